@@ -1,0 +1,84 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .treatAllWarnings(as: .error),
+]
+let strictC: [CSetting] = [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]
+
+/// A library of ours; its dependencies are the arrows of the layout table in the README.
+func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(of name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+  .testTarget(
+    name: name + "Tests", dependencies: dependencies, resources: resources, swiftSettings: strict)
+}
+
+let package = Package(
+  name: "roomtone",
+  products: [
+    .executable(name: "roomtone", targets: ["RoomtoneCLI"]),
+    .executable(name: "roomtone-bench", targets: ["RoomtoneBench"]),
+  ],
+  targets: [
+    // Doors to C.
+    .systemLibrary(name: "CLinux"),
+    .systemLibrary(name: "CLua", pkgConfig: "lua5.4", providers: [.apt(["liblua5.4-dev"])]),
+    .systemLibrary(name: "CMPG123", pkgConfig: "libmpg123", providers: [.apt(["libmpg123-dev"])]),
+    .systemLibrary(name: "CFAAD", providers: [.apt(["libfaad-dev"])]),
+    .systemLibrary(name: "CSndfile", pkgConfig: "sndfile", providers: [.apt(["libsndfile1-dev"])]),
+    .systemLibrary(name: "CSoxr", pkgConfig: "soxr", providers: [.apt(["libsoxr-dev"])]),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CEdit", pkgConfig: "libedit", providers: [.apt(["libedit-dev"])]),
+    .systemLibrary(name: "CALSA", pkgConfig: "alsa", providers: [.apt(["libasound2-dev"])]),
+    .systemLibrary(name: "CTag", pkgConfig: "taglib_c", providers: [.apt(["libtagc0-dev"])]),
+    .systemLibrary(name: "CXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
+    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .target(name: "CLuaShim", dependencies: ["CLua"], cSettings: strictC),
+
+    // The ground.
+    library("EventLoop", ["CLinux"]),
+
+    // Lua for Swift.
+    library("LuaRuntime", ["CLua", "CLuaShim", "EventLoop"]),
+
+    // Bytes to PCM to speakers.
+    library("AudioCore", ["EventLoop"]),
+    library("Codecs", ["AudioCore", "EventLoop", "CMPG123", "CSndfile", "CSoxr"]),
+    library("SpeakerKit", ["AudioCore", "Codecs", "EventLoop", "CALSA"]),
+    library("Scheduling", ["EventLoop"]),
+
+    // Scripts.
+    library("LuaModules", ["LuaRuntime", "EventLoop", "AudioCore", "SpeakerKit", "Scheduling"]),
+    library(
+      "Roomtone",
+      ["LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "SpeakerKit", "Scheduling"]),
+    .executableTarget(
+      name: "RoomtoneCLI", dependencies: ["Roomtone", "EventLoop"], swiftSettings: strict),
+    .executableTarget(
+      name: "RoomtoneBench",
+      dependencies: ["Roomtone", "LuaRuntime", "EventLoop", "AudioCore", "Codecs", "SpeakerKit"],
+      swiftSettings: strict),
+
+    // Tests.
+    .target(
+      name: "TestSupport", dependencies: ["AudioCore", "Codecs", "EventLoop"],
+      path: "Tests/TestSupport", swiftSettings: strict),
+    tests(of: "EventLoop", ["EventLoop"]),
+    tests(of: "LuaRuntime", ["LuaRuntime", "EventLoop", "TestSupport"]),
+    tests(of: "AudioCore", ["AudioCore", "TestSupport"]),
+    tests(of: "Codecs", ["Codecs", "AudioCore", "TestSupport"]),
+    tests(of: "SpeakerKit", ["SpeakerKit", "AudioCore", "Codecs", "EventLoop", "TestSupport"]),
+    tests(of: "Scheduling", ["Scheduling", "EventLoop"]),
+    tests(of: "Roomtone", ["Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "TestSupport"]),
+    tests(of: "Journey", ["AudioCore", "Codecs", "TestSupport"]),
+  ],
+  swiftLanguageModes: [.v6],
+  cLanguageStandard: .c17
+)

@@ -1,0 +1,20 @@
+/// A source of PCM that is read from its beginning to its end, and may be repositioned.
+///
+/// Confined to one thread at a time; may be moved to another between calls.
+public protocol Decoder: AnyObject {
+  /// Rate and channels of what `read` gives. May change between two reads (a stream that changes its format).
+  var format: AudioFormat { get }
+
+  /// Length of the whole source in frames at `format.sampleRate`, nil when it can't be known.
+  var frameCount: Int? { get }
+
+  /// Reads the next frames.
+  /// - Parameter buffer: interleaved room for a whole number of frames of `format.channels` samples.
+  /// - Returns: frames written, from the start of `buffer`; 0 at the end of the source.
+  /// - Throws: `AudioError` (`audio.unreadable`) saying what was found at which byte.
+  func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int
+
+  /// Goes to a frame, counted from the start of the source at `format.sampleRate`.
+  /// - Throws: `AudioError` when the source can't be repositioned there.
+  func seek(toFrame frame: Int) throws
+}

@@ -1,0 +1,54 @@
+/// A moment on a loop's own time line: the time since the loop was made. Never goes back.
+public struct Instant: InstantProtocol, Sendable, Hashable {
+  /// Nanoseconds since the loop was made.
+  public let nanoseconds: Int64
+
+  /// The moment `nanoseconds` after the loop was made.
+  public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+  /// The moment at which the loop was made.
+  public static let start = Instant(nanoseconds: 0)
+
+  /// This moment moved by `duration`.
+  public func advanced(by duration: Duration) -> Instant {
+    Instant(nanoseconds: nanoseconds + duration.nanoseconds)
+  }
+  /// The time from this moment to `other`.
+  public func duration(to other: Instant) -> Duration { .nanoseconds(other.nanoseconds - nanoseconds) }
+  /// Earlier moments first.
+  public static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
+}
+
+/// A moment of civil time: nanoseconds since 1970-01-01T00:00:00Z, leap seconds not counted (POSIX).
+public struct WallTime: Sendable, Hashable, Comparable {
+  /// Nanoseconds since the epoch.
+  public let nanoseconds: Int64
+
+  /// The moment `nanoseconds` after the epoch.
+  public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+  /// The moment `seconds` after the epoch.
+  public init(seconds: Int64) { self.nanoseconds = seconds * 1_000_000_000 }
+
+  /// Whole seconds since the epoch, rounded down.
+  public var seconds: Int64 {
+    nanoseconds >= 0 ? nanoseconds / 1_000_000_000 : -((-nanoseconds + 999_999_999) / 1_000_000_000)
+  }
+  /// This moment moved by `duration`.
+  public func advanced(by duration: Duration) -> WallTime {
+    WallTime(nanoseconds: nanoseconds + duration.nanoseconds)
+  }
+  /// The time from this moment to `other`.
+  public func duration(to other: WallTime) -> Duration { .nanoseconds(other.nanoseconds - nanoseconds) }
+  /// Earlier moments first.
+  public static func < (a: WallTime, b: WallTime) -> Bool { a.nanoseconds < b.nanoseconds }
+}
+
+extension Duration {
+  /// The duration in whole nanoseconds, cut, and held at the ends of `Int64` (±292 years).
+  public var nanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    if overflow { return seconds > 0 ? .max : .min }
+    return scaled.addingReportingOverflow(attoseconds / 1_000_000_000).partialValue
+  }
+}
