@@ -80,5 +80,5 @@ let package = Package(
     tests(of: "Journey", ["AudioCore", "Codecs", "TestSupport"]),
   ],
   swiftLanguageModes: [.v6],
-  cLanguageStandard: .c17
+  cLanguageStandard: .gnu17
 )

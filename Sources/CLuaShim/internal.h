@@ -1,0 +1,79 @@
+/* What the files of the shim share. */
+#pragma once
+
+#include "CLuaShim.h"
+
+#include <signal.h>
+
+typedef struct shim_type {
+  const void *metatable;
+} shim_type;
+
+struct shim_state {
+  lua_State *main;
+  const shim_host *host;
+  void *owner;
+  char name[96];
+
+  /* Memory. */
+  size_t bytes, peak, limit;
+  bool overshot;               /* an allocation for Swift went beyond the limit */
+  char refused_at[LUA_IDSIZE + 16]; /* file:line of the last refused allocation */
+  int swift_depth;             /* Swift frames above the nearest protected call */
+
+  /* Running. */
+  lua_State *volatile running; /* the innermost coroutine: what the watchdog's hook is set on */
+  shim_routine *routine;       /* whose slice this is, NULL between slices */
+  uint64_t unwindings;         /* counts cancellations and condemnations */
+  bool yields_to_host;         /* the yield on its way down is for the host */
+  bool traced;                 /* the registry holds a traceback */
+
+  /* Watchdog. */
+  shim_watchdog *watchdog;
+  uint32_t limit_ms, fatal_ms;
+
+  /* Userdata types. */
+  shim_type *types;
+  int type_count;
+
+  void *require_wait, *require_loaded; /* boxes */
+  bool deterministic;
+};
+
+/* Flags of a thread share its extra space with the state's address. */
+enum {
+  THREAD_BASE = 1,    /* a routine's own thread */
+  THREAD_WAITING = 2, /* suspended, and for the host, not for the script */
+  THREAD_SHUT = 4,    /* resumed from where nothing can suspend */
+  THREAD_FLAGS = 15,
+};
+
+static inline uintptr_t *thread_space(lua_State *L) { return (uintptr_t *)lua_getextraspace(L); }
+static inline shim_state *state_of(lua_State *L) {
+  return (shim_state *)(*thread_space(L) & ~(uintptr_t)THREAD_FLAGS);
+}
+static inline bool thread_has(lua_State *L, uintptr_t flag) { return (*thread_space(L) & flag) != 0; }
+static inline void thread_set(lua_State *L, uintptr_t flag, bool on) {
+  *thread_space(L) = on ? *thread_space(L) | flag : *thread_space(L) & ~flag;
+}
+
+/* Whether the routine now running was told to unwind after `since`, so that nothing entered before may catch. */
+static inline bool unwinding_after(const shim_state *s, uint64_t since) {
+  return s->routine != NULL && s->routine->unwinding_since > since;
+}
+
+/* The one way into Swift. */
+int enter_swift(lua_State *L, void *box);
+/* Raises an error object made here. `level` is where `where` starts to look. */
+int raise_error(lua_State *L, const char *code, const char *message, const char *hint, int level);
+/* Pushes script.memory, with the place where memory was refused. */
+void push_memory_error(lua_State *L);
+/* The message handler of routines and modules: keeps the traceback of an error that has none. */
+int keep_traceback(lua_State *L);
+
+void open_protected(lua_State *L);  /* pcall, xpcall, load…, setmetatable */
+void open_coroutine(lua_State *L);
+void open_require(lua_State *L);
+
+void watchdog_enter(shim_state *s);
+void watchdog_leave(shim_state *s);

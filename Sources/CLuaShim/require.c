@@ -1,0 +1,135 @@
+/* `require`: text modules only, found on package.path, that may suspend while they load. */
+#include "internal.h"
+
+#include <string.h>
+
+static const char loading_key = 0;
+
+/* Pushes the table of modules that are being loaded: name → the routine that loads it, as light userdata. */
+static void push_loading(lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &loading_key) == LUA_TTABLE) return;
+  lua_pop(L, 1);
+  lua_newtable(L);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &loading_key);
+}
+
+static void *loader_of(lua_State *L, const char *name) {
+  push_loading(L);
+  lua_getfield(L, -1, name);
+  void *routine = lua_touserdata(L, -1);
+  lua_pop(L, 2);
+  return routine;
+}
+
+static void set_loader(lua_State *L, const char *name, void *routine) {
+  push_loading(L);
+  if (routine != NULL) {
+    lua_pushlightuserdata(L, routine);
+  } else {
+    lua_pushnil(L);
+  }
+  lua_setfield(L, -2, name);
+  lua_pop(L, 1);
+}
+
+/* Pushes the loader and its second argument, or raises. */
+static void find_loader(lua_State *L, const char *name) {
+  lua_getglobal(L, "package");
+  if (lua_getfield(L, -1, "preload") == LUA_TTABLE && lua_getfield(L, -1, name) == LUA_TFUNCTION) {
+    lua_replace(L, -3);
+    lua_pop(L, 1);
+    lua_pushliteral(L, ":preload:");
+    return;
+  }
+  lua_settop(L, 2);
+  lua_getfield(L, 2, "searchpath");
+  lua_pushstring(L, name);
+  if (lua_getfield(L, 2, "path") != LUA_TSTRING) luaL_error(L, "package.path must be a string");
+  lua_call(L, 2, 2);
+  if (lua_isnil(L, -2)) {
+    const char *message = lua_pushfstring(L, "module '%s' is not found:%s", name, lua_tostring(L, -1));
+    message = luaL_gsub(L, message, "\n\t", " ");
+    raise_error(L, "script.module", message, NULL, 1);
+  }
+  const char *path = lua_tostring(L, -2);
+  if (luaL_loadfilex(L, path, "t") != LUA_OK) raise_error(L, "script.syntax", lua_tostring(L, -1), NULL, 1);
+  lua_pushstring(L, path);
+}
+
+static void tell(lua_State *L, void *box, const char *name) {
+  if (box == NULL) return;
+  shim_push_function(L, box);
+  lua_pushstring(L, name);
+  lua_call(L, 1, 0);
+}
+
+/* Stack: name, [package], message handler, loader's result or the error. */
+static int module_ended(lua_State *L, int status, lua_KContext context) {
+  (void)context;
+  const char *name = lua_tostring(L, 1);
+  set_loader(L, name, NULL);
+  if (status != LUA_OK && status != LUA_YIELD) {
+    tell(L, state_of(L)->require_loaded, name);
+    if (status == LUA_ERRMEM) push_memory_error(L);
+    return lua_error(L);
+  }
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  if (lua_isnil(L, -2)) {
+    /* The chunk may have set package.loaded itself. */
+    if (lua_getfield(L, -1, name) == LUA_TNIL) {
+      lua_pop(L, 1);
+      lua_pushboolean(L, 1);
+    }
+    lua_replace(L, -3);
+  }
+  lua_pushvalue(L, -2);
+  lua_setfield(L, -2, name);
+  lua_pop(L, 1);
+  tell(L, state_of(L)->require_loaded, name);
+  return 1;
+}
+
+static int require(lua_State *L);
+
+/* The other routine has loaded it, or failed to. */
+static int waited(lua_State *L, int status, lua_KContext context) {
+  (void)status, (void)context;
+  lua_settop(L, 1);
+  return require(L);
+}
+
+static int require(lua_State *L) {
+  const char *name = luaL_checkstring(L, 1);
+  lua_settop(L, 1);
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  lua_getfield(L, -1, name);
+  if (lua_toboolean(L, -1)) return 1;
+  lua_settop(L, 1);
+  shim_state *s = state_of(L);
+  void *loader = loader_of(L, name);
+  if (loader != NULL && loader == s->routine)
+    return raise_error(L, "script.module", lua_pushfstring(L, "module '%s' requires itself while it loads", name),
+                       "require the other module inside the function that needs it", 1);
+  if (loader != NULL) {
+    shim_push_function(L, s->require_wait);
+    lua_pushvalue(L, 1);
+    lua_callk(L, 1, 0, 0, waited);
+    return waited(L, LUA_OK, 0);
+  }
+  find_loader(L, name);
+  set_loader(L, name, s->routine);
+  lua_pushcfunction(L, keep_traceback);
+  lua_insert(L, -3); /* …, handler, loader, where */
+  lua_pushvalue(L, 1);
+  lua_insert(L, -2); /* …, handler, loader, name, where */
+  int handler = lua_gettop(L) - 3;
+  return module_ended(L, lua_pcallk(L, 2, 1, handler, 0, module_ended), 0);
+}
+
+void shim_set_require(lua_State *L, void *wait, void *loaded) {
+  state_of(L)->require_wait = wait;
+  state_of(L)->require_loaded = loaded;
+}
+
+void open_require(lua_State *L) { lua_register(L, "require", require); }
