@@ -167,7 +167,7 @@ static int leave_swift(lua_State *L, shim_state *s, int code) {
 int enter_swift(lua_State *L, void *box) {
   shim_state *s = state_of(L);
   s->swift_depth++;
-  int code = s->host->call(L, box);
+  int code = s->host.call(L, box);
   s->swift_depth--;
   if (code >= 0 && !s->overshot) return code;
   return leave_swift(L, s, code);

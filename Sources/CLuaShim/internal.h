@@ -11,7 +11,7 @@ typedef struct shim_type {
 
 struct shim_state {
   lua_State *main;
-  const shim_host *host;
+  shim_host host;
   void *owner;
   char name[96];
 

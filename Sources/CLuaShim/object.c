@@ -60,7 +60,7 @@ static int object_release(lua_State *L) {
   if (slot != NULL && *slot != NULL) {
     void *object = *slot;
     *slot = NULL;
-    state_of(L)->host->release(object);
+    state_of(L)->host.release(object);
   }
   return 0;
 }
@@ -154,7 +154,7 @@ void shim_push_object(lua_State *L, int type, void *object) {
   push_cache(L);
   if (lua_rawgetp(L, -1, object) == LUA_TUSERDATA) {
     lua_remove(L, -2);
-    state_of(L)->host->release(object);
+    state_of(L)->host.release(object);
     return;
   }
   lua_pop(L, 1);

@@ -70,7 +70,7 @@ static void warn_in_pieces(void *owner, const char *piece, int more) {
   text[used] = 0;
   if (!more) {
     used = 0;
-    s->host->warn(s->owner, text);
+    if (s->owner != NULL) s->host.warn(s->owner, text);
   }
 }
 
@@ -111,13 +111,12 @@ static int open_all(lua_State *L) {
   return 0;
 }
 
-shim_state *shim_open(const shim_host *host, void *owner, const char *name, size_t limit) {
+shim_state *shim_open(const shim_host *host, const char *name, size_t limit) {
   /* The low bits of its address are a thread's flags. */
   shim_state *s = aligned_alloc(16, (sizeof(shim_state) + 15) / 16 * 16);
   if (s == NULL) return NULL;
   memset(s, 0, sizeof *s);
-  s->host = host;
-  s->owner = owner;
+  s->host = *host;
   s->limit = SIZE_MAX / 2;
   s->swift_depth = 1;
   snprintf(s->name, sizeof s->name, "%s", name);
@@ -145,6 +144,7 @@ void shim_close(shim_state *s) {
   free(s);
 }
 
+void shim_set_owner(shim_state *s, void *owner) { s->owner = owner; }
 lua_State *shim_main(shim_state *s) { return s->main; }
 shim_state *shim_of(lua_State *L) { return state_of(L); }
 void *shim_owner(lua_State *L) { return state_of(L)->owner; }

@@ -22,7 +22,7 @@ typedef struct shim_host {
   int (*call)(lua_State *L, void *box);
   /* Ends the +1 of an object that `shim_push_object` was given. Must not touch Lua. */
   void (*release)(void *object);
-  /* A warning of Lua's, whole: `owner` is what `shim_open` was given. */
+  /* A warning of Lua's, whole: `owner` is what `shim_set_owner` was given. */
   void (*warn)(void *owner, const char *text);
 } shim_host;
 
@@ -41,7 +41,8 @@ enum {
 /* ---- states ------------------------------------------------------------------------------------------ */
 
 /* A new state with the standard library as scripts see it, or NULL without memory. `limit` in bytes. */
-shim_state *shim_open(const shim_host *host, void *owner, const char *name, size_t limit);
+shim_state *shim_open(const shim_host *host, const char *name, size_t limit);
+void shim_set_owner(shim_state *state, void *owner);
 void shim_close(shim_state *state);
 /* The main thread: for the host's own stack work; scripts run in routines. */
 lua_State *shim_main(shim_state *state);

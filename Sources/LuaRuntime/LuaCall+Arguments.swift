@@ -1,0 +1,145 @@
+internal import CLua
+internal import CLuaShim
+
+/// Typed arguments. Each throws what names the argument: `bad argument #2 to 'set_volume' (number expected, got no
+/// value)`. Nothing is converted: `"5"` is no number.
+extension LuaCall {
+  /// A number with a whole value.
+  /// - Parameter range: what is accepted.
+  public func int(_ number: Int, in range: ClosedRange<Int> = .min ... .max) throws -> Int {
+    var isInteger: Int32 = 0
+    guard lua_type(stack.L, Int32(number)) == LUA_TNUMBER else { throw mismatch(number, "number") }
+    let value = Int(lua_tointegerx(stack.L, Int32(number), &isInteger))
+    guard isInteger != 0 else { throw problem(number, "whole number expected, got \(numberText(number))") }
+    guard range.contains(value) else { throw problem(number, expected(range, got: "\(value)")) }
+    return value
+  }
+
+  /// A finite number.
+  public func number(_ number: Int, in range: ClosedRange<Double>? = nil) throws -> Double {
+    guard lua_type(stack.L, Int32(number)) == LUA_TNUMBER else { throw mismatch(number, "number") }
+    let value = lua_tonumberx(stack.L, Int32(number), nil)
+    guard value.isFinite else { throw problem(number, "finite number expected, got \(value)") }
+    if let range, !range.contains(value) {
+      throw problem(number, "\(plain(range.lowerBound)) to \(plain(range.upperBound)) expected, got \(plain(value))")
+    }
+    return value
+  }
+
+  /// A string; bytes that are no UTF-8 are replaced.
+  public func string(_ number: Int) throws -> String {
+    guard let text = stack.string(Int32(number)) else { throw mismatch(number, "string") }
+    return text
+  }
+
+  /// The bytes of a string.
+  public func bytes(_ number: Int) throws -> [UInt8] {
+    guard let bytes = stack.bytes(Int32(number)) else { throw mismatch(number, "string") }
+    return Array(bytes)
+  }
+
+  /// One of the names.
+  public func name(_ number: Int, of known: [String]) throws -> String {
+    let name = try string(number)
+    guard known.contains(name) else { throw problem(number, unknown("one", name, among: known)) }
+    return name
+  }
+
+  /// True or false.
+  public func bool(_ number: Int) throws -> Bool {
+    guard lua_type(stack.L, Int32(number)) == LUA_TBOOLEAN else { throw mismatch(number, "boolean") }
+    return lua_toboolean(stack.L, Int32(number)) != 0
+  }
+
+  /// A function.
+  public func function(_ number: Int) throws -> LuaReference {
+    guard lua_type(stack.L, Int32(number)) == LUA_TFUNCTION else { throw mismatch(number, "function") }
+    return stack.reference(Int32(number), in: state)
+  }
+
+  /// Anything.
+  public func value(_ number: Int) -> LuaValue { stack.value(Int32(number), in: state) }
+
+  /// Everything from argument `number` on.
+  public func values(from number: Int) -> [LuaValue] { number > count ? [] : (number...count).map { value($0) } }
+
+  /// An object of Swift's.
+  public func object<Object>(_ number: Int, _ type: LuaClass<Object>) throws -> Object {
+    guard let raw = shim_test_object(stack.L, Int32(number), type.type) else { throw mismatch(number, type.name) }
+    let object = Unmanaged<AnyObject>.fromOpaque(raw).takeUnretainedValue()
+    return unsafeDowncast(object, to: type.object)
+  }
+
+  /// The object, or nil when the argument is something else.
+  public func optionalObject<Object>(_ number: Int, _ type: LuaClass<Object>) -> Object? { try? object(number, type) }
+
+  /// A table of named options; an absent argument is an empty one.
+  /// - Parameter known: the names that are accepted; any other raises and suggests the nearest.
+  public func options(_ number: Int, _ known: [String]) throws -> LuaOptions {
+    if isNil(number) { return LuaOptions(call: self, number: number, fields: [:]) }
+    guard lua_type(stack.L, Int32(number)) == LUA_TTABLE else { throw mismatch(number, "table") }
+    var fields: [String: LuaValue] = [:]
+    var unknownNames: [String] = []
+    lua_pushnil(stack.L)
+    while lua_next(stack.L, Int32(number)) != 0 {
+      if let name = stack.string(-2), known.contains(name) {
+        fields[name] = stack.value(-1, in: state)
+      } else {
+        unknownNames.append(stack.string(-2) ?? "[\(stack.text(-2))]")
+      }
+      stack.pop()
+    }
+    if let name = unknownNames.min() { throw problem(number, unknown("option", name, among: known)) }
+    return LuaOptions(call: self, number: number, fields: fields)
+  }
+
+  /// The elements 1, 2, … of a table up to the first nil.
+  /// - Parameter limit: the most that are accepted.
+  public func list(_ number: Int, limit: Int = 100_000) throws -> [LuaValue] {
+    guard lua_type(stack.L, Int32(number)) == LUA_TTABLE else { throw mismatch(number, "table") }
+    return try state.list(at: Int32(number), on: stack, limit: limit) ?? { throw problem(number, "at most \(limit) elements expected") }()
+  }
+
+  /// The error for an argument that is wrong in a way that only the function knows.
+  public func problem(_ number: Int, _ problem: String) -> any Error {
+    ArgumentError(number: number, problem: problem)
+  }
+
+  private func mismatch(_ number: Int, _ expected: String) -> any Error {
+    problem(number, "\(expected) expected, got \(stack.typeName(Int32(number)))")
+  }
+
+  private func numberText(_ number: Int) -> String { stack.text(Int32(number)) }
+}
+
+extension LuaState {
+  func list(at index: Int32, on stack: Stack, limit: Int) -> [LuaValue]? {
+    var values: [LuaValue] = []
+    while true {
+      defer { stack.pop() }
+      if lua_rawgeti(stack.L, index, lua_Integer(values.count + 1)) == LUA_TNIL { return values }
+      guard values.count < limit else { return nil }
+      values.append(stack.value(-1, in: self))
+    }
+  }
+
+  /// The elements 1, 2, … of a table up to the first nil, or nil when it is no table or has more than `limit`.
+  public func list(_ value: LuaValue, limit: Int = 100_000) -> [LuaValue]? {
+    guard case .reference(let reference) = value else { return nil }
+    let stack = main
+    stack.push(.reference(reference), in: self)
+    defer { stack.pop() }
+    return stack.type(-1) == LUA_TTABLE ? list(at: stack.top, on: stack, limit: limit) : nil
+  }
+}
+
+func expected(_ range: ClosedRange<Int>, got: String) -> String {
+  if range.lowerBound == .min { return "at most \(range.upperBound) expected, got \(got)" }
+  if range.upperBound == .max { return "at least \(range.lowerBound) expected, got \(got)" }
+  return "\(range.lowerBound) to \(range.upperBound) expected, got \(got)"
+}
+
+/// A number as a person writes it.
+func plain(_ value: Double) -> String {
+  value == value.rounded() && abs(value) < 1e15 ? "\(Int(value))" : "\(value)"
+}

@@ -1,0 +1,106 @@
+internal import CLua
+internal import CLuaShim
+internal import EventLoop
+
+/// One call from Lua, valid while the function's body runs: arguments in, results out.
+public struct LuaCall {
+  let stack: Stack
+  /// The state that calls.
+  public let state: LuaState
+  let function: LuaFunction
+
+  /// Arguments given, nils in between included.
+  public var count: Int { Int(stack.top) }
+
+  /// Whether argument `number` is missing or nil.
+  public func isNil(_ number: Int) -> Bool { lua_type(stack.L, Int32(number)) <= LUA_TNIL }
+
+  /// Ends the call with these results.
+  public func `return`(_ values: LuaValue...) -> LuaReturn { results(values) }
+
+  /// Ends the call with these results.
+  public func results(_ values: [LuaValue]) -> LuaReturn {
+    _ = stack.reserve(values.count + 1)
+    for value in values { stack.push(value, in: state) }
+    return LuaReturn(code: Int32(values.count))
+  }
+
+  /// Ends the call with one number, on the quickest way.
+  public func `return`(_ value: Int) -> LuaReturn {
+    lua_pushinteger(stack.L, lua_Integer(value))
+    return LuaReturn(code: 1)
+  }
+
+  /// Ends the call with true or false, on the quickest way.
+  public func `return`(_ value: Bool) -> LuaReturn {
+    lua_pushboolean(stack.L, value ? 1 : 0)
+    return LuaReturn(code: 1)
+  }
+
+  /// Whether the calling routine could suspend here.
+  public var canSuspend: Bool { shim_can_suspend(stack.L) }
+
+  /// Suspends the calling routine until the continuation is resumed.
+  /// - Parameter start: begins the work and returns what shall be done when the routine is cancelled meanwhile.
+  /// - Throws: `task.cannot_suspend` inside a function that Lua's C code calls.
+  public func suspend(_ start: (LuaContinuation) throws -> (() -> Void)?) throws -> LuaReturn {
+    guard canSuspend, let routine = state.running else {
+      throw LuaError(
+        code: "task.cannot_suspend",
+        message: "'\(function.name)' takes time and can't be called from inside a function of Lua's own",
+        hint: "call it outside of sort and gsub functions, __tostring and coroutine.close")
+    }
+    let continuation = LuaContinuation(routine: routine)
+    continuation.onCancel = try start(continuation)
+    state.pendingContinuation = continuation
+    return LuaReturn(code: Int32(SHIM_SUSPEND))
+  }
+
+  /// Suspends the calling routine until `operation`, which runs on the loop, has ended; cancels it with the routine.
+  public func suspend(_ operation: @escaping () async throws -> [LuaValue]) throws -> LuaReturn {
+    let loop = state.loop
+    return try suspend { continuation in
+      let task = loop.start {
+        do {
+          continuation.resume(returning: try await operation())
+        } catch {
+          continuation.resume(throwing: error)
+        }
+      }
+      return { task.cancel() }
+    }
+  }
+
+  /// Turns what the body threw into a raise.
+  func fail(_ error: any Error) -> Int32 {
+    if state.pendingContinuation != nil { state.pendingContinuation = nil }
+    var failure: LuaError
+    if let misuse = error as? ArgumentError {
+      failure = misuse.told(of: function.name, asMethod: shim_called_as_method(stack.L))
+    } else {
+      failure = LuaError(error)
+    }
+    if failure.code == "script.exit" { state.beginUnwinding() }
+    if failure.value == nil { failure.traceback = nil }
+    _ = stack.reserve(8)
+    stack.push(failure, in: state)
+    return Int32(SHIM_RAISE)
+  }
+}
+
+/// Misuse of a function, before it is known how the function was called.
+struct ArgumentError: Error {
+  /// 1-based, with the object of a method as 1.
+  let number: Int
+  /// `0 to 50 expected, got 51`
+  let problem: String
+
+  /// As Lua does, a method's own object is not counted.
+  func told(of function: String, asMethod: Bool) -> LuaError {
+    if asMethod && number == 1 {
+      return LuaError(code: "argument", message: "calling '\(function)' on a bad self (\(problem))")
+    }
+    return .argument(asMethod ? number - 1 : number, of: function, problem)
+  }
+}
+

@@ -1,0 +1,88 @@
+internal import CLuaShim
+
+/// A Swift class as scripts see it: a userdata with fields to read and methods to call, one for each object.
+///
+/// An unknown name raises and suggests the nearest; assigning to a field raises and names what changes it.
+public final class LuaClass<Object: AnyObject> {
+  /// What scripts call it: `speaker`, `session`.
+  public let name: String
+  let type: Int32
+  var object: Object.Type { Object.self }
+  private unowned let state: LuaState
+  private let names: Names
+
+  /// What the functions for unknown names look at.
+  private final class Names {
+    var fields: [String] = []
+    var methods: [String] = []
+    var setters: [String: String] = [:]
+  }
+
+  /// Defines the class in `state`.
+  /// - Parameter describe: the one useful line that `tostring` gives.
+  public init(_ name: String, in state: LuaState, describe: @escaping (Object) -> String) throws(LuaError) {
+    self.name = name
+    self.state = state
+    let names = Names()
+    self.names = names
+    let unknownName = LuaFunction(name) { call in
+      let key = call.stack.string(2) ?? call.stack.text(2)
+      let known = names.fields + names.methods
+      var error = LuaError(
+        code: "argument", message: LuaRuntime.unknown("field or method of a \(name)", key, among: known))
+      error.location = nil
+      throw error
+    }
+    let assign = LuaFunction(name) { call in
+      let key = call.stack.string(2) ?? call.stack.text(2)
+      guard names.fields.contains(key) else {
+        throw LuaError(code: "argument", message: "a \(name) can't be given a field '\(key)'")
+      }
+      let setter = names.setters[key] ?? (names.methods.contains("set_\(key)") ? "set_\(key)" : nil)
+      let advice = setter.map { "call :\($0)(…) to change it" } ?? "it can't be changed"
+      throw LuaError(code: "argument", message: "the field '\(key)' of a \(name) is for reading; \(advice)")
+    }
+    var type: Int32 = -1
+    let description = LuaFunction("tostring") { call in
+      guard let raw = shim_test_object(call.stack.L, 1, type) else { return call.return(.string(name)) }
+      let object = unsafeDowncast(Unmanaged<AnyObject>.fromOpaque(raw).takeUnretainedValue(), to: Object.self)
+      return call.return(.string(describe(object)))
+    }
+    type = shim_new_type(
+      state.main.L, name, state.box(unknownName), state.box(assign), state.box(description))
+    guard type >= 0 else { throw LuaError(code: "script.memory", message: "no memory for the class \(name)") }
+    self.type = type
+  }
+
+  /// The value that stands for `object`: the same userdata every time, as long as Lua holds it.
+  public func callAsFunction(_ object: Object) -> LuaValue { .object(LuaObject(type: type, object: object)) }
+
+  /// The object that a value stands for.
+  public func object(of value: LuaValue) -> Object? {
+    guard case .reference = value else { return nil }
+    let stack = state.main
+    stack.push(value, in: state)
+    defer { stack.pop() }
+    guard let raw = shim_test_object(stack.L, -1, type) else { return nil }
+    return unsafeDowncast(Unmanaged<AnyObject>.fromOpaque(raw).takeUnretainedValue(), to: Object.self)
+  }
+
+  /// Adds a field.
+  /// - Parameter changedBy: the method that an assignment's error names, when it is not `set_` and the name.
+  public func field(_ name: String, changedBy: String? = nil, _ get: @escaping (Object, LuaCall) throws -> LuaReturn) {
+    names.fields.append(name)
+    names.setters[name] = changedBy
+    let function = LuaFunction(name) { [unowned self] call in try get(try call.object(1, self), call) }
+    shim_add_field(state.main.L, type, name, state.box(function))
+  }
+
+  /// Adds a method; its arguments begin at 2.
+  public func method(_ name: String, _ body: @escaping (Object, LuaCall) throws -> LuaReturn) {
+    if !name.hasPrefix("__") { names.methods.append(name) }
+    let function = LuaFunction(name) { [unowned self] call in try body(try call.object(1, self), call) }
+    shim_add_method(state.main.L, type, name, state.box(function))
+  }
+
+  /// Names of the fields and of the methods, in order of definition.
+  public var members: (fields: [String], methods: [String]) { (names.fields, names.methods) }
+}

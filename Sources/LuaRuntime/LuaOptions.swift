@@ -1,0 +1,84 @@
+/// The named options of one call: `speaker.play("a.mp3", { start = 10, loop = true })`.
+public struct LuaOptions {
+  let call: LuaCall
+  let number: Int
+  let fields: [String: LuaValue]
+
+  /// The value as given, nil when it is not there.
+  public subscript(name: String) -> LuaValue? { fields[name] }
+
+  /// A string.
+  public func string(_ name: String) throws -> String? {
+    guard let value = fields[name] else { return nil }
+    guard case .string(let text) = value else { throw wrong(name, "string") }
+    return text
+  }
+
+  /// True or false.
+  public func bool(_ name: String) throws -> Bool? {
+    guard let value = fields[name] else { return nil }
+    guard case .bool(let flag) = value else { throw wrong(name, "boolean") }
+    return flag
+  }
+
+  /// A whole number.
+  public func int(_ name: String, in range: ClosedRange<Int> = .min ... .max) throws -> Int? {
+    guard let value = fields[name] else { return nil }
+    switch value {
+    case .int(let number):
+      guard range.contains(number) else { throw problem(name, expected(range, got: "\(number)")) }
+      return number
+    case .number(let number):
+      guard let whole = Int(exactly: number) else {
+        throw problem(name, "whole number expected, got \(plain(number))")
+      }
+      guard range.contains(whole) else { throw problem(name, expected(range, got: "\(whole)")) }
+      return whole
+    default: throw wrong(name, "number")
+    }
+  }
+
+  /// A finite number.
+  public func number(_ name: String, in range: ClosedRange<Double>? = nil) throws -> Double? {
+    guard let value = fields[name] else { return nil }
+    let number: Double
+    switch value {
+    case .int(let whole): number = Double(whole)
+    case .number(let given): number = given
+    default: throw wrong(name, "number")
+    }
+    guard number.isFinite else { throw problem(name, "finite number expected, got \(number)") }
+    if let range, !range.contains(number) {
+      throw problem(
+        name, "\(plain(range.lowerBound)) to \(plain(range.upperBound)) expected, got \(plain(number))")
+    }
+    return number
+  }
+
+  /// The error for an option that is wrong.
+  public func problem(_ name: String, _ problem: String) -> any Error {
+    call.problem(number, "option '\(name)': \(problem)")
+  }
+
+  private func wrong(_ name: String, _ expected: String) -> any Error {
+    problem(name, "\(expected) expected, got \(fields[name].map { call.state.typeName($0) } ?? "nothing")")
+  }
+}
+
+extension LuaState {
+  /// What an error message calls a value.
+  public func typeName(_ value: LuaValue) -> String {
+    let stack = main
+    stack.push(value, in: self)
+    defer { stack.pop() }
+    return stack.typeName(-1)
+  }
+
+  /// What `tostring` gives for a value; never raises, may run `__tostring`.
+  public func text(_ value: LuaValue) -> String {
+    let stack = main
+    stack.push(value, in: self)
+    defer { stack.pop() }
+    return stack.text(-1)
+  }
+}

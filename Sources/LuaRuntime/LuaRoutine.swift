@@ -1,0 +1,222 @@
+internal import CLua
+internal import CLuaShim
+internal import EventLoop
+
+/// One line of execution of a script: a chunk, a callback, a task. Runs in slices on the loop's thread, each until
+/// the next function that suspends.
+public final class LuaRoutine {
+  /// How a routine ended.
+  public enum Outcome {
+    case returned([LuaValue])
+    case failed(LuaError)
+    case cancelled
+  }
+
+  enum Resumption {
+    case starting(arguments: [LuaValue])
+    case returning([LuaValue])
+    case raising(LuaError)
+  }
+
+  private enum Phase {
+    case queued(Resumption)
+    case running
+    case waiting(LuaContinuation)
+    case ended(Outcome)
+  }
+
+  /// For messages: the script's file, the event that it handles.
+  public let name: String
+  /// The state that it belongs to.
+  public unowned let state: LuaState
+  let number: Int
+  private var thread: LuaReference?
+  private let L: OpaquePointer
+  private var phase: Phase
+  private let mark: UnsafeMutablePointer<shim_routine>
+  private var cancellation: LuaError?
+  private var isUnwinding = false
+  private var onEnd: [(Outcome) -> Void] = []
+
+  /// Starts `function` in a later turn of the loop.
+  fileprivate init(_ function: LuaReference, arguments: [LuaValue], name: String, in state: LuaState) {
+    self.name = name
+    self.state = state
+    number = state.nextRoutine()
+    let main = state.main
+    main.push(.reference(function), in: state)
+    L = shim_new_routine(main.L)
+    thread = main.reference(-1, in: state)
+    main.pop()
+    mark = .allocate(capacity: 1)
+    mark.initialize(to: shim_routine())
+    phase = .queued(.starting(arguments: arguments))
+  }
+
+  deinit { mark.deallocate() }
+
+  /// How it ended, nil while it has not.
+  public var outcome: Outcome? {
+    guard case .ended(let outcome) = phase else { return nil }
+    return outcome
+  }
+
+  /// Calls `body` when the routine has ended: at once when it has already.
+  public func whenEnded(_ body: @escaping (Outcome) -> Void) {
+    if let outcome { body(outcome) } else { onEnd.append(body) }
+  }
+
+  /// Lets the routine unwind with `error` at the place where it is suspended, or at the next one. `<close>` variables
+  /// run and may suspend. A routine that has not begun ends at once. The second call does nothing.
+  public func cancel(with error: LuaError = .cancelled) {
+    guard cancellation == nil else { return }
+    switch phase {
+    case .ended: return
+    case .queued(.starting):
+      cancellation = error
+      end(.cancelled)
+    case .queued:
+      cancellation = error
+      phase = .queued(.raising(error))
+    case .running: cancellation = error
+    case .waiting(let continuation):
+      cancellation = error
+      continuation.abandon()
+      enqueue(.raising(error))
+    }
+  }
+
+  fileprivate func begin() { schedule() }
+
+  func continued(with resumption: Resumption) {
+    guard case .waiting = phase else {
+      // Resumed before the slice that suspends had ended.
+      if case .running = phase { early = resumption }
+      return
+    }
+    enqueue(resumption)
+  }
+  private var early: Resumption?
+
+  private func enqueue(_ resumption: Resumption) {
+    phase = .queued(resumption)
+    schedule()
+  }
+
+  private func schedule() {
+    state.loop.next { [self] in
+      guard case .queued(let resumption) = phase, !state.isClosed else { return }
+      run(resumption)
+    }
+  }
+
+  /// One slice.
+  private func run(_ resumption: Resumption) {
+    state.settle()
+    phase = .running
+    let arguments = push(resumption)
+    state.running = self
+    var results: Int32 = 0
+    let status = shim_resume(L, mark, arguments, &results)
+    state.running = nil
+    let continuation = state.pendingContinuation
+    state.pendingContinuation = nil
+    switch status {
+    case Int32(SHIM_YIELD):
+      guard let continuation else {
+        return end(.failed(LuaError(code: "internal", message: "a routine yielded without anything to wait for")))
+      }
+      suspend(on: continuation)
+    case Int32(SHIM_OK):
+      let stack = Stack(L: L)
+      let first = stack.top - results + 1
+      end(.returned((0..<results).map { stack.value(first + $0, in: state) }))
+    default:
+      let error = Stack(L: L).takeError(status: status, in: state)
+      // A routine that was told to end has ended as told, unless its unwinding failed.
+      end(error.code == cancellation?.code ? .cancelled : .failed(error))
+    }
+  }
+
+  private func suspend(on continuation: LuaContinuation) {
+    phase = .waiting(continuation)
+    let early = early
+    self.early = nil
+    if let cancellation, !isUnwinding {
+      continuation.abandon()
+      enqueue(.raising(cancellation))
+    } else if let early {
+      enqueue(early)
+    }
+  }
+
+  private func push(_ resumption: Resumption) -> Int32 {
+    let stack = Stack(L: L)
+    switch resumption {
+    case .starting(let arguments):
+      _ = stack.reserve(arguments.count + 8)
+      for argument in arguments { stack.push(argument, in: state) }
+      return Int32(arguments.count)
+    case .returning(let values):
+      _ = stack.reserve(values.count + 8)
+      lua_pushboolean(L, 1)
+      for value in values { stack.push(value, in: state) }
+      return Int32(values.count) + 1
+    case .raising(let error):
+      if cancellation != nil && !isUnwinding {
+        isUnwinding = true
+        shim_begin_unwinding(L, mark)
+      }
+      _ = stack.reserve(8)
+      lua_pushboolean(L, 0)
+      stack.push(error, in: state)
+      return 2
+    }
+  }
+
+  private func end(_ outcome: Outcome) {
+    guard self.outcome == nil else { return }
+    phase = .ended(outcome)
+    thread = nil
+    state.routines[number] = nil
+    let callbacks = onEnd
+    onEnd = []
+    for callback in callbacks { callback(outcome) }
+  }
+
+  /// The state closes: nothing of this runs any more.
+  func drop() {
+    if case .waiting(let continuation) = phase { continuation.abandon() }
+    phase = .ended(.cancelled)
+    thread = nil
+    onEnd = []
+  }
+
+  func beginUnwinding() {
+    isUnwinding = true
+    shim_begin_unwinding(L, mark)
+  }
+}
+
+extension LuaState {
+  /// Starts a routine in the next turn of the loop.
+  @discardableResult
+  public func start(_ function: LuaReference, arguments: [LuaValue] = [], name: String) -> LuaRoutine {
+    settle()
+    let routine = LuaRoutine(function, arguments: arguments, name: name, in: self)
+    routines[routine.number] = routine
+    routine.begin()
+    return routine
+  }
+
+  /// Routines that have not ended.
+  public var routineCount: Int { routines.count }
+
+  /// Cancels every routine, the oldest first; each unwinds in a turn of its own.
+  public func cancelAll(with error: LuaError = .cancelled) {
+    for routine in routines.sorted(by: { $0.key < $1.key }) { routine.value.cancel(with: error) }
+  }
+
+  /// The running routine shall unwind with the error that is about to be raised.
+  func beginUnwinding() { running?.beginUnwinding() }
+}

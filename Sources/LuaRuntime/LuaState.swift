@@ -1,0 +1,253 @@
+internal import CLua
+internal import CLuaShim
+public import EventLoop
+
+/// What a script may use.
+public struct LuaLimits: Sendable {
+  /// Bytes that the script's Lua values may take.
+  public var memory = 256 << 20
+  /// Time without suspending, after which `script.blocked` is raised.
+  public var run: Duration = .seconds(2)
+  /// Time after which a call that can't be interrupted ends the process.
+  public var uninterruptible: Duration = .seconds(10)
+
+  /// 256 MB and 2 s.
+  public init() {}
+}
+
+/// The Lua state of one script: its globals, its functions, its routines. Confined to the loop's thread.
+public final class LuaState {
+  /// The script's name in messages.
+  public let name: String
+  /// The loop on whose thread all of this happens.
+  public let loop: EventLoop
+  /// Set once by `close`; whatever refers to a closed state does nothing.
+  public private(set) var isClosed = false
+  /// A line that `print` made, or a warning of Lua's, without its line end.
+  public var onPrint: (String) -> Void = { _ in }
+  /// A warning of Lua's (`warn`, a finalizer that failed).
+  public var onWarning: (String) -> Void = { _ in }
+
+  let references = ReferencePool()
+  let shim: OpaquePointer
+  let watchdog: LuaWatchdog?
+  /// Keeps the functions alive whose addresses the state holds.
+  private var functions: [LuaFunction] = []
+  var routines: [Int: LuaRoutine] = [:]
+  private var routinesStarted = 0
+  /// The routine whose slice runs now.
+  public internal(set) var running: LuaRoutine?
+  /// What the function that suspends left for the routine.
+  var pendingContinuation: LuaContinuation?
+  private var moduleWaiters: [String: [LuaContinuation]] = [:]
+  private var seed: UInt64?
+
+  /// A state with the standard library as scripts see it.
+  /// - Parameters:
+  ///   - watchdog: enforces `limits.run`; without one nothing does.
+  ///   - seed: makes everything that a script can observe the same in every run: the order of `pairs`, the text of
+  ///     addresses, `math.random`. Nil: as Lua does it.
+  /// - Throws: `script.memory` when there is none.
+  public init(
+    name: String, loop: EventLoop, limits: LuaLimits = LuaLimits(), watchdog: LuaWatchdog? = nil,
+    seed: UInt64? = nil
+  ) throws(LuaError) {
+    self.name = name
+    self.loop = loop
+    self.watchdog = watchdog
+    guard let shim = withUnsafePointer(to: shimHost, { shim_open($0, name, limits.memory) }) else {
+      throw LuaError(code: "script.memory", message: "no memory for the script \(name)")
+    }
+    self.shim = shim
+    // Unretained: the state is closed before this object ends.
+    shim_set_owner(shim, Unmanaged.passUnretained(self).toOpaque())
+    if let watchdog {
+      let milliseconds = { (duration: Duration) in UInt32(clamping: duration.nanoseconds / 1_000_000) }
+      shim_watch(shim, watchdog.raw, milliseconds(limits.run), milliseconds(limits.uninterruptible))
+    }
+    if let seed {
+      self.seed = seed
+      shim_make_deterministic(main.L, seed)
+    }
+    installPrint()
+    installRequire()
+  }
+
+  deinit { if !isClosed { shim_close(shim) } }
+
+  /// Ends the state at once: suspended routines are dropped without unwinding, objects are released.
+  /// To let routines unwind first, cancel them and wait for their ends.
+  public func close() {
+    guard !isClosed else { return }
+    precondition(running == nil, "a state can't be closed from inside one of its routines")
+    isClosed = true
+    for routine in routines.sorted(by: { $0.key < $1.key }) { routine.value.drop() }
+    routines = [:]
+    shim_close(shim)
+    functions = []
+  }
+
+  /// Bytes that the script's values take now, and took at most.
+  public var memory: (now: Int, peak: Int) { isClosed ? (0, 0) : (shim_bytes(shim), shim_peak(shim)) }
+
+  func nextRoutine() -> Int {
+    routinesStarted += 1
+    return routinesStarted
+  }
+
+  var main: Stack { Stack(L: shim_main(shim)) }
+
+  /// Frees what was let go elsewhere; called before the state runs.
+  func settle() {
+    for slot in references.take() { luaL_unref(main.L, registryIndex, slot) }
+  }
+
+  /// Compiles text.
+  /// - Parameters:
+  ///   - text: Lua source; a first line that begins with `#` is skipped.
+  ///   - chunkName: `@path` for a file, `=name` for text from elsewhere.
+  /// - Throws: `script.syntax` with file and line in its message.
+  public func load(_ text: [UInt8], chunkName: String) throws(LuaError) -> LuaReference {
+    settle()
+    let body = withoutShebang(text)
+    let stack = main
+    let status = body.withUnsafeBytes { raw in
+      shim_load(stack.L, raw.bindMemory(to: CChar.self).baseAddress, raw.count, chunkName)
+    }
+    guard status == LUA_OK else {
+      var error = stack.takeError(status: status, in: self)
+      if error.code == "script.error" { error.code = "script.syntax" }
+      throw error
+    }
+    defer { stack.pop() }
+    return stack.reference(-1, in: self)
+  }
+
+  /// A global's value.
+  public subscript(global name: String) -> LuaValue {
+    get {
+      let stack = main
+      stack.pushGlobals()
+      stack.push(name)
+      lua_rawget(stack.L, -2)
+      defer { stack.pop(2) }
+      return stack.value(-1, in: self)
+    }
+    set {
+      let stack = main
+      stack.pushGlobals()
+      stack.setField(name, newValue, in: self)
+      stack.pop()
+    }
+  }
+
+  /// Makes `module` what `require "name"` gives, and with `global` also a global.
+  public func register(_ name: String, _ functions: [LuaFunction], values: [(String, LuaValue)] = [], global: Bool = false) {
+    let stack = main
+    lua_createtable(stack.L, 0, Int32(functions.count + values.count))
+    for function in functions {
+      stack.push(function.name)
+      push(function, on: stack)
+      lua_rawset(stack.L, -3)
+    }
+    for (name, value) in values { stack.setField(name, value, in: self) }
+    luaL_getsubtable(stack.L, registryIndex, LUA_LOADED_TABLE)
+    stack.push(name)
+    lua_pushvalue(stack.L, -3)
+    lua_rawset(stack.L, -3)
+    stack.pop()
+    if global {
+      stack.pushGlobals()
+      stack.push(name)
+      lua_pushvalue(stack.L, -3)
+      lua_rawset(stack.L, -3)
+      stack.pop()
+    }
+    stack.pop()
+  }
+
+  /// Replaces functions of a table that exists: `override("os", …)`; the globals with nil.
+  public func override(_ library: String?, _ replacements: [LuaFunction], removing: [String] = []) {
+    let stack = main
+    stack.pushGlobals()
+    if let library {
+      stack.push(library)
+      lua_rawget(stack.L, -2)
+    }
+    if stack.type(-1) == LUA_TTABLE {
+      for function in replacements {
+        stack.push(function.name)
+        push(function, on: stack)
+        lua_rawset(stack.L, -3)
+      }
+      for name in removing { stack.setField(name, .nil, in: self) }
+    }
+    stack.setTop(0)
+  }
+
+  /// A Lua function for `function`.
+  public func value(of function: LuaFunction) -> LuaValue {
+    let stack = main
+    push(function, on: stack)
+    defer { stack.pop() }
+    return stack.value(-1, in: self)
+  }
+
+  /// Where `require` looks: patterns with `?`, in order.
+  public func setModulePath(_ patterns: [String]) {
+    let stack = main
+    stack.pushGlobals()
+    stack.push("package")
+    lua_rawget(stack.L, -2)
+    stack.setField("path", .string(patterns.joined(separator: ";")), in: self)
+    stack.pop(2)
+  }
+
+  func push(_ function: LuaFunction, on stack: Stack) { shim_push_function(stack.L, box(function)) }
+
+  /// The address by which Lua enters `function`, which lives as long as the state from here on.
+  func box(_ function: LuaFunction) -> UnsafeMutableRawPointer {
+    functions.append(function)
+    return Unmanaged.passUnretained(function).toOpaque()
+  }
+
+  private func installPrint() {
+    let stack = main
+    stack.pushGlobals()
+    stack.push("print")
+    let function = LuaFunction("print") { call in
+      call.state.onPrint(try call.string(1))
+      return .none
+    }
+    shim_push_print(stack.L, box(function))
+    lua_rawset(stack.L, -3)
+    stack.pop()
+  }
+
+  private func installRequire() {
+    let wait = LuaFunction("require") { call in
+      let name = try call.string(1)
+      return try call.suspend { continuation in
+        call.state.moduleWaiters[name, default: []].append(continuation)
+        return nil
+      }
+    }
+    let loaded = LuaFunction("require") { call in
+      for waiter in call.state.moduleWaiters.removeValue(forKey: try call.string(1)) ?? [] {
+        waiter.resume(returning: [])
+      }
+      return .none
+    }
+    shim_set_require(main.L, box(wait), box(loaded))
+  }
+
+  private func withoutShebang(_ text: [UInt8]) -> [UInt8] {
+    guard text.first == UInt8(ascii: "#") else { return text }
+    // The line end stays, so that line numbers do.
+    return Array(text.drop { $0 != UInt8(ascii: "\n") })
+  }
+}
+
+extension Stack {
+  func pushGlobals() { lua_rawgeti(L, registryIndex, lua_Integer(LUA_RIDX_GLOBALS)) }
+}

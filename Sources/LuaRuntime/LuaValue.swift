@@ -1,0 +1,48 @@
+/// A value on its way between Swift and Lua.
+public enum LuaValue {
+  case `nil`
+  case bool(Bool)
+  case int(Int)
+  case number(Double)
+  case string(String)
+  /// A Lua string that need not be UTF-8.
+  case bytes([UInt8])
+  /// A new table with the values at 1, 2, …
+  case list([LuaValue])
+  /// A new table with these fields.
+  case record([(name: String, value: LuaValue)])
+  /// Something that lives in Lua: a table, a function, a thread, a userdata.
+  case reference(LuaReference)
+  /// An object of Swift's.
+  case object(LuaObject)
+  /// A new error object.
+  case error(LuaError)
+
+  /// A string, or nil where there is none.
+  public static func optional(_ text: String?) -> LuaValue { text.map { .string($0) } ?? .nil }
+  /// A number, or nil where there is none.
+  public static func optional(_ number: Double?) -> LuaValue { number.map { .number($0) } ?? .nil }
+}
+
+/// An object of Swift's together with the class that scripts see it as. Made by `LuaClass.callAsFunction`.
+public struct LuaObject {
+  let type: Int32
+  let object: AnyObject
+}
+
+/// Holds one Lua value in the registry of its state for as long as this lives.
+///
+/// Used on the loop's thread only; may be let go on any.
+public final class LuaReference: Sendable {
+  let slot: Int32
+  private let pool: ReferencePool
+
+  init(slot: Int32, pool: ReferencePool) {
+    self.slot = slot
+    self.pool = pool
+  }
+
+  deinit { pool.release(slot) }
+
+  func belongs(to pool: ReferencePool) -> Bool { self.pool === pool }
+}

@@ -1,0 +1,18 @@
+internal import CLuaShim
+
+/// Ends what runs too long: one for each thread that runs Lua states, shared by all of them.
+///
+/// A thread of its own that sleeps while no Lua runs. Ends with its last user.
+public final class LuaWatchdog {
+  let raw: OpaquePointer
+
+  /// - Throws: `script.watchdog` when the system gives no thread.
+  public init() throws(LuaError) {
+    guard let raw = shim_watchdog_start() else {
+      throw LuaError(code: "script.watchdog", message: "no thread can be had for the scripts' time limit")
+    }
+    self.raw = raw
+  }
+
+  deinit { shim_watchdog_stop(raw) }
+}

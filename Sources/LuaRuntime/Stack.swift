@@ -1,0 +1,180 @@
+internal import CLua
+internal import CLuaShim
+internal import EventLoop
+
+/// The stack of one Lua thread, by raw accessors only: nothing here runs a metamethod or raises, as long as a Swift
+/// frame is counted (`shim_state.swift_depth`), which holds in every entry from Lua and between slices.
+struct Stack {
+  let L: OpaquePointer
+
+  var top: Int32 { lua_gettop(L) }
+  func setTop(_ index: Int32) { lua_settop(L, index) }
+  func pop(_ count: Int32 = 1) { lua_settop(L, -count - 1) }
+  func type(_ index: Int32) -> Int32 { lua_type(L, index) }
+
+  /// What an error message calls the value at `index`: its class, or its Lua type.
+  func typeName(_ index: Int32) -> String {
+    if luaL_getmetafield(L, index, "__name") == LUA_TSTRING {
+      defer { pop() }
+      return string(-1) ?? "userdata"
+    } else if lua_type(L, index) == LUA_TNONE {
+      return "no value"
+    }
+    return String(cString: lua_typename(L, lua_type(L, index)))
+  }
+
+  /// The string at `index`, not converted; invalid UTF-8 is replaced.
+  func string(_ index: Int32) -> String? {
+    guard lua_type(L, index) == LUA_TSTRING else { return nil }
+    return bytes(index).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// The bytes of the string at `index`; valid while the string is on the stack.
+  func bytes(_ index: Int32) -> UnsafeBufferPointer<UInt8>? {
+    guard lua_type(L, index) == LUA_TSTRING else { return nil }
+    var size = 0
+    guard let text = lua_tolstring(L, index, &size) else { return nil }
+    return UnsafeRawBufferPointer(start: text, count: size).bindMemory(to: UInt8.self)
+  }
+
+  func push(_ text: String) {
+    var text = text
+    text.withUTF8 { utf8 in
+      utf8.withMemoryRebound(to: CChar.self) { _ = lua_pushlstring(L, $0.baseAddress, $0.count) }
+    }
+  }
+
+  /// Room for `count` more values; false when the script's stack is at its end.
+  func reserve(_ count: Int) -> Bool { lua_checkstack(L, Int32(clamping: count)) != 0 }
+}
+
+extension Stack {
+  /// Pushes one value.
+  func push(_ value: LuaValue, in state: LuaState) {
+    guard reserve(8) else { return lua_pushnil(L) }
+    switch value {
+    case .nil: lua_pushnil(L)
+    case .bool(let value): lua_pushboolean(L, value ? 1 : 0)
+    case .int(let value): lua_pushinteger(L, lua_Integer(value))
+    case .number(let value): lua_pushnumber(L, value)
+    case .string(let text): push(text)
+    case .bytes(let bytes):
+      bytes.withUnsafeBytes { raw in
+        _ = lua_pushlstring(L, raw.bindMemory(to: CChar.self).baseAddress, raw.count)
+      }
+    case .list(let values):
+      lua_createtable(L, Int32(clamping: values.count), 0)
+      for (index, value) in values.enumerated() {
+        push(value, in: state)
+        lua_rawseti(L, -2, lua_Integer(index + 1))
+      }
+    case .record(let fields):
+      lua_createtable(L, 0, Int32(clamping: fields.count))
+      for field in fields { setField(field.name, field.value, in: state) }
+    case .reference(let reference):
+      if reference.belongs(to: state.references) {
+        lua_rawgeti(L, registryIndex, lua_Integer(reference.slot))
+      } else {
+        lua_pushnil(L)
+      }
+    case .object(let object):
+      let retained = Unmanaged.passRetained(object.object).toOpaque()  // released by `release` in LuaState.swift
+      shim_push_object(L, object.type, retained)
+    case .error(let error): push(error, in: state)
+    }
+  }
+
+  /// Sets a field of the table on the top.
+  func setField(_ name: String, _ value: LuaValue, in state: LuaState) {
+    push(name)
+    push(value, in: state)
+    lua_rawset(L, -3)
+  }
+
+  /// Pushes the value that the script raised, or a new error object.
+  func push(_ error: LuaError, in state: LuaState) {
+    if let value = error.value, value.belongs(to: state.references) {
+      return push(.reference(value), in: state)
+    }
+    lua_createtable(L, 0, 6)
+    setField("code", .string(error.code), in: state)
+    setField("message", .string(error.message), in: state)
+    if let hint = error.hint { setField("hint", .string(hint), in: state) }
+    if let location = error.location { setField("where", .string(location), in: state) }
+    if let traceback = error.traceback { setField("traceback", .string(traceback), in: state) }
+    for fact in error.facts { setField(fact.name, LuaValue(fact.value), in: state) }
+    shim_make_error(L)
+  }
+
+  /// The value at `index`: plain values by value, all else by reference.
+  func value(_ index: Int32, in state: LuaState) -> LuaValue {
+    switch lua_type(L, index) {
+    case LUA_TNIL, LUA_TNONE: return .nil
+    case LUA_TBOOLEAN: return .bool(lua_toboolean(L, index) != 0)
+    case LUA_TNUMBER:
+      if lua_isinteger(L, index) != 0 { return .int(Int(lua_tointegerx(L, index, nil))) }
+      return .number(lua_tonumberx(L, index, nil))
+    case LUA_TSTRING:
+      guard let bytes = bytes(index) else { return .nil }
+      return String(validating: bytes, as: UTF8.self).map { .string($0) } ?? .bytes(Array(bytes))
+    default: return .reference(reference(index, in: state))
+    }
+  }
+
+  /// Roots the value at `index`.
+  func reference(_ index: Int32, in state: LuaState) -> LuaReference {
+    lua_pushvalue(L, index)
+    return LuaReference(slot: luaL_ref(L, registryIndex), pool: state.references)
+  }
+
+  /// The error on the top (popped): fields of an error object, or whatever was raised as text.
+  func takeError(status: Int32, in state: LuaState) -> LuaError {
+    defer { pop() }
+    let at = top
+    var error = LuaError(code: "script.error", message: "")
+    if shim_is_error(L, at) || lua_type(L, at) == LUA_TTABLE {
+      error.code = field("code", at) ?? error.code
+      error.message = field("message", at) ?? text(at)
+      error.hint = field("hint", at)
+      error.location = field("where", at)
+      error.traceback = field("traceback", at)
+    } else {
+      error.message = text(at)
+    }
+    if lua_type(L, at) != LUA_TSTRING { error.value = reference(at, in: state) }
+    shim_push_traceback(L)
+    if let traceback = string(-1), error.traceback == nil { error.traceback = traceback }
+    pop()
+    return error
+  }
+
+  /// What `tostring` gives for the value at `index`; never raises.
+  func text(_ index: Int32) -> String {
+    shim_tostring(L, index)
+    defer { pop() }
+    return string(-1) ?? "?"
+  }
+
+  private func field(_ name: String, _ table: Int32) -> String? {
+    push(name)
+    defer { pop() }
+    lua_rawget(L, table)
+    return string(-1)
+  }
+}
+
+extension LuaValue {
+  /// A fact of an error.
+  init(_ fact: ErrorFact.Value) {
+    switch fact {
+    case .string(let text): self = .string(text)
+    case .int(let value): self = .int(value)
+    case .number(let value): self = .number(value)
+    case .bool(let value): self = .bool(value)
+    case .strings(let values): self = .list(values.map { .string($0) })
+    }
+  }
+}
+
+/// Where Lua keeps what no script sees.
+let registryIndex = Int32(SHIM_REGISTRY)

@@ -1,0 +1,157 @@
+import EventLoop
+import LuaRuntime
+import Testing
+
+@Suite("Memory limit")
+struct MemoryTests {
+  static func bench(megabytes: Int = 32) throws -> ScriptBench {
+    var limits = LuaLimits()
+    limits.memory = megabytes << 20
+    return try ScriptBench(limits: limits)
+  }
+
+  @Test(
+    "beyond the limit script.memory is raised where it happened, can be caught, and the script goes on",
+    arguments: [
+      ("tables", "local t = {} for i = 1, 1e9 do t[i] = {i} end"),
+      ("table.concat", "local t = {} for i = 1, 100 do t[i] = ('x'):rep(2^20) end"),
+      ("table.concat of one text", "local s, t = ('x'):rep(2^20), {} for i = 1, 64 do t[i] = s end local r = table.concat(t)"),
+      ("string.rep", "local s = ('x'):rep(2^30)"),
+      ("a string pushed by Swift", "local t = {} for i = 1, 100 do t[i] = host.long_text(2^20) end"),
+      ("one large string pushed by Swift", "local s = host.long_text(2^26)"),
+      ("in a coroutine", "coroutine.wrap(function() local t = {} for i = 1, 1e9 do t[i] = {i} end end)()"),
+      ("concatenation", "local s = ('x'):rep(2^20) while true do s = s .. s end"),
+    ])
+  func limit(place: String, code: String) throws {
+    let bench = try Self.bench()
+    let lines = try bench.printed(
+      """
+      local ok, err = pcall(function()
+        \(code)
+      end)
+      print(ok, type(err), err.code, err.where)
+      collectgarbage()
+      print(#("y"):rep(100))
+      """)
+    #expect(lines == ["false\ttable\tscript.memory\ttest.lua:2", "100"])
+    #expect(bench.state.memory.peak < 110 << 20)
+  }
+
+  @Test("uncaught it ends the routine with file and line")
+  func uncaught() throws {
+    let bench = try Self.bench()
+    let error = try #require(try bench.failure("\n\nlocal t = {} for i = 1, 1e9 do t[i] = {} end"))
+    #expect(error.code == "script.memory")
+    #expect(error.description.hasPrefix("test.lua:3: "))
+  }
+
+  @Test("a loop of pcalls that run out of memory ends")
+  func pcallLoop() throws {
+    let bench = try Self.bench(megabytes: 8)
+    let lines = try bench.printed(
+      "for i = 1, 50 do assert(not pcall(string.rep, 'x', 2^25)) end print('done')")
+    #expect(lines == ["done"])
+  }
+
+  @Test("a finalizer of a file that fails to close, and a warning, raise nothing")
+  func warnings() throws {
+    let bench = try ScriptBench()
+    let lines = try bench.printed("warn('@on') warn('low ', 'battery') print('on')")
+    #expect(lines == ["warning: low battery", "on"])
+  }
+}
+
+@Suite("Time limit")
+struct TimeLimitTests {
+  static func bench() throws -> ScriptBench {
+    var limits = LuaLimits()
+    limits.run = .milliseconds(200)
+    return try ScriptBench(limits: limits, watched: true)
+  }
+
+  @Test(
+    "an endless loop gets script.blocked with file and line",
+    arguments: [
+      ("plain", "while true do end"),
+      ("in pcall", "while true do pcall(error) end"),
+      ("around a loop in pcall", "while true do pcall(function() while true do end end) end"),
+      ("in coroutine.wrap", "while true do coroutine.wrap(function() while true do end end)() end"),
+      ("in coroutine.resume", "while true do coroutine.resume(coroutine.create(function() while true do end end)) end"),
+      ("in a message handler", "while true do xpcall(error, function() while true do end end) end"),
+      ("in a message handler that fails", "while true do xpcall(error, function() error() end) end"),
+      ("in load's reader", "while true do load(function() while true do end end) end"),
+      ("in a <close> that fails", "while true do pcall(function() local x <close> = setmetatable({}, {__close = error}) while true do end end) end"),
+      ("in a sort function", "while true do pcall(table.sort, {3, 2, 1}, function() while true do end end) end"),
+      ("in coroutine.close", "while true do local c = coroutine.create(function() local x <close> = setmetatable({}, {__close = function() while true do end end}) coroutine.yield() end) coroutine.resume(c) coroutine.close(c) end"),
+      ("calls of Swift", "while true do pcall(host.fail) end"),
+    ])
+  func endless(place: String, code: String) throws {
+    let bench = try Self.bench()
+    let error = try #require(try bench.failure(code))
+    #expect(error.code == "script.blocked", "\(error)")
+    #expect(error.description.hasPrefix("test.lua:1: ran for 0.2 s without suspending"))
+  }
+
+  @Test("its <close> variables run, and an endless one of those ends too")
+  func closeVariables() throws {
+    let bench = try Self.bench()
+    let error = try #require(
+      try bench.failure(
+        """
+        local a <close> = setmetatable({}, {__close = function() print("closed") end})
+        local b <close> = setmetatable({}, {__close = function() while true do end end})
+        while true do end
+        """))
+    #expect(error.code == "script.blocked")
+    #expect(bench.lines == ["closed"])
+  }
+
+  @Test("other routines of the script go on, and one that suspends in time is left alone")
+  func othersGoOn() throws {
+    let bench = try Self.bench()
+    _ = try bench.run("host.later(function() for i = 1, 5 do host.sleep(0.1) end print('alive') end)")
+    _ = try bench.run("while true do end")
+    _ = bench.loop.run(until: { false })
+    #expect(bench.lines == ["alive"])
+  }
+}
+
+@Suite("Determinism")
+struct DeterminismTests {
+  static let script = """
+    local t = {}
+    for i = 1, 40 do t["key" .. i] = i t[i * 3] = true t[i / 4] = false end
+    t[true] = 1 t[{}] = 2 t[print] = 3
+    local seen = {}
+    for k, v in pairs(t) do seen[#seen + 1] = tostring(k) .. "=" .. tostring(v) end
+    print(table.concat(seen, " "))
+    local k, n = nil, 0
+    repeat k = next(t, k) if k ~= nil then n = n + 1 t[k] = nil end until k == nil
+    print(n, next(t))
+    print({}, function() end, coroutine.create(print), string.format("%s %p %5.1f", {}, {}, 3))
+    print(math.random(1000000), math.random(), (math.randomseed()))
+    """
+
+  @Test("with a seed, keys come sorted, addresses are numbers and chance repeats")
+  func sorted() throws {
+    let first = try ScriptBench(seed: 7).printed(Self.script)
+    let second = try ScriptBench(seed: 7).printed(Self.script)
+    let other = try ScriptBench(seed: 8).printed(Self.script)
+    #expect(first == second)
+    #expect(first[3] != other[3])
+    #expect(first[0].hasPrefix("true=1 0.25=false 0.5=false 0.75=false 1.0=false") || first[0].hasPrefix("true=1 0.25=false 0.5=false 0.75=false 1=false"))
+    #expect(!first[2].contains("0x"))
+    #expect(first[1].hasSuffix("\tnil"))
+  }
+
+  @Test("fields may be cleared and changed while pairs walks; __pairs is honoured")
+  func pairsWhileChanging() throws {
+    let lines = try ScriptBench(seed: 1).printed(
+      """
+      local t = {a = 1, b = 2, c = 3}
+      for k in pairs(t) do print(k) t.b = nil t[k] = nil end
+      for k, v in pairs(setmetatable({}, {__pairs = function() return next, {z = 26} end})) do print(k, v) end
+      """)
+    #expect(lines == ["a", "c", "z\t26"])
+  }
+}
