@@ -244,6 +244,13 @@ static int routine_ended(lua_State *L, int status, lua_KContext context) {
   (void)context;
   if (status == LUA_OK || status == LUA_YIELD) return lua_gettop(L) - 1;
   if (status == LUA_ERRMEM) push_memory_error(L);
+  shim_routine *self = state_of(L)->routine;
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, self) == LUA_TNIL) {
+    lua_pop(L, 1);
+  } else {
+    lua_pushnil(L);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, self);
+  }
   return lua_error(L);
 }
 

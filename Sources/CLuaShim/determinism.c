@@ -4,42 +4,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char serials_key = 0, walks_key = 0;
+static const char light_functions_key = 0, walks_key = 0;
 
 /* ---- serial numbers instead of addresses ------------------------------------------------------------------- */
 
-static void push_weak_keyed(lua_State *L, const void *key) {
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, key) == LUA_TTABLE) return;
+static bool is_light_function(lua_State *L, int index) {
+  if (!lua_iscfunction(L, index)) return false;
+  if (lua_getupvalue(L, index, 1) == NULL) return true;
   lua_pop(L, 1);
-  lua_newtable(L);
-  lua_createtable(L, 0, 1);
-  lua_pushliteral(L, "k");
-  lua_setfield(L, -2, "__mode");
-  lua_setmetatable(L, -2);
-  lua_pushvalue(L, -1);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, key);
+  return false;
 }
 
-/* A number for the value at `index`, given out in the order of asking; counted in the table at key 0. */
+/* When the value at `index` was created, counted in objects; C functions without a block of their own come first,
+ * in the order of their names. */
 static lua_Integer serial_of(lua_State *L, int index) {
-  index = lua_absindex(L, index);
-  push_weak_keyed(L, &serials_key);
-  lua_pushvalue(L, index);
-  lua_rawget(L, -2);
-  lua_Integer serial = lua_tointeger(L, -1);
-  lua_pop(L, 1);
-  if (serial == 0) {
-    lua_rawgeti(L, -1, 0);
-    serial = lua_tointeger(L, -1) + 1;
-    lua_pop(L, 1);
-    lua_pushinteger(L, serial);
-    lua_rawseti(L, -2, 0);
-    lua_pushvalue(L, index);
-    lua_pushinteger(L, serial);
-    lua_rawset(L, -3);
+  const char *address = lua_topointer(L, index);
+  switch (lua_type(L, index)) {
+    case LUA_TUSERDATA: address -= state_of(L)->userdata_offset; break;
+    case LUA_TTHREAD: address -= LUA_EXTRASPACE; break;
+    case LUA_TFUNCTION:
+      if (is_light_function(L, index)) {
+        lua_rawgetp(L, LUA_REGISTRYINDEX, &light_functions_key);
+        lua_rawgetp(L, -1, address);
+        lua_Integer serial = lua_tointeger(L, -1);
+        lua_pop(L, 2);
+        return serial;
+      }
   }
-  lua_pop(L, 1);
-  return serial;
+  return (lua_Integer)((const block_header *)address - 1)->serial;
 }
 
 static bool has_address(lua_State *L, int index) {
@@ -187,6 +179,18 @@ static int steady_pairs(lua_State *L) {
   return 3;
 }
 
+static void push_weak_keyed(lua_State *L, const void *key) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, key) == LUA_TTABLE) return;
+  lua_pop(L, 1);
+  lua_newtable(L);
+  lua_createtable(L, 0, 1);
+  lua_pushliteral(L, "k");
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, key);
+}
+
 /* A walk by `next` sorts once, when it starts with nil, and keeps the order with the table. */
 static int steady_next(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -235,7 +239,39 @@ static int steady_randomseed(lua_State *L) {
   return 0;
 }
 
-static int make_deterministic(lua_State *L) {
+/* Numbers the C functions of the table on the top, by name; they are counted down from 0. */
+static void number_light_functions(lua_State *L, lua_Integer *last) {
+  int library = lua_gettop(L);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &light_functions_key);
+  push_sorted_keys(L, library);
+  for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++) {
+    if (lua_rawget(L, library) == LUA_TFUNCTION && is_light_function(L, -1)) {
+      const void *address = lua_topointer(L, -1);
+      lua_pushinteger(L, --*last);
+      lua_rawsetp(L, library + 1, address);
+    }
+    lua_pop(L, 1);
+  }
+  lua_settop(L, library - 1);
+}
+
+static void measure_userdata(lua_State *L) {
+  shim_state *s = state_of(L);
+  const char *memory = lua_newuserdatauv(L, 1, 0);
+  /* Its block is the one that bears the newest number: a whole number of words before its memory. */
+  for (size_t offset = 0; offset <= 128; offset += 8) {
+    if (((const block_header *)(memory - offset) - 1)->serial == s->created) {
+      s->userdata_offset = offset;
+      break;
+    }
+  }
+  lua_pop(L, 1);
+}
+
+void open_determinism(lua_State *L) {
+  measure_userdata(L);
+  lua_newtable(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &light_functions_key);
   lua_register(L, "pairs", steady_pairs);
   lua_register(L, "next", steady_next);
   lua_register(L, "tostring", steady_tostring);
@@ -243,19 +279,19 @@ static int make_deterministic(lua_State *L) {
   lua_getfield(L, -1, "format");
   lua_pushcclosure(L, steady_format, 1);
   lua_setfield(L, -2, "format");
+  lua_settop(L, 0);
+  static const char *const libraries[] = {"_G", "coroutine", "io", "math", "os", "string", "table", "utf8", "debug"};
+  lua_Integer last = 0;
+  for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+    lua_getglobal(L, libraries[i]);
+    number_light_functions(L, &last);
+  }
   lua_getglobal(L, "math");
   lua_getfield(L, -1, "randomseed");
-  lua_pushvalue(L, 1);
+  lua_pushinteger(L, (lua_Integer)state_of(L)->seed);
   lua_pushcclosure(L, steady_randomseed, 2);
   lua_pushvalue(L, -1);
   lua_setfield(L, -3, "randomseed");
   lua_call(L, 0, 0);
-  return 0;
-}
-
-void shim_make_deterministic(lua_State *L, uint64_t seed) {
-  state_of(L)->deterministic = true;
-  lua_pushcfunction(L, make_deterministic);
-  lua_pushinteger(L, (lua_Integer)seed);
-  shim_call(L, 1, 0);
+  lua_settop(L, 0);
 }

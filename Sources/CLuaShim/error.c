@@ -116,18 +116,24 @@ static void set_text(lua_State *L, const char *name, const char *value) {
   lua_setfield(L, -2, name);
 }
 
-int raise_error(lua_State *L, const char *code, const char *message, const char *hint, int level) {
+void push_error(lua_State *L, const char *code, const char *message, const char *hint, int level) {
   lua_createtable(L, 0, 5);
   set_text(L, "code", code);
   set_text(L, "message", message);
   set_text(L, "hint", hint);
   shim_make_error(L);
   complete_error(L, level);
+}
+
+int raise_error(lua_State *L, const char *code, const char *message, const char *hint, int level) {
+  push_error(L, code, message, hint, level);
   return lua_error(L);
 }
 
 void push_memory_error(lua_State *L) {
   shim_state *s = state_of(L);
+  /* Telling of it must not be refused again: a little more is taken than the limit allows. */
+  s->swift_depth++;
   lua_createtable(L, 0, 5);
   set_text(L, "code", "script.memory");
   lua_pushfstring(L, "the script's memory limit of %d MB is reached", (int)(s->limit >> 20));
@@ -135,6 +141,10 @@ void push_memory_error(lua_State *L) {
   set_text(L, "hint", "keep less, or raise limits { memory = … } in the configuration");
   if (s->refused_at[0]) set_text(L, "where", s->refused_at);
   shim_make_error(L);
+  if (!s->refused_at[0]) complete_error(L, 1);
+  s->refused_at[0] = 0;
+  s->swift_depth--;
+  s->overshot = false;
 }
 
 /* The one way into Swift: counts the frame, then turns the code that came back into what Lua knows. */

@@ -37,8 +37,17 @@ struct shim_state {
   int type_count;
 
   void *require_wait, *require_loaded; /* boxes */
+
+  /* Determinism: every block has a header, which numbers those of objects in order of creation. */
   bool deterministic;
+  uint64_t seed, created;
+  size_t userdata_offset; /* from a userdata's block to its memory */
 };
+
+/* What stands in front of a block in a deterministic state; keeps the block aligned. */
+typedef struct block_header {
+  uint64_t serial, unused;
+} block_header;
 
 /* Flags of a thread share its extra space with the state's address. */
 enum {
@@ -64,13 +73,16 @@ static inline bool unwinding_after(const shim_state *s, uint64_t since) {
 
 /* The one way into Swift. */
 int enter_swift(lua_State *L, void *box);
-/* Raises an error object made here. `level` is where `where` starts to look. */
+/* Pushes, or raises, an error object made here. `level` is where `where` starts to look. */
+void push_error(lua_State *L, const char *code, const char *message, const char *hint, int level);
 int raise_error(lua_State *L, const char *code, const char *message, const char *hint, int level);
 /* Pushes script.memory, with the place where memory was refused. */
 void push_memory_error(lua_State *L);
 /* The message handler of routines and modules: keeps the traceback of an error that has none. */
 int keep_traceback(lua_State *L);
 
+/* After the standard library: names what has no header. */
+void open_determinism(lua_State *L);
 void open_protected(lua_State *L);  /* pcall, xpcall, load…, setmetatable */
 void open_coroutine(lua_State *L);
 void open_require(lua_State *L);

@@ -19,13 +19,27 @@ static void note_refusal(shim_state *s) {
   }
 }
 
+/* What `realloc` does, with a header in front of every block of a deterministic state. When `block` is NULL, Lua
+ * gives the kind of the object in `kind`. */
+static void *resize(shim_state *s, void *block, size_t kind, size_t size) {
+  if (!s->deterministic) return realloc(block, size);
+  block_header *header = realloc(block == NULL ? NULL : (block_header *)block - 1, sizeof *header + size);
+  if (header == NULL) return NULL;
+  if (block == NULL) {
+    bool is_object = kind == LUA_TTABLE || kind == LUA_TFUNCTION || kind == LUA_TUSERDATA || kind == LUA_TTHREAD;
+    header->serial = is_object ? ++s->created : 0;
+  }
+  return header + 1;
+}
+
 /* Beyond the limit memory is refused, so that Lua collects and then raises; but never under a Swift frame, which
  * the raise would jump over: there the count overshoots, and the trampoline raises when Swift has returned. */
 static void *allocate(void *owner, void *block, size_t old_size, size_t new_size) {
   shim_state *s = owner;
+  size_t kind = old_size;
   if (block == NULL) old_size = 0;
   if (new_size == 0) {
-    free(block);
+    if (block != NULL) free(s->deterministic ? (block_header *)block - 1 : block);
     s->bytes -= old_size;
     return NULL;
   }
@@ -36,7 +50,7 @@ static void *allocate(void *owner, void *block, size_t old_size, size_t new_size
     }
     s->overshot = true;
   }
-  void *result = realloc(block, new_size);
+  void *result = resize(s, block, kind, new_size);
   if (result == NULL) {
     if (new_size <= old_size) return block; /* Lua relies on shrinking to succeed */
     if (s->swift_depth > 0) {
@@ -108,10 +122,11 @@ static int open_all(lua_State *L) {
   open_protected(L);
   open_coroutine(L);
   open_require(L);
+  if (state_of(L)->deterministic) open_determinism(L);
   return 0;
 }
 
-shim_state *shim_open(const shim_host *host, const char *name, size_t limit) {
+shim_state *shim_open(const shim_host *host, const char *name, size_t limit, const uint64_t *seed) {
   /* The low bits of its address are a thread's flags. */
   shim_state *s = aligned_alloc(16, (sizeof(shim_state) + 15) / 16 * 16);
   if (s == NULL) return NULL;
@@ -120,6 +135,8 @@ shim_state *shim_open(const shim_host *host, const char *name, size_t limit) {
   s->limit = SIZE_MAX / 2;
   s->swift_depth = 1;
   snprintf(s->name, sizeof s->name, "%s", name);
+  s->deterministic = seed != NULL;
+  s->seed = seed != NULL ? *seed : 0;
   lua_State *L = lua_newstate(allocate, s);
   if (L == NULL) {
     free(s);

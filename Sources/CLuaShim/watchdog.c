@@ -51,8 +51,13 @@ static void stop_hook(lua_State *L, lua_Debug *ar) {
   s->routine->unwinding_since = ++s->unwindings;
   char message[96];
   snprintf(message, sizeof message, "ran for %g s without suspending", s->limit_ms / 1000.0);
-  raise_error(L, "script.blocked", message,
-              "let long work suspend: task.sleep(0) between its steps, or raise limits { run = … }", 0);
+  push_error(L, "script.blocked", message,
+             "let long work suspend: task.sleep(0) between its steps, or raise limits { run = … }", 0);
+  /* A <close> variable that fails on the way may put its own error in this one's place: the routine's end
+   * tells this one. */
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, s->routine);
+  lua_error(L);
 }
 
 static void on_signal(int signal) {
@@ -183,7 +188,14 @@ void shim_watch(shim_state *s, shim_watchdog *watchdog, uint32_t milliseconds, u
 void watchdog_enter(shim_state *s) {
   shim_watchdog *w = s->watchdog;
   if (w == NULL) return;
-  current = w;
+  if (current != w) {
+    /* The first slice on this thread, which may have been made with every signal blocked. */
+    sigset_t stop;
+    sigemptyset(&stop);
+    sigaddset(&stop, STOP_SIGNAL);
+    pthread_sigmask(SIG_UNBLOCK, &stop, NULL);
+    current = w;
+  }
   w->runner = pthread_self();
   atomic_store_explicit(&w->state, s, memory_order_relaxed);
   atomic_store_explicit(&w->limit_ms, s->limit_ms, memory_order_relaxed);

@@ -40,7 +40,6 @@ public final class LuaState {
   /// What the function that suspends left for the routine.
   var pendingContinuation: LuaContinuation?
   private var moduleWaiters: [String: [LuaContinuation]] = [:]
-  private var seed: UInt64?
 
   /// A state with the standard library as scripts see it.
   /// - Parameters:
@@ -55,7 +54,11 @@ public final class LuaState {
     self.name = name
     self.loop = loop
     self.watchdog = watchdog
-    guard let shim = withUnsafePointer(to: shimHost, { shim_open($0, name, limits.memory) }) else {
+    let opened = withUnsafePointer(to: shimHost) { host in
+      guard let seed else { return shim_open(host, name, limits.memory, nil) }
+      return withUnsafePointer(to: seed) { shim_open(host, name, limits.memory, $0) }
+    }
+    guard let shim = opened else {
       throw LuaError(code: "script.memory", message: "no memory for the script \(name)")
     }
     self.shim = shim
@@ -64,10 +67,6 @@ public final class LuaState {
     if let watchdog {
       let milliseconds = { (duration: Duration) in UInt32(clamping: duration.nanoseconds / 1_000_000) }
       shim_watch(shim, watchdog.raw, milliseconds(limits.run), milliseconds(limits.uninterruptible))
-    }
-    if let seed {
-      self.seed = seed
-      shim_make_deterministic(main.L, seed)
     }
     installPrint()
     installRequire()

@@ -1,4 +1,5 @@
 import EventLoop
+import Glibc
 import LuaRuntime
 import Testing
 
@@ -162,17 +163,25 @@ struct ArgumentTests {
   }
 
   @Test("a reference let go on another thread frees its value on the loop")
-  func referencesFromOtherThreads() async throws {
+  func referencesFromOtherThreads() throws {
     let bench = try ScriptBench()
     _ = try bench.run("weak = setmetatable({}, {__mode = 'k'}); big = {}; weak[big] = true")
     let box = Holder(bench.state[global: "big"])
     _ = try bench.run("big = nil; collectgarbage(); print(next(weak) ~= nil)")
-    await Task.detached { box.value = nil }.value
+    var thread = pthread_t()
+    let started = pthread_create(
+      &thread, nil,
+      { raw in
+        raw.map { Unmanaged<Holder>.fromOpaque($0).takeUnretainedValue().value = nil }
+        return nil
+      }, Unmanaged.passUnretained(box).toOpaque())
+    #expect(started == 0)
+    pthread_join(thread, nil)
     _ = try bench.run("collectgarbage(); print(next(weak) ~= nil)")
     #expect(bench.lines == ["true", "false"])
   }
 
-  private final class Holder: @unchecked Sendable {  // handed to one task, which is awaited
+  private final class Holder: @unchecked Sendable {  // handed to one thread, which is joined
     var value: LuaValue?
     init(_ value: LuaValue) { self.value = value }
   }

@@ -40,8 +40,10 @@ enum {
 
 /* ---- states ------------------------------------------------------------------------------------------ */
 
-/* A new state with the standard library as scripts see it, or NULL without memory. `limit` in bytes. */
-shim_state *shim_open(const shim_host *host, const char *name, size_t limit);
+/* A new state with the standard library as scripts see it, or NULL without memory. `limit` in bytes. With a seed,
+ * `pairs` and `next` visit keys sorted by type and value, addresses print as serial numbers, and `math.random`
+ * starts at the seed. */
+shim_state *shim_open(const shim_host *host, const char *name, size_t limit, const uint64_t *seed);
 void shim_set_owner(shim_state *state, void *owner);
 void shim_close(shim_state *state);
 /* The main thread: for the host's own stack work; scripts run in routines. */
@@ -119,9 +121,3 @@ void shim_watch(shim_state *state, shim_watchdog *watchdog, uint32_t millisecond
 
 /* `wait` is entered with a module's name while another routine loads it, `loaded` when that has ended. */
 void shim_set_require(lua_State *L, void *wait, void *loaded);
-
-/* ---- determinism ------------------------------------------------------------------------------------- */
-
-/* From now on `pairs` and `next` visit keys sorted by type and value, addresses print as serial numbers, and
- * `math.random` starts at `seed`. */
-void shim_make_deterministic(lua_State *L, uint64_t seed);
