@@ -18,7 +18,12 @@
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define STOP_SIGNAL SIGTRAP
+/* It may meet the sanitizer's own code, so it must not call it. */
+#define IN_HANDLER __attribute__((disable_sanitizer_instrumentation))
 #endif
+#endif
+#ifndef IN_HANDLER
+#define IN_HANDLER
 #endif
 #ifndef STOP_SIGNAL
 #define STOP_SIGNAL SIGURG
@@ -34,7 +39,7 @@ struct shim_watchdog {
   atomic_bool asleep;          /* the watcher waits for Lua to run */
   atomic_ullong slice;         /* odd while Lua runs */
   /* Of the slice that runs; written by its thread before `slice` becomes odd. */
-  pthread_t runner;
+  _Atomic(pthread_t) runner;
   _Atomic(shim_state *) state;
   atomic_uint limit_ms, fatal_ms;
   atomic_ullong condemned;     /* the slice to stop */
@@ -60,7 +65,7 @@ static void stop_hook(lua_State *L, lua_Debug *ar) {
   lua_error(L);
 }
 
-static void on_signal(int signal) {
+IN_HANDLER static void on_signal(int signal) {
   (void)signal;
   struct shim_watchdog *w = current;
   if (w == NULL || atomic_load(&w->condemned) != atomic_load(&w->slice)) return;
@@ -136,7 +141,7 @@ static void *watch(void *argument) {
     if (ran >= atomic_load(&w->limit_ms) && (warned == since || now - warned >= 2 * STEP_MS)) {
       warned = now;
       atomic_store(&w->condemned, slice);
-      pthread_kill(w->runner, STOP_SIGNAL);
+      pthread_kill(atomic_load(&w->runner), STOP_SIGNAL);
     }
     wait_step(w);
   }
@@ -196,7 +201,7 @@ void watchdog_enter(shim_state *s) {
     pthread_sigmask(SIG_UNBLOCK, &stop, NULL);
     current = w;
   }
-  w->runner = pthread_self();
+  atomic_store_explicit(&w->runner, pthread_self(), memory_order_relaxed);
   atomic_store_explicit(&w->state, s, memory_order_relaxed);
   atomic_store_explicit(&w->limit_ms, s->limit_ms, memory_order_relaxed);
   atomic_store_explicit(&w->fatal_ms, s->fatal_ms, memory_order_relaxed);
