@@ -118,6 +118,7 @@ import Testing
     loop.after(.milliseconds(2)) { fired = true }
     #expect(loop.run(until: { fired }) == .done)
     #expect(rounds < 1_000_000)
+    loop.close()
   }
 
   @Test("a delay beyond the end of time is never, not a crash")

@@ -21,6 +21,12 @@ private final class Bench {
     }
   }
 
+  /// Lets go of all jobs: they and the bench hold each other.
+  func close() {
+    table.cancelAll()
+    loop.close()
+  }
+
   var now: String { shown(loop.wallNow, zone) }
 
   /// Notes the time of each run, which ends at once.
@@ -41,6 +47,7 @@ private final class Bench {
   @Test("a week of 06:45 on weekdays runs five times")
   func week() throws {
     let bench = try Bench("2026-01-05 00:00")
+    defer { bench.close() }
     let job = try bench.table.add(
       try .at("06:45", days: "mon-fri", now: bench.loop.wallNow, in: bench.zone), bench.note)
     #expect(shown(job.next, bench.zone) == "2026-01-05 06:45 +60" && job.last == nil)
@@ -56,6 +63,7 @@ private final class Bench {
   @Test("over a change of the clocks a job runs once each day")
   func clockChange() throws {
     let bench = try Bench("2026-10-24 12:00")
+    defer { bench.close() }
     try bench.table.add(.daily(try TimeOfDay(parsing: "02:30"), .all), bench.note)
     try bench.run(until: "2026-10-27 00:00")
     #expect(bench.seen == ["2026-10-25 02:30 +120", "2026-10-26 02:30 +60"])
@@ -64,6 +72,7 @@ private final class Bench {
   @Test("a run that fails, at once or later, or that is dropped, is counted and does not end the job")
   func failures() throws {
     let bench = try Bench("2026-01-05 00:00")
+    defer { bench.close() }
     let loop = bench.loop
     let job = try bench.table.add(.every(.seconds(60), aligned: true), name: "poll") { run in
       switch run.number {
@@ -87,6 +96,7 @@ private final class Bench {
   @Test("a job that runs once ends by itself when its run has ended")
   func once() throws {
     let bench = try Bench("2026-12-24 12:00")
+    defer { bench.close() }
     let loop = bench.loop
     let job = try bench.table.add(.once(try local("2026-12-24 18:00")), name: "gifts") { run in
       loop.after(.seconds(60)) { run.succeed() }
@@ -102,6 +112,7 @@ private final class Bench {
   @Test("names are unique for each owner")
   func duplicate() throws {
     let bench = try Bench("2026-01-05 00:00")
+    defer { bench.close() }
     let every = Recurrence.every(.seconds(60), aligned: false)
     let job = try bench.table.add(every, name: "a", owner: 1, bench.note)
     try bench.table.add(every, name: "a", owner: 2, bench.note)
@@ -124,6 +135,7 @@ private final class Bench {
   @Test("a date that has passed and an interval that cannot be are refused")
   func refused() throws {
     let bench = try Bench("2026-01-05 00:00")
+    defer { bench.close() }
     let refused: [(Recurrence, String)] = [
       (.once(try local("2026-01-05 00:00")), "schedule.past"),
       (.every(.zero, aligned: false), "schedule.syntax"),
@@ -146,9 +158,11 @@ private final class Bench {
     ])
   func overlap(policy: OverlapPolicy, starts: [Int]) throws {
     let bench = try Bench("2026-01-05 00:00")
+    defer { bench.close() }
     let loop = bench.loop
     var begun: [Int] = []
     var events: [JobEvent] = []
+    // Its own table: the bench's would note each run that is left out.
     let table = JobTable(loop: loop, zone: bench.zone) { events.append($1) }
     let job = try table.add(.every(.seconds(10), aligned: false), overlap: policy) { run in
       begun.append(Int(loop.now.nanoseconds / 1_000_000_000) - 10)
@@ -166,6 +180,7 @@ private final class Bench {
   @Test("a queue that is full tells that it leaves runs out")
   func fullQueue() throws {
     let bench = try Bench("2026-01-05 00:00")
+    defer { bench.close() }
     var runs: [JobRun] = []
     let job = try bench.table.add(.daily(.midnight, .all), name: "q", overlap: .queue) { runs.append($0) }
     for _ in 0..<(Job.queueLimit + 3) { job.runNow() }
@@ -178,6 +193,7 @@ private final class Bench {
   @Test("jobs that are due together run in the order in which they were added, day after day")
   func order() throws {
     let bench = try Bench("2026-01-05 00:00")
+    defer { bench.close() }
     var seen = ""
     for name in ["a", "b", "c"] {
       try bench.table.add(.daily(try TimeOfDay(parsing: "06:00"), .all), name: name) { run in
@@ -192,6 +208,7 @@ private final class Bench {
   @Test("a plain interval keeps its beat")
   func beat() throws {
     let bench = try Bench("2026-01-05 00:00:07")
+    defer { bench.close() }
     try bench.table.add(.every(.seconds(20), aligned: false), bench.note)
     try bench.run(until: "2026-01-05 00:01:10")
     #expect(bench.seen == ["2026-01-05 00:00:27 +60", "2026-01-05 00:00:47 +60", "2026-01-05 00:01:07 +60"])
@@ -200,6 +217,7 @@ private final class Bench {
   @Test("a job can cancel itself, and its run may end afterwards")
   func cancelInside() throws {
     let bench = try Bench("2026-01-05 00:00")
+    defer { bench.close() }
     let job = try bench.table.add(.every(.seconds(20), aligned: true)) { run in
       run.job.cancel()
       run.succeed()
@@ -211,6 +229,7 @@ private final class Bench {
   @Test("a job in another zone follows the clocks there")
   func otherZone() throws {
     let bench = try Bench("2026-03-20 00:00")
+    defer { bench.close() }
     let newYork = try zone("America/New_York")
     try bench.table.add(.daily(try TimeOfDay(parsing: "06:45"), .all), zone: newYork, bench.note)
     try bench.run(until: "2026-03-20 23:00")
