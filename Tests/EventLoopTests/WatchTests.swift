@@ -57,7 +57,9 @@ import Testing
     let loop = EventLoop()
     let pipe = Pipe()
     var seen = ""
-    let watch = try loop.watch(pipe.reading, for: .readable, keepsAlive: false) { _ in seen += pipe.receive() }
+    let watch = try loop.watch(pipe.reading, for: .readable, keepsAlive: false) { _ in
+      seen += pipe.receive()
+    }
     #expect(drain(loop) == .idle)
     pipe.send("late")
     #expect(drain(loop) == .idle)
