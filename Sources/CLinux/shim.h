@@ -1,7 +1,57 @@
 // What Swift's Glibc module leaves out of Linux: event polls, event and timer descriptors, signal descriptors.
 #pragma once
 #include <errno.h>
+#include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
+#include <unistd.h>
+
+/// Adds (EPOLL_CTL_ADD), changes or removes `fd`; `token` comes back with its events. 0, or an errno.
+static inline int epoll_control(int epoll, int operation, int fd, uint32_t events, uint64_t token) {
+  struct epoll_event event = {.events = events, .data = {.u64 = token}};
+  return epoll_ctl(epoll, operation, fd, &event) == 0 ? 0 : errno;
+}
+
+/// Waits for at most `nanoseconds` (below 0: for ever). The number of events, or -errno.
+static inline int epoll_wait_nanoseconds(int epoll, struct epoll_event *events, int capacity, int64_t nanoseconds) {
+  struct timespec timeout = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000};
+  int count = epoll_pwait2(epoll, events, capacity, nanoseconds < 0 ? NULL : &timeout, NULL);
+  return count >= 0 ? count : -errno;
+}
+
+/// Waits for at most `milliseconds` (-1: for ever). The number of events, or -errno.
+static inline int epoll_wait_milliseconds(int epoll, struct epoll_event *events, int capacity, int milliseconds) {
+  int count = epoll_wait(epoll, events, capacity, milliseconds);
+  return count >= 0 ? count : -errno;
+}
+
+static inline uint64_t epoll_token(const struct epoll_event *event) { return event->data.u64; }
+static inline uint32_t epoll_events(const struct epoll_event *event) { return event->events; }
+
+/// Arms a timer descriptor for the moment `nanoseconds` of its clock; 0 disarms it. 0, or an errno.
+static inline int timer_arm(int fd, int flags, int64_t nanoseconds) {
+  struct itimerspec spec = {
+      .it_value = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000}};
+  return timerfd_settime(fd, flags, &spec, NULL) == 0 ? 0 : errno;
+}
+
+/// Takes one signal out of a signal descriptor. Its number, or 0 when none is pending.
+static inline int signal_take(int fd) {
+  struct signalfd_siginfo info;
+  return read(fd, &info, sizeof info) == (ssize_t)sizeof info ? (int)info.ssi_signo : 0;
+}
+
+enum {
+  LINUX_POLL_IN = EPOLLIN,
+  LINUX_POLL_OUT = EPOLLOUT,
+  LINUX_POLL_ERROR = EPOLLERR,
+  LINUX_POLL_HANGUP = EPOLLHUP,
+  LINUX_EPOLL_CLOEXEC = EPOLL_CLOEXEC,
+  LINUX_EVENTFD_FLAGS = EFD_CLOEXEC | EFD_NONBLOCK,
+  LINUX_TIMERFD_FLAGS = TFD_CLOEXEC | TFD_NONBLOCK,
+  LINUX_SIGNALFD_FLAGS = SFD_CLOEXEC | SFD_NONBLOCK,
+  LINUX_TIMER_ABSOLUTE = TFD_TIMER_ABSTIME,
+  LINUX_TIMER_CIVIL = TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET,
+};

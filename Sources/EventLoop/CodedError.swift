@@ -13,7 +13,9 @@ public protocol CodedError: Error, CustomStringConvertible {
 }
 
 extension CodedError {
+  /// Nothing to do, unless the error says otherwise.
   public var hint: String? { nil }
+  /// No facts, unless the error says otherwise.
   public var facts: [ErrorFact] { [] }
   /// The one clear line that a person reads.
   public var description: String {

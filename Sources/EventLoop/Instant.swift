@@ -11,10 +11,12 @@ public struct Instant: InstantProtocol, Sendable, Hashable {
 
   /// This moment moved by `duration`.
   public func advanced(by duration: Duration) -> Instant {
-    Instant(nanoseconds: nanoseconds + duration.nanoseconds)
+    Instant(nanoseconds: nanoseconds.addingHeld(duration.nanoseconds))
   }
   /// The time from this moment to `other`.
-  public func duration(to other: Instant) -> Duration { .nanoseconds(other.nanoseconds - nanoseconds) }
+  public func duration(to other: Instant) -> Duration {
+    .nanoseconds(other.nanoseconds.subtractingHeld(nanoseconds))
+  }
   /// Earlier moments first.
   public static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
 }
@@ -26,19 +28,25 @@ public struct WallTime: Sendable, Hashable, Comparable {
 
   /// The moment `nanoseconds` after the epoch.
   public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
-  /// The moment `seconds` after the epoch.
-  public init(seconds: Int64) { self.nanoseconds = seconds * 1_000_000_000 }
+  /// The moment `seconds` after the epoch, held at the ends of `Int64` nanoseconds (years 1677 and 2262).
+  public init(seconds: Int64) {
+    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    self.nanoseconds = overflow ? (seconds > 0 ? .max : .min) : product
+  }
 
   /// Whole seconds since the epoch, rounded down.
   public var seconds: Int64 {
-    nanoseconds >= 0 ? nanoseconds / 1_000_000_000 : -((-nanoseconds + 999_999_999) / 1_000_000_000)
+    let (whole, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+    return rest < 0 ? whole - 1 : whole
   }
   /// This moment moved by `duration`.
   public func advanced(by duration: Duration) -> WallTime {
-    WallTime(nanoseconds: nanoseconds + duration.nanoseconds)
+    WallTime(nanoseconds: nanoseconds.addingHeld(duration.nanoseconds))
   }
   /// The time from this moment to `other`.
-  public func duration(to other: WallTime) -> Duration { .nanoseconds(other.nanoseconds - nanoseconds) }
+  public func duration(to other: WallTime) -> Duration {
+    .nanoseconds(other.nanoseconds.subtractingHeld(nanoseconds))
+  }
   /// Earlier moments first.
   public static func < (a: WallTime, b: WallTime) -> Bool { a.nanoseconds < b.nanoseconds }
 }
@@ -49,6 +57,19 @@ extension Duration {
     let (seconds, attoseconds) = components
     let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     if overflow { return seconds > 0 ? .max : .min }
-    return scaled.addingReportingOverflow(attoseconds / 1_000_000_000).partialValue
+    return scaled.addingHeld(attoseconds / 1_000_000_000)
+  }
+}
+
+extension Int64 {
+  /// The sum, held at the ends of the type: a time beyond them is "never", not a crash.
+  func addingHeld(_ other: Int64) -> Int64 {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? (other > 0 ? .max : .min) : sum
+  }
+  /// The difference, held at the ends of the type.
+  func subtractingHeld(_ other: Int64) -> Int64 {
+    let (difference, overflow) = subtractingReportingOverflow(other)
+    return overflow ? (other < 0 ? .max : .min) : difference
   }
 }

@@ -1,0 +1,141 @@
+internal import Glibc
+internal import Synchronization
+
+extension EventLoop {
+  /// Runs what is ready, waits for more, and so on. The calling thread becomes the loop's thread.
+  ///
+  /// May be called again; what was left over then goes on. Not from inside itself.
+  /// - Parameter isDone: asked on the loop's thread, before anything runs and after each thing that ran.
+  public func run(until isDone: () -> Bool) -> RunResult {
+    let (entered, _) = runner.compareExchange(
+      expected: 0, desired: pthread_self(), ordering: .acquiringAndReleasing)
+    precondition(entered, "the event loop \"\(name)\" is already running")
+    owner.store(pthread_self(), ordering: .relaxed)
+    defer { runner.store(0, ordering: .releasing) }
+
+    while true {
+      if let result = ending(isDone) { return result }
+      while let item = ready.pop() {
+        perform(item)
+        if let result = ending(isDone) { return result }
+      }
+      collect()
+      if ready.isEmpty, !waitForWork() { return .idle }
+      ready.beginRound()
+    }
+  }
+
+  private func ending(_ isDone: () -> Bool) -> RunResult? {
+    if stopRequested.load(ordering: .relaxed) {
+      stopRequested.store(false, ordering: .relaxed)
+      return .stopped
+    }
+    return isDone() ? .done : nil
+  }
+
+  private func perform(_ item: ReadyItem) {
+    workSincePoll += 1
+    switch item {
+    case .job(let job):
+      job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+    case .work(let work): work()
+    case .timer(let timer): timer.fire()
+    case .event(let watch): watch.deliver()
+    case .taken: break
+    }
+  }
+
+  /// Puts into the queue what has become ready without being waited for.
+  private func collect() {
+    takeInbox()
+    if !timers.isEmpty { collectTimers() }
+    if watches.isEmpty && civilTimers.isEmpty { return }
+    // A busy loop looks at its descriptors now and then, an idle one in `waitForWork`.
+    guard !ready.isEmpty else { return }
+    if workSincePoll >= 64 || (!isVirtual && monotonicNow - lastPoll > 100_000) { poll(nanoseconds: 0) }
+  }
+
+  private func takeInbox() {
+    guard hasInbox.load(ordering: .relaxed) else { return }
+    let items = shared.withLock { shared in
+      hasInbox.store(false, ordering: .relaxed)
+      return takeAll(&shared.inbox)
+    }
+    ready.append(contentsOf: items)
+  }
+
+  private func collectTimers() {
+    let now = now.nanoseconds
+    while let timer = timers.popDue(at: now) { ready.append(.timer(timer)) }
+  }
+
+  /// Sleeps until something is ready, or moves virtual time to the next timer.
+  /// - Returns: false when nothing can ever become ready.
+  private func waitForWork() -> Bool {
+    // One look at the inbox and the holds together: a worker posts, then releases, and the loop must not see the
+    // release without the post. From here on who puts something down rings the bell.
+    let (hasWork, isHeld) = shared.withLock { shared in
+      let hasWork = !shared.inbox.isEmpty || stopRequested.load(ordering: .relaxed)
+      shared.isAsleep = !hasWork
+      return (hasWork, !shared.holds.isEmpty)
+    }
+    if hasWork {
+      takeInbox()
+      return true
+    }
+    defer {
+      shared.withLock { $0.isAsleep = false }
+      takeInbox()
+    }
+    let canWait = isHeld || watches.keepAliveCount > 0
+    if isVirtual {
+      if isHeld {
+        poll(nanoseconds: nil)
+        return true
+      }
+      if !watches.isEmpty { poll(nanoseconds: 0) }
+      if !ready.isEmpty { return true }
+      if let due = timers.nextDue {
+        virtualNow = max(virtualNow, due)
+        collectTimers()
+        return true
+      }
+      if canWait { poll(nanoseconds: nil) }
+      return canWait
+    }
+    let due = timers.nextDue
+    guard canWait || due != nil || !civilTimers.isEmpty else {
+      if !watches.isEmpty { poll(nanoseconds: 0) }
+      return !ready.isEmpty
+    }
+    poll(nanoseconds: due.map { max(0, $0.subtractingHeld(now.nanoseconds)) })
+    if due != nil { collectTimers() }
+    return true
+  }
+
+  /// Asks the kernel what has happened, waiting at most `nanoseconds` for it (nil: for ever).
+  private func poll(nanoseconds: Int64?) {
+    if !isVirtual { poller.armCivil(civilTimers.nextDue) }
+    let hasReadyFiles = watches.collectAlwaysReady(into: &ready)
+    poller.wait(nanoseconds: hasReadyFiles ? 0 : nanoseconds) { event in
+      switch event {
+      case .civil: collectCivilTimers()
+      case .descriptor(let token, let events): watches.collect(token: token, events, into: &ready)
+      }
+    }
+    workSincePoll = 0
+    if !isVirtual { lastPoll = monotonicNow }
+  }
+
+  /// The kernel's alarm says when to look; the wall clock says who is due, so nobody fires early.
+  private func collectCivilTimers() {
+    let wall = wallNow.nanoseconds
+    while let timer = civilTimers.popDue(at: wall) { ready.append(.timer(timer)) }
+  }
+}
+
+/// Leaves the array empty, and returns what it held.
+private func takeAll<Element>(_ array: inout [Element]) -> [Element] {
+  defer { array = [] }
+  return array
+}

@@ -1,0 +1,48 @@
+internal import Glibc
+
+extension EventLoop {
+  /// The loop's own time: since it was made, never going back. The loop's thread.
+  public var now: Instant { Instant(nanoseconds: isVirtual ? virtualNow : monotonicNow) }
+
+  /// The civil time. Under virtual time the start plus what has passed. The loop's thread.
+  public var wallNow: WallTime {
+    isVirtual
+      ? virtualStart.advanced(by: .nanoseconds(virtualNow))
+      : WallTime(nanoseconds: nanoseconds(of: CLOCK_REALTIME))
+  }
+
+  var monotonicNow: Int64 { nanoseconds(of: CLOCK_MONOTONIC) - origin }
+
+  /// Calls `body` after `delay`, once; at the next opportunity when `delay` is not positive. The loop's thread.
+  @discardableResult
+  public func after(_ delay: Duration, _ body: @escaping () -> Void) -> LoopTimer {
+    at(now.advanced(by: max(delay, .zero)), body)
+  }
+
+  /// Calls `body` at `instant`, once; at the next opportunity when that has passed. Timers for the same moment
+  /// come in the order in which they were made. The loop's thread.
+  @discardableResult
+  public func at(_ instant: Instant, _ body: @escaping () -> Void) -> LoopTimer {
+    assertOnLoop()
+    // Not before now: a timer in the past that renews itself would stand before all others for ever.
+    return timers.add(due: max(instant, now).nanoseconds, body)
+  }
+
+  /// Calls `body` when the wall clock shows `wall` or more, once, and never before; at the next opportunity when
+  /// that has passed. Follows the wall clock when it is set, and a machine that slept. The loop's thread.
+  @discardableResult
+  public func at(_ wall: WallTime, _ body: @escaping () -> Void) -> LoopTimer {
+    assertOnLoop()
+    if wall <= wallNow { return timers.add(due: now.nanoseconds, body) }
+    if isVirtual {
+      return timers.add(due: wall.nanoseconds.subtractingHeld(virtualStart.nanoseconds), body)
+    }
+    return civilTimers.add(due: wall.nanoseconds, body)
+  }
+
+  /// Calls `body` after everything that is ready now. The loop's thread.
+  public func next(_ body: @escaping () -> Void) {
+    assertOnLoop()
+    append(.work(body))
+  }
+}

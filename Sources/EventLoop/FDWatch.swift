@@ -1,0 +1,144 @@
+internal import Glibc
+
+/// A file descriptor that a loop watches. The loop keeps it, so the handle may be let go.
+///
+/// Confined to the thread of its loop. Cancel it before the descriptor is closed.
+public final class FDWatch {
+  /// The descriptor; not owned.
+  public let fd: Int32
+  let events: FDEvents
+  let keepsAlive: Bool
+  /// What has happened and waits in the loop's queue to be delivered.
+  fileprivate var pending: FDEvents = []
+  private var body: ((FDEvents) -> Void)?
+  private weak var loop: EventLoop?
+
+  fileprivate init(
+    fd: Int32, events: FDEvents, keepsAlive: Bool, loop: EventLoop, body: @escaping (FDEvents) -> Void
+  ) {
+    (self.fd, self.events, self.keepsAlive, self.loop, self.body) = (fd, events, keepsAlive, loop, body)
+  }
+
+  /// True until the watch is cancelled.
+  public var isActive: Bool { body != nil }
+
+  /// Ends the watch and releases its closure; an event that waits in the queue is dropped. Nothing the second time.
+  public func cancel() {
+    guard let body else { return }
+    // The closure must not be released inside the access that clears it: its end may look at this watch.
+    withExtendedLifetime(body) {
+      self.body = nil
+      if let loop { loop.watches.remove(self, loop.poller) }
+    }
+  }
+
+  func deliver() {
+    let events = pending
+    pending = []
+    body?(events)
+  }
+
+  /// Notes what has happened. True when the watch was not waiting in the queue already.
+  fileprivate func note(_ happened: FDEvents) -> Bool {
+    let trouble = happened.intersection([.hangup, .failed])
+    // With trouble, what was asked for does not block either: it tells the end or the error.
+    let told = trouble.isEmpty ? happened.intersection(events) : events.union(trouble)
+    guard !told.isEmpty else { return false }
+    defer { pending.formUnion(told) }
+    return pending.isEmpty
+  }
+}
+
+extension EventLoop {
+  /// Calls `body` whenever `events` happen to `fd`, again and again while they last. The loop's thread.
+  ///
+  /// Several watches on one descriptor are called in the order in which they were made. A regular file, which the
+  /// kernel does not watch, counts as always ready, and takes turns with other work.
+  /// - Parameter keepsAlive: whether `run` waits for an event when nothing else is left.
+  /// - Throws: `loop.descriptor` when the system refuses the descriptor.
+  public func watch(
+    _ fd: Int32, for events: FDEvents, keepsAlive: Bool = true, _ body: @escaping (FDEvents) -> Void
+  ) throws(LoopError) -> FDWatch {
+    assertOnLoop()
+    let watch = FDWatch(fd: fd, events: events, keepsAlive: keepsAlive, loop: self, body: body)
+    try watches.add(watch, poller)
+    return watch
+  }
+}
+
+/// The watches of a loop, by descriptor. Confined to the loop's thread.
+struct WatchTable {
+  private struct Entry {
+    /// Tells this entry from an earlier one for the same number, whose events may still be under way.
+    let generation: UInt32
+    var watches: [FDWatch]
+
+    var events: FDEvents { watches.reduce(into: []) { $0.formUnion($1.events) } }
+    func token(_ fd: Int32) -> UInt64 { UInt64(generation) << 32 | UInt64(UInt32(bitPattern: fd)) }
+  }
+
+  private var entries: [Int32: Entry] = [:]
+  private var alwaysReady: [FDWatch] = []
+  private var generation: UInt32 = 0
+  private(set) var keepAliveCount = 0
+
+  var isEmpty: Bool { entries.isEmpty && alwaysReady.isEmpty }
+
+  mutating func add(_ watch: FDWatch, _ poller: Poller) throws(LoopError) {
+    var status: Int32
+    if var entry = entries[watch.fd] {
+      entry.watches.append(watch)
+      status = poller.change(watch.fd, entry.events, token: entry.token(watch.fd))
+      if status == 0 { entries[watch.fd] = entry }
+    } else {
+      // The highest generation is never given out: its tokens are the poller's own.
+      generation = generation == .max - 1 ? 0 : generation + 1
+      let entry = Entry(generation: generation, watches: [watch])
+      status = poller.add(watch.fd, watch.events, token: entry.token(watch.fd))
+      if status == 0 { entries[watch.fd] = entry }
+    }
+    if status == EPERM {
+      alwaysReady.append(watch)
+    } else if status != 0 {
+      throw LoopError(code: "loop.descriptor", "cannot watch descriptor \(watch.fd)", errno: status)
+    }
+    if watch.keepsAlive { keepAliveCount += 1 }
+  }
+
+  mutating func remove(_ watch: FDWatch, _ poller: Poller) {
+    if watch.keepsAlive { keepAliveCount -= 1 }
+    if let index = alwaysReady.firstIndex(where: { $0 === watch }) {
+      alwaysReady.remove(at: index)
+      return
+    }
+    guard var entry = entries[watch.fd] else { return }
+    entry.watches.removeAll { $0 === watch }
+    if entry.watches.isEmpty {
+      entries[watch.fd] = nil
+      poller.remove(watch.fd)
+    } else {
+      entries[watch.fd] = entry
+      _ = poller.change(watch.fd, entry.events, token: entry.token(watch.fd))
+    }
+  }
+
+  /// Lets go of all closures: they may hold, in a circle, what holds the watch.
+  mutating func cancelAll() {
+    let all = entries.values.flatMap(\.watches) + alwaysReady
+    (entries, alwaysReady) = ([:], [])
+    for watch in all { watch.cancel() }
+  }
+
+  /// Queues the watches that an event of the kernel is for.
+  func collect(token: UInt64, _ events: FDEvents, into ready: inout ReadyQueue) {
+    let fd = Int32(bitPattern: UInt32(truncatingIfNeeded: token))
+    guard let entry = entries[fd], entry.token(fd) == token else { return }
+    for watch in entry.watches where watch.note(events) { ready.append(.event(watch)) }
+  }
+
+  /// Queues the files that are always ready; true when there are any.
+  func collectAlwaysReady(into ready: inout ReadyQueue) -> Bool {
+    for watch in alwaysReady where watch.note([.readable, .writable]) { ready.append(.event(watch)) }
+    return !alwaysReady.isEmpty
+  }
+}

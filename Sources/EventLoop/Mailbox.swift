@@ -1,0 +1,76 @@
+// @unchecked Sendable: `drain` and `onFull` are called, and let go, on the loop's thread only.
+/// Values on their way from other threads to a loop: bounded, in the order in which they were sent.
+///
+/// Any number of threads send; the loop takes all that has come in one call, so that many sends wake it once.
+public final class Mailbox<Element: Sendable>: @unchecked Sendable {
+  private struct State: Sendable {
+    var elements: [Element] = []
+    var refused = 0
+    var isScheduled = false
+    var isClosed = false
+  }
+
+  private let loop: EventLoop
+  private let capacity: Int
+  private let state = Lock(State())
+  private var drain: (([Element]) -> Void)?
+  private var onFull: ((Int) -> Void)?
+
+  /// A mailbox for `loop`. The loop's thread.
+  /// - Parameter capacity: how many elements may wait; at least 1.
+  /// - Parameter onFull: told on the loop, before `drain`, how many sends were refused since it was last told.
+  /// - Parameter drain: gets what has come, oldest first, on the loop.
+  public init(
+    on loop: EventLoop, capacity: Int, onFull: ((_ refused: Int) -> Void)? = nil,
+    _ drain: @escaping ([Element]) -> Void
+  ) {
+    loop.assertOnLoop()
+    precondition(capacity > 0, "a mailbox has room for one element at least")
+    (self.loop, self.capacity, self.onFull, self.drain) = (loop, capacity, onFull, drain)
+  }
+
+  deinit {
+    // What the closures hold is confined to the loop, and the last sender may be the one who lets the mailbox go.
+    nonisolated(unsafe) let closures = (drain, onFull)
+    if closures.0 != nil, !loop.isOnLoop { loop.post { _ = closures } }
+  }
+
+  /// Sends `element`. Any thread.
+  /// - Returns: false when the mailbox is full or closed, and the element was not taken.
+  @discardableResult
+  public func send(_ element: Element) -> Bool {
+    let (isTaken, mustPost) = state.withLock { state in
+      guard !state.isClosed else { return (false, false) }
+      let isTaken = state.elements.count < capacity
+      if isTaken { state.elements.append(element) } else { state.refused += 1 }
+      defer { state.isScheduled = true }
+      return (isTaken, !state.isScheduled)
+    }
+    if mustPost { loop.post { self.deliver() } }
+    return isTaken
+  }
+
+  /// Refuses all further sends, drops what waits and releases the closures. The loop's thread.
+  public func close() {
+    loop.assertOnLoop()
+    // The elements leave the lock before they are released: their end may send to this mailbox.
+    _ = state.withLock { state in
+      defer { state = State(isScheduled: state.isScheduled, isClosed: true) }
+      return state.elements
+    }
+    withExtendedLifetime((drain, onFull)) { (drain, onFull) = (nil, nil) }
+  }
+
+  private func deliver() {
+    let (elements, refused) = state.withLock { state in
+      defer {
+        state.elements = []
+        state.refused = 0
+        state.isScheduled = false
+      }
+      return (state.elements, state.refused)
+    }
+    if refused > 0 { onFull?(refused) }
+    if !elements.isEmpty { drain?(elements) }
+  }
+}

@@ -1,0 +1,87 @@
+internal import CLinux
+internal import Glibc
+
+/// Signals that a loop takes in place of their usual action. The loop keeps it, so the handle may be let go.
+///
+/// Confined to the thread of its loop.
+public final class SignalWatch {
+  private let signals: [Int32]
+  /// Those that this watch blocked, and unblocks at its end.
+  private var blocked: sigset_t
+  private let thread = pthread_self()
+  private let fd: Int32
+  private var watch: FDWatch?
+  private weak var loop: EventLoop?
+
+  fileprivate init(signals: [Int32], blocked: sigset_t, fd: Int32, loop: EventLoop) {
+    (self.signals, self.blocked, self.fd, self.loop) = (signals, blocked, fd, loop)
+  }
+
+  deinit { cancel() }
+
+  fileprivate func begin(_ watch: FDWatch) { self.watch = watch }
+
+  /// Ends the watch and gives the signals their usual action back. Nothing the second time.
+  public func cancel() {
+    guard let watch else { return }
+    self.watch = nil
+    watch.cancel()
+    close(fd)
+    loop?.signalsWatched.subtract(signals)
+    // A mask belongs to a thread; the last reference to a loop may go on another one.
+    if thread == pthread_self() { pthread_sigmask(SIG_UNBLOCK, &blocked, nil) }
+  }
+}
+
+extension EventLoop {
+  /// Calls `body` with the number of each of `signals` that comes. The loop's thread.
+  ///
+  /// The signals are blocked in the calling thread. A thread that was started before and does not block them can
+  /// still catch a signal sent to the process: call this before other threads are started.
+  /// - Parameter keepsAlive: whether `run` waits for signals when nothing else is left.
+  /// - Throws: `loop.signal` when the loop watches one of them already, or for a number that is no signal.
+  @discardableResult
+  public func onSignal(
+    _ signals: [Int32], keepsAlive: Bool = false, _ body: @escaping (Int32) -> Void
+  ) throws(LoopError) -> SignalWatch {
+    assertOnLoop()
+    var wanted = sigset_t()
+    sigemptyset(&wanted)
+    for signal in signals {
+      if signalsWatched.contains(signal) {
+        throw LoopError(code: "loop.signal", "signal \(signal) is watched already")
+      }
+      guard sigaddset(&wanted, signal) == 0 else {
+        throw LoopError(code: "loop.signal", "\(signal) is no signal")
+      }
+    }
+    let fd = signalfd(-1, &wanted, Int32(LINUX_SIGNALFD_FLAGS))
+    if fd < 0 { throw LoopError(code: "loop.signal", "cannot watch signals", errno: errno) }
+
+    var before = sigset_t()
+    pthread_sigmask(SIG_BLOCK, &wanted, &before)
+    for signal in signals where sigismember(&before, signal) == 1 { sigdelset(&wanted, signal) }
+    let result = SignalWatch(signals: signals, blocked: wanted, fd: fd, loop: self)
+    do throws(LoopError) {
+      let watch = try watch(fd, for: .readable, keepsAlive: keepsAlive) { _ in
+        while result.isActive {
+          let signal = signal_take(fd)
+          guard signal != 0 else { break }
+          body(signal)
+        }
+      }
+      result.begin(watch)
+    } catch {
+      pthread_sigmask(SIG_UNBLOCK, &wanted, nil)
+      close(fd)
+      throw error
+    }
+    signalsWatched.formUnion(signals)
+    return result
+  }
+}
+
+extension SignalWatch {
+  /// True until the watch is cancelled.
+  public var isActive: Bool { watch != nil }
+}

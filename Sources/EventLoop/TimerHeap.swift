@@ -1,0 +1,121 @@
+/// A moment at which a loop calls a closure, once. The loop keeps it, so the handle may be let go.
+///
+/// Confined to the thread of its loop.
+public final class LoopTimer {
+  /// Where the timer is in its heap; below 0 when it has left it.
+  fileprivate var index = -1
+  /// Valid while `index` is not below 0: a heap that goes away takes its timers out first.
+  fileprivate unowned let heap: TimerHeap
+  private var body: (() -> Void)?
+
+  fileprivate init(heap: TimerHeap, body: @escaping () -> Void) {
+    self.heap = heap
+    self.body = body
+  }
+
+  /// True until the closure is called or the timer is cancelled.
+  public var isPending: Bool { body != nil }
+
+  /// Ends the timer and releases its closure at once. Nothing when it has fired or was cancelled before.
+  public func cancel() {
+    if index >= 0 { heap.remove(self) }
+    _ = takeBody()
+  }
+
+  /// Calls the closure, unless the timer was cancelled after it came due.
+  func fire() {
+    takeBody()?()
+  }
+
+  /// The closure must not be released inside the access that clears it: its end may look at this timer.
+  private func takeBody() -> (() -> Void)? {
+    let taken = body
+    return withExtendedLifetime(taken) {
+      body = nil
+      return taken
+    }
+  }
+}
+
+/// Timers by due time, in nanoseconds of some clock, and by order of creation where those are equal.
+///
+/// An indexed binary heap: adding and removing take O(log n). Confined to the loop's thread.
+final class TimerHeap {
+  private struct Entry {
+    let due: Int64
+    let sequence: UInt64
+    let timer: LoopTimer
+
+    func precedes(_ other: Entry) -> Bool {
+      due != other.due ? due < other.due : sequence < other.sequence
+    }
+  }
+
+  private var entries: [Entry] = []
+  private var sequence: UInt64 = 0
+
+  deinit {
+    for entry in entries { entry.timer.index = -1 }
+  }
+
+  var isEmpty: Bool { entries.isEmpty }
+  var count: Int { entries.count }
+  /// When the first timer is due.
+  var nextDue: Int64? { entries.first?.due }
+
+  func add(due: Int64, _ body: @escaping () -> Void) -> LoopTimer {
+    let timer = LoopTimer(heap: self, body: body)
+    sequence += 1
+    entries.append(Entry(due: due, sequence: sequence, timer: timer))
+    rise(entries.count - 1)
+    return timer
+  }
+
+  /// Takes out the first timer if it is due at `now`.
+  func popDue(at now: Int64) -> LoopTimer? {
+    guard let first = entries.first, first.due <= now else { return nil }
+    remove(first.timer)
+    return first.timer
+  }
+
+  fileprivate func remove(_ timer: LoopTimer) {
+    let hole = timer.index
+    timer.index = -1
+    let last = entries.removeLast()
+    guard hole < entries.count else { return }
+    place(last, at: hole)
+    sink(hole)
+    rise(hole)
+  }
+
+  private func place(_ entry: Entry, at index: Int) {
+    entries[index] = entry
+    entry.timer.index = index
+  }
+
+  private func rise(_ start: Int) {
+    var index = start
+    let entry = entries[start]
+    while index > 0 {
+      let parent = (index - 1) / 2
+      guard entry.precedes(entries[parent]) else { break }
+      place(entries[parent], at: index)
+      index = parent
+    }
+    place(entry, at: index)
+  }
+
+  private func sink(_ start: Int) {
+    var index = start
+    let entry = entries[start]
+    while true {
+      var child = 2 * index + 1
+      guard child < entries.count else { break }
+      if child + 1 < entries.count, entries[child + 1].precedes(entries[child]) { child += 1 }
+      guard entries[child].precedes(entry) else { break }
+      place(entries[child], at: index)
+      index = child
+    }
+    place(entry, at: index)
+  }
+}
