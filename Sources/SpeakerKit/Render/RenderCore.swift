@@ -17,7 +17,8 @@ struct RenderCore: BitwiseCopyable {
   let sessionBlocks: UnsafeMutablePointer<PCMView>
   /// One block of each device: what `render` gives.
   let deviceBlocks: UnsafeMutablePointer<PCMView>
-  let format: AudioFormat
+  /// Frames per second.
+  let sampleRate: Int
   let reports: RingProducer<RenderReport>
 
   /// Whether a block would hold anything but silence that nobody plays.
@@ -40,13 +41,26 @@ struct RenderCore: BitwiseCopyable {
       while index < sessions.count {
         let slot = sessions[index]
         if slot.isSounding, let source = slot.source,
-          !source.isComplete.pointee.load(ordering: .acquiring), source.frames.available < wanted
+          !source.state.pointee.isComplete.load(ordering: .acquiring), source.frames.available < wanted
         {
           return false
         }
         index &+= 1
       }
       return true
+    }
+  }
+
+  /// Speakers that are in sessions that sound.
+  var heardDevices: Int {
+    @_noLocks get {
+      var count = 0
+      var index = 0
+      while index < devices.count {
+        if isHeard(devices[index]) { count &+= 1 }
+        index &+= 1
+      }
+      return count
     }
   }
 
@@ -112,7 +126,7 @@ struct RenderCore: BitwiseCopyable {
     guard sessions[index].isSounding, let source = sessions[index].source else { return 0 }
     let block = sessionBlocks[index]
     // Asked before the ring is read: what is complete has all its frames there.
-    let isComplete = source.isComplete.pointee.load(ordering: .acquiring)
+    let isComplete = source.state.pointee.isComplete.load(ordering: .acquiring)
     let count = source.frames.read(into: block)
     block.dropFirst(count).clear()
     sessions[index].gate.apply(to: block.prefix(count))
@@ -137,12 +151,12 @@ struct RenderCore: BitwiseCopyable {
     let slot = sessions[index]
     guard slot.isSounding, let source = slot.source else { return }
     let isAtEnd =
-      source.isComplete.pointee.load(ordering: .acquiring) && source.frames.available == 0
+      source.state.pointee.isComplete.load(ordering: .acquiring) && source.frames.available == 0
     if isAtEnd {
       switch slot.phase {
       case .fading(.drop), .fading(.swap): break
       case .playing, .fading(.hold), .held, .idle:
-        let length = Int64(slot.count) &* 1_000_000_000 / Int64(format.sampleRate)
+        let length = Int64(slot.count) &* 1_000_000_000 / Int64(sampleRate)
         _ = reports.push(.ended(session: index, cue: source.cue, heardAt: heardAt &+ length))
       }
     }
@@ -188,7 +202,7 @@ final class RenderMemory {
     for (index, block) in blocks.enumerated() { (views + index).initialize(to: block.view) }
     core = RenderCore(  // all of it is freed in deinit
       sessions: sessionSlots, devices: deviceSlots, positions: positions, sessionBlocks: views,
-      deviceBlocks: views + sessions, format: format, reports: reports.producer)
+      deviceBlocks: views + sessions, sampleRate: format.sampleRate, reports: reports.producer)
   }
 
   deinit {

@@ -29,12 +29,25 @@ struct RenderSource: BitwiseCopyable {
   let cue: Int
   /// Decoded frames, in the session's format.
   let frames: SampleRingReader
-  /// True when no frame will follow those in the ring.
-  let isComplete: UnsafeMutablePointer<Atomic<Bool>>
+  let state: UnsafeMutablePointer<FeedState>
   /// Frame of the source with which the ring begins.
   let firstFrame: Int
+  /// Writing end of the decoding thread's bell; -1 when it has none.
+  let bell: Int32
   /// Whether it rises over its first block, as what begins in the middle of a wave must.
   let fadesIn: Bool
+}
+
+/// What the thread that decodes a source and the thread that renders it tell each other.
+struct FeedState: ~Copyable {
+  /// True when no frame will follow those in the ring.
+  let isComplete = Atomic(false)
+  /// Whether the decoding thread sleeps until its bell rings.
+  let isAsleep = Atomic(false)
+  /// Frames of a ring that is half empty: time to ring.
+  let refillBelow: Int
+
+  init(refillBelow: Int) { self.refillBelow = refillBelow }
 }
 
 /// Where a session is, written by the thread that renders, read on the loop: a sequence lock of atomics.
@@ -43,13 +56,20 @@ struct RenderSource: BitwiseCopyable {
 struct PositionCell: ~Copyable {
   /// One rendered block of a cue.
   struct Value: BitwiseCopyable {
-    var cue = 0
+    var cue: Int
     /// Frame of the source with which the block begins.
-    var frame = 0
+    var frame: Int
     /// Frames of the source in the block.
-    var count = 0
+    var count: Int
     /// When the block's first frame is heard, in nanoseconds of the renderer's clock.
-    var heardAt: Int64 = 0
+    var heardAt: Int64
+
+    @_noLocks init(cue: Int, frame: Int, count: Int, heardAt: Int64) {
+      self.cue = cue
+      self.frame = frame
+      self.count = count
+      self.heardAt = heardAt
+    }
   }
 
   private let version = Atomic<Int>(0)
