@@ -46,9 +46,33 @@ public final class HouseDriver: Driver {
   /// Finds the speakers and opens the output.
   public func open(reports: any DriverReports) async throws -> [DeviceInfo] {
     devices = try specs.map(HouseSpeakers.configured) ?? HouseSpeakers.demonstration
-    try await loop.sleep(for: Self.discoveryTime)
     self.reports = reports
+    do {
+      let renderer = try await makeRenderer()
+      connect(renderer)
+      try await loop.sleep(for: Self.discoveryTime)
+    } catch {
+      await close()
+      throw error
+    }
     return devices
+  }
+
+  private func makeRenderer() async throws -> any Renderer {
+    try await RendererFactory(
+      loop: loop, format: format, speakers: devices.map(\.name), sessions: 1, output: output, log: log
+    ).make()
+  }
+
+  private func connect(_ renderer: any Renderer) {
+    self.renderer = renderer
+    renderer.onEnd = { [weak self] cue, session, failure in
+      self?.reports?.ended(cue: cue, in: session, failure: failure)
+    }
+    renderer.onTrouble = { [weak self] error, device in
+      self?.reports?.failed(error, device: device.flatMap { self?.devices[$0].id }, session: nil)
+    }
+    for (index, device) in devices.enumerated() { renderer.setMix(device.mix, ofDevice: index) }
   }
 
   /// Finishes the output.

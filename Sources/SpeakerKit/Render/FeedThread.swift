@@ -1,29 +1,6 @@
 internal import EventLoop
 internal import Synchronization
 
-/// A thread that waits for sources or outputs: whoever has what it waits for wakes it.
-final class Waiter: Sendable {
-  /// Rings for whatever the thread should look at.
-  let bell: Bell
-  private let isWaiting = Atomic(false)
-
-  init() throws(SpeakerError) { bell = try Bell() }
-
-  /// Something that the thread may be waiting for is there. Any thread.
-  func notify() {
-    if isWaiting.load(ordering: .sequentiallyConsistent) { bell.ring() }
-  }
-
-  /// Waits until somebody notifies, unless `isReady` by then. The one thread that waits.
-  ///
-  /// The limit of a block's length bounds what a notification costs that came between question and wait.
-  func wait(unless isReady: () -> Bool) {
-    isWaiting.store(true, ordering: .sequentiallyConsistent)
-    if !isReady() { bell.wait(milliseconds: 20) }
-    isWaiting.store(false, ordering: .relaxed)
-  }
-}
-
 /// Fills a feed ahead of the renderer on a thread of its own. Owned by the loop.
 final class FeedThread {
   let feed: SourceFeed

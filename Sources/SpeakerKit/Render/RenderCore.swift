@@ -20,6 +20,8 @@ struct RenderCore: BitwiseCopyable {
   /// Frames per second.
   let sampleRate: Int
   let reports: RingProducer<RenderReport>
+  /// Reports told so far; for the thread that renders.
+  let reportCount: UnsafeMutablePointer<Int>
 
   /// Whether a block would hold anything but silence that nobody plays.
   var isSounding: Bool {
@@ -119,6 +121,16 @@ struct RenderCore: BitwiseCopyable {
     return frames
   }
 
+  /// Adds up the blocks of all devices.
+  @_noLocks func mixDevices(into mix: PCMView) {
+    mix.clear()
+    var index = 0
+    while index < devices.count {
+      mix.add(deviceBlocks[index].prefix(mix.frames))
+      index &+= 1
+    }
+  }
+
   /// Fills a session's block.
   /// - Returns: frames of the block that this session needs.
   @_noLocks private func readSource(of index: Int, heardAt: Int64) -> Int {
@@ -157,7 +169,7 @@ struct RenderCore: BitwiseCopyable {
       case .fading(.drop), .fading(.swap): break
       case .playing, .fading(.hold), .held, .idle:
         let length = Int64(slot.count) &* 1_000_000_000 / Int64(sampleRate)
-        _ = reports.push(.ended(session: index, cue: source.cue, heardAt: heardAt &+ length))
+        tell(.ended(session: index, cue: source.cue, heardAt: heardAt &+ length))
       }
     }
     retire(sessions[index].finishBlock(isAtEnd: isAtEnd))
@@ -176,7 +188,13 @@ struct RenderCore: BitwiseCopyable {
   @_noLocks private func isHeard(_ device: DeviceSlot) -> Bool { isSounding(device.session) }
 
   @_noLocks private func retire(_ cue: Int?) {
-    if let cue { _ = reports.push(.retired(cue: cue)) }
+    if let cue { tell(.retired(cue: cue)) }
+  }
+
+  @_noLocks private func tell(_ report: RenderReport) {
+    // The ring is far larger than what can be under way: a few reports for each command.
+    _ = reports.push(report)
+    reportCount.pointee &+= 1
   }
 }
 
@@ -200,9 +218,12 @@ final class RenderMemory {
     for index in 0..<sessions { (positions + index).initialize(to: PositionCell()) }
     let views = UnsafeMutablePointer<PCMView>.allocate(capacity: devices + sessions)
     for (index, block) in blocks.enumerated() { (views + index).initialize(to: block.view) }
+    let reportCount = UnsafeMutablePointer<Int>.allocate(capacity: 1)
+    reportCount.initialize(to: 0)
     core = RenderCore(  // all of it is freed in deinit
       sessions: sessionSlots, devices: deviceSlots, positions: positions, sessionBlocks: views,
-      deviceBlocks: views + sessions, sampleRate: format.sampleRate, reports: reports.producer)
+      deviceBlocks: views + sessions, sampleRate: format.sampleRate,
+      reports: reports.producer, reportCount: reportCount)
   }
 
   deinit {
@@ -211,5 +232,6 @@ final class RenderMemory {
     core.sessionBlocks.deallocate()
     core.sessions.deallocate()
     core.devices.deallocate()
+    core.reportCount.deallocate()
   }
 }
