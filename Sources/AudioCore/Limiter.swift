@@ -15,10 +15,13 @@ public struct Limiter: ~Copyable {
   /// Whether peaks are limited. Turned off, a gain that is down still returns to 1 smoothly.
   public var isActive: Bool
   /// The gain of the last frame, 1 while nothing is limited.
-  public private(set) var gain: Float = 1
+  public var gain: Float { @_noLocks get { 1 - reduction } }
 
+  /// What is missing of 1; kept instead of the gain, which has no digits left to creep up to 1.
+  private var reduction: Float = 0
   private let ceiling: Float
   private let attack: Int
+  /// What a frame leaves of the reduction.
   private let release: Float
   private let gains: UnsafeMutablePointer<Float>
   private let capacity: Int
@@ -36,7 +39,7 @@ public struct Limiter: ~Copyable {
     self.isActive = isActive
     self.ceiling = ceiling
     self.attack = max(1, Int(rate * attack))
-    self.release = Float(1 / max(1, rate * release))
+    self.release = Float(1 - 1 / max(2, rate * release))
     capacity = max(1, format.framesPerBlock)
     gains = .allocate(capacity: capacity)  // freed in deinit
     gains.initialize(repeating: 1, count: capacity)
@@ -46,12 +49,12 @@ public struct Limiter: ~Copyable {
 
   /// Limits the frames of `view` in place.
   @_noLocks public mutating func process(_ view: PCMView) {
-    if !isActive && gain == 1 { return }
+    if !isActive && reduction == 0 { return }
     var rest = view
     while rest.frames > 0 {
       let piece = rest.prefix(capacity)
       let limits = findLimits(of: piece)
-      if limits || gain != 1 { apply(to: piece) }
+      if limits || reduction != 0 { apply(to: piece) }
       rest = rest.dropFirst(capacity)
     }
   }
@@ -88,9 +91,10 @@ public struct Limiter: ~Copyable {
     var sample = view.samples
     var frame = 0
     while frame < view.frames {
-      let back = gain + (1 - gain) * release
-      let rested: Float = back > 0.9999 ? 1 : back
-      gain = gains[frame] < rested ? gains[frame] : rested
+      let left = reduction * release
+      let rested: Float = left < 1e-6 ? 0 : left
+      let needed = 1 - gains[frame]
+      reduction = needed > rested ? needed : rested
       var channel = 0
       while channel < view.channels {
         sample[channel] *= gain

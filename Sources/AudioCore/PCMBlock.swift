@@ -88,7 +88,8 @@ public struct PCMView: BitwiseCopyable {
 public final class PCMBlock {
   /// Rate and channels of the samples.
   public let format: AudioFormat
-  /// All of the block's frames; valid as long as the block lives.
+  /// All of the block's frames; valid as long as the block lives, so whoever works on the view holds the block
+  /// in a variable or property (`PCMBlock(…).view` is dangling at once).
   public let view: PCMView
 
   /// A silent block.

@@ -2,7 +2,7 @@ public import AudioCore
 internal import Codecs
 
 /// Sound in memory, for tests to make, load and compare.
-public struct Sound: Sendable, Equatable {
+public struct Sound: Sendable, Equatable, CustomStringConvertible {
   /// Frames per second, in Hz.
   public var sampleRate: Int
   /// The samples of each channel; all have the same number.
@@ -43,6 +43,11 @@ public struct Sound: Sendable, Equatable {
       samples += chunk[..<(got * channels)]
     }
     self.init(interleaved: samples, format: decoder.format)
+  }
+
+  /// Size and level; a test that fails prints this and not every sample.
+  public var description: String {
+    "\(frameCount) frames × \(channels.count) at \(sampleRate) Hz, \(level) dBFS"
   }
 
   /// Frames of the sound.
