@@ -80,7 +80,7 @@ final class PCMRenderer: Renderer {
     guard let source = feeds[cue.id]?.source else { return }
     do { try stage.prepare() } catch let error as any CodedError { onTrouble?(error, nil) } catch {}
     current[session] = Current(
-      cue: cue.id, firstFrame: source.firstFrame, hold: paused ? nil : loop.hold("a session plays"))
+      cue: cue.id, firstFrame: source.firstFrame, hold: paused ? nil : holdLoop())
     stage.send(.start(session: session, source, paused: paused))
   }
 
@@ -90,7 +90,7 @@ final class PCMRenderer: Renderer {
   }
 
   func resume(_ session: SessionID) {
-    current[session]?.hold = loop.hold("a session plays")
+    current[session]?.hold = holdLoop()
     stage.send(.resume(session: session))
   }
 
@@ -117,6 +117,9 @@ final class PCMRenderer: Renderer {
     for cue in feeds.keys.sorted() { stage.close(feed: cue) }
     feeds.removeAll()
   }
+
+  /// Under virtual time the next block's timer keeps the loop alive, and a hold would stop the clock.
+  private func holdLoop() -> Hold? { loop.isVirtual ? nil : loop.hold("a session plays") }
 
   private func takeReports() {
     while let report = memory.reports.consumer.pop() {
