@@ -1,0 +1,155 @@
+/// Which channels of a stereo session a speaker renders.
+public enum ChannelRole: String, Sendable, CaseIterable {
+  /// Left to its left output, right to its right one.
+  case stereo
+  /// The left channel to both outputs.
+  case left
+  /// The right channel to both outputs.
+  case right
+  /// The mean of both channels, (L + R)/2, to both outputs.
+  case mono
+}
+
+/// How a stereo session becomes a speaker's two outputs: a gain from each channel to each output.
+///
+/// Role, balance, volume and mute of a speaker end up in these four numbers:
+/// `left = leftToLeft·L + rightToLeft·R`, `right = leftToRight·L + rightToRight·R`.
+public struct ChannelMix: BitwiseCopyable, Sendable, Equatable {
+  /// From the session's left channel to the speaker's left output.
+  public var leftToLeft: Float
+  /// From right to left.
+  public var rightToLeft: Float
+  /// From left to right.
+  public var leftToRight: Float
+  /// From right to right.
+  public var rightToRight: Float
+
+  /// The balances that there are; 0 is neutral, negative is to the left.
+  public static let balanceRange = -6...6
+
+  /// A mix of four gains.
+  @_noLocks public init(leftToLeft: Float, rightToLeft: Float, leftToRight: Float, rightToRight: Float) {
+    self.leftToLeft = leftToLeft
+    self.rightToLeft = rightToLeft
+    self.leftToRight = leftToRight
+    self.rightToRight = rightToRight
+  }
+
+  /// What `role`, `balance` and a gain sound like together.
+  ///
+  /// Balance takes a sixth of its amplitude per step from the output on the other side and leaves the near side
+  /// alone: at 3 the left output is at one half (−6 dB), at 6 it is silent, at 0 both are exactly neutral.
+  /// - Parameter gain: factor over all, from volume and mute.
+  /// - Precondition: `balanceRange` contains `balance`; whoever takes it from a person checks and reports it.
+  public init(role: ChannelRole, balance: Int = 0, gain: Float = 1) {
+    precondition(Self.balanceRange.contains(balance), "balance \(balance) is outside -6...6")
+    let left = gain * Float(6 - max(balance, 0)) / 6
+    let right = gain * Float(6 + min(balance, 0)) / 6
+    switch role {
+    case .stereo: self.init(leftToLeft: left, rightToLeft: 0, leftToRight: 0, rightToRight: right)
+    case .left: self.init(leftToLeft: left, rightToLeft: 0, leftToRight: right, rightToRight: 0)
+    case .right: self.init(leftToLeft: 0, rightToLeft: left, leftToRight: 0, rightToRight: right)
+    case .mono:
+      self.init(leftToLeft: left / 2, rightToLeft: left / 2, leftToRight: right / 2, rightToRight: right / 2)
+    }
+  }
+
+  /// Both channels straight through, bit for bit.
+  public static let unity = ChannelMix(leftToLeft: 1, rightToLeft: 0, leftToRight: 0, rightToRight: 1)
+  /// Nothing is heard.
+  public static let silence = ChannelMix(leftToLeft: 0, rightToLeft: 0, leftToRight: 0, rightToRight: 0)
+
+  var isUnity: Bool {
+    @_noLocks get { leftToLeft == 1 && rightToRight == 1 && rightToLeft == 0 && leftToRight == 0 }
+  }
+
+  var isSilence: Bool {
+    @_noLocks get { leftToLeft == 0 && rightToRight == 0 && rightToLeft == 0 && leftToRight == 0 }
+  }
+
+  /// `self + other·factor`, gain by gain.
+  @_noLocks func adding(_ other: ChannelMix, times factor: Float) -> ChannelMix {
+    ChannelMix(
+      leftToLeft: leftToLeft + other.leftToLeft * factor,
+      rightToLeft: rightToLeft + other.rightToLeft * factor,
+      leftToRight: leftToRight + other.leftToRight * factor,
+      rightToRight: rightToRight + other.rightToRight * factor)
+  }
+}
+
+/// A channel mix that goes to its target in straight lines, as `GainRamp` does for one gain.
+///
+/// So volume, mute, role and balance of a speaker may change in any combination without a click. At rest in
+/// `ChannelMix.unity` samples pass bit for bit; at rest in silence nothing is computed. Stereo views only.
+///
+/// A trivial value for one thread; every function is for the audio thread.
+public struct ChannelMixRamp: BitwiseCopyable, Sendable {
+  /// Where the mix goes, or rests.
+  public private(set) var target: ChannelMix
+  /// Frames that a move takes.
+  public let length: Int
+  private var step = ChannelMix.silence
+  private var remaining = 0
+
+  /// A ramp that rests at `mix`.
+  /// - Parameter length: frames that a move takes: `AudioFormat.framesPerBlock`.
+  public init(_ mix: ChannelMix, length: Int) {
+    target = mix
+    self.length = length > 0 ? length : 1
+  }
+
+  /// The mix of the last frame that went through.
+  public var current: ChannelMix { @_noLocks get { target.adding(step, times: -Float(remaining)) } }
+
+  /// Whether a move is under way.
+  public var isMoving: Bool { @_noLocks get { remaining > 0 } }
+
+  /// Whether it rests in silence: what goes through is not heard, now and until the next move.
+  public var isSilent: Bool { @_noLocks get { remaining == 0 && target.isSilence } }
+
+  /// Starts a move from the current mix to `mix`. A move to where it goes already changes nothing.
+  @_noLocks public mutating func move(to mix: ChannelMix) {
+    if target.adding(mix, times: -1).isSilence { return }
+    let difference = mix.adding(current, times: -1)
+    let still = ChannelMix(leftToLeft: 0, rightToLeft: 0, leftToRight: 0, rightToRight: 0)
+    step = still.adding(difference, times: 1 / Float(length))
+    target = mix
+    remaining = length
+  }
+
+  /// Takes `mix` at once; for what is not heard at the moment.
+  @_noLocks public mutating func jump(to mix: ChannelMix) {
+    target = mix
+    remaining = 0
+  }
+
+  /// Adds the frames of `source`, mixed, to those of `destination`; both are stereo.
+  @_noLocks public mutating func mix(_ source: PCMView, into destination: PCMView) {
+    let frames = source.frames < destination.frames ? source.frames : destination.frames
+    let moved = remaining < frames ? remaining : frames
+    var frame = 0
+    while frame < moved {
+      remaining &-= 1
+      Self.add(source, to: destination, frame, current)
+      frame &+= 1
+    }
+    if moved == frames || target.isSilence { return }
+    if target.isUnity {
+      destination.dropFirst(moved).add(source.dropFirst(moved))
+      return
+    }
+    while frame < frames {
+      Self.add(source, to: destination, frame, target)
+      frame &+= 1
+    }
+  }
+
+  @_noLocks private static func add(
+    _ source: PCMView, to destination: PCMView, _ frame: Int, _ mix: ChannelMix
+  ) {
+    let left = source.samples[frame &* 2]
+    let right = source.samples[frame &* 2 &+ 1]
+    destination.samples[frame &* 2] += left * mix.leftToLeft + right * mix.rightToLeft
+    destination.samples[frame &* 2 &+ 1] += left * mix.leftToRight + right * mix.rightToRight
+  }
+}

@@ -1,0 +1,107 @@
+/// Keeps samples below a ceiling where equalizer, gain or mixing can exceed full scale.
+///
+/// Peak limiting with look-ahead inside the block, so nothing is delayed: a block is looked through first, the
+/// gain (one for all channels, so the image stays) then falls in a straight line during the `attack` frames
+/// before a peak and returns exponentially after it. The curve that comes out is the one that went in times a
+/// gain; it is not clipped. A peak that stands nearer than `attack` to the start of its block leaves less room,
+/// down to none in the block's first frame: there the gain steps at once. No sample leaves above the ceiling.
+///
+/// With `isActive` false and the gain back at 1, samples pass bit for bit. Owns its scratch memory; made away
+/// from the audio thread, `process` is for it.
+public struct Limiter: ~Copyable {
+  /// −0.3 dBFS.
+  public static let defaultCeiling = Decibels.gain(-0.3)
+
+  /// Whether peaks are limited. Turned off, a gain that is down still returns to 1 smoothly.
+  public var isActive: Bool
+  /// The gain of the last frame, 1 while nothing is limited.
+  public var gain: Float { @_noLocks get { 1 - reduction } }
+
+  /// What is missing of 1; kept instead of the gain, which has no digits left to creep up to 1.
+  private var reduction: Float = 0
+  private let ceiling: Float
+  private let attack: Int
+  /// What a frame leaves of the reduction.
+  private let release: Float
+  private let gains: UnsafeMutablePointer<Float>
+  private let capacity: Int
+
+  /// A limiter for blocks of `format`; longer views are worked through in pieces.
+  /// - Parameters:
+  ///   - ceiling: largest magnitude that leaves.
+  ///   - attack: seconds before a peak in which the gain falls.
+  ///   - release: seconds in which a gain that is down makes 63 % of its way back.
+  public init(
+    format: AudioFormat, ceiling: Float = Limiter.defaultCeiling, attack: Double = 0.0015,
+    release: Double = 0.1, isActive: Bool = false
+  ) {
+    let rate = Double(format.sampleRate)
+    self.isActive = isActive
+    self.ceiling = ceiling
+    self.attack = max(1, Int(rate * attack))
+    self.release = Float(1 - 1 / max(2, rate * release))
+    capacity = max(1, format.framesPerBlock)
+    gains = .allocate(capacity: capacity)  // freed in deinit
+    gains.initialize(repeating: 1, count: capacity)
+  }
+
+  deinit { gains.deallocate() }
+
+  /// Limits the frames of `view` in place.
+  @_noLocks public mutating func process(_ view: PCMView) {
+    if !isActive && reduction == 0 { return }
+    var rest = view
+    while rest.frames > 0 {
+      let piece = rest.prefix(capacity)
+      let limits = findLimits(of: piece)
+      if limits || reduction != 0 { apply(to: piece) }
+      rest = rest.dropFirst(capacity)
+    }
+  }
+
+  /// Fills `gains` with the most that each frame may be multiplied by.
+  /// - Returns: whether any of them is below 1.
+  @_noLocks private func findLimits(of view: PCMView) -> Bool {
+    var limits = false
+    var slope: Float = 0
+    var allowed: Float = 1
+    var frame = view.frames
+    while frame > 0 {
+      frame &-= 1
+      var peak: Float = 0
+      var channel = 0
+      while channel < view.channels {
+        let magnitude = view.samples[frame &* view.channels &+ channel].magnitude
+        if magnitude > peak { peak = magnitude }
+        channel &+= 1
+      }
+      allowed = allowed + slope < 1 ? allowed + slope : 1
+      let most = isActive && peak > ceiling ? ceiling / peak : 1
+      if most < allowed {
+        allowed = most
+        slope = (1 - most) / Float(attack)
+        limits = true
+      }
+      gains[frame] = allowed
+    }
+    return limits
+  }
+
+  @_noLocks private mutating func apply(to view: PCMView) {
+    var sample = view.samples
+    var frame = 0
+    while frame < view.frames {
+      let left = reduction * release
+      let rested: Float = left < 1e-6 ? 0 : left
+      let needed = 1 - gains[frame]
+      reduction = needed > rested ? needed : rested
+      var channel = 0
+      while channel < view.channels {
+        sample[channel] *= gain
+        channel &+= 1
+      }
+      sample += view.channels
+      frame &+= 1
+    }
+  }
+}

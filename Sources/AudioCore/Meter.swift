@@ -1,0 +1,77 @@
+/// Measures how loud a stereo session is, block by block.
+///
+/// The audio thread adds blocks and takes readings; a reading travels through a ring to the loop, which asks it
+/// for dBFS (logarithms are no work for the audio thread). A trivial value for one thread.
+public struct Meter: BitwiseCopyable, Sendable {
+  private var sum: (left: Double, right: Double) = (0, 0)
+  private var peak: (left: Float, right: Float) = (0, 0)
+  private var frames = 0
+
+  /// A meter that has heard nothing.
+  @_noLocks public init() {}
+
+  /// Listens to the frames of `view`; the first two channels count, a mono view counts on both sides.
+  @_noLocks public mutating func add(_ view: PCMView) {
+    let right = view.channels > 1 ? 1 : 0
+    var sample = view.samples
+    var frame = 0
+    while frame < view.frames {
+      let (l, r) = (sample[0], sample[right])
+      sum.left += Double(l) * Double(l)
+      sum.right += Double(r) * Double(r)
+      if l.magnitude > peak.left { peak.left = l.magnitude }
+      if r.magnitude > peak.right { peak.right = r.magnitude }
+      sample += view.channels
+      frame &+= 1
+    }
+    frames &+= view.frames
+  }
+
+  /// What was heard since the last call; starts over.
+  @_noLocks public mutating func take() -> MeterReading {
+    let over = frames > 0 ? 1 / Double(frames) : 0
+    let reading = MeterReading(
+      frames: frames,
+      left: MeterReading.Channel(meanSquare: sum.left * over, peak: peak.left),
+      right: MeterReading.Channel(meanSquare: sum.right * over, peak: peak.right))
+    self = Meter()
+    return reading
+  }
+}
+
+/// What a meter heard over some frames.
+public struct MeterReading: BitwiseCopyable, Sendable, Equatable {
+  /// One channel of a reading.
+  public struct Channel: BitwiseCopyable, Sendable, Equatable {
+    /// Mean of the squared samples.
+    public let meanSquare: Double
+    /// Largest magnitude of a sample (not of the curve between samples).
+    public let peak: Float
+
+    /// A channel's figures.
+    @_noLocks public init(meanSquare: Double, peak: Float) {
+      self.meanSquare = meanSquare
+      self.peak = peak
+    }
+
+    /// Root mean square against full scale in dBFS: a square wave of ±1 has 0, a sine of ±1 has −3.01, silence
+    /// has −infinity.
+    public var rmsDBFS: Double { Decibels.level(ofAmplitude: meanSquare.squareRoot()) }
+    /// Peak against full scale in dBFS; −infinity for silence.
+    public var peakDBFS: Double { Decibels.level(ofAmplitude: Double(peak)) }
+  }
+
+  /// Frames heard.
+  public let frames: Int
+  /// The first channel.
+  public let left: Channel
+  /// The second channel; the first again when there is one only.
+  public let right: Channel
+
+  /// A reading of both channels.
+  @_noLocks public init(frames: Int, left: Channel, right: Channel) {
+    self.frames = frames
+    self.left = left
+    self.right = right
+  }
+}

@@ -1,0 +1,17 @@
+internal import Glibc
+
+/// How a speaker's volume, 0 to 50, is heard.
+///
+/// gain = 10^(−0.9·(50 − v)/20): 50 is unity, a step is 0.9 dB, and 0 is silence instead of −45 dB.
+public enum VolumeLaw {
+  /// The volumes that there are.
+  public static let range = 0...50
+
+  /// The factor for samples at `volume`: exactly 0 at 0 and exactly 1 at 50.
+  /// - Precondition: `range` contains `volume`; whoever takes a volume from a person checks and reports it.
+  public static func gain(at volume: Int) -> Float {
+    precondition(range.contains(volume), "volume \(volume) is outside 0...50")
+    guard volume > 0 else { return 0 }
+    return Float(pow(10, -0.9 * Double(range.upperBound - volume) / 20))
+  }
+}

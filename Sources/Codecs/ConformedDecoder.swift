@@ -1,0 +1,173 @@
+public import AudioCore
+
+/// A decoder that gives another one's sound in a format of one's choice: what a session plays.
+///
+/// Channels are brought to stereo (`StereoDownmix`), then the rate to `format.sampleRate`. What has the wanted
+/// format already passes bit for bit. Positions and lengths count frames of `format`; after `seek` the samples
+/// are those that reading from the start would have given (up to the rounding of the resampler when rates
+/// differ). The inner decoder may change its format on the way.
+public final class ConformedDecoder: Decoder {
+  /// The wanted format.
+  public let format: AudioFormat
+
+  private let decoder: any Decoder
+  private var sourceFormat: AudioFormat
+  private var resampler: Resampler?
+  /// What the decoder gave, in its own channels.
+  private var raw: PCMBlock
+  /// The same in stereo, of which `pending` frames from `start` on are not yet used.
+  private let stereo: PCMBlock
+  private var start = 0
+  private var pending = 0
+  /// Frames of the output to be dropped after a seek.
+  private var excess = 0
+  private let waste: PCMBlock
+  /// The decoder has ended, or has changed its format: what is in the resampler comes out first.
+  private var isDraining = false
+  private var hasEnded = false
+
+  /// Frames that are decoded at a time.
+  private static let chunk = 1024
+  /// Source frames that are resampled before the wanted one, more than the filter's length.
+  private static let preroll = 4096
+
+  /// - Parameters:
+  ///   - decoder: at its start; not to be used by others from now on.
+  ///   - format: the wanted rate; two channels.
+  /// - Throws: `audio.unsupported` when there is no way from the decoder's format.
+  public init(_ decoder: any Decoder, to format: AudioFormat = .session) throws {
+    guard format.channels == 2 else {
+      throw AudioError(.unsupported, "cannot convert sound to \(format.channels) channels, only to 2")
+    }
+    self.decoder = decoder
+    self.format = format
+    sourceFormat = decoder.format
+    raw = PCMBlock(format: decoder.format, frames: Self.chunk)
+    stereo = PCMBlock(format: .init(sampleRate: decoder.format.sampleRate, channels: 2), frames: Self.chunk)
+    waste = PCMBlock(format: format, frames: Self.chunk)
+    try adopt(decoder.format)
+  }
+
+  /// Length in frames of `format`.
+  public var frameCount: Int? {
+    decoder.frameCount.map {
+      Resampler.length(of: $0, from: decoder.format.sampleRate, to: format.sampleRate)
+    }
+  }
+
+  /// Fills `buffer`, which holds stereo frames of `format`; gives fewer only at the end.
+  public func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
+    while excess > 0 {
+      let target = UnsafeMutableBufferPointer(rebasing: waste.view.buffer.prefix(excess * 2))
+      let dropped = try fill(target)
+      if dropped == 0 { break }
+      excess -= dropped
+    }
+    return try fill(buffer)
+  }
+
+  /// Goes to a frame of `format`.
+  public func seek(toFrame frame: Int) throws {
+    guard frame >= 0, frame <= frameCount ?? .max else {
+      throw AudioError.outsideSource("the source", frame: frame, count: frameCount)
+    }
+    let (from, to) = (sourceFormat.sampleRate, format.sampleRate)
+    // Frames of both rates coincide every `from / common` source frames: only there may the resampler start.
+    let common = Self.greatestCommonDivisor(from, to)
+    let target = frame / (to / common) * (from / common)
+    let distance = from == to ? 0 : Self.preroll
+    let begin = max(0, target - distance) / (from / common) * (from / common)
+    try decoder.seek(toFrame: begin)
+    try adopt(decoder.format)
+    excess = frame - begin / (from / common) * (to / common)
+  }
+
+  /// Fills `buffer`; fewer frames only at the end.
+  private func fill(_ buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
+    let wanted = buffer.count / 2
+    var done = 0
+    while done < wanted {
+      let rest = UnsafeMutableBufferPointer(rebasing: buffer[(done * 2)..<(wanted * 2)])
+      if let resampler, isDraining {
+        let given = try resampler.flush(into: rest)
+        done += given
+        if given > 0 { continue }
+      }
+      if isDraining {
+        if hasEnded { break }
+        try changeFormat()
+      }
+      if pending == 0 {
+        try refill()
+        continue
+      }
+      done += try resampler.map { try resample($0, into: rest) } ?? pass(into: rest)
+    }
+    return done
+  }
+
+  /// Copies pending frames to `buffer` and returns how many.
+  private func pass(into buffer: UnsafeMutableBufferPointer<Float>) -> Int {
+    let given = min(pending, buffer.count / 2)
+    _ = buffer.update(fromContentsOf: stereo.view.buffer[(start * 2)..<((start + given) * 2)])
+    consume(given)
+    return given
+  }
+
+  private func resample(
+    _ resampler: Resampler, into buffer: UnsafeMutableBufferPointer<Float>
+  ) throws -> Int {
+    let input = UnsafeBufferPointer(rebasing: stereo.view.buffer[(start * 2)..<((start + pending) * 2)])
+    let (taken, given) = try resampler.process(input, into: buffer)
+    consume(taken)
+    return given
+  }
+
+  private func consume(_ frames: Int) {
+    start += frames
+    pending -= frames
+  }
+
+  /// Reads the next frames of the decoder and makes them stereo, unless they have another format.
+  private func refill() throws {
+    let got = try decoder.read(into: raw.view.buffer)
+    start = 0
+    pending = got
+    hasEnded = got == 0
+    isDraining = hasEnded || decoder.format != sourceFormat
+    if !isDraining { StereoDownmix.convert(raw.view.prefix(got), to: stereo.view) }
+  }
+
+  /// Goes on with the frames that were read in a new format.
+  private func changeFormat() throws {
+    let (frames, read) = (pending, raw)
+    try adopt(decoder.format)
+    let view = PCMView(samples: read.view.samples, frames: frames, channels: sourceFormat.channels)
+    StereoDownmix.convert(view, to: stereo.view)
+    pending = frames
+  }
+
+  /// Starts anew with frames of `newFormat`.
+  private func adopt(_ newFormat: AudioFormat) throws {
+    guard StereoDownmix.supports(channels: newFormat.channels) else {
+      throw AudioError(.unsupported, "cannot convert \(newFormat.channels) channels to stereo")
+    }
+    if newFormat.channels != raw.format.channels { raw = PCMBlock(format: newFormat, frames: Self.chunk) }
+    if newFormat.sampleRate == format.sampleRate {
+      resampler = nil
+    } else if let resampler, resampler.inputRate == newFormat.sampleRate {
+      try resampler.reset()
+    } else {
+      resampler = try Resampler(from: newFormat.sampleRate, to: format.sampleRate, channels: 2)
+    }
+    sourceFormat = newFormat
+    start = 0
+    pending = 0
+    isDraining = false
+    hasEnded = false
+  }
+
+  private static func greatestCommonDivisor(_ a: Int, _ b: Int) -> Int {
+    b == 0 ? a : greatestCommonDivisor(b, a % b)
+  }
+}

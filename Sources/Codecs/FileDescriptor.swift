@@ -1,0 +1,65 @@
+internal import AudioCore
+internal import Glibc
+
+/// An open regular file, closed when it goes.
+struct FileDescriptor: ~Copyable {
+  let raw: CInt
+  /// Length in bytes when it was opened.
+  let size: Int
+
+  /// Opens a regular file for reading.
+  /// - Throws: `audio.not_found` with the system's words, or saying that it is a folder or a device.
+  init(reading path: String) throws(AudioError) {
+    // Without O_NONBLOCK a pipe without a writer would hold the caller for ever.
+    let raw = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard raw >= 0 else { throw .notFound(path, cause: Self.lastError()) }
+    var status = stat()
+    guard fstat(raw, &status) == 0 else {
+      let cause = Self.lastError()
+      close(raw)
+      throw .notFound(path, cause: cause)
+    }
+    let kind = status.st_mode & S_IFMT
+    guard kind == S_IFREG else {
+      close(raw)
+      throw .notFound(path, cause: kind == S_IFDIR ? "it is a folder" : "it is not a regular file")
+    }
+    self.raw = raw
+    size = Int(status.st_size)
+  }
+
+  /// Creates a file for writing, or empties the one that is there.
+  /// - Throws: `audio.no_output` with the system's words.
+  init(writing path: String) throws(AudioError) {
+    raw = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+    size = 0
+    guard raw >= 0 else { throw .noOutput(path, cause: Self.lastError()) }
+  }
+
+  deinit { if raw >= 0 { close(raw) } }
+
+  /// Up to `count` bytes from `offset` on; fewer at the end of the file, none when reading fails.
+  func bytes(at offset: Int, count: Int) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+      while initialized < count {
+        let target = buffer.baseAddress.map { $0 + initialized }
+        let got = pread(raw, target, count - initialized, offset + initialized)
+        if got < 0 && errno == EINTR { continue }
+        if got <= 0 { break }
+        initialized += got
+      }
+    }
+  }
+
+  /// Where the next read or write of the descriptor takes place.
+  var position: Int { max(0, Int(lseek(raw, 0, SEEK_CUR))) }
+
+  /// The system's words for what just failed on this thread, in lower case as the rest of a message.
+  static func lastError() -> String { words(for: errno) }
+
+  /// The system's words for an error number.
+  static func words(for number: CInt) -> String {
+    let words = String(cString: strerror(number))
+    return words.prefix(1).lowercased() + words.dropFirst()
+  }
+}

@@ -1,0 +1,142 @@
+public import AudioCore
+internal import CMPG123
+internal import EventLoop
+internal import Glibc
+
+/// MPEG audio files, layers I to III, through libmpg123.
+///
+/// Gapless: the encoder's delay and padding, where a LAME tag tells them, are not heard and not counted. Mono
+/// stays mono. `seek` is exact to a frame and gives the samples that decoding from the start would have given.
+/// Memory is bounded whatever the file holds.
+public final class MP3Decoder: Decoder {
+  /// Rate and channels of the frames that the last `read` gave; a file may change them on its way.
+  public private(set) var format: AudioFormat
+
+  /// Length in frames: from the Xing or Info tag, else from all frame headers, which are read for it when asked
+  /// for the first time.
+  public private(set) lazy var frameCount: Int? = countFrames()
+
+  private let file: FileDescriptor
+  private let handle: MPG123Handle
+  private let path: String
+  private let hasLength: Bool
+
+  /// Opens an MPEG audio file.
+  /// - Throws: `audio.not_found`, or `audio.unreadable` saying what was found at which byte.
+  public convenience init(path: String) throws {
+    let file = try FileDescriptor(reading: path)
+    switch SourceKind(of: file) {
+    case .mpeg(let firstFrame): try self.init(file, path: path, firstFrame: firstFrame)
+    case .soundFile: throw AudioError.unreadable(path, found: "another kind of audio", atByte: 0)
+    case .unsupported(let kind): throw AudioError.unreadable(path, found: kind, atByte: 0)
+    case .unknown(let found, let byte): throw AudioError.unreadable(path, found: found, atByte: byte)
+    }
+  }
+
+  /// - Parameter firstFrame: byte at which the first MPEG frame starts.
+  init(_ file: consuming FileDescriptor, path: String, firstFrame: Int) throws {
+    handle = try MPG123Handle(file.raw)
+    hasLength = Self.tellsLength(file, firstFrame: firstFrame)
+    self.file = file
+    self.path = path
+    guard let format = handle.format else {
+      throw AudioError.unreadable(path, found: handle.lastError, atByte: firstFrame)
+    }
+    self.format = format
+  }
+
+  /// Reads the next frames; they have the `format` that is told after the call.
+  public func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
+    let frames = buffer.count / format.channels
+    guard frames > 0 else { return 0 }
+    while true {
+      var bytes = 0
+      let room = buffer.count / format.channels * format.channels * MemoryLayout<Float>.size
+      let status = mpg123_read(handle.raw, buffer.baseAddress, room, &bytes)
+      let got = bytes / MemoryLayout<Float>.size / format.channels
+      switch status {
+      case MPG123_OK.rawValue where got > 0: return got
+      case MPG123_DONE.rawValue: return got
+      case MPG123_NEW_FORMAT.rawValue:
+        // What was decoded so far still has the old format; the handle keeps what comes for the next call.
+        if got > 0 { return got }
+        guard let format = handle.format else { throw failure() }
+        self.format = format
+        if buffer.count < format.channels { return 0 }
+      default:
+        if got > 0 { return got }
+        throw failure()
+      }
+    }
+  }
+
+  /// Goes to a frame; up to 40 MPEG frames before it are decoded, unheard, to fill the bit reservoir.
+  public func seek(toFrame frame: Int) throws {
+    guard frame >= 0, frame <= frameCount ?? .max else {
+      throw AudioError.outsideSource(path, frame: frame, count: frameCount)
+    }
+    guard mpg123_seek(handle.raw, off_t(frame), SEEK_SET) >= 0 else { throw failure() }
+  }
+
+  private func failure() -> AudioError {
+    .unreadable(path, found: handle.lastError, atByte: max(0, Int(mpg123_tell_stream(handle.raw))))
+  }
+
+  private func countFrames() -> Int? {
+    if !hasLength { mpg123_scan(handle.raw) }
+    let length = mpg123_length(handle.raw)
+    return length >= 0 ? Int(length) : nil
+  }
+
+  /// Whether the first frame is a Xing or Info tag that counts the frames of a file of this size. A tag that
+  /// counts bytes that are not there belongs to a file that was cut off.
+  /// Source: "Xing VBR header", G. Bouvigne and Xing Technology; the tag stands behind the side information.
+  private static func tellsLength(_ file: borrowing FileDescriptor, firstFrame: Int) -> Bool {
+    let bytes = file.bytes(at: firstFrame, count: 64)
+    guard let header = MPEGAudioHeader(bytes[...]) else { return false }
+    let sideInformation =
+      header.version == .mpeg1 ? (header.channels == 1 ? 17 : 32) : (header.channels == 1 ? 9 : 17)
+    let tag = bytes.dropFirst(4 + sideInformation)
+    guard tag.count >= 16, tag.starts(with: "Xing".utf8) || tag.starts(with: "Info".utf8) else {
+      return false
+    }
+    let word = { (index: Int) in tag.dropFirst(index).prefix(4).reduce(0) { $0 << 8 | Int($1) } }
+    let countsFrames = word(4) & 1 != 0
+    let countsBytes = word(4) & 2 != 0
+    return countsFrames && (!countsBytes || firstFrame + word(12) <= file.size)
+  }
+}
+
+/// A libmpg123 decoder that reads from a file descriptor which it does not own.
+private struct MPG123Handle: ~Copyable {
+  let raw: OpaquePointer
+
+  init(_ descriptor: CInt) throws(AudioError) {
+    var status = MPG123_OK.rawValue
+    guard let raw = mpg123_new(nil, &status) else {
+      let cause = String(cString: mpg123_plain_strerror(status))
+      throw AudioError(.unsupported, "cannot start libmpg123: \(cause)")
+    }
+    self.raw = raw
+    let flags = MPG123_FORCE_FLOAT.rawValue | MPG123_QUIET.rawValue | MPG123_SKIP_ID3V2.rawValue
+    mpg123_param2(raw, CInt(MPG123_ADD_FLAGS.rawValue), CLong(flags | MPG123_GAPLESS.rawValue), 0)
+    mpg123_param2(raw, CInt(MPG123_RESYNC_LIMIT.rawValue), 65_536, 0)
+    // The bit reservoir reaches back 511 bytes, which at 32 kbit/s and less is more than the usual 4 frames.
+    mpg123_param2(raw, CInt(MPG123_PREFRAMES.rawValue), 40, 0)
+    mpg123_open_fd(raw, descriptor)
+  }
+
+  deinit { mpg123_delete(raw) }
+
+  /// Rate and channels of what comes next, nil when that is no MPEG audio.
+  var format: AudioFormat? {
+    var (rate, channels, encoding) = (CLong(0), CInt(0), CInt(0))
+    guard mpg123_getformat(raw, &rate, &channels, &encoding) == MPG123_OK.rawValue,
+      encoding == CInt(MPG123_ENC_FLOAT_32.rawValue), channels > 0, rate > 0
+    else { return nil }
+    return AudioFormat(sampleRate: Int(rate), channels: Int(channels))
+  }
+
+  /// What libmpg123 says about its last failure.
+  var lastError: String { String(cString: mpg123_strerror(raw)) }
+}

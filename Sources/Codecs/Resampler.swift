@@ -1,0 +1,111 @@
+internal import AudioCore
+internal import CSoxr
+
+/// Changes the sample rate of a stream of interleaved Float32 frames, through libsoxr's HQ recipe (20 bits,
+/// linear phase; the delay is compensated, so frame 0 of the output is frame 0 of the input).
+///
+/// n frames give round(n × outputRate / inputRate) in all. Allocates when it is made and while soxr's own queues
+/// reach their size, not per call. Confined to one thread at a time; may be moved to another between calls.
+public final class Resampler {
+  /// Rate of what goes in, in Hz.
+  public let inputRate: Int
+  /// Rate of what comes out, in Hz.
+  public let outputRate: Int
+  /// Samples per frame.
+  public let channels: Int
+
+  private let handle: SoxrHandle
+  private var framesIn = 0
+  private var framesOut = 0
+
+  /// A resampler for frames of `channels` samples.
+  /// - Throws: `audio.unsupported` when soxr can't do that.
+  public init(from inputRate: Int, to outputRate: Int, channels: Int) throws {
+    guard inputRate > 0, outputRate > 0, channels > 0 else {
+      let rates = "from \(inputRate) to \(outputRate) Hz"
+      throw AudioError(.unsupported, "cannot resample \(channels) channels \(rates)")
+    }
+    handle = try SoxrHandle(inputRate, outputRate, channels)
+    self.inputRate = inputRate
+    self.outputRate = outputRate
+    self.channels = channels
+  }
+
+  /// Frames that come out for `frames` that go in.
+  public static func length(of frames: Int, from inputRate: Int, to outputRate: Int) -> Int {
+    let (whole, rest) = frames.quotientAndRemainder(dividingBy: inputRate)
+    return whole * outputRate + (rest * outputRate * 2 + inputRate) / (inputRate * 2)
+  }
+
+  /// Takes frames and gives what they complete.
+  /// - Returns: frames taken from the start of `input` and frames written to the start of `output`. Both are 0
+  ///   only when `input` is empty or `output` has no room.
+  public func process(
+    _ input: UnsafeBufferPointer<Float>, into output: UnsafeMutableBufferPointer<Float>
+  ) throws -> (taken: Int, given: Int) {
+    guard let source = input.baseAddress, input.count >= channels else { return (0, 0) }
+    let result = try handle.process(
+      source, input.count / channels, output.baseAddress, output.count / channels)
+    framesIn += result.taken
+    framesOut += result.given
+    return result
+  }
+
+  /// Gives what is left after the last input; to be called until it returns 0. After that only `reset` goes on.
+  /// - Returns: frames written to the start of `output`.
+  public func flush(into output: UnsafeMutableBufferPointer<Float>) throws -> Int {
+    let left = Self.length(of: framesIn, from: inputRate, to: outputRate) - framesOut
+    let room = min(left, output.count / channels)
+    guard room > 0 else { return 0 }
+    let given = try handle.process(nil, 0, output.baseAddress, room).given
+    framesOut += given
+    return given
+  }
+
+  /// Forgets what went in: the next input is a new beginning.
+  public func reset() throws {
+    try handle.reset()
+    framesIn = 0
+    framesOut = 0
+  }
+}
+
+/// A soxr resampler of one thread.
+private struct SoxrHandle: ~Copyable {
+  let raw: soxr_t
+
+  init(_ inputRate: Int, _ outputRate: Int, _ channels: Int) throws(AudioError) {
+    var input = soxr_io_spec(SOXR_FLOAT32_I, SOXR_FLOAT32_I)
+    var quality = soxr_quality_spec(UInt(SOXR_HQ), 0)
+    var runtime = soxr_runtime_spec(1)
+    var error: soxr_error_t?
+    let created = soxr_create(
+      Double(inputRate), Double(outputRate), CUnsignedInt(channels), &error, &input, &quality, &runtime)
+    guard let created else {
+      throw AudioError(
+        .unsupported, "cannot resample from \(inputRate) to \(outputRate) Hz: \(Self.words(error))")
+    }
+    raw = created
+  }
+
+  deinit { soxr_delete(raw) }
+
+  func process(
+    _ input: UnsafePointer<Float>?, _ frames: Int, _ output: UnsafeMutablePointer<Float>?, _ room: Int
+  ) throws(AudioError) -> (taken: Int, given: Int) {
+    var (taken, given) = (0, 0)
+    try Self.check(soxr_process(raw, input, frames, &taken, output, room, &given))
+    return (taken, given)
+  }
+
+  func reset() throws(AudioError) { try Self.check(soxr_clear(raw)) }
+
+  private static func check(_ error: soxr_error_t?) throws(AudioError) {
+    guard let error else { return }
+    throw AudioError(.unsupported, "cannot resample: \(words(error))")
+  }
+
+  private static func words(_ error: soxr_error_t?) -> String {
+    error.map { String(cString: $0) } ?? "soxr does not say why"
+  }
+}

@@ -1,0 +1,12 @@
+internal import AudioCore
+internal import EventLoop
+
+extension AudioError {
+  /// A decoder was asked to go to a frame that its source does not have.
+  static func outsideSource(_ source: String, frame: Int, count: Int?) -> AudioError {
+    let length = count.map { "it has \($0) frames" } ?? "its length is not known"
+    return AudioError(
+      .unsupported, "cannot go to frame \(frame) of \(source): \(length)",
+      facts: [.init("path", .string(source)), .init("frame", .int(frame))])
+  }
+}

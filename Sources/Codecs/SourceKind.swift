@@ -1,0 +1,102 @@
+internal import AudioCore
+
+/// What a file is, told from its bytes; names and extensions are not looked at.
+enum SourceKind: Equatable {
+  /// MPEG audio; the first frame starts at this byte.
+  case mpeg(firstFrame: Int)
+  /// A container that libsndfile reads.
+  case soundFile
+  /// Audio of a kind that has no decoder here, in words.
+  case unsupported(String)
+  /// Something else, in words, and the byte where it was found.
+  case unknown(found: String, byte: Int)
+
+  /// Bytes in which the first MPEG frame must start.
+  private static let searchLength = 65_536
+
+  /// Looks at the start of `file`, behind ID3v2 tags; reads 64 KiB at most.
+  init(of file: borrowing FileDescriptor) {
+    guard file.size > 0 else {
+      self = .unknown(found: "nothing, the file is empty,", byte: 0)
+      return
+    }
+    var start = 0
+    while let length = Self.tagLength(file.bytes(at: start, count: 10)) {
+      start += length
+      guard start < file.size else {
+        self = .unknown(found: "the end of the file inside or after an ID3 tag", byte: file.size)
+        return
+      }
+    }
+    let head = file.bytes(at: start, count: Self.searchLength)
+    if let kind = Self.container(head) {
+      self = kind
+      return
+    }
+    let isText = Self.isText(head.prefix(4096))
+    let reachesEnd = start + head.count >= file.size
+    if !isText, let frame = MPEGAudioHeader.firstFrame(in: head, reachesEnd: reachesEnd) {
+      self = .mpeg(firstFrame: start + frame)
+    } else {
+      self = .unknown(found: isText ? "text" : Self.describe(head), byte: start)
+    }
+  }
+
+  /// Length of an ID3v2 tag with header and footer, nil when `bytes` start with something else.
+  /// Source: ID3v2.4 §3.1; the size is 4 × 7 bits.
+  static func tagLength(_ bytes: [UInt8]) -> Int? {
+    guard bytes.count == 10, bytes.starts(with: "ID3".utf8), bytes[6...].allSatisfy({ $0 < 0x80 }) else {
+      return nil
+    }
+    let size = bytes[6...].reduce(0) { $0 << 7 | Int($1) }
+    return size + (bytes[5] & 0x10 != 0 ? 20 : 10)
+  }
+
+  /// What magic numbers tell, nil when there is none that is known.
+  private static func container(_ head: [UInt8]) -> SourceKind? {
+    func has(_ text: String, at offset: Int = 0) -> Bool { head.dropFirst(offset).starts(with: text.utf8) }
+    if (has("RIFF") || has("RIFX") || has("RF64")) && has("WAVE", at: 8) { return .soundFile }
+    if has("FORM") && (has("AIFF", at: 8) || has("AIFC", at: 8)) { return .soundFile }
+    if has("caff") || has("fLaC") || has("OggS") || has(".snd") || has("riff") { return .soundFile }
+    if has("ftyp", at: 4) { return .unsupported("MP4 audio (AAC or ALAC)") }
+    if head.count > 6, head[0] == 0xFF, head[1] & 0xF6 == 0xF0 { return .unsupported("AAC in ADTS frames") }
+    if has("ADIF") { return .unsupported("AAC in ADIF") }
+    if head.starts(with: [0x30, 0x26, 0xB2, 0x75]) { return .unsupported("Windows Media") }
+    if head.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) { return .unsupported("Matroska or WebM") }
+    if has("wvpk") { return .unsupported("WavPack") }
+    if has("MAC ") { return .unsupported("Monkey's Audio") }
+    return nil
+  }
+
+  private static let others: [(magic: [UInt8], name: String)] = [
+    ([0x89, 0x50, 0x4E, 0x47], "a PNG image"), ([0xFF, 0xD8, 0xFF], "a JPEG image"),
+    (Array("GIF8".utf8), "a GIF image"), (Array("%PDF".utf8), "a PDF document"),
+    (Array("PK\u{3}\u{4}".utf8), "a ZIP archive"), ([0x1F, 0x8B], "a gzip archive"),
+    ([0x7F, 0x45, 0x4C, 0x46], "a Linux program"), (Array("RIFF".utf8), "a RIFF file without WAVE"),
+    (Array("FORM".utf8), "an IFF file that is not AIFF"),
+  ]
+
+  private static func describe(_ head: [UInt8]) -> String {
+    if let other = others.first(where: { head.starts(with: $0.magic) }) { return other.name }
+    if head.allSatisfy({ $0 == 0 }) { return "zeros" }
+    let digits = head.prefix(4).map { byte in
+      let digits = String(byte, radix: 16)
+      return digits.count < 2 ? "0" + digits : digits
+    }
+    return "bytes that no decoder knows (\(digits.joined(separator: " ")))"
+  }
+
+  /// UTF-8 without control characters other than white space.
+  private static func isText(_ bytes: ArraySlice<UInt8>) -> Bool {
+    bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F || (0x09...0x0D).contains($0) }
+      && (String(validating: bytes.prefix(bytes.count - trailingPart(bytes)), as: UTF8.self) != nil)
+  }
+
+  /// Bytes of a character that is cut off at the end.
+  private static func trailingPart(_ bytes: ArraySlice<UInt8>) -> Int {
+    var count = 0
+    while count < min(3, bytes.count), bytes[bytes.endIndex - 1 - count] & 0xC0 == 0x80 { count += 1 }
+    let hasLead = count < bytes.count && bytes[bytes.endIndex - 1 - count] >= 0xC0
+    return hasLead ? count + 1 : 0
+  }
+}

@@ -1,0 +1,143 @@
+public import AudioCore
+public import EventLoop
+
+/// The driver `house`: speakers inside the process, which sound through WAV files, a sound card or not at all.
+///
+/// It behaves as speakers in a network do: levels take effect some milliseconds after the call, and the house is
+/// found some 100 ms after opening.
+public final class HouseDriver: Driver {
+  /// `"house"`.
+  public let name = "house"
+  /// What it can do.
+  public let capabilities: Set<String> = [
+    "volume", "mute", "join", "play", "pause", "seek", "loop", "role", "balance",
+  ]
+  /// 48 kHz, stereo.
+  public let format = AudioFormat.session
+
+  /// From a command to its effect.
+  private static let reactionTime = Duration.milliseconds(5)
+  /// From opening to the last speaker that answers.
+  private static let discoveryTime = Duration.milliseconds(100)
+
+  private let loop: EventLoop
+  private let specs: [SpeakerSpec]?
+  private let output: Output
+  private let log: (String) -> Void
+  private weak var reports: (any DriverReports)?
+  private var devices: [DeviceInfo] = []
+  private var renderer: (any Renderer)?
+
+  /// A house on `loop`.
+  /// - Parameters:
+  ///   - speakers: nil for the demonstration house of six speakers in four rooms.
+  ///   - output: where they sound.
+  ///   - log: takes one line that a person should read; called on the loop.
+  public init(
+    loop: EventLoop, speakers: [SpeakerSpec]? = nil, output: Output,
+    log: @escaping (String) -> Void = { _ in }
+  ) {
+    self.loop = loop
+    specs = speakers
+    self.output = output
+    self.log = log
+  }
+
+  /// Finds the speakers and opens the output.
+  public func open(reports: any DriverReports) async throws -> [DeviceInfo] {
+    devices = try specs.map(HouseSpeakers.configured) ?? HouseSpeakers.demonstration
+    self.reports = reports
+    do {
+      let renderer = try await makeRenderer()
+      connect(renderer)
+      try await loop.sleep(for: Self.discoveryTime)
+    } catch {
+      await close()
+      throw error
+    }
+    return devices
+  }
+
+  private func makeRenderer() async throws -> any Renderer {
+    try await RendererFactory(
+      loop: loop, format: format, speakers: devices.map(\.name), sessions: 1, output: output, log: log
+    ).make()
+  }
+
+  private func connect(_ renderer: any Renderer) {
+    self.renderer = renderer
+    renderer.onEnd = { [weak self] cue, session, failure in
+      self?.reports?.ended(cue: cue, in: session, failure: failure)
+    }
+    renderer.onTrouble = { [weak self] error, device in
+      self?.reports?.failed(error, device: device.flatMap { self?.devices[$0].id }, session: nil)
+    }
+    for (index, device) in devices.enumerated() { renderer.setMix(device.mix, ofDevice: index) }
+  }
+
+  /// Finishes the output.
+  public func close() async {
+    reports = nil
+    await renderer?.close()
+    renderer = nil
+  }
+
+  /// Levels, all in one block.
+  public func change(_ changes: [(device: String, change: LevelChange)]) {
+    loop.after(Self.reactionTime) { [weak self] in self?.apply(changes) }
+  }
+
+  private func apply(_ changes: [(device: String, change: LevelChange)]) {
+    guard let reports else { return }
+    var changed: [(device: String, volume: Int, isMuted: Bool)] = []
+    for (id, change) in changes {
+      guard let index = index(of: id) else { continue }
+      switch change {
+      case .volume(let volume):
+        devices[index].volume = volume
+        devices[index].isMuted = false
+      case .muted(let isMuted):
+        if devices[index].isMuted == isMuted { continue }
+        devices[index].isMuted = isMuted
+      }
+      renderer?.setMix(devices[index].mix, ofDevice: index)
+      changed.append((id, devices[index].volume, devices[index].isMuted))
+    }
+    if !changed.isEmpty { reports.levelsChanged(changed) }
+  }
+
+  /// Membership, from the next block on.
+  public func setSession(_ session: SessionID?, ofDevice device: String) {
+    guard let index = index(of: device) else { return }
+    renderer?.setSession(session, ofDevice: index)
+  }
+
+  private func index(of device: String) -> Int? { devices.firstIndex { $0.id == device } }
+
+  /// Opens a file and decodes its first blocks.
+  public func load(_ request: SourceRequest) async throws -> Cue {
+    guard let renderer else { throw House.closedError }
+    return try await renderer.load(request)
+  }
+  /// Forgets a cue.
+  public func discard(_ cue: Cue) { renderer?.discard(cue) }
+  /// From the next block on.
+  public func start(_ cue: Cue, in session: SessionID, paused: Bool) {
+    renderer?.start(cue, in: session, paused: paused)
+  }
+  /// Fades over one block.
+  public func pause(_ session: SessionID) { renderer?.pause(session) }
+  /// Rises over one block.
+  public func resume(_ session: SessionID) { renderer?.resume(session) }
+  /// Fades over one block.
+  public func stop(_ session: SessionID) { renderer?.stop(session) }
+  /// Frames heard.
+  public func position(of session: SessionID) -> Int { renderer?.position(of: session) ?? 0 }
+}
+
+extension DeviceInfo {
+  /// Role, balance, volume and mute as the gains that they come to.
+  var mix: ChannelMix {
+    ChannelMix(role: role, balance: balance, gain: isMuted ? 0 : VolumeLaw.gain(at: volume))
+  }
+}

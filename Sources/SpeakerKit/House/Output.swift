@@ -1,0 +1,28 @@
+internal import EventLoop
+
+/// Where the speakers of an embedded house sound.
+public enum Output: Sendable, Equatable {
+  /// Nowhere; time passes as if they did.
+  case null
+  /// A folder with one WAV file per speaker, 16 bit.
+  case wav(folder: String)
+  /// One ALSA sound card that all speakers share.
+  case alsa(device: String)
+
+  /// Reads `null`, `wav:DIR`, `alsa`, `alsa:DEVICE`.
+  /// - Throws: `speaker.unsupported` for anything else.
+  public init(parsing text: String) throws(SpeakerError) {
+    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    let detail = parts.count == 2 ? parts[1] : ""
+    switch (parts[0], detail.isEmpty) {
+    case ("null", true) where parts.count == 1: self = .null
+    case ("wav", false): self = .wav(folder: detail)
+    case ("alsa", true) where parts.count == 1: self = .alsa(device: "default")
+    case ("alsa", false): self = .alsa(device: detail)
+    default:
+      throw SpeakerError(
+        .unsupported, "\"\(text)\" is no output", hint: "outputs are null, wav:DIR, alsa and alsa:DEVICE",
+        facts: [.init("output", .string(text))])
+    }
+  }
+}

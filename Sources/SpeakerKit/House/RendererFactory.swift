@@ -1,0 +1,81 @@
+internal import AudioCore
+internal import EventLoop
+
+/// Chooses what renders an embedded house: by its output, and by whether time is virtual.
+struct RendererFactory {
+  let loop: EventLoop
+  let format: AudioFormat
+  /// Names of the speakers, in the order of the house.
+  let speakers: [String]
+  let sessions: Int
+  let output: Output
+  let log: (String) -> Void
+
+  /// Frames that may wait for the disk: 2 s.
+  private var fileRing: Int { 2 * format.sampleRate }
+  /// Frames that may wait for a sound card: three blocks.
+  private var cardRing: Int { 3 * format.framesPerBlock }
+
+  /// - Throws: `audio.no_output` when a folder can't be written.
+  func make() async throws -> any Renderer {
+    switch output {
+    case .wav(let folder):
+      let folder = try WAVFolder(path: folder, speakers: speakers)
+      return loop.isVirtual ? inline(folder) : try threaded(folder)
+    case .null:
+      return loop.isVirtual ? arithmetic : try threaded(Outputs(.none, Waiter()))
+    case .alsa(let device):
+      // Virtual time touches no hardware.
+      return loop.isVirtual ? arithmetic : try await card(device)
+    }
+  }
+
+  private var arithmetic: any Renderer { ArithmeticRenderer(loop: loop, format: format) }
+
+  private func makeMemory() -> RenderMemory {
+    RenderMemory(devices: speakers.count, sessions: sessions, format: format)
+  }
+
+  private func inline(_ folder: WAVFolder) -> any Renderer {
+    let (memory, format) = (makeMemory(), format)
+    let stage = InlineStage(loop: loop, memory: memory, format: format) { device in
+      try folder.makeSink(device, format: format)
+    }
+    return PCMRenderer(loop: loop, format: format, memory: memory, stage: stage)
+  }
+
+  private func threaded(_ folder: WAVFolder) throws -> any Renderer {
+    let (waiter, format) = (try Waiter(), format)
+    let writers = try speakers.indices.map { device in
+      try SinkWriter(format: format, frames: fileRing, policy: .giveUp, renderer: waiter) {
+        try folder.makeSink(device, format: format)
+      }
+    }
+    return try threaded(Outputs(.perDevice(writers), waiter))
+  }
+
+  /// Opens the card; without one the house is silent, and says so.
+  private func card(_ device: String) async throws -> any Renderer {
+    let (waiter, format) = (try Waiter(), format)
+    let writer = try SinkWriter(format: format, frames: cardRing, policy: .openAgain, renderer: waiter) {
+      try ALSASink(device: device, format: format)
+    }
+    let (memory, stage) = try makeStage(Outputs(.mixed(writer), waiter))
+    do { try await stage.openCard(writer) } catch {
+      let cause = (error as? any CodedError)?.message ?? "\(error)"
+      log("no sound: \(cause); the speakers play silently")
+      return try threaded(Outputs(.none, Waiter()))
+    }
+    return PCMRenderer(loop: loop, format: format, memory: memory, stage: stage)
+  }
+
+  private func threaded(_ outputs: Outputs) throws -> any Renderer {
+    let (memory, stage) = try makeStage(outputs)
+    return PCMRenderer(loop: loop, format: format, memory: memory, stage: stage)
+  }
+
+  private func makeStage(_ outputs: Outputs) throws -> (RenderMemory, ThreadedStage) {
+    let memory = makeMemory()
+    return (memory, try ThreadedStage(loop: loop, memory: memory, outputs: outputs, format: format))
+  }
+}

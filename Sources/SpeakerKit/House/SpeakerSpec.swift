@@ -1,0 +1,80 @@
+public import AudioCore
+
+/// A speaker as the configuration lists it.
+public struct SpeakerSpec: Sendable, Equatable {
+  /// Unique in the house.
+  public let name: String
+  /// Name of its group; nil when it is in none.
+  public let group: String?
+  /// Which channels it renders.
+  public let role: ChannelRole
+  /// Its first level, 0...50.
+  public let volume: Int
+  /// -6...6, left to right.
+  public let balance: Int
+
+  /// A speaker called `name`.
+  public init(
+    name: String, group: String? = nil, role: ChannelRole = .stereo, volume: Int = 25, balance: Int = 0
+  ) {
+    self.name = name
+    self.group = group
+    self.role = role
+    self.volume = volume
+    self.balance = balance
+  }
+}
+
+/// The speakers of a house that lives inside the process.
+enum HouseSpeakers {
+  /// Six speakers in four rooms.
+  static let demonstration: [DeviceInfo] = [
+    info(0, SpeakerSpec(name: "Living Room Left", group: "Living Room", role: .left), "Omni 20+", -47),
+    info(1, SpeakerSpec(name: "Living Room Right", group: "Living Room", role: .right), "Omni 20+", -49),
+    info(2, SpeakerSpec(name: "Kitchen", group: "Kitchen", role: .mono, volume: 22), "Omni 10+", -58),
+    info(3, SpeakerSpec(name: "Bedroom Left", group: "Bedroom", role: .left, volume: 18), "Omni 10+", -63),
+    info(4, SpeakerSpec(name: "Bedroom Right", group: "Bedroom", role: .right, volume: 18), "Omni 10+", -64),
+    info(5, SpeakerSpec(name: "Bathroom", group: "Bathroom", role: .mono, volume: 20), "Omni 10+", -71),
+  ]
+
+  /// The speakers of a configuration.
+  /// - Throws: `speaker.range` for a value outside its range, `speaker.unknown` for a name that is missing or
+  ///   used twice.
+  static func configured(_ specs: [SpeakerSpec]) throws(SpeakerError) -> [DeviceInfo] {
+    var names: Set<String> = []
+    var infos: [DeviceInfo] = []
+    for (index, spec) in specs.enumerated() {
+      guard !spec.name.isEmpty, names.insert(spec.name).inserted else {
+        throw SpeakerError(
+          .unknown, spec.name.isEmpty ? "a speaker has no name" : "two speakers are called \"\(spec.name)\"",
+          hint: "give each speaker a name of its own")
+      }
+      guard VolumeLaw.range.contains(spec.volume), ChannelMix.balanceRange.contains(spec.balance) else {
+        throw SpeakerError(
+          .range, "\"\(spec.name)\" has volume \(spec.volume) and balance \(spec.balance)",
+          hint: "volume is 0...50, balance -6...6")
+      }
+      infos.append(info(index, spec, "Omni 10+", -45 - index * 7 % 30))
+    }
+    return infos
+  }
+
+  /// Ids and addresses follow from the name, so that a speaker keeps them when the list is put in another order.
+  private static func info(
+    _ index: Int, _ spec: SpeakerSpec, _ model: String, _ wifiSignal: Int
+  ) -> DeviceInfo {
+    let digest = fnv1a(spec.name)
+    let bytes = [0x00, 0x17, 0x53] + [16, 8, 0].map { Int(digest >> $0 & 0xff) }
+    let pairs = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }
+    return DeviceInfo(
+      id: pairs.joined(), name: spec.name, groupName: spec.group ?? Group.ungrouped, model: model,
+      ipAddress: "192.168.1.\(41 + index % 200)", port: 10025, macAddress: pairs.joined(separator: ":"),
+      version: "1.6.2.0", wifiSignal: wifiSignal, volume: spec.volume, role: spec.role,
+      balance: spec.balance)
+  }
+
+  /// FNV-1a, 64 bit. Source: http://www.isthe.com/chongo/tech/comp/fnv/
+  private static func fnv1a(_ text: String) -> UInt64 {
+    text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+  }
+}

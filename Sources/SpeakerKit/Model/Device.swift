@@ -1,0 +1,96 @@
+public import AudioCore
+internal import EventLoop
+
+/// One speaker of a house. The same object for as long as the house is open; its fields follow what happens.
+///
+/// Confined to the loop.
+public final class Device {
+  /// The session that it is a member of.
+  public internal(set) weak var session: Session?
+  /// Nil when the house is gone.
+  weak var house: House?
+  var info: DeviceInfo
+
+  init(_ info: DeviceInfo, house: House) {
+    self.info = info
+    self.house = house
+  }
+
+  /// Stable and unique in the house.
+  public var id: String { info.id }
+  /// What people call it.
+  public var name: String { info.name }
+  /// Name of its group, `Group.ungrouped` when it is in none.
+  public var groupName: String { info.groupName }
+  /// Its group, nil when it is in none.
+  public var group: Group? { house?.groups.first { $0.name == groupName } }
+  /// Id of its group, which is the id of the group's founder; its own when it is in none.
+  public var groupID: String { group?.id ?? id }
+  /// Maker's name of the model.
+  public var model: String { info.model }
+  /// Where it is in the network.
+  public var ipAddress: String { info.ipAddress }
+  /// TCP port of its control connection.
+  public var port: Int { info.port }
+  /// Six hexadecimal pairs with colons.
+  public var macAddress: String { info.macAddress }
+  /// Version of its firmware.
+  public var version: String { info.version }
+  /// Received signal strength in dBm, -100...0.
+  public var wifiSignal: Int { info.wifiSignal }
+  /// The level that is in effect, 0...50; kept while muted.
+  public var volume: Int { info.volume }
+  /// Whether it is muted.
+  public var isMuted: Bool { info.isMuted }
+  /// Which channels it renders.
+  public var role: ChannelRole { info.role }
+  /// -6...6, left to right.
+  public var balance: Int { info.balance }
+  /// Whether it can be reached.
+  public var isAvailable: Bool { info.isAvailable }
+  /// Whether it is in a session.
+  public var isActive: Bool { session != nil }
+  /// Whether it is in a session that plays now.
+  public var isPlaying: Bool { session?.state == .playing && isAvailable }
+  /// 1 for a speaker that renders a stereo signal or one side of it, 0 for any other role.
+  public var channelType: Int { role == .stereo || role == .left || role == .right ? 1 : 0 }
+  /// Whether it founded the group that it is in; a speaker in no group is its own master.
+  public var isMaster: Bool { groupID == id }
+
+  /// Sets the level; unmutes. Takes effect some milliseconds later, which the `volume` event tells.
+  /// - Parameter volume: 0...50.
+  /// - Throws: `speaker.range`, `speaker.closed`.
+  public func setVolume(_ volume: Int) throws(SpeakerError) {
+    try openHouse().change(.volume(volume), of: [self])
+  }
+
+  /// Silences it; keeps its level.
+  /// - Throws: `speaker.closed`.
+  public func mute() throws(SpeakerError) { try openHouse().change(.muted(true), of: [self]) }
+
+  /// Gives it the level that it had.
+  /// - Throws: `speaker.closed`.
+  public func unmute() throws(SpeakerError) { try openHouse().change(.muted(false), of: [self]) }
+
+  /// Makes it a member of `session`, nil for the default session, and takes it out of another.
+  ///
+  /// When the session plays, it sounds from the next block on, in step with the others; it keeps its own
+  /// level.
+  /// - Throws: `speaker.closed`.
+  public func join(_ session: Session? = nil) async throws {
+    let house = try openHouse()
+    house.move(self, to: session ?? house.session)
+  }
+
+  /// Takes it out of its session; it fades over one block and is silent. Nothing when it is in none.
+  /// When it was the last member, the session stops with `no_devices`.
+  /// - Throws: `speaker.closed`.
+  public func leave() async throws {
+    try openHouse().move(self, to: nil)
+  }
+
+  private func openHouse() throws(SpeakerError) -> House {
+    guard let house, house.isOpen else { throw House.closedError }
+    return house
+  }
+}

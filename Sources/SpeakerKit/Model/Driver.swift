@@ -1,0 +1,97 @@
+public import AudioCore
+public import EventLoop
+
+/// Names a session towards its driver; the default session is 0.
+public typealias SessionID = Int
+
+/// What a session asks a driver to open.
+public struct SourceRequest: Sendable {
+  /// Path of a file.
+  public let path: String
+  /// Where to begin, in seconds from the start of the source, 0 or more.
+  public let start: Double
+  /// Whether it begins again after its last frame, for ever.
+  public let loops: Bool
+
+  /// The file at `path` from `start` seconds on.
+  public init(path: String, start: Double = 0, loops: Bool = false) {
+    self.path = path
+    self.start = start
+    self.loops = loops
+  }
+}
+
+/// A source that a driver has opened, ready to sound at once.
+public struct Cue: Sendable {
+  /// Tells this cue from all others of the driver.
+  public let id: Int
+  /// Length of the whole source in frames of the session's rate; nil when it can't be known.
+  public let duration: Int?
+
+  /// An opened source.
+  public init(id: Int, duration: Int?) {
+    self.id = id
+    self.duration = duration
+  }
+}
+
+/// A change of what one speaker lets through.
+public enum LevelChange: Sendable, Equatable {
+  /// A new level, 0...50; unmutes.
+  case volume(Int)
+  /// Mutes, or gives back the level it had.
+  case muted(Bool)
+}
+
+/// Turns the model of a house into something that sounds: the one seam between the two.
+///
+/// Confined to the loop. A driver answers changes of level through its reports, when they have taken effect;
+/// the other commands take effect in the order in which they come, within a block or two.
+public protocol Driver: AnyObject {
+  /// What the configuration calls it: `"house"`.
+  var name: String { get }
+  /// Names of what it can do; what is missing raises `speaker.unsupported`.
+  var capabilities: Set<String> { get }
+  /// Rate and channels in which sessions count their frames.
+  var format: AudioFormat { get }
+
+  /// Finds the speakers and keeps `reports` informed from then on, until `close`.
+  /// - Returns: the speakers, in the order in which the house lists them.
+  /// - Throws: `SpeakerError`, `AudioError` (`audio.no_output`).
+  func open(reports: any DriverReports) async throws -> [DeviceInfo]
+  /// Ends what sounds, finishes outputs and threads; no report comes after the call.
+  func close() async
+
+  /// Changes levels of speakers, all in the same block.
+  func change(_ changes: [(device: String, change: LevelChange)])
+  /// Puts a speaker into a session, nil takes it out.
+  func setSession(_ session: SessionID?, ofDevice device: String)
+
+  /// Opens a source and reads ahead, so that `start` is heard at once.
+  /// - Throws: `AudioError` (`audio.not_found`, `audio.unreadable`), `CancellationError`.
+  func load(_ request: SourceRequest) async throws -> Cue
+  /// Forgets a cue that was loaded and never started.
+  func discard(_ cue: Cue)
+  /// Lets the session render a cue from now on, in place of what it rendered.
+  /// - Parameter paused: the cue stands still until `resume`.
+  func start(_ cue: Cue, in session: SessionID, paused: Bool)
+  /// Silences the session; it keeps its cue and its place in it.
+  func pause(_ session: SessionID)
+  /// Goes on after `pause`.
+  func resume(_ session: SessionID)
+  /// Silences the session and forgets its cue.
+  func stop(_ session: SessionID)
+  /// Frames of the session's cue that have been *heard*, counted from the start of the source and on through
+  /// the loops of a looped one.
+  func position(of session: SessionID) -> Int
+}
+
+/// What a driver tells the house, on the loop.
+public protocol DriverReports: AnyObject {
+  /// Levels that have taken effect, at one time.
+  func levelsChanged(_ levels: [(device: String, volume: Int, isMuted: Bool)])
+  /// The last frame of a cue has been heard. `failure` says why it is not the end of its source.
+  func ended(cue: Int, in session: SessionID, failure: (any CodedError)?)
+  /// Something failed that nobody waits for.
+  func failed(_ error: any CodedError, device: String?, session: SessionID?)
+}

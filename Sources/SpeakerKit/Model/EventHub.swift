@@ -1,0 +1,86 @@
+internal import EventLoop
+
+/// Tells listeners what happens in a house. Confined to the loop.
+///
+/// An event reaches its listeners in order of subscription, in a turn of the loop of its own, after whatever
+/// caused it has returned. Events that listeners cause come after the current one has reached all of them.
+/// A listener is told of events that happen after it subscribed, never of one that is still on its way.
+public final class EventHub {
+  /// A listener's place in the hub. Lives until it is cancelled, whether or not anybody keeps it.
+  public final class Subscription {
+    fileprivate let kind: HouseEvent.Kind?
+    fileprivate let since: UInt64
+    fileprivate var listener: ((HouseEvent) -> Void)?
+
+    fileprivate init(
+      kind: HouseEvent.Kind?, since: UInt64, listener: @escaping (HouseEvent) -> Void
+    ) {
+      self.kind = kind
+      self.since = since
+      self.listener = listener
+    }
+
+    /// Whether the listener may still be called.
+    public var isActive: Bool { listener != nil }
+
+    /// The listener is not called again, not even with an event that is being told now.
+    public func cancel() { listener = nil }
+  }
+
+  private let loop: EventLoop
+  private var subscriptions: [Subscription] = []
+  private var queue: [(number: UInt64, event: HouseEvent)] = []
+  private var count: UInt64 = 0
+  private var isTelling = false
+  private var isClosed = false
+
+  init(loop: EventLoop) { self.loop = loop }
+
+  /// Calls `listener` with every event of `kind`, nil for all, that happens from now on.
+  @discardableResult
+  public func on(
+    _ kind: HouseEvent.Kind? = nil, _ listener: @escaping (HouseEvent) -> Void
+  ) -> Subscription {
+    let subscription = Subscription(kind: kind, since: count, listener: listener)
+    if isClosed { subscription.cancel() } else { subscriptions.append(subscription) }
+    return subscription
+  }
+
+  /// Puts an event in the queue.
+  func tell(_ event: HouseEvent) {
+    guard !isClosed else { return }
+    count += 1
+    queue.append((count, event))
+    guard queue.count == 1, !isTelling else { return }
+    scheduleTelling()
+  }
+
+  /// Drops what is queued and all listeners; nothing is told after this.
+  func close() {
+    isClosed = true
+    queue.removeAll()
+    for subscription in subscriptions { subscription.cancel() }
+    subscriptions.removeAll()
+  }
+
+  private func scheduleTelling() {
+    isTelling = true
+    loop.next { [self] in tellQueued() }
+  }
+
+  /// One batch: what listeners cause meanwhile waits for the next turn, so that two listeners that answer
+  /// each other for ever leave room for timers.
+  private func tellQueued() {
+    let batch = queue
+    queue.removeAll(keepingCapacity: true)
+    for (number, event) in batch {
+      for subscription in subscriptions where subscription.since < number {
+        guard subscription.kind == nil || subscription.kind == event.kind else { continue }
+        subscription.listener?(event)
+      }
+    }
+    subscriptions.removeAll { !$0.isActive }
+    isTelling = false
+    if !queue.isEmpty { scheduleTelling() }
+  }
+}

@@ -1,0 +1,101 @@
+internal import EventLoop
+
+extension House {
+  /// The speaker with that id or name, in any case; a part of a name is enough when only one speaker has it.
+  /// - Returns: nil when there is none.
+  /// - Throws: `speaker.unknown` when several speakers have that part; the hint lists them.
+  public func find(_ idOrName: String) throws(SpeakerError) -> Device? {
+    try NameSearch.find(idOrName, kind: "speaker", in: devices, id: \.id, name: \.name)
+  }
+
+  /// As `find`.
+  /// - Throws: `speaker.unknown` also when there is none; the hint suggests the nearest name.
+  public func device(_ idOrName: String) throws(SpeakerError) -> Device {
+    if let device = try find(idOrName) { return device }
+    throw NameSearch.unknown(idOrName, kind: "speaker", names: devices.map(\.name))
+  }
+
+  /// The group with that name or id, by the rules of `find`.
+  public func findGroup(_ idOrName: String) throws(SpeakerError) -> Group? {
+    try NameSearch.find(idOrName, kind: "group", in: groups, id: \.id, name: \.name)
+  }
+
+  /// The group with that name or id, by the rules of `device`.
+  public func group(_ idOrName: String) throws(SpeakerError) -> Group {
+    if let group = try findGroup(idOrName) { return group }
+    throw NameSearch.unknown(idOrName, kind: "group", names: groups.map(\.name))
+  }
+}
+
+/// Finds things by what a person types.
+enum NameSearch {
+  /// The element whose id or name is `text`, else the only one whose name contains it; case does not matter.
+  static func find<Element>(
+    _ text: String, kind: String, in elements: [Element], id: (Element) -> String,
+    name: (Element) -> String
+  ) throws(SpeakerError) -> Element? {
+    if let exact = elements.first(where: { id($0) == text || name($0) == text }) { return exact }
+    let wanted = text.lowercased()
+    guard !wanted.isEmpty else { return nil }
+    let sameName = elements.filter { name($0).lowercased() == wanted || id($0).lowercased() == wanted }
+    if let only = sameName.first, sameName.count == 1 { return only }
+    let candidates = sameName.isEmpty ? elements.filter { name($0).lowercased().contains(wanted) } : sameName
+    guard candidates.count > 1 else { return candidates.first }
+    let names = candidates.map(name)
+    throw SpeakerError(
+      .unknown, "\"\(text)\" could be several \(kind)s",
+      hint: "write more of the name: " + names.map { "\"\($0)\"" }.joined(separator: ", "),
+      facts: [.init("name", .string(text)), .init("candidates", .strings(names))])
+  }
+
+  /// The error for a name that nothing has.
+  static func unknown(_ text: String, kind: String, names: [String]) -> SpeakerError {
+    let nearest = nearest(to: text, in: names)
+    let hint =
+      if let nearest { "did you mean \"\(nearest)\"?" } else if names.isEmpty {
+        "the house has no \(kind)s"
+      } else { "there are " + names.map { "\"\($0)\"" }.joined(separator: ", ") }
+    return SpeakerError(
+      .unknown, "no \(kind) is called \"\(text)\"", hint: hint,
+      facts: [.init("name", .string(text))] + (nearest.map { [.init("suggestion", .string($0))] } ?? []))
+  }
+
+  /// The name that is fewest edits away, nil when more than half of it would have to change. Compares with
+  /// whole names and with their words, so that `"bathrom"` and `"kitchn speaker"` both find something.
+  static func nearest(to text: String, in names: [String]) -> String? {
+    let wanted = Array(text.lowercased().unicodeScalars)
+    var best: (name: String, distance: Int)?
+    for name in names {
+      let lowered = name.lowercased()
+      let forms = [lowered] + lowered.split(separator: " ").map(String.init)
+      let distances = forms.compactMap { form -> Int? in
+        let letters = Array(form.unicodeScalars)
+        let distance = editDistance(wanted, letters)
+        return 2 * distance <= max(wanted.count, letters.count) ? distance : nil
+      }
+      guard let distance = distances.min() else { continue }
+      if distance < best?.distance ?? .max { best = (name, distance) }
+    }
+    return best?.name
+  }
+
+  /// Least number of insertions, deletions, substitutions and swaps of neighbours that turn one into the other
+  /// (optimal string alignment distance).
+  static func editDistance(_ a: [Unicode.Scalar], _ b: [Unicode.Scalar]) -> Int {
+    if a.isEmpty || b.isEmpty { return max(a.count, b.count) }
+    var beforeLast = [Int](repeating: 0, count: b.count + 1)
+    var last = Array(0...b.count)
+    for i in 1...a.count {
+      var row = [i] + [Int](repeating: 0, count: b.count)
+      for j in 1...b.count {
+        let substitution = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)
+        row[j] = min(row[j - 1] + 1, last[j] + 1, substitution)
+        if i > 1, j > 1, a[i - 1] == b[j - 2], a[i - 2] == b[j - 1] {
+          row[j] = min(row[j], beforeLast[j - 2] + 1)
+        }
+      }
+      (beforeLast, last) = (last, row)
+    }
+    return last[b.count]
+  }
+}

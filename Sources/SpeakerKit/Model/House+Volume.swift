@@ -1,0 +1,48 @@
+internal import EventLoop
+
+extension House {
+  /// The average level: rounded to the nearest whole number over the available speakers, a muted one counts
+  /// as 0; 0 without speakers.
+  public var volume: Int { Self.average(of: devices) }
+
+  /// Whether every available speaker is muted; false without speakers.
+  public var isMuted: Bool { Self.areMuted(devices) }
+
+  /// Sets every speaker to one level and unmutes it. Takes effect some milliseconds later, for all in the same
+  /// block; each then has its `volume` event.
+  /// - Parameter volume: 0...50.
+  /// - Throws: `speaker.range`, `speaker.closed`.
+  public func setVolume(_ volume: Int) throws(SpeakerError) { try change(.volume(volume), of: devices) }
+
+  /// Silences every speaker; each keeps its level.
+  /// - Throws: `speaker.closed`.
+  public func mute() throws(SpeakerError) { try change(.muted(true), of: devices) }
+
+  /// Gives each speaker the level that it had.
+  /// - Throws: `speaker.closed`.
+  public func unmute() throws(SpeakerError) { try change(.muted(false), of: devices) }
+
+  /// Hands a change to the driver, checked.
+  func change(_ change: LevelChange, of devices: [Device]) throws(SpeakerError) {
+    guard isOpen else { throw Self.closedError }
+    if case .volume(let level) = change, !(0...Self.maximumVolume).contains(level) {
+      throw SpeakerError(
+        .range, "volume \(level) is not in 0...\(Self.maximumVolume)",
+        facts: [.init("volume", .int(level))])
+    }
+    guard !devices.isEmpty else { return }
+    driver.change(devices.map { ($0.id, change) })
+  }
+
+  static func average(of devices: [Device]) -> Int {
+    let available = devices.filter(\.isAvailable)
+    guard !available.isEmpty else { return 0 }
+    let sum = available.reduce(0) { $0 + ($1.isMuted ? 0 : $1.volume) }
+    return (2 * sum + available.count) / (2 * available.count)
+  }
+
+  static func areMuted(_ devices: [Device]) -> Bool {
+    let available = devices.filter(\.isAvailable)
+    return !available.isEmpty && available.allSatisfy(\.isMuted)
+  }
+}

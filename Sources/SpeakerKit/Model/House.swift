@@ -1,0 +1,132 @@
+public import EventLoop
+
+/// A house of speakers: its devices, its groups and its sessions, and what happens to them.
+///
+/// Confined to the loop's thread: not Sendable, every call comes from there and every listener is called there.
+/// What it does is the driver's; what it means is here.
+public final class House {
+  /// Highest volume; it is unity gain.
+  public static let maximumVolume = 50
+
+  /// The loop it lives on.
+  public let loop: EventLoop
+  /// Where listeners subscribe.
+  public let events: EventHub
+  /// Its speakers, in stable order. Empty before `open`.
+  public private(set) var devices: [Device] = []
+  /// The default session.
+  public var session: Session { defaultSession }
+  /// Whether it is open.
+  public var isOpen: Bool { phase == .open }
+  /// Whether `open` is on its way.
+  public var isOpening: Bool { phase == .opening }
+  /// Names of what its driver can do.
+  public var capabilities: Set<String> { driver.capabilities }
+  /// What the configuration calls its driver.
+  public var driverName: String { driver.name }
+
+  let driver: any Driver
+  private enum Phase { case new, opening, open, closed }
+  private var phase = Phase.new
+  private let defaultSession: Session
+
+  static let closedError = SpeakerError(.closed, "the house is not open", hint: "open it first")
+
+  /// A house on `loop` that sounds through `driver`; nothing happens before `open`.
+  public init(loop: EventLoop, driver: any Driver) {
+    self.loop = loop
+    self.driver = driver
+    events = EventHub(loop: loop)
+    defaultSession = Session(id: 0, name: "default", driver: driver, loop: loop)
+    defaultSession.house = self
+  }
+
+  /// Finds the speakers; returns after the first discovery. Nothing when it is open already.
+  /// - Parameter addAll: whether every speaker joins the default session.
+  /// - Throws: what the driver says (`audio.no_output`), `speaker.closed` after `close`.
+  public func open(addAll: Bool = true) async throws {
+    loop.assertOnLoop()
+    guard phase == .new else {
+      if phase == .closed { throw Self.closedError }
+      return
+    }
+    phase = .opening
+    let found: [DeviceInfo]
+    do { found = try await driver.open(reports: self) } catch {
+      if phase == .opening { phase = .new }
+      throw error
+    }
+    guard phase == .opening else { throw Self.closedError }
+    phase = .open
+    devices = found.map { Device($0, house: self) }
+    for device in devices { events.tell(.device(device, .added)) }
+    if addAll { for device in devices { move(device, to: defaultSession) } }
+  }
+
+  /// Ends everything. No event comes after the call; outputs are finished and threads ended when it returns.
+  public func close() async {
+    loop.assertOnLoop()
+    guard phase != .closed else { return }
+    let wasNew = phase == .new
+    phase = .closed
+    events.close()
+    defaultSession.stop()
+    if !wasNew { await driver.close() }
+  }
+
+  /// The groups that the speakers form, in the order of their founders. `Group.ungrouped` is none.
+  public var groups: [Group] { Group.groups(of: devices) }
+
+  /// Speakers that are in a session.
+  public var activeDevices: [Device] { devices.filter(\.isActive) }
+
+  /// Moves a speaker into a session or out of all, tells it, and stops a session that lost its last member.
+  func move(_ device: Device, to session: Session?) {
+    let old = device.session
+    guard old !== session else { return }
+    device.session = session
+    driver.setSession(session?.id, ofDevice: device.id)
+    if old != nil { events.tell(.device(device, .left)) }
+    if session != nil { events.tell(.device(device, .joined)) }
+    if let old, old.devices.isEmpty { old.lastMemberLeft() }
+  }
+
+  /// Tells what follows from a session's change for its speakers.
+  func tellPlaying(of session: Session) {
+    for device in session.devices where device.isAvailable { events.tell(.device(device, .playing)) }
+  }
+}
+
+extension House: DriverReports {
+  /// The driver's levels have changed.
+  public func levelsChanged(_ levels: [(device: String, volume: Int, isMuted: Bool)]) {
+    guard isOpen else { return }
+    var changed: [Device] = []
+    for level in levels {
+      guard let device = devices.first(where: { $0.id == level.device }) else { continue }
+      device.info.volume = level.volume
+      device.info.isMuted = level.isMuted
+      changed.append(device)
+    }
+    for device in changed {
+      events.tell(
+        .volume(device, volume: device.volume, muted: device.isMuted, average: volume))
+    }
+  }
+
+  /// A source has been heard to its end.
+  public func ended(cue: Int, in session: SessionID, failure: (any CodedError)?) {
+    guard isOpen, session == defaultSession.id else { return }
+    defaultSession.ended(cue: cue, failure: failure)
+  }
+
+  /// The driver has trouble.
+  public func failed(_ error: any CodedError, device: String?, session: SessionID?) {
+    guard isOpen else { return }
+    events.tell(
+      .error(
+        code: error.code, message: error.message,
+        device: devices.first { $0.id == device },
+        session: session == defaultSession.id ? defaultSession : nil))
+  }
+}

@@ -1,0 +1,92 @@
+internal import AudioCore
+internal import EventLoop
+
+/// Carries out what the machine decides, and keeps the seconds that it tells.
+extension Session {
+  /// The driver has heard a cue to its end.
+  func ended(cue: Int, failure: (any CodedError)?) {
+    if machine.current?.cue.id == cue { tellSeconds() }
+    perform(machine.ended(cue: cue, failure: failure))
+  }
+
+  /// No speaker is left.
+  func lastMemberLeft() { perform(machine.stop(.noDevices)) }
+
+  /// Does what the machine says, then tells the speakers' `playing` if that changed.
+  func perform(_ actions: [SessionMachine.Action]) {
+    var tellsPlaying = false
+    for action in actions {
+      switch action {
+      case .start(let cue, let paused):
+        driver.start(cue, in: id, paused: paused)
+        armSeconds()
+      case .pause:
+        driver.pause(id)
+      case .resume:
+        driver.resume(id)
+      case .stop:
+        seekTarget = nil
+        driver.stop(id)
+      case .tellState(let state):
+        house?.events.tell(.state(state, self))
+        armSeconds()
+        tellsPlaying = true
+      case .tellEnded(let source, let reason):
+        house?.events.tell(.ended(self, source: source, reason: reason))
+        finishing.ended(reason)
+      case .tellFailure(let error):
+        house?.events.tell(.error(code: error.code, message: error.message, device: nil, session: self))
+      }
+    }
+    if tellsPlaying { house?.tellPlaying(of: self) }
+  }
+
+  /// Opens the source anew at `frame`, and lets it take the place of what sounds.
+  func reposition(_ current: SessionMachine.Current, toFrame frame: Int) {
+    seekCount += 1
+    let number = seekCount
+    seekTarget = (number, frame)
+    let start = Double(frame) / Double(format.sampleRate)
+    let request = SourceRequest(path: current.request.path, start: start, loops: current.request.loops)
+    loop.start { [self] in
+      do {
+        let cue = try await driver.load(request)
+        guard seekTarget?.number == number, let now = machine.current,
+          let actions = machine.repositioned(cue, from: now.cue.id)
+        else { return driver.discard(cue) }
+        seekTarget = nil
+        toldSeconds = frame / format.sampleRate
+        perform(actions)
+      } catch {
+        guard seekTarget?.number == number, let now = machine.current else { return }
+        let failure = (error as? any CodedError) ?? SpeakerError(.noSeek, "seek failed: \(error)")
+        ended(cue: now.cue.id, failure: failure)
+      }
+    }
+  }
+
+  /// Sets the timer for the next whole second of the source, while it plays.
+  private func armSeconds() {
+    secondTimer?.cancel()
+    secondTimer = nil
+    guard state == .playing else { return }
+    let rate = format.sampleRate
+    let missing = (toldSeconds + 1) * rate - driver.position(of: id)
+    let nanoseconds = (Int64(max(missing, 1)) * 1_000_000_000 + Int64(rate) - 1) / Int64(rate)
+    // While the driver stands still (it starts a block later, or waits for its disk) this asks again soon.
+    secondTimer = loop.after(.nanoseconds(max(nanoseconds, 1_000_000))) { [weak self] in
+      guard let self, state == .playing else { return }
+      tellSeconds()
+      armSeconds()
+    }
+  }
+
+  /// Tells the whole seconds heard by now, once.
+  private func tellSeconds() {
+    guard seekTarget == nil else { return }
+    let seconds = driver.position(of: id) / format.sampleRate
+    guard seconds > toldSeconds else { return }
+    toldSeconds = seconds
+    house?.events.tell(.time(elapsed: seconds, self))
+  }
+}

@@ -1,0 +1,160 @@
+public import AudioCore
+internal import EventLoop
+
+/// Speakers that sound together: one source, one state, one position. Confined to the loop.
+public final class Session {
+  /// 0 for the default session.
+  public let id: SessionID
+  /// What people call it.
+  public let name: String
+  /// Who may take speakers from whom; 100 unless told.
+  public private(set) var priority = 100
+
+  weak var house: House?
+  let driver: any Driver
+  let loop: EventLoop
+  var machine = SessionMachine()
+  /// Routines in `finish`.
+  var finishing = FinishWaiters()
+  /// A seek that is opening its cue, and where it goes, in frames.
+  var seekTarget: (number: Int, frame: Int)?
+  var seekCount = 0
+  /// The next `time` event.
+  var secondTimer: LoopTimer?
+  /// Whole seconds told last.
+  var toldSeconds = 0
+
+  init(id: SessionID, name: String, driver: any Driver, loop: EventLoop) {
+    self.id = id
+    self.name = name
+    self.driver = driver
+    self.loop = loop
+  }
+
+  /// Rate and channels in which its frames count.
+  public var format: AudioFormat { driver.format }
+  /// Its members, in the order of the house.
+  public var devices: [Device] { house?.devices.filter { $0.session === self } ?? [] }
+  /// What it does.
+  public var state: PlayerState { machine.state }
+  /// What plays or is paused.
+  public var source: SourceInfo? { machine.current?.source }
+  /// Frames of the source that have been heard, counted from its start; where it is in the source when it
+  /// loops. 0 when stopped.
+  public var position: Int {
+    guard let current = machine.current else { return 0 }
+    if let seekTarget { return seekTarget.frame }
+    let heard = driver.position(of: id)
+    guard current.request.loops, let length = current.cue.duration, length > 0 else { return heard }
+    return heard % length
+  }
+  /// Length of the source in frames; nil when stopped, or when it can't be known.
+  public var duration: Int? { machine.current?.cue.duration }
+
+  /// Plays a file on its members, in place of what played. Returns when it plays.
+  /// - Parameters:
+  ///   - path: WAV, AIFF, CAF, MP3, FLAC, Ogg Vorbis.
+  ///   - title: what a person would call it; by default the file's name.
+  ///   - seconds: where to begin; 0 or more.
+  ///   - loops: whether it begins again after its last frame, for ever.
+  ///   - priority: the session's from now on.
+  /// - Throws: `speaker.no_active_device` before it opens the file; `audio.not_found`, `audio.unreadable`, and
+  ///   what played goes on then; `speaker.superseded`, `speaker.range`, `speaker.closed`, `CancellationError`.
+  public func play(
+    _ path: String, title: String? = nil, start seconds: Double = 0, loops: Bool = false,
+    priority: Int? = nil
+  ) async throws {
+    loop.assertOnLoop()
+    guard house?.isOpen == true else { throw House.closedError }
+    guard seconds >= 0, seconds < 1e9 else {
+      throw SpeakerError(
+        .range, "start \(seconds) is not a number of seconds from 0 on",
+        facts: [.init("start", .number(seconds))])
+    }
+    let ticket = try machine.beginOpening(hasMembers: hasAvailableMember)
+    let request = SourceRequest(path: path, start: seconds, loops: loops)
+    let cue = try await driver.load(request)
+    let fileName = path.split(separator: "/").last.map(String.init) ?? path
+    let actions: [SessionMachine.Action]
+    do {
+      guard house?.isOpen == true else { throw House.closedError }
+      if let length = cue.duration, seconds * Double(format.sampleRate) > Double(length) {
+        throw SpeakerError(
+          .range, "start \(seconds) s is past the end of \(path)", facts: [.init("start", .number(seconds))])
+      }
+      actions = try machine.opened(
+        ticket,
+        .init(source: SourceInfo(path: path, title: title ?? fileName), cue: cue, request: request),
+        hasMembers: hasAvailableMember)
+    } catch {
+      driver.discard(cue)
+      throw error
+    }
+    if let priority { self.priority = priority }
+    seekTarget = nil
+    toldSeconds = Int(seconds)
+    perform(actions)
+  }
+
+  /// Silences it; it keeps its place. Nothing when it does not play.
+  public func pause() { perform(machine.pause()) }
+
+  /// Goes on after `pause`.
+  /// - Throws: `speaker.not_paused`.
+  public func resume() throws(SpeakerError) { perform(try machine.resume()) }
+
+  /// Stops, and gives up a `play` that is still opening. Nothing when neither is so.
+  public func stop() { perform(machine.stop()) }
+
+  /// Goes to another place of the source, playing or paused; to its end exactly: ends.
+  ///
+  /// `position` is the new one at once; it is heard a moment later, and a source that can't be read there ends
+  /// with `failed`.
+  /// - Parameter seconds: from the start of the source.
+  /// - Throws: `speaker.range` outside the source, `speaker.no_seek` when stopped.
+  public func seek(toSeconds seconds: Double) throws(SpeakerError) {
+    guard let current = machine.current else {
+      throw SpeakerError(.noSeek, "seek: nothing plays")
+    }
+    let frame = seconds * Double(format.sampleRate)
+    guard frame >= 0, frame <= Double(current.cue.duration ?? 1 << 52) else {
+      throw SpeakerError(
+        .range, "seek to \(seconds) s is outside \"\(current.source.title)\"",
+        facts: [.init("seconds", .number(seconds))])
+    }
+    reposition(current, toFrame: Int(frame.rounded()))
+  }
+
+  /// Awaits the end of what plays or is paused, whatever its reason: when the last frame has been heard, unless
+  /// it is stopped or replaced before.
+  /// - Parameter timeout: nil waits for as long as it takes.
+  /// - Returns: the reason of the end, `.idle` at once when nothing plays, `.timeout`.
+  /// - Throws: `CancellationError`.
+  public func finish(timeout: Duration? = nil) async throws -> FinishResult {
+    loop.assertOnLoop()
+    guard machine.current != nil else { return .idle }
+    return try await FinishWaiters.wait(on: self, timeout: timeout)
+  }
+
+  /// Sets its members to one level; see `House.setVolume`.
+  /// - Throws: `speaker.range`, `speaker.closed`.
+  public func setVolume(_ volume: Int) throws(SpeakerError) {
+    try openHouse().change(.volume(volume), of: devices)
+  }
+  /// Silences its members; each keeps its level.
+  /// - Throws: `speaker.closed`.
+  public func mute() throws(SpeakerError) { try openHouse().change(.muted(true), of: devices) }
+  /// Gives each member the level that it had.
+  /// - Throws: `speaker.closed`.
+  public func unmute() throws(SpeakerError) { try openHouse().change(.muted(false), of: devices) }
+  /// The average level of its members; see `House.volume`.
+  public var volume: Int { House.average(of: devices) }
+  /// Whether all its available members are muted.
+  public var isMuted: Bool { House.areMuted(devices) }
+
+  private func openHouse() throws(SpeakerError) -> House {
+    guard let house, house.isOpen else { throw House.closedError }
+    return house
+  }
+  private var hasAvailableMember: Bool { devices.contains(where: \.isAvailable) }
+}

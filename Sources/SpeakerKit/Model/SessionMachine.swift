@@ -1,0 +1,97 @@
+internal import EventLoop
+
+/// What a session is in, and what follows from what happens to it. Knows no driver, clock or listener.
+struct SessionMachine {
+  /// A `play` on its way: the source is being opened.
+  struct Ticket: Equatable { fileprivate let number: Int }
+
+  /// What plays or is paused.
+  struct Current {
+    let source: SourceInfo
+    var cue: Cue
+    let request: SourceRequest
+  }
+
+  /// What the session does next, in the order given.
+  enum Action {
+    case start(Cue, paused: Bool)
+    case pause, resume, stop
+    case tellState(PlayerState)
+    case tellEnded(SourceInfo, EndReason)
+    case tellFailure(any CodedError)
+  }
+
+  private(set) var state = PlayerState.stopped
+  private(set) var current: Current?
+  private var ticketCount = 0
+
+  /// A `play` begins to open its source; an older one that is still opening is given up.
+  mutating func beginOpening(hasMembers: Bool) throws(SpeakerError) -> Ticket {
+    guard hasMembers else { throw Self.noActiveDevice }
+    ticketCount += 1
+    return Ticket(number: ticketCount)
+  }
+
+  /// The source of `ticket` is open and ready.
+  /// - Throws: `superseded`, or `noActiveDevice` when the last member has left meanwhile; the cue is unused then.
+  mutating func opened(
+    _ ticket: Ticket, _ opened: Current, hasMembers: Bool
+  ) throws(SpeakerError) -> [Action] {
+    guard ticket.number == ticketCount else {
+      throw SpeakerError(
+        .superseded, "\"\(opened.source.title)\" will not play: another command came while it was opening")
+    }
+    guard hasMembers else { throw Self.noActiveDevice }
+    var actions: [Action] = []
+    if let current { actions.append(.tellEnded(current.source, .replaced)) }
+    current = opened
+    state = .playing
+    return actions + [.start(opened.cue, paused: false), .tellState(.playing)]
+  }
+
+  /// `cue` is the same source at another place.
+  /// - Returns: nil when that source no longer plays; the cue is unused then.
+  mutating func repositioned(_ cue: Cue, from old: Int) -> [Action]? {
+    guard current?.cue.id == old else { return nil }
+    current?.cue = cue
+    return [.start(cue, paused: state == .paused)]
+  }
+
+  mutating func pause() -> [Action] {
+    guard state == .playing else { return [] }
+    state = .paused
+    return [.pause, .tellState(.paused)]
+  }
+
+  mutating func resume() throws(SpeakerError) -> [Action] {
+    guard state == .paused else {
+      throw SpeakerError(
+        .notPaused, state == .playing ? "resume: it plays already" : "resume: nothing is paused",
+        hint: state == .playing ? nil : "start something with play")
+    }
+    state = .playing
+    return [.resume, .tellState(.playing)]
+  }
+
+  mutating func stop(_ reason: EndReason = .stopped) -> [Action] {
+    ticketCount += 1
+    return end(reason)
+  }
+
+  /// The driver says that the last frame of a cue has been heard.
+  mutating func ended(cue: Int, failure: (any CodedError)?) -> [Action] {
+    guard let current, current.cue.id == cue else { return [] }
+    guard let failure else { return end(.finished) }
+    return [.tellFailure(failure)] + end(.failed)
+  }
+
+  private mutating func end(_ reason: EndReason) -> [Action] {
+    guard let source = current?.source else { return [] }
+    current = nil
+    state = .stopped
+    return [.stop, .tellState(.stopped), .tellEnded(source, reason)]
+  }
+
+  private static let noActiveDevice = SpeakerError(
+    .noActiveDevice, "play: no speaker is in the session", hint: "join one first")
+}

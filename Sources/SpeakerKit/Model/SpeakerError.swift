@@ -1,0 +1,46 @@
+public import EventLoop
+
+/// What fails in a house of speakers. Matched by `kind` in Swift and by `code` in scripts.
+public struct SpeakerError: CodedError, Equatable {
+  /// The stable names.
+  public enum Kind: String, Sendable {
+    /// No device or group has that name, or several have that part of a name.
+    case unknown = "speaker.unknown"
+    /// A value outside its range.
+    case range = "speaker.range"
+    /// `play` on a session without an available member.
+    case noActiveDevice = "speaker.no_active_device"
+    /// `resume` of what is not paused.
+    case notPaused = "speaker.not_paused"
+    /// `seek` when nothing plays, or in what can't be repositioned.
+    case noSeek = "speaker.no_seek"
+    /// A `play` that will never sound: `stop`, `close` or another `play` came while it was opening.
+    case superseded = "speaker.superseded"
+    /// Something that this driver can't do.
+    case unsupported = "speaker.unsupported"
+    /// The house is not open (any more).
+    case closed = "speaker.closed"
+    /// A speaker or its sound card went away while it was in use.
+    case lost = "speaker.lost"
+  }
+
+  /// Which failure.
+  public let kind: Kind
+  /// What failed, one line.
+  public let message: String
+  /// What to do, one line.
+  public let hint: String?
+  /// The facts, in a fixed order.
+  public let facts: [ErrorFact]
+
+  /// A failure of `kind`.
+  public init(_ kind: Kind, _ message: String, hint: String? = nil, facts: [ErrorFact] = []) {
+    self.kind = kind
+    self.message = message
+    self.hint = hint
+    self.facts = facts
+  }
+
+  /// The stable name, as scripts see it.
+  public var code: String { kind.rawValue }
+}

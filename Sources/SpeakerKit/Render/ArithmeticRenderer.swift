@@ -1,0 +1,112 @@
+internal import AudioCore
+internal import Codecs
+internal import EventLoop
+
+/// Plays without making PCM: under virtual time, when nobody listens, where a source is follows from the clock.
+///
+/// Files are opened once to learn their length, and decoded once when only that tells it. Confined to the loop.
+final class ArithmeticRenderer: Renderer {
+  var onEnd: ((_ cue: Int, _ session: SessionID, _ failure: (any CodedError)?) -> Void)?
+  var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)?
+
+  private struct Playback {
+    let cue: Int
+    /// Frame of the last frame that plays, plus one; nil for ever.
+    let end: Int?
+    /// Frame that is heard at `since`.
+    var frame: Int
+    /// Nil while it stands still.
+    var since: Instant?
+    var timer: LoopTimer?
+  }
+
+  private let loop: EventLoop
+  private let rate: Int
+  private let format: AudioFormat
+  private var lengths: [String: Int] = [:]
+  private var cues: [Int: (start: Int, end: Int?)] = [:]
+  private var playbacks: [SessionID: Playback] = [:]
+  private var cueCount = 0
+
+  init(loop: EventLoop, format: AudioFormat) {
+    self.loop = loop
+    self.format = format
+    rate = format.sampleRate
+  }
+
+  func setMix(_ mix: ChannelMix, ofDevice device: Int) {}
+  func setSession(_ session: SessionID?, ofDevice device: Int) {}
+
+  func load(_ request: SourceRequest) async throws -> Cue {
+    let length = try lengths[request.path] ?? measure(request.path)
+    lengths[request.path] = length
+    let start = Int((request.start * Double(rate)).rounded())
+    guard start <= length else {
+      throw SpeakerError(
+        .range, "\(request.start) s is past the end of \(request.path)",
+        facts: [.init("start", .number(request.start))])
+    }
+    cueCount += 1
+    cues[cueCount] = (start, request.loops && length > 0 ? nil : length)
+    return Cue(id: cueCount, duration: length)
+  }
+
+  func discard(_ cue: Cue) { cues[cue.id] = nil }
+
+  func start(_ cue: Cue, in session: SessionID, paused: Bool) {
+    guard let (start, end) = cues.removeValue(forKey: cue.id) else { return }
+    playbacks[session]?.timer?.cancel()
+    playbacks[session] = Playback(cue: cue.id, end: end, frame: start)
+    if !paused { resume(session) }
+  }
+
+  func pause(_ session: SessionID) {
+    let position = position(of: session)
+    playbacks[session]?.timer?.cancel()
+    playbacks[session]?.frame = position
+    playbacks[session]?.since = nil
+  }
+
+  func resume(_ session: SessionID) {
+    guard let playback = playbacks[session], playback.since == nil else { return }
+    playbacks[session]?.since = loop.now
+    guard let end = playback.end else { return }
+    let length = Int64(end - playback.frame) * 1_000_000_000 / Int64(rate)
+    playbacks[session]?.timer = loop.after(.nanoseconds(length)) { [weak self] in
+      guard let self, playbacks[session]?.cue == playback.cue else { return }
+      playbacks[session]?.frame = end
+      playbacks[session]?.since = nil
+      onEnd?(playback.cue, session, nil)
+    }
+  }
+
+  func stop(_ session: SessionID) {
+    playbacks.removeValue(forKey: session)?.timer?.cancel()
+  }
+
+  func position(of session: SessionID) -> Int {
+    guard let playback = playbacks[session] else { return 0 }
+    guard let since = playback.since else { return playback.frame }
+    let heard = since.duration(to: loop.now).nanoseconds * Int64(rate) / 1_000_000_000
+    return min(playback.end ?? .max, playback.frame + Int(heard))
+  }
+
+  func close() async {
+    onEnd = nil
+    onTrouble = nil
+    for session in playbacks.keys.sorted() { stop(session) }
+  }
+
+  /// Length of the file at `path` in frames.
+  private func measure(_ path: String) throws -> Int {
+    let decoder = try ConformedDecoder(AudioFile.open(path), to: format)
+    if let length = decoder.frameCount { return length }
+    let block = PCMBlock(format: format, frames: 4096)
+    var length = 0
+    while true {
+      let count = try decoder.read(into: block.view.buffer)
+      if count == 0 { return length }
+      length += count
+    }
+  }
+}

@@ -1,0 +1,155 @@
+internal import AudioCore
+internal import Synchronization
+
+/// What the audio thread gives its blocks to.
+struct Outputs: Sendable {
+  /// How blocks reach the writers.
+  enum Layout: Sendable {
+    /// Nobody takes them.
+    case none
+    /// A writer for each device; a block is rendered when all have room for it.
+    case perDevice([SinkWriter])
+    /// One card for all devices together; its clock sets the pace.
+    case mixed(SinkWriter)
+  }
+
+  let layout: Layout
+  /// Wakes the audio thread when a writer has room; all writers have this one.
+  let waiter: Waiter
+
+  init(_ layout: Layout, _ waiter: Waiter) {
+    self.layout = layout
+    self.waiter = waiter
+  }
+
+  /// Every writer.
+  var writers: [SinkWriter] {
+    switch layout {
+    case .none: []
+    case .perDevice(let writers): writers
+    case .mixed(let writer): [writer]
+    }
+  }
+}
+
+/// The loop of the audio thread: takes commands, renders blocks when they are due, sleeps when nothing plays.
+///
+/// Unchecked: everything mutable is touched by the audio thread only, once `run` has been called; `core` is
+/// plain memory that the loop leaves alone from then on. What is shared are rings and atomics.
+final class AudioThread: @unchecked Sendable {
+  /// From the loop.
+  let commands = RingBuffer<RenderCommand>(minimumCapacity: 1024)
+  /// Wakes the thread: commands, room in outputs, frames of sources.
+  let waiter: Waiter
+  /// Rings when there are reports.
+  let reportBell: Bell
+
+  /// Keeps what `core` works on.
+  private let memory: RenderMemory
+  private let core: RenderCore
+  private let outputs: Outputs
+  private let mixBlock: PCMBlock
+  private var limiter: Limiter
+  private var pacer: Pacer
+  private var toldReports = 0
+
+  init(memory: RenderMemory, outputs: Outputs, format: AudioFormat, reportBell: Bell) {
+    self.memory = memory
+    core = memory.core
+    self.outputs = outputs
+    waiter = outputs.waiter
+    self.reportBell = reportBell
+    mixBlock = PCMBlock(format: format)
+    limiter = Limiter(format: format)
+    pacer = Pacer(sampleRate: format.sampleRate)
+  }
+
+  /// Runs until `RenderCommand.quit` has come and nothing sounds.
+  func run() {
+    var mayQuit = false
+    while true {
+      while let command = commands.consumer.pop() {
+        if !core.apply(command) { mayQuit = true }
+      }
+      tellReports()
+      guard core.isSounding else {
+        if mayQuit { return }
+        pacer.stop()
+        waiter.bell.wait()
+        continue
+      }
+      step()
+    }
+  }
+
+  private func step() {
+    let now = monotonicNanoseconds()
+    switch pacer.next(now: now, mode: mode, isReady: isReady, latency: latency) {
+    case .wait(let due): sleepUntil(monotonicNanoseconds: due)
+    case .waitForRoom: waiter.wait { isReady }
+    case .render(let heardAt):
+      let frames = core.render(heardAt: heardAt)
+      give(frames)
+      pacer.rendered(frames: frames, now: now)
+      wakeFeeds()
+    }
+  }
+
+  private var mode: Pacer.Mode {
+    if case .mixed(let writer) = outputs.layout, !writer.isLost { return .room }
+    return .clock
+  }
+
+  /// Frames from here to the ear.
+  private var latency: Int {
+    guard case .mixed(let writer) = outputs.layout else { return 0 }
+    return writer.capacity - writer.input.room + writer.delay
+  }
+
+  private var isReady: Bool {
+    let frames = mixBlock.view.frames
+    switch outputs.layout {
+    case .none: return core.hasSourceFrames
+    case .perDevice(let writers):
+      for writer in writers where writer.input.room < frames && !writer.isLost { return false }
+      return core.hasSourceFrames
+    case .mixed(let writer):
+      // A card can't wait for a source that is late: the others sound on.
+      return writer.isLost ? core.hasSourceFrames : writer.input.room >= frames
+    }
+  }
+
+  private func give(_ frames: Int) {
+    switch outputs.layout {
+    case .none: break
+    case .perDevice(let writers):
+      for (index, writer) in writers.enumerated() where !writer.isLost {
+        _ = writer.input.write(core.deviceBlocks[index].prefix(frames))
+        writer.wake()
+      }
+    case .mixed(let writer):
+      guard !writer.isLost else { return }
+      limiter.isActive = core.heardDevices > 1
+      let mix = mixBlock.view.prefix(frames)
+      core.mixDevices(into: mix)
+      limiter.process(mix)
+      _ = writer.input.write(mix)
+      writer.wake()
+    }
+  }
+
+  private func tellReports() {
+    guard core.reportCount.pointee != toldReports else { return }
+    toldReports = core.reportCount.pointee
+    reportBell.ring()
+  }
+
+  private func wakeFeeds() {
+    for slot in core.sessions {
+      guard let source = slot.source, source.frames.available < source.state.pointee.refillBelow else { continue }
+      if source.state.pointee.isAsleep.exchange(false, ordering: .acquiringAndReleasing) {
+        Bell.ring(source.bell)
+      }
+    }
+  }
+}

@@ -1,0 +1,113 @@
+internal import AudioCore
+internal import EventLoop
+
+/// Renders under virtual time: decoding, mixing and writing happen on the loop, block by block, each at the time
+/// at which its first frame is heard. The same commands at the same times give the same bytes.
+final class InlineStage: RenderStage {
+  var onReports: (() -> Void)?
+  var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)?
+  var now: Int64 { loop.now.nanoseconds }
+
+  private let loop: EventLoop
+  private let core: RenderCore
+  private let format: AudioFormat
+  private let makeSink: (_ device: Int) throws -> any PCMSink
+  private var sinks: [(any PCMSink)?] = []
+  private var isPrepared = false
+  private var feeds: [Int: SourceFeed] = [:]
+  private var waiting: [RenderCommand] = []
+  /// The next block, while blocks are rendered.
+  private var timer: LoopTimer?
+  private var anchor: Int64 = 0
+  private var framesSinceAnchor: Int64 = 0
+
+  /// - Parameter makeSink: opens the sink of a device, at the first source.
+  init(
+    loop: EventLoop, memory: RenderMemory, format: AudioFormat,
+    makeSink: @escaping (_ device: Int) throws -> any PCMSink
+  ) {
+    self.loop = loop
+    core = memory.core
+    self.format = format
+    self.makeSink = makeSink
+  }
+
+  func prepare() throws {
+    guard !isPrepared else { return }
+    isPrepared = true
+    sinks = core.devices.indices.map { device in
+      do { return try makeSink(device) } catch {
+        tell(error, device)
+        return nil
+      }
+    }
+  }
+
+  /// Carries it out at the next block, as the audio thread would; at once when no block is under way.
+  func send(_ command: RenderCommand) {
+    if timer != nil { return waiting.append(command) }
+    _ = core.apply(command)
+    onReports?()
+    guard core.isSounding else { return }
+    anchor = now
+    framesSinceAnchor = 0
+    schedule()
+  }
+
+  func open(_ feed: SourceFeed) async throws -> RenderSource {
+    try feed.open()
+    feeds[feed.cue] = feed
+    return feed.source()
+  }
+
+  func close(feed cue: Int) { feeds[cue] = nil }
+
+  func close() async {
+    timer?.cancel()
+    timer = nil
+    repeat { renderBlock() } while core.isSounding
+    for (device, sink) in sinks.enumerated() {
+      do { try sink?.finish() } catch { tell(error, device) }
+    }
+    sinks.removeAll()
+  }
+
+  private var due: Int64 { anchor + framesSinceAnchor * 1_000_000_000 / Int64(format.sampleRate) }
+
+  private func schedule() {
+    timer = loop.at(Instant(nanoseconds: due)) { [weak self] in
+      guard let self else { return }
+      timer = nil
+      renderBlock()
+      if core.isSounding { schedule() }
+    }
+  }
+
+  private func renderBlock() {
+    for command in waiting { _ = core.apply(command) }
+    waiting.removeAll(keepingCapacity: true)
+    if core.isSounding {
+      for slot in core.sessions where slot.isSounding {
+        if let cue = slot.source?.cue { feeds[cue]?.fill(toFrames: format.framesPerBlock) }
+      }
+      let frames = core.render(heardAt: due)
+      write(frames)
+      framesSinceAnchor += Int64(frames)
+    }
+    onReports?()
+  }
+
+  private func write(_ frames: Int) {
+    for device in sinks.indices {
+      let samples = core.deviceBlocks[device].prefix(frames).buffer
+      do { try sinks[device]?.write(UnsafeBufferPointer(samples)) } catch {
+        sinks[device] = nil
+        tell(error, device)
+      }
+    }
+  }
+
+  private func tell(_ error: any Error, _ device: Int) {
+    onTrouble?((error as? any CodedError) ?? SpeakerError(.lost, "an output failed: \(error)"), device)
+  }
+}

@@ -1,0 +1,140 @@
+internal import AudioCore
+internal import EventLoop
+
+/// Where a `RenderCore` runs, and what takes its blocks: threads in real time, the loop under virtual time.
+protocol RenderStage: AnyObject {
+  /// Nanoseconds of the clock by which blocks are heard.
+  var now: Int64 { get }
+  /// Called on the loop when the core may have put something into its reports.
+  var onReports: (() -> Void)? { get set }
+  /// An output has trouble.
+  var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)? { get set }
+
+  /// Makes outputs and threads ready, before the first source starts.
+  func prepare() throws
+  /// Hands a command to the core.
+  func send(_ command: RenderCommand)
+  /// Opens a feed and decodes its first blocks.
+  func open(_ feed: SourceFeed) async throws -> RenderSource
+  /// Ends a feed that the core no longer reads, and never will.
+  func close(feed cue: Int)
+  /// Renders what still fades, finishes outputs, joins threads. Sessions have been stopped.
+  func close() async
+}
+
+/// Renders PCM. Confined to the loop; keeps track of what the core, elsewhere, does.
+final class PCMRenderer: Renderer {
+  var onEnd: ((_ cue: Int, _ session: SessionID, _ failure: (any CodedError)?) -> Void)?
+  var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)?
+
+  /// What a session was told to render last.
+  private struct Current {
+    let cue: Int
+    let firstFrame: Int
+    /// Keeps the loop alive while it plays.
+    var hold: Hold?
+  }
+
+  private let loop: EventLoop
+  private let format: AudioFormat
+  private let memory: RenderMemory
+  private let stage: any RenderStage
+  private var feeds: [Int: (feed: SourceFeed, source: RenderSource)] = [:]
+  private var current: [SessionID: Current] = [:]
+  private var cueCount = 0
+  private var isClosed = false
+
+  init(loop: EventLoop, format: AudioFormat, memory: RenderMemory, stage: any RenderStage) {
+    self.loop = loop
+    self.format = format
+    self.memory = memory
+    self.stage = stage
+    stage.onReports = { [weak self] in self?.takeReports() }
+    stage.onTrouble = { [weak self] error, device in self?.onTrouble?(error, device) }
+  }
+
+  func setMix(_ mix: ChannelMix, ofDevice device: Int) { stage.send(.mix(device: device, mix)) }
+
+  func setSession(_ session: SessionID?, ofDevice device: Int) {
+    stage.send(.session(device: device, session ?? -1))
+  }
+
+  func load(_ request: SourceRequest) async throws -> Cue {
+    cueCount += 1
+    let feed = SourceFeed(request, cue: cueCount, format: format)
+    let source = try await stage.open(feed)
+    if isClosed || Task.isCancelled {
+      stage.close(feed: feed.cue)
+      if isClosed { throw House.closedError }
+      throw CancellationError()
+    }
+    feeds[feed.cue] = (feed, source)
+    return Cue(id: feed.cue, duration: feed.duration)
+  }
+
+  func discard(_ cue: Cue) {
+    if feeds.removeValue(forKey: cue.id) != nil { stage.close(feed: cue.id) }
+  }
+
+  func start(_ cue: Cue, in session: SessionID, paused: Bool) {
+    guard let source = feeds[cue.id]?.source else { return }
+    do { try stage.prepare() } catch let error as any CodedError { onTrouble?(error, nil) } catch {}
+    current[session] = Current(
+      cue: cue.id, firstFrame: source.firstFrame, hold: paused ? nil : holdLoop())
+    stage.send(.start(session: session, source, paused: paused))
+  }
+
+  func pause(_ session: SessionID) {
+    current[session]?.hold = nil
+    stage.send(.pause(session: session))
+  }
+
+  func resume(_ session: SessionID) {
+    current[session]?.hold = holdLoop()
+    stage.send(.resume(session: session))
+  }
+
+  func stop(_ session: SessionID) {
+    current[session] = nil
+    stage.send(.stop(session: session))
+  }
+
+  func position(of session: SessionID) -> Int {
+    guard let current = current[session] else { return 0 }
+    let block = memory.core.positions[session].read()
+    guard block.cue == current.cue else { return current.firstFrame }
+    let heard = (stage.now - block.heardAt) * Int64(format.sampleRate) / 1_000_000_000
+    return max(current.firstFrame, block.frame + min(block.count, Int(heard)))
+  }
+
+  func close() async {
+    isClosed = true
+    onEnd = nil
+    onTrouble = nil
+    for session in current.keys.sorted() { stop(session) }
+    await stage.close()
+    takeReports()
+    for cue in feeds.keys.sorted() { stage.close(feed: cue) }
+    feeds.removeAll()
+  }
+
+  /// Under virtual time the next block's timer keeps the loop alive, and a hold would stop the clock.
+  private func holdLoop() -> Hold? { loop.isVirtual ? nil : loop.hold("a session plays") }
+
+  private func takeReports() {
+    while let report = memory.reports.consumer.pop() {
+      switch report {
+      case .retired(let cue):
+        feeds[cue] = nil
+        stage.close(feed: cue)
+      case .ended(let session, let cue, let heardAt):
+        let failure = feeds[cue]?.feed.failure
+        loop.after(.nanoseconds(heardAt - stage.now)) { [weak self] in
+          guard let self, current[session]?.cue == cue else { return }
+          current[session]?.hold = nil
+          onEnd?(cue, session, failure)
+        }
+      }
+    }
+  }
+}

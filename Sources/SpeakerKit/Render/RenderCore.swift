@@ -1,0 +1,237 @@
+internal import AudioCore
+internal import Synchronization
+
+/// The render path: sessions to devices, one block after the other.
+///
+/// A trivial value over memory of a `RenderMemory`. Everything that the audio thread calls is `@_noLocks`: the
+/// compiler rejects allocation, reference counting and locks in it. One thread at a time renders: the audio
+/// thread, or the loop under virtual time.
+///
+/// Per block: source → session's gate → per device: role, balance, volume and mute → device's gate → its block.
+struct RenderCore: BitwiseCopyable {
+  let sessions: UnsafeMutableBufferPointer<SessionSlot>
+  let devices: UnsafeMutableBufferPointer<DeviceSlot>
+  /// Where sessions are; as many as `sessions`.
+  let positions: UnsafeMutablePointer<PositionCell>
+  /// One block of each session.
+  let sessionBlocks: UnsafeMutablePointer<PCMView>
+  /// One block of each device: what `render` gives.
+  let deviceBlocks: UnsafeMutablePointer<PCMView>
+  /// Frames per second.
+  let sampleRate: Int
+  let reports: RingProducer<RenderReport>
+  /// Reports told so far; for the thread that renders.
+  let reportCount: UnsafeMutablePointer<Int>
+
+  /// Whether a block would hold anything but silence that nobody plays.
+  var isSounding: Bool {
+    @_noLocks get {
+      var index = 0
+      while index < sessions.count {
+        if sessions[index].isSounding { return true }
+        index &+= 1
+      }
+      return false
+    }
+  }
+
+  /// Whether every session that sounds has a block, or its last frames.
+  var hasSourceFrames: Bool {
+    @_noLocks get {
+      let wanted = sessionBlocks[0].frames
+      var index = 0
+      while index < sessions.count {
+        let slot = sessions[index]
+        if slot.isSounding, let source = slot.source,
+          !source.state.pointee.isComplete.load(ordering: .acquiring), source.frames.available < wanted
+        {
+          return false
+        }
+        index &+= 1
+      }
+      return true
+    }
+  }
+
+  /// Speakers that are in sessions that sound.
+  var heardDevices: Int {
+    @_noLocks get {
+      var count = 0
+      var index = 0
+      while index < devices.count {
+        if isHeard(devices[index]) { count &+= 1 }
+        index &+= 1
+      }
+      return count
+    }
+  }
+
+  /// Carries out a command.
+  /// - Returns: false for `quit`.
+  @_noLocks func apply(_ command: RenderCommand) -> Bool {
+    switch command {
+    case .mix(let device, let mix):
+      // Out of sight there is nothing to smooth, and the first block of what comes is exact.
+      if isHeard(devices[device]) { devices[device].mix.move(to: mix) } else { devices[device].mix.jump(to: mix) }
+    case .session(let device, let session):
+      devices[device].move(
+        to: session, wasSounding: isHeard(devices[device]), willSound: isSounding(session))
+    case .start(let session, let source, let paused):
+      retire(sessions[session].start(source, paused: paused))
+    case .pause(let session):
+      sessions[session].pause()
+    case .resume(let session):
+      sessions[session].resume()
+    case .stop(let session):
+      let (unused, old) = sessions[session].stop()
+      retire(unused)
+      retire(old)
+    case .quit:
+      return false
+    }
+    return true
+  }
+
+  /// Renders the next block of every device into `deviceBlocks`.
+  /// - Parameter heardAt: when its first frame is heard, in nanoseconds of the renderer's clock.
+  /// - Returns: frames of the block: 20 ms, or fewer when all that sounds ends within it.
+  @_noLocks func render(heardAt: Int64) -> Int {
+    var frames = 0
+    var index = 0
+    while index < sessions.count {
+      let count = readSource(of: index, heardAt: heardAt)
+      if count > frames { frames = count }
+      index &+= 1
+    }
+    index = 0
+    while index < devices.count {
+      renderDevice(index, frames: frames)
+      index &+= 1
+    }
+    index = 0
+    while index < sessions.count {
+      finishSession(index, heardAt: heardAt)
+      index &+= 1
+    }
+    index = 0
+    while index < devices.count {
+      finishDevice(index)
+      index &+= 1
+    }
+    return frames
+  }
+
+  /// Adds up the blocks of all devices.
+  @_noLocks func mixDevices(into mix: PCMView) {
+    mix.clear()
+    var index = 0
+    while index < devices.count {
+      mix.add(deviceBlocks[index].prefix(mix.frames))
+      index &+= 1
+    }
+  }
+
+  /// Fills a session's block.
+  /// - Returns: frames of the block that this session needs.
+  @_noLocks private func readSource(of index: Int, heardAt: Int64) -> Int {
+    sessions[index].count = 0
+    guard sessions[index].isSounding, let source = sessions[index].source else { return 0 }
+    let block = sessionBlocks[index]
+    // Asked before the ring is read: what is complete has all its frames there.
+    let isComplete = source.state.pointee.isComplete.load(ordering: .acquiring)
+    let count = source.frames.read(into: block)
+    block.dropFirst(count).clear()
+    sessions[index].gate.apply(to: block.prefix(count))
+    sessions[index].count = count
+    positions[index].publish(
+      .init(cue: source.cue, frame: sessions[index].frame, count: count, heardAt: heardAt))
+    sessions[index].frame &+= count
+    return isComplete ? count : block.frames
+  }
+
+  @_noLocks private func renderDevice(_ index: Int, frames: Int) {
+    let block = deviceBlocks[index].prefix(frames)
+    block.clear()
+    guard isHeard(devices[index]) else { return }
+    let session = devices[index].session
+    devices[index].mix.mix(sessionBlocks[session].prefix(frames), into: block)
+    devices[index].gate.apply(to: block)
+  }
+
+  /// Ends a session's block: fades that are through, sources that have no more frames.
+  @_noLocks private func finishSession(_ index: Int, heardAt: Int64) {
+    let slot = sessions[index]
+    guard slot.isSounding, let source = slot.source else { return }
+    let isAtEnd =
+      source.state.pointee.isComplete.load(ordering: .acquiring) && source.frames.available == 0
+    if isAtEnd {
+      switch slot.phase {
+      case .fading(.drop), .fading(.swap): break
+      case .playing, .fading(.hold), .held, .idle:
+        let length = Int64(slot.count) &* 1_000_000_000 / Int64(sampleRate)
+        tell(.ended(session: index, cue: source.cue, heardAt: heardAt &+ length))
+      }
+    }
+    retire(sessions[index].finishBlock(isAtEnd: isAtEnd))
+  }
+
+  /// Lets a device go where it was told to once it has faded out, or at once when nothing sounds any more.
+  @_noLocks private func finishDevice(_ index: Int) {
+    guard let next = devices[index].next else { return }
+    if devices[index].gate.isSilent || !isSounding(devices[index].session) {
+      devices[index].enter(next, sounding: isSounding(next))
+    }
+  }
+
+  @_noLocks private func isSounding(_ session: Int) -> Bool { session >= 0 && sessions[session].isSounding }
+
+  @_noLocks private func isHeard(_ device: DeviceSlot) -> Bool { isSounding(device.session) }
+
+  @_noLocks private func retire(_ cue: Int?) {
+    if let cue { tell(.retired(cue: cue)) }
+  }
+
+  @_noLocks private func tell(_ report: RenderReport) {
+    // The ring is far larger than what can be under way: a few reports for each command.
+    _ = reports.push(report)
+    reportCount.pointee &+= 1
+  }
+}
+
+/// Owns what a `RenderCore` works on. Made and released on the loop, while nobody renders.
+final class RenderMemory {
+  let core: RenderCore
+  /// What the renderer tells; read on the loop.
+  let reports: RingBuffer<RenderReport>
+  private let blocks: [PCMBlock]
+
+  /// Memory for `devices` speakers and `sessions` sessions.
+  init(devices: Int, sessions: Int, format: AudioFormat) {
+    let frames = format.framesPerBlock
+    reports = RingBuffer(minimumCapacity: 1024)
+    blocks = (0..<devices + sessions).map { _ in PCMBlock(format: format) }
+    let sessionSlots = UnsafeMutableBufferPointer<SessionSlot>.allocate(capacity: sessions)
+    sessionSlots.initialize(repeating: SessionSlot(blockFrames: frames))
+    let deviceSlots = UnsafeMutableBufferPointer<DeviceSlot>.allocate(capacity: devices)
+    deviceSlots.initialize(repeating: DeviceSlot(blockFrames: frames))
+    let positions = UnsafeMutablePointer<PositionCell>.allocate(capacity: sessions)
+    for index in 0..<sessions { (positions + index).initialize(to: PositionCell()) }
+    let views = UnsafeMutablePointer<PCMView>.allocate(capacity: devices + sessions)
+    for (index, block) in blocks.enumerated() { (views + index).initialize(to: block.view) }
+    let reportCount = UnsafeMutablePointer<Int>.allocate(capacity: 1)
+    reportCount.initialize(to: 0)
+    core = RenderCore(  // all of it is freed in deinit
+      sessions: sessionSlots, devices: deviceSlots, positions: positions, sessionBlocks: views,
+      deviceBlocks: views + sessions, sampleRate: format.sampleRate,
+      reports: reports.producer, reportCount: reportCount)
+  }
+
+  deinit {
+    core.positions.deinitialize(count: core.sessions.count)
+    core.positions.deallocate()
+    core.sessionBlocks.deallocate()
+    core.sessions.deallocate()
+    core.devices.deallocate()
+    core.reportCount.deallocate()
+  }
+}

@@ -1,0 +1,28 @@
+internal import AudioCore
+internal import EventLoop
+
+/// Renders sessions to the speakers of an embedded house; devices are numbered in the order of the house.
+///
+/// Confined to the loop; what runs on other threads is behind it. See `Driver` for the meaning of the commands.
+protocol Renderer: AnyObject {
+  /// A cue has been heard to its end.
+  var onEnd: ((_ cue: Int, _ session: SessionID, _ failure: (any CodedError)?) -> Void)? { get set }
+  /// An output has trouble; what plays goes on.
+  var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)? { get set }
+
+  /// What a device lets through from now on, in a ramp of one block.
+  func setMix(_ mix: ChannelMix, ofDevice device: Int)
+  /// Which session a device renders.
+  func setSession(_ session: SessionID?, ofDevice device: Int)
+
+  func load(_ request: SourceRequest) async throws -> Cue
+  func discard(_ cue: Cue)
+  func start(_ cue: Cue, in session: SessionID, paused: Bool)
+  func pause(_ session: SessionID)
+  func resume(_ session: SessionID)
+  func stop(_ session: SessionID)
+  func position(of session: SessionID) -> Int
+
+  /// Ends what sounds at once, finishes outputs, joins threads.
+  func close() async
+}

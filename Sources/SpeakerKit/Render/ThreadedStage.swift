@@ -1,0 +1,203 @@
+internal import AudioCore
+internal import EventLoop
+
+/// Renders in real time: an audio thread, a thread for each source that decodes, one for each sink.
+///
+/// Confined to the loop. The audio thread is made with the first source; what is commanded before is carried out
+/// on the spot.
+final class ThreadedStage: RenderStage {
+  var onReports: (() -> Void)?
+  var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)?
+  var now: Int64 { monotonicNanoseconds() }
+
+  private let loop: EventLoop
+  private let audio: AudioThread
+  private let core: RenderCore
+  private let outputs: Outputs
+  private let reportWatch: FDWatch
+  private var thread: WorkerThread?
+  private var feeds: [Int: FeedThread] = [:]
+  /// Of `feeds`, those that are decoded to their end and wait to be rendered.
+  private var endedFeeds: Set<Int> = []
+  /// Closed, but their threads still run.
+  private var endingFeeds: [Int: FeedThread] = [:]
+  private var runningWriters: Set<Int> = []
+  private var closing: CheckedContinuation<Void, Never>?
+  private let this: LoopOnly<ThreadedStage>
+
+  init(loop: EventLoop, memory: RenderMemory, outputs: Outputs, format: AudioFormat) throws {
+    self.loop = loop
+    self.outputs = outputs
+    core = memory.core
+    let bell = try Bell()
+    audio = AudioThread(memory: memory, outputs: outputs, format: format, reportBell: bell)
+    let this = LoopOnly<ThreadedStage>()
+    self.this = this
+    reportWatch = try loop.watch(bell.descriptor, for: .readable, keepsAlive: false) { _ in
+      bell.silence()
+      this.object?.onReports?()
+    }
+    this.object = self
+  }
+
+  deinit {
+    // A house that was dropped without being closed: whatever was playing ends here and now.
+    reportWatch.cancel()
+    guard thread != nil || !feeds.isEmpty || !runningWriters.isEmpty else { return }
+    for session in core.sessions.indices { send(.stop(session: session)) }
+    send(.quit)
+    for feed in feeds.values { feed.cancel() }
+    thread?.join()
+    for feed in Array(feeds.values) + Array(endingFeeds.values) { feed.join() }
+    for writer in outputs.writers { writer.finish() }
+    for writer in outputs.writers { writer.join() }
+  }
+
+  func prepare() throws {
+    guard thread == nil else { return }
+    for (index, writer) in outputs.writers.enumerated() {
+      let tell = telling(index)
+      try start(writer, at: index) { error in if let error { tell(error) } }
+    }
+    let audio = audio
+    let ended = ending { $0.audioEnded() }
+    thread = try WorkerThread(isRealTime: true) {
+      audio.run()
+      ended()
+    }
+  }
+
+  func send(_ command: RenderCommand) {
+    guard thread != nil else {
+      _ = core.apply(command)
+      onReports?()
+      return
+    }
+    while !audio.commands.producer.push(command) {
+      // A thousand commands within one block: the audio thread takes them at its next.
+      audio.waiter.bell.ring()
+      sleepUntil(monotonicNanoseconds: monotonicNanoseconds() + 1_000_000)
+    }
+    audio.waiter.bell.ring()
+  }
+
+  func open(_ feed: SourceFeed) async throws -> RenderSource {
+    let hold = loop.hold("a source is opened")
+    defer { hold.release() }
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+      do {
+        let loop = loop
+        let ended = ending { $0.feedEnded(feed.cue) }
+        feeds[feed.cue] = try FeedThread(feed, renderer: audio.waiter) { error in
+          loop.post {
+            if let error { continuation.resume(throwing: error) } else { continuation.resume() }
+          }
+        } onEnd: {
+          ended()
+        }
+      } catch { continuation.resume(throwing: error) }
+    }
+    guard let thread = feeds[feed.cue] ?? endingFeeds[feed.cue] else { return feed.source() }
+    return thread.source
+  }
+
+  func close(feed cue: Int) {
+    guard let feed = feeds.removeValue(forKey: cue) else { return }
+    if endedFeeds.remove(cue) != nil { return feed.join() }
+    endingFeeds[cue] = feed
+    feed.cancel()
+  }
+
+  func close() async {
+    let hold = loop.hold("a house closes")
+    defer { hold.release() }
+    if thread != nil { send(.quit) }
+    await withCheckedContinuation { continuation in
+      closing = continuation
+      finishClosing()
+    }
+    reportWatch.cancel()
+  }
+
+  /// One stage of closing after the other: audio thread, sources and writers.
+  private func finishClosing() {
+    guard let closing, thread == nil else { return }
+    for cue in feeds.keys.sorted() { close(feed: cue) }
+    for writer in outputs.writers { writer.finish() }
+    guard endingFeeds.isEmpty, runningWriters.isEmpty else { return }
+    self.closing = nil
+    closing.resume()
+  }
+
+  /// Opens the one card of the house, before anything plays.
+  /// - Throws: `audio.no_output`.
+  func openCard(_ writer: SinkWriter) async throws {
+    let hold = loop.hold("a sound card is opened")
+    defer { hold.release() }
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+      do {
+        let loop = loop
+        try start(writer, at: 0) { error in
+          loop.post {
+            if let error { continuation.resume(throwing: error) } else { continuation.resume() }
+          }
+        }
+      } catch { continuation.resume(throwing: error) }
+    }
+  }
+
+  /// Starts the thread of a writer, unless it runs.
+  private func start(
+    _ writer: SinkWriter, at index: Int, onOpened: @escaping @Sendable ((any CodedError)?) -> Void
+  ) throws {
+    guard runningWriters.insert(index).inserted else { return }
+    let ended = ending { $0.writerEnded(index) }
+    do { try writer.start(onOpened: onOpened, onTrouble: telling(index), onEnd: ended) } catch {
+      runningWriters.remove(index)
+      throw error
+    }
+  }
+
+  /// What a writer calls when its sink is lost.
+  private func telling(_ index: Int) -> @Sendable (any CodedError) -> Void {
+    let (loop, this) = (loop, this)
+    var device: Int?
+    if case .perDevice = outputs.layout { device = index }
+    return { [device] error in
+      loop.post { this.object?.onTrouble?(error, device) }
+    }
+  }
+
+  private func audioEnded() {
+    thread?.join()
+    thread = nil
+    onReports?()
+    finishClosing()
+  }
+
+  private func feedEnded(_ cue: Int) {
+    if let feed = endingFeeds.removeValue(forKey: cue) { feed.join() } else { endedFeeds.insert(cue) }
+    finishClosing()
+  }
+
+  private func writerEnded(_ index: Int) {
+    outputs.writers[index].join()
+    runningWriters.remove(index)
+    finishClosing()
+  }
+
+  /// What a thread calls as its last act: `body` on the loop.
+  private func ending(_ body: @escaping @Sendable (ThreadedStage) -> Void) -> @Sendable () -> Void {
+    let (loop, this) = (loop, this)
+    return {
+      loop.post { if let stage = this.object { body(stage) } }
+    }
+  }
+}
+
+/// Carries a weak reference to an object of the loop through other threads.
+///
+/// Unchecked: `object` is written and read on the loop only.
+final class LoopOnly<Object: AnyObject>: @unchecked Sendable {
+  weak var object: Object?
+}

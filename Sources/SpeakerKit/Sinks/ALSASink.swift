@@ -1,0 +1,101 @@
+internal import AudioCore
+internal import CALSA
+internal import EventLoop
+
+/// A sound card, or what ALSA calls one. The door to libasound.
+///
+/// Source: https://www.alsa-project.org/alsa-doc/alsa-lib/pcm.html
+final class ALSASink: CardSink {
+  let format: AudioFormat
+
+  /// Whole-number formats that are tried, best first: a 16-bit source then arrives bit for bit.
+  private static let sampleFormats = [SND_PCM_FORMAT_S16_LE, SND_PCM_FORMAT_S32_LE]
+  /// Length of the card's buffer in microseconds.
+  private static let bufferTime: UInt32 = 100_000
+
+  private struct Handle: ~Copyable {
+    let raw: OpaquePointer
+    deinit { snd_pcm_close(raw) }
+  }
+
+  private let device: String
+  private var handle: Handle?
+  private var isWide = false
+  private var scratch: [Int16] = []
+  private var wideScratch: [Int32] = []
+
+  /// Opens the card called `device` (`"default"`, `"hw:1"`).
+  /// - Throws: `audio.no_output` with ALSA's words.
+  init(device: String, format: AudioFormat) throws(AudioError) {
+    alsa_silence_messages()
+    self.device = device
+    self.format = format
+    var raw: OpaquePointer?
+    let status = snd_pcm_open(&raw, device, SND_PCM_STREAM_PLAYBACK, 0)
+    guard status == 0, let raw else { throw Self.error(device, status) }
+    let handle = Handle(raw: raw)
+    var refusal: Int32 = -1
+    for sampleFormat in Self.sampleFormats where refusal < 0 {
+      refusal = snd_pcm_set_params(
+        raw, sampleFormat, SND_PCM_ACCESS_RW_INTERLEAVED, UInt32(format.channels), UInt32(format.sampleRate),
+        1, Self.bufferTime)
+      isWide = sampleFormat == SND_PCM_FORMAT_S32_LE
+    }
+    guard refusal >= 0 else { throw Self.error(device, refusal) }
+    self.handle = consume handle
+  }
+
+  func write(_ samples: UnsafeBufferPointer<Float>) throws {
+    guard let raw = handle?.raw else { throw AudioError.noOutput(device, cause: "it is closed") }
+    if isWide {
+      wideScratch.removeAll(keepingCapacity: true)
+      wideScratch.append(contentsOf: samples.lazy.map { SampleConversion.int32($0) })
+      try wideScratch.withUnsafeBytes { try write($0, to: raw, frameBytes: 4 * format.channels) }
+    } else {
+      scratch.removeAll(keepingCapacity: true)
+      scratch.append(contentsOf: samples.lazy.map { SampleConversion.int16($0) })
+      try scratch.withUnsafeBytes { try write($0, to: raw, frameBytes: 2 * format.channels) }
+    }
+  }
+
+  var delay: Int {
+    guard let raw = handle?.raw else { return 0 }
+    var frames: snd_pcm_sframes_t = 0
+    return snd_pcm_delay(raw, &frames) == 0 ? max(0, Int(frames)) : 0
+  }
+
+  func rest() throws {
+    guard let raw = handle?.raw else { return }
+    snd_pcm_drain(raw)
+    let status = snd_pcm_prepare(raw)
+    if status < 0 { throw Self.error(device, status) }
+  }
+
+  func finish() throws {
+    if let raw = handle?.raw { snd_pcm_drain(raw) }
+    handle = nil
+  }
+
+  /// Writes all of `bytes`; goes on after an underrun or a suspend, which snd_pcm_recover mends.
+  private func write(_ bytes: UnsafeRawBufferPointer, to raw: OpaquePointer, frameBytes: Int) throws {
+    var done = 0
+    var recoveries = 0
+    let frames = bytes.count / frameBytes
+    while done < frames {
+      let written = snd_pcm_writei(
+        raw, bytes.baseAddress?.advanced(by: done * frameBytes), snd_pcm_uframes_t(frames - done))
+      if written >= 0 {
+        done += Int(written)
+        continue
+      }
+      recoveries += 1
+      let status = snd_pcm_recover(raw, Int32(written), 1)
+      if status < 0 || recoveries > 8 { throw Self.error(device, Int32(written)) }
+    }
+  }
+
+  private static func error(_ device: String, _ status: Int32) -> AudioError {
+    let cause = snd_strerror(status).map { String(cString: $0).lowercased() } ?? "error \(status)"
+    return .noOutput("the sound card \"\(device)\"", cause: cause, hint: "`aplay -L` lists the cards")
+  }
+}

@@ -1,0 +1,158 @@
+internal import AudioCore
+internal import EventLoop
+internal import Synchronization
+
+/// Carries blocks from the audio thread to one sink, on a thread of its own, which may wait for the sink.
+///
+/// Unchecked: `thread` belongs to the loop; what the writing thread needs is local to it; the rest is made for
+/// several threads.
+final class SinkWriter: @unchecked Sendable {
+  /// What happens when the sink fails.
+  enum Policy { case giveUp, openAgain }
+
+  /// The audio thread's end.
+  let input: SampleRingWriter
+  /// Frames between the sink and the ear.
+  var delay: Int { sinkDelay.load(ordering: .relaxed) }
+  /// Whether the sink is gone; blocks for it are dropped meanwhile.
+  var isLost: Bool { lost.load(ordering: .acquiring) }
+  /// Frames that the ring holds.
+  let capacity: Int
+
+  private let ring: SampleRing
+  private let block: PCMBlock
+  private let bell: Bell
+  private let renderer: Waiter
+  private let makeSink: @Sendable () throws -> any PCMSink
+  private let policy: Policy
+  private let isAsleep = Atomic(false)
+  private let isFinishing = Atomic(false)
+  private let lost = Atomic(false)
+  private let sinkDelay = Atomic(0)
+  private var thread: WorkerThread?
+
+  /// A writer to what `makeSink` opens; nothing happens before `start`.
+  /// - Parameters:
+  ///   - frames: what may wait in the ring.
+  ///   - renderer: is told when there is room again.
+  ///   - makeSink: called on the writing thread.
+  init(
+    format: AudioFormat, frames: Int, policy: Policy, renderer: Waiter,
+    makeSink: @escaping @Sendable () throws -> any PCMSink
+  ) throws(SpeakerError) {
+    ring = SampleRing(frames: frames, channels: format.channels)
+    input = ring.writer
+    capacity = frames
+    block = PCMBlock(format: format, frames: policy == .openAgain ? format.framesPerBlock : 4800)
+    bell = try Bell()
+    self.policy = policy
+    self.renderer = renderer
+    self.makeSink = makeSink
+  }
+
+  /// Starts the thread, which opens the sink.
+  /// - Parameters:
+  ///   - onOpened: called on the writing thread with what came of it; after a failure the thread ends.
+  ///   - onTrouble: called on the writing thread, once each time the sink is lost.
+  ///   - onEnd: called on the writing thread as its last act.
+  func start(
+    onOpened: @escaping @Sendable ((any CodedError)?) -> Void,
+    onTrouble: @escaping @Sendable (any CodedError) -> Void, onEnd: @escaping @Sendable () -> Void
+  ) throws(SpeakerError) {
+    thread = try WorkerThread { [self] in
+      do {
+        let sink = try makeSink()
+        onOpened(nil)
+        run(sink, onTrouble)
+      } catch {
+        lost.store(true, ordering: .releasing)
+        renderer.notify()
+        onOpened(Self.coded(error))
+      }
+      onEnd()
+    }
+  }
+
+  /// The audio thread has written to `input`.
+  func wake() {
+    // Either this sees the flag, or the thread that has set it sees what was written.
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    if isAsleep.load(ordering: .relaxed) { bell.ring() }
+  }
+
+  /// Writes what is in the ring, finishes the sink and ends the thread.
+  func finish() {
+    isFinishing.store(true, ordering: .releasing)
+    bell.ring()
+  }
+
+  /// Waits for the end of the thread, which `onEnd` has told.
+  func join() { thread?.join() }
+
+  private func run(_ first: any PCMSink, _ onTrouble: @Sendable (any CodedError) -> Void) {
+    var sink: (any PCMSink)? = first
+    var retry = RetryDelay()
+    var hasUnrested = false
+    while true {
+      // Asked before the ring is read: nothing follows what is in it then.
+      let isLast = isFinishing.load(ordering: .acquiring)
+      let count = ring.reader.read(into: block.view)
+      do {
+        if count > 0 {
+          try sink?.write(UnsafeBufferPointer(rebasing: block.view.buffer.prefix(count * block.view.channels)))
+          hasUnrested = true
+          if let card = sink as? any CardSink { sinkDelay.store(card.delay, ordering: .relaxed) }
+          renderer.notify()
+        } else if isLast {
+          break
+        } else if sink == nil, policy == .openAgain {
+          sleep(for: retry.next())
+          if !isFinishing.load(ordering: .acquiring) {
+            sink = try makeSink()
+            retry = RetryDelay()
+            lost.store(false, ordering: .releasing)
+          }
+        } else if hasUnrested, let card = sink as? any CardSink {
+          // A pause of the renderer, or the end: given a moment, the card plays out what it has.
+          sleep(for: 60)
+          if ring.reader.available == 0 {
+            try card.rest()
+            hasUnrested = false
+            sinkDelay.store(0, ordering: .relaxed)
+          }
+        } else {
+          sleep(for: nil)
+        }
+      } catch {
+        if sink != nil { onTrouble(Self.coded(error)) }
+        sink = nil
+        lost.store(true, ordering: .releasing)
+        renderer.notify()
+      }
+    }
+    do { try sink?.finish() } catch { onTrouble(Self.coded(error)) }
+  }
+
+  /// Sleeps until the bell rings, or for that many milliseconds.
+  private func sleep(for milliseconds: Int32?) {
+    isAsleep.store(true, ordering: .relaxed)
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    if ring.reader.available == 0 && !isFinishing.load(ordering: .acquiring) {
+      bell.wait(milliseconds: milliseconds)
+    }
+    isAsleep.store(false, ordering: .relaxed)
+  }
+
+  private static func coded(_ error: any Error) -> any CodedError {
+    (error as? any CodedError) ?? SpeakerError(.lost, "an output failed: \(error)")
+  }
+}
+
+/// How long to wait before the next attempt: 1 s, then twice as long each time, 30 s at most.
+struct RetryDelay {
+  private var milliseconds: Int32 = 500
+  mutating func next() -> Int32 {
+    milliseconds = min(2 * milliseconds, 30_000)
+    return milliseconds
+  }
+}

@@ -1,0 +1,66 @@
+internal import AudioCore
+internal import Codecs
+internal import Glibc
+
+/// A folder with one WAV file per speaker: 16 bit, stereo.
+///
+/// The files share one time line, which advances with every block that is rendered, so cutting the same second
+/// out of each gives the same moment.
+struct WAVFolder: Sendable {
+  /// Path of the folder.
+  let path: String
+  /// Name of each speaker's file, in the order of the house.
+  let fileNames: [String]
+
+  /// Makes the folder, with those above it; no file yet.
+  /// - Throws: `audio.no_output` when it can't be made or written.
+  init(path: String, speakers: [String]) throws(AudioError) {
+    self.path = path
+    fileNames = Self.fileNames(for: speakers)
+    try Self.makeFolder(path)
+    guard access(path, W_OK | X_OK) == 0 else { throw Self.error(path) }
+  }
+
+  /// Creates the file of the speaker at `index`, or empties it.
+  /// - Throws: `audio.no_output`.
+  func makeSink(_ index: Int, format: AudioFormat) throws -> any PCMSink {
+    try SoundFileWriter(path: path + "/" + fileNames[index], format: format)
+  }
+
+  /// File names that are legal and differ, also where case does not count.
+  static func fileNames(for speakers: [String]) -> [String] {
+    var taken: Set<String> = []
+    return speakers.map { speaker in
+      let legal = String(
+        String.UnicodeScalarView(
+          speaker.unicodeScalars.map { $0 == "/" || $0 == "\\" || $0.value < 32 || $0.value == 127 ? "_" : $0 }
+        ))
+      // A leading full stop would hide the file; 100 letters of four bytes and the number stay below 255 bytes.
+      let stem = legal.isEmpty ? "Speaker" : String((legal.hasPrefix(".") ? "_" + legal : legal).prefix(60))
+      var name = stem
+      var number = 2
+      while !taken.insert(name.lowercased()).inserted {
+        name = "\(stem) \(number)"
+        number += 1
+      }
+      return name + ".wav"
+    }
+  }
+
+  private static func makeFolder(_ path: String) throws(AudioError) {
+    var made = path.hasPrefix("/") ? "" : "."
+    for part in path.split(separator: "/") {
+      made += "/" + part
+      if mkdir(made, 0o755) != 0, errno != EEXIST { throw error(path) }
+    }
+    var status = stat()
+    guard stat(path, &status) == 0 else { throw error(path) }
+    guard status.st_mode & S_IFMT == S_IFDIR else {
+      throw AudioError.noOutput(path, cause: "it is not a folder")
+    }
+  }
+
+  private static func error(_ path: String) -> AudioError {
+    .noOutput(path, cause: String(cString: strerror(errno)).lowercased(), hint: "name a folder that can be written")
+  }
+}

@@ -1,0 +1,53 @@
+internal import EventLoop
+internal import Glibc
+
+/// Wakes a thread or a loop from any thread, without a lock: a pipe that holds at most a few bytes.
+///
+/// Rings that come before the wait are remembered; several may arrive as one. Source: pipe(7).
+final class Bell: Sendable {
+  /// Readable while a ring has not been heard; for `EventLoop.watch`.
+  let descriptor: Int32
+  /// For `ring(_:)`, where reference counting is out of place.
+  let writing: Int32
+
+  /// - Throws: `speaker.lost` when the process has no descriptors left.
+  init() throws(SpeakerError) {
+    var ends: (Int32, Int32) = (-1, -1)
+    let status = withUnsafeMutableBytes(of: &ends) { pipe($0.bindMemory(to: Int32.self).baseAddress) }
+    guard status == 0 else {
+      throw SpeakerError(.lost, "no pipe for the audio threads: \(String(cString: strerror(errno)))")
+    }
+    (descriptor, writing) = ends
+    for end in [descriptor, writing] {
+      _ = fcntl(end, F_SETFL, O_NONBLOCK)
+      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+    }
+  }
+
+  deinit {
+    close(descriptor)
+    close(writing)
+  }
+
+  /// Rings. Neither waits nor fails: a pipe that is full rings already.
+  func ring() { Self.ring(writing) }
+
+  /// Rings the bell of that writing end.
+  static func ring(_ writing: Int32) {
+    var byte: UInt8 = 1
+    _ = write(writing, &byte, 1)
+  }
+
+  /// Forgets the rings so far.
+  func silence() {
+    var bytes = (UInt64(0), UInt64(0), UInt64(0), UInt64(0))
+    while read(descriptor, &bytes, 32) == 32 {}
+  }
+
+  /// Waits for a ring, at most for `milliseconds`; for ever when nil.
+  func wait(milliseconds: Int32? = nil) {
+    var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    _ = poll(&request, 1, milliseconds ?? -1)
+    silence()
+  }
+}

@@ -1,0 +1,99 @@
+import EventLoop
+import TestSupport
+import Testing
+
+@testable import SpeakerKit
+
+@Suite("How events reach listeners")
+struct EventHubTests {
+  private let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 0)))
+
+  private func error(_ code: String) -> HouseEvent {
+    .error(code: code, message: "", device: nil, session: nil)
+  }
+
+  private func code(_ event: HouseEvent) -> String {
+    if case .error(let code, _, _, _) = event { code } else { "?" }
+  }
+
+  @Test("in order of subscription, after the call that caused the event")
+  func order() {
+    let hub = EventHub(loop: loop)
+    var calls: [String] = []
+    hub.on(.error) { calls.append("first " + code($0)) }
+    hub.on { calls.append("second " + code($0)) }
+    hub.on(.time) { _ in calls.append("never") }
+    hub.tell(error("a"))
+    hub.tell(error("b"))
+    #expect(calls.isEmpty)
+    #expect(loop.run(until: { false }) == .idle)
+    #expect(calls == ["first a", "second a", "first b", "second b"])
+  }
+
+  @Test("what a listener causes comes after the current event has reached all")
+  func queued() {
+    let hub = EventHub(loop: loop)
+    var calls: [String] = []
+    hub.on { event in
+      calls.append("first " + code(event))
+      if code(event) == "a" { hub.tell(error("b")) }
+    }
+    hub.on { calls.append("second " + code($0)) }
+    hub.tell(error("a"))
+    _ = loop.run(until: { false })
+    #expect(calls == ["first a", "second a", "first b", "second b"])
+  }
+
+  @Test("nobody hears of what happened before they subscribed")
+  func late() {
+    let hub = EventHub(loop: loop)
+    var calls: [String] = []
+    hub.tell(error("a"))
+    hub.on { calls.append(code($0)) }
+    hub.tell(error("b"))
+    _ = loop.run(until: { false })
+    #expect(calls == ["b"])
+  }
+
+  @Test("a cancelled listener is not called, not even for the event that is being told")
+  func cancelled() {
+    let hub = EventHub(loop: loop)
+    var calls = 0
+    var second: EventHub.Subscription?
+    hub.on { _ in second?.cancel() }
+    second = hub.on { _ in calls += 1 }
+    hub.tell(error("a"))
+    _ = loop.run(until: { false })
+    #expect(calls == 0)
+    #expect(second?.isActive == false)
+  }
+
+  @Test("closing inside a listener silences the rest")
+  func closing() {
+    let hub = EventHub(loop: loop)
+    var calls = 0
+    hub.on { _ in hub.close() }
+    hub.on { _ in calls += 1 }
+    hub.tell(error("a"))
+    hub.tell(error("b"))
+    _ = loop.run(until: { false })
+    #expect(calls == 0)
+    #expect(!hub.on { _ in }.isActive)
+  }
+
+  @Test("listeners that answer each other for ever leave room for timers")
+  func pingPong() {
+    let hub = EventHub(loop: loop)
+    var count = 0
+    var timerFired = false
+    hub.on { _ in
+      count += 1
+      if !timerFired && count < 100_000 { hub.tell(error("again")) }
+    }
+    loop.after(.zero) { timerFired = true }
+    hub.tell(error("a"))
+    _ = loop.run(until: { false })
+    #expect(timerFired)
+    #expect(count < 100)
+  }
+}

@@ -1,0 +1,103 @@
+import AudioCore
+import EventLoop
+import SpeakerKit
+import TestSupport
+
+/// A house on a loop of its own, with a record of what it told. Used on the thread that calls `run`.
+final class HouseBench {
+  let loop: EventLoop
+  let house: House
+  let folder: TemporaryFolder
+  /// Lines of the driver's log.
+  private(set) var logged: [String] = []
+  /// What listeners were told, as `record` words it.
+  private(set) var told: [String] = []
+  private var isRecording = false
+
+  /// Two speakers that render all of a stereo source at unity.
+  static let pair = [SpeakerSpec(name: "A", volume: 50), SpeakerSpec(name: "B", volume: 50)]
+
+  private init(loop: EventLoop, speakers: [SpeakerSpec]?, output: Output?) throws {
+    self.loop = loop
+    folder = try TemporaryFolder()
+    var log: (String) -> Void = { _ in }
+    let driver = HouseDriver(
+      loop: loop, speakers: speakers, output: output ?? .wav(folder: folder.file("out")), log: { log($0) })
+    house = House(loop: loop, driver: driver)
+    log = { [weak self] in self?.logged.append($0) }
+  }
+
+  /// Opens a house, runs `body` on its loop and closes the house, also after a failure.
+  /// - Parameters:
+  ///   - isVirtual: whether time is.
+  ///   - speakers: nil for the demonstration house.
+  ///   - output: nil for WAV files in `folder`/out.
+  /// - Returns: the closed house.
+  @discardableResult
+  static func run(
+    isVirtual: Bool = true, speakers: [SpeakerSpec]? = HouseBench.pair, output: Output? = nil,
+    addAll: Bool = true, _ body: @escaping (HouseBench) async throws -> Void
+  ) throws -> HouseBench {
+    let loop = EventLoop(clock: isVirtual ? .virtual(start: WallTime(seconds: 1_700_000_000)) : .wall)
+    let bench = try HouseBench(loop: loop, speakers: speakers, output: output)
+    var outcome: Result<Void, any Error>?
+    loop.start {
+      do {
+        try await bench.house.open(addAll: addAll)
+        try await loop.sleep(for: .milliseconds(1))
+        try await body(bench)
+        await bench.house.close()
+        outcome = .success(())
+      } catch {
+        await bench.house.close()
+        outcome = .failure(error)
+      }
+    }
+    let result = loop.run(until: { outcome != nil })
+    guard let outcome else { throw TestFailure("the loop ended (\(result)) before the test") }
+    try outcome.get()
+    return bench
+  }
+
+  /// Writes a 16-bit WAV file at 48 kHz and returns its path.
+  func source(_ name: String, _ left: [Float], _ right: [Float]? = nil) throws -> String {
+    let path = folder.file(name)
+    try Sound(sampleRate: 48_000, channels: [left, right ?? left]).write(to: path)
+    return path
+  }
+
+  /// What a speaker played, from its file.
+  func played(_ speaker: String) throws -> Sound { try Sound(file: folder.file("out/\(speaker).wav")) }
+
+  /// Begins a record of all events, anew.
+  func record() {
+    told = []
+    guard !isRecording else { return }
+    isRecording = true
+    house.events.on { [unowned self] event in
+      switch event {
+      case .device(let device, let reason): told.append("device \(device.name) \(reason.rawValue)")
+      case .volume(let device, let volume, let muted, let average):
+        told.append("volume \(device.name) \(volume)\(muted ? " muted" : ""), average \(average)")
+      case .state(let state, _): told.append("state \(state.rawValue)")
+      case .time(let elapsed, _): told.append("time \(elapsed)")
+      case .ended(_, let source, let reason): told.append("ended \(source.title) \(reason.rawValue)")
+      case .error(let code, _, _, _): told.append("error \(code)")
+      }
+    }
+  }
+
+  /// What was told of sessions.
+  var toldOfSession: [String] { told.filter { !$0.hasPrefix("device") && !$0.hasPrefix("volume") } }
+
+  /// Lets time pass.
+  func wait(_ seconds: Double) async throws { try await loop.sleep(for: .seconds(seconds)) }
+
+  /// The error that `body` throws.
+  func failure(of body: () async throws -> Void) async -> (any CodedError)? {
+    do {
+      try await body()
+      return nil
+    } catch { return error as? any CodedError }
+  }
+}

@@ -1,0 +1,123 @@
+import AudioCore
+import EventLoop
+import SpeakerKit
+import Testing
+
+@Suite("Finding speakers and groups")
+struct LookUpTests {
+  @Test("the demonstration house has six speakers in four rooms, in stable order")
+  func demonstration() throws {
+    try HouseBench.run(speakers: nil, output: .null) { bench in
+      let house = bench.house
+      #expect(
+        house.devices.map(\.name) == [
+          "Living Room Left", "Living Room Right", "Kitchen", "Bedroom Left", "Bedroom Right", "Bathroom",
+        ])
+      #expect(house.groups.map(\.name) == ["Living Room", "Kitchen", "Bedroom", "Bathroom"])
+      #expect(house.devices.map(\.role) == [.left, .right, .mono, .left, .right, .mono])
+      #expect(Set(house.devices.map(\.id)).count == 6)
+      #expect(house.devices.allSatisfy { $0.macAddress.split(separator: ":").count == 6 })
+      #expect(house.devices.allSatisfy { (-100...0).contains($0.wifiSignal) && (0...50).contains($0.volume) })
+      #expect(house.devices.allSatisfy { $0.ipAddress.hasPrefix("192.168.1.") && $0.isActive })
+    }
+  }
+
+  @Test("a group has the id of its founder, who is its master")
+  func founder() throws {
+    try HouseBench.run(speakers: nil, output: .null) { bench in
+      let group = try bench.house.group("living room")
+      #expect(group.id == group.devices.first?.id)
+      #expect(group.devices.map(\.name) == ["Living Room Left", "Living Room Right"])
+      #expect(group.devices.map(\.isMaster) == [true, false])
+      #expect(group.devices.allSatisfy { $0.groupID == group.id })
+      #expect(group.isActive)
+      #expect(try bench.house.group(group.id).name == "Living Room")
+    }
+  }
+
+  @Test("a speaker in no group is in no list of groups")
+  func ungrouped() throws {
+    try HouseBench.run(output: .null) { bench in
+      #expect(bench.house.groups.isEmpty)
+      #expect(bench.house.devices.first?.group == nil)
+      #expect(bench.house.devices.first?.groupName == "harman")
+    }
+  }
+
+  @Test("id, name, and a part that only one has, find a speaker in any case")
+  func find() throws {
+    try HouseBench.run(speakers: nil, output: .null) { bench in
+      let house = bench.house
+      let kitchen = try #require(try house.find("Kitchen"))
+      #expect(try house.find(kitchen.id) === kitchen)
+      #expect(try house.find("kitCHEN") === kitchen)
+      #expect(try house.find("kit") === kitchen)
+      #expect(try house.find("bathr")?.name == "Bathroom")
+      #expect(try house.find("garage") == nil)
+      #expect(try house.find("") == nil)
+    }
+  }
+
+  @Test("a part that several have is an error that lists them")
+  func ambiguous() async throws {
+    try HouseBench.run(speakers: nil, output: .null) { bench in
+      let error = await bench.failure { _ = try bench.house.find("bedroom") }
+      #expect(error?.code == "speaker.unknown")
+      #expect(error?.hint == "write more of the name: \"Bedroom Left\", \"Bedroom Right\"")
+    }
+  }
+
+  @Test(
+    "a name that is slightly wrong suggests the right one",
+    arguments: [
+      ("kitchn", "Kitchen"), ("bahtroom", "Bathroom"), ("living rom left", "Living Room Left"),
+      ("Bedroom Rihgt", "Bedroom Right"),
+    ])
+  func suggestion(typed: String, meant: String) throws {
+    try HouseBench.run(speakers: nil, output: .null) { bench in
+      let error = await bench.failure { _ = try bench.house.device(typed) }
+      #expect(error?.code == "speaker.unknown")
+      #expect(error?.hint == "did you mean \"\(meant)\"?")
+    }
+  }
+
+  @Test("a name like no other lists what there is")
+  func noSuggestion() throws {
+    try HouseBench.run(output: .null) { bench in
+      let error = await bench.failure { _ = try bench.house.device("xyzzy plugh") }
+      #expect(error?.hint == "there are \"A\", \"B\"")
+    }
+  }
+
+  @Test("a speaker keeps its id when the configured list is put in another order")
+  func stableIDs() throws {
+    var ids: [[String: String]] = []
+    for specs in [HouseBench.pair, HouseBench.pair.reversed()] {
+      try HouseBench.run(speakers: specs, output: .null) { bench in
+        ids.append(Dictionary(uniqueKeysWithValues: bench.house.devices.map { ($0.name, $0.id) }))
+      }
+    }
+    #expect(ids[0] == ids[1])
+  }
+
+  @Test("configured speakers with the same name, or values out of range, are refused")
+  func badConfiguration() {
+    for specs in [
+      [SpeakerSpec(name: "A"), SpeakerSpec(name: "A")], [SpeakerSpec(name: "")],
+      [SpeakerSpec(name: "A", volume: 51)], [SpeakerSpec(name: "A", balance: 7)],
+    ] {
+      #expect(throws: SpeakerError.self) { try HouseBench.run(speakers: specs, output: .null) { _ in } }
+    }
+  }
+
+  @Test("outputs are read from their names, and others refused")
+  func outputs() throws {
+    #expect(try Output(parsing: "null") == .null)
+    #expect(try Output(parsing: "alsa") == .alsa(device: "default"))
+    #expect(try Output(parsing: "alsa:hw:1,0") == .alsa(device: "hw:1,0"))
+    #expect(try Output(parsing: "wav:/tmp/a:b") == .wav(folder: "/tmp/a:b"))
+    for text in ["", "wav", "wav:", "null:", "alsa:", "pulse"] {
+      #expect(throws: SpeakerError.self) { try Output(parsing: text) }
+    }
+  }
+}

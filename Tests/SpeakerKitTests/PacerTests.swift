@@ -1,0 +1,74 @@
+import Testing
+
+@testable import SpeakerKit
+
+@Suite("When the next block is due")
+struct PacerTests {
+  private let second: Int64 = 1_000_000_000
+  private let block: Int64 = 20_000_000
+
+  @Test("by the clock: at once, then every 20 ms, however late each was noticed")
+  func clock() {
+    var pacer = Pacer(sampleRate: 48_000)
+    #expect(pacer.next(now: second, mode: .clock, isReady: true, latency: 0) == .render(heardAt: second))
+    pacer.rendered(frames: 960, now: second)
+    #expect(
+      pacer.next(now: second + 5, mode: .clock, isReady: true, latency: 0) == .wait(until: second + block))
+    let late = second + block + 7_000_000
+    #expect(
+      pacer.next(now: late, mode: .clock, isReady: true, latency: 0) == .render(heardAt: second + block))
+    pacer.rendered(frames: 960, now: late)
+    #expect(
+      pacer.next(now: late, mode: .clock, isReady: true, latency: 0) == .wait(until: second + 2 * block))
+  }
+
+  @Test("no drift after an hour of blocks")
+  func noDrift() {
+    var pacer = Pacer(sampleRate: 44_100)
+    var now = second
+    for _ in 0..<180_000 {
+      if case .wait(let due) = pacer.next(now: now, mode: .clock, isReady: true, latency: 0) { now = due }
+      pacer.rendered(frames: 882, now: now)
+    }
+    #expect(
+      pacer.next(now: now, mode: .clock, isReady: true, latency: 0) == .wait(until: second + 3600 * second))
+  }
+
+  @Test("a block that has no room waits; one that is very late begins a new count")
+  func late() {
+    var pacer = Pacer(sampleRate: 48_000)
+    _ = pacer.next(now: 0, mode: .clock, isReady: true, latency: 0)
+    pacer.rendered(frames: 960, now: 0)
+    #expect(pacer.next(now: block, mode: .clock, isReady: false, latency: 0) == .waitForRoom)
+    let after = block + Pacer.greatestLateness + 1
+    #expect(pacer.next(now: after, mode: .clock, isReady: true, latency: 0) == .render(heardAt: after))
+    pacer.rendered(frames: 960, now: after)
+    #expect(pacer.next(now: after, mode: .clock, isReady: true, latency: 0) == .wait(until: after + block))
+  }
+
+  @Test("by the card's room: heard as much later as is queued before it")
+  func room() {
+    var pacer = Pacer(sampleRate: 48_000)
+    #expect(
+      pacer.next(now: second, mode: .room, isReady: true, latency: 4_800)
+        == .render(heardAt: second + 100_000_000))
+    #expect(pacer.next(now: second, mode: .room, isReady: false, latency: 4_800) == .waitForRoom)
+  }
+
+  @Test("a card that takes everything at once is held to two per cent above the clock")
+  func bottomless() {
+    var pacer = Pacer(sampleRate: 48_000)
+    var now: Int64 = 0
+    var blocks: Int64 = 0
+    while now < 100 * second {
+      switch pacer.next(now: now, mode: .room, isReady: true, latency: 0) {
+      case .render:
+        blocks += 1
+        pacer.rendered(frames: 960, now: now)
+      case .wait(let due): now = due
+      case .waitForRoom: Issue.record("it has room")
+      }
+    }
+    #expect((5_000...5_120).contains(blocks))
+  }
+}

@@ -1,0 +1,166 @@
+import AudioCore
+import EventLoop
+import Glibc
+import SpeakerKit
+import TestSupport
+import Testing
+
+@Suite("In real time, on threads", .serialized)
+struct RealTimeTests {
+  /// Threads of this process by now.
+  private func threadCount() throws -> Int {
+    let status = String(decoding: try readBytes("/proc/self/status"), as: UTF8.self)
+    let line = status.split(separator: "\n").first { $0.hasPrefix("Threads:") } ?? ""
+    return Int(line.split(separator: "\t").last ?? "") ?? -1
+  }
+
+  @Test("files are complete and exact, and take as long as they sound")
+  func files() throws {
+    var source: Sound?
+    let clock = ContinuousClock()
+    var took = Duration.zero
+    let bench = try HouseBench.run(isVirtual: false) { bench in
+      let path = try bench.source("a.wav", Signal.noise(seed: 7, frames: 48_001))
+      source = try Sound(file: path)
+      bench.record()
+      let start = clock.now
+      try await bench.house.session.play(path)
+      #expect(try await bench.house.session.finish() == .ended(.finished))
+      took = start.duration(to: clock.now)
+      try await bench.wait(0.01)
+      #expect(
+        bench.toldOfSession == ["state playing", "time 1", "state stopped", "ended a.wav finished"])
+    }
+    #expect(try bench.played("A") == source)
+    #expect(try bench.played("B") == source)
+    #expect(took > .milliseconds(990) && took < .milliseconds(2500))
+  }
+
+  @Test("a loop that is hogged for a second leaves no gap and no step in the files")
+  func hogged() throws {
+    var source: Sound?
+    let bench = try HouseBench.run(isVirtual: false) { bench in
+      let path = try bench.source("a.wav", Signal.noise(seed: 8, frames: 72_000))
+      source = try Sound(file: path)
+      try await bench.house.session.play(path)
+      try await bench.wait(0.1)
+      usleep(1_000_000)
+      // The audio went on meanwhile.
+      #expect(bench.house.session.position > 40_000)
+      _ = try await bench.house.session.finish()
+    }
+    #expect(try bench.played("A") == source)
+    #expect(try bench.played("B") == source)
+  }
+
+  @Test("without an output time passes all the same: pause, seek, end")
+  func silent() throws {
+    try HouseBench.run(isVirtual: false, output: .null) { bench in
+      let session = bench.house.session
+      let path = try bench.source("a.wav", Signal.constant(0.5, frames: 480_000))
+      bench.record()
+      try await session.play(path)
+      try await bench.wait(0.3)
+      #expect((9_000...24_000).contains(session.position))
+      session.pause()
+      try await bench.wait(0.1)
+      let paused = session.position
+      try await bench.wait(0.2)
+      #expect(session.position == paused)
+      try session.seek(toSeconds: 9.8)
+      try await bench.wait(0.1)
+      #expect(session.position == 470_400)
+      try session.resume()
+      #expect(try await session.finish(timeout: .seconds(3)) == .ended(.finished))
+      try await bench.wait(0.01)
+      #expect(
+        bench.toldOfSession == [
+          "state playing", "state paused", "state playing", "time 10", "state stopped",
+          "ended a.wav finished",
+        ])
+    }
+  }
+
+  @Test("a joined speaker is in step with the others, and nothing clicks")
+  func joins() throws {
+    let bench = try HouseBench.run(isVirtual: false) { bench in
+      try await bench.house.devices[1].leave()
+      try await bench.house.session.play(
+        try bench.source("a.wav", Signal.sine(200, amplitude: 0.9, frames: 48_000, sampleRate: 48_000)))
+      try await bench.wait(0.3)
+      try await bench.house.devices[1].join()
+      _ = try await bench.house.session.finish()
+    }
+    let (first, second) = (try bench.played("A"), try bench.played("B"))
+    let joined = try #require(second.channels[0].firstIndex { $0 != 0 }) / 960 * 960
+    #expect(second.frameCount == 48_000)
+    #expect(second.channels[0][(joined + 960)...] == first.channels[0][(joined + 960)...])
+    #expect(second.clicks().isEmpty)
+  }
+
+  @Test("two houses of one process do not know of each other")
+  func twoHouses() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("a.wav")
+    let source = Sound(sampleRate: 48_000, channels: [Signal.noise(seed: 1, frames: 24_000)])
+    try source.write(to: path)
+    let loop = EventLoop()
+    var open = 2
+    for name in ["one", "two"] {
+      loop.start {
+        let driver = HouseDriver(loop: loop, speakers: HouseBench.pair, output: .wav(folder: folder.file(name)))
+        let house = House(loop: loop, driver: driver)
+        do {
+          try await house.open()
+          try await house.session.play(path)
+          if name == "two" { house.session.stop() }
+          _ = try await house.session.finish()
+        } catch { Issue.record("\(error)") }
+        await house.close()
+        open -= 1
+      }
+    }
+    #expect(loop.run(until: { open == 0 }) == .done)
+    #expect(try Sound(file: folder.file("one/A.wav")).frameCount == 24_000)
+    #expect(try Sound(file: folder.file("two/A.wav")).frameCount < 24_000)
+  }
+
+  @Test("a house that was never closed ends its threads when it goes")
+  func dropped() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("a.wav")
+    try Sound(sampleRate: 48_000, channels: [Signal.constant(0.5, frames: 480_000)]).write(to: path)
+    weak var gone: House?
+    do {
+      let loop = EventLoop()
+      let driver = HouseDriver(loop: loop, speakers: nil, output: .wav(folder: folder.file("out")))
+      let house = House(loop: loop, driver: driver)
+      gone = house
+      var isPlaying = false
+      loop.start {
+        try? await house.open()
+        try? await house.session.play(path)
+        try? await loop.sleep(for: .milliseconds(50))
+        isPlaying = true
+      }
+      #expect(loop.run(until: { isPlaying }) == .done)
+    }
+    #expect(gone == nil)
+    #expect(try Sound(file: folder.file("out/Kitchen.wav")).frameCount > 960)
+  }
+
+  @Test("a closed house has ended all its threads")
+  func threads() throws {
+    let before = try threadCount()
+    for _ in 0..<3 {
+      try HouseBench.run(isVirtual: false, speakers: nil) { bench in
+        let path = try bench.source("a.wav", Signal.constant(0.5, frames: 480_000))
+        try await bench.house.session.play(path)
+        try await bench.wait(0.05)
+        #expect(try self.threadCount() >= before + 8)
+      }
+    }
+    // Threads of other tests come and go; three houses that stayed would be 24.
+    #expect(try threadCount() < before + 8)
+  }
+}

@@ -1,0 +1,322 @@
+import AudioCore
+import Glibc
+import SpeakerKit
+import TestSupport
+import Testing
+
+@Suite("What the speakers play, sample by sample")
+struct RenderTests {
+  /// Both sounds as 16-bit numbers: what a bit for bit comparison is about.
+  private func int16(_ samples: some Sequence<Float>) -> [Int16] { samples.map { SampleConversion.int16($0) } }
+
+  @Test("a 16-bit source at volume 50 comes out bit for bit, to its last frame, which is no block's end")
+  func bitExact() throws {
+    var source: Sound?
+    let bench = try HouseBench.run { bench in
+      let path = try bench.source(
+        "a.wav", Signal.noise(seed: 1, frames: 50_001), Signal.noise(seed: 2, frames: 50_001))
+      source = try Sound(file: path)
+      try await bench.house.session.play(path)
+      _ = try await bench.house.session.finish()
+    }
+    #expect(try bench.played("A") == source)
+    #expect(try bench.played("B") == source)
+  }
+
+  @Test("lengths from nothing to a block and one frame are exact", arguments: [0, 1, 959, 960, 961])
+  func lengths(frames: Int) throws {
+    let bench = try HouseBench.run { bench in
+      let path = try bench.source("a.wav", Signal.constant(0.5, frames: frames))
+      try await bench.house.session.play(path)
+      #expect(try await bench.house.session.finish() == .ended(.finished))
+    }
+    #expect(try bench.played("A").frameCount == frames)
+    #expect(try bench.played("B").frameCount == frames)
+  }
+
+  @Test("the volume law is heard: 0.9 dB a step, 0 is silence", arguments: [0, 1, 25, 49])
+  func volumeLaw(volume: Int) throws {
+    let specs = [SpeakerSpec(name: "A", volume: volume), SpeakerSpec(name: "B", volume: 50)]
+    let bench = try HouseBench.run(speakers: specs) { bench in
+      try await bench.house.session.play(
+        try bench.source("a.wav", Signal.sine(440, amplitude: 0.9, frames: 48_000, sampleRate: 48_000)))
+      _ = try await bench.house.session.finish()
+    }
+    let (own, full) = (try bench.played("A"), try bench.played("B"))
+    if volume == 0 { return #expect(own.peak == 0) }
+    // 16 bits leave a quiet tone some error of rounding.
+    #expect(abs(own.level - full.level + 0.9 * Double(50 - volume)) < (volume > 10 ? 0.01 : 0.1))
+  }
+
+  @Test("a fade made of volume steps never moves more than 1 dB within a block")
+  func fade() throws {
+    let bench = try HouseBench.run { bench in
+      try await bench.house.session.play(
+        try bench.source("a.wav", Signal.sine(1000, amplitude: 0.9, frames: 5 * 48_000, sampleRate: 48_000)))
+      for volume in stride(from: 49, through: 20, by: -1) {
+        try bench.house.devices[0].setVolume(volume)
+        try await bench.wait(0.1)
+      }
+      _ = try await bench.house.session.finish()
+    }
+    let sound = try bench.played("A")
+    let levels = sound.levels(blockSeconds: 0.02)
+    for (before, after) in zip(levels, levels.dropFirst()) { #expect(abs(after - before) < 1) }
+    #expect(abs((levels.last ?? 0) - (levels.first ?? 0) + 27) < 0.05)
+    #expect(sound.clicks().isEmpty)
+  }
+
+  @Test("roles are heard: left, right, mono and stereo")
+  func roles() throws {
+    let specs = ChannelRole.allCases.map { SpeakerSpec(name: $0.rawValue, role: $0, volume: 50) }
+    let bench = try HouseBench.run(speakers: specs) { bench in
+      try await bench.house.session.play(
+        try bench.source(
+          "a.wav", Signal.constant(0.5, frames: 4_800), Signal.constant(-0.25, frames: 4_800)))
+      _ = try await bench.house.session.finish()
+    }
+    for (role, left, right) in [
+      ("stereo", 0.5, -0.25), ("left", 0.5, 0.5), ("right", -0.25, -0.25), ("mono", 0.125, 0.125),
+    ] as [(String, Float, Float)] {
+      let sound = try bench.played(role)
+      #expect(sound.channels[0].allSatisfy { $0 == left }, "\(role)")
+      #expect(sound.channels[1].allSatisfy { $0 == right }, "\(role)")
+    }
+  }
+
+  @Test("balance takes the far side down", arguments: [-6, -3, 0, 3, 6])
+  func balance(balance: Int) throws {
+    let specs = [SpeakerSpec(name: "A", volume: 50, balance: balance)]
+    let bench = try HouseBench.run(speakers: specs) { bench in
+      try await bench.house.session.play(
+        try bench.source("a.wav", Signal.constant(0.5, frames: 960)))
+      _ = try await bench.house.session.finish()
+    }
+    let sound = try bench.played("A")
+    #expect(sound.channels[0].allSatisfy { $0 == 0.5 * Float(6 - max(balance, 0)) / 6 })
+    #expect(sound.channels[1].allSatisfy { $0 == 0.5 * Float(6 + min(balance, 0)) / 6 })
+  }
+
+  @Test("joining, leaving, pausing, resuming, muting and stopping do not click")
+  func clicks() throws {
+    let bench = try HouseBench.run { bench in
+      let (house, session) = (bench.house, bench.house.session)
+      // A constant shows a step in the gain as nothing else does.
+      let path = try bench.source("a.wav", Signal.constant(0.9, frames: 480_000))
+      // The first and the last frame of a file are what they are: this begins in its middle.
+      try await session.play(path, start: 1)
+      try await bench.wait(0.31)
+      try await house.devices[1].leave()
+      try await bench.wait(0.31)
+      try await house.devices[1].join()
+      try await bench.wait(0.31)
+      try house.mute()
+      try await bench.wait(0.31)
+      try house.unmute()
+      try await bench.wait(0.31)
+      session.pause()
+      try await bench.wait(0.31)
+      try session.resume()
+      try await bench.wait(0.31)
+      try session.seek(toSeconds: 8)
+      try await bench.wait(0.31)
+      try await session.play(path, start: 2)
+      try await bench.wait(0.31)
+      try await house.devices[1].leave()
+      try await house.devices[1].join()
+      try await bench.wait(0.31)
+      session.stop()
+    }
+    for name in ["A", "B"] {
+      let sound = try bench.played(name)
+      // A ramp over 960 frames from 0.9: nothing may move faster than two of them together.
+      #expect(sound.largestStep < 0.9 / 960 * 2.1, "\(name)")
+      #expect(sound.peak > 0.89)
+      #expect(sound.channels[0].first ?? 1 < 0.01)
+      #expect(sound.channels[0].last == 0)
+    }
+  }
+
+  @Test("a speaker that leaves is silent one block later, while the others play on")
+  func leaves() throws {
+    let bench = try HouseBench.run { bench in
+      try await bench.house.session.play(
+        try bench.source("a.wav", Signal.constant(0.5, frames: 48_000)))
+      try await bench.wait(0.5)
+      try await bench.house.devices[1].leave()
+      _ = try await bench.house.session.finish()
+    }
+    let (stays, leaves) = (try bench.played("A"), try bench.played("B"))
+    #expect(stays.channels[0].allSatisfy { $0 == 0.5 })
+    #expect(leaves.frameCount == 48_000)
+    let silence = try #require(leaves.channels[0].firstIndex(of: 0))
+    #expect((24_000...25_920).contains(silence))
+    #expect(leaves.channels[0][silence...].allSatisfy { $0 == 0 })
+  }
+
+  @Test("a speaker that joins has the others' samples from its first block on, which rises")
+  func joins() throws {
+    let bench = try HouseBench.run(addAll: false) { bench in
+      try await bench.house.devices[0].join()
+      try await bench.house.session.play(
+        try bench.source("a.wav", Signal.noise(seed: 3, amplitude: 0.9, frames: 96_000)))
+      try await bench.wait(0.777)
+      try await bench.house.devices[1].join()
+      _ = try await bench.house.session.finish()
+    }
+    let (first, second) = (try bench.played("A").channels[0], try bench.played("B").channels[0])
+    let joined = try #require(second.firstIndex { $0 != 0 }) / 960 * 960
+    #expect((37_296...38_400).contains(joined))
+    for frame in 0..<960 {
+      let expected = first[joined + frame] * Float(frame + 1) / 960
+      #expect(abs(second[joined + frame] - expected) < 0x1p-14)
+    }
+    #expect(second[(joined + 960)...] == first[(joined + 960)...])
+  }
+
+  @Test("a speaker that joins while paused is silent until resume, then in step")
+  func joinsPaused() throws {
+    let bench = try HouseBench.run(addAll: false) { bench in
+      try await bench.house.devices[0].join()
+      try await bench.house.session.play(
+        try bench.source("a.wav", Signal.noise(seed: 3, amplitude: 0.9, frames: 96_000)))
+      try await bench.wait(0.5)
+      bench.house.session.pause()
+      try await bench.wait(1)
+      try await bench.house.devices[1].join()
+      try await bench.wait(1)
+      try bench.house.session.resume()
+      _ = try await bench.house.session.finish()
+    }
+    let (first, second) = (try bench.played("A").channels[0], try bench.played("B").channels[0])
+    let joined = try #require(second.firstIndex { $0 != 0 }) / 960 * 960
+    #expect(joined == 24_000 + 960)
+    // Both rise with the session's gate.
+    #expect(second[joined...] == first[joined...])
+    #expect(first.count == 96_000)
+  }
+
+  @Test("a speaker keeps its own volume and mute when it joins")
+  func keepsLevel() throws {
+    let specs = [SpeakerSpec(name: "A", volume: 50), SpeakerSpec(name: "B", volume: 30)]
+    let bench = try HouseBench.run(speakers: specs, addAll: false) { bench in
+      try await bench.house.devices[0].join()
+      try await bench.house.session.play(try bench.source("a.wav", Signal.constant(0.5, frames: 48_000)))
+      try await bench.wait(0.1)
+      try await bench.house.devices[1].join()
+      _ = try await bench.house.session.finish()
+    }
+    let last = try #require(try bench.played("B").channels[0].last)
+    #expect(abs(last - 0.5 * VolumeLaw.gain(at: 30)) < 0x1p-15)
+  }
+
+  @Test("after changes in silence a fresh source is exact from its first frame")
+  func exactAfterChanges() throws {
+    var source: Sound?
+    let bench = try HouseBench.run { bench in
+      let path = try bench.source("a.wav", Signal.noise(seed: 5, frames: 9_600))
+      source = try Sound(file: path)
+      try bench.house.setVolume(3)
+      try bench.house.mute()
+      try await bench.wait(0.1)
+      try bench.house.setVolume(50)
+      try await bench.house.devices[1].leave()
+      try await bench.house.devices[1].join()
+      try await bench.wait(0.1)
+      try await bench.house.session.play(path)
+      _ = try await bench.house.session.finish()
+      try await bench.wait(1)
+      try await bench.house.session.play(path)
+      _ = try await bench.house.session.finish()
+    }
+    let once = try #require(source)
+    let twice = once.channels[0] + once.channels[0]
+    #expect(try bench.played("A").channels[0] == twice)
+    #expect(try bench.played("B").channels[0] == twice)
+  }
+
+  @Test("the time line stands still while nothing plays; all files have one length")
+  func timeLine() throws {
+    let bench = try HouseBench.run(speakers: nil) { bench in
+      let path = try bench.source("a.wav", Signal.constant(0.5, frames: 1_500))
+      for _ in 0..<3 {
+        try await bench.house.session.play(path)
+        try await bench.wait(10)
+      }
+    }
+    let names = bench.house.devices.map(\.name)
+    #expect(try names.map { try bench.played($0).frameCount } == names.map { _ in 4_500 })
+  }
+
+  @Test("a looped source has no seam")
+  func loop() throws {
+    let noise = Signal.noise(seed: 9, frames: 10_007)
+    let bench = try HouseBench.run { bench in
+      try await bench.house.session.play(try bench.source("a.wav", noise), loops: true)
+      try await bench.wait(1)
+      bench.house.session.stop()
+    }
+    let sound = try bench.played("A").channels[0]
+    let source = int16(noise)
+    #expect(sound.count > 47_000)
+    for frame in 0..<(sound.count - 1_920) {
+      guard SampleConversion.int16(sound[frame]) == source[frame % 10_007] else {
+        Issue.record("frame \(frame) is not the source's")
+        return
+      }
+    }
+  }
+
+  @Test("seek goes to the very frame")
+  func seek() throws {
+    let noise = Signal.noise(seed: 4, frames: 96_000)
+    let bench = try HouseBench.run { bench in
+      try await bench.house.session.play(try bench.source("a.wav", noise))
+      try await bench.wait(0.1)
+      try bench.house.session.seek(toSeconds: 1.5)
+      _ = try await bench.house.session.finish()
+    }
+    let sound = try bench.played("A").channels[0]
+    // Six blocks, the sixth falling; then 1.5 s to the end, its first block rising.
+    #expect(sound.count == 6 * 960 + 24_000)
+    #expect(int16(sound.suffix(24_000 - 960)) == int16(noise.suffix(24_000 - 960)))
+  }
+
+  @Test("the same virtual run gives the same bytes")
+  func deterministic() throws {
+    let runs = try (0..<2).map { _ in
+      let bench = try HouseBench.run(speakers: nil) { bench in
+        try await bench.house.session.play(Fixtures.path("mp3-cbr128-44k.mp3"), start: 0.25)
+        try await bench.wait(0.333)
+        try bench.house.setVolume(31)
+        try await bench.house.devices[2].leave()
+        try await bench.wait(0.333)
+        bench.house.session.pause()
+        try await bench.house.devices[2].join()
+        try await bench.wait(0.333)
+        try bench.house.session.resume()
+        try await bench.wait(1)
+      }
+      return try bench.house.devices.map { try readBytes(bench.folder.file("out/\($0.name).wav")) }
+    }
+    #expect(runs[0] == runs[1])
+    #expect(runs[0].allSatisfy { $0.count > 100_000 })
+  }
+
+  @Test("a file that turns bad in the middle is heard up to there, then fails")
+  func failed() throws {
+    var told: [String] = []
+    let bench = try HouseBench.run { bench in
+      var bytes = try readBytes(Fixtures.path("music-44k.flac"))
+      for index in (bytes.count / 2)..<(bytes.count / 2 + 2_000) { bytes[index] = UInt8(index & 0x7f) }
+      let path = try bench.folder.write(bytes, to: "bad.flac")
+      bench.record()
+      try await bench.house.session.play(path)
+      #expect(try await bench.house.session.finish() == .ended(.failed))
+      try await bench.wait(0.1)
+      told = bench.toldOfSession.filter { !$0.hasPrefix("time") }
+    }
+    #expect(told == ["state playing", "error audio.unreadable", "state stopped", "ended bad.flac failed"])
+    #expect(try bench.played("A").frameCount > 10_000)
+  }
+}

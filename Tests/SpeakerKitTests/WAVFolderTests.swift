@@ -1,0 +1,37 @@
+import AudioCore
+import SpeakerKit
+import TestSupport
+import Testing
+
+@testable import SpeakerKit
+
+@Suite("The files of an embedded house")
+struct WAVFolderTests {
+  @Test("names are made legal, and collisions numbered")
+  func names() {
+    #expect(
+      WAVFolder.fileNames(for: ["Kitchen", "kitchen", "A/B", "A\\B", "", "..", "\u{0}x"]) == [
+        "Kitchen.wav", "kitchen 2.wav", "A_B.wav", "A_B 2.wav", "Speaker.wav", "_...wav", "_x.wav",
+      ])
+    let long = WAVFolder.fileNames(for: [String(repeating: "🔊", count: 300)])[0]
+    #expect(long.utf8.count < 256)
+  }
+
+  @Test("a script that never plays leaves a folder without files")
+  func lazily() throws {
+    let bench = try HouseBench.run { bench in try await bench.wait(1) }
+    #expect(try Command.run("ls", ["-A", bench.folder.file("out")]).output.isEmpty)
+  }
+
+  @Test("a folder that can't be made is told at open")
+  func unwritable() throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.write([1], to: "file")
+    for path in [file, file + "/sub", "/proc/none/x"] {
+      let error = #expect(throws: AudioError.self) {
+        try HouseBench.run(output: .wav(folder: path)) { _ in }
+      }
+      #expect(error?.code == "audio.no_output")
+    }
+  }
+}

@@ -1,0 +1,71 @@
+internal import Glibc
+
+/// Files that tests read, in Tests/Fixtures.
+public enum Fixtures {
+  /// Absolute path of the fixture called `name`.
+  public static func path(_ name: String) -> String { repository("Tests/Fixtures/" + name) }
+
+  /// Absolute path of a file of this repository.
+  public static func repository(_ relative: String, from file: String = #filePath) -> String {
+    var parts = file.split(separator: "/", omittingEmptySubsequences: false)
+    parts.removeLast(3)
+    return parts.joined(separator: "/") + "/" + relative
+  }
+}
+
+/// A folder that is there for the time of a test and goes with its last reference.
+public final class TemporaryFolder: Sendable {
+  /// Absolute path, without a slash at its end.
+  public let path: String
+
+  /// Makes an empty folder under `TMPDIR` or /tmp.
+  public init() throws {
+    let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    var template = Array("\(parent)/roomtone-test-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { throw TestFailure("cannot make a folder in \(parent)") }
+    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  deinit {
+    _ = try? Command.run("rm", ["-rf", path])
+  }
+
+  /// Path of the file called `name` in the folder.
+  public func file(_ name: String) -> String { "\(path)/\(name)" }
+
+  /// Writes a file called `name` and returns its path.
+  public func write(_ bytes: [UInt8], to name: String) throws -> String {
+    let descriptor = open(file(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw TestFailure("cannot create \(file(name))") }
+    defer { close(descriptor) }
+    var written = 0
+    while written < bytes.count {
+      let count = bytes[written...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      guard count > 0 else { throw TestFailure("cannot write \(file(name))") }
+      written += count
+    }
+    return file(name)
+  }
+}
+
+/// The bytes of the file at `path`.
+public func readBytes(_ path: String) throws -> [UInt8] {
+  let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+  guard descriptor >= 0 else { throw TestFailure("cannot open \(path)") }
+  defer { close(descriptor) }
+  var bytes: [UInt8] = []
+  var chunk = [UInt8](repeating: 0, count: 65_536)
+  while true {
+    let count = read(descriptor, &chunk, chunk.count)
+    guard count > 0 else { return bytes }
+    bytes += chunk[..<count]
+  }
+}
+
+/// Something that a test needs is not there.
+public struct TestFailure: Error, CustomStringConvertible {
+  /// What, in one line.
+  public let description: String
+  /// A failure with its description.
+  public init(_ description: String) { self.description = description }
+}
