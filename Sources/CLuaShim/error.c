@@ -155,11 +155,17 @@ static int suspended_results(lua_State *L, int status, lua_KContext kept) {
   return lua_error(L);
 }
 
+static int enter_again(lua_State *L, int status, lua_KContext kept) {
+  if (!lua_toboolean(L, (int)kept + 1)) return suspended_results(L, status, kept);
+  lua_settop(L, (int)kept);
+  return enter_swift(L, lua_touserdata(L, lua_upvalueindex(1)));
+}
+
 static int leave_swift(lua_State *L, shim_state *s, int code) {
   if (s->overshot) {
     s->overshot = false;
     if (s->bytes > s->limit) lua_gc(L, LUA_GCCOLLECT);
-    if (s->bytes > s->limit && code != SHIM_SUSPEND) {
+    if (s->bytes > s->limit && code != SHIM_SUSPEND && code != SHIM_SUSPEND_THEN_AGAIN) {
       s->refused_at[0] = 0;
       push_memory_error(L);
       code = SHIM_RAISE;
@@ -169,6 +175,10 @@ static int leave_swift(lua_State *L, shim_state *s, int code) {
   if (code == SHIM_SUSPEND) {
     s->yields_to_host = true;
     return lua_yieldk(L, 0, lua_gettop(L), suspended_results);
+  }
+  if (code == SHIM_SUSPEND_THEN_AGAIN) {
+    s->yields_to_host = true;
+    return lua_yieldk(L, 0, lua_gettop(L), enter_again);
   }
   complete_error(L, 1);
   return lua_error(L);

@@ -30,6 +30,25 @@ static int protected_call(lua_State *L) {
   return pcall_ended(L, lua_pcallk(L, lua_gettop(L) - 2, LUA_MULTRET, 0, since, pcall_ended), since);
 }
 
+/* ---- try ---------------------------------------------------------------------------------------------- */
+
+static int try_ended(lua_State *L, int status, lua_KContext since) {
+  if (status == LUA_OK || status == LUA_YIELD) return lua_gettop(L);
+  if (unwinding_after(state_of(L), (uint64_t)since)) return lua_error(L);
+  present_error(L, status);
+  lua_pushnil(L);
+  lua_insert(L, -2);
+  return 2;
+}
+
+static int try_call(lua_State *L) {
+  luaL_checkany(L, 1);
+  lua_KContext since = (lua_KContext)state_of(L)->unwindings;
+  return try_ended(L, lua_pcallk(L, lua_gettop(L) - 1, LUA_MULTRET, 0, since, try_ended), since);
+}
+
+void shim_push_try(lua_State *L) { lua_pushcfunction(L, try_call); }
+
 /* ---- xpcall ------------------------------------------------------------------------------------------- */
 
 /* Upvalues: the script's handler, the count of unwindings at entry. */

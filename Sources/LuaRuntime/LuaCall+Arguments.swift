@@ -93,6 +93,18 @@ extension LuaCall {
     return LuaOptions(call: self, number: number, fields: fields)
   }
 
+  /// The fields of a table as text, sorted by name: for logs.
+  public func fields(_ number: Int) throws -> [(String, String)] {
+    guard lua_type(stack.L, Int32(number)) == LUA_TTABLE else { throw mismatch(number, "table") }
+    var fields: [(String, String)] = []
+    lua_pushnil(stack.L)
+    while lua_next(stack.L, Int32(number)) != 0 {
+      fields.append((stack.text(-2), stack.text(-1)))
+      stack.pop()
+    }
+    return fields.sorted { $0.0 < $1.0 }
+  }
+
   /// The elements 1, 2, … of a table up to the first nil.
   /// - Parameter limit: the most that are accepted.
   public func list(_ number: Int, limit: Int = 100_000) throws -> [LuaValue] {

@@ -71,6 +71,16 @@ public struct LuaCall {
     }
   }
 
+  /// Suspends the calling routine until `operation` has ended, then runs the function's body once more with the same
+  /// arguments: for what must be ready before a function can begin.
+  public func suspendThenAgain(_ operation: @escaping () async throws -> Void) throws -> LuaReturn {
+    _ = try suspend {
+      try await operation()
+      return []
+    }
+    return LuaReturn(code: Int32(SHIM_SUSPEND_THEN_AGAIN))
+  }
+
   /// Turns what the body threw into a raise.
   func fail(_ error: any Error) -> Int32 {
     if state.pendingContinuation != nil { state.pendingContinuation = nil }

@@ -140,7 +140,7 @@ public final class LuaState {
     }
   }
 
-  /// Makes `module` what `require "name"` gives, and with `global` also a global.
+  /// Makes a table of `functions` and `values` what `require "name"` gives.
   public func register(_ name: String, _ functions: [LuaFunction], values: [(String, LuaValue)] = [], global: Bool = false) {
     let stack = main
     lua_createtable(stack.L, 0, Int32(functions.count + values.count))
@@ -154,15 +154,18 @@ public final class LuaState {
     stack.push(name)
     lua_pushvalue(stack.L, -3)
     lua_rawset(stack.L, -3)
-    stack.pop()
-    if global {
-      stack.pushGlobals()
-      stack.push(name)
-      lua_pushvalue(stack.L, -3)
-      lua_rawset(stack.L, -3)
-      stack.pop()
-    }
-    stack.pop()
+    stack.pop(2)
+    if global { makeGlobal(module: name) }
+  }
+
+  /// Makes a global of what `require "module"` gives.
+  public func makeGlobal(module: String) {
+    let stack = main
+    luaL_getsubtable(stack.L, registryIndex, LUA_LOADED_TABLE)
+    stack.push(module)
+    lua_rawget(stack.L, -2)
+    self[global: module] = stack.value(-1, in: self)
+    stack.pop(2)
   }
 
   /// Replaces functions of a table that exists: `override("os", …)`; the globals with nil.
@@ -190,6 +193,13 @@ public final class LuaState {
     push(function, on: stack)
     defer { stack.pop() }
     return stack.value(-1, in: self)
+  }
+
+  /// A function that calls its first argument with the others: results, or nil and the error.
+  public func tryFunction() -> LuaValue {
+    shim_push_try(main.L)
+    defer { main.pop() }
+    return main.value(-1, in: self)
   }
 
   /// Where `require` looks: patterns with `?`, in order.

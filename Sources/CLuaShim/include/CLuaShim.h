@@ -36,6 +36,7 @@ enum {
 enum {
   SHIM_RAISE = -1,   /* the value on the top of the stack is raised */
   SHIM_SUSPEND = -2, /* the routine yields to the host; `shim_resume` brings the results */
+  SHIM_SUSPEND_THEN_AGAIN = -3, /* the same, and then the function is entered once more with its arguments */
 };
 
 /* ---- states ------------------------------------------------------------------------------------------ */
@@ -59,6 +60,9 @@ size_t shim_peak(const shim_state *state);
 void shim_push_function(lua_State *L, void *box);
 /* Pushes `print`: makes one line of its arguments, then enters Swift with it. */
 void shim_push_print(lua_State *L, void *box);
+
+/* Pushes `try`: calls its first argument with the others; results, or nil and the error. */
+void shim_push_try(lua_State *L);
 
 /* A userdata type. `unknown` and `assign` are entered for a name that is neither field nor method, and for an
  * assignment: (object, key[, value]). `describe` is `tostring`. Returns the type's number, -1 without memory. */

@@ -36,6 +36,9 @@ public final class EventHub {
 
   init(loop: EventLoop) { self.loop = loop }
 
+  /// Whether something has happened that listeners have not been told yet.
+  public var hasPending: Bool { isTelling || !queue.isEmpty }
+
   /// Calls `listener` with every event of `kind`, nil for all, that happens from now on.
   @discardableResult
   public func on(

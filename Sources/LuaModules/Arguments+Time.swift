@@ -1,0 +1,51 @@
+internal import EventLoop
+internal import LuaRuntime
+internal import Scheduling
+
+extension LuaCall {
+  /// A duration: seconds, or text such as `"90s"`, `"5m"`, `"1h30m"`, `"250ms"`.
+  func duration(_ number: Int) throws -> Duration {
+    guard let duration = try Duration(value(number), { self.problem(number, $0) }) else {
+      throw problem(number, "seconds or text like \"5m\" expected, got \(isNil(number) ? "no value" : "something else")")
+    }
+    return duration
+  }
+
+  /// The same, nil where there is no argument.
+  func optionalDuration(_ number: Int) throws -> Duration? { isNil(number) ? nil : try duration(number) }
+}
+
+extension LuaOptions {
+  /// A duration, as `LuaCall.duration`.
+  func duration(_ name: String) throws -> Duration? {
+    guard let value = self[name] else { return nil }
+    guard let duration = try Duration(value, { self.problem(name, $0) }) else {
+      throw problem(name, "seconds or text like \"5m\" expected")
+    }
+    return duration
+  }
+}
+
+extension Duration {
+  /// Seconds as Lua counts them.
+  var luaSeconds: Double { Double(nanoseconds) / 1e9 }
+
+  fileprivate init?(_ value: LuaValue, _ problem: (String) -> any Error) throws {
+    let seconds: Double
+    switch value {
+    case .int(let whole): seconds = Double(whole)
+    case .number(let number): seconds = number
+    case .string(let text):
+      do {
+        self = try DurationText.parse(text)
+        return
+      } catch {
+        throw problem(error.message)
+      }
+    default: return nil
+    }
+    // A hundred years: what is longer is a mistake.
+    guard seconds >= 0, seconds <= 3_155_760_000 else { throw problem("0 or more seconds expected, got \(seconds)") }
+    self = .nanoseconds(Int64(seconds * 1e9))
+  }
+}

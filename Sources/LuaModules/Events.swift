@@ -1,0 +1,120 @@
+internal import EventLoop
+internal import LuaRuntime
+
+/// Where the events of an object come from.
+struct EventFeed<Object> {
+  /// What can be subscribed to.
+  let names: [String]
+  /// Calls `deliver` with the payload of every event `name` of `object`, and `closed` when no more can come; returns
+  /// what ends that.
+  let subscribe:
+    (_ object: Object, _ name: String, _ deliver: @escaping (LuaValue) -> Void, _ closed: @escaping () -> Void) throws
+      -> () -> Void
+}
+
+/// What `on` and `once` return.
+final class ScriptSubscription {
+  let event: String
+  /// Calls of the listener that failed.
+  var failures = 0
+  var isActive = true
+  fileprivate var end: () -> Void = {}
+
+  fileprivate init(event: String) { self.event = event }
+
+  func cancel() {
+    guard isActive else { return }
+    isActive = false
+    end()
+    end = {}
+  }
+}
+
+/// `on`, `once` and `wait`: the same for every object and every module that has events.
+final class ScriptEvents {
+  private let script: Script
+  private let subscriptions: LuaClass<ScriptSubscription>
+
+  init(_ script: Script) throws {
+    self.script = script
+    subscriptions = try LuaClass("subscription", in: script.state) {
+      "subscription to \"\($0.event)\" (\($0.isActive ? "active" : "cancelled"))"
+    }
+    subscriptions.field("event") { subscription, call in call.return(.string(subscription.event)) }
+    subscriptions.field("active", changedBy: "cancel") { subscription, call in call.return(subscription.isActive) }
+    subscriptions.field("failures") { subscription, call in call.return(subscription.failures) }
+    subscriptions.method("cancel") { subscription, _ in
+      subscription.cancel()
+      return .none
+    }
+  }
+
+  /// Adds the three methods to a class.
+  func add<Object: AnyObject>(to type: LuaClass<Object>, _ feed: EventFeed<Object>) {
+    type.method("on") { object, call in try self.on(object, call, 2, feed, once: false) }
+    type.method("once") { object, call in try self.on(object, call, 2, feed, once: true) }
+    type.method("wait") { object, call in try self.wait(object, call, 2, feed) }
+  }
+
+  /// `on(event, fn)`, with the event as argument `first`.
+  func on<Object>(_ object: Object, _ call: LuaCall, _ first: Int, _ feed: EventFeed<Object>, once: Bool) throws -> LuaReturn {
+    let event = try name(call, first, feed.names)
+    let function = try call.function(first + 1)
+    let subscription = ScriptSubscription(event: event)
+    let script = script
+    let end = try feed.subscribe(
+      object, event,
+      { [unowned script] payload in
+        guard subscription.isActive else { return }
+        if once { subscription.cancel() }
+        script.call(function, [payload], name: "on \"\(event)\"") { subscription.failures += 1 }
+      },
+      { subscription.cancel() })
+    let forget = script.root { end() }
+    subscription.end = {
+      forget()
+      end()
+    }
+    return call.return(subscriptions(subscription))
+  }
+
+  /// `wait(event [, timeout])`: the payload; nil and "timeout"; nil and "closed".
+  func wait<Object>(_ object: Object, _ call: LuaCall, _ first: Int, _ feed: EventFeed<Object>) throws -> LuaReturn {
+    let event = try name(call, first, feed.names)
+    let timeout = try call.optionalDuration(first + 1)
+    let loop = script.loop
+    return try call.suspend { continuation in
+      var finish: (() -> Void)?
+      let end = try feed.subscribe(
+        object, event,
+        { payload in
+          finish?()
+          continuation.resume(returning: [payload])
+        },
+        {
+          finish?()
+          continuation.resume(returning: [.nil, .string("closed")])
+        })
+      let timer = timeout.map { time in
+        loop.after(time) {
+          finish?()
+          continuation.resume(returning: [.nil, .string("timeout")])
+        }
+      }
+      finish = {
+        finish = nil
+        timer?.cancel()
+        end()
+      }
+      return { finish?() }
+    }
+  }
+
+  private func name(_ call: LuaCall, _ number: Int, _ names: [String]) throws -> String {
+    let name = try call.string(number)
+    guard names.contains(name) else {
+      throw call.problem(number, "no event is called '\(name)'; events here: \(names.joined(separator: ", "))")
+    }
+    return name
+  }
+}

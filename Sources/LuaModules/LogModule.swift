@@ -1,0 +1,17 @@
+internal import LuaRuntime
+
+/// `log.debug`, `log.info`, `log.warn`, `log.error`: a message and fields.
+enum LogModule {
+  static func register(in script: Script) {
+    let state = script.state
+    state.register(
+      "log",
+      LogLevel.allCases.map { level in
+        LuaFunction(level.rawValue) { [unowned script] call in
+          let message = try call.string(1)
+          script.onLog(level, message, call.isNil(2) ? [] : try call.fields(2))
+          return .none
+        }
+      })
+  }
+}

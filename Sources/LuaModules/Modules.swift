@@ -1,0 +1,36 @@
+public import LuaRuntime
+public import Scheduling
+
+/// What the modules of a script stand on: one set for each engine.
+public struct ModuleServices {
+  /// The door to the house.
+  public let house: HouseDoor
+  /// The jobs of all scripts.
+  public let jobs: JobTable
+  /// The zone of `schedule.at`, and of `os.date` under simulation.
+  public let zone: any LocalZone
+
+  /// Services of an engine.
+  public init(house: HouseDoor, jobs: JobTable, zone: any LocalZone) {
+    self.house = house
+    self.jobs = jobs
+    self.zone = zone
+  }
+}
+
+extension Script {
+  /// Gives the script all modules.
+  /// - Parameter global: whether they are globals too, as at the prompt.
+  public func registerModules(_ services: ModuleServices, global: Bool = false) throws {
+    let events = try ScriptEvents(self)
+    try TaskModule.register(in: self)
+    LogModule.register(in: self)
+    try ScheduleModule.register(in: self, table: services.jobs, zone: services.zone)
+    try SpeakerModule.register(in: self, door: services.house, events: events)
+    SystemModule.register(in: self, zone: services.zone)
+    if global { for name in Self.moduleNames { state.makeGlobal(module: name) } }
+  }
+
+  /// The modules that `registerModules` makes.
+  public static let moduleNames = ["log", "schedule", "speaker", "task"]
+}

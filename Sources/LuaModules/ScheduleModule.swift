@@ -1,0 +1,84 @@
+internal import EventLoop
+internal import LuaRuntime
+internal import Scheduling
+
+/// `schedule.at`, `schedule.every`: jobs on the wall clock, or on the virtual one.
+final class ScheduleModule {
+  private unowned let script: Script
+  private let table: JobTable
+  private let zone: any LocalZone
+  private let jobs: LuaClass<Job>
+
+  static func register(in script: Script, table: JobTable, zone: any LocalZone) throws {
+    let module = try ScheduleModule(script, table, zone)
+    script.state.register(
+      "schedule",
+      [
+        LuaFunction("at", module.at),
+        LuaFunction("every", module.every),
+        LuaFunction("jobs") { call in call.return(.list(table.jobs(of: script.number).map { module.jobs($0) })) },
+      ])
+    let number = script.number
+    script.staysAlive { !table.jobs(of: number).isEmpty }
+    script.root { table.cancelAll(of: number) }
+  }
+
+  private init(_ script: Script, _ table: JobTable, _ zone: any LocalZone) throws {
+    self.script = script
+    self.table = table
+    self.zone = zone
+    jobs = try LuaClass("job", in: script.state) { job in
+      guard job.isActive else { return "job \"\(job.name)\" (ended)" }
+      let next = job.next.map { "next \(zone.local($0))" } ?? "no next run"
+      return "job \"\(job.name)\" (\(next), runs \(job.runs), failures \(job.failures))"
+    }
+    let seconds = { (time: WallTime?) in LuaValue.optional(time.map { Double($0.nanoseconds) / 1e9 }) }
+    jobs.field("name") { job, call in call.return(.string(job.name)) }
+    jobs.field("next") { job, call in call.return(seconds(job.isActive ? job.next : nil)) }
+    jobs.field("last") { job, call in call.return(seconds(job.last)) }
+    jobs.field("runs") { job, call in call.return(job.runs) }
+    jobs.field("failures") { job, call in call.return(job.failures) }
+    jobs.field("active", changedBy: "cancel") { job, call in call.return(job.isActive) }
+    jobs.method("cancel") { job, _ in
+      job.cancel()
+      return .none
+    }
+    jobs.method("run_now") { job, call in call.return(job.runNow()) }
+  }
+
+  /// `at(time, [options,] fn)`
+  private func at(_ call: LuaCall) throws -> LuaReturn {
+    let text = try call.string(1)
+    let (options, function) = try arguments(call, ["days", "name"])
+    let recurrence = try Recurrence.at(
+      text, days: try options.string("days"), now: script.loop.wallNow, in: zone)
+    return try add(recurrence, options, function, call)
+  }
+
+  /// `every(duration, [options,] fn)`
+  private func every(_ call: LuaCall) throws -> LuaReturn {
+    let distance = try call.duration(1)
+    let (options, function) = try arguments(call, ["align", "name"])
+    return try add(.every(distance, aligned: try options.bool("align") ?? false), options, function, call)
+  }
+
+  private func arguments(_ call: LuaCall, _ known: [String]) throws -> (LuaOptions, LuaReference) {
+    let hasOptions = call.count >= 3
+    // Nothing stands at a number past the last argument: no options.
+    return (try call.options(hasOptions ? 2 : call.count + 1, known), try call.function(hasOptions ? 3 : 2))
+  }
+
+  private func add(
+    _ recurrence: Recurrence, _ options: LuaOptions, _ function: LuaReference, _ call: LuaCall
+  ) throws -> LuaReturn {
+    let script = script
+    let job = try table.add(recurrence, name: try options.string("name"), owner: script.number) {
+      [unowned script] run in
+      guard let routine = script.call(function, name: "job \"\(run.job.name)\"") else { return run.succeed() }
+      routine.whenEnded { outcome in
+        if case .failed(let error) = outcome { run.fail(error.description) } else { run.succeed() }
+      }
+    }
+    return call.return(jobs(job))
+  }
+}

@@ -1,0 +1,109 @@
+public import EventLoop
+public import LuaRuntime
+
+/// How much a log line matters.
+public enum LogLevel: String, Sendable, CaseIterable {
+  case debug, info, warn, error
+}
+
+/// One running script: its Lua state, and all that lives because of it.
+///
+/// The host roots what a script starts. A timer, a job or a subscription lives until it is cancelled or the script
+/// ends, whether or not Lua kept the handle. Confined to the loop.
+public final class Script {
+  /// The path as it was given, or `-`, `-e`, `repl`.
+  public let name: String
+  /// Where relative paths of the script are looked for first; nil for text that comes from no file.
+  public let folder: String?
+  /// Tells scripts of one engine apart.
+  public let number: Int
+  /// Its Lua state.
+  public let state: LuaState
+  /// The loop that it lives on.
+  public let loop: EventLoop
+
+  /// Takes what `log` is told: level, message, fields sorted by name.
+  public var onLog: (LogLevel, String, [(String, String)]) -> Void = { _, _, _ in }
+  /// Takes every error that no script code caught, with what failed.
+  public var onFailure: (LuaError) -> Void = { _ in }
+  /// Errors that no script code caught.
+  public private(set) var failures = 0
+  /// What `os.exit` asked for.
+  public private(set) var requestedExit: Int32?
+  /// Whether the script has ended, or is ending.
+  public private(set) var isEnding = false
+
+  private var live: [() -> Bool] = []
+  private var rooted: [Int: () -> Void] = [:]
+  private var lastRoot = 0
+
+  /// A script that runs in `state`.
+  public init(name: String, folder: String?, number: Int, state: LuaState) {
+    self.name = name
+    self.folder = folder
+    self.number = number
+    self.state = state
+    loop = state.loop
+  }
+
+  /// Whether the script has something left to do: a routine, or something that keeps it alive.
+  public var isAlive: Bool { state.routineCount > 0 || live.contains { $0() } }
+
+  /// Adds a reason to live, asked whenever the script has no routine.
+  public func staysAlive(while condition: @escaping () -> Bool) { live.append(condition) }
+
+  /// Runs `cancel` when the script ends, unless the returned function was called before.
+  @discardableResult
+  public func root(_ cancel: @escaping () -> Void) -> () -> Void {
+    lastRoot += 1
+    let key = lastRoot
+    rooted[key] = cancel
+    return { [weak self] in self?.rooted[key] = nil }
+  }
+
+  /// Runs a function in a routine of its own; a failure is told and counted, and harms nothing else.
+  /// - Parameter name: for messages: `on "volume"`.
+  @discardableResult
+  public func call(
+    _ function: LuaReference, _ arguments: [LuaValue] = [], name: String, onFailure: @escaping () -> Void = {}
+  ) -> LuaRoutine? {
+    guard !isEnding else { return nil }
+    let routine = state.start(function, arguments: arguments, name: name)
+    routine.whenEnded { [weak self] outcome in
+      guard case .failed(let error) = outcome else { return }
+      onFailure()
+      self?.report(error)
+    }
+    return routine
+  }
+
+  /// Tells of an error that no script code caught.
+  public func report(_ error: LuaError) {
+    // The one error that is no failure.
+    if error.code == "script.exit" { return }
+    failures += 1
+    onFailure(error)
+  }
+
+  /// Ends the script as soon as the loop comes to it.
+  func exit(status: Int32) { requestedExit = requestedExit ?? status }
+
+  /// Cancels all that the script owns, lets its routines unwind, then closes its state.
+  /// - Parameter grace: how long `<close>` variables may take.
+  public func end(grace: Duration = .seconds(5)) async {
+    guard !isEnding else { return }
+    isEnding = true
+    for root in rooted.sorted(by: { $0.key < $1.key }) { root.value() }
+    rooted = [:]
+    state.cancelAll()
+    let deadline = loop.now.advanced(by: grace)
+    while state.routineCount > 0 && loop.now < deadline {
+      // Unwinding takes no time of its own; what suspends in it takes timers.
+      try? await loop.sleep(for: .milliseconds(1))
+    }
+    if state.routineCount > 0 {
+      onLog(.warn, "\(state.routineCount) routines did not end within \(grace) and are dropped", [])
+    }
+    state.close()
+  }
+}

@@ -1,0 +1,75 @@
+internal import AudioCore
+internal import EventLoop
+internal import LuaRuntime
+internal import SpeakerKit
+
+/// What a session can do: methods of a session, and functions of the module for the default one.
+struct SessionFunctions {
+  let name: String
+  /// The number is that of the first argument after the session.
+  let body: (Session, LuaCall, Int) throws -> LuaReturn
+
+  static func all(_ module: SpeakerModule) -> [SessionFunctions] {
+    [
+      SessionFunctions(name: "play") { [unowned module] session, call, first in
+        try play(session, call, first, module.script)
+      },
+      SessionFunctions(name: "pause") { session, _, _ in
+        session.pause()
+        return .none
+      },
+      SessionFunctions(name: "resume") { session, _, _ in
+        try session.resume()
+        return .none
+      },
+      SessionFunctions(name: "stop") { session, _, _ in
+        session.stop()
+        return .none
+      },
+      SessionFunctions(name: "state") { session, call, _ in call.return(.string(session.state.rawValue)) },
+      SessionFunctions(name: "is_playing") { session, call, _ in call.return(session.state == .playing) },
+      SessionFunctions(name: "position") { session, call, _ in
+        call.return(.number(seconds(session.position, session)))
+      },
+      SessionFunctions(name: "duration") { session, call, _ in
+        call.return(.optional(session.duration.map { seconds($0, session) }))
+      },
+      SessionFunctions(name: "seek") { session, call, first in
+        try session.seek(toSeconds: try call.number(first))
+        return .none
+      },
+      SessionFunctions(name: "finish") { session, call, first in
+        let timeout = try call.optionalDuration(first)
+        return try call.suspend {
+          switch try await session.finish(timeout: timeout) {
+          case .idle: []
+          case .ended(let reason): [.string(reason.rawValue)]
+          case .timeout: [.nil, .string("timeout")]
+          }
+        }
+      },
+    ]
+  }
+
+  private static func seconds(_ frames: Int, _ session: Session) -> Double {
+    Double(frames) / Double(session.format.sampleRate)
+  }
+
+  private static func play(_ session: Session, _ call: LuaCall, _ first: Int, _ script: Script) throws -> LuaReturn {
+    let given = try call.string(first)
+    let options = try call.options(first + 1, ["title", "start", "resume", "priority", "loop"])
+    let start = try options.number("start", in: 0...1e9) ?? 0
+    let priority = try options.int("priority", in: 0...1000)
+    let loops = try options.bool("loop") ?? false
+    let title = try options.string("title")
+    if try options.bool("resume") ?? false, session.state == .paused {
+      try session.resume()
+      return .none
+    }
+    let path = script.audioPath(given)
+    return try call.suspend {
+      try await session.play(path, title: title, start: start, loops: loops, priority: priority)
+      return []
+    }
+  }
+}

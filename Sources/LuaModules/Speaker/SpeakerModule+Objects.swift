@@ -1,0 +1,106 @@
+internal import EventLoop
+internal import LuaRuntime
+internal import SpeakerKit
+
+extension SpeakerModule {
+  /// Fields and methods of a speaker.
+  func defineDevices() {
+    let devices = devices
+    func text(_ name: String, changedBy: String? = nil, _ get: @escaping (Device) -> String) {
+      devices.field(name, changedBy: changedBy) { device, call in call.return(.string(get(device))) }
+    }
+    func flag(_ name: String, changedBy: String? = nil, _ get: @escaping (Device) -> Bool) {
+      devices.field(name, changedBy: changedBy) { device, call in call.return(get(device)) }
+    }
+    func whole(_ name: String, changedBy: String? = nil, _ get: @escaping (Device) -> Int) {
+      devices.field(name, changedBy: changedBy) { device, call in call.return(get(device)) }
+    }
+    text("id", \.id)
+    text("name", \.name)
+    text("group_id", \.groupID)
+    text("group_name", \.groupName)
+    text("model", \.model)
+    text("ip_address", \.ipAddress)
+    whole("port", \.port)
+    text("mac_address", \.macAddress)
+    whole("volume", changedBy: "set_volume", \.volume)
+    flag("muted", changedBy: "mute", \.isMuted)
+    flag("active", changedBy: "join", \.isActive)
+    whole("wifi_signal", \.wifiSignal)
+    text("role") { $0.role.rawValue }
+    text("version", \.version)
+    whole("balance", \.balance)
+    flag("is_playing", \.isPlaying)
+    whole("channel_type", \.channelType)
+    flag("is_master", \.isMaster)
+    flag("available", \.isAvailable)
+    devices.field("group") { [unowned self] device, call in
+      guard let house = door.open, let group = device.group else { return call.return(.nil) }
+      return call.return(groups(self.group(group, in: house)))
+    }
+
+    devices.method("set_volume") { device, call in
+      try device.setVolume(try call.int(2, in: 0...House.maximumVolume))
+      return .none
+    }
+    devices.method("mute") { device, _ in
+      try device.mute()
+      return .none
+    }
+    devices.method("unmute") { device, _ in
+      try device.unmute()
+      return .none
+    }
+    devices.method("join") { [unowned self] device, call in
+      let session = call.isNil(2) ? nil : try call.object(2, sessions)
+      return try call.suspend {
+        try await device.join(session)
+        return []
+      }
+    }
+    devices.method("leave") { device, call in
+      try call.suspend {
+        try await device.leave()
+        return []
+      }
+    }
+    events.add(to: devices, deviceFeed())
+  }
+
+  /// Fields of a group.
+  func defineGroups() {
+    groups.field("name") { group, call in call.return(.string(group.name)) }
+    groups.field("id") { group, call in call.return(.optional(group.current?.id)) }
+    groups.field("active") { group, call in call.return(group.current?.isActive ?? false) }
+    groups.field("devices") { [unowned self] group, call in
+      call.return(.list((group.current?.devices ?? []).map { devices($0) }))
+    }
+  }
+
+  /// Fields and methods of a session.
+  func defineSessions() {
+    sessions.field("name") { session, call in call.return(.string(session.name)) }
+    sessions.field("priority") { session, call in call.return(session.priority) }
+    sessions.field("devices") { [unowned self] session, call in
+      call.return(.list(session.devices.map { devices($0) }))
+    }
+    for function in SessionFunctions.all(self) {
+      sessions.method(function.name) { session, call in try function.body(session, call, 2) }
+    }
+    sessions.method("set_volume") { session, call in
+      try session.setVolume(try call.int(2, in: 0...House.maximumVolume))
+      return .none
+    }
+    sessions.method("volume") { session, call in call.return(session.volume) }
+    sessions.method("mute") { session, _ in
+      try session.mute()
+      return .none
+    }
+    sessions.method("unmute") { session, _ in
+      try session.unmute()
+      return .none
+    }
+    sessions.method("is_muted") { session, call in call.return(session.isMuted) }
+    events.add(to: sessions, sessionFeed())
+  }
+}

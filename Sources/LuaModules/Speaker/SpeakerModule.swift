@@ -1,0 +1,166 @@
+internal import EventLoop
+internal import LuaRuntime
+internal import SpeakerKit
+
+/// `speaker`: the house, its speakers, its default session.
+final class SpeakerModule {
+  let script: Script
+  let door: HouseDoor
+  let events: ScriptEvents
+  let devices: LuaClass<Device>
+  let sessions: LuaClass<Session>
+  let groups: LuaClass<ScriptGroup>
+  private var knownGroups: [String: ScriptGroup] = [:]
+
+  static func register(in script: Script, door: HouseDoor, events: ScriptEvents) throws {
+    let module = try SpeakerModule(script, door, events)
+    module.defineDevices()
+    module.defineGroups()
+    module.defineSessions()
+    script.state.register(
+      "speaker",
+      module.houseFunctions() + module.lookUps() + module.levels()
+        + SessionFunctions.all(module).map { function in
+          module.withHouse(function.name) { house, call in try function.body(house.session, call, 1) }
+        },
+      values: [
+        ("MAX_VOLUME", .int(House.maximumVolume)), ("UNGROUPED", .string(Group.ungrouped)),
+      ])
+    script.staysAlive { door.open.map { $0.session.state == .playing || $0.events.hasPending } ?? false }
+  }
+
+  private init(_ script: Script, _ door: HouseDoor, _ events: ScriptEvents) throws {
+    self.script = script
+    self.door = door
+    self.events = events
+    devices = try LuaClass("speaker", in: script.state) { device in
+      "speaker \"\(device.name)\" (volume \(device.volume)\(device.isMuted ? ", muted" : ""), \(Self.activity(of: device)))"
+    }
+    sessions = try LuaClass("session", in: script.state) { session in
+      let source = session.source.map { " \"\($0.title)\"" } ?? ""
+      return "session \"\(session.name)\" (\(session.state.rawValue)\(source), \(session.devices.count) speakers)"
+    }
+    groups = try LuaClass("group", in: script.state) { group in
+      "group \"\(group.name)\" (\(group.current?.devices.count ?? 0) speakers)"
+    }
+  }
+
+  private static func activity(of device: Device) -> String {
+    if !device.isAvailable { return "unavailable" }
+    if device.isPlaying { return "playing" }
+    return device.isActive ? "active" : "idle"
+  }
+
+  /// A function that needs the open house: the first use opens it, and suspends while it does.
+  func withHouse(_ name: String, _ body: @escaping (House, LuaCall) throws -> LuaReturn) -> LuaFunction {
+    LuaFunction(name) { [door] call in
+      if let house = door.open { return try body(house, call) }
+      if door.wasClosed {
+        throw SpeakerError(.closed, "the house is closed", hint: "open it again with speaker.open()")
+      }
+      return try call.suspendThenAgain { try await door.open(addAll: true) }
+    }
+  }
+
+  // MARK: Opening and closing
+
+  private func houseFunctions() -> [LuaFunction] {
+    let door = door
+    return [
+      LuaFunction("open") { call in
+        let options = try call.options(1, ["driver", "license", "add_all"])
+        if let driver = try options.string("driver"), driver != "house" {
+          throw SpeakerError(.unsupported, "no driver is called \"\(driver)\"", hint: "the driver here is \"house\"")
+        }
+        // The embedded house lets everybody in; a licence for another driver does no harm here.
+        _ = try options.string("license")
+        let addAll = try options.bool("add_all") ?? true
+        return try call.suspend {
+          try await door.open(addAll: addAll)
+          return []
+        }
+      },
+      LuaFunction("close") { call in
+        try call.suspend {
+          await door.close()
+          return []
+        }
+      },
+      LuaFunction("is_open") { call in call.return(door.open != nil) },
+      LuaFunction("is_opening") { call in call.return(door.opening) },
+      withHouse("capabilities") { house, call in
+        call.return(.record(house.capabilities.sorted().map { ($0, .bool(true)) }))
+      },
+    ] + houseEvents()
+  }
+
+  // MARK: Look-ups
+
+  private func lookUps() -> [LuaFunction] {
+    [
+      withHouse("devices") { [unowned self] house, call in call.return(.list(house.devices.map { self.devices($0) })) },
+      withHouse("device") { [unowned self] house, call in
+        call.return(self.devices(try house.device(try call.string(1))))
+      },
+      withHouse("find") { [unowned self] house, call in
+        call.return(try house.find(try call.string(1)).map { self.devices($0) } ?? .nil)
+      },
+      withHouse("groups") { [unowned self] house, call in
+        call.return(.list(house.groups.map { self.groups(self.group($0, in: house)) }))
+      },
+      withHouse("group") { [unowned self] house, call in
+        call.return(self.groups(self.group(try house.group(try call.string(1)), in: house)))
+      },
+      withHouse("active_devices") { [unowned self] house, call in
+        call.return(.list(house.activeDevices.map { self.devices($0) }))
+      },
+      withHouse("active_groups") { [unowned self] house, call in
+        call.return(.list(house.groups.filter(\.isActive).map { self.groups(self.group($0, in: house)) }))
+      },
+      withHouse("default_session") { [unowned self] house, call in call.return(self.sessions(house.session)) },
+    ]
+  }
+
+  /// The one object that stands for the group.
+  func group(_ group: Group, in house: House) -> ScriptGroup {
+    if let known = knownGroups[group.name], known.house === house { return known }
+    let new = ScriptGroup(name: group.name, house: house)
+    knownGroups[group.name] = new
+    return new
+  }
+
+  // MARK: Levels of the whole house
+
+  private func levels() -> [LuaFunction] {
+    [
+      withHouse("set_volume") { house, call in
+        try house.setVolume(try call.int(1, in: 0...House.maximumVolume))
+        return .none
+      },
+      withHouse("volume") { house, call in call.return(house.volume) },
+      withHouse("mute") { house, _ in
+        try house.mute()
+        return .none
+      },
+      withHouse("unmute") { house, _ in
+        try house.unmute()
+        return .none
+      },
+      withHouse("is_muted") { house, call in call.return(house.isMuted) },
+    ]
+  }
+}
+
+/// A group of speakers, by its name: scripts hold on to it while its members change.
+final class ScriptGroup {
+  let name: String
+  let house: House
+
+  init(name: String, house: House) {
+    self.name = name
+    self.house = house
+  }
+
+  /// The group as it is now, nil when no speaker is in it any more.
+  var current: Group? { house.groups.first { $0.name == name } }
+}
