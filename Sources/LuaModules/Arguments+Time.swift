@@ -1,5 +1,5 @@
 internal import EventLoop
-internal import LuaRuntime
+public import LuaRuntime
 internal import Scheduling
 
 extension LuaCall {
@@ -17,7 +17,7 @@ extension LuaCall {
 
 extension LuaOptions {
   /// A duration, as `LuaCall.duration`.
-  func duration(_ name: String) throws -> Duration? {
+  public func duration(_ name: String) throws -> Duration? {
     guard let value = self[name] else { return nil }
     guard let duration = try Duration(value, { self.problem(name, $0) }) else {
       throw problem(name, "seconds or text like \"5m\" expected")

@@ -1,4 +1,4 @@
-public import LuaRuntime
+internal import LuaRuntime
 public import Scheduling
 
 /// What the modules of a script stand on: one set for each engine.

@@ -135,6 +135,23 @@ extension LuaState {
     }
   }
 
+  /// The fields of a table by name, or nil when it is no table; other keys are shown as `[key]`.
+  func fields(of value: LuaValue) -> [String: LuaValue]? {
+    guard case .reference = value else { return nil }
+    let stack = main
+    stack.push(value, in: self)
+    defer { stack.pop() }
+    guard stack.type(-1) == LUA_TTABLE else { return nil }
+    let table = stack.top
+    var fields: [String: LuaValue] = [:]
+    lua_pushnil(stack.L)
+    while lua_next(stack.L, table) != 0 {
+      fields[stack.string(-2) ?? "[\(stack.text(-2))]"] = stack.value(-1, in: self)
+      stack.pop()
+    }
+    return fields
+  }
+
   /// The elements 1, 2, … of a table up to the first nil, or nil when it is no table or has more than `limit`.
   public func list(_ value: LuaValue, limit: Int = 100_000) -> [LuaValue]? {
     guard case .reference(let reference) = value else { return nil }

@@ -55,6 +55,15 @@ public struct LuaOptions {
     return number
   }
 
+  /// A table inside an option, as options of its own. Errors name `place`.
+  public func nested(_ place: String, _ value: LuaValue, _ known: [String]) throws -> LuaOptions {
+    guard let inner = call.state.fields(of: value) else { throw problem(place, "table expected, got \(call.state.typeName(value))") }
+    if let name = inner.keys.filter({ !known.contains($0) }).min() {
+      throw problem(place, unknown("key", name, among: known))
+    }
+    return LuaOptions(call: call, number: number, fields: inner)
+  }
+
   /// The error for an option that is wrong.
   public func problem(_ name: String, _ problem: String) -> any Error {
     call.problem(number, "option '\(name)': \(problem)")

@@ -122,6 +122,22 @@ public final class LuaState {
     return stack.reference(-1, in: self)
   }
 
+  /// Calls a function that suspends nowhere, at once; for configurations. Not from inside a routine.
+  /// - Throws: what the function raised.
+  public func callNow(_ function: LuaReference) throws(LuaError) {
+    let stack = main
+    stack.push(.reference(function), in: self)
+    let status = shim_call(stack.L, 0, 0)
+    if status != LUA_OK { throw stack.takeError(status: status, in: self) }
+  }
+
+  /// Removes every global.
+  public func clearGlobals() {
+    let stack = main
+    lua_createtable(stack.L, 0, 0)
+    lua_rawseti(stack.L, registryIndex, lua_Integer(LUA_RIDX_GLOBALS))
+  }
+
   /// A global's value.
   public subscript(global name: String) -> LuaValue {
     get {

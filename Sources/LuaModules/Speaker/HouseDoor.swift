@@ -1,4 +1,4 @@
-public import EventLoop
+internal import EventLoop
 public import SpeakerKit
 
 /// The one house of an engine, for all its scripts: opened by the first that needs it, closed by the engine or by a
@@ -28,7 +28,7 @@ public final class HouseDoor {
   /// - Parameter addAll: whether every speaker joins the default session.
   public func open(addAll: Bool) async throws {
     if open != nil { return }
-    if isOpening { return try await withCheckedThrowingContinuation { waiting.append($0) } }
+    if isOpening { return try await withCheckedThrowingContinuation { self.waiting.append($0) } }
     isOpening = true
     let result: Result<Void, any Error>
     do {
@@ -43,9 +43,9 @@ public final class HouseDoor {
       result = .failure(error)
     }
     isOpening = false
-    let waiting = waiting
-    self.waiting = []
-    for continuation in waiting { continuation.resume(with: result) }
+    let others = waiting
+    waiting = []
+    for continuation in others { continuation.resume(with: result) }
     try result.get()
   }
 

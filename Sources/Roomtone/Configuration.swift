@@ -1,0 +1,99 @@
+internal import AudioCore
+public import EventLoop
+public import LuaModules
+public import LuaRuntime
+public import SpeakerKit
+
+/// What the configuration file says, with the defaults for what it leaves out.
+public struct Configuration: Sendable {
+  /// Where the speakers sound.
+  public var output = Output.alsa(device: "default")
+  /// The speakers of the embedded house; nil for the demonstration house.
+  public var speakers: [SpeakerSpec]?
+  /// What a script may use.
+  public var limits = LuaLimits()
+  /// The least level that is shown.
+  public var logLevel = LogLevel.info
+
+  /// The defaults.
+  public init() {}
+
+  /// Reads a file.
+  ///
+  /// The file is Lua in an environment that has only `house`, `limits` and `log`, each of which takes one table.
+  /// - Throws: `LuaError`: what is wrong with file and line.
+  public init(text: [UInt8], path: String) throws {
+    self.init()
+    let loop = EventLoop(name: "configuration")
+    var limits = LuaLimits()
+    limits.memory = 16 << 20
+    let state = try LuaState(name: path, loop: loop, limits: limits, watchdog: try LuaWatchdog())
+    defer { state.close() }
+    var read = self
+    state.clearGlobals()
+    for section in Self.sections {
+      state[global: section.name] = state.value(
+        of: LuaFunction(section.name) { call in
+          try section.read(&read, call)
+          return .none
+        })
+    }
+    try state.callNow(try state.load(text, chunkName: "@\(path)"))
+    self = read
+  }
+
+  private struct Section {
+    let name: String
+    let read: (inout Configuration, LuaCall) throws -> Void
+  }
+
+  private static let sections = [
+    Section(name: "house", read: readHouse), Section(name: "limits", read: readLimits),
+    Section(name: "log", read: readLog),
+  ]
+
+  private static func readHouse(_ configuration: inout Configuration, _ call: LuaCall) throws {
+    let options = try call.options(1, ["driver", "output", "speakers"])
+    if let driver = try options.string("driver"), driver != "house" {
+      throw options.problem("driver", "\"house\" expected, got \"\(driver)\"")
+    }
+    if let output = try options.string("output") { configuration.output = try Output(parsing: output) }
+    guard let list = options["speakers"] else { return }
+    guard let entries = call.state.list(list, limit: 256) else {
+      throw options.problem("speakers", "a list of at most 256 speakers expected")
+    }
+    configuration.speakers = try entries.enumerated().map { index, entry in
+      try speaker(try options.nested("speakers[\(index + 1)]", entry, ["name", "group", "role", "volume", "balance"]))
+    }
+  }
+
+  private static func speaker(_ options: LuaOptions) throws -> SpeakerSpec {
+    guard let name = try options.string("name"), !name.isEmpty else { throw options.problem("name", "a name is missing") }
+    var role = ChannelRole.stereo
+    if let given = try options.string("role") {
+      guard let known = ChannelRole(rawValue: given) else {
+        throw options.problem("role", unknown("role", given, among: ChannelRole.allCases.map(\.rawValue)))
+      }
+      role = known
+    }
+    return SpeakerSpec(
+      name: name, group: try options.string("group"), role: role,
+      volume: try options.int("volume", in: 0...House.maximumVolume) ?? 25,
+      balance: try options.int("balance", in: -6...6) ?? 0)
+  }
+
+  private static func readLimits(_ configuration: inout Configuration, _ call: LuaCall) throws {
+    let options = try call.options(1, ["memory", "run"])
+    if let megabytes = try options.int("memory", in: 1...65_536) { configuration.limits.memory = megabytes << 20 }
+    if let run = try options.duration("run") { configuration.limits.run = run }
+  }
+
+  private static func readLog(_ configuration: inout Configuration, _ call: LuaCall) throws {
+    let options = try call.options(1, ["level"])
+    guard let given = try options.string("level") else { return }
+    guard let level = LogLevel(rawValue: given) else {
+      throw options.problem("level", unknown("level", given, among: LogLevel.allCases.map(\.rawValue)))
+    }
+    configuration.logLevel = level
+  }
+}

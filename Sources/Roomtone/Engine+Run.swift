@@ -1,0 +1,141 @@
+public import EventLoop
+internal import Glibc
+public import LuaModules
+public import LuaRuntime
+
+/// How a run ended: the exit status of the command.
+public struct RunResult: Sendable, Equatable {
+  /// 0 done, 1 something failed, 130 and 143 after SIGINT and SIGTERM, or what `os.exit` asked for.
+  public let status: Int32
+}
+
+extension Engine {
+  /// Runs a script until it has nothing left to do, then ends everything tidily. Blocks the calling thread.
+  /// - Parameters:
+  ///   - script: made by `makeScript`.
+  ///   - main: its compiled text.
+  ///   - arguments: what `...` is.
+  ///   - limit: ends the script after this time, which is no failure.
+  ///   - handlesSignals: whether SIGINT and SIGTERM end it.
+  public func run(
+    _ script: Script, _ main: LuaReference, arguments: [String] = [], limit: Duration? = nil,
+    handlesSignals: Bool = false
+  ) -> RunResult {
+    let run = ScriptRun(engine: self, script: script)
+    if handlesSignals { run.watchSignals() }
+    if let limit { run.limit(to: limit) }
+    script.call(main, arguments.map { .string($0) }, name: script.name)
+    return run.finish()
+  }
+}
+
+/// One run from its start to its tidy end. Confined to the loop.
+final class ScriptRun {
+  private let engine: Engine
+  private let script: Script
+  private let loop: EventLoop
+  private var signals: SignalWatch?
+  private var timer: LoopTimer?
+  private var signalStatus: Int32?
+  private var firstSignal: Instant?
+  private var isStopping = false
+  private var isProbing = false
+  private var phase = Phase.running
+
+  private enum Phase { case running, ending, ended }
+
+  init(engine: Engine, script: Script) {
+    self.engine = engine
+    self.script = script
+    loop = engine.loop
+  }
+
+  /// SIGINT and SIGTERM end the script; a second one within 3 s ends the process.
+  func watchSignals() {
+    do {
+      signals = try loop.onSignal([SIGINT, SIGTERM]) { [unowned self] signal in
+        let status = 128 + signal
+        if let firstSignal, firstSignal.duration(to: loop.now) < .seconds(3) { _exit(status) }
+        firstSignal = loop.now
+        signalStatus = status
+        stop()
+      }
+    } catch {
+      engine.onLog(.warn, "signals end this process at once: \(error.message)", [])
+    }
+  }
+
+  /// Ends the script after `time`.
+  func limit(to time: Duration) {
+    timer = loop.after(time) { [unowned self] in stop() }
+  }
+
+  /// Ends the script.
+  func stop() {
+    isStopping = true
+    settle()
+  }
+
+  /// Runs the loop to the end.
+  func finish() -> RunResult {
+    while phase != .ended {
+      let result = loop.run(until: { [unowned self] in
+        if phase == .running && !isProbing && shouldEnd { settle() }
+        return phase == .ended
+      })
+      if phase == .ended { break }
+      if result == .idle { dieOfThirst() } else if result == .stopped { break }
+    }
+    timer?.cancel()
+    signals?.cancel()
+    // What is still on its way ends here: nothing keeps the loop, so this is soon.
+    var turns = 10_000
+    _ = loop.run(until: {
+      turns -= 1
+      return turns < 0
+    })
+    return RunResult(status: signalStatus ?? script.requestedExit.flatMap { $0 == 0 ? nil : $0 } ?? (script.failures > 0 ? 1 : 0))
+  }
+
+  private var shouldEnd: Bool { isStopping || script.requestedExit != nil || !script.isAlive }
+
+  /// Ends the script when it still has nothing to do after what is ready now has run: an event that is on its way
+  /// may start a routine.
+  private func settle() {
+    isProbing = true
+    probe(turns: 3)
+  }
+
+  private func probe(turns: Int) {
+    loop.next { [self] in
+      guard phase == .running, shouldEnd else {
+        isProbing = false
+        return
+      }
+      if turns > 0 { probe(turns: turns - 1) } else { end() }
+    }
+  }
+
+  private func end() {
+    phase = .ending
+    let (engine, script) = (engine, script)
+    loop.start { [self] in
+      await script.end()
+      await engine.house.close()
+      phase = .ended
+    }
+  }
+
+  /// Nothing can wake the script any more, and it still waits.
+  private func dieOfThirst() {
+    if phase == .running {
+      script.report(
+        LuaError(
+          code: "script.stuck", message: "\(script.name): waits for something that can't happen any more",
+          hint: "give wait() a timeout, or let something play, a timer or a job bring the event"))
+      end()
+    } else {
+      phase = .ended
+    }
+  }
+}

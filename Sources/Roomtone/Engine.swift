@@ -1,0 +1,102 @@
+public import EventLoop
+internal import Glibc
+public import LuaModules
+public import LuaRuntime
+public import Scheduling
+public import SpeakerKit
+
+/// What an engine is made of.
+public struct EngineOptions {
+  /// The wall clock, or a virtual one.
+  public var clock = EventLoop.ClockKind.wall
+  /// Under simulation: what makes chance and order repeat.
+  public var seed: UInt64?
+  /// The zone of scripts' times of day.
+  public var zone: any LocalZone = ProcessZone()
+  /// What the configuration file says.
+  public var configuration = Configuration()
+  /// The folder of the modules that ship with the product, nil when there is none.
+  public var standardLibrary: String?
+
+  /// An engine on the wall clock with the defaults.
+  public init() {}
+}
+
+/// Owns the loop and puts the parts together: the house, the jobs, the scripts.
+///
+/// Plain and confined, as all that it owns: made on the thread that calls `run`, which becomes the loop's.
+public final class Engine {
+  /// The loop of everything here.
+  public let loop: EventLoop
+  /// The door to the house.
+  public let house: HouseDoor
+  /// What was asked for.
+  public let options: EngineOptions
+  /// Takes a line that a script printed, with the script.
+  public var onPrint: (String) -> Void = { _ in }
+  /// Takes a line for the log.
+  public var onLog: (LogLevel, String, [(String, String)]) -> Void = { _, _, _ in }
+  /// Takes an error that no script code caught.
+  public var onFailure: (LuaError) -> Void = { _ in }
+
+  private let watchdog: LuaWatchdog
+  private let jobs: JobTable
+  private var scripts = 0
+
+  /// An engine without scripts; the house is opened by the first script that needs it.
+  /// - Throws: `LuaError` when the system gives no thread.
+  public init(_ options: EngineOptions) throws {
+    self.options = options
+    let loop = EventLoop(name: "engine", clock: options.clock)
+    self.loop = loop
+    watchdog = try LuaWatchdog()
+    let relay = Relay()
+    house = HouseDoor {
+      House(
+        loop: loop,
+        driver: HouseDriver(
+          loop: loop, speakers: options.configuration.speakers, output: options.configuration.output,
+          log: { relay.log(.warn, $0) }))
+    }
+    jobs = JobTable(loop: loop, zone: options.zone) { job, event in relay.tell(job, event) }
+    relay.engine = self
+  }
+
+  /// Carries what is told to an engine that its parts were made before.
+  private final class Relay {
+    weak var engine: Engine?
+    func log(_ level: LogLevel, _ message: String) { engine?.onLog(level, message, []) }
+    func tell(_ job: Job, _ event: JobEvent) {
+      switch event {
+      case .skipped, .queueFull: log(.warn, "job \"\(job.name)\": a run is left out, as the one before still goes on")
+      default: break
+      }
+    }
+  }
+
+  /// A script with all modules, ready to be given code.
+  /// - Parameters:
+  ///   - path: the file, or a name such as `-e`.
+  ///   - isFile: whether relative paths and modules are also looked for beside it.
+  ///   - global: whether modules are globals.
+  public func makeScript(_ path: String, isFile: Bool, global: Bool = false) throws -> Script {
+    scripts += 1
+    let state = try LuaState(
+      name: path, loop: loop, limits: options.configuration.limits, watchdog: watchdog, seed: options.seed)
+    let folder = isFile ? Self.folder(of: path) : nil
+    let script = Script(name: path, folder: folder, number: scripts, state: state)
+    script.onLog = { [unowned self] in onLog($0, $1, $2) }
+    script.onFailure = { [unowned self] in onFailure($0) }
+    state.onPrint = { [unowned self] in onPrint($0) }
+    state.onWarning = { [unowned self] in onLog(.warn, $0, []) }
+    try script.registerModules(ModuleServices(house: house, jobs: jobs, zone: options.zone), global: global)
+    let folders = [folder ?? ".", options.standardLibrary].compactMap { $0 }
+    state.setModulePath(folders.flatMap { ["\($0)/?.lua", "\($0)/?/init.lua"] })
+    return script
+  }
+
+  private static func folder(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+}
