@@ -49,9 +49,8 @@ public enum Recurrence: Sendable, Hashable, CustomStringConvertible {
       let due = zone.match(local).moment
       return due > moment ? due : nil
     case .daily(let time, let days):
-      // From the day before on: clocks that skip midnight can put its run into this day.
-      let today = zone.local(moment).date.advanced(by: -1)
-      for date in (0...9).map(today.advanced) where days.contains(date.weekday) {
+      let today = zone.local(moment).date
+      for date in (0...8).map(today.advanced) where days.contains(date.weekday) {
         let due = zone.match(LocalDateTime(date, time)).moment
         if due > moment { return due }
       }

@@ -184,12 +184,18 @@ import Testing
   func civil() {
     let loop = EventLoop()
     var seen: [Int] = []
-    let first = loop.at(loop.wallNow.advanced(by: .milliseconds(1))) { seen.append(1) }
-    loop.at(loop.wallNow.advanced(by: .milliseconds(3))) { seen.append(3) }
-    loop.at(loop.wallNow.advanced(by: .milliseconds(2))) { seen.append(2) }
-    loop.at(WallTime(seconds: -5)) { seen.append(0) }
+    let start = loop.wallNow
+    func add(_ milliseconds: Int) -> LoopTimer {
+      let due = start.advanced(by: .milliseconds(milliseconds))
+      return loop.at(due) {
+        #expect(loop.wallNow >= due)
+        seen.append(milliseconds)
+      }
+    }
+    let first = add(1)
+    for milliseconds in [20, 3, -5000] { _ = add(milliseconds) }
     first.cancel()
     #expect(drain(loop) == .idle)
-    #expect(seen == [0, 2, 3])
+    #expect(seen == [-5000, 3, 20])
   }
 }

@@ -1,4 +1,5 @@
 import EventLoop
+import Glibc
 import Scheduling
 import Testing
 
@@ -212,6 +213,25 @@ private final class Bench {
     try bench.table.add(.every(.seconds(20), aligned: false), bench.note)
     try bench.run(until: "2026-01-05 00:01:10")
     #expect(bench.seen == ["2026-01-05 00:00:27 +60", "2026-01-05 00:00:47 +60", "2026-01-05 00:01:07 +60"])
+  }
+
+  @Test("a plain interval that came late goes on in its old beat")
+  func lateBeat() throws {
+    let loop = EventLoop()
+    let table = JobTable(loop: loop, zone: ProcessZone())
+    let start = loop.wallNow
+    var phase: Int64?
+    let job = try table.add(.every(.milliseconds(100), aligned: false)) { run in
+      if run.number == 1 { usleep(150_000) }
+      if run.number == 2 {
+        phase = run.job.next.map { start.duration(to: $0).nanoseconds / 1_000_000 % 100 }
+      }
+      run.succeed()
+    }
+    #expect(loop.run(until: { job.runs == 2 }) == .done)
+    // The second run came about 50 ms late; the third is due on the old beat, give or take the two clocks.
+    #expect(phase.map { $0 < 20 || $0 > 80 } == true, "\(phase ?? -1)")
+    table.cancelAll()
   }
 
   @Test("a job can cancel itself, and its run may end afterwards")

@@ -127,6 +127,45 @@ import Testing
 }
 
 @Suite struct ZoneFileTests {
+  /// A file without changes: what holds is in its footer.
+  private func zone(footer: String) throws -> ZoneFile {
+    let header = Array("TZif2".utf8) + [UInt8](repeating: 0, count: 15 + 16) + [0, 0, 0, 1, 0, 0, 0, 0]
+    let type = [UInt8](repeating: 0, count: 6)
+    return try ZoneFile(name: footer, bytes: header + type + header + type + Array("\n\(footer)\n".utf8))
+  }
+
+  @Test(
+    "the rule of a footer says what the system reads in it",
+    arguments: [
+      "EST5EDT,J60,J300", "EST5EDT,59/1:30,300/3", "<-02>2<-01>,M3.5.0/-1,M10.5.0/0",
+      "XXX-3<+04>-4,0/0,J365/25",
+      "NZST-12NZDT,M9.5.0,M4.1.0/3", "IST-1GMT0,M10.5.0,M3.5.0/1", "LHST-10:30LHDT-11,M10.1.0,M4.1.0", "UTC0",
+      "EET-2EEST,M3.4.4/50,M10.4.4/50", "CET-1CEST,M3.5.0,M10.5.0/3",
+    ])
+  func footers(rule: String) throws {
+    let zone = try zone(footer: rule)
+    var random = Random(state: 5)
+    var moments = (0..<400).map { _ in Int.random(in: 1_600_000_000..<2_500_000_000, using: &random) }
+    // Each hour around the end of February 2028, a leap year.
+    moments += stride(from: 1_835_308_800, to: 1_835_308_800 + 96 * 3600, by: 3600)
+    let system = systemDates(moments, in: "'\(rule)'")
+    try #require(system.count == moments.count)
+    for (seconds, expected) in zip(moments, system) { #expect(likeSystem(seconds, zone) == expected) }
+  }
+
+  @Test(
+    "a footer that is no rule is refused",
+    arguments: [
+      "C1", "CET", "CET-25", "CET-1CEST", "CET-1CEST,M13.1.0,M10.5.0", "CET-1CEST,M3.6.0,M10.5.0",
+      "CET-1CEST,J0,J5",
+      "CET-1CEST,M3.5.0", "CET-1CEST,M3.5.0/168,M10.5.0", "<CET-1", "CET-1CEST,M3.5.0,M10.5.0/3x",
+      "CET99999999999999999999",
+    ])
+  func noFooter(text: String) {
+    let error = #expect(throws: ScheduleError.self) { try zone(footer: text) }
+    #expect(error?.message.hasSuffix("is broken: its footer is no rule") == true)
+  }
+
   private func bytes(_ name: String) -> [UInt8] {
     let fd = open("/usr/share/zoneinfo/" + name, O_RDONLY)
     defer { close(fd) }
