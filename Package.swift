@@ -60,7 +60,8 @@ let package = Package(
       "Roomtone",
       ["LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "SpeakerKit", "Scheduling"]),
     .executableTarget(
-      name: "RoomtoneCLI", dependencies: ["Roomtone", "EventLoop"], swiftSettings: strict),
+      name: "RoomtoneCLI",
+      dependencies: ["Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "Scheduling", "SpeakerKit"], swiftSettings: strict),
     .executableTarget(
       name: "RoomtoneBench",
       dependencies: ["Roomtone", "LuaRuntime", "EventLoop", "AudioCore", "Codecs", "SpeakerKit"],

@@ -36,6 +36,7 @@ public final class Script {
   private var live: [() -> Bool] = []
   private var rooted: [Int: () -> Void] = [:]
   private var lastRoot = 0
+  private var modules: [AnyObject] = []
 
   /// A script that runs in `state`.
   public init(name: String, folder: String?, number: Int, state: LuaState) {
@@ -48,6 +49,9 @@ public final class Script {
 
   /// Whether the script has something left to do: a routine, or something that keeps it alive.
   public var isAlive: Bool { state.routineCount > 0 || live.contains { $0() } }
+
+  /// Lets a module live as long as the script, whose functions refer to it.
+  func keep(_ module: AnyObject) { modules.append(module) }
 
   /// Adds a reason to live, asked whenever the script has no routine.
   public func staysAlive(while condition: @escaping () -> Bool) { live.append(condition) }
@@ -83,6 +87,11 @@ public final class Script {
     if error.code == "script.exit" { return }
     failures += 1
     onFailure(error)
+  }
+
+  /// Makes the global `arg`: the arguments from 1 on, the script's name at 0.
+  public func setArguments(_ arguments: [String]) {
+    state.setArguments(arguments, scriptName: name)
   }
 
   /// Ends the script as soon as the loop comes to it.

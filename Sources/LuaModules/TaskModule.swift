@@ -15,6 +15,7 @@ final class TaskModule {
 
   static func register(in script: Script) throws {
     let module = try TaskModule(script)
+    script.keep(module)
     script.state.register(
       "task",
       [

@@ -131,6 +131,18 @@ public final class LuaState {
     if status != LUA_OK { throw stack.takeError(status: status, in: self) }
   }
 
+  /// Makes the global `arg`: the arguments from 1 on, the script's name at 0.
+  public func setArguments(_ arguments: [String], scriptName: String) {
+    let stack = main
+    stack.pushGlobals()
+    stack.push("arg")
+    stack.push(.list(arguments.map { .string($0) }), in: self)
+    stack.push(scriptName)
+    lua_rawseti(stack.L, -2, 0)
+    lua_rawset(stack.L, -3)
+    stack.pop()
+  }
+
   /// Removes every global.
   public func clearGlobals() {
     let stack = main

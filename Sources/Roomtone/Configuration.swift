@@ -1,5 +1,5 @@
 internal import AudioCore
-public import EventLoop
+internal import EventLoop
 public import LuaModules
 public import LuaRuntime
 public import SpeakerKit
@@ -47,10 +47,10 @@ public struct Configuration: Sendable {
     let read: (inout Configuration, LuaCall) throws -> Void
   }
 
-  private static let sections = [
+  private static var sections: [Section] { [
     Section(name: "house", read: readHouse), Section(name: "limits", read: readLimits),
     Section(name: "log", read: readLog),
-  ]
+  ] }
 
   private static func readHouse(_ configuration: inout Configuration, _ call: LuaCall) throws {
     let options = try call.options(1, ["driver", "output", "speakers"])

@@ -1,4 +1,4 @@
-public import EventLoop
+internal import EventLoop
 internal import Glibc
 public import LuaModules
 public import LuaRuntime
@@ -88,12 +88,7 @@ final class ScriptRun {
     }
     timer?.cancel()
     signals?.cancel()
-    // What is still on its way ends here: nothing keeps the loop, so this is soon.
-    var turns = 10_000
-    _ = loop.run(until: {
-      turns -= 1
-      return turns < 0
-    })
+    loop.close()
     return RunResult(status: signalStatus ?? script.requestedExit.flatMap { $0 == 0 ? nil : $0 } ?? (script.failures > 0 ? 1 : 0))
   }
 

@@ -3,7 +3,7 @@ internal import Glibc
 public import LuaModules
 public import LuaRuntime
 public import Scheduling
-public import SpeakerKit
+internal import SpeakerKit
 
 /// What an engine is made of.
 public struct EngineOptions {
@@ -67,10 +67,8 @@ public final class Engine {
     weak var engine: Engine?
     func log(_ level: LogLevel, _ message: String) { engine?.onLog(level, message, []) }
     func tell(_ job: Job, _ event: JobEvent) {
-      switch event {
-      case .skipped, .queueFull: log(.warn, "job \"\(job.name)\": a run is left out, as the one before still goes on")
-      default: break
-      }
+      guard case .skipped = event else { return }
+      log(.warn, "job \"\(job.name)\": a run is left out, as the one before still goes on")
     }
   }
 

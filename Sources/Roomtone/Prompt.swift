@@ -1,4 +1,4 @@
-public import EventLoop
+internal import EventLoop
 internal import Glibc
 public import LuaModules
 public import LuaRuntime
@@ -31,9 +31,10 @@ public final class Prompt {
   }
 
   /// Reads `fd` to its end, then ends the script. Blocks the calling thread.
-  public func run(reading fd: Int32) -> RunResult {
+  /// - Parameter first: runs before the first line is read.
+  public func run(reading fd: Int32, after first: LuaReference? = nil) -> RunResult {
     let run = ScriptRun(engine: engine, script: script)
-    script.staysAlive { [unowned self] in !atEnd || front != nil || !pending.isEmpty }
+    script.staysAlive { true }
     let interrupts = try? engine.loop.onSignal([SIGINT]) { [unowned self] _ in interrupt() }
     do {
       watch = try engine.loop.watch(fd, for: .readable) { [unowned self] _ in read(fd) }
@@ -41,9 +42,12 @@ public final class Prompt {
       showError(LuaError(error))
       return RunResult(status: 1)
     }
-    script.staysAlive { false }
-    ask()
     onEnd = { run.stop() }
+    if let first {
+      begin(first, name: script.name)
+    } else {
+      ask()
+    }
     let result = run.finish()
     interrupts?.cancel()
     return result.status == 0 && failures > 0 && prompts == nil ? RunResult(status: 1) : result
@@ -113,8 +117,7 @@ public final class Prompt {
   private func start(_ text: String, isWhole: Bool) {
     switch compile(text) {
     case .success(let function):
-      front = script.state.start(function, name: "prompt")
-      front?.whenEnded { [unowned self] in ended($0) }
+      begin(function, name: "prompt")
     case .failure(let error):
       if !isWhole && error.message.hasSuffix("<eof>") {
         chunk = text
@@ -125,6 +128,11 @@ public final class Prompt {
       ask()
       if isWhole { next() }
     }
+  }
+
+  private func begin(_ function: LuaReference, name: String) {
+    front = script.state.start(function, name: name)
+    front?.whenEnded { [unowned self] in ended($0) }
   }
 
   private func compile(_ text: String) -> Result<LuaReference, LuaError> {

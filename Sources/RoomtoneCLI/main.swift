@@ -1,1 +1,3 @@
-print("roomtone")
+internal import Glibc
+
+exit(Command.main(Array(CommandLine.arguments.dropFirst())))

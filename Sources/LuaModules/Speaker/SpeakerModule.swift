@@ -14,6 +14,7 @@ final class SpeakerModule {
 
   static func register(in script: Script, door: HouseDoor, events: ScriptEvents) throws {
     let module = try SpeakerModule(script, door, events)
+    script.keep(module)
     module.defineDevices()
     module.defineGroups()
     module.defineSessions()

@@ -1,0 +1,142 @@
+internal import EventLoop
+internal import LuaModules
+public import Scheduling
+internal import SpeakerKit
+
+/// Tells what happens in a house, a line each, in order of time: `06:45:00  Bedroom  ▶ wake_up.mp3 at volume 5`.
+///
+/// Speakers of one group are one room; steps of a volume that follow one another within three seconds are one line.
+/// Confined to the loop.
+public final class Timeline {
+  /// One line.
+  public struct Entry: Sendable, Equatable {
+    /// When it began.
+    public let time: LocalDateTime
+    /// Group or speaker; empty for what concerns none.
+    public let room: String
+    /// What happened.
+    public var text: String
+  }
+
+  /// Takes the lines, each when it is complete.
+  public var onEntry: (Entry) -> Void = { _ in }
+
+  private let engine: Engine
+  private let zone: any LocalZone
+  private var pending: [(entry: Entry, ramp: String?)] = []
+  private var ramps: [String: Ramp] = [:]
+  private var volumes: [String: Int] = [:]
+  private var last: Entry?
+
+  private struct Ramp {
+    let from: Int
+    var to: Int
+    let start: Instant
+    var end: Instant
+  }
+
+  /// Follows the house of `engine`, from its opening on.
+  public init(_ engine: Engine) {
+    self.engine = engine
+    zone = engine.options.zone
+    engine.house.onOpen = { [unowned self] in follow($0) }
+  }
+
+  /// Adds a line of the script's own.
+  public func add(_ text: String, room: String = "") {
+    closeRamps(all: false)
+    let entry = Entry(time: zone.local(engine.loop.wallNow), room: room, text: text)
+    // Both speakers of a pair do the same thing.
+    if !room.isEmpty && entry == last { return }
+    last = entry
+    pending.append((entry, nil))
+    flush()
+  }
+
+  /// Completes what is still open; the last call.
+  public func finish() { closeRamps(all: true) }
+
+  private func follow(_ house: House) {
+    for device in house.devices { volumes[device.id] = device.volume }
+    house.events.on { [unowned self] event in tell(event) }
+  }
+
+  private func tell(_ event: HouseEvent) {
+    switch event {
+    case .volume(let device, let volume, let muted, _): self.volume(of: device, volume, muted)
+    case .device(let device, .joined) where device.session?.state == .playing:
+      add("joins \(quoted(device.session?.source))", room: room(of: device))
+    case .device(let device, .left): add("leaves", room: room(of: device))
+    case .device(let device, .unavailable): add("is away", room: room(of: device))
+    case .device(let device, .available): add("is back", room: room(of: device))
+    case .device, .time: break
+    case .state(.playing, let session): add("▶ \(quoted(session.source)) at \(level(of: session))", room: rooms(of: session))
+    case .state(.paused, let session): add("⏸ paused", room: rooms(of: session))
+    case .state(.stopped, _): break
+    case .ended(let session, let source, let reason):
+      if reason != .replaced { add("■ \(source.title) \(Self.words[reason] ?? reason.rawValue)", room: rooms(of: session)) }
+    case .error(let code, let message, let device, _): add("! \(message) (\(code))", room: device.map(room) ?? "")
+    }
+  }
+
+  private static let words: [EndReason: String] = [
+    .finished: "has ended", .stopped: "is stopped", .failed: "has failed", .noDevices: "has no speaker left",
+  ]
+
+  private func quoted(_ source: SourceInfo?) -> String { source?.title ?? "nothing" }
+
+  private func room(of device: Device) -> String {
+    device.groupName == Group.ungrouped ? device.name : device.groupName
+  }
+
+  private func rooms(of session: Session) -> String {
+    var rooms: [String] = []
+    for room in session.devices.map(room) where !rooms.contains(room) { rooms.append(room) }
+    return rooms.joined(separator: ", ")
+  }
+
+  private func level(of session: Session) -> String {
+    let levels = Set(session.devices.map(\.volume)).sorted()
+    guard let least = levels.first, let most = levels.last else { return "no volume" }
+    return least == most ? "volume \(least)" : "volume \(least) to \(most)"
+  }
+
+  // MARK: Volumes
+
+  private func volume(of device: Device, _ volume: Int, _ muted: Bool) {
+    let (room, now) = (room(of: device), engine.loop.now)
+    let before = volumes.updateValue(volume, forKey: device.id) ?? volume
+    if before == volume { return add(muted ? "muted" : "volume \(volume)", room: room) }
+    closeRamps(all: false)
+    if var ramp = ramps[room] {
+      ramp.to = volume
+      ramp.end = now
+      ramps[room] = ramp
+    } else {
+      ramps[room] = Ramp(from: before, to: volume, start: now, end: now)
+      pending.append((Entry(time: zone.local(engine.loop.wallNow), room: room, text: ""), room))
+    }
+  }
+
+  /// Completes the ramps that have not moved for three seconds.
+  private func closeRamps(all: Bool) {
+    let now = engine.loop.now
+    for index in pending.indices {
+      guard let room = pending[index].ramp, let ramp = ramps[room] else { continue }
+      guard all || ramp.end.duration(to: now) > .seconds(3) else { continue }
+      ramps[room] = nil
+      pending[index].ramp = nil
+      let seconds = Double(ramp.start.duration(to: ramp.end).nanoseconds) / 1e9
+      pending[index].entry.text =
+        "volume \(ramp.from) → \(ramp.to)" + (seconds < 1 ? "" : " over \(Int(seconds.rounded())) s")
+    }
+    flush()
+  }
+
+  private func flush() {
+    while let first = pending.first, first.ramp == nil {
+      onEntry(first.entry)
+      pending.removeFirst()
+    }
+  }
+}

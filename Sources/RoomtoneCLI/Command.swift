@@ -1,0 +1,75 @@
+internal import EventLoop
+internal import Glibc
+internal import Roomtone
+internal import Scheduling
+
+/// The commands of `roomtone`.
+enum Command {
+  static let version = ProgramSpec.roomtone.version
+
+  /// Does what the command line says.
+  /// - Returns: the exit status: 0 done, 1 failed, 2 wrong usage, 130 and 143 after signals.
+  static func main(_ arguments: [String]) -> Int32 {
+    Terminal.prepare()
+    switch Invocation(arguments) {
+    case .show(let text, let stream, let status):
+      if stream == .output { Terminal.write(text) } else { Terminal.writeError(text) }
+      return status
+    case .perform(let arguments):
+      do {
+        return try perform(arguments)
+      } catch let error as ScriptText.Missing {
+        Terminal.failure(error.message)
+        return UsageError.exitStatus
+      } catch let error as any CodedError {
+        Terminal.failure(error)
+        return 1
+      } catch {
+        Terminal.failure("\(error)")
+        return 1
+      }
+    }
+  }
+
+  private static func perform(_ arguments: ParsedArguments) throws -> Int32 {
+    switch arguments.command {
+    case .run: try run(arguments)
+    case .simulate: try simulate(arguments)
+    default: try prompt(arguments)
+    }
+  }
+
+  private static func run(_ arguments: ParsedArguments) throws -> Int32 {
+    if arguments.has(.attach) {
+      Terminal.failure("no daemon is running that could take the script; run it without --attach")
+      return 1
+    }
+    return try RunCommand.run(
+      RunCommand.Options(
+        text: try script(arguments) ?? ScriptText(code: arguments.text(.execute) ?? ""),
+        arguments: arguments.scriptArguments, limit: arguments.duration(.longest),
+        output: arguments.output(.output), configuration: arguments.text(.config), verbose: arguments.has(.verbose)))
+  }
+
+  private static func simulate(_ arguments: ParsedArguments) throws -> Int32 {
+    guard let text = try script(arguments) else { return UsageError.exitStatus }
+    let zone: any LocalZone = try arguments.text(.timezone).map { try ZoneFile(named: $0) } ?? ProcessZone()
+    return try SimulateCommand.run(
+      SimulateCommand.Options(
+        text: text, arguments: arguments.scriptArguments,
+        from: try arguments.dateTime(.from) ?? LocalDateTime(parsing: SimulateCommand.defaultStart),
+        limit: arguments.duration(.span) ?? .seconds(7 * 86_400), zone: zone,
+        renderFolder: arguments.text(.render), seed: arguments.number(.seed) ?? 1, json: arguments.has(.json),
+        configuration: arguments.text(.config)))
+  }
+
+  private static func prompt(_ arguments: ParsedArguments) throws -> Int32 {
+    try ReplCommand.run(
+      ReplCommand.Options(
+        text: try script(arguments), output: arguments.output(.output), configuration: arguments.text(.config)))
+  }
+
+  private static func script(_ arguments: ParsedArguments) throws -> ScriptText? {
+    try arguments.script.map { try ScriptText(path: $0) }
+  }
+}

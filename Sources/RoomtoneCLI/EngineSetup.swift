@@ -1,0 +1,55 @@
+internal import EventLoop
+internal import Glibc
+internal import LuaModules
+internal import LuaRuntime
+internal import Roomtone
+internal import SpeakerKit
+
+/// What the commands that run scripts share: configuration, log, failures.
+enum EngineSetup {
+  /// The configuration: the file that was named, else the user's own when there is one, else the defaults.
+  /// - Throws: `LuaError`, `ScriptText.Missing`.
+  static func configuration(file: String?, output: Output? = nil) throws -> Configuration {
+    var configuration = Configuration()
+    if let path = file ?? userFile() {
+      configuration = try Configuration(text: try ScriptText(path: path).bytes, path: path)
+    }
+    if let output { configuration.output = output }
+    return configuration
+  }
+
+  private static func userFile() -> String? {
+    let folder: String
+    if let given = getenv("XDG_CONFIG_HOME"), given.pointee != 0 {
+      folder = String(cString: given)
+    } else if let home = getenv("HOME") {
+      folder = String(cString: home) + "/.config"
+    } else {
+      return nil
+    }
+    let path = "\(folder)/roomtone/config.lua"
+    return access(path, F_OK) == 0 ? path : nil
+  }
+
+  /// An engine that prints to standard output and tells the rest on standard error.
+  static func engine(_ options: EngineOptions, verbose: Bool = false) throws -> Engine {
+    var options = options
+    options.standardLibrary = StandardLibrary.folder()
+    let engine = try Engine(options)
+    let levels = LogLevel.allCases
+    let least = verbose ? 0 : levels.firstIndex(of: options.configuration.logLevel) ?? 0
+    engine.onPrint = Terminal.print
+    engine.onLog = { level, message, fields in
+      if levels.firstIndex(of: level) ?? 0 >= least { Terminal.log(level, message, fields) }
+    }
+    engine.onFailure = Terminal.failure
+    return engine
+  }
+
+  /// Gives a script its `arg` and compiles its text.
+  static func load(_ text: ScriptText, arguments: [String], into engine: Engine) throws -> (Script, LuaReference) {
+    let script = try engine.makeScript(text.name, isFile: text.isFile)
+    script.setArguments(arguments)
+    return (script, try script.state.load(text.bytes, chunkName: text.chunkName))
+  }
+}

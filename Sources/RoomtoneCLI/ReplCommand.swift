@@ -1,0 +1,32 @@
+internal import EventLoop
+internal import Glibc
+internal import LuaModules
+internal import LuaRuntime
+internal import Roomtone
+internal import SpeakerKit
+
+/// `roomtone repl`
+enum ReplCommand {
+  struct Options {
+    /// Run before the first line is read.
+    var text: ScriptText?
+    var output: Output?
+    var configuration: String?
+  }
+
+  static func run(_ options: Options) throws -> Int32 {
+    var engineOptions = EngineOptions()
+    engineOptions.configuration = try EngineSetup.configuration(file: options.configuration, output: options.output)
+    let engine = try EngineSetup.engine(engineOptions)
+    let script = try engine.makeScript(options.text?.name ?? "repl", isFile: options.text?.isFile ?? false, global: true)
+    let first = try options.text.map { try script.state.load($0.bytes, chunkName: $0.chunkName) }
+    let prompt = Prompt(engine: engine, script: script)
+    prompt.show = Terminal.write
+    prompt.showError = Terminal.failure
+    if Terminal.isInteractive {
+      prompt.prompts = ("> ", ">> ")
+      Terminal.print("Roomtone \(Command.version). Ctrl-C cancels what runs, Ctrl-D leaves.")
+    }
+    return prompt.run(reading: STDIN_FILENO, after: first).status
+  }
+}

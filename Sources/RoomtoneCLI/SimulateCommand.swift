@@ -1,0 +1,103 @@
+internal import EventLoop
+internal import Glibc
+internal import LuaModules
+internal import Roomtone
+internal import Scheduling
+internal import SpeakerKit
+
+/// `roomtone simulate`
+enum SimulateCommand {
+  struct Options {
+    var text: ScriptText
+    var arguments: [String]
+    var from: LocalDateTime
+    var limit: Duration
+    var zone: any LocalZone
+    var renderFolder: String?
+    var seed: UInt64
+    var json: Bool
+    var configuration: String?
+  }
+
+  /// A Monday, the same every time: what is simulated depends on nothing but what is asked for.
+  static let defaultStart = "2026-01-05 00:00"
+
+  static func run(_ options: Options) throws -> Int32 {
+    var engineOptions = EngineOptions()
+    engineOptions.configuration = try EngineSetup.configuration(file: options.configuration)
+    engineOptions.configuration.output = options.renderFolder.map { .wav(folder: $0) } ?? .null
+    engineOptions.clock = .virtual(start: options.zone.match(options.from).moment)
+    engineOptions.zone = options.zone
+    engineOptions.seed = options.seed
+    let engine = try EngineSetup.engine(engineOptions)
+    let timeline = Timeline(engine)
+    let printer = TimelinePrinter(json: options.json)
+    timeline.onEntry = printer.print
+    engine.onPrint = { timeline.add($0) }
+    let (script, main) = try EngineSetup.load(options.text, arguments: options.arguments, into: engine)
+    let result = engine.run(
+      script, main, arguments: options.arguments, limit: options.limit, handlesSignals: true)
+    timeline.finish()
+    if let folder = options.renderFolder, !options.json { printer.printFiles(in: folder) }
+    return result.status
+  }
+}
+
+/// Writes the time line: a date where a day begins, then a line each, or JSON objects, one a line.
+final class TimelinePrinter {
+  private let json: Bool
+  private var date: CalendarDate?
+
+  init(json: Bool) { self.json = json }
+
+  func print(_ entry: Timeline.Entry) {
+    if json { return Terminal.print(object(entry)) }
+    if entry.time.date != date {
+      date = entry.time.date
+      let days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+      Terminal.print("\(days[entry.time.date.weekday]) \(entry.time.date)")
+    }
+    let time = entry.time.time.seconds
+    let clock = [time / 3600, time / 60 % 60, time % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
+    let room = entry.room + String(repeating: " ", count: max(0, 22 - entry.room.count))
+    Terminal.print("\(clock)  \(room)  \(entry.text)")
+  }
+
+  /// The WAV files of the folder with their lengths.
+  func printFiles(in folder: String) {
+    guard let stream = opendir(folder) else { return }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      if name.hasSuffix(".wav") { names.append(name) }
+    }
+    guard !names.isEmpty else { return Terminal.print("nothing sounded: no WAV files") }
+    Terminal.print("\(names.count) WAV files in \(folder):")
+    for name in names.sorted() {
+      var info = stat()
+      guard stat("\(folder)/\(name)", &info) == 0 else { continue }
+      // 48 kHz, two channels, 16 bit, behind a header.
+      let tenths = max(0, Int(info.st_size) - 44) * 10 / 192_000
+      Terminal.print("  \(name)  \(tenths / 10).\(tenths % 10) s")
+    }
+  }
+
+  private func object(_ entry: Timeline.Entry) -> String {
+    "{\"time\": \(quoted("\(entry.time)")), \"room\": \(quoted(entry.room)), \"what\": \(quoted(entry.text))}"
+  }
+
+  private func quoted(_ text: String) -> String {
+    var result = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"", "\\": result += "\\\(scalar)"
+      case _ where scalar.value < 32:
+        let hex = String(scalar.value, radix: 16)
+        result += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result + "\""
+  }
+}
