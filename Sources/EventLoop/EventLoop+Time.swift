@@ -19,13 +19,12 @@ extension EventLoop {
     at(now.advanced(by: max(delay, .zero)), body)
   }
 
-  /// Calls `body` at `instant`, once; at the next opportunity when that has passed. Timers for the same moment
-  /// come in the order in which they were made. The loop's thread.
+  /// Calls `body` at `instant`, once; at the next opportunity when that has passed. Timers come by time, and
+  /// those for the same moment in the order in which they were made. The loop's thread.
   @discardableResult
   public func at(_ instant: Instant, _ body: @escaping () -> Void) -> LoopTimer {
     assertOnLoop()
-    // Not before now: a timer in the past that renews itself would stand before all others for ever.
-    return timers.add(due: max(instant, now).nanoseconds, body)
+    return timers.add(due: instant.nanoseconds, body)
   }
 
   /// Calls `body` when the wall clock shows `wall` or more, once, and never before; at the next opportunity when

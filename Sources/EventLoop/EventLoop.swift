@@ -79,7 +79,12 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     self.init(name: name, clock: clock, poller: Poller())
   }
 
-  init(name: String, clock: ClockKind, poller: Poller) {
+  /// A loop that takes a timer descriptor for its timeouts, as on kernels that have no `epoll_pwait2`.
+  package convenience init(usingTimerDescriptor name: String) {
+    self.init(name: name, clock: .wall, poller: Poller(usesAlarm: true))
+  }
+
+  private init(name: String, clock: ClockKind, poller: Poller) {
     self.name = name
     self.poller = poller
     switch clock {
@@ -90,7 +95,23 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     owner = Atomic(pthread_self())
   }
 
-  deinit { watches.cancelAll() }
+  deinit { for watch in watches.takeAll(poller) { watch.detach() } }
+
+  /// Cancels all timers and watches, and lets go of what was posted and has not run: closures that hold what holds
+  /// the loop would keep it for ever. For the end of an engine, after its tasks have ended. The loop's thread.
+  public func close() {
+    assertOnLoop()
+    timers.cancelAll()
+    civilTimers.cancelAll()
+    for watch in watches.takeAll(poller) { watch.detach() }
+    let inbox = shared.withLock { shared in
+      defer { shared.inbox = [] }
+      return shared.inbox
+    }
+    for item in ready.takeAll() + inbox {
+      if case .job = item { ready.append(item) }  // a task is not ended by forgetting it
+    }
+  }
 
   // MARK: On any thread
 

@@ -32,6 +32,12 @@ public final class FDWatch {
     }
   }
 
+  /// Ends a watch that its table has let go.
+  func detach() {
+    loop = nil
+    cancel()
+  }
+
   func deliver() {
     let events = pending
     pending = []
@@ -122,11 +128,12 @@ struct WatchTable {
     }
   }
 
-  /// Lets go of all closures: they may hold, in a circle, what holds the watch.
-  mutating func cancelAll() {
+  /// Takes all watches out; the caller ends them.
+  mutating func takeAll(_ poller: Poller) -> [FDWatch] {
     let all = entries.values.flatMap(\.watches) + alwaysReady
-    (entries, alwaysReady) = ([:], [])
-    for watch in all { watch.cancel() }
+    for fd in entries.keys { poller.remove(fd) }
+    (entries, alwaysReady, keepAliveCount) = ([:], [], 0)
+    return all
   }
 
   /// Queues the watches that an event of the kernel is for.

@@ -32,6 +32,12 @@ struct ReadyQueue {
     return item
   }
 
+  /// Takes out all that has not run.
+  mutating func takeAll() -> [ReadyItem] {
+    defer { self = ReadyQueue() }
+    return round[position...] + coming
+  }
+
   /// Makes what has come since the last call the next round. Nothing while the round still has items.
   mutating func beginRound() {
     guard position == round.count else { return }

@@ -73,7 +73,7 @@ extension EventLoop {
       result.begin(watch)
     } catch {
       pthread_sigmask(SIG_UNBLOCK, &wanted, nil)
-      close(fd)
+      Glibc.close(fd)
       throw error
     }
     signalsWatched.formUnion(signals)

@@ -78,6 +78,10 @@ final class TimerHeap {
     return first.timer
   }
 
+  func cancelAll() {
+    while let last = entries.last { last.timer.cancel() }
+  }
+
   fileprivate func remove(_ timer: LoopTimer) {
     let hole = timer.index
     timer.index = -1

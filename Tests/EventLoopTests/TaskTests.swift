@@ -70,10 +70,11 @@ private actor Engine {
   func otherThread() {
     let loop = EventLoop()
     var isBack = false
+    var thread: TestThread?
     loop.start {
       let hold = loop.hold("thread")
       await withCheckedContinuation { continuation in
-        _ = TestThread {
+        thread = TestThread {
           usleep(2000)
           continuation.resume()
           hold.release()
@@ -83,6 +84,7 @@ private actor Engine {
     }
     #expect(drain(loop) == .idle)
     #expect(isBack)
+    thread?.join()
   }
 
   @Test("cancelling a task ends its sleep at once, without moving time")
@@ -152,12 +154,13 @@ private actor Engine {
     pipe.send("x")
     var (timer, readable) = (false, false)
     loop.after(.milliseconds(1)) { timer = true }
-    _ = try loop.watch(pipe.reading, for: .readable) { _ in
+    let watch = try loop.watch(pipe.reading, for: .readable) { _ in
       _ = pipe.receive()
       readable = true
     }
     loop.start { while !(timer && readable) { await Task.yield() } }
     #expect(loop.run(until: { timer && readable }) == .done)
-    drain(virtualLoop())
+    watch.cancel()
+    #expect(drain(loop) == .idle)
   }
 }

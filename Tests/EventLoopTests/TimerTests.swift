@@ -1,4 +1,5 @@
 import EventLoop
+import Glibc
 import Testing
 
 @Suite struct TimerTests {
@@ -117,6 +118,7 @@ import Testing
     loop.after(.milliseconds(2)) { fired = true }
     #expect(loop.run(until: { fired }) == .done)
     #expect(rounds < 1_000_000)
+    loop.close()
   }
 
   @Test("a delay beyond the end of time is never, not a crash")
@@ -144,16 +146,56 @@ import Testing
     #expect(late.allSatisfy { $0 >= .zero && $0 < .seconds(2) }, "\(late)")
   }
 
+  @Test("timers come on kernels without epoll_pwait2 too, and a bell still wakes the loop")
+  func timerDescriptor() {
+    let loop = EventLoop(usingTimerDescriptor: "old kernel")
+    let due = loop.now.advanced(by: .milliseconds(5))
+    var fired: Instant?
+    loop.at(due) { fired = loop.now }
+    loop.after(.seconds(60)) {}
+    let thread = TestThread {
+      usleep(10_000)
+      loop.stop()
+    }
+    #expect(drain(loop) == .stopped)
+    thread.join()
+    #expect(fired.map { $0 >= due && $0 < due.advanced(by: .seconds(2)) } == true)
+  }
+
+  @Test("a closed loop has let go of all that was to come")
+  func close() {
+    final class Witness {}
+    weak var held: Witness?
+    do {
+      let loop = EventLoop()
+      let witness = Witness()
+      held = witness
+      loop.after(.seconds(60)) { _ = (loop, witness) }
+      loop.at(loop.wallNow.advanced(by: .seconds(60))) { _ = (loop, witness) }
+      loop.next { _ = (loop, witness) }
+      _ = try? loop.watch(0, for: .readable) { _ in _ = (loop, witness) }
+      loop.close()
+      #expect(drain(loop) == .idle)
+    }
+    #expect(held == nil)
+  }
+
   @Test("a civil timer that is cancelled or in the past does not hold the others up")
   func civil() {
     let loop = EventLoop()
     var seen: [Int] = []
-    let first = loop.at(loop.wallNow.advanced(by: .milliseconds(1))) { seen.append(1) }
-    loop.at(loop.wallNow.advanced(by: .milliseconds(3))) { seen.append(3) }
-    loop.at(loop.wallNow.advanced(by: .milliseconds(2))) { seen.append(2) }
-    loop.at(WallTime(seconds: -5)) { seen.append(0) }
+    let start = loop.wallNow
+    func add(_ milliseconds: Int) -> LoopTimer {
+      let due = start.advanced(by: .milliseconds(milliseconds))
+      return loop.at(due) {
+        #expect(loop.wallNow >= due)
+        seen.append(milliseconds)
+      }
+    }
+    let first = add(1)
+    for milliseconds in [20, 3, -5000] { _ = add(milliseconds) }
     first.cancel()
     #expect(drain(loop) == .idle)
-    #expect(seen == [0, 2, 3])
+    #expect(seen == [-5000, 3, 20])
   }
 }

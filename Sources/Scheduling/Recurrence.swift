@@ -1,0 +1,137 @@
+public import EventLoop
+
+/// When something is to happen, by the clocks of a zone: a value without a clock of its own.
+///
+/// Where clocks change, a time that they skip counts right after the gap, and a time that they show twice counts
+/// once: Debian's cron does the same.
+public enum Recurrence: Sendable, Hashable, CustomStringConvertible {
+  /// Once, at this date and time.
+  case once(LocalDateTime)
+  /// At this time on each of these days.
+  case daily(TimeOfDay, Weekdays)
+  /// Again and again at this distance. Aligned: whenever the clock shows a multiple of it since midnight.
+  case every(Duration, aligned: Bool)
+
+  /// Reads what `schedule.at` takes: a time of day, once or on certain days, or a date and time.
+  ///
+  /// A time of day without days stands for its next occurrence: today, or tomorrow when it has passed.
+  /// - Throws: `schedule.syntax`; `schedule.past` for a date that has passed.
+  public static func at(
+    _ text: String, days: String? = nil, now: WallTime, in zone: any LocalZone
+  ) throws(ScheduleError) -> Recurrence {
+    // What begins like a date is meant as one, so that the error speaks of dates.
+    if text.utf8.prefix(5).last == UInt8(ascii: "-") {
+      let moment = try LocalDateTime(parsing: text)
+      if days != nil {
+        throw ScheduleError(
+          .syntax, "\(quoted(text)) is a date, and days of the week do not go with it",
+          hint: "give a time of day with days, or a date without")
+      }
+      let once = Recurrence.once(moment)
+      if once.next(after: now, in: zone) == nil { throw Self.past(moment, now: now, in: zone) }
+      return once
+    }
+    let time = try TimeOfDay(parsing: text)
+    if let days { return .daily(time, try Weekdays(parsing: days)) }
+    let today = LocalDateTime(zone.local(now).date, time)
+    let tomorrow = LocalDateTime(today.date.advanced(by: 1), time)
+    return .once(zone.match(today).moment > now ? today : tomorrow)
+  }
+
+  static func past(_ moment: LocalDateTime, now: WallTime, in zone: any LocalZone) -> ScheduleError {
+    ScheduleError(.past, "\(moment) has passed", hint: "it is \(zone.local(now)) now")
+  }
+
+  /// The first moment after `moment`, nil when there is none.
+  public func next(after moment: WallTime, in zone: any LocalZone) -> WallTime? {
+    switch self {
+    case .once(let local):
+      let due = zone.match(local).moment
+      return due > moment ? due : nil
+    case .daily(let time, let days):
+      let today = zone.local(moment).date
+      for date in (0...8).map(today.advanced) where days.contains(date.weekday) {
+        let due = zone.match(LocalDateTime(date, time)).moment
+        if due > moment { return due }
+      }
+      return nil
+    case .every(let distance, aligned: false):
+      return distance > .zero ? moment.advanced(by: distance) : nil
+    case .every(let distance, aligned: true):
+      let seconds = Int(distance.components.seconds)
+      return seconds > 0 ? Self.nextMark(after: moment, every: seconds, in: zone) : nil
+    }
+  }
+
+  /// The first moment after `moment` at which the clock shows a multiple of `distance` seconds since midnight.
+  ///
+  /// When clocks are put back by at least `distance`, marks count both times, so that the distance is kept;
+  /// by less, once.
+  private static func nextMark(
+    after moment: WallTime, every distance: Int, in zone: any LocalZone
+  ) -> WallTime? {
+    let now = Int(moment.seconds)
+    var mark = self.mark(after: now + zone.offset(at: now), every: distance)
+    for _ in 0..<100 {
+      switch zone.match(LocalDateTime(clockSeconds: mark)) {
+      case .once(let due), .skipped(let due):
+        if due > moment {
+          return repeatedMark(after: now, before: Int(due.seconds), every: distance, in: zone) ?? due
+        }
+      case .twice(let first, let second):
+        if first > moment { return first }
+        let isKept = first.duration(to: second) >= .seconds(distance)
+        if isKept && second > moment { return second }
+      }
+      mark = self.mark(after: mark, every: distance)
+    }
+    return nil
+  }
+
+  /// A mark that the clock shows for the second time between two moments, because it is put back there.
+  private static func repeatedMark(
+    after now: Int, before due: Int, every distance: Int, in zone: any LocalZone
+  ) -> WallTime? {
+    var begin = now
+    while begin < due {
+      let end = min(begin + 3600, due)
+      let (before, after) = (zone.offset(at: begin), zone.offset(at: end))
+      if before - after >= distance {
+        let change = zone.change(after: begin, until: end)
+        let repeated = change + mark(after: change + after - 1, every: distance) - (change + after)
+        if repeated > now, repeated < due { return WallTime(seconds: Int64(repeated)) }
+      }
+      begin = end
+    }
+    return nil
+  }
+
+  /// The first multiple of `distance` since midnight after `shown`, or the next midnight.
+  private static func mark(after shown: Int, every distance: Int) -> Int {
+    let (day, seconds) = shown.dividedDown(by: 86_400)
+    return day * 86_400 + min((seconds / distance + 1) * distance, 86_400)
+  }
+
+  /// `at 06:45 mon-fri`, `at 2026-12-24 18:00`, `every 15m`.
+  public var description: String {
+    switch self {
+    case .once(let local): "at \(local)"
+    case .daily(let time, let days): "at \(time) \(days)"
+    case .every(let distance, _): "every \(DurationText.describe(distance))"
+    }
+  }
+
+  /// Refuses what could never run, or would run without end.
+  func validate() throws(ScheduleError) {
+    guard case .every(let distance, let isAligned) = self else { return }
+    let text = DurationText.describe(distance)
+    if distance < .milliseconds(1) {
+      throw ScheduleError(.syntax, "an interval of \(text) is too short (1ms or more expected)")
+    }
+    if isAligned, distance > .seconds(86_400) || distance.components.attoseconds != 0 {
+      throw ScheduleError(
+        .syntax, "an interval of \(text) cannot be aligned (whole seconds up to 24h expected)",
+        hint: "leave the alignment out")
+    }
+  }
+}

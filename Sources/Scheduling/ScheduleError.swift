@@ -1,0 +1,86 @@
+public import EventLoop
+
+/// What is wrong with a schedule, a time, a duration or a zone.
+public struct ScheduleError: CodedError, Equatable {
+  /// What kinds of errors there are.
+  public enum Kind: String, Sendable {
+    /// A text that cannot be read, or a schedule that makes no sense.
+    case syntax = "schedule.syntax"
+    /// A moment that has passed.
+    case past = "schedule.past"
+    /// A name that the owner uses already.
+    case duplicate = "schedule.duplicate"
+    /// A time zone that does not exist or cannot be read.
+    case zone = "schedule.zone"
+  }
+
+  /// What kind of error it is.
+  public let kind: Kind
+  /// What was found, and what was expected.
+  public let message: String
+  /// What to do about it.
+  public let hint: String?
+
+  init(_ kind: Kind, _ message: String, hint: String? = nil) {
+    (self.kind, self.message, self.hint) = (kind, message, hint)
+  }
+
+  /// The stable name of the kind.
+  public var code: String { kind.rawValue }
+}
+
+/// `text` as it stands in messages: in quotes, on one line, not longer than a line.
+func quoted(_ text: String) -> String {
+  let visible = text.unicodeScalars.prefix(40).map { scalar in
+    scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value) ? "?" : String(scalar)
+  }
+  return "\"" + visible.joined() + (text.unicodeScalars.count > 40 ? "…\"" : "\"")
+}
+
+/// Reads a text from its beginning, byte by byte.
+struct TextReader {
+  private var rest: Substring.UTF8View
+
+  init(_ text: String) { rest = Substring(text).utf8 }
+
+  var isAtEnd: Bool { rest.isEmpty }
+  var next: UInt8? { rest.first }
+
+  mutating func skip(_ character: Character) -> Bool {
+    guard let byte = character.asciiValue, rest.first == byte else { return false }
+    rest.removeFirst()
+    return true
+  }
+
+  /// The number of exactly `digits` digits that comes next.
+  mutating func number(digits: Int) -> Int? {
+    let text = rest.prefix(digits)
+    guard text.count == digits, text.allSatisfy(isDigit) else { return nil }
+    rest.removeFirst(digits)
+    return Int(Substring(text))
+  }
+
+  /// All bytes up to the first for which `isWanted` is false.
+  mutating func run(where isWanted: (UInt8) -> Bool) -> String {
+    let text = rest.prefix(while: isWanted)
+    rest.removeFirst(text.count)
+    return String(Substring(text))
+  }
+}
+
+/// Whether the byte is one of 0 to 9 in ASCII.
+func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+
+/// Whether the byte is a letter in ASCII.
+func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7a).contains(byte | 0x20) }
+
+extension Int {
+  /// With a zero in front when it has one digit.
+  var twoDigits: String { self < 10 ? "0\(self)" : "\(self)" }
+
+  /// Quotient and remainder, rounded down: the remainder has the sign of the divisor.
+  func dividedDown(by divisor: Int) -> (quotient: Int, remainder: Int) {
+    let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+  }
+}

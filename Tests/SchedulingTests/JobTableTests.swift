@@ -1,0 +1,258 @@
+import EventLoop
+import Glibc
+import Scheduling
+import Testing
+
+/// A virtual house clock and a table of jobs, and what is seen of them.
+private final class Bench {
+  let zone: ZoneFile
+  let loop: EventLoop
+  private(set) var table: JobTable
+  var seen: [String] = []
+
+  init(_ start: String, zone name: String = "Europe/Berlin") throws {
+    zone = try ZoneFile(named: name)
+    loop = EventLoop(clock: .virtual(start: try moment(start, zone)))
+    table = JobTable(loop: loop, zone: zone)
+    let (loop, zone) = (loop, zone)
+    table = JobTable(loop: loop, zone: zone) { [weak self] job, event in
+      if event != .started && event != .succeeded {
+        self?.seen.append("\(job.name) \(event) at \(zone.local(loop.wallNow).time)")
+      }
+    }
+  }
+
+  /// Lets go of all jobs: they and the bench hold each other.
+  func close() {
+    table.cancelAll()
+    loop.close()
+  }
+
+  var now: String { shown(loop.wallNow, zone) }
+
+  /// Notes the time of each run, which ends at once.
+  func note(_ run: JobRun) {
+    seen.append(now)
+    run.succeed()
+  }
+
+  /// Runs until the civil time `end`.
+  func run(until end: String) throws {
+    var isOver = false
+    loop.at(try moment(end, zone)) { isOver = true }
+    #expect(loop.run(until: { isOver }) == .done)
+  }
+}
+
+@Suite struct JobTableTests {
+  @Test("a week of 06:45 on weekdays runs five times")
+  func week() throws {
+    let bench = try Bench("2026-01-05 00:00")
+    defer { bench.close() }
+    let job = try bench.table.add(
+      try .at("06:45", days: "mon-fri", now: bench.loop.wallNow, in: bench.zone), bench.note)
+    #expect(shown(job.next, bench.zone) == "2026-01-05 06:45 +60" && job.last == nil)
+    try bench.run(until: "2026-01-12 00:00")
+    #expect(bench.seen == (5...9).map { "2026-01-0\($0) 06:45 +60" })
+    #expect(job.runs == 5 && job.failures == 0 && job.name == "at 06:45 mon-fri")
+    #expect(shown(job.next, bench.zone) == "2026-01-12 06:45 +60")
+    #expect(shown(job.last, bench.zone) == "2026-01-09 06:45 +60")
+    bench.table.cancelAll()
+    #expect(bench.loop.run(until: { false }) == .idle, "a cancelled job leaves no timer")
+  }
+
+  @Test("over a change of the clocks a job runs once each day")
+  func clockChange() throws {
+    let bench = try Bench("2026-10-24 12:00")
+    defer { bench.close() }
+    try bench.table.add(.daily(try TimeOfDay(parsing: "02:30"), .all), bench.note)
+    try bench.run(until: "2026-10-27 00:00")
+    #expect(bench.seen == ["2026-10-25 02:30 +120", "2026-10-26 02:30 +60"])
+  }
+
+  @Test("a run that fails, at once or later, or that is dropped, is counted and does not end the job")
+  func failures() throws {
+    let bench = try Bench("2026-01-05 00:00")
+    defer { bench.close() }
+    let loop = bench.loop
+    let job = try bench.table.add(.every(.seconds(60), aligned: true), name: "poll") { run in
+      switch run.number {
+      case 1: run.fail("no network")
+      case 2: loop.after(.seconds(5)) { run.fail("late") }
+      case 3: break
+      default:
+        run.succeed()
+        run.fail("ended twice")
+      }
+    }
+    try bench.run(until: "2026-01-05 00:05:30")
+    #expect(
+      bench.seen == [
+        "poll failed(\"no network\") at 00:01", "poll failed(\"late\") at 00:02:05",
+        "poll failed(\"the run was dropped before it had ended\") at 00:03",
+      ])
+    #expect(job.runs == 5 && job.failures == 3 && job.running == 0 && job.isActive)
+  }
+
+  @Test("a job that runs once ends by itself when its run has ended")
+  func once() throws {
+    let bench = try Bench("2026-12-24 12:00")
+    defer { bench.close() }
+    let loop = bench.loop
+    let job = try bench.table.add(.once(try local("2026-12-24 18:00")), name: "gifts") { run in
+      loop.after(.seconds(60)) { run.succeed() }
+    }
+    #expect(job.runNow())
+    try bench.run(until: "2026-12-24 17:00")
+    #expect(job.isActive && job.runs == 1, "running it by hand does not use it up")
+    #expect(loop.run(until: { false }) == .idle)
+    #expect(bench.seen == ["gifts ended at 18:01"] && bench.table.jobs().isEmpty)
+    #expect(job.runs == 2 && job.next == nil && !job.isActive && !job.runNow())
+  }
+
+  @Test("names are unique for each owner")
+  func duplicate() throws {
+    let bench = try Bench("2026-01-05 00:00")
+    defer { bench.close() }
+    let every = Recurrence.every(.seconds(60), aligned: false)
+    let job = try bench.table.add(every, name: "a", owner: 1, bench.note)
+    try bench.table.add(every, name: "a", owner: 2, bench.note)
+    let error = #expect(throws: ScheduleError.self) {
+      try bench.table.add(every, name: "a", owner: 1, bench.note)
+    }
+    #expect(error?.code == "schedule.duplicate")
+    #expect(error?.message == "there is already a job \"a\" (every 1m)")
+    job.cancel()
+    try bench.table.add(every, name: "a", owner: 1, bench.note)
+    #expect(
+      (1...3).map { _ in try? bench.table.add(every, owner: 3, bench.note).name } == [
+        "every 1m", "every 1m #2", "every 1m #3",
+      ])
+    #expect(bench.table.jobs(of: 3).count == 3 && bench.table.jobs().count == 5)
+    bench.table.cancelAll(of: 3)
+    #expect(bench.table.jobs().map(\.owner) == [2, 1])
+  }
+
+  @Test("a date that has passed and an interval that cannot be are refused")
+  func refused() throws {
+    let bench = try Bench("2026-01-05 00:00")
+    defer { bench.close() }
+    let refused: [(Recurrence, String)] = [
+      (.once(try local("2026-01-05 00:00")), "schedule.past"),
+      (.every(.zero, aligned: false), "schedule.syntax"),
+      (.every(.seconds(-5), aligned: false), "schedule.syntax"),
+      (.every(.milliseconds(1500), aligned: true), "schedule.syntax"),
+      (.every(.seconds(90_000), aligned: true), "schedule.syntax"),
+    ]
+    for (recurrence, code) in refused {
+      let error = #expect(throws: ScheduleError.self) { try bench.table.add(recurrence, bench.note) }
+      #expect(error?.code == code)
+    }
+    #expect(bench.table.jobs().isEmpty)
+  }
+
+  @Test(
+    "when a job is due while it runs, its policy says what happens",
+    arguments: [
+      (OverlapPolicy.skip, [0, 30, 60]), (.queue, [0, 25, 50]),
+      (.parallel, [0, 10, 20, 30, 40, 50, 60]),
+    ])
+  func overlap(policy: OverlapPolicy, starts: [Int]) throws {
+    let bench = try Bench("2026-01-05 00:00")
+    defer { bench.close() }
+    let loop = bench.loop
+    var begun: [Int] = []
+    var events: [JobEvent] = []
+    // Its own table: the bench's would note each run that is left out.
+    let table = JobTable(loop: loop, zone: bench.zone) { events.append($1) }
+    let job = try table.add(.every(.seconds(10), aligned: false), overlap: policy) { run in
+      begun.append(Int(loop.now.nanoseconds / 1_000_000_000) - 10)
+      loop.after(.seconds(25)) { run.succeed() }
+    }
+    try bench.run(until: "2026-01-05 00:01:11")
+    #expect(begun == starts)
+    let left = events.count { if case .skipped = $0 { true } else { false } }
+    #expect(policy == .skip ? left == 4 : left == 0)
+    job.cancel()
+    #expect(loop.run(until: { false }) == .idle)
+    #expect(begun == starts && job.running == 0)
+  }
+
+  @Test("a queue that is full tells that it leaves runs out")
+  func fullQueue() throws {
+    let bench = try Bench("2026-01-05 00:00")
+    defer { bench.close() }
+    var runs: [JobRun] = []
+    let job = try bench.table.add(.daily(.midnight, .all), name: "q", overlap: .queue) { runs.append($0) }
+    for _ in 0..<(Job.queueLimit + 3) { job.runNow() }
+    #expect(bench.seen.count { $0.contains("queued") } == Job.queueLimit)
+    #expect(bench.seen.count { $0.contains("skipped") } == 2)
+    while let run = runs.popLast() { run.succeed() }
+    #expect(job.runs == Job.queueLimit + 1 && job.running == 0)
+  }
+
+  @Test("jobs that are due together run in the order in which they were added, day after day")
+  func order() throws {
+    let bench = try Bench("2026-01-05 00:00")
+    defer { bench.close() }
+    var seen = ""
+    for name in ["a", "b", "c"] {
+      try bench.table.add(.daily(try TimeOfDay(parsing: "06:00"), .all), name: name) { run in
+        seen += run.job.name
+        run.succeed()
+      }
+    }
+    try bench.run(until: "2026-01-08 00:00")
+    #expect(seen == "abcabcabc")
+  }
+
+  @Test("a plain interval keeps its beat")
+  func beat() throws {
+    let bench = try Bench("2026-01-05 00:00:07")
+    defer { bench.close() }
+    try bench.table.add(.every(.seconds(20), aligned: false), bench.note)
+    try bench.run(until: "2026-01-05 00:01:10")
+    #expect(bench.seen == ["2026-01-05 00:00:27 +60", "2026-01-05 00:00:47 +60", "2026-01-05 00:01:07 +60"])
+  }
+
+  @Test("a plain interval that came late goes on in its old beat")
+  func lateBeat() throws {
+    let loop = EventLoop()
+    let table = JobTable(loop: loop, zone: ProcessZone())
+    let start = loop.wallNow
+    var phase: Int64?
+    let job = try table.add(.every(.milliseconds(100), aligned: false)) { run in
+      if run.number == 1 { usleep(150_000) }
+      if run.number == 2 {
+        phase = run.job.next.map { start.duration(to: $0).nanoseconds / 1_000_000 % 100 }
+      }
+      run.succeed()
+    }
+    #expect(loop.run(until: { job.runs == 2 }) == .done)
+    // The second run came about 50 ms late; the third is due on the old beat, give or take the two clocks.
+    #expect(phase.map { $0 < 20 || $0 > 80 } == true, "\(phase ?? -1)")
+    table.cancelAll()
+  }
+
+  @Test("a job can cancel itself, and its run may end afterwards")
+  func cancelInside() throws {
+    let bench = try Bench("2026-01-05 00:00")
+    defer { bench.close() }
+    let job = try bench.table.add(.every(.seconds(20), aligned: true)) { run in
+      run.job.cancel()
+      run.succeed()
+    }
+    #expect(bench.loop.run(until: { false }) == .idle)
+    #expect(job.runs == 1 && job.running == 0 && bench.table.jobs().isEmpty)
+  }
+
+  @Test("a job in another zone follows the clocks there")
+  func otherZone() throws {
+    let bench = try Bench("2026-03-20 00:00")
+    defer { bench.close() }
+    let newYork = try zone("America/New_York")
+    try bench.table.add(.daily(try TimeOfDay(parsing: "06:45"), .all), zone: newYork, bench.note)
+    try bench.run(until: "2026-03-20 23:00")
+    #expect(bench.seen == ["2026-03-20 11:45 +60"])
+  }
+}
