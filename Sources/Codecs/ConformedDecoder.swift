@@ -14,8 +14,8 @@ public final class ConformedDecoder: Decoder {
   private var sourceFormat: AudioFormat
   private var resampler: Resampler?
   /// What the decoder gave, in its own channels.
-  private var raw: PCMBlock
-  /// The same in stereo, of which `pending` frames from `start` on are not yet used.
+  private let raw: PCMBlock
+  /// The same in stereo (a decoder that turns to mono fills `raw` with many frames), of which `pending` frames from `start` on are not yet used.
   private let stereo: PCMBlock
   private var start = 0
   private var pending = 0
@@ -42,8 +42,9 @@ public final class ConformedDecoder: Decoder {
     self.decoder = decoder
     self.format = format
     sourceFormat = decoder.format
-    raw = PCMBlock(format: decoder.format, frames: Self.chunk)
-    stereo = PCMBlock(format: .init(sampleRate: decoder.format.sampleRate, channels: 2), frames: Self.chunk)
+    let most = StereoDownmix.mostChannels
+    raw = PCMBlock(format: .init(sampleRate: format.sampleRate, channels: most), frames: Self.chunk)
+    stereo = PCMBlock(format: format, frames: Self.chunk * most)
     waste = PCMBlock(format: format, frames: Self.chunk)
     try adopt(decoder.format)
   }
@@ -130,21 +131,27 @@ public final class ConformedDecoder: Decoder {
 
   /// Reads the next frames of the decoder and makes them stereo, unless they have another format.
   private func refill() throws {
-    let got = try decoder.read(into: raw.view.buffer)
+    let room = raw.view.buffer.prefix(Self.chunk * sourceFormat.channels)
+    let got = try decoder.read(into: UnsafeMutableBufferPointer(rebasing: room))
     start = 0
     pending = got
     hasEnded = got == 0
     isDraining = hasEnded || decoder.format != sourceFormat
-    if !isDraining { StereoDownmix.convert(raw.view.prefix(got), to: stereo.view) }
+    if !isDraining { convert(got) }
   }
 
   /// Goes on with the frames that were read in a new format.
   private func changeFormat() throws {
-    let (frames, read) = (pending, raw)
+    let frames = pending
     try adopt(decoder.format)
-    let view = PCMView(samples: read.view.samples, frames: frames, channels: sourceFormat.channels)
-    StereoDownmix.convert(view, to: stereo.view)
+    convert(frames)
     pending = frames
+  }
+
+  /// Makes the first `frames` frames of `raw` stereo.
+  private func convert(_ frames: Int) {
+    let view = PCMView(samples: raw.view.samples, frames: frames, channels: sourceFormat.channels)
+    StereoDownmix.convert(view, to: stereo.view)
   }
 
   /// Starts anew with frames of `newFormat`.
@@ -152,7 +159,6 @@ public final class ConformedDecoder: Decoder {
     guard StereoDownmix.supports(channels: newFormat.channels) else {
       throw AudioError(.unsupported, "cannot convert \(newFormat.channels) channels to stereo")
     }
-    if newFormat.channels != raw.format.channels { raw = PCMBlock(format: newFormat, frames: Self.chunk) }
     if newFormat.sampleRate == format.sampleRate {
       resampler = nil
     } else if let resampler, resampler.inputRate == newFormat.sampleRate {

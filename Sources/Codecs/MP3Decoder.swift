@@ -6,7 +6,8 @@ internal import Glibc
 /// MPEG audio files, layers I to III, through libmpg123.
 ///
 /// Gapless: the encoder's delay and padding, where a LAME tag tells them, are not heard and not counted. Mono
-/// stays mono. `seek` is exact to a frame and gives the samples that decoding from the start would have given.
+/// stays mono. `seek` is exact to a frame and gives the samples that decoding from the start would have given
+/// (in MPEG-2 and 2.5 but for the rounding of the last bit, −140 dB).
 /// Memory is bounded whatever the file holds.
 public final class MP3Decoder: Decoder {
   /// Rate and channels of the frames that the last `read` gave; a file may change them on its way.
@@ -16,10 +17,11 @@ public final class MP3Decoder: Decoder {
   /// for the first time.
   public private(set) lazy var frameCount: Int? = countFrames()
 
-  private let file: FileDescriptor
   private let handle: MPG123Handle
   private let path: String
   private let hasLength: Bool
+  /// Whether what is decoded next has another format than what was given last.
+  private var formatChanges = false
 
   /// Opens an MPEG audio file.
   /// - Throws: `audio.not_found`, or `audio.unreadable` saying what was found at which byte.
@@ -35,9 +37,8 @@ public final class MP3Decoder: Decoder {
 
   /// - Parameter firstFrame: byte at which the first MPEG frame starts.
   init(_ file: consuming FileDescriptor, path: String, firstFrame: Int) throws {
-    handle = try MPG123Handle(file.raw)
     hasLength = Self.tellsLength(file, firstFrame: firstFrame)
-    self.file = file
+    handle = try MPG123Handle(file)
     self.path = path
     guard let format = handle.format else {
       throw AudioError.unreadable(path, found: handle.lastError, atByte: firstFrame)
@@ -47,22 +48,20 @@ public final class MP3Decoder: Decoder {
 
   /// Reads the next frames; they have the `format` that is told after the call.
   public func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
-    let frames = buffer.count / format.channels
-    guard frames > 0 else { return 0 }
     while true {
+      if formatChanges { try adoptFormat() }
       var bytes = 0
       let room = buffer.count / format.channels * format.channels * MemoryLayout<Float>.size
+      guard room > 0 else { return 0 }
       let status = mpg123_read(handle.raw, buffer.baseAddress, room, &bytes)
       let got = bytes / MemoryLayout<Float>.size / format.channels
       switch status {
       case MPG123_OK.rawValue where got > 0: return got
       case MPG123_DONE.rawValue: return got
       case MPG123_NEW_FORMAT.rawValue:
-        // What was decoded so far still has the old format; the handle keeps what comes for the next call.
+        // What was decoded up to here still has the old format.
+        formatChanges = true
         if got > 0 { return got }
-        guard let format = handle.format else { throw failure() }
-        self.format = format
-        if buffer.count < format.channels { return 0 }
       default:
         if got > 0 { return got }
         throw failure()
@@ -76,6 +75,12 @@ public final class MP3Decoder: Decoder {
       throw AudioError.outsideSource(path, frame: frame, count: frameCount)
     }
     guard mpg123_seek(handle.raw, off_t(frame), SEEK_SET) >= 0 else { throw failure() }
+  }
+
+  private func adoptFormat() throws {
+    guard let format = handle.format else { throw failure() }
+    self.format = format
+    formatChanges = false
   }
 
   private func failure() -> AudioError {
@@ -107,23 +112,25 @@ public final class MP3Decoder: Decoder {
   }
 }
 
-/// A libmpg123 decoder that reads from a file descriptor which it does not own.
+/// A libmpg123 decoder and the file that it reads; it goes before the file does.
 private struct MPG123Handle: ~Copyable {
   let raw: OpaquePointer
+  private let file: FileDescriptor
 
-  init(_ descriptor: CInt) throws(AudioError) {
+  init(_ file: consuming FileDescriptor) throws(AudioError) {
     var status = MPG123_OK.rawValue
     guard let raw = mpg123_new(nil, &status) else {
       let cause = String(cString: mpg123_plain_strerror(status))
       throw AudioError(.unsupported, "cannot start libmpg123: \(cause)")
     }
     self.raw = raw
+    self.file = file
     let flags = MPG123_FORCE_FLOAT.rawValue | MPG123_QUIET.rawValue | MPG123_SKIP_ID3V2.rawValue
     mpg123_param2(raw, CInt(MPG123_ADD_FLAGS.rawValue), CLong(flags | MPG123_GAPLESS.rawValue), 0)
     mpg123_param2(raw, CInt(MPG123_RESYNC_LIMIT.rawValue), 65_536, 0)
     // The bit reservoir reaches back 511 bytes, which at 32 kbit/s and less is more than the usual 4 frames.
     mpg123_param2(raw, CInt(MPG123_PREFRAMES.rawValue), 40, 0)
-    mpg123_open_fd(raw, descriptor)
+    mpg123_open_fd(raw, self.file.raw)
   }
 
   deinit { mpg123_delete(raw) }

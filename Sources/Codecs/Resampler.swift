@@ -1,8 +1,9 @@
 internal import AudioCore
 internal import CSoxr
 
-/// Changes the sample rate of a stream of interleaved Float32 frames, through libsoxr's HQ recipe (20 bits,
-/// linear phase; the delay is compensated, so frame 0 of the output is frame 0 of the input).
+/// Changes the sample rate of a stream of interleaved Float32 frames, through libsoxr's HQ recipe (20 bits, linear
+/// phase, a pass band without roll-off; the delay is compensated, so frame 0 of the output is frame 0 of the
+/// input).
 ///
 /// n frames give round(n × outputRate / inputRate) in all. Allocates when it is made and while soxr's own queues
 /// reach their size, not per call. Confined to one thread at a time; may be moved to another between calls.
@@ -76,7 +77,7 @@ private struct SoxrHandle: ~Copyable {
 
   init(_ inputRate: Int, _ outputRate: Int, _ channels: Int) throws(AudioError) {
     var input = soxr_io_spec(SOXR_FLOAT32_I, SOXR_FLOAT32_I)
-    var quality = soxr_quality_spec(UInt(SOXR_HQ), 0)
+    var quality = soxr_quality_spec(UInt(SOXR_HQ), UInt(SOXR_ROLLOFF_NONE))
     var runtime = soxr_runtime_spec(1)
     var error: soxr_error_t?
     let created = soxr_create(

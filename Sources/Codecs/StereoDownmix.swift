@@ -6,6 +6,9 @@ internal import AudioCore
 /// (L R C LFE Ls Rs …); centre and surrounds are added at −3 dB, LFE is left out, and the sum is scaled so that
 /// it can't exceed full scale. Source: ITU-R BS.775-4, Annex 4.
 enum StereoDownmix {
+  /// No source that is converted has more.
+  static let mostChannels = 8
+
   private static let half = Float(0.5).squareRoot()
 
   /// Gain of each channel to the left side, and the same to the right, for the numbers of channels that exist.

@@ -7,23 +7,13 @@ private let fixtures = [
   "mp3-cbr128-44k.mp3", "mp3-vbr-v4-44k.mp3", "mp3-mpeg2-64-22k.mp3", "mp3-mpeg25-32-11k-mono.mp3",
 ]
 
-/// What ffmpeg makes of a file, without dither or change of format.
-private func ffmpeg(_ path: String, _ format: AudioFormat) throws -> Sound {
-  let output = try Command.succeed("ffmpeg", ["-v", "error", "-i", path, "-f", "f32le", "-"]).output
-  let samples = stride(from: 0, to: output.count / 4 * 4, by: 4).map { index in
-    Float(bitPattern: (0..<4).reduce(0) { $0 | UInt32(output[index + $1]) << UInt32(8 * $1) })
-  }
-  return Sound(interleaved: samples, format: format)
-}
-
 @Suite("MP3 decoder") struct MP3DecoderTests {
   @Test("decodes what ffmpeg decodes, frame for frame", arguments: fixtures)
   func agreesWithFFmpeg(name: String) throws {
     let decoder = try MP3Decoder(path: Fixtures.path(name))
     let sound = try Sound(decoding: decoder)
-    let reference = try ffmpeg(Fixtures.path(name), decoder.format)
-    let alignment = sound.alignment(to: reference)
-    #expect(alignment.frames == 0)
+    let reference = try Sound(ffmpeg: Fixtures.path(name), format: decoder.format)
+    #expect(sound.alignment(to: reference).frames == 0)
     #expect(sound.frameCount == reference.frameCount)
     #expect(sound.errorToSignal(against: reference) < -75)
   }
@@ -35,5 +25,101 @@ private func ffmpeg(_ path: String, _ format: AudioFormat) throws -> Sound {
     let decoder = try MP3Decoder(path: Fixtures.path(name))
     #expect(decoder.frameCount == frames)
     #expect(try Sound(decoding: decoder).frameCount == frames)
+  }
+
+  @Test("the length of a file without a tag is counted, and playing goes on where it was")
+  func lengthWithoutTag() throws {
+    let decoder = try MP3Decoder(path: Fixtures.path("mp3-without-tag.mp3"))
+    var first = [Float](repeating: 0, count: 1152)
+    let got = try first.withUnsafeMutableBufferPointer { try decoder.read(into: $0) }
+    let count = decoder.frameCount
+    let rest = try Sound(decoding: decoder)
+    #expect(decoder.format == AudioFormat(sampleRate: 44_100, channels: 1))
+    #expect(count == got + rest.frameCount)
+    #expect(try MP3Decoder(path: Fixtures.path("mp3-without-tag.mp3")).frameCount == count)
+  }
+
+  @Test("after a seek the frames are those that decoding from the start gives", arguments: fixtures)
+  func seeksExactly(name: String) throws {
+    let path = Fixtures.path(name)
+    let whole = try Sound(file: path)
+    let decoder = try MP3Decoder(path: path)
+    var random = SeededRandom(seed: 11)
+    var targets = [0, 1, 575, 1152, whole.frameCount - 1, whole.frameCount]
+    targets += (0..<12).map { _ in Int.random(in: 0..<whole.frameCount, using: &random) }
+    for target in targets {
+      try decoder.seek(toFrame: target)
+      let length = min(3000, whole.frameCount - target)
+      let piece = try Sound(decoding: decoder, limit: length)
+      let expected = whole[target..<(target + length)]
+      // MPEG-1 comes out bit for bit; in MPEG-2 libmpg123 adds in another order, which the last bit shows.
+      let isExact = decoder.format.sampleRate >= 32_000
+      let error = length > 0 ? piece.errorToSignal(against: expected) : -.infinity
+      #expect(isExact ? piece == expected : error < -130, "at frame \(target)")
+      #expect(piece.frameCount == length)
+    }
+  }
+
+  @Test("frames that are not there can't be gone to", arguments: [-1, 882_001, .max])
+  func seeksOutside(frame: Int) throws {
+    let decoder = try MP3Decoder(path: Fixtures.path("mp3-cbr128-44k.mp3"))
+    #expect(throws: AudioError.self) { try decoder.seek(toFrame: frame) }
+    try decoder.seek(toFrame: 10)
+  }
+
+  @Test("tags in front and behind are neither heard nor counted, however large") func tags() throws {
+    let folder = try TemporaryFolder()
+    let audio = try readBytes(Fixtures.path("mp3-vbr-v4-44k.mp3"))
+    let size = 300_000
+    let sizeBytes = [21, 14, 7, 0].map { UInt8(size >> $0 & 0x7F) }
+    let head = Array("ID3".utf8) + [4, 0, 0] + sizeBytes + [UInt8](repeating: 0xFF, count: size)
+    let tail = Array("TAG".utf8) + [UInt8](repeating: 0x20, count: 125)
+    let path = try folder.write(head + audio + tail, to: "tagged.mp3")
+    let decoder = try AudioFile.open(path)
+    #expect(decoder.frameCount == 132_300)
+    #expect(try Sound(decoding: decoder) == Sound(file: Fixtures.path("mp3-vbr-v4-44k.mp3")))
+  }
+
+  @Test("a file that is cut off gives what is there and counts only that")
+  func truncated() throws {
+    let folder = try TemporaryFolder()
+    let audio = try readBytes(Fixtures.path("mp3-vbr-v4-44k.mp3"))
+    let whole = try Sound(file: Fixtures.path("mp3-vbr-v4-44k.mp3"))
+    for length in stride(from: 2000, to: audio.count, by: 1777) {
+      let decoder = try AudioFile.open(folder.write(Array(audio[..<length]), to: "cut.mp3"))
+      let sound = try Sound(decoding: decoder)
+      #expect(decoder.frameCount.map { abs($0 - sound.frameCount) <= 1152 } == true, "\(length) bytes")
+      #expect(sound.frameCount > (length - 2000) * 2 && sound.frameCount < whole.frameCount)
+      let safe = max(0, sound.frameCount - 2304)
+      #expect(sound[0..<safe] == whole[0..<safe], "\(length) bytes")
+    }
+  }
+
+  @Test("damage in the middle costs the frames that are hit, not the rest") func damaged() throws {
+    let folder = try TemporaryFolder()
+    var audio = try readBytes(Fixtures.path("mp3-cbr128-44k.mp3"))
+    var random = SeededRandom(seed: 12)
+    audio.replaceSubrange(100_000..<102_000, with: random.bytes(2000))
+    let sound = try Sound(file: folder.write(audio, to: "damaged.mp3"))
+    let whole = try Sound(file: Fixtures.path("mp3-cbr128-44k.mp3"))
+    #expect(sound[0..<270_000] == whole[0..<270_000])
+    #expect(sound.frameCount > whole.frameCount - 12 * 1152)
+  }
+
+  @Test("a file that changes its format says so between two reads") func changesFormat() throws {
+    let folder = try TemporaryFolder()
+    // At a frame's border, as a radio station joins its programmes.
+    let stereo = try readBytes(Fixtures.path("mp3-cbr128-44k.mp3")).prefix(100_309)
+    let mono = try readBytes(Fixtures.path("mp3-mpeg25-32-11k-mono.mp3"))
+    let decoder = try MP3Decoder(path: folder.write(stereo + mono, to: "mixed.mp3"))
+    var frames: [AudioFormat: Int] = [:]
+    var buffer = [Float](repeating: 0, count: 2000)
+    while true {
+      let got = try buffer.withUnsafeMutableBufferPointer { try decoder.read(into: $0) }
+      if got == 0 { break }
+      frames[decoder.format, default: 0] += got
+    }
+    #expect(frames[AudioFormat(sampleRate: 44_100, channels: 2)].map { $0 > 270_000 } == true)
+    #expect(frames[AudioFormat(sampleRate: 11_025, channels: 1)].map { $0 > 30_000 } == true)
   }
 }

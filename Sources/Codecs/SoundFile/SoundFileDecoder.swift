@@ -13,7 +13,6 @@ public final class SoundFileDecoder: Decoder {
   /// Length in frames, cut to what is there where the container tells (not in FLAC and Ogg).
   public let frameCount: Int?
 
-  private let file: FileDescriptor
   private let handle: SoundFileHandle
   private let path: String
 
@@ -25,10 +24,7 @@ public final class SoundFileDecoder: Decoder {
 
   init(_ file: consuming FileDescriptor, path: String) throws {
     var info = SF_INFO()
-    guard let handle = SoundFileHandle(reading: file.raw, &info) else {
-      let found = "damage (\(SoundFileHandle.openError))"
-      throw AudioError.unreadable(path, found: found, atByte: min(file.position, file.size))
-    }
+    handle = try SoundFileHandle(reading: file, path: path, &info)
     guard (1...32).contains(info.channels), (1_000...768_000).contains(info.samplerate) else {
       throw AudioError(
         .unsupported, "cannot decode \(path): \(info.channels) channels at \(info.samplerate) Hz",
@@ -40,8 +36,6 @@ public final class SoundFileDecoder: Decoder {
     format = AudioFormat(sampleRate: Int(info.samplerate), channels: Int(info.channels))
     // An Ogg file whose end is missing claims the largest number there is.
     frameCount = info.frames >= 0 && info.frames < Int64.max ? Int(info.frames) : nil
-    self.file = file
-    self.handle = handle
     self.path = path
   }
 
@@ -51,7 +45,7 @@ public final class SoundFileDecoder: Decoder {
     guard wanted > 0 else { return 0 }
     let got = Int(sf_readf_float(handle.raw, buffer.baseAddress, sf_count_t(wanted)))
     if got <= 0, let error = handle.lastError {
-      throw AudioError.unreadable(path, found: "damage (\(error))", atByte: file.position)
+      throw AudioError.unreadable(path, found: "damage (\(error))", atByte: handle.file.position)
     }
     return max(0, got)
   }
@@ -63,7 +57,7 @@ public final class SoundFileDecoder: Decoder {
     }
     guard sf_seek(handle.raw, sf_count_t(frame), SEEK_SET) >= 0 else {
       throw AudioError.unreadable(
-        path, found: handle.lastError ?? "no way to frame \(frame)", atByte: file.position)
+        path, found: handle.lastError ?? "no way to frame \(frame)", atByte: handle.file.position)
     }
   }
 }

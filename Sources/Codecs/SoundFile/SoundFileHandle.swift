@@ -1,30 +1,39 @@
 internal import AudioCore
 internal import CSndfile
 
-/// An open libsndfile file on a descriptor which it does not own; closed when the last reference goes.
+/// An open libsndfile file and its descriptor; both are closed, in this order, when the last reference goes.
 final class SoundFileHandle {
   let raw: OpaquePointer
+  let file: FileDescriptor
 
-  /// Opens `descriptor` for reading; `info` receives what the header tells.
-  /// - Returns: nil when libsndfile refuses; `openError` says why.
-  init?(reading descriptor: CInt, _ info: inout SF_INFO) {
-    guard let raw = sf_open_fd(descriptor, CInt(SFM_READ), &info, 0) else { return nil }
-    self.raw = raw
+  /// Opens `file` for reading; `info` receives what the header tells.
+  /// - Throws: `audio.unreadable` with libsndfile's words.
+  convenience init(reading file: consuming FileDescriptor, path: String, _ info: inout SF_INFO) throws {
+    guard let raw = sf_open_fd(file.raw, CInt(SFM_READ), &info, 0) else {
+      let found = "damage (\(Self.words(sf_strerror(nil))))"
+      throw AudioError.unreadable(path, found: found, atByte: min(file.position, file.size))
+    }
+    self.init(raw, file)
   }
 
-  /// Opens `descriptor` for writing what `info` asks for.
-  init?(writing descriptor: CInt, _ info: inout SF_INFO) {
-    guard let raw = sf_open_fd(descriptor, CInt(SFM_WRITE), &info, 0) else { return nil }
+  /// Opens `file` for writing what `info` asks for.
+  /// - Throws: `audio.no_output` with libsndfile's words.
+  convenience init(writing file: consuming FileDescriptor, path: String, _ info: inout SF_INFO) throws {
+    guard let raw = sf_open_fd(file.raw, CInt(SFM_WRITE), &info, 0) else {
+      throw AudioError.noOutput(path, cause: Self.words(sf_strerror(nil)))
+    }
+    self.init(raw, file)
+  }
+
+  private init(_ raw: OpaquePointer, _ file: consuming FileDescriptor) {
     self.raw = raw
+    self.file = file
   }
 
   deinit { sf_close(raw) }
 
   /// What libsndfile says about its last failure on this file, nil when there was none.
   var lastError: String? { sf_error(raw) == 0 ? nil : Self.words(sf_strerror(raw)) }
-
-  /// What libsndfile says about the last open that failed.
-  static var openError: String { words(sf_strerror(nil)) }
 
   private static func words(_ text: UnsafePointer<CChar>?) -> String {
     var words = text.map { String(cString: $0) } ?? "an unknown failure"

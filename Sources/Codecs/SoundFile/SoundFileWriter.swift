@@ -12,7 +12,6 @@ public final class SoundFileWriter: PCMSink {
   /// Rate and channels of the file.
   public let format: AudioFormat
 
-  private let file: FileDescriptor
   private var handle: SoundFileHandle?
   private let path: String
   private let scratch: UnsafeMutableBufferPointer<Int16>
@@ -26,12 +25,9 @@ public final class SoundFileWriter: PCMSink {
     info.samplerate = CInt(format.sampleRate)
     info.channels = CInt(format.channels)
     info.format = CInt(SF_FORMAT_RF64 | SF_FORMAT_PCM_16)
-    guard let handle = SoundFileHandle(writing: file.raw, &info) else {
-      throw AudioError.noOutput(path, cause: SoundFileHandle.openError)
-    }
+    let handle = try SoundFileHandle(writing: file, path: path, &info)
     sf_command(handle.raw, CInt(SFC_RF64_AUTO_DOWNGRADE), nil, CInt(SF_TRUE))
     self.format = format
-    self.file = file
     self.handle = handle
     self.path = path
     framesUntilHeader = format.sampleRate

@@ -1,0 +1,133 @@
+import AudioCore
+import Codecs
+import TestSupport
+import Testing
+
+@Suite("Opening audio files") struct AudioFileTests {
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  /// The error that opening `bytes` under the name of an MP3 file throws.
+  private func error(_ bytes: [UInt8], name: String = "song.mp3") throws -> AudioError? {
+    let path = try folder.write(bytes, to: name)
+    return #expect(throws: AudioError.self) { try AudioFile.open(path) }
+  }
+
+  @Test("the bytes decide, not the name") func ignoresNames() throws {
+    let mp3 = try folder.write(readBytes(Fixtures.path("mp3-vbr-v4-44k.mp3")), to: "song.wav")
+    #expect(try AudioFile.open(mp3) is MP3Decoder)
+    let flac = try folder.write(readBytes(Fixtures.path("music-44k.flac")), to: "song.mp3")
+    #expect(try AudioFile.open(flac) is SoundFileDecoder)
+  }
+
+  @Test("a missing file, a folder, a device and a file without permission are told apart")
+  func notFound() throws {
+    func cause(_ path: String) -> String? {
+      let error = #expect(throws: AudioError.self) { try AudioFile.open(path) }
+      #expect(error?.code == "audio.not_found")
+      return error?.message
+    }
+    #expect(cause("/no/such.mp3") == "cannot open /no/such.mp3: no such file or directory")
+    #expect(cause(folder.path) == "cannot open \(folder.path): it is a folder")
+    #expect(cause("/dev/null") == "cannot open /dev/null: it is not a regular file")
+    let secret = try folder.write([1], to: "secret.mp3")
+    try Command.succeed("chmod", ["000", secret])
+    if try Command.run("id", ["-u"]).text != "0\n" {
+      #expect(cause(secret) == "cannot open \(secret): permission denied")
+    }
+  }
+
+  @Test("a pipe that nobody writes to does not block") func pipe() throws {
+    try Command.succeed("mkfifo", [folder.file("pipe.mp3")])
+    #expect(throws: AudioError.self) { try AudioFile.open(folder.file("pipe.mp3")) }
+  }
+
+  @Test("what is no audio is told by what it is and where")
+  func unreadable() throws {
+    let text = try error(Array("Dear diary, today I renamed a file. Ça marche!\n".utf8))
+    #expect(text?.code == "audio.unreadable")
+    #expect(text?.message == "cannot decode \(folder.file("song.mp3")): found text at byte 0")
+    #expect(try error([])?.message.contains("the file is empty") == true)
+    #expect(try error([0x89, 0x50, 0x4E, 0x47, 13, 10])?.message.contains("a PNG image at byte 0") == true)
+    #expect(try error([UInt8](repeating: 0, count: 9000))?.message.contains("zeros at byte 0") == true)
+    #expect(try error([1, 2, 0xAB, 4, 5])?.message.contains("(01 02 ab 04) at byte 0") == true)
+    let tagged = Array("ID3".utf8) + [4, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0] + Array("only text".utf8)
+    #expect(try error(tagged)?.message.contains("found text at byte 15") == true)
+    let endless = Array("ID3".utf8) + [4, 0, 0, 0x7F, 0x7F, 0x7F, 0x7F, 0, 0]
+    #expect(try error(endless)?.message.contains("end of the file") == true)
+  }
+
+  @Test("audio of other kinds is unsupported and says which") func unsupported() throws {
+    let mp4 = try error([0, 0, 0, 32] + Array("ftypM4A ".utf8))
+    #expect(mp4?.code == "audio.unsupported")
+    #expect(mp4?.message.contains("MP4") == true && mp4?.hint != nil)
+  }
+
+  @Test("a damaged header is unreadable, at a byte of the file") func damagedHeader() throws {
+    var bytes = WAVBytes(bits: 16, channels: 2).bytes(data: [1, 2, 3, 4])
+    bytes[16...19] = [0xFF, 0xFF, 0xFF, 0x7F]
+    let error = try error(bytes)
+    #expect(error?.reason == .unreadable || error?.reason == .unsupported)
+  }
+
+  @Test("1,000 files of random bytes end in an error or in silence, never in more memory")
+  func randomBytes() throws {
+    var random = SeededRandom(seed: 99)
+    let heads: [[UInt8]] = [
+      [], Array("ID3".utf8), [0xFF, 0xFB, 0x90, 0x64], Array("RIFF\u{40}\u{0}\u{0}\u{0}WAVEfmt ".utf8),
+      Array("fLaC".utf8), Array("OggS".utf8), Array("caff".utf8),
+      Array("FORM\u{0}\u{0}\u{1}\u{0}AIFFCOMM".utf8), Array(".snd".utf8), Array("RF64".utf8),
+    ]
+    let before = peakMemory()
+    var opened = 0
+    for round in 0..<1000 {
+      let bytes = heads[round % heads.count] + random.bytes(Int.random(in: 0...3000, using: &random))
+      opened += try survives(folder.write(bytes, to: "random")) ? 1 : 0
+    }
+    #expect(opened < 500)
+    #expect(peakMemory() - before < 500_000_000)
+  }
+
+  @Test("files cut off or damaged anywhere end in an error or early, never in more memory")
+  func damagedAnywhere() throws {
+    try Sound(file: Fixtures.path("music-44k.flac"))[0..<3000].write(to: folder.file("whole.wav"))
+    var random = SeededRandom(seed: 98)
+    let before = peakMemory()
+    let sources = [
+      folder.file("whole.wav"), Fixtures.path("music-44k.flac"), Fixtures.path("mp3-mpeg25-32-11k-mono.mp3"),
+    ]
+    for source in sources {
+      let whole = try readBytes(source).prefix(12_000)
+      for length in stride(from: 0, to: whole.count, by: 41) where length < 200 || length % 16 == 0 {
+        _ = try survives(folder.write(Array(whole[..<length]), to: "damaged"))
+      }
+      for _ in 0..<150 {
+        var bytes = Array(whole)
+        for _ in 0..<4 {
+          let place = Int.random(in: 0..<(Bool.random(using: &random) ? 100 : bytes.count), using: &random)
+          bytes[place] = UInt8(truncatingIfNeeded: random.next())
+        }
+        _ = try survives(folder.write(bytes, to: "damaged"))
+      }
+    }
+    #expect(peakMemory() - before < 500_000_000)
+  }
+
+  /// Opens, seeks in and reads the file at `path`; any error must be an `AudioError`.
+  /// - Returns: whether it could be opened.
+  private func survives(_ path: String) throws -> Bool {
+    do {
+      let decoder = try AudioFile.open(path)
+      var samples = [Float](repeating: 0, count: 4096 * 32)
+      if let count = decoder.frameCount { try decoder.seek(toFrame: count / 2) }
+      var rounds = 0
+      while rounds < 100, try samples.withUnsafeMutableBufferPointer({ try decoder.read(into: $0) }) > 0 {
+        rounds += 1
+      }
+      return true
+    } catch is AudioError {
+      return false
+    }
+  }
+}
