@@ -140,8 +140,7 @@ struct RealTimeTests {
       loop.start {
         try? await house.open()
         try? await house.session.play(path)
-        try? await loop.sleep(for: .milliseconds(50))
-        isPlaying = true
+        loop.after(.milliseconds(50)) { isPlaying = true }
       }
       #expect(loop.run(until: { isPlaying }) == .done)
     }

@@ -190,7 +190,7 @@ struct RenderTests {
     }
     let (first, second) = (try bench.played("A").channels[0], try bench.played("B").channels[0])
     let joined = try #require(second.firstIndex { $0 != 0 }) / 960 * 960
-    #expect(joined == 24_000 + 960)
+    #expect(joined == 24_000 + 2 * 960)
     // Both rise with the session's gate.
     #expect(second[joined...] == first[joined...])
     #expect(first.count == 96_000)
@@ -277,8 +277,8 @@ struct RenderTests {
       _ = try await bench.house.session.finish()
     }
     let sound = try bench.played("A").channels[0]
-    // Six blocks, the sixth falling; then 1.5 s to the end, its first block rising.
-    #expect(sound.count == 6 * 960 + 24_000)
+    // Six blocks and one that falls; then 1.5 s to the end, its first block rising.
+    #expect(sound.count == 7 * 960 + 24_000)
     #expect(int16(sound.suffix(24_000 - 960)) == int16(noise.suffix(24_000 - 960)))
   }
 
