@@ -7,7 +7,9 @@ import Testing
 @Suite("What the speakers play, sample by sample")
 struct RenderTests {
   /// Both sounds as 16-bit numbers: what a bit for bit comparison is about.
-  private func int16(_ samples: some Sequence<Float>) -> [Int16] { samples.map { SampleConversion.int16($0) } }
+  private func int16(_ samples: some Sequence<Float>) -> [Int16] {
+    samples.map { SampleConversion.int16($0) }
+  }
 
   @Test("a 16-bit source at volume 50 comes out bit for bit, to its last frame, which is no block's end")
   func bitExact() throws {
