@@ -79,7 +79,8 @@ struct SinkWriterTests {
     func add() { count.add(1, ordering: .sequentiallyConsistent) }
   }
 
-  @Test("a speaker whose file can't be written is told; the others' files are whole", arguments: [true, false])
+  @Test(
+    "a speaker whose file can't be written is told; the others' files are whole", arguments: [true, false])
   func fullDisk(isVirtual: Bool) throws {
     let folder = try TemporaryFolder()
     #expect(symlink("/dev/full", folder.file("A.wav")) == 0)
