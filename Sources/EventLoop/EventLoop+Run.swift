@@ -109,7 +109,6 @@ extension EventLoop {
       return !ready.isEmpty
     }
     poll(nanoseconds: due.map { max(0, $0.subtractingHeld(now.nanoseconds)) })
-    if due != nil { collectTimers() }
     return true
   }
 

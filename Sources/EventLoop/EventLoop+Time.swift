@@ -32,7 +32,6 @@ extension EventLoop {
   @discardableResult
   public func at(_ wall: WallTime, _ body: @escaping () -> Void) -> LoopTimer {
     assertOnLoop()
-    if wall <= wallNow { return timers.add(due: now.nanoseconds, body) }
     if isVirtual {
       return timers.add(due: wall.nanoseconds.subtractingHeld(virtualStart.nanoseconds), body)
     }

@@ -61,6 +61,10 @@ import Testing
     #expect(
       first(3, .every(.seconds(7200), aligned: true), after: start, in: berlin)
         == ["2026-10-25 02:00 +120", "2026-10-25 04:00 +60", "2026-10-25 06:00 +60"])
+    let secondPass = try moment("2026-10-25 02:10", berlin).advanced(by: .seconds(3600))
+    #expect(
+      first(2, .every(.seconds(75 * 60), aligned: true), after: secondPass, in: berlin)
+        == ["2026-10-25 03:45 +60", "2026-10-25 05:00 +60"], "02:30 had its turn")
     let lordHowe = try zone("Australia/Lord_Howe")
     #expect(
       first(
