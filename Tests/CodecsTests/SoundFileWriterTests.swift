@@ -14,6 +14,11 @@ import Testing
     }
   }
 
+  /// What the header says about the bytes behind its first eight.
+  private func riffSize(_ bytes: [UInt8]) -> Int {
+    (0..<4).reduce(0) { $0 | Int(bytes[4 + $1]) << (8 * $1) }
+  }
+
   @Test("16 bits go there and back unchanged") func roundTrip() throws {
     let samples = (Int16.min...Int16.max).map { Float($0) / 32_768 }
     let format = AudioFormat(sampleRate: 48_000, channels: 2)
@@ -47,8 +52,7 @@ import Testing
     let same = try bytes == readBytes(folder.file("b.wav"))
     #expect(same)
     #expect(bytes.starts(with: "RIFF".utf8))
-    let size = (0..<4).reduce(0) { $0 | Int(bytes[4 + $1]) << (8 * $1) }
-    #expect(size == bytes.count - 8)
+    #expect(riffSize(bytes) == bytes.count - 8)
     #expect(bytes.count < noise.count * 2 + 120)
   }
 
@@ -60,8 +64,9 @@ import Testing
       if let writer { try write(noise, to: writer) }
       let reader = try Sound(file: folder.file("a.wav"))
       #expect(reader.frameCount > 120_000 * round - 48_000)
-      let seen = try Sound(ffmpeg: folder.file("a.wav"), format: .session)
-      #expect(seen.frameCount > 120_000 * round - 48_000)
+      // Readers that forgive take what is there; a strict one goes by the header.
+      let claimed = riffSize(try readBytes(folder.file("a.wav")))
+      #expect(claimed > 4 * (120_000 * round - 48_000))
     }
     writer = nil
     #expect(try Sound(file: folder.file("a.wav")).frameCount == 360_000)
