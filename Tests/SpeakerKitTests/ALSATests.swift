@@ -31,7 +31,7 @@ struct ALSATests {
       #expect(try await bench.house.session.finish() == .ended(.finished))
       took = start.duration(to: clock.now)
     }
-    guard bench.logged.isEmpty else { return }
+    try #require(bench.logged.isEmpty, "\(bench.logged)")
     let bytes = try readBytes(folder.file("card.raw"))
     let samples = stride(from: 0, to: bytes.count - 1, by: 2).map { index in
       Int16(bitPattern: UInt16(bytes[index]) | UInt16(bytes[index + 1]) << 8)

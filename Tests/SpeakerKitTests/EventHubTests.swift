@@ -41,6 +41,7 @@ struct EventHubTests {
     hub.on { calls.append("second " + code($0)) }
     hub.tell(error("a"))
     _ = loop.run(until: { false })
+    hub.close()
     #expect(calls == ["first a", "second a", "first b", "second b"])
   }
 
@@ -93,6 +94,7 @@ struct EventHubTests {
     loop.after(.zero) { timerFired = true }
     hub.tell(error("a"))
     _ = loop.run(until: { false })
+    hub.close()
     #expect(timerFired)
     #expect(count < 100)
   }

@@ -42,17 +42,18 @@ final class HouseBench {
     let bench = try HouseBench(loop: loop, speakers: speakers, output: output)
     var outcome: Result<Void, any Error>?
     loop.start {
+      let ended: Result<Void, any Error>
       do {
         try await bench.house.open(addAll: addAll)
         try await loop.sleep(for: .milliseconds(1))
         try await body(bench)
-        await bench.house.close()
-        outcome = .success(())
-      } catch {
-        await bench.house.close()
-        outcome = .failure(error)
-      }
+        ended = .success(())
+      } catch { ended = .failure(error) }
+      await bench.house.close()
+      // A turn of the loop later this task is gone, with what it holds.
+      loop.after(.milliseconds(1)) { outcome = ended }
     }
+    defer { loop.close() }
     let result = loop.run(until: { outcome != nil })
     guard let outcome else { throw TestFailure("the loop ended (\(result)) before the test") }
     try outcome.get()

@@ -1,5 +1,6 @@
 import AudioCore
 import EventLoop
+import Glibc
 import SpeakerKit
 import TestSupport
 import Testing
@@ -304,10 +305,9 @@ struct PlaybackTests {
     #expect(throws: SpeakerError.self) { try bench.house.setVolume(10) }
   }
 
-  @Test("a week of alarms takes under a second")
+  @Test("a week of alarms takes under a second of the processor")
   func week() throws {
-    let clock = ContinuousClock()
-    let start = clock.now
+    let start = processorTime()
     try HouseBench.run(speakers: nil, output: .null) { bench in
       let file = try bench.source("a.wav", Signal.constant(0.25, frames: 480_000))
       for _ in 0..<7 {
@@ -317,6 +317,13 @@ struct PlaybackTests {
         bench.house.session.stop()
       }
     }
-    #expect(start.duration(to: clock.now) < .seconds(1))
+    #expect(processorTime() - start < 1_000_000_000)
+  }
+
+  /// Nanoseconds that this thread has had of a processor, whatever other tests run beside.
+  private func processorTime() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 }

@@ -108,7 +108,8 @@ struct RealTimeTests {
     var open = 2
     for name in ["one", "two"] {
       loop.start {
-        let driver = HouseDriver(loop: loop, speakers: HouseBench.pair, output: .wav(folder: folder.file(name)))
+        let driver = HouseDriver(
+          loop: loop, speakers: HouseBench.pair, output: .wav(folder: folder.file(name)))
         let house = House(loop: loop, driver: driver)
         do {
           try await house.open()
@@ -117,10 +118,11 @@ struct RealTimeTests {
           _ = try await house.session.finish()
         } catch { Issue.record("\(error)") }
         await house.close()
-        open -= 1
+        loop.after(.milliseconds(1)) { open -= 1 }
       }
     }
     #expect(loop.run(until: { open == 0 }) == .done)
+    loop.close()
     #expect(try Sound(file: folder.file("one/A.wav")).frameCount == 24_000)
     #expect(try Sound(file: folder.file("two/A.wav")).frameCount < 24_000)
   }
@@ -140,10 +142,10 @@ struct RealTimeTests {
       loop.start {
         try? await house.open()
         try? await house.session.play(path)
-        try? await loop.sleep(for: .milliseconds(50))
-        isPlaying = true
+        loop.after(.milliseconds(50)) { isPlaying = true }
       }
       #expect(loop.run(until: { isPlaying }) == .done)
+      loop.close()
     }
     #expect(gone == nil)
     #expect(try Sound(file: folder.file("out/Kitchen.wav")).frameCount > 960)

@@ -7,7 +7,9 @@ import Testing
 @Suite("What the speakers play, sample by sample")
 struct RenderTests {
   /// Both sounds as 16-bit numbers: what a bit for bit comparison is about.
-  private func int16(_ samples: some Sequence<Float>) -> [Int16] { samples.map { SampleConversion.int16($0) } }
+  private func int16(_ samples: some Sequence<Float>) -> [Int16] {
+    samples.map { SampleConversion.int16($0) }
+  }
 
   @Test("a 16-bit source at volume 50 comes out bit for bit, to its last frame, which is no block's end")
   func bitExact() throws {
@@ -114,6 +116,10 @@ struct RenderTests {
       try await bench.wait(0.31)
       try house.unmute()
       try await bench.wait(0.31)
+      try house.setVolume(10)
+      try await bench.wait(0.31)
+      try house.setVolume(50)
+      try await bench.wait(0.31)
       session.pause()
       try await bench.wait(0.31)
       try session.resume()
@@ -190,7 +196,7 @@ struct RenderTests {
     }
     let (first, second) = (try bench.played("A").channels[0], try bench.played("B").channels[0])
     let joined = try #require(second.firstIndex { $0 != 0 }) / 960 * 960
-    #expect(joined == 24_000 + 960)
+    #expect(joined == 24_000 + 2 * 960)
     // Both rise with the session's gate.
     #expect(second[joined...] == first[joined...])
     #expect(first.count == 96_000)
@@ -277,8 +283,8 @@ struct RenderTests {
       _ = try await bench.house.session.finish()
     }
     let sound = try bench.played("A").channels[0]
-    // Six blocks, the sixth falling; then 1.5 s to the end, its first block rising.
-    #expect(sound.count == 6 * 960 + 24_000)
+    // Six blocks and one that falls; then 1.5 s to the end, its first block rising.
+    #expect(sound.count == 7 * 960 + 24_000)
     #expect(int16(sound.suffix(24_000 - 960)) == int16(noise.suffix(24_000 - 960)))
   }
 

@@ -136,10 +136,11 @@ struct VolumeTests {
       try? await house.open()
       #expect(house.isOpen && !house.isOpening)
       #expect(loop.now == .start.advanced(by: .milliseconds(100)))
-      loop.next { isDone = true }
+      loop.after(.milliseconds(1)) { isDone = true }
     }
     #expect(!house.isOpen)
     #expect(loop.run(until: { isDone }) == .done)
+    loop.close()
     #expect(told == ["A added", "B added", "A joined", "B joined"])
   }
 }

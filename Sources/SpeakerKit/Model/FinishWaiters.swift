@@ -14,8 +14,11 @@ public enum FinishResult: Sendable, Equatable {
 struct FinishWaiters {
   private struct Waiter {
     let number: Int
-    let continuation: CheckedContinuation<FinishResult, any Error>
-    let timer: LoopTimer?
+    /// Nil until the routine is suspended, which it is some turns of the loop after it began to wait.
+    var continuation: CheckedContinuation<FinishResult, any Error>?
+    /// What came before that.
+    var result: Result<FinishResult, any Error>?
+    var timer: LoopTimer?
   }
 
   private var waiters: [Waiter] = []
@@ -23,20 +26,17 @@ struct FinishWaiters {
 
   /// Waits on `session.finishing` until `ended`, the timeout, or the cancellation of the task.
   static func wait(on session: Session, timeout: Duration?) async throws -> FinishResult {
-    session.finishing.count += 1
-    let number = session.finishing.count
+    let number = session.finishing.begin()
+    session.finishing.setTimer(
+      number,
+      timeout.map { timeout in
+        session.loop.after(timeout) { [weak session] in
+          session?.finishing.settle(number, .success(.timeout))
+        }
+      })
     let cancellation = Cancellation(session: session, number: number)
     return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
-        let timer = timeout.map { timeout in
-          session.loop.after(timeout) { [weak session] in
-            session?.finishing.settle(number, .success(.timeout))
-          }
-        }
-        session.finishing.waiters.append(
-          Waiter(number: number, continuation: continuation, timer: timer))
-      }
+      try await withCheckedThrowingContinuation { session.finishing.suspend(number, $0) }
     } onCancel: {
       cancellation.cancel()
     }
@@ -44,19 +44,45 @@ struct FinishWaiters {
 
   /// The source has ended: all that wait go on.
   mutating func ended(_ reason: EndReason) {
-    for waiter in waiters {
-      waiter.timer?.cancel()
-      waiter.continuation.resume(returning: .ended(reason))
-    }
-    waiters.removeAll()
+    for number in waiters.map(\.number) { settle(number, .success(.ended(reason))) }
   }
 
-  private mutating func settle(_ number: Int, _ result: Result<FinishResult, any Error>) {
-    guard let index = waiters.firstIndex(where: { $0.number == number }) else { return }
-    let waiter = waiters.remove(at: index)
-    waiter.timer?.cancel()
-    waiter.continuation.resume(with: result)
+  private mutating func begin() -> Int {
+    count += 1
+    waiters.append(Waiter(number: count))
+    return count
   }
+
+  private mutating func setTimer(_ number: Int, _ timer: LoopTimer?) {
+    guard let index = index(of: number) else { return }
+    waiters[index].timer = timer
+  }
+
+  private mutating func suspend(
+    _ number: Int, _ continuation: CheckedContinuation<FinishResult, any Error>
+  ) {
+    guard let index = index(of: number) else { return }
+    guard let result = waiters[index].result else {
+      waiters[index].continuation = continuation
+      return
+    }
+    waiters.remove(at: index)
+    continuation.resume(with: result)
+  }
+
+  /// The first result counts.
+  private mutating func settle(_ number: Int, _ result: Result<FinishResult, any Error>) {
+    guard let index = index(of: number), waiters[index].result == nil else { return }
+    waiters[index].timer?.cancel()
+    guard let continuation = waiters[index].continuation else {
+      waiters[index].result = result
+      return
+    }
+    waiters.remove(at: index)
+    continuation.resume(with: result)
+  }
+
+  private func index(of number: Int) -> Int? { waiters.firstIndex { $0.number == number } }
 
   /// Carries a cancellation, which may come on any thread, to the loop.
   ///

@@ -41,7 +41,8 @@ public final class House {
     defaultSession.house = self
   }
 
-  /// Finds the speakers; returns after the first discovery. Nothing when it is open already.
+  /// Finds the speakers; returns after the first discovery. Returns at once when it is open
+  /// or opening already.
   /// - Parameter addAll: whether every speaker joins the default session.
   /// - Throws: what the driver says (`audio.no_output`), `speaker.closed` after `close`.
   public func open(addAll: Bool = true) async throws {

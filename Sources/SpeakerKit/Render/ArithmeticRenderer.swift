@@ -1,10 +1,12 @@
 internal import AudioCore
 internal import Codecs
 internal import EventLoop
+internal import Glibc
 
 /// Plays without making PCM: under virtual time, when nobody listens, where a source is follows from the clock.
 ///
-/// Files are opened once to learn their length, and decoded once when only that tells it. Confined to the loop.
+/// A file is opened to learn its length, and decoded once where only that tells it; damage in the middle of one
+/// whose header tells is not noticed. Confined to the loop.
 final class ArithmeticRenderer: Renderer {
   var onEnd: ((_ cue: Int, _ session: SessionID, _ failure: (any CodedError)?) -> Void)?
   var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)?
@@ -23,7 +25,8 @@ final class ArithmeticRenderer: Renderer {
   private let loop: EventLoop
   private let rate: Int
   private let format: AudioFormat
-  private var lengths: [String: Int] = [:]
+  /// Lengths in frames by path, and what the file was when it was measured.
+  private var lengths: [String: (version: FileVersion, length: Int)] = [:]
   private var cues: [Int: (start: Int, end: Int?)] = [:]
   private var playbacks: [SessionID: Playback] = [:]
   private var cueCount = 0
@@ -38,8 +41,7 @@ final class ArithmeticRenderer: Renderer {
   func setSession(_ session: SessionID?, ofDevice device: Int) {}
 
   func load(_ request: SourceRequest) async throws -> Cue {
-    let length = try lengths[request.path] ?? measure(request.path)
-    lengths[request.path] = length
+    let length = try length(of: request.path)
     let start = Int((request.start * Double(rate)).rounded())
     guard start <= length else {
       throw SpeakerError(
@@ -97,6 +99,14 @@ final class ArithmeticRenderer: Renderer {
     for session in playbacks.keys.sorted() { stop(session) }
   }
 
+  private func length(of path: String) throws -> Int {
+    let version = FileVersion(path: path)
+    if let known = lengths[path], known.version == version { return known.length }
+    let length = try measure(path)
+    lengths[path] = (version, length)
+    return length
+  }
+
   /// Length of the file at `path` in frames.
   private func measure(_ path: String) throws -> Int {
     let decoder = try ConformedDecoder(AudioFile.open(path), to: format)
@@ -108,5 +118,20 @@ final class ArithmeticRenderer: Renderer {
       if count == 0 { return length }
       length += count
     }
+  }
+}
+
+/// What tells a file from another one that took its place under the same path.
+private struct FileVersion: Equatable {
+  private let inode: UInt
+  private let size: Int
+  private let changed: [Int]
+
+  init(path: String) {
+    var status = stat()
+    _ = stat(path, &status)
+    inode = status.st_ino
+    size = Int(status.st_size)
+    changed = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
   }
 }

@@ -47,7 +47,10 @@ final class AudioThread: @unchecked Sendable {
   /// Keeps what `core` works on.
   private let memory: RenderMemory
   private let core: RenderCore
+  /// Keeps what `ports` lead to.
   private let outputs: Outputs
+  private let ports: UnsafeMutableBufferPointer<SinkPort>
+  private let isMixed: Bool
   private let mixBlock: PCMBlock
   private var limiter: Limiter
   private var pacer: Pacer
@@ -57,12 +60,18 @@ final class AudioThread: @unchecked Sendable {
     self.memory = memory
     core = memory.core
     self.outputs = outputs
+    let writers = outputs.writers
+    ports = .allocate(capacity: writers.count)  // freed in deinit
+    _ = ports.initialize(from: writers.map(\.port))
+    if case .mixed = outputs.layout { isMixed = true } else { isMixed = false }
     waiter = outputs.waiter
     self.reportBell = reportBell
     mixBlock = PCMBlock(format: format)
     limiter = Limiter(format: format)
     pacer = Pacer(sampleRate: format.sampleRate)
   }
+
+  deinit { ports.deallocate() }
 
   /// Runs until `RenderCommand.quit` has come and nothing sounds.
   func run() {
@@ -95,47 +104,28 @@ final class AudioThread: @unchecked Sendable {
     }
   }
 
-  private var mode: Pacer.Mode {
-    if case .mixed(let writer) = outputs.layout, !writer.isLost { return .room }
-    return .clock
-  }
+  private var mode: Pacer.Mode { isMixed && !ports[0].isLost ? .room : .clock }
 
   /// Frames from here to the ear.
-  private var latency: Int {
-    guard case .mixed(let writer) = outputs.layout else { return 0 }
-    return writer.capacity - writer.input.room + writer.delay
-  }
+  private var latency: Int { isMixed ? ports[0].latency : 0 }
 
   private var isReady: Bool {
-    let frames = mixBlock.view.frames
-    switch outputs.layout {
-    case .none: return core.hasSourceFrames
-    case .perDevice(let writers):
-      for writer in writers where writer.input.room < frames && !writer.isLost { return false }
-      return core.hasSourceFrames
-    case .mixed(let writer):
-      // A card can't wait for a source that is late: the others sound on.
-      return writer.isLost ? core.hasSourceFrames : writer.input.room >= frames
-    }
+    for port in ports where !port.isLost && port.room < mixBlock.view.frames { return false }
+    // A card can't wait for a source that is late: the others sound on.
+    return mode == .room || core.hasSourceFrames
   }
 
   private func give(_ frames: Int) {
-    switch outputs.layout {
-    case .none: break
-    case .perDevice(let writers):
-      for (index, writer) in writers.enumerated() where !writer.isLost {
-        _ = writer.input.write(core.deviceBlocks[index].prefix(frames))
-        writer.wake()
-      }
-    case .mixed(let writer):
-      guard !writer.isLost else { return }
+    if isMixed {
       limiter.isActive = core.heardDevices > 1
       let mix = mixBlock.view.prefix(frames)
       core.mixDevices(into: mix)
       limiter.process(mix)
-      _ = writer.input.write(mix)
-      writer.wake()
+      if !ports[0].isLost { ports[0].write(mix) }
+    } else {
+      core.writeDevices(frames: frames, to: ports)
     }
+    for port in ports where !port.isLost { port.wake() }
   }
 
   private func tellReports() {
@@ -146,7 +136,9 @@ final class AudioThread: @unchecked Sendable {
 
   private func wakeFeeds() {
     for slot in core.sessions {
-      guard let source = slot.source, source.frames.available < source.state.pointee.refillBelow else { continue }
+      guard let source = slot.source, source.frames.available < source.state.pointee.refillBelow else {
+        continue
+      }
       if source.state.pointee.isAsleep.exchange(false, ordering: .acquiringAndReleasing) {
         Bell.ring(source.bell)
       }

@@ -75,6 +75,7 @@ final class InlineStage: RenderStage {
   private var due: Int64 { anchor + framesSinceAnchor * 1_000_000_000 / Int64(format.sampleRate) }
 
   private func schedule() {
+    guard timer == nil else { return }
     timer = loop.at(Instant(nanoseconds: due)) { [weak self] in
       guard let self else { return }
       timer = nil

@@ -71,8 +71,9 @@ struct RenderCore: BitwiseCopyable {
   @_noLocks func apply(_ command: RenderCommand) -> Bool {
     switch command {
     case .mix(let device, let mix):
-      // Out of sight there is nothing to smooth, and the first block of what comes is exact.
-      if isHeard(devices[device]) { devices[device].mix.move(to: mix) } else { devices[device].mix.jump(to: mix) }
+      // Unheard there is nothing to smooth, and the first block of what comes is exact.
+      let isHeard = isHeard(devices[device])
+      if isHeard { devices[device].mix.move(to: mix) } else { devices[device].mix.jump(to: mix) }
     case .session(let device, let session):
       devices[device].move(
         to: session, wasSounding: isHeard(devices[device]), willSound: isSounding(session))
@@ -127,6 +128,15 @@ struct RenderCore: BitwiseCopyable {
     var index = 0
     while index < devices.count {
       mix.add(deviceBlocks[index].prefix(mix.frames))
+      index &+= 1
+    }
+  }
+
+  /// Hands each device's block to its port; without ports nobody takes them.
+  @_noLocks func writeDevices(frames: Int, to ports: UnsafeMutableBufferPointer<SinkPort>) {
+    var index = 0
+    while index < ports.count {
+      if !ports[index].isLost { ports[index].write(deviceBlocks[index].prefix(frames)) }
       index &+= 1
     }
   }

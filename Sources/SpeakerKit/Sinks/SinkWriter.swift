@@ -2,6 +2,52 @@ internal import AudioCore
 internal import EventLoop
 internal import Synchronization
 
+/// The audio thread's end of a `SinkWriter`. Plain data; valid as long as the writer lives.
+struct SinkPort: BitwiseCopyable, Sendable {
+  /// What the writing thread tells, and what wakes it.
+  struct State: ~Copyable {
+    /// Whether the thread sleeps until its bell rings.
+    let isAsleep = Atomic(false)
+    /// Whether the sink is gone.
+    let isLost = Atomic(false)
+    /// Frames between the sink and the ear.
+    let delay = Atomic(0)
+  }
+
+  private let ring: SampleRingWriter
+  private let capacity: Int
+  private let bell: Int32
+  // Sendable: everything behind it is atomic.
+  fileprivate nonisolated(unsafe) let state: UnsafeMutablePointer<State>
+
+  fileprivate init(_ ring: SampleRing, _ bell: Bell) {
+    self.ring = ring.writer
+    capacity = ring.capacity
+    self.bell = bell.writing
+    state = .allocate(capacity: 1)  // freed in the writer's deinit
+    state.initialize(to: State())
+  }
+
+  /// Whether the sink is gone; blocks for it are dropped meanwhile.
+  var isLost: Bool { @_noLocks get { state.pointee.isLost.load(ordering: .acquiring) } }
+
+  /// Frames that it would take now.
+  var room: Int { @_noLocks get { ring.room } }
+
+  /// Frames from here to the ear.
+  var latency: Int { @_noLocks get { capacity &- ring.room &+ state.pointee.delay.load(ordering: .relaxed) } }
+
+  /// Hands over a block for which there is room.
+  @_noLocks func write(_ block: PCMView) { _ = ring.write(block) }
+
+  /// Wakes the writing thread if it sleeps; after `write`.
+  func wake() {
+    // Either this sees the flag, or the thread that has set it sees what was written.
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    if state.pointee.isAsleep.load(ordering: .relaxed) { Bell.ring(bell) }
+  }
+}
+
 /// Carries blocks from the audio thread to one sink, on a thread of its own, which may wait for the sink.
 ///
 /// Unchecked: `thread` belongs to the loop; what the writing thread needs is local to it; the rest is made for
@@ -11,13 +57,7 @@ final class SinkWriter: @unchecked Sendable {
   enum Policy { case giveUp, openAgain }
 
   /// The audio thread's end.
-  let input: SampleRingWriter
-  /// Frames between the sink and the ear.
-  var delay: Int { sinkDelay.load(ordering: .relaxed) }
-  /// Whether the sink is gone; blocks for it are dropped meanwhile.
-  var isLost: Bool { lost.load(ordering: .acquiring) }
-  /// Frames that the ring holds.
-  let capacity: Int
+  let port: SinkPort
 
   private let ring: SampleRing
   private let block: PCMBlock
@@ -25,10 +65,7 @@ final class SinkWriter: @unchecked Sendable {
   private let renderer: Waiter
   private let makeSink: @Sendable () throws -> any PCMSink
   private let policy: Policy
-  private let isAsleep = Atomic(false)
   private let isFinishing = Atomic(false)
-  private let lost = Atomic(false)
-  private let sinkDelay = Atomic(0)
   private var thread: WorkerThread?
 
   /// A writer to what `makeSink` opens; nothing happens before `start`.
@@ -41,13 +78,17 @@ final class SinkWriter: @unchecked Sendable {
     makeSink: @escaping @Sendable () throws -> any PCMSink
   ) throws(SpeakerError) {
     ring = SampleRing(frames: frames, channels: format.channels)
-    input = ring.writer
-    capacity = frames
     block = PCMBlock(format: format, frames: policy == .openAgain ? format.framesPerBlock : 4800)
     bell = try Bell()
+    port = SinkPort(ring, bell)
     self.policy = policy
     self.renderer = renderer
     self.makeSink = makeSink
+  }
+
+  deinit {
+    port.state.deinitialize(count: 1)
+    port.state.deallocate()
   }
 
   /// Starts the thread, which opens the sink.
@@ -65,19 +106,12 @@ final class SinkWriter: @unchecked Sendable {
         onOpened(nil)
         run(sink, onTrouble)
       } catch {
-        lost.store(true, ordering: .releasing)
+        port.state.pointee.isLost.store(true, ordering: .releasing)
         renderer.notify()
         onOpened(Self.coded(error))
       }
       onEnd()
     }
-  }
-
-  /// The audio thread has written to `input`.
-  func wake() {
-    // Either this sees the flag, or the thread that has set it sees what was written.
-    atomicMemoryFence(ordering: .sequentiallyConsistent)
-    if isAsleep.load(ordering: .relaxed) { bell.ring() }
   }
 
   /// Writes what is in the ring, finishes the sink and ends the thread.
@@ -99,9 +133,12 @@ final class SinkWriter: @unchecked Sendable {
       let count = ring.reader.read(into: block.view)
       do {
         if count > 0 {
-          try sink?.write(UnsafeBufferPointer(rebasing: block.view.buffer.prefix(count * block.view.channels)))
+          try sink?.write(
+            UnsafeBufferPointer(rebasing: block.view.buffer.prefix(count * block.view.channels)))
           hasUnrested = true
-          if let card = sink as? any CardSink { sinkDelay.store(card.delay, ordering: .relaxed) }
+          if let card = sink as? any CardSink {
+            port.state.pointee.delay.store(card.delay, ordering: .relaxed)
+          }
           renderer.notify()
         } else if isLast {
           break
@@ -110,7 +147,7 @@ final class SinkWriter: @unchecked Sendable {
           if !isFinishing.load(ordering: .acquiring) {
             sink = try makeSink()
             retry = RetryDelay()
-            lost.store(false, ordering: .releasing)
+            port.state.pointee.isLost.store(false, ordering: .releasing)
           }
         } else if hasUnrested, let card = sink as? any CardSink {
           // A pause of the renderer, or the end: given a moment, the card plays out what it has.
@@ -118,7 +155,7 @@ final class SinkWriter: @unchecked Sendable {
           if ring.reader.available == 0 {
             try card.rest()
             hasUnrested = false
-            sinkDelay.store(0, ordering: .relaxed)
+            port.state.pointee.delay.store(0, ordering: .relaxed)
           }
         } else {
           sleep(for: nil)
@@ -126,7 +163,7 @@ final class SinkWriter: @unchecked Sendable {
       } catch {
         if sink != nil { onTrouble(Self.coded(error)) }
         sink = nil
-        lost.store(true, ordering: .releasing)
+        port.state.pointee.isLost.store(true, ordering: .releasing)
         renderer.notify()
       }
     }
@@ -135,12 +172,12 @@ final class SinkWriter: @unchecked Sendable {
 
   /// Sleeps until the bell rings, or for that many milliseconds.
   private func sleep(for milliseconds: Int32?) {
-    isAsleep.store(true, ordering: .relaxed)
+    port.state.pointee.isAsleep.store(true, ordering: .relaxed)
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     if ring.reader.available == 0 && !isFinishing.load(ordering: .acquiring) {
       bell.wait(milliseconds: milliseconds)
     }
-    isAsleep.store(false, ordering: .relaxed)
+    port.state.pointee.isAsleep.store(false, ordering: .relaxed)
   }
 
   private static func coded(_ error: any Error) -> any CodedError {

@@ -33,7 +33,9 @@ struct WAVFolder: Sendable {
     return speakers.map { speaker in
       let legal = String(
         String.UnicodeScalarView(
-          speaker.unicodeScalars.map { $0 == "/" || $0 == "\\" || $0.value < 32 || $0.value == 127 ? "_" : $0 }
+          speaker.unicodeScalars.map {
+            $0 == "/" || $0 == "\\" || $0.value < 32 || $0.value == 127 ? "_" : $0
+          }
         ))
       // A leading full stop would hide the file; 100 letters of four bytes and the number stay below 255 bytes.
       let stem = legal.isEmpty ? "Speaker" : String((legal.hasPrefix(".") ? "_" + legal : legal).prefix(60))
@@ -61,6 +63,7 @@ struct WAVFolder: Sendable {
   }
 
   private static func error(_ path: String) -> AudioError {
-    .noOutput(path, cause: String(cString: strerror(errno)).lowercased(), hint: "name a folder that can be written")
+    .noOutput(
+      path, cause: String(cString: strerror(errno)).lowercased(), hint: "name a folder that can be written")
   }
 }
