@@ -44,7 +44,7 @@ public final class Timeline {
 
   /// Adds a line of the script's own.
   public func add(_ text: String, room: String = "") {
-    closeRamps(all: false)
+    closeSettledRamps()
     let entry = Entry(time: zone.local(engine.loop.wallNow), room: room, text: text)
     // Both speakers of a pair do the same thing.
     if !room.isEmpty && entry == last { return }
@@ -54,7 +54,7 @@ public final class Timeline {
   }
 
   /// Completes what is still open; the last call.
-  public func finish() { closeRamps(all: true) }
+  public func finish() { closeRamps { _ in true } }
 
   private func follow(_ house: House) {
     for device in house.devices { volumes[device.id] = device.volume }
@@ -107,7 +107,10 @@ public final class Timeline {
     let (room, now) = (room(of: device), engine.loop.now)
     let before = volumes.updateValue(volume, forKey: device.id) ?? volume
     if before == volume { return add(muted ? "muted" : "volume \(volume)", room: room) }
-    closeRamps(all: false)
+    closeSettledRamps()
+    if let ramp = ramps[room], (volume - ramp.to).signum() * (ramp.to - ramp.from).signum() < 0 {
+      closeRamps { $0 == room }
+    }
     if var ramp = ramps[room] {
       ramp.to = volume
       ramp.end = now
@@ -119,11 +122,14 @@ public final class Timeline {
   }
 
   /// Completes the ramps that have not moved for three seconds.
-  private func closeRamps(all: Bool) {
+  private func closeSettledRamps() {
     let now = engine.loop.now
+    closeRamps { room in ramps[room].map { $0.end.duration(to: now) > .seconds(3) } ?? false }
+  }
+
+  private func closeRamps(where isComplete: (String) -> Bool) {
     for index in pending.indices {
-      guard let room = pending[index].ramp, let ramp = ramps[room] else { continue }
-      guard all || ramp.end.duration(to: now) > .seconds(3) else { continue }
+      guard let room = pending[index].ramp, let ramp = ramps[room], isComplete(room) else { continue }
       ramps[room] = nil
       pending[index].ramp = nil
       let seconds = Double(ramp.start.duration(to: ramp.end).nanoseconds) / 1e9

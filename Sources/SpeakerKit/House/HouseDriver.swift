@@ -27,6 +27,8 @@ public final class HouseDriver: Driver {
   private weak var reports: (any DriverReports)?
   private var devices: [DeviceInfo] = []
   private var renderer: (any Renderer)?
+  /// Levels that were set and have not taken effect.
+  private var pendingChanges: [(timer: LoopTimer, changes: [(device: String, change: LevelChange)])] = []
 
   /// A house on `loop`.
   /// - Parameters:
@@ -47,21 +49,24 @@ public final class HouseDriver: Driver {
   public func open(reports: any DriverReports) async throws -> [DeviceInfo] {
     devices = try specs.map(HouseSpeakers.configured) ?? HouseSpeakers.demonstration
     self.reports = reports
-    do {
-      let renderer = try await makeRenderer()
-      connect(renderer)
-      try await loop.sleep(for: Self.discoveryTime)
-    } catch {
+    // The failure is a value here: awaiting in a catch clause ends the optimizer of Swift 6.3.
+    if let failure = await failureOfOpening() {
       await close()
-      throw error
+      throw failure
     }
     return devices
   }
 
-  private func makeRenderer() async throws -> any Renderer {
-    try await RendererFactory(
-      loop: loop, format: format, speakers: devices.map(\.name), sessions: 1, output: output, log: log
-    ).make()
+  private func failureOfOpening() async -> (any Error)? {
+    do {
+      let factory = RendererFactory(
+        loop: loop, format: format, speakers: devices.map(\.name), sessions: 1, output: output, log: log)
+      connect(try await factory.make())
+      try await loop.sleep(for: Self.discoveryTime)
+      return nil
+    } catch {
+      return error
+    }
   }
 
   private func connect(_ renderer: any Renderer) {
@@ -84,7 +89,21 @@ public final class HouseDriver: Driver {
 
   /// Levels, all in one block.
   public func change(_ changes: [(device: String, change: LevelChange)]) {
-    loop.after(Self.reactionTime) { [weak self] in self?.apply(changes) }
+    let timer = loop.after(Self.reactionTime) { [weak self] in self?.applyEarliest() }
+    pendingChanges.append((timer, changes))
+  }
+
+  private func applyEarliest() {
+    guard !pendingChanges.isEmpty else { return }
+    apply(pendingChanges.removeFirst().changes)
+  }
+
+  /// A level that was set before something sounds is the level at which it begins to sound.
+  private func applyAll() {
+    while let pending = pendingChanges.first {
+      pending.timer.cancel()
+      applyEarliest()
+    }
   }
 
   private func apply(_ changes: [(device: String, change: LevelChange)]) {
@@ -109,6 +128,7 @@ public final class HouseDriver: Driver {
   /// Membership, from the next block on.
   public func setSession(_ session: SessionID?, ofDevice device: String) {
     guard let index = index(of: device) else { return }
+    applyAll()
     renderer?.setSession(session, ofDevice: index)
   }
 
@@ -123,6 +143,7 @@ public final class HouseDriver: Driver {
   public func discard(_ cue: Cue) { renderer?.discard(cue) }
   /// From the next block on.
   public func start(_ cue: Cue, in session: SessionID, paused: Bool) {
+    applyAll()
     renderer?.start(cue, in: session, paused: paused)
   }
   /// Fades over one block.
