@@ -64,7 +64,9 @@ let package = Package(
       dependencies: ["Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "Scheduling", "SpeakerKit"], swiftSettings: strict),
     .executableTarget(
       name: "RoomtoneBench",
-      dependencies: ["Roomtone", "LuaRuntime", "EventLoop", "AudioCore", "Codecs", "SpeakerKit"],
+      dependencies: [
+        "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "Codecs", "SpeakerKit",
+      ],
       swiftSettings: strict),
 
     // Tests.

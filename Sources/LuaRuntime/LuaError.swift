@@ -64,6 +64,8 @@ public struct LuaError: CodedError, Sendable {
   public var report: String {
     guard let traceback else { return description }
     let lines = traceback.split(separator: "\n").dropFirst().filter { !$0.contains("[C]:") }
+    // One line says no more than the location in front of the message.
+    guard lines.count > 1 else { return description }
     return ([Substring(description)] + lines.map { "  " + $0.drop { $0 == "\t" } })
       .joined(separator: "\n")
   }
