@@ -5,9 +5,17 @@ internal import EventLoop
 /// One call from Lua, valid while the function's body runs: arguments in, results out.
 public struct LuaCall {
   let stack: Stack
+  // Not counted: the state keeps its functions, and a call ends before its state.
+  private let calledFunction: Unmanaged<LuaFunction>
+
+  init(stack: Stack, function: Unmanaged<LuaFunction>) {
+    self.stack = stack
+    calledFunction = function
+  }
+
   /// The state that calls.
-  public let state: LuaState
-  let function: LuaFunction
+  public var state: LuaState { LuaState.running(stack.L) }
+  var function: LuaFunction { calledFunction.takeUnretainedValue() }
 
   /// Arguments given, nils in between included.
   public var count: Int { Int(stack.top) }

@@ -29,8 +29,7 @@ let shimHost = shim_host(
     guard let L, let box else { return 0 }
     let function = Unmanaged<LuaFunction>.fromOpaque(box)
     return function._withUnsafeGuaranteedRef { function in
-      let state = LuaState.running(L)
-      let call = LuaCall(stack: Stack(L: L), state: state, function: function)
+      let call = LuaCall(stack: Stack(L: L), function: Unmanaged.passUnretained(function))
       do {
         return try function.body(call).code
       } catch {
