@@ -45,17 +45,16 @@ public final class HouseDriver: Driver {
 
   /// Finds the speakers and opens the output.
   public func open(reports: any DriverReports) async throws -> [DeviceInfo] {
-    devices = try specs.map(HouseSpeakers.configured) ?? HouseSpeakers.demonstration
+    devices = try findSpeakers()
+    try await loop.sleep(for: Self.discoveryTime)
+    connect(try await makeRenderer())
     self.reports = reports
-    do {
-      let renderer = try await makeRenderer()
-      connect(renderer)
-      try await loop.sleep(for: Self.discoveryTime)
-    } catch {
-      await close()
-      throw error
-    }
     return devices
+  }
+
+  private func findSpeakers() throws(SpeakerError) -> [DeviceInfo] {
+    guard let specs else { return HouseSpeakers.demonstration }
+    return try HouseSpeakers.configured(specs)
   }
 
   private func makeRenderer() async throws -> any Renderer {
