@@ -143,4 +143,21 @@ struct VolumeTests {
     loop.close()
     #expect(told == ["A added", "B added", "A joined", "B joined"])
   }
+
+  @Test("closing while the house opens ends the opening", arguments: [Output.null, .alsa(device: "null")])
+  func closedWhileOpening(output: Output) throws {
+    let loop = EventLoop()
+    let house = House(loop: loop, driver: HouseDriver(loop: loop, speakers: HouseBench.pair, output: output))
+    var code: String?
+    var isDone = false
+    loop.start {
+      do { try await house.open() } catch { code = (error as? any CodedError)?.code }
+      loop.after(.milliseconds(1)) { isDone = true }
+    }
+    loop.after(.milliseconds(20)) { loop.start { await house.close() } }
+    #expect(loop.run(until: { isDone }) == .done)
+    loop.close()
+    #expect(code == "speaker.closed")
+    #expect(house.devices.isEmpty && !house.isOpen)
+  }
 }

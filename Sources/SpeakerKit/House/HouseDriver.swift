@@ -47,26 +47,22 @@ public final class HouseDriver: Driver {
 
   /// Finds the speakers and opens the output.
   public func open(reports: any DriverReports) async throws -> [DeviceInfo] {
-    devices = try specs.map(HouseSpeakers.configured) ?? HouseSpeakers.demonstration
+    devices = try findSpeakers()
+    try await loop.sleep(for: Self.discoveryTime)
+    connect(try await makeRenderer())
     self.reports = reports
-    // The failure is a value here: awaiting in a catch clause ends the optimizer of Swift 6.3.
-    if let failure = await failureOfOpening() {
-      await close()
-      throw failure
-    }
     return devices
   }
 
-  private func failureOfOpening() async -> (any Error)? {
-    do {
-      let factory = RendererFactory(
-        loop: loop, format: format, speakers: devices.map(\.name), sessions: 1, output: output, log: log)
-      connect(try await factory.make())
-      try await loop.sleep(for: Self.discoveryTime)
-      return nil
-    } catch {
-      return error
-    }
+  private func findSpeakers() throws(SpeakerError) -> [DeviceInfo] {
+    guard let specs else { return HouseSpeakers.demonstration }
+    return try HouseSpeakers.configured(specs)
+  }
+
+  private func makeRenderer() async throws -> any Renderer {
+    try await RendererFactory(
+      loop: loop, format: format, speakers: devices.map(\.name), sessions: 1, output: output, log: log
+    ).make()
   }
 
   private func connect(_ renderer: any Renderer) {

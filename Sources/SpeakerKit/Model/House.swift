@@ -57,7 +57,11 @@ public final class House {
       if phase == .opening { phase = .new }
       throw error
     }
-    guard phase == .opening else { throw Self.closedError }
+    guard phase == .opening else {
+      // Closed on the way: what the driver has opened since goes too.
+      await driver.close()
+      throw Self.closedError
+    }
     phase = .open
     devices = found.map { Device($0, house: self) }
     for device in devices { events.tell(.device(device, .added)) }
