@@ -60,7 +60,9 @@ let package = Package(
       "Roomtone",
       ["LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "SpeakerKit", "Scheduling"]),
     .executableTarget(
-      name: "RoomtoneCLI", dependencies: ["Roomtone", "EventLoop"], swiftSettings: strict),
+      name: "RoomtoneCLI",
+      dependencies: ["Roomtone", "LuaRuntime", "EventLoop", "SpeakerKit", "Scheduling"],
+      swiftSettings: strict),
     .executableTarget(
       name: "RoomtoneBench",
       dependencies: ["Roomtone", "LuaRuntime", "EventLoop", "AudioCore", "Codecs", "SpeakerKit"],
@@ -77,6 +79,7 @@ let package = Package(
     tests(of: "SpeakerKit", ["SpeakerKit", "AudioCore", "Codecs", "EventLoop", "TestSupport"]),
     tests(of: "Scheduling", ["Scheduling", "EventLoop"]),
     tests(of: "Roomtone", ["Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "TestSupport"]),
+    tests(of: "RoomtoneCLI", ["RoomtoneCLI", "EventLoop", "SpeakerKit", "Scheduling"]),
     tests(of: "Journey", ["AudioCore", "Codecs", "TestSupport"]),
   ],
   swiftLanguageModes: [.v6],

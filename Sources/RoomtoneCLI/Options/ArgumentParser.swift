@@ -1,0 +1,227 @@
+/// What a command line asks for.
+enum Request: Sendable, Equatable {
+  /// A command.
+  case perform(ParsedArguments)
+  /// The help text of a command, or of the program.
+  case help(CommandSpec?)
+  /// The version.
+  case version
+  /// Nothing: there is not a single word.
+  case nothing
+}
+
+/// Reads command lines by a table of commands.
+///
+/// As GNU programs do: `--opt=value`, `--opt value`, `-o value`, `-ovalue`, bundled flags, `--` ends the options, `-`
+/// is an operand. An option with a value can be given once; none is shortened.
+struct ArgumentParser: Sendable {
+  let program: ProgramSpec
+
+  init(_ program: ProgramSpec = .roomtone) { self.program = program }
+
+  /// Reads the words behind the program's name.
+  func parse(_ arguments: [String]) throws(UsageError) -> Request {
+    var words = arguments[...]
+    guard let first = words.popFirst() else { return .nothing }
+    switch first {
+    case "--version":
+      try expectEnd(of: words, after: first)
+      return .version
+    case "--help", "-h", "help": return .help(try helpTopic(words, after: first))
+    case _ where first.hasPrefix("-") && first != "-": throw misplaced(first)
+    default: break
+    }
+    guard let command = program.command(first) else { throw unknownCommand(first) }
+    var reading = CommandReading(command: command, program: program, rest: words)
+    return try reading.read()
+  }
+
+  private func helpTopic(_ words: ArraySlice<String>, after first: String) throws(UsageError) -> CommandSpec?
+  {
+    var words = words
+    guard let topic = words.popFirst() else { return nil }
+    let command = program.command(topic)
+    if command == nil && !["help", "--help", "-h"].contains(topic) { throw unknownCommand(topic) }
+    try expectEnd(of: words, after: "\(first) \(topic)")
+    return command
+  }
+
+  private func expectEnd(of words: ArraySlice<String>, after before: String) throws(UsageError) {
+    guard let word = words.first else { return }
+    throw UsageError(
+      .operand, "nothing is expected behind '\(before)', but there is \(quoted(word))", help: program.name)
+  }
+
+  private func unknownCommand(_ word: String) -> UsageError {
+    let names = program.commands.map(\.name) + ["help"]
+    var message = "no command is called \(quoted(word))"
+    if let meant = probable(word, among: names) {
+      message += "; did you mean '\(meant)'?"
+    } else if word.hasSuffix(".lua") || word.contains("/") {
+      message += "; a script is run with '\(program.name) run SCRIPT'"
+    } else {
+      message += "; known: \(names.joined(separator: ", "))"
+    }
+    return UsageError(.command, message, help: program.name)
+  }
+
+  /// An option where a command should be.
+  private func misplaced(_ word: String) -> UsageError {
+    let name = word.split(separator: "=", maxSplits: 1).first.map(String.init) ?? word
+    let owners = program.commands.filter { $0.options.contains { $0.isWritten(name) } }.map(\.name)
+    if !owners.isEmpty {
+      let names = owners.joined(separator: ", ")
+      return UsageError(
+        .option, "\(quoted(name)) goes behind the command that it belongs to: \(names)", help: program.name)
+    }
+    var message = "there is no option \(quoted(name)) before the command"
+    if let meant = program.options.meant(by: name) { message += "; did you mean '\(meant)'?" }
+    return UsageError(.option, message, help: program.name)
+  }
+}
+
+/// The words of one command, as they are read one by one.
+private struct CommandReading {
+  let command: CommandSpec
+  let program: ProgramSpec
+  var rest: ArraySlice<String>
+  var given: [ParsedArguments.Given] = []
+  var operands: [String] = []
+
+  init(command: CommandSpec, program: ProgramSpec, rest: ArraySlice<String>) {
+    (self.command, self.program, self.rest) = (command, program, rest)
+  }
+
+  mutating func read() throws(UsageError) -> Request {
+    while let word = rest.popFirst() {
+      if word == "--" {
+        operands += rest
+        break
+      }
+      guard word.hasPrefix("-"), word != "-" else {
+        operands.append(word)
+        if !command.endsOptionsAtOperand { continue }
+        operands += rest
+        break
+      }
+      try word.hasPrefix("--") ? readLong(word) : readShort(word)
+      if given.last?.option == .help { return .help(command) }
+    }
+    try checkConflicts()
+    try checkOperands()
+    return .perform(ParsedArguments(command: command, given: given, operands: operands))
+  }
+
+  private mutating func readLong(_ word: String) throws(UsageError) {
+    let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let name = String(parts[0])
+    guard let option = command.allOptions.first(where: { $0.long == name }) else {
+      throw unknownOption("--\(name)")
+    }
+    try accept(option, written: option.dashed, attached: parts.count == 2 ? String(parts[1]) : nil)
+  }
+
+  /// `-v`, `-ve CODE`, `-veCODE`.
+  private mutating func readShort(_ word: String) throws(UsageError) {
+    var letters = word.dropFirst()
+    while let letter = letters.popFirst() {
+      guard let option = command.allOptions.first(where: { $0.short == letter }) else {
+        let isLong = command.allOptions.contains { $0.isWritten("-" + word) }
+        throw unknownOption(isLong ? word : "-\(letter)")
+      }
+      let takesRest = option.kind != .flag && !letters.isEmpty
+      try accept(option, written: "-\(letter)", attached: takesRest ? String(letters) : nil)
+      if takesRest || option == .help { return }
+    }
+  }
+
+  /// Takes an option, with the next word for its value when none is attached.
+  private mutating func accept(_ option: OptionSpec, written: String, attached: String?) throws(UsageError) {
+    if option.kind == .flag {
+      if attached != nil { throw error(.value, "\(written) takes no value") }
+      if !given.contains(where: { $0.option == option }) {
+        given.append(.init(option: option, value: .flag, text: ""))
+      }
+      return
+    }
+    if given.contains(where: { $0.option == option }) {
+      throw error(.option, "\(option.dashed) is given twice")
+    }
+    guard let text = attached ?? nextValue() else {
+      var message = "\(written) needs a value: \(option.valueName ?? "")"
+      if let next = rest.first { message += ", but the option \(quoted(next)) follows" }
+      throw error(.value, message)
+    }
+    switch option.read(text) {
+    case .success(let value): given.append(.init(option: option, value: value, text: text))
+    case .failure(let flaw): throw error(.value, "\(written): \(flaw.reason)")
+    }
+  }
+
+  /// The next word, unless it is an option of this command: then a value was forgotten.
+  private mutating func nextValue() -> String? {
+    guard let next = rest.first, next != "--" else { return nil }
+    let name = next.split(separator: "=", maxSplits: 1).first.map(String.init) ?? next
+    if command.allOptions.contains(where: { $0.isWritten(name) }) { return nil }
+    return rest.popFirst()
+  }
+
+  private func checkConflicts() throws(UsageError) {
+    for entry in given {
+      guard let other = given.first(where: { entry.option.excludes.contains($0.option.long) }) else {
+        continue
+      }
+      throw error(.option, "\(entry.option.dashed) and \(other.option.dashed) do not go together")
+    }
+  }
+
+  private func checkOperands() throws(UsageError) {
+    let expected = command.operands.filter { operand in
+      !given.contains { $0.option.long == operand.replacement }
+    }
+    if let missing = expected.dropFirst(operands.count).first(where: { !$0.isOptional }) {
+      throw error(.operand, "\(command.name) needs a \(missing.name): \(missing.summary)")
+    }
+    if let empty = zip(expected, operands).first(where: { !$0.0.isRepeated && $0.1.isEmpty }) {
+      throw error(.operand, "\(empty.0.name) is empty")
+    }
+    if expected.last?.isRepeated != true, operands.count > expected.count {
+      let count = expected.isEmpty ? "no" : "one"
+      throw error(
+        .operand, "\(command.name) takes \(count) operand, \(quoted(operands[expected.count])) is too much")
+    }
+  }
+
+  private func unknownOption(_ written: String) -> UsageError {
+    var message = "\(command.name) has no option \(quoted(written))"
+    let owners = program.commands.filter { $0.options.contains { $0.isWritten(written) } }.map(\.name)
+    if !owners.isEmpty {
+      message += "; it is an option of \(owners.joined(separator: ", "))"
+    } else if program.options.contains(where: { $0.isWritten(written) }) {
+      message += "; without a command there is one"
+    } else if let meant = command.allOptions.meant(by: written) {
+      message += "; did you mean '\(meant)'?"
+    }
+    return error(.option, message)
+  }
+
+  private func error(_ kind: UsageError.Kind, _ message: String) -> UsageError {
+    UsageError(kind, message, help: "\(program.name) \(command.name)")
+  }
+}
+
+extension OptionSpec {
+  /// Whether `word` is this option, with its dashes: `--for`, `-e`.
+  fileprivate func isWritten(_ word: String) -> Bool {
+    word == dashed || short.map { word == "-\($0)" } ?? false
+  }
+}
+
+extension [OptionSpec] {
+  /// The option that was probably meant: a long one with letters wrong or with one dash missing.
+  fileprivate func meant(by written: String) -> String? {
+    let name = String(written.drop { $0 == "-" })
+    guard name.utf8.count > 1 else { return nil }
+    return probable(name, among: map(\.long)).map { "--\($0)" }
+  }
+}

@@ -1,0 +1,115 @@
+/// Help for people, at most 80 columns wide.
+struct HelpText {
+  /// Columns of a line.
+  static let width = 80
+  /// Where the second column begins at the latest.
+  private static let longestIndent = 28
+
+  private var lines: [String] = []
+
+  /// The text, with an end to its last line.
+  var text: String { lines.map { $0 + "\n" }.joined() }
+
+  /// The overview: what `roomtone --help` shows.
+  init(_ program: ProgramSpec) {
+    add(paragraph: program.summary)
+    lines += ["", "Usage: \(program.name) COMMAND [OPTIONS] [OPERANDS]"]
+    let help = ("help", "shows this help, or the help of a command")
+    add("Commands", table: program.commands.map { ($0.name, $0.summary) } + [help])
+    add("Options", table: program.options.map { ($0.synopsis, $0.summary) })
+    add(program.examples)
+    add(notes: program.notes + ["'\(program.name) COMMAND --help' tells more about a command."])
+  }
+
+  /// What `roomtone COMMAND --help` shows.
+  init(_ command: CommandSpec, of program: ProgramSpec) {
+    let name = "\(program.name) \(command.name)"
+    for (index, form) in command.forms.enumerated() {
+      lines.append((index == 0 ? "Usage: " : "       ") + "\(name) [OPTIONS]\(form)")
+    }
+    lines.append("")
+    add(paragraph: command.summary.prefix(1).uppercased() + command.summary.dropFirst() + ".")
+    add("Operands", table: command.operands.map { ($0.name, $0.summary) })
+    add("Options", table: command.allOptions.map { ($0.synopsis, $0.summary) })
+    add(notes: command.notes)
+    add(command.examples)
+  }
+
+  private mutating func add(paragraph: String) { lines += wrapped(paragraph, to: Self.width) }
+
+  private mutating func add(notes: [String]) {
+    for note in notes {
+      lines.append("")
+      add(paragraph: note)
+    }
+  }
+
+  /// Two columns: a name that is longer than the first has the line to itself.
+  private mutating func add(_ title: String, table: [(name: String, summary: String)]) {
+    if table.isEmpty { return }
+    lines += ["", "\(title):"]
+    let indent = min(Self.longestIndent, (table.map(\.name.count).max() ?? 0) + 4)
+    for (name, summary) in table {
+      var column = wrapped(summary, to: Self.width - indent)
+      let head = "  " + name
+      if head.count + 2 > indent {
+        lines.append(head)
+      } else {
+        lines.append(head + String(repeating: " ", count: indent - head.count) + column.removeFirst())
+      }
+      lines += column.map { String(repeating: " ", count: indent) + $0 }
+    }
+  }
+
+  /// Each line as it is typed, broken with a backslash where it is too long, above what it does.
+  private mutating func add(_ examples: [ExampleSpec]) {
+    if examples.isEmpty { return }
+    lines += ["", "Examples:"]
+    for example in examples {
+      let parts = wrapped(example.line, to: Self.width - 8)
+      for (index, part) in parts.enumerated() {
+        lines.append((index == 0 ? "  " : "    ") + part + (index < parts.count - 1 ? " \\" : ""))
+      }
+      lines += wrapped(example.purpose, to: Self.width - 6).map { "      " + $0 }
+    }
+  }
+}
+
+extension CommandSpec {
+  /// What may stand behind the options, each form with a space before it.
+  fileprivate var forms: [String] {
+    var forms = [operands]
+    for operand in operands where operand.replacement != nil {
+      forms.append(operands.filter { $0 != operand })
+    }
+    return zip(forms, forms.indices).map { form, index in
+      let replaced = index == 0 ? nil : operands.first { !form.contains($0) }?.replacement
+      let option = replaced.flatMap { name in options.first { $0.long == name } }
+      let written = option.map { option in
+        " " + (option.short.map { "-\($0)" } ?? option.dashed) + (option.valueName.map { " \($0)" } ?? "")
+      }
+      return (written ?? "") + form.map(\.synopsis).joined()
+    }
+  }
+}
+
+extension OperandSpec {
+  fileprivate var synopsis: String {
+    let name = name + (isRepeated ? "..." : "")
+    return isOptional ? " [\(name)]" : " \(name)"
+  }
+}
+
+/// `text` in lines of at most `width` columns; a word that is longer has a line to itself.
+private func wrapped(_ text: String, to width: Int) -> [String] {
+  var lines: [String] = []
+  var line = ""
+  for word in text.split(separator: " ") {
+    if !line.isEmpty && line.count + 1 + word.count > width {
+      lines.append(line)
+      line = ""
+    }
+    line += (line.isEmpty ? "" : " ") + word
+  }
+  return lines + [line]
+}

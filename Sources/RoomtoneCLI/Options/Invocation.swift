@@ -1,0 +1,25 @@
+/// What the process does with its command line.
+enum Invocation: Sendable, Equatable {
+  /// Where a text goes.
+  enum Stream: Sendable { case output, error }
+
+  /// Performs a command.
+  case perform(ParsedArguments)
+  /// Writes a text, which ends its last line, and ends with a status.
+  case show(String, on: Stream, status: Int32)
+
+  /// Reads the words behind the program's name; never fails, since what is wrong is shown.
+  init(_ arguments: [String], program: ProgramSpec = .roomtone) {
+    do {
+      switch try ArgumentParser(program).parse(arguments) {
+      case .perform(let arguments): self = .perform(arguments)
+      case .help(let command?): self = .show(HelpText(command, of: program).text, on: .output, status: 0)
+      case .help(nil): self = .show(HelpText(program).text, on: .output, status: 0)
+      case .version: self = .show("\(program.name) \(program.version)\n", on: .output, status: 0)
+      case .nothing: self = .show(HelpText(program).text, on: .error, status: UsageError.exitStatus)
+      }
+    } catch {
+      self = .show(error.line + "\n", on: .error, status: UsageError.exitStatus)
+    }
+  }
+}

@@ -1,0 +1,54 @@
+internal import EventLoop
+internal import Scheduling
+internal import SpeakerKit
+
+/// The value of an option, checked.
+enum OptionValue: Sendable, Equatable {
+  case flag
+  case text(String)
+  case duration(Duration)
+  case dateTime(LocalDateTime)
+  case number(UInt64)
+  case output(Output)
+}
+
+extension OptionSpec {
+  /// Reads what was given as this option's value.
+  /// - Returns: the value, or what is wrong with the text, to be put behind the option's name.
+  func read(_ text: String) -> Result<OptionValue, UnreadableValue> {
+    if text.isEmpty && kind != .code { return .failure("needs a value that is not empty") }
+    do {
+      switch kind {
+      case .flag: return .failure("takes no value")
+      case .text, .code, .file, .folder, .timeZone: return .success(.text(text))
+      case .duration: return .success(.duration(try DurationText.parse(text)))
+      case .dateTime: return .success(.dateTime(try LocalDateTime(parsing: text)))
+      case .output: return .success(.output(try Output(parsing: text)))
+      case .number:
+        let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        guard isPlain, let number = UInt64(text) else {
+          return .failure("\(quoted(text)) is no whole number from 0 to \(UInt64.max)")
+        }
+        return .success(.number(number))
+      case .choice(let words):
+        if words.contains(text) { return .success(.text(text)) }
+        if let meant = probable(text, among: words) {
+          return .failure("\(quoted(text)) is not known; did you mean '\(meant)'?")
+        }
+        return .failure("\(quoted(text)) is not known; known: \(words.joined(separator: ", "))")
+      }
+    } catch let error as any CodedError {
+      return .failure(UnreadableValue(reason: error.message + (error.hint.map { "; \($0)" } ?? "")))
+    } catch {
+      return .failure(UnreadableValue(reason: "\(quoted(text)) cannot be read: \(error)"))
+    }
+  }
+}
+
+/// Why a text is no value of an option.
+struct UnreadableValue: Error, ExpressibleByStringInterpolation {
+  let reason: String
+
+  init(reason: String) { self.reason = reason }
+  init(stringLiteral reason: String) { self.reason = reason }
+}

@@ -1,0 +1,71 @@
+internal import Scheduling
+internal import SpeakerKit
+
+/// A command with its options and operands, checked against its spec.
+struct ParsedArguments: Sendable, Equatable {
+  /// One option as it was given.
+  struct Given: Sendable, Equatable {
+    let option: OptionSpec
+    let value: OptionValue
+    /// The value as it was typed, empty for flags.
+    let text: String
+  }
+
+  let command: CommandSpec
+  /// Options, in the order in which they were given, each once.
+  let given: [Given]
+  /// All operands, in their order.
+  let operands: [String]
+
+  /// Whether the option was given.
+  func has(_ option: OptionSpec) -> Bool { find(option) != nil }
+
+  /// The value as it was typed, of any option that takes one.
+  func text(_ option: OptionSpec) -> String? {
+    precondition(option.kind != .flag, "\(option.dashed) has no value")
+    return find(option)?.text
+  }
+
+  /// The value of an option of kind `duration`.
+  func duration(_ option: OptionSpec) -> Duration? {
+    precondition(option.kind == .duration, "\(option.dashed) is no duration")
+    guard case .duration(let value)? = find(option)?.value else { return nil }
+    return value
+  }
+
+  /// The value of an option of kind `dateTime`.
+  func dateTime(_ option: OptionSpec) -> LocalDateTime? {
+    precondition(option.kind == .dateTime, "\(option.dashed) is no date and time")
+    guard case .dateTime(let value)? = find(option)?.value else { return nil }
+    return value
+  }
+
+  /// The value of an option of kind `number`.
+  func number(_ option: OptionSpec) -> UInt64? {
+    precondition(option.kind == .number, "\(option.dashed) is no number")
+    guard case .number(let value)? = find(option)?.value else { return nil }
+    return value
+  }
+
+  /// The value of an option of kind `output`.
+  func output(_ option: OptionSpec) -> Output? {
+    precondition(option.kind == .output, "\(option.dashed) is no output")
+    guard case .output(let value)? = find(option)?.value else { return nil }
+    return value
+  }
+
+  /// The script to run: a path, or `-`; nil when there is none.
+  var script: String? { isScriptReplaced ? nil : operands.first }
+
+  /// What the script finds in `arg`.
+  var scriptArguments: [String] { isScriptReplaced ? operands : Array(operands.dropFirst()) }
+
+  private var isScriptReplaced: Bool {
+    command.operands.first?.replacement.map { name in given.contains { $0.option.long == name } } ?? false
+  }
+
+  private func find(_ option: OptionSpec) -> Given? {
+    precondition(command.allOptions.contains(option), "\(command.name) has no option \(option.dashed)")
+    return given.first { $0.option == option }
+  }
+}
