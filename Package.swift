@@ -61,7 +61,8 @@ let package = Package(
       ["LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "SpeakerKit", "Scheduling"]),
     .executableTarget(
       name: "RoomtoneCLI",
-      dependencies: ["Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "Scheduling", "SpeakerKit"], swiftSettings: strict),
+      dependencies: ["Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "SpeakerKit", "Scheduling"],
+      swiftSettings: strict),
     .executableTarget(
       name: "RoomtoneBench",
       dependencies: [
@@ -80,6 +81,7 @@ let package = Package(
     tests(of: "SpeakerKit", ["SpeakerKit", "AudioCore", "Codecs", "EventLoop", "TestSupport"]),
     tests(of: "Scheduling", ["Scheduling", "EventLoop"]),
     tests(of: "Roomtone", ["Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "TestSupport"]),
+    tests(of: "RoomtoneCLI", ["RoomtoneCLI", "EventLoop", "SpeakerKit", "Scheduling"]),
     tests(of: "Journey", ["AudioCore", "Codecs", "TestSupport"]),
   ],
   swiftLanguageModes: [.v6],

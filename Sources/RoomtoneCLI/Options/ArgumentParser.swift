@@ -36,7 +36,8 @@ struct ArgumentParser: Sendable {
     return try reading.read()
   }
 
-  private func helpTopic(_ words: ArraySlice<String>, after first: String) throws(UsageError) -> CommandSpec? {
+  private func helpTopic(_ words: ArraySlice<String>, after first: String) throws(UsageError) -> CommandSpec?
+  {
     var words = words
     guard let topic = words.popFirst() else { return nil }
     let command = program.command(topic)
@@ -47,7 +48,8 @@ struct ArgumentParser: Sendable {
 
   private func expectEnd(of words: ArraySlice<String>, after before: String) throws(UsageError) {
     guard let word = words.first else { return }
-    throw UsageError(.operand, "nothing is expected behind '\(before)', but there is \(quoted(word))", help: program.name)
+    throw UsageError(
+      .operand, "nothing is expected behind '\(before)', but there is \(quoted(word))", help: program.name)
   }
 
   private func unknownCommand(_ word: String) -> UsageError {
@@ -113,7 +115,9 @@ private struct CommandReading {
   private mutating func readLong(_ word: String) throws(UsageError) {
     let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts[0])
-    guard let option = command.allOptions.first(where: { $0.long == name }) else { throw unknownOption("--\(name)") }
+    guard let option = command.allOptions.first(where: { $0.long == name }) else {
+      throw unknownOption("--\(name)")
+    }
     try accept(option, written: option.dashed, attached: parts.count == 2 ? String(parts[1]) : nil)
   }
 
@@ -140,7 +144,9 @@ private struct CommandReading {
       }
       return
     }
-    if given.contains(where: { $0.option == option }) { throw error(.option, "\(option.dashed) is given twice") }
+    if given.contains(where: { $0.option == option }) {
+      throw error(.option, "\(option.dashed) is given twice")
+    }
     guard let text = attached ?? nextValue() else {
       var message = "\(written) needs a value: \(option.valueName ?? "")"
       if let next = rest.first { message += ", but the option \(quoted(next)) follows" }
@@ -162,7 +168,9 @@ private struct CommandReading {
 
   private func checkConflicts() throws(UsageError) {
     for entry in given {
-      guard let other = given.first(where: { entry.option.excludes.contains($0.option.long) }) else { continue }
+      guard let other = given.first(where: { entry.option.excludes.contains($0.option.long) }) else {
+        continue
+      }
       throw error(.option, "\(entry.option.dashed) and \(other.option.dashed) do not go together")
     }
   }
@@ -179,7 +187,8 @@ private struct CommandReading {
     }
     if expected.last?.isRepeated != true, operands.count > expected.count {
       let count = expected.isEmpty ? "no" : "one"
-      throw error(.operand, "\(command.name) takes \(count) operand, \(quoted(operands[expected.count])) is too much")
+      throw error(
+        .operand, "\(command.name) takes \(count) operand, \(quoted(operands[expected.count])) is too much")
     }
   }
 
@@ -188,6 +197,8 @@ private struct CommandReading {
     let owners = program.commands.filter { $0.options.contains { $0.isWritten(written) } }.map(\.name)
     if !owners.isEmpty {
       message += "; it is an option of \(owners.joined(separator: ", "))"
+    } else if program.options.contains(where: { $0.isWritten(written) }) {
+      message += "; without a command there is one"
     } else if let meant = command.allOptions.meant(by: written) {
       message += "; did you mean '\(meant)'?"
     }
@@ -201,7 +212,9 @@ private struct CommandReading {
 
 extension OptionSpec {
   /// Whether `word` is this option, with its dashes: `--for`, `-e`.
-  fileprivate func isWritten(_ word: String) -> Bool { word == dashed || short.map { word == "-\($0)" } ?? false }
+  fileprivate func isWritten(_ word: String) -> Bool {
+    word == dashed || short.map { word == "-\($0)" } ?? false
+  }
 }
 
 extension [OptionSpec] {

@@ -79,7 +79,9 @@ extension CommandSpec {
   /// What may stand behind the options, each form with a space before it.
   fileprivate var forms: [String] {
     var forms = [operands]
-    for operand in operands where operand.replacement != nil { forms.append(operands.filter { $0 != operand }) }
+    for operand in operands where operand.replacement != nil {
+      forms.append(operands.filter { $0 != operand })
+    }
     return zip(forms, forms.indices).map { form, index in
       let replaced = index == 0 ? nil : operands.first { !form.contains($0) }?.replacement
       let option = replaced.flatMap { name in options.first { $0.long == name } }

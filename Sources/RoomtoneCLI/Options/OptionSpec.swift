@@ -14,7 +14,8 @@ struct OptionSpec: Sendable, Equatable {
   let excludes: [String]
 
   init(
-    _ long: String, short: Character? = nil, _ kind: OptionKind, valueName: String? = nil, excludes: [String] = [],
+    _ long: String, short: Character? = nil, _ kind: OptionKind, valueName: String? = nil,
+    excludes: [String] = [],
     _ summary: String
   ) {
     (self.long, self.short, self.kind, self.excludes) = (long, short, kind, excludes)

@@ -1,0 +1,126 @@
+import Testing
+
+@testable import RoomtoneCLI
+
+@Suite struct HelpTextTests {
+  @Test(
+    "no line is wider than 80 columns, ends with a space or has other characters than ASCII",
+    arguments: ["help", "run", "simulate", "repl"])
+  func width(name: String) {
+    let text =
+      ProgramSpec.roomtone.command(name).map { HelpText($0, of: .roomtone).text } ?? HelpText(.roomtone).text
+    #expect(text.hasSuffix("\n") && !text.hasSuffix("\n\n") && !text.contains("\n\n\n"))
+    for line in text.split(separator: "\n") {
+      #expect(line.count <= 80 && !line.hasSuffix(" ") && line.utf8.allSatisfy { $0 < 0x80 }, "\(line)")
+    }
+  }
+
+  @Test("all there is of a command is in its help", arguments: ProgramSpec.roomtone.commands.map(\.name))
+  func complete(name: String) throws {
+    let command = try #require(ProgramSpec.roomtone.command(name))
+    let text = HelpText(command, of: .roomtone).text
+    for option in command.allOptions {
+      #expect(text.contains("\n  \(option.synopsis)"), "\(option.synopsis)")
+    }
+    for operand in command.operands { #expect(text.contains("\n  \(operand.name) ")) }
+    #expect(!command.examples.isEmpty)
+    #expect(HelpText(.roomtone).text.contains("\n  \(name) "))
+  }
+
+  @Test("summaries begin in one column", arguments: ProgramSpec.roomtone.commands.map(\.name))
+  func alignment(name: String) throws {
+    let command = try #require(ProgramSpec.roomtone.command(name))
+    let lines = HelpText(command, of: .roomtone).text.split(separator: "\n")
+    let columns = try command.allOptions.map { option in
+      let line = try #require(lines.first { $0.hasPrefix("  \(option.synopsis) ") }, "\(option.synopsis)")
+      let gap = line.dropFirst(2 + option.synopsis.count)
+      let summary = gap.drop { $0 == " " }
+      #expect(option.summary.hasPrefix(summary))
+      return line.count - summary.count
+    }
+    #expect(Set(columns).count == 1, "\(columns)")
+  }
+
+  @Test("the help of a command, word for word")
+  func repl() {
+    #expect(
+      HelpText(.repl, of: .roomtone).text == """
+        Usage: roomtone repl [OPTIONS] [SCRIPT]
+
+        Reads Lua from a prompt and shows results.
+
+        Operands:
+          SCRIPT  a Lua file to run before the first prompt
+
+        Options:
+              --house house    the kind of house; 'house' is the built-in one
+              --output OUTPUT  where the speakers of the built-in house sound: alsa,
+                               alsa:DEVICE, wav:DIR or null
+              --config FILE    the configuration; config.lua in
+                               $XDG_CONFIG_HOME/roomtone otherwise
+          -h, --help           shows this help
+
+        Ctrl-C cancels the routine in front, Ctrl-D leaves. Without a terminal it reads
+        standard input to its end, and the exit status is 1 when a line failed.
+
+        Examples:
+          roomtone repl
+              a prompt with the speakers of your configuration
+          roomtone repl --output null wake_up.lua
+              runs a script first, without sound
+
+        """)
+  }
+
+  @Test("a command that can do without its first operand shows both forms")
+  func forms() {
+    #expect(
+      HelpText(.run, of: .roomtone).text.hasPrefix(
+        """
+        Usage: roomtone run [OPTIONS] SCRIPT [ARGS...]
+               roomtone run [OPTIONS] -e CODE [ARGS...]
+
+        """))
+  }
+
+  @Test("help and version go to standard output, the overview that nobody asked for to standard error")
+  func streams() {
+    let overview = HelpText(.roomtone).text
+    #expect(Invocation([]) == .show(overview, on: .error, status: 2))
+    #expect(Invocation(["help"]) == .show(overview, on: .output, status: 0))
+    #expect(Invocation(["run", "-h"]) == .show(HelpText(.run, of: .roomtone).text, on: .output, status: 0))
+    #expect(
+      Invocation(["--version"]) == .show("roomtone \(ProgramSpec.roomtone.version)\n", on: .output, status: 0)
+    )
+  }
+
+  @Test("every example is a command line that the parser takes")
+  func examples() throws {
+    let examples = ProgramSpec.roomtone.examples + ProgramSpec.roomtone.commands.flatMap(\.examples)
+    for example in examples {
+      let quoted = example.line.split(separator: "'", omittingEmptySubsequences: false)
+      let words = quoted.enumerated().flatMap { index, part in
+        index % 2 == 1 ? [String(part)] : part.split(separator: " ").map(String.init)
+      }
+      #expect(words.first == "roomtone")
+      guard case .perform = try ArgumentParser().parse(Array(words.dropFirst())) else {
+        Issue.record("\(example.line)")
+        continue
+      }
+    }
+  }
+
+  @Test("the table holds together: names are unique, exclusions and replacements exist")
+  func table() {
+    let program = ProgramSpec.roomtone
+    #expect(Set(program.commands.map(\.name)).count == program.commands.count)
+    for command in program.commands {
+      let names = command.allOptions.map(\.long)
+      let letters = command.allOptions.compactMap(\.short)
+      #expect(Set(names).count == names.count && Set(letters).count == letters.count)
+      #expect(command.options.flatMap(\.excludes).allSatisfy(names.contains))
+      #expect(command.operands.compactMap(\.replacement).allSatisfy(names.contains))
+      #expect(command.operands.dropLast().allSatisfy { !$0.isRepeated })
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import EventLoop
+import Testing
+
+@testable import RoomtoneCLI
+
+/// A wrong command line, and what is said of it.
+struct Mistake: Sendable, CustomTestStringConvertible {
+  let words: [String]
+  let code: String
+  let message: String
+  let help: String
+
+  init(_ line: String, _ code: String, _ message: String, help: String = "see roomtone --help") {
+    words = line.split(separator: " ").map { $0 == "''" ? "" : String($0) }
+    (self.code, self.message, self.help) = ("usage." + code, message, help)
+  }
+
+  static func run(_ line: String, _ code: String, _ message: String) -> Mistake {
+    Mistake("run " + line, code, message, help: "see roomtone run --help")
+  }
+
+  static func simulate(_ line: String, _ code: String, _ message: String) -> Mistake {
+    Mistake("simulate " + line, code, message, help: "see roomtone simulate --help")
+  }
+
+  var testDescription: String { words.joined(separator: " ") }
+}
+
+@Suite struct UsageErrorTests {
+  private func expect(_ mistake: Mistake) {
+    let error = #expect(throws: UsageError.self) { try ArgumentParser().parse(mistake.words) }
+    #expect(error?.code == mistake.code)
+    #expect(error?.message == mistake.message)
+    #expect(error?.hint == mistake.help)
+    let line = "roomtone: \(mistake.message) (\(mistake.help))\n"
+    #expect(Invocation(mistake.words) == .show(line, on: .error, status: 2))
+  }
+
+  @Test(
+    "what stands in the place of the command",
+    arguments: [
+      Mistake("rum", "command", "no command is called 'rum'; did you mean 'run'?"),
+      Mistake("sim", "command", "no command is called 'sim'; did you mean 'simulate'?"),
+      Mistake("smiulate a.lua", "command", "no command is called 'smiulate'; did you mean 'simulate'?"),
+      Mistake(
+        "wake_up.lua", "command",
+        "no command is called 'wake_up.lua'; a script is run with 'roomtone run SCRIPT'"),
+      Mistake("''", "command", "no command is called ''; known: run, simulate, repl, help"),
+      Mistake("dance", "command", "no command is called 'dance'; known: run, simulate, repl, help"),
+      Mistake("-", "command", "no command is called '-'; known: run, simulate, repl, help"),
+      Mistake("help rnu", "command", "no command is called 'rnu'; did you mean 'run'?"),
+      Mistake("help run now", "operand", "nothing is expected behind 'help run', but there is 'now'"),
+      Mistake("--version run", "operand", "nothing is expected behind '--version', but there is 'run'"),
+      Mistake(
+        "--versoin", "option", "there is no option '--versoin' before the command; did you mean '--version'?"),
+      Mistake("-x", "option", "there is no option '-x' before the command"),
+      Mistake("--", "option", "there is no option '--' before the command"),
+      Mistake("-v run a.lua", "option", "'-v' goes behind the command that it belongs to: run"),
+      Mistake("--for=1h run", "option", "'--for' goes behind the command that it belongs to: run, simulate"),
+    ])
+  func command(mistake: Mistake) { expect(mistake) }
+
+  @Test(
+    "options that do not exist",
+    arguments: [
+      .run("--ouput null a.lua", "option", "run has no option '--ouput'; did you mean '--output'?"),
+      .run("--verb a.lua", "option", "run has no option '--verb'; did you mean '--verbose'?"),
+      .run("-for 1h a.lua", "option", "run has no option '-for'; did you mean '--for'?"),
+      .run("--OUTPUT=null a.lua", "option", "run has no option '--OUTPUT'; did you mean '--output'?"),
+      .run("--seed 1 a.lua", "option", "run has no option '--seed'; it is an option of simulate"),
+      .run("--loudness a.lua", "option", "run has no option '--loudness'"),
+      .run("-vx a.lua", "option", "run has no option '-x'"),
+      .run("--=1 a.lua", "option", "run has no option '--'"),
+      .run("--version", "option", "run has no option '--version'; without a command there is one"),
+      .simulate("a.lua -v", "option", "simulate has no option '-v'; it is an option of run"),
+      .simulate("a.lua --rendre o", "option", "simulate has no option '--rendre'; did you mean '--render'?"),
+      .simulate("a.lua -7", "option", "simulate has no option '-7'"),
+    ] as [Mistake])
+  func unknownOption(mistake: Mistake) { expect(mistake) }
+
+  @Test(
+    "options that are given twice, or with one that they exclude",
+    arguments: [
+      .run("--for 1h --for=2h a.lua", "option", "--for is given twice"),
+      .run("-e 1 -e 2", "option", "--execute is given twice"),
+      .run("--attach --output null a.lua", "option", "--attach and --output do not go together"),
+      .run("--house house --attach a.lua", "option", "--attach and --house do not go together"),
+      .run("--config c --attach a.lua", "option", "--attach and --config do not go together"),
+    ] as [Mistake])
+  func conflict(mistake: Mistake) { expect(mistake) }
+
+  @Test(
+    "values that are missing or wrong",
+    arguments: [
+      .run("--for", "value", "--for needs a value: DURATION"),
+      .run("-e", "value", "-e needs a value: CODE"),
+      .run("-ve", "value", "-e needs a value: CODE"),
+      .run("--output --", "value", "--output needs a value: OUTPUT, but the option '--' follows"),
+      .run("--config --for=1h a", "value", "--config needs a value: FILE, but the option '--for=1h' follows"),
+      .run("--config -v a", "value", "--config needs a value: FILE, but the option '-v' follows"),
+      .run("--config= a.lua", "value", "--config: needs a value that is not empty"),
+      .run("--for '' a.lua", "value", "--for: needs a value that is not empty"),
+      .run("--verbose=yes a.lua", "value", "--verbose takes no value"),
+      .run("--help=yes", "value", "--help takes no value"),
+      .run(
+        "--for 90 a.lua", "value",
+        "--for: \"90\" is no duration: a unit is missing after 90 (as in 90s, 5m, 1h30m, 250ms or 7d expected)"
+      ),
+      .run(
+        "--output speaker a.lua", "value",
+        "--output: \"speaker\" is no output; outputs are null, wav:DIR, alsa and alsa:DEVICE"),
+      .run("--house huose a.lua", "value", "--house: 'huose' is not known; did you mean 'house'?"),
+      .run("--house sonos a.lua", "value", "--house: 'sonos' is not known; known: house"),
+      .simulate(
+        "a.lua --from 2026-02-30T00:00", "value",
+        "--from: \"2026-02-30T00:00\" is no date (days 01 to 28 expected in 2026-02)"),
+      .simulate(
+        "a.lua --seed -1", "value",
+        "--seed: '-1' is no whole number from 0 to 18446744073709551615"),
+      .simulate(
+        "a.lua --seed=18446744073709551616", "value",
+        "--seed: '18446744073709551616' is no whole number from 0 to 18446744073709551615"),
+      .simulate(
+        "a.lua --seed +1", "value", "--seed: '+1' is no whole number from 0 to 18446744073709551615"),
+    ] as [Mistake])
+  func value(mistake: Mistake) { expect(mistake) }
+
+  @Test(
+    "operands that are missing, empty or one too many",
+    arguments: [
+      .run("", "operand", "run needs a SCRIPT: a Lua file, or - for standard input"),
+      .run("-v --for 1h", "operand", "run needs a SCRIPT: a Lua file, or - for standard input"),
+      .run("''", "operand", "SCRIPT is empty"),
+      .simulate("--json", "operand", "simulate needs a SCRIPT: a Lua file, or - for standard input"),
+      Mistake(
+        "repl a.lua b.lua", "operand", "repl takes one operand, 'b.lua' is too much",
+        help: "see roomtone repl --help"),
+    ] as [Mistake])
+  func operand(mistake: Mistake) { expect(mistake) }
+
+  @Test("what was typed cannot spoil the message")
+  func hostile() throws {
+    for words in [["\u{1b}[31m\n"], ["run", "--\u{1b}x\n"], [String(repeating: "x", count: 5000)]] {
+      let error = try #require(throws: UsageError.self) { try ArgumentParser().parse(words) }
+      #expect(!error.line.contains("\n") && !error.line.contains("\u{1b}") && error.line.count < 200)
+    }
+  }
+
+  @Test("as an error for programs it names its code")
+  func coded() throws {
+    let error: any CodedError = try #require(throws: UsageError.self) { try ArgumentParser().parse(["rum"]) }
+    #expect(
+      error.description
+        == "no command is called 'rum'; did you mean 'run'? (usage.command); see roomtone --help")
+  }
+}
