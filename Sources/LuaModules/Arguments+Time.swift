@@ -6,7 +6,8 @@ extension LuaCall {
   /// A duration: seconds, or text such as `"90s"`, `"5m"`, `"1h30m"`, `"250ms"`.
   func duration(_ number: Int) throws -> Duration {
     guard let duration = try Duration(value(number), { self.problem(number, $0) }) else {
-      throw problem(number, "seconds or text like \"5m\" expected, got \(isNil(number) ? "no value" : "something else")")
+      throw problem(
+        number, "seconds or text like \"5m\" expected, got \(isNil(number) ? "no value" : "something else")")
     }
     return duration
   }
@@ -45,7 +46,9 @@ extension Duration {
     default: return nil
     }
     // A hundred years: what is longer is a mistake.
-    guard seconds >= 0, seconds <= 3_155_760_000 else { throw problem("0 or more seconds expected, got \(seconds)") }
+    guard seconds >= 0, seconds <= 3_155_760_000 else {
+      throw problem("0 or more seconds expected, got \(seconds)")
+    }
     self = .nanoseconds(Int64(seconds * 1e9))
   }
 }

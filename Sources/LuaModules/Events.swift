@@ -8,7 +8,10 @@ struct EventFeed<Object> {
   /// Calls `deliver` with the payload of every event `name` of `object`, and `closed` when no more can come; returns
   /// what ends that.
   let subscribe:
-    (_ object: Object, _ name: String, _ deliver: @escaping (LuaValue) -> Void, _ closed: @escaping () -> Void) throws
+    (
+      _ object: Object, _ name: String, _ deliver: @escaping (LuaValue) -> Void,
+      _ closed: @escaping () -> Void
+    ) throws
       -> () -> Void
 }
 
@@ -41,7 +44,9 @@ final class ScriptEvents {
       "subscription to \"\($0.event)\" (\($0.isActive ? "active" : "cancelled"))"
     }
     subscriptions.field("event") { subscription, call in call.return(.string(subscription.event)) }
-    subscriptions.field("active", changedBy: "cancel") { subscription, call in call.return(subscription.isActive) }
+    subscriptions.field("active", changedBy: "cancel") { subscription, call in
+      call.return(subscription.isActive)
+    }
     subscriptions.field("failures") { subscription, call in call.return(subscription.failures) }
     subscriptions.method("cancel") { subscription, _ in
       subscription.cancel()
@@ -57,7 +62,9 @@ final class ScriptEvents {
   }
 
   /// `on(event, fn)`, with the event as argument `first`.
-  func on<Object>(_ object: Object, _ call: LuaCall, _ first: Int, _ feed: EventFeed<Object>, once: Bool) throws -> LuaReturn {
+  func on<Object>(_ object: Object, _ call: LuaCall, _ first: Int, _ feed: EventFeed<Object>, once: Bool)
+    throws -> LuaReturn
+  {
     let event = try name(call, first, feed.names)
     let function = try call.function(first + 1)
     let subscription = ScriptSubscription(event: event)
@@ -79,7 +86,9 @@ final class ScriptEvents {
   }
 
   /// `wait(event [, timeout])`: the payload; nil and "timeout"; nil and "closed".
-  func wait<Object>(_ object: Object, _ call: LuaCall, _ first: Int, _ feed: EventFeed<Object>) throws -> LuaReturn {
+  func wait<Object>(_ object: Object, _ call: LuaCall, _ first: Int, _ feed: EventFeed<Object>) throws
+    -> LuaReturn
+  {
     let event = try name(call, first, feed.names)
     let timeout = try call.optionalDuration(first + 1)
     let loop = script.loop
@@ -113,7 +122,8 @@ final class ScriptEvents {
   private func name(_ call: LuaCall, _ number: Int, _ names: [String]) throws -> String {
     let name = try call.string(number)
     guard names.contains(name) else {
-      throw call.problem(number, "no event is called '\(name)'; events here: \(names.joined(separator: ", "))")
+      throw call.problem(
+        number, "no event is called '\(name)'; events here: \(names.joined(separator: ", "))")
     }
     return name
   }

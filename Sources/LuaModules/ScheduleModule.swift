@@ -16,7 +16,9 @@ final class ScheduleModule {
       [
         LuaFunction("at", module.at),
         LuaFunction("every", module.every),
-        LuaFunction("jobs") { call in call.return(.list(table.jobs(of: script.number).map { module.jobs($0) })) },
+        LuaFunction("jobs") { call in
+          call.return(.list(table.jobs(of: script.number).map { module.jobs($0) }))
+        },
       ])
     let number = script.number
     script.staysAlive { !table.jobs(of: number).isEmpty }

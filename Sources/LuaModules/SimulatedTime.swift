@@ -16,7 +16,9 @@ enum SimulatedTime {
       },
       LuaFunction("date") { call in
         let format = call.isNil(1) ? "%c" : try call.string(1)
-        let seconds = call.isNil(2) ? Int(loop.wallNow.seconds) : try call.int(2, in: -67_768_040_609_740_800...67_768_036_191_676_799)
+        let seconds =
+          call.isNil(2)
+          ? Int(loop.wallNow.seconds) : try call.int(2, in: -67_768_040_609_740_800...67_768_036_191_676_799)
         let isUTC = format.hasPrefix("!")
         var fields = isUTC ? utc(seconds) : local(seconds, zone)
         let pattern = isUTC ? String(format.dropFirst()) : format
@@ -38,14 +40,16 @@ enum SimulatedTime {
     fields.tm_gmtoff = offset
     // Summer time is what is ahead of the zone's smallest offset of that year.
     let halfYear = 15_778_800
-    fields.tm_isdst = offset > min(zone.offset(at: seconds - halfYear), zone.offset(at: seconds + halfYear)) ? 1 : 0
+    fields.tm_isdst =
+      offset > min(zone.offset(at: seconds - halfYear), zone.offset(at: seconds + halfYear)) ? 1 : 0
     return fields
   }
 
   private static func table(_ fields: tm) -> LuaValue {
     .record([
       ("year", .int(Int(fields.tm_year) + 1900)), ("month", .int(Int(fields.tm_mon) + 1)),
-      ("day", .int(Int(fields.tm_mday))), ("hour", .int(Int(fields.tm_hour))), ("min", .int(Int(fields.tm_min))),
+      ("day", .int(Int(fields.tm_mday))), ("hour", .int(Int(fields.tm_hour))),
+      ("min", .int(Int(fields.tm_min))),
       ("sec", .int(Int(fields.tm_sec))), ("yday", .int(Int(fields.tm_yday) + 1)),
       ("wday", .int(Int(fields.tm_wday) + 1)), ("isdst", .bool(fields.tm_isdst > 0)),
     ])
@@ -72,7 +76,8 @@ enum SimulatedTime {
 
   /// A table of local time to seconds; fields outside their ranges carry, as in Lua.
   private static func time(_ call: LuaCall, _ zone: any LocalZone) throws -> Int {
-    let options = try call.options(1, ["year", "month", "day", "hour", "min", "sec", "isdst", "wday", "yday"])
+    let options = try call.options(
+      1, ["year", "month", "day", "hour", "min", "sec", "isdst", "wday", "yday"])
     func field(_ name: String, _ missing: Int?) throws -> Int {
       guard let value = try options.int(name, in: -1_000_000_000...1_000_000_000) ?? missing else {
         throw call.problem(1, "field '\(name)' missing in date table")

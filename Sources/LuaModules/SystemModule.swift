@@ -43,7 +43,9 @@ enum SystemModule {
     if call.isNil(1) { return call.return(true) }
     let command = try call.string(1)
     var process = pid_t()
-    let shell: [UnsafeMutablePointer<CChar>?] = ["/bin/sh", "-c", command].map { (text: String) in strdup(text) }
+    let shell: [UnsafeMutablePointer<CChar>?] = ["/bin/sh", "-c", command].map { (text: String) in
+      strdup(text)
+    }
     defer { for text in shell { free(text) } }
     let failure = posix_spawn(&process, "/bin/sh", nil, nil, shell + [nil], environ)
     guard failure == 0 else {

@@ -42,7 +42,9 @@ final class TaskModule {
       task.routine.cancel()
       return .none
     }
-    tasks.method("await") { [unowned self] task, call in try awaitEnd(task, timeout: call.optionalDuration(2), call) }
+    tasks.method("await") { [unowned self] task, call in
+      try awaitEnd(task, timeout: call.optionalDuration(2), call)
+    }
   }
 
   private static func describe(_ outcome: LuaRoutine.Outcome?) -> String {
@@ -107,7 +109,8 @@ final class TaskModule {
     let members = try call.list(1).enumerated().map { index, value in
       if let task = tasks.object(of: value) { return task }
       guard case .reference(let function) = value, call.state.typeName(value) == "function" else {
-        throw call.problem(1, "element \(index + 1): task or function expected, got \(call.state.typeName(value))")
+        throw call.problem(
+          1, "element \(index + 1): task or function expected, got \(call.state.typeName(value))")
       }
       return start(function, [], name: "task \(index + 1)")
     }

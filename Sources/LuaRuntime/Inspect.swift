@@ -67,7 +67,8 @@ private struct Inspector {
       stack.pop()
       let type = stack.type(-1)
       let number = type == LUA_TNUMBER ? lua_tonumberx(stack.L, -1, nil) : 0
-      let isInList = type == LUA_TNUMBER && lua_isinteger(stack.L, -1) != 0 && number >= 1 && number <= Double(length)
+      let isInList =
+        type == LUA_TNUMBER && lua_isinteger(stack.L, -1) != 0 && number >= 1 && number <= Double(length)
       if !isInList {
         lua_pushvalue(stack.L, -1)
         let label = type == LUA_TSTRING ? key(stack.string(-1) ?? "") : "[\(stack.text(-1))]"
@@ -90,7 +91,8 @@ private struct Inspector {
 
   private func key(_ name: String) -> String {
     let isName = name.utf8.enumerated().allSatisfy { index, byte in
-      (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+      (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+        || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
         || byte == UInt8(ascii: "_") || index > 0 && (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
     return isName && !name.isEmpty ? name : "[\(quoted(name))]"

@@ -21,7 +21,8 @@ extension LuaCall {
     let value = lua_tonumberx(stack.L, Int32(number), nil)
     guard value.isFinite else { throw problem(number, "finite number expected, got \(value)") }
     if let range, !range.contains(value) {
-      throw problem(number, "\(plain(range.lowerBound)) to \(plain(range.upperBound)) expected, got \(plain(value))")
+      throw problem(
+        number, "\(plain(range.lowerBound)) to \(plain(range.upperBound)) expected, got \(plain(value))")
     }
     return value
   }
@@ -61,17 +62,23 @@ extension LuaCall {
   public func value(_ number: Int) -> LuaValue { stack.value(Int32(number), in: state) }
 
   /// Everything from argument `number` on.
-  public func values(from number: Int) -> [LuaValue] { number > count ? [] : (number...count).map { value($0) } }
+  public func values(from number: Int) -> [LuaValue] {
+    number > count ? [] : (number...count).map { value($0) }
+  }
 
   /// An object of Swift's.
   public func object<Object>(_ number: Int, _ type: LuaClass<Object>) throws -> Object {
-    guard let raw = shim_test_object(stack.L, Int32(number), type.type) else { throw mismatch(number, type.name) }
+    guard let raw = shim_test_object(stack.L, Int32(number), type.type) else {
+      throw mismatch(number, type.name)
+    }
     let object = Unmanaged<AnyObject>.fromOpaque(raw).takeUnretainedValue()
     return unsafeDowncast(object, to: type.object)
   }
 
   /// The object, or nil when the argument is something else.
-  public func optionalObject<Object>(_ number: Int, _ type: LuaClass<Object>) -> Object? { try? object(number, type) }
+  public func optionalObject<Object>(_ number: Int, _ type: LuaClass<Object>) -> Object? {
+    try? object(number, type)
+  }
 
   /// A table of named options; an absent argument is an empty one.
   /// - Parameter known: the names that are accepted; any other raises and suggests the nearest.
@@ -109,7 +116,8 @@ extension LuaCall {
   /// - Parameter limit: the most that are accepted.
   public func list(_ number: Int, limit: Int = 100_000) throws -> [LuaValue] {
     guard lua_type(stack.L, Int32(number)) == LUA_TTABLE else { throw mismatch(number, "table") }
-    return try state.list(at: Int32(number), on: stack, limit: limit) ?? { throw problem(number, "at most \(limit) elements expected") }()
+    return try state.list(at: Int32(number), on: stack, limit: limit)
+      ?? { throw problem(number, "at most \(limit) elements expected") }()
   }
 
   /// The error for an argument that is wrong in a way that only the function knows.

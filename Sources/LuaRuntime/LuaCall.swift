@@ -121,4 +121,3 @@ struct ArgumentError: Error {
     return .argument(asMethod ? number - 1 : number, of: function, problem)
   }
 }
-

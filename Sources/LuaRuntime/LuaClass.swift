@@ -69,7 +69,9 @@ public final class LuaClass<Object: AnyObject> {
 
   /// Adds a field.
   /// - Parameter changedBy: the method that an assignment's error names, when it is not `set_` and the name.
-  public func field(_ name: String, changedBy: String? = nil, _ get: @escaping (Object, LuaCall) throws -> LuaReturn) {
+  public func field(
+    _ name: String, changedBy: String? = nil, _ get: @escaping (Object, LuaCall) throws -> LuaReturn
+  ) {
     names.fields.append(name)
     names.setters[name] = changedBy
     let function = LuaFunction(name) { [unowned self] call in try get(try call.object(1, self), call) }

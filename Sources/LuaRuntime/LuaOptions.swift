@@ -57,7 +57,9 @@ public struct LuaOptions {
 
   /// A table inside an option, as options of its own. Errors name `place`.
   public func nested(_ place: String, _ value: LuaValue, _ known: [String]) throws -> LuaOptions {
-    guard let inner = call.state.fields(of: value) else { throw problem(place, "table expected, got \(call.state.typeName(value))") }
+    guard let inner = call.state.fields(of: value) else {
+      throw problem(place, "table expected, got \(call.state.typeName(value))")
+    }
     if let name = inner.keys.filter({ !known.contains($0) }).min() {
       throw problem(place, unknown("key", name, among: known))
     }

@@ -124,7 +124,8 @@ public final class LuaRoutine {
     switch status {
     case Int32(SHIM_YIELD):
       guard let continuation else {
-        return end(.failed(LuaError(code: "internal", message: "a routine yielded without anything to wait for")))
+        return end(
+          .failed(LuaError(code: "internal", message: "a routine yielded without anything to wait for")))
       }
       suspend(on: continuation)
     case Int32(SHIM_OK):

@@ -169,7 +169,9 @@ public final class LuaState {
   }
 
   /// Makes a table of `functions` and `values` what `require "name"` gives.
-  public func register(_ name: String, _ functions: [LuaFunction], values: [(String, LuaValue)] = [], global: Bool = false) {
+  public func register(
+    _ name: String, _ functions: [LuaFunction], values: [(String, LuaValue)] = [], global: Bool = false
+  ) {
     let stack = main
     lua_createtable(stack.L, 0, Int32(functions.count + values.count))
     for function in functions {

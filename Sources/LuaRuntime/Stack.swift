@@ -78,7 +78,8 @@ extension Stack {
         lua_pushnil(L)
       }
     case .object(let object):
-      let retained = Unmanaged.passRetained(object.object).toOpaque()  // released by `release` in LuaState.swift
+      // Released by `release` in LuaFunction.swift, when Lua collects the userdata.
+      let retained = Unmanaged.passRetained(object.object).toOpaque()
       shim_push_object(L, object.type, retained)
     case .error(let error): push(error, in: state)
     }

@@ -47,10 +47,12 @@ public struct Configuration: Sendable {
     let read: (inout Configuration, LuaCall) throws -> Void
   }
 
-  private static var sections: [Section] { [
-    Section(name: "house", read: readHouse), Section(name: "limits", read: readLimits),
-    Section(name: "log", read: readLog),
-  ] }
+  private static var sections: [Section] {
+    [
+      Section(name: "house", read: readHouse), Section(name: "limits", read: readLimits),
+      Section(name: "log", read: readLog),
+    ]
+  }
 
   private static func readHouse(_ configuration: inout Configuration, _ call: LuaCall) throws {
     let options = try call.options(1, ["driver", "output", "speakers"])
@@ -63,12 +65,15 @@ public struct Configuration: Sendable {
       throw options.problem("speakers", "a list of at most 256 speakers expected")
     }
     configuration.speakers = try entries.enumerated().map { index, entry in
-      try speaker(try options.nested("speakers[\(index + 1)]", entry, ["name", "group", "role", "volume", "balance"]))
+      try speaker(
+        try options.nested("speakers[\(index + 1)]", entry, ["name", "group", "role", "volume", "balance"]))
     }
   }
 
   private static func speaker(_ options: LuaOptions) throws -> SpeakerSpec {
-    guard let name = try options.string("name"), !name.isEmpty else { throw options.problem("name", "a name is missing") }
+    guard let name = try options.string("name"), !name.isEmpty else {
+      throw options.problem("name", "a name is missing")
+    }
     var role = ChannelRole.stereo
     if let given = try options.string("role") {
       guard let known = ChannelRole(rawValue: given) else {
@@ -84,7 +89,9 @@ public struct Configuration: Sendable {
 
   private static func readLimits(_ configuration: inout Configuration, _ call: LuaCall) throws {
     let options = try call.options(1, ["memory", "run"])
-    if let megabytes = try options.int("memory", in: 1...65_536) { configuration.limits.memory = megabytes << 20 }
+    if let megabytes = try options.int("memory", in: 1...65_536) {
+      configuration.limits.memory = megabytes << 20
+    }
     if let run = try options.duration("run") { configuration.limits.run = run }
   }
 

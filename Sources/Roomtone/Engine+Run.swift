@@ -89,7 +89,9 @@ final class ScriptRun {
     timer?.cancel()
     signals?.cancel()
     loop.close()
-    return RunResult(status: signalStatus ?? script.requestedExit.flatMap { $0 == 0 ? nil : $0 } ?? (script.failures > 0 ? 1 : 0))
+    return RunResult(
+      status: signalStatus ?? script.requestedExit.flatMap { $0 == 0 ? nil : $0 }
+        ?? (script.failures > 0 ? 1 : 0))
   }
 
   private var shouldEnd: Bool { isStopping || script.requestedExit != nil || !script.isAlive }

@@ -7,6 +7,7 @@ public import LuaRuntime
 public final class Prompt {
   /// Where the answers and the prompts go, without a line end for a prompt.
   public var show: (String) -> Void = { _ in }
+  /// Where what failed goes.
   public var showError: (LuaError) -> Void = { _ in }
   /// What asks for a line: the first line, a continued one. Nil without a terminal.
   public var prompts: (first: String, more: String)?

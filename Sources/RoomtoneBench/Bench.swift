@@ -15,15 +15,19 @@ struct Figure {
 /// `roomtone-bench [--json] [NAME…]`: measures, and prints a table or JSON. Reports; never judges by its exit status.
 enum Bench {
   private static let benchmarks: [(name: String, run: @Sendable () throws -> [Figure])] = [
-    ("start", StartBench.run), ("calls", CallBench.run), ("events", EventBench.run), ("timers", TimerBench.run),
+    ("start", StartBench.run), ("calls", CallBench.run), ("events", EventBench.run),
+    ("timers", TimerBench.run),
     ("mp3", MP3Bench.run), ("simulation", SimulationBench.run),
   ]
 
   static func main(_ arguments: [String]) -> Int32 {
     let json = arguments.contains("--json")
     let names = arguments.filter { !$0.hasPrefix("-") }
-    if let wrong = names.first(where: { name in !benchmarks.contains { $0.name == name } }) ?? arguments.first(where: { $0.hasPrefix("-") && $0 != "--json" }) {
-      print("usage: roomtone-bench [--json] [\(benchmarks.map(\.name).joined(separator: "|")) …]; not \(wrong)")
+    if let wrong = names.first(where: { name in !benchmarks.contains { $0.name == name } })
+      ?? arguments.first(where: { $0.hasPrefix("-") && $0 != "--json" })
+    {
+      print(
+        "usage: roomtone-bench [--json] [\(benchmarks.map(\.name).joined(separator: "|")) …]; not \(wrong)")
       return 2
     }
     var figures: [Figure] = []
@@ -54,21 +58,26 @@ enum Bench {
   }
 
   private static func table(_ figures: [Figure]) -> String {
-    let rows = [["figure", "measured", "against", "goal", ""]] + figures.map {
-      [$0.name, "\(rounded($0.value)) \($0.unit)", $0.against, $0.goal, $0.isReached ? "ok" : "missed"]
-    }
+    let rows =
+      [["figure", "measured", "against", "goal", ""]]
+      + figures.map {
+        [$0.name, "\(rounded($0.value)) \($0.unit)", $0.against, $0.goal, $0.isReached ? "ok" : "missed"]
+      }
     let widths = (0..<5).map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.map { row in
       var line = ""
-      for (cell, width) in zip(row, widths) { line += cell + String(repeating: " ", count: width - cell.count + 2) }
+      for (cell, width) in zip(row, widths) {
+        line += cell + String(repeating: " ", count: width - cell.count + 2)
+      }
       return String(line.reversed().drop { $0 == " " }.reversed())
     }.joined(separator: "\n")
   }
 
   private static func json(_ figures: [Figure]) -> String {
-    "[\n" + figures.map {
-      "  {\"figure\": \"\($0.name)\", \"value\": \($0.value), \"unit\": \"\($0.unit)\", \"against\": \"\($0.against)\", "
-        + "\"goal\": \"\($0.goal)\", \"reached\": \($0.isReached)}"
-    }.joined(separator: ",\n") + "\n]"
+    "[\n"
+      + figures.map {
+        "  {\"figure\": \"\($0.name)\", \"value\": \($0.value), \"unit\": \"\($0.unit)\", \"against\": \"\($0.against)\", "
+          + "\"goal\": \"\($0.goal)\", \"reached\": \($0.isReached)}"
+      }.joined(separator: ",\n") + "\n]"
   }
 }

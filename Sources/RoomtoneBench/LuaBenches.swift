@@ -53,12 +53,19 @@ enum CallBench {
     let c = try nanoseconds("local f = math.abs", "f(i)")
     let function = try nanoseconds("local f = bench.abs", "f(i)")
     let method = try nanoseconds("local c = bench.counter()", "c:set(i)")
-    let sleep = try nanoseconds("local co = coroutine.wrap(function() while true do coroutine.yield() end end)", "co()")
+    let sleep = try nanoseconds(
+      "local co = coroutine.wrap(function() while true do coroutine.yield() end end)", "co()")
     let against = "math.abs, in C: \(Bench.rounded(c)) ns"
     return [
-      Figure(name: "call of a module's function", value: function / c, unit: "x (\(Bench.rounded(function)) ns)", against: against, goal: "<= 2 x", isReached: function <= 2 * c),
-      Figure(name: "call of an object's method", value: method / c, unit: "x (\(Bench.rounded(method)) ns)", against: against, goal: "<= 3 x", isReached: method <= 3 * c),
-      Figure(name: "resume and yield of a coroutine", value: sleep, unit: "ns", against: "", goal: "none", isReached: true),
+      Figure(
+        name: "call of a module's function", value: function / c, unit: "x (\(Bench.rounded(function)) ns)",
+        against: against, goal: "<= 2 x", isReached: function <= 2 * c),
+      Figure(
+        name: "call of an object's method", value: method / c, unit: "x (\(Bench.rounded(method)) ns)",
+        against: against, goal: "<= 3 x", isReached: method <= 3 * c),
+      Figure(
+        name: "resume and yield of a coroutine", value: sleep, unit: "ns", against: "", goal: "none",
+        isReached: true),
     ]
   }
 }
@@ -71,12 +78,14 @@ enum EventBench {
     defer { state.close() }
     var started = 0.0
     var latencies: [Double] = []
-    state.register("bench", [
-      LuaFunction("reached") { _ in
-        latencies.append((Bench.now() - started) * 1e6)
-        return .none
-      }
-    ], global: true)
+    state.register(
+      "bench",
+      [
+        LuaFunction("reached") { _ in
+          latencies.append((Bench.now() - started) * 1e6)
+          return .none
+        }
+      ], global: true)
     let callback = try state.load(Array("bench.reached()".utf8), chunkName: "=bench")
     let rounds = 2000
     func fire() {
@@ -90,7 +99,10 @@ enum EventBench {
     latencies.sort()
     let p99 = latencies[latencies.count * 99 / 100]
     return [
-      Figure(name: "event to callback, p99", value: p99, unit: "us", against: "median \(Bench.rounded(latencies[rounds / 2])) us", goal: "<= 100 us", isReached: p99 <= 100)
+      Figure(
+        name: "event to callback, p99", value: p99, unit: "us",
+        against: "median \(Bench.rounded(latencies[rounds / 2])) us", goal: "<= 100 us", isReached: p99 <= 100
+      )
     ]
   }
 }
@@ -116,7 +128,9 @@ enum TimerBench {
     late.sort()
     let p99 = late[rounds * 99 / 100]
     return [
-      Figure(name: "timer lateness, p99, 100,000 pending", value: p99, unit: "ms", against: "median \(Bench.rounded(late[rounds / 2])) ms", goal: "<= 2 ms", isReached: p99 <= 2)
+      Figure(
+        name: "timer lateness, p99, 100,000 pending", value: p99, unit: "ms",
+        against: "median \(Bench.rounded(late[rounds / 2])) ms", goal: "<= 2 ms", isReached: p99 <= 2)
     ]
   }
 }
@@ -147,7 +161,9 @@ enum SimulationBench {
       return Bench.now() - start
     }
     return [
-      Figure(name: "a week of routines, simulated", value: seconds, unit: "s", against: "", goal: "<= 1 s", isReached: seconds <= 1)
+      Figure(
+        name: "a week of routines, simulated", value: seconds, unit: "s", against: "", goal: "<= 1 s",
+        isReached: seconds <= 1)
     ]
   }
 }

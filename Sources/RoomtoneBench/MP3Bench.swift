@@ -6,10 +6,15 @@ enum MP3Bench {
   static func run() throws -> [Figure] {
     guard let path = fixture() else { return [] }
     let decode = try Bench.median { try timesRealTime(try MP3Decoder(path: path)) }
-    let session = try Bench.median { try timesRealTime(try ConformedDecoder(try AudioFile.open(path), to: .session)) }
+    let session = try Bench.median {
+      try timesRealTime(try ConformedDecoder(try AudioFile.open(path), to: .session))
+    }
     return [
-      Figure(name: "MP3 to PCM", value: decode, unit: "x real time", against: "", goal: "none", isReached: true),
-      Figure(name: "MP3 to 48 kHz stereo", value: session, unit: "x real time", against: "", goal: "none", isReached: true),
+      Figure(
+        name: "MP3 to PCM", value: decode, unit: "x real time", against: "", goal: "none", isReached: true),
+      Figure(
+        name: "MP3 to 48 kHz stereo", value: session, unit: "x real time", against: "", goal: "none",
+        isReached: true),
     ]
   }
 

@@ -27,8 +27,11 @@ enum StartBench {
 
   /// Libraries of the design that nothing is linked to yet, loaded in front of the rest.
   private static func otherLibraries() -> String {
-    ["libcurl.so.4", "libsqlite3.so.0", "libedit.so.2", "libtag_c.so.0", "libxml2.so.2", "libcrypto.so.3", "libfaad.so.2"]
-      .joined(separator: ":")
+    [
+      "libcurl.so.4", "libsqlite3.so.0", "libedit.so.2", "libtag_c.so.0", "libxml2.so.2", "libcrypto.so.3",
+      "libfaad.so.2",
+    ]
+    .joined(separator: ":")
   }
 
   static func executableFolder() -> String {
@@ -50,9 +53,12 @@ enum StartBench {
     )
   }
 
-  private static func once(_ program: String, _ arguments: [String], _ preload: String?) throws -> (Double, Double) {
+  private static func once(_ program: String, _ arguments: [String], _ preload: String?) throws -> (
+    Double, Double
+  ) {
     let words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { (word: String) in strdup(word) }
-    let variables = ["PATH=/usr/bin:/bin", "HOME=/nonexistent"] + (preload.map { ["LD_PRELOAD=\($0)"] } ?? [])
+    let variables =
+      ["PATH=/usr/bin:/bin", "HOME=/nonexistent"] + (preload.map { ["LD_PRELOAD=\($0)"] } ?? [])
     let environment: [UnsafeMutablePointer<CChar>?] = variables.map { (word: String) in strdup(word) }
     defer { for text in words + environment { free(text) } }
     var process = pid_t()

@@ -48,7 +48,8 @@ enum Command {
       RunCommand.Options(
         text: try script(arguments) ?? ScriptText(code: arguments.text(.execute) ?? ""),
         arguments: arguments.scriptArguments, limit: arguments.duration(.longest),
-        output: arguments.output(.output), configuration: arguments.text(.config), verbose: arguments.has(.verbose)))
+        output: arguments.output(.output), configuration: arguments.text(.config),
+        verbose: arguments.has(.verbose)))
   }
 
   private static func simulate(_ arguments: ParsedArguments) throws -> Int32 {
@@ -66,7 +67,8 @@ enum Command {
   private static func prompt(_ arguments: ParsedArguments) throws -> Int32 {
     try ReplCommand.run(
       ReplCommand.Options(
-        text: try script(arguments), output: arguments.output(.output), configuration: arguments.text(.config)))
+        text: try script(arguments), output: arguments.output(.output), configuration: arguments.text(.config)
+      ))
   }
 
   private static func script(_ arguments: ParsedArguments) throws -> ScriptText? {

@@ -47,7 +47,9 @@ enum EngineSetup {
   }
 
   /// Gives a script its `arg` and compiles its text.
-  static func load(_ text: ScriptText, arguments: [String], into engine: Engine) throws -> (Script, LuaReference) {
+  static func load(_ text: ScriptText, arguments: [String], into engine: Engine) throws -> (
+    Script, LuaReference
+  ) {
     let script = try engine.makeScript(text.name, isFile: text.isFile)
     script.setArguments(arguments)
     return (script, try script.state.load(text.bytes, chunkName: text.chunkName))

@@ -16,9 +16,11 @@ enum ReplCommand {
 
   static func run(_ options: Options) throws -> Int32 {
     var engineOptions = EngineOptions()
-    engineOptions.configuration = try EngineSetup.configuration(file: options.configuration, output: options.output)
+    engineOptions.configuration = try EngineSetup.configuration(
+      file: options.configuration, output: options.output)
     let engine = try EngineSetup.engine(engineOptions)
-    let script = try engine.makeScript(options.text?.name ?? "repl", isFile: options.text?.isFile ?? false, global: true)
+    let script = try engine.makeScript(
+      options.text?.name ?? "repl", isFile: options.text?.isFile ?? false, global: true)
     let first = try options.text.map { try script.state.load($0.bytes, chunkName: $0.chunkName) }
     let prompt = Prompt(engine: engine, script: script)
     prompt.show = Terminal.write

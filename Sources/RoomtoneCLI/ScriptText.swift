@@ -24,14 +24,18 @@ struct ScriptText {
   init(path: String) throws(Missing) {
     let isInput = path == "-"
     let fd = isInput ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-    guard fd >= 0 else { throw Missing(message: "can't open the script \(path): \(String(cString: strerror(errno)))") }
+    guard fd >= 0 else {
+      throw Missing(message: "can't open the script \(path): \(String(cString: strerror(errno)))")
+    }
     defer { if !isInput { close(fd) } }
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while true {
       let count = read(fd, &buffer, buffer.count)
       if count == 0 { break }
-      guard count > 0 else { throw Missing(message: "can't read the script \(path): \(String(cString: strerror(errno)))") }
+      guard count > 0 else {
+        throw Missing(message: "can't read the script \(path): \(String(cString: strerror(errno)))")
+      }
       bytes += buffer[..<count]
       guard bytes.count <= 16 << 20 else { throw Missing(message: "\(path) is larger than 16 MB: no script") }
     }

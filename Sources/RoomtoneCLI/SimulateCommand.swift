@@ -58,7 +58,8 @@ final class TimelinePrinter {
       Terminal.print("\(days[entry.time.date.weekday]) \(entry.time.date)")
     }
     let time = entry.time.time.seconds
-    let clock = [time / 3600, time / 60 % 60, time % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
+    let clock = [time / 3600, time / 60 % 60, time % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(
+      separator: ":")
     let room = entry.room + String(repeating: " ", count: max(0, 22 - entry.room.count))
     Terminal.print("\(clock)  \(room)  \(entry.text)")
   }
@@ -69,7 +70,9 @@ final class TimelinePrinter {
     defer { closedir(stream) }
     var names: [String] = []
     while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      let name = withUnsafeBytes(of: entry.pointee.d_name) {
+        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+      }
       if name.hasSuffix(".wav") { names.append(name) }
     }
     guard !names.isEmpty else { return Terminal.print("nothing sounded: no WAV files") }

@@ -120,24 +120,43 @@ struct ArgumentTests {
     arguments: [
       ("host.set_volume(host.new_thing(), 51)", "bad argument #2 to 'set_volume' (0 to 50 expected, got 51)"),
       ("host.new_thing():set_size(51)", "bad argument #1 to 'set_size' (0 to 50 expected, got 51)"),
-      ("local t = host.new_thing() t.set_size(t, 51)", "bad argument #2 to 'set_size' (0 to 50 expected, got 51)"),
+      (
+        "local t = host.new_thing() t.set_size(t, 51)",
+        "bad argument #2 to 'set_size' (0 to 50 expected, got 51)"
+      ),
       ("host.new_thing():set_size('5')", "bad argument #1 to 'set_size' (number expected, got string)"),
       ("host.new_thing():set_size(1.5)", "bad argument #1 to 'set_size' (whole number expected, got 1.5)"),
       ("host.new_thing():set_size()", "bad argument #1 to 'set_size' (number expected, got no value)"),
       ("host.new_thing().set_size(5)", "bad argument #1 to 'set_size' (thing expected, got number)"),
       ("host.set_volume(io.stdout, 5)", "bad argument #1 to 'set_volume' (thing expected, got FILE*)"),
       ("host.sleep(0/0)", "bad argument #1 to 'sleep' (finite number expected, got nan)"),
-      ("host.configure{volum = 3}", "bad argument #1 to 'configure' (no option is called 'volum'; did you mean 'volume'?)"),
-      ("host.configure{volume = 99}", "bad argument #1 to 'configure' (option 'volume': 0 to 50 expected, got 99)"),
-      ("host.configure{title = 99}", "bad argument #1 to 'configure' (option 'title': string expected, got number)"),
-      ("print(host.new_thing().sise)", "no field or method of a thing is called 'sise'; did you mean 'size'?"),
-      ("host.new_thing().size = 4", "the field 'size' of a thing is for reading; call :set_size(…) to change it"),
+      (
+        "host.configure{volum = 3}",
+        "bad argument #1 to 'configure' (no option is called 'volum'; did you mean 'volume'?)"
+      ),
+      (
+        "host.configure{volume = 99}",
+        "bad argument #1 to 'configure' (option 'volume': 0 to 50 expected, got 99)"
+      ),
+      (
+        "host.configure{title = 99}",
+        "bad argument #1 to 'configure' (option 'title': string expected, got number)"
+      ),
+      (
+        "print(host.new_thing().sise)", "no field or method of a thing is called 'sise'; did you mean 'size'?"
+      ),
+      (
+        "host.new_thing().size = 4",
+        "the field 'size' of a thing is for reading; call :set_size(…) to change it"
+      ),
       ("host.new_thing().nothing = 4", "a thing can't be given a field 'nothing'"),
     ])
   func misuse(code: String, message: String) throws {
     let bench = try ScriptBench()
     let error = try #require(try bench.failure(code))
-    #expect(error.description.replacing("nan", with: "nan") == "test.lua:1: " + message || error.description == "test.lua:1: " + message.replacing("got nan", with: "got -nan"))
+    #expect(
+      error.description.replacing("nan", with: "nan") == "test.lua:1: " + message
+        || error.description == "test.lua:1: " + message.replacing("got nan", with: "got -nan"))
   }
 
   @Test("an object is the same userdata each time, has fields, methods and one line of text")

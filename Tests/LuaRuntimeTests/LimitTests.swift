@@ -15,7 +15,10 @@ struct MemoryTests {
     arguments: [
       ("tables", "local t = {} for i = 1, 1e9 do t[i] = {i} end"),
       ("table.concat", "local t = {} for i = 1, 100 do t[i] = ('x'):rep(2^20) end"),
-      ("table.concat of one text", "local s, t = ('x'):rep(2^20), {} for i = 1, 64 do t[i] = s end local r = table.concat(t)"),
+      (
+        "table.concat of one text",
+        "local s, t = ('x'):rep(2^20), {} for i = 1, 64 do t[i] = s end local r = table.concat(t)"
+      ),
       ("string.rep", "local s = ('x'):rep(2^30)"),
       ("a string pushed by Swift", "local t = {} for i = 1, 100 do t[i] = host.long_text(2^20) end"),
       ("one large string pushed by Swift", "local s = host.long_text(2^26)"),
@@ -76,13 +79,25 @@ struct TimeLimitTests {
       ("in pcall", "while true do pcall(error) end"),
       ("around a loop in pcall", "while true do pcall(function() while true do end end) end"),
       ("in coroutine.wrap", "while true do coroutine.wrap(function() while true do end end)() end"),
-      ("in coroutine.resume", "while true do coroutine.resume(coroutine.create(function() while true do end end)) end"),
+      (
+        "in coroutine.resume",
+        "while true do coroutine.resume(coroutine.create(function() while true do end end)) end"
+      ),
       ("in a message handler", "while true do xpcall(error, function() while true do end end) end"),
       ("in a message handler that fails", "while true do xpcall(error, function() error() end) end"),
       ("in load's reader", "while true do load(function() while true do end end) end"),
-      ("in a <close> that fails", "while true do pcall(function() local x <close> = setmetatable({}, {__close = error}) while true do end end) end"),
-      ("in a sort function", "while true do pcall(table.sort, {3, 2, 1}, function() while true do end end) end"),
-      ("in coroutine.close", "while true do local c = coroutine.create(function() local x <close> = setmetatable({}, {__close = function() while true do end end}) coroutine.yield() end) coroutine.resume(c) coroutine.close(c) end"),
+      (
+        "in a <close> that fails",
+        "while true do pcall(function() local x <close> = setmetatable({}, {__close = error}) while true do end end) end"
+      ),
+      (
+        "in a sort function",
+        "while true do pcall(table.sort, {3, 2, 1}, function() while true do end end) end"
+      ),
+      (
+        "in coroutine.close",
+        "while true do local c = coroutine.create(function() local x <close> = setmetatable({}, {__close = function() while true do end end}) coroutine.yield() end) coroutine.resume(c) coroutine.close(c) end"
+      ),
       ("calls of Swift", "while true do pcall(host.fail) end"),
     ])
   func endless(place: String, code: String) throws {
@@ -139,7 +154,9 @@ struct DeterminismTests {
     let other = try ScriptBench(seed: 8).printed(Self.script)
     #expect(first == second)
     #expect(first[3] != other[3])
-    #expect(first[0].hasPrefix("true=1 0.25=false 0.5=false 0.75=false 1.0=false") || first[0].hasPrefix("true=1 0.25=false 0.5=false 0.75=false 1=false"))
+    #expect(
+      first[0].hasPrefix("true=1 0.25=false 0.5=false 0.75=false 1.0=false")
+        || first[0].hasPrefix("true=1 0.25=false 0.5=false 0.75=false 1=false"))
     #expect(!first[2].contains("0x"))
     #expect(first[1].hasSuffix("\tnil"))
   }

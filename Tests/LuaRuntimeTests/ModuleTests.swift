@@ -26,7 +26,8 @@ struct ModuleTests {
     try Self.withModules(["slow.lua": "print('loading') host.sleep(5) return {answer = 42}"]) { folder in
       let bench = try ScriptBench()
       bench.state.setModulePath(["\(folder)/?.lua"])
-      _ = try bench.run("host.later(function() print('second', require('slow').answer) end) print(require('slow').answer)")
+      _ = try bench.run(
+        "host.later(function() print('second', require('slow').answer) end) print(require('slow').answer)")
       _ = bench.loop.run(until: { false })
       #expect(bench.lines == ["loading", "42", "second\t42"])
     }
@@ -35,7 +36,8 @@ struct ModuleTests {
   @Test("what fails to load says why, and can be tried again")
   func failures() throws {
     try Self.withModules([
-      "bad.lua": "local = 1", "cycle.lua": "require 'cycle'", "once.lua": "if not ready then error('not yet') end return 'now'",
+      "bad.lua": "local = 1", "cycle.lua": "require 'cycle'",
+      "once.lua": "if not ready then error('not yet') end return 'now'",
     ]) { folder in
       let bench = try ScriptBench()
       bench.state.setModulePath(["\(folder)/?.lua"])

@@ -66,7 +66,9 @@ final class ScriptBench {
           }
         },
         LuaFunction("new_thing") { call in call.return(things(Thing(census))) },
-        LuaFunction("long_text") { call in call.return(.string(String(repeating: "x", count: try call.int(1)))) },
+        LuaFunction("long_text") { call in
+          call.return(.string(String(repeating: "x", count: try call.int(1))))
+        },
         LuaFunction("set_volume") { call in
           _ = try call.object(1, things)
           return call.return(try call.int(2, in: 0...50))
@@ -78,7 +80,8 @@ final class ScriptBench {
         },
         LuaFunction("configure") { call in
           let options = try call.options(1, ["volume", "title", "loop"])
-          return call.return(.optional(try options.string("title")), .int(try options.int("volume", in: 0...50) ?? -1))
+          return call.return(
+            .optional(try options.string("title")), .int(try options.int("volume", in: 0...50) ?? -1))
         },
         LuaFunction("can_suspend") { call in call.return(call.canSuspend) },
       ], global: true)

@@ -10,18 +10,36 @@ struct SuspensionTests {
       ("pcall", "print(pcall(host.sleep, 1))", "true\tslept"),
       ("pcall of a function", "print(pcall(function() return host.sleep(1) end))", "true\tslept"),
       ("xpcall", "print(xpcall(host.sleep, print, 1))", "true\tslept"),
-      ("xpcall with arguments", "print(xpcall(function(a, b) return host.sleep(a), b end, print, 1, 2))", "true\tslept\t2"),
-      ("a metamethod", "print(setmetatable({}, {__index = function(_, k) return host.sleep(1) .. k end}).x)", "sleptx"),
-      ("an arithmetic metamethod", "print(setmetatable({}, {__add = function() return host.sleep(1) end}) + 1)", "slept"),
-      ("an iterator", "for x in function(_, last) if not last then return host.sleep(1) end end do print(x) end", "slept"),
+      (
+        "xpcall with arguments", "print(xpcall(function(a, b) return host.sleep(a), b end, print, 1, 2))",
+        "true\tslept\t2"
+      ),
+      (
+        "a metamethod", "print(setmetatable({}, {__index = function(_, k) return host.sleep(1) .. k end}).x)",
+        "sleptx"
+      ),
+      (
+        "an arithmetic metamethod",
+        "print(setmetatable({}, {__add = function() return host.sleep(1) end}) + 1)", "slept"
+      ),
+      (
+        "an iterator",
+        "for x in function(_, last) if not last then return host.sleep(1) end end do print(x) end", "slept"
+      ),
       ("coroutine.wrap", "print(coroutine.wrap(function() return host.sleep(1) end)())", "slept"),
-      ("coroutine.resume", "print(coroutine.resume(coroutine.create(function() return host.sleep(1) end)))", "true\tslept"),
+      (
+        "coroutine.resume", "print(coroutine.resume(coroutine.create(function() return host.sleep(1) end)))",
+        "true\tslept"
+      ),
       (
         "a coroutine in a coroutine",
         "print(coroutine.wrap(function() return coroutine.wrap(function() return pcall(host.sleep, 1) end)() end)())",
         "true\tslept"
       ),
-      ("a <close> variable", "do local x <close> = setmetatable({}, {__close = function() print(host.sleep(1)) end}) end", "slept"),
+      (
+        "a <close> variable",
+        "do local x <close> = setmetatable({}, {__close = function() print(host.sleep(1)) end}) end", "slept"
+      ),
       ("dofile's chunk", "print(load('return host.sleep(1)')())", "slept"),
       ("a method of an object", "print(pcall(function() return host.new_thing():rest() end))", "true\t3"),
     ])
@@ -29,7 +47,9 @@ struct SuspensionTests {
     let bench = try ScriptBench()
     _ = try bench.run("host.later(function() print('other') end)")
     let start = bench.loop.now
-    let lines = try bench.printed(code.replacing("host.sleep(1)", with: "host.sleep(2)").replacing("host.sleep, 1", with: "host.sleep, 2"))
+    let lines = try bench.printed(
+      code.replacing("host.sleep(1)", with: "host.sleep(2)").replacing("host.sleep, 1", with: "host.sleep, 2")
+    )
     #expect(lines.contains("other") || place == "a method of an object")
     #expect(lines.contains(result), "\(lines)")
     #expect(start.duration(to: bench.loop.now) >= .seconds(1))
@@ -127,7 +147,8 @@ struct SuspensionTests {
   func pcallLoopIsCancelled() throws {
     let bench = try ScriptBench()
     _ = try bench.run(
-      "while true do pcall(host.sleep, 1) end", then: { routine in bench.loop.after(.seconds(10)) { routine.cancel() } })
+      "while true do pcall(host.sleep, 1) end",
+      then: { routine in bench.loop.after(.seconds(10)) { routine.cancel() } })
     #expect(bench.loop.now == Instant(nanoseconds: 10_000_000_000))
   }
 
@@ -150,7 +171,8 @@ struct SuspensionTests {
   @Test("cancelling a Swift async function ends it at once")
   func cancelsSwiftTask() throws {
     let bench = try ScriptBench()
-    _ = try bench.run("host.sleep(100)", then: { routine in bench.loop.after(.seconds(1)) { routine.cancel() } })
+    _ = try bench.run(
+      "host.sleep(100)", then: { routine in bench.loop.after(.seconds(1)) { routine.cancel() } })
     _ = bench.loop.run(until: { false })
     #expect(bench.loop.now < Instant(nanoseconds: 2_000_000_000))
   }

@@ -55,7 +55,9 @@ struct SessionFunctions {
     Double(frames) / Double(session.format.sampleRate)
   }
 
-  private static func play(_ session: Session, _ call: LuaCall, _ first: Int, _ script: Script) throws -> LuaReturn {
+  private static func play(_ session: Session, _ call: LuaCall, _ first: Int, _ script: Script) throws
+    -> LuaReturn
+  {
     let given = try call.string(first)
     let options = try call.options(first + 1, ["title", "start", "resume", "priority", "loop"])
     let start = try options.number("start", in: 0...1e9) ?? 0

@@ -59,7 +59,8 @@ extension SpeakerModule {
       .record([("device", devices(device)), ("reason", .string(reason.rawValue))])
     case .volume(let device, let volume, let muted, let average):
       .record([
-        ("device", devices(device)), ("volume", .int(volume)), ("muted", .bool(muted)), ("average", .int(average)),
+        ("device", devices(device)), ("volume", .int(volume)), ("muted", .bool(muted)),
+        ("average", .int(average)),
       ])
     case .state(let state, let session):
       .record([("state", .string(state.rawValue)), ("session", sessions(session))])
@@ -72,7 +73,8 @@ extension SpeakerModule {
       ])
     case .error(let code, let message, let device, let session):
       .record([
-        ("code", .string(code)), ("message", .string(message)), ("device", device.map { devices($0) } ?? .nil),
+        ("code", .string(code)), ("message", .string(message)),
+        ("device", device.map { devices($0) } ?? .nil),
         ("session", session.map { sessions($0) } ?? .nil),
       ])
     }

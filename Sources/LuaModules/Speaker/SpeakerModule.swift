@@ -39,7 +39,8 @@ final class SpeakerModule {
     }
     sessions = try LuaClass("session", in: script.state) { session in
       let source = session.source.map { " \"\($0.title)\"" } ?? ""
-      return "session \"\(session.name)\" (\(session.state.rawValue)\(source), \(session.devices.count) speakers)"
+      return
+        "session \"\(session.name)\" (\(session.state.rawValue)\(source), \(session.devices.count) speakers)"
     }
     groups = try LuaClass("group", in: script.state) { group in
       "group \"\(group.name)\" (\(group.current?.devices.count ?? 0) speakers)"
@@ -71,7 +72,8 @@ final class SpeakerModule {
       LuaFunction("open") { call in
         let options = try call.options(1, ["driver", "license", "add_all"])
         if let driver = try options.string("driver"), driver != "house" {
-          throw SpeakerError(.unsupported, "no driver is called \"\(driver)\"", hint: "the driver here is \"house\"")
+          throw SpeakerError(
+            .unsupported, "no driver is called \"\(driver)\"", hint: "the driver here is \"house\"")
         }
         // The embedded house lets everybody in; a licence for another driver does no harm here.
         _ = try options.string("license")
@@ -99,7 +101,9 @@ final class SpeakerModule {
 
   private func lookUps() -> [LuaFunction] {
     [
-      withHouse("devices") { [unowned self] house, call in call.return(.list(house.devices.map { self.devices($0) })) },
+      withHouse("devices") { [unowned self] house, call in
+        call.return(.list(house.devices.map { self.devices($0) }))
+      },
       withHouse("device") { [unowned self] house, call in
         call.return(self.devices(try house.device(try call.string(1))))
       },
@@ -118,7 +122,8 @@ final class SpeakerModule {
       withHouse("active_groups") { [unowned self] house, call in
         call.return(.list(house.groups.filter(\.isActive).map { self.groups(self.group($0, in: house)) }))
       },
-      withHouse("default_session") { [unowned self] house, call in call.return(self.sessions(house.session)) },
+      withHouse("default_session") { [unowned self] house, call in call.return(self.sessions(house.session))
+      },
     ]
   }
 

@@ -70,12 +70,16 @@ public final class Timeline {
     case .device(let device, .unavailable): add("is away", room: room(of: device))
     case .device(let device, .available): add("is back", room: room(of: device))
     case .device, .time: break
-    case .state(.playing, let session): add("▶ \(quoted(session.source)) at \(level(of: session))", room: rooms(of: session))
+    case .state(.playing, let session):
+      add("▶ \(quoted(session.source)) at \(level(of: session))", room: rooms(of: session))
     case .state(.paused, let session): add("⏸ paused", room: rooms(of: session))
     case .state(.stopped, _): break
     case .ended(let session, let source, let reason):
-      if reason != .replaced { add("■ \(source.title) \(Self.words[reason] ?? reason.rawValue)", room: rooms(of: session)) }
-    case .error(let code, let message, let device, _): add("! \(message) (\(code))", room: device.map(room) ?? "")
+      if reason != .replaced {
+        add("■ \(source.title) \(Self.words[reason] ?? reason.rawValue)", room: rooms(of: session))
+      }
+    case .error(let code, let message, let device, _):
+      add("! \(message) (\(code))", room: device.map(room) ?? "")
     }
   }
 
