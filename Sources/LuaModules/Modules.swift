@@ -9,12 +9,15 @@ public struct ModuleServices {
   public let jobs: JobTable
   /// The zone of `schedule.at`, and of `os.date` under simulation.
   public let zone: any LocalZone
+  /// Standard input, which scripts and the prompt share.
+  public let input: StandardInput
 
   /// Services of an engine.
-  public init(house: HouseDoor, jobs: JobTable, zone: any LocalZone) {
+  public init(house: HouseDoor, jobs: JobTable, zone: any LocalZone, input: StandardInput) {
     self.house = house
     self.jobs = jobs
     self.zone = zone
+    self.input = input
   }
 }
 
@@ -27,7 +30,7 @@ extension Script {
     LogModule.register(in: self)
     try ScheduleModule.register(in: self, table: services.jobs, zone: services.zone)
     try SpeakerModule.register(in: self, door: services.house, events: events)
-    SystemModule.register(in: self, zone: services.zone)
+    SystemModule.register(in: self, zone: services.zone, input: services.input)
     if global { for name in Self.moduleNames { state.makeGlobal(module: name) } }
   }
 

@@ -6,7 +6,7 @@ internal import Scheduling
 /// What the host changes in Lua's `os` and `io`: the end of the script, programs without blocking, and under
 /// simulation the time.
 enum SystemModule {
-  static func register(in script: Script, zone: any LocalZone) {
+  static func register(in script: Script, zone: any LocalZone, input: StandardInput) {
     let state = script.state
     var functions = [
       LuaFunction("exit") { [unowned script] call in
@@ -22,6 +22,7 @@ enum SystemModule {
       functions.append(LuaFunction("execute", execute))
     }
     state.override("os", functions)
+    state.override("io", InputFunctions.functions(input))
   }
 
   private static func notHere(_ name: String) -> LuaFunction {

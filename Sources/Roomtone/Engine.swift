@@ -39,6 +39,8 @@ public final class Engine {
   /// Takes an error that no script code caught.
   public var onFailure: (LuaError) -> Void = { _ in }
 
+  /// Standard input, which scripts and the prompt share.
+  let input: StandardInput
   private let watchdog: LuaWatchdog
   private let jobs: JobTable
   private var scripts = 0
@@ -50,6 +52,7 @@ public final class Engine {
     let loop = EventLoop(name: "engine", clock: options.clock)
     self.loop = loop
     watchdog = try LuaWatchdog()
+    input = StandardInput(loop: loop)
     let relay = Relay()
     house = HouseDoor {
       House(
@@ -87,7 +90,8 @@ public final class Engine {
     script.onFailure = { [unowned self] in onFailure($0) }
     state.onPrint = { [unowned self] in onPrint($0) }
     state.onWarning = { [unowned self] in onLog(.warn, $0, []) }
-    try script.registerModules(ModuleServices(house: house, jobs: jobs, zone: options.zone), global: global)
+    try script.registerModules(
+      ModuleServices(house: house, jobs: jobs, zone: options.zone, input: input), global: global)
     let folders = [folder ?? ".", options.standardLibrary].compactMap { $0 }
     state.setModulePath(folders.flatMap { ["\($0)/?.lua", "\($0)/?/init.lua"] })
     return script

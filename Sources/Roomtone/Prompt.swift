@@ -14,14 +14,12 @@ public final class Prompt {
 
   private let engine: Engine
   private let script: Script
-  private var pending: [String] = []
-  private var partial: [UInt8] = []
+  /// Lines of a statement that is not finished.
   private var chunk = ""
-  private var front: LuaRoutine?
-  private var watch: FDWatch?
-  private var atEnd = false
-  private var lineNumber = 0
   private var chunkLine = 1
+  private var front: LuaRoutine?
+  private var takeBack: () -> Void = {}
+  private var end: () -> Void = {}
   /// Lines that failed.
   public private(set) var failures = 0
 
@@ -31,84 +29,46 @@ public final class Prompt {
     self.script = script
   }
 
-  /// Reads `fd` to its end, then ends the script. Blocks the calling thread.
+  /// Reads standard input to its end, then ends the script. Blocks the calling thread.
   /// - Parameter first: runs before the first line is read.
-  public func run(reading fd: Int32, after first: LuaReference? = nil) -> RunResult {
+  public func run(after first: LuaReference? = nil) -> RunResult {
     let run = ScriptRun(engine: engine, script: script)
     script.staysAlive { true }
     let interrupts = try? engine.loop.onSignal([SIGINT]) { [unowned self] _ in interrupt() }
-    do {
-      watch = try engine.loop.watch(fd, for: .readable) { [unowned self] _ in read(fd) }
-    } catch {
-      showError(LuaError(error))
-      return RunResult(status: 1)
-    }
-    onEnd = { run.stop() }
-    if let first {
-      begin(first, name: script.name)
-    } else {
-      ask()
-    }
+    end = { run.stop() }
+    if let first { begin(first, name: script.name) } else { ask() }
     let result = run.finish()
     interrupts?.cancel()
     return result.status == 0 && failures > 0 && prompts == nil ? RunResult(status: 1) : result
   }
-  private var onEnd: () -> Void = {}
 
-  /// Ctrl-C: cancels the routine in front, or drops the line that is being typed.
+  /// Ctrl-C: cancels the routine in front, or drops the lines that are not finished.
   private func interrupt() {
     if let front { return front.cancel() }
+    takeBack()
     chunk = ""
     if prompts != nil { show("\n") }
     ask()
   }
 
+  /// Asks for the next line; while a routine is in front, lines are its own.
   private func ask() {
-    if let prompts, !atEnd { show(chunk.isEmpty ? prompts.first : prompts.more) }
-  }
-
-  private func read(_ fd: Int32) {
-    var buffer = [UInt8](repeating: 0, count: 65_536)
-    let count = Glibc.read(fd, &buffer, buffer.count)
-    if count < 0 && (errno == EINTR || errno == EAGAIN) { return }
-    guard count > 0 else { return endOfInput() }
-    for byte in buffer[..<count] {
-      if byte == UInt8(ascii: "\n") {
-        pending.append(String(decoding: partial, as: UTF8.self))
-        partial = []
-      } else if partial.count < 1 << 20 {
-        partial.append(byte)
-      }
+    if let prompts { show(chunk.isEmpty ? prompts.first : prompts.more) }
+    takeBack = engine.input.read(.line(keepsEnd: false)) { [unowned self] line in
+      if let line { take(String(decoding: line, as: UTF8.self)) } else { takeEnd() }
     }
-    next()
   }
 
-  private func endOfInput() {
-    atEnd = true
-    watch?.cancel()
-    if !partial.isEmpty { pending.append(String(decoding: partial, as: UTF8.self)) }
-    partial = []
+  private func takeEnd() {
     if prompts != nil { show("\n") }
-    next()
-  }
-
-  /// Takes the next line when no routine is in front.
-  private func next() {
-    guard front == nil else { return }
-    while front == nil, !pending.isEmpty, script.requestedExit == nil { take(pending.removeFirst()) }
-    guard front == nil, atEnd, pending.isEmpty else { return }
-    if !chunk.isEmpty {
-      let rest = chunk
-      chunk = ""
-      start(rest, isWhole: true)
-    } else {
-      onEnd()
-    }
+    guard !chunk.isEmpty else { return end() }
+    let rest = chunk
+    chunk = ""
+    start(rest, isWhole: true)
   }
 
   private func take(_ line: String) {
-    lineNumber += 1
-    if chunk.isEmpty { chunkLine = lineNumber }
+    if chunk.isEmpty { chunkLine = max(1, engine.input.lineEnds) }
     let text = chunk.isEmpty ? line : chunk + "\n" + line
     chunk = ""
     guard !text.allSatisfy(\.isWhitespace) else { return ask() }
@@ -127,7 +87,6 @@ public final class Prompt {
       failures += 1
       showError(error)
       ask()
-      if isWhole { next() }
     }
   }
 
@@ -155,7 +114,7 @@ public final class Prompt {
     switch outcome {
     case .returned(let values):
       if !values.isEmpty { show(values.map { script.state.inspect($0) }.joined(separator: "\t") + "\n") }
-    case .failed(let error) where error.code == "script.exit": return onEnd()
+    case .failed(let error) where error.code == "script.exit": return end()
     case .failed(let error):
       failures += 1
       showError(error)
@@ -164,6 +123,5 @@ public final class Prompt {
       showError(.cancelled)
     }
     ask()
-    next()
   }
 }

@@ -29,6 +29,6 @@ enum ReplCommand {
       prompt.prompts = ("> ", ">> ")
       Terminal.print("Roomtone \(Command.version). Ctrl-C cancels what runs, Ctrl-D leaves.")
     }
-    return prompt.run(reading: STDIN_FILENO, after: first).status
+    return prompt.run(after: first).status
   }
 }

@@ -1,0 +1,126 @@
+public import EventLoop
+internal import Glibc
+
+/// Standard input, for whoever asks: the prompt, or a routine in `io.read`. Waits on the loop, and reads ahead only
+/// while somebody waits. Confined to the loop.
+public final class StandardInput {
+  /// What is asked for. Answered with the bytes, or nil at the end of the input.
+  public enum Request {
+    /// Up to the next line end, which is left out unless kept.
+    case line(keepsEnd: Bool)
+    /// At most so many bytes; none asks whether there is more.
+    case bytes(Int)
+    /// A numeral, after white space.
+    case numeral
+    /// All that is left, empty at the end.
+    case all
+  }
+
+  /// Line ends in what has been taken.
+  public private(set) var lineEnds = 0
+
+  private static let longest = 64 << 20
+  private let loop: EventLoop
+  private let fd: Int32
+  private var buffer: [UInt8] = []
+  private var atEnd = false
+  private var watch: FDWatch?
+  private var waiting: [(number: Int, request: Request, answer: ([UInt8]?) -> Void)] = []
+  private var asked = 0
+
+  /// Reads `fd`.
+  public init(loop: EventLoop, fd: Int32 = 0) {
+    self.loop = loop
+    self.fd = fd
+  }
+
+  /// Answers in a later turn of the loop. Several requests are answered in their order.
+  /// - Returns: what takes the request back.
+  @discardableResult
+  public func read(_ request: Request, _ answer: @escaping ([UInt8]?) -> Void) -> () -> Void {
+    asked += 1
+    let number = asked
+    waiting.append((number, request, answer))
+    loop.next { [weak self] in self?.serve() }
+    return { [weak self] in
+      self?.waiting.removeAll { $0.number == number }
+      self?.rest()
+    }
+  }
+
+  private func serve() {
+    while let first = waiting.first, let answer = take(first.request) {
+      waiting.removeFirst()
+      first.answer(answer)
+    }
+    rest()
+  }
+
+  /// Watches while somebody waits for more than is there.
+  private func rest() {
+    guard !waiting.isEmpty, !atEnd else {
+      watch?.cancel()
+      watch = nil
+      return
+    }
+    guard watch == nil else { return }
+    do {
+      watch = try loop.watch(fd, for: .readable) { [unowned self] _ in more() }
+    } catch {
+      atEnd = true
+      serve()
+    }
+  }
+
+  private func more() {
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    let count = Glibc.read(fd, &chunk, chunk.count)
+    if count < 0 && (errno == EINTR || errno == EAGAIN) { return }
+    if count > 0 { buffer += chunk[..<count] } else { atEnd = true }
+    serve()
+  }
+
+  /// The answer, when what is there suffices for one.
+  private func take(_ request: Request) -> [UInt8]?? {
+    // A line that never ends is answered in parts rather than kept.
+    let isComplete = atEnd || buffer.count >= Self.longest
+    switch request {
+    case .line(let keepsEnd):
+      if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
+        let line = takeBytes(end + 1)
+        return keepsEnd ? line : Array(line.dropLast())
+      }
+      return isComplete ? .some(buffer.isEmpty ? nil : takeBytes(buffer.count)) : nil
+    case .bytes(let count):
+      if buffer.isEmpty { return atEnd ? .some(nil) : nil }
+      return buffer.count >= count || isComplete ? .some(takeBytes(min(count, buffer.count))) : nil
+    case .all: return isComplete ? .some(takeBytes(buffer.count)) : nil
+    case .numeral:
+      guard let start = buffer.firstIndex(where: { !isspace($0) }) else { return atEnd ? .some(nil) : nil }
+      let end =
+        buffer[start...].prefix(200).firstIndex { !Self.isNumeral($0) } ?? min(buffer.count, start + 200)
+      guard end < buffer.count || isComplete else { return nil }
+      buffer.removeFirst(start)
+      return .some(takeBytes(end - start))
+    }
+  }
+
+  private func takeBytes(_ count: Int) -> [UInt8] {
+    let taken = Array(buffer[..<count])
+    buffer.removeFirst(count)
+    lineEnds += taken.count { $0 == UInt8(ascii: "\n") }
+    return taken
+  }
+
+  private func isspace(_ byte: UInt8) -> Bool { byte == 32 || (9...13).contains(byte) }
+
+  private static func isNumeral(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+      UInt8(ascii: "A")...UInt8(ascii: "F"), UInt8(ascii: "x"), UInt8(ascii: "X"), UInt8(ascii: "p"),
+      UInt8(ascii: "P"), UInt8(ascii: "."), UInt8(ascii: "+"), UInt8(ascii: "-"):
+      true
+    default: false
+    }
+  }
+}
