@@ -54,6 +54,7 @@ public final class Prompt {
   /// Asks for the next line; while a routine is in front, lines are its own.
   private func ask() {
     if let prompts { show(chunk.isEmpty ? prompts.first : prompts.more) }
+    if chunk.isEmpty { chunkLine = engine.input.lineEnds + 1 }
     takeBack = engine.input.read(.line(keepsEnd: false)) { [unowned self] line in
       if let line { take(String(decoding: line, as: UTF8.self)) } else { takeEnd() }
     }
@@ -68,7 +69,6 @@ public final class Prompt {
   }
 
   private func take(_ line: String) {
-    if chunk.isEmpty { chunkLine = max(1, engine.input.lineEnds) }
     let text = chunk.isEmpty ? line : chunk + "\n" + line
     chunk = ""
     guard !text.allSatisfy(\.isWhitespace) else { return ask() }
