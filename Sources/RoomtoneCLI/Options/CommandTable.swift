@@ -117,12 +117,12 @@ extension OptionSpec {
   static let verbose = OptionSpec("verbose", short: "v", .flag, "logs more")
 
   // Of `simulate`.
-  static let from = OptionSpec("from", .dateTime, "when the simulated time begins (2026-03-28T00:00)")
-  static let span = OptionSpec("for", .duration, "how much time to simulate (36h, 7d)")
+  static let from = OptionSpec("from", .dateTime, "when the simulated time begins; 2026-01-05T00:00 otherwise")
+  static let span = OptionSpec("for", .duration, "how much time to simulate (36h); 7d otherwise")
   static let timezone = OptionSpec(
     "timezone", .timeZone, "the time zone of the house (Europe/Berlin); the machine's otherwise")
   static let render = OptionSpec(
-    "render", .folder, "writes the sound to this folder: one WAV file for each sounding passage and room")
-  static let json = OptionSpec("json", .flag, "prints the events as JSON")
-  static let seed = OptionSpec("seed", .number, "where the script's random numbers begin")
+    "render", .folder, "writes the sound to this folder, a WAV file for each speaker")
+  static let json = OptionSpec("json", .flag, "prints the events as JSON objects, one a line")
+  static let seed = OptionSpec("seed", .number, "where the script's random numbers begin; 1 otherwise")
 }
