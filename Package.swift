@@ -78,7 +78,7 @@ let package = Package(
     tests(of: "SpeakerKit", ["SpeakerKit", "AudioCore", "Codecs", "EventLoop", "TestSupport"]),
     tests(of: "Scheduling", ["Scheduling", "EventLoop"]),
     tests(of: "Roomtone", ["Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "TestSupport"]),
-    tests(of: "Journey", ["AudioCore", "Codecs", "TestSupport"]),
+    tests(of: "Journey", ["AudioCore", "Codecs", "RoomtoneCLI", "TestSupport"]),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .gnu17
