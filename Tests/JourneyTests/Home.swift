@@ -33,6 +33,13 @@ final class Home {
     return try Sound(file: path(name))
   }
 
+  /// Puts the tune of the first script here, 23 s of music, as `music.mp3`.
+  func music() throws {
+    guard symlink(Fixtures.repository("scripts/wake_up.mp3"), path("music.mp3")) == 0 else {
+      throw TestFailure("cannot link the music")
+    }
+  }
+
   /// Runs `roomtone` to its end.
   /// - Parameters:
   ///   - input: what its standard input holds.
@@ -90,13 +97,15 @@ func unfinishedWAVs(in folder: String) throws -> [String]? {
   return try names.compactMap { name in
     let bytes = try readBytes("\(folder)/\(name)")
     func number(at place: Int) -> Int { (0..<4).reduce(0) { $0 | Int(bytes[place + $1]) << (8 * $1) } }
-    guard bytes.count >= 44, bytes[..<4].elementsEqual("RIFF".utf8), bytes[36..<40].elementsEqual("data".utf8)
-    else {
-      return "\(name): no WAV header in \(bytes.count) bytes"
+    guard bytes.count >= 12, bytes[..<4].elementsEqual("RIFF".utf8) else { return "\(name): no WAV file" }
+    var chunk = 12
+    while chunk + 8 <= bytes.count, !bytes[chunk..<(chunk + 4)].elementsEqual("data".utf8) {
+      chunk += 8 + number(at: chunk + 4)
     }
-    let isRight = number(at: 4) == bytes.count - 8 && number(at: 40) == bytes.count - 44
-    return isRight
-      ? nil : "\(name): \(number(at: 4)) and \(number(at: 40)) in the header of \(bytes.count) bytes"
+    guard chunk + 8 <= bytes.count else { return "\(name): no samples" }
+    let (all, samples) = (number(at: 4) + 8, number(at: chunk + 4) + chunk + 8)
+    guard all != bytes.count || samples != bytes.count else { return nil }
+    return "\(name) has \(bytes.count) bytes; its header says \(all), its samples end at \(samples)"
   }
 }
 
