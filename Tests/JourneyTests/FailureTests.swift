@@ -5,7 +5,7 @@ import Testing
 /// A script that must fail, and what a person must be told.
 struct FailingScript: CustomTestStringConvertible {
   let testDescription: String
-  /// Runs while a tune plays, in line 4.
+  /// Runs while the last seconds of a tune play, in line 4.
   let line: String
   /// What the message holds.
   let message: [String]
@@ -50,7 +50,7 @@ struct FailingScript: CustomTestStringConvertible {
     let script = try home.script(
       """
       local speaker, task = require "speaker", require "task"
-      speaker.play "music.mp3"
+      speaker.play("music.mp3", { start = 21 })
       task.sleep(0.1)
       \(failing.line)
       """)
@@ -104,7 +104,7 @@ struct FailingScript: CustomTestStringConvertible {
     let script = try home.script(
       """
       local speaker, task = require "speaker", require "task"
-      speaker.play "music.mp3"
+      speaker.play("music.mp3", { start = 21 })
       task.sleep(0.1)
       \(failing.line)
       """)

@@ -89,24 +89,39 @@ final class Home {
   }
 }
 
-/// What is wrong with the 16-bit stereo WAV files in a folder: each must say in its header how long it is.
+/// What is wrong with the WAV files in a folder: each must say in its header how long it is.
 /// - Returns: one line per file that is not finished; nil when there are no files at all.
 func unfinishedWAVs(in folder: String) throws -> [String]? {
   let names = fileNames(in: folder).filter { $0.hasSuffix(".wav") }
   guard !names.isEmpty else { return nil }
-  return try names.compactMap { name in
-    let bytes = try readBytes("\(folder)/\(name)")
-    func number(at place: Int) -> Int { (0..<4).reduce(0) { $0 | Int(bytes[place + $1]) << (8 * $1) } }
-    guard bytes.count >= 12, bytes[..<4].elementsEqual("RIFF".utf8) else { return "\(name): no WAV file" }
-    var chunk = 12
-    while chunk + 8 <= bytes.count, !bytes[chunk..<(chunk + 4)].elementsEqual("data".utf8) {
-      chunk += 8 + number(at: chunk + 4)
+  return names.compactMap { name in
+    do {
+      _ = try wavSamples(in: "\(folder)/\(name)")
+      return nil
+    } catch {
+      return "\(error)"
     }
-    guard chunk + 8 <= bytes.count else { return "\(name): no samples" }
-    let (all, samples) = (number(at: 4) + 8, number(at: chunk + 4) + chunk + 8)
-    guard all != bytes.count || samples != bytes.count else { return nil }
-    return "\(name) has \(bytes.count) bytes; its header says \(all), its samples end at \(samples)"
   }
+}
+
+/// The bytes of the samples of a WAV file, which must be the last of its chunks.
+/// - Throws: `TestFailure` when the header says another length than the file has.
+func wavSamples(in path: String) throws -> ArraySlice<UInt8> {
+  let bytes = try readBytes(path)
+  func number(at place: Int) -> Int { (0..<4).reduce(0) { $0 | Int(bytes[place + $1]) << (8 * $1) } }
+  guard bytes.count >= 12, bytes[..<4].elementsEqual("RIFF".utf8) else {
+    throw TestFailure("\(path) is no WAV file")
+  }
+  var chunk = 12
+  while chunk + 8 <= bytes.count, !bytes[chunk..<(chunk + 4)].elementsEqual("data".utf8) {
+    chunk += 8 + number(at: chunk + 4)
+  }
+  guard chunk + 8 <= bytes.count else { throw TestFailure("\(path) has no samples") }
+  let (all, end) = (number(at: 4) + 8, number(at: chunk + 4) + chunk + 8)
+  guard all == bytes.count, end == bytes.count else {
+    throw TestFailure("\(path) has \(bytes.count) bytes; its header says \(all), its samples end at \(end)")
+  }
+  return bytes[(chunk + 8)...]
 }
 
 /// Names of the files in a folder, sorted; none when it is not there.
