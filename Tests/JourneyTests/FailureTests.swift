@@ -1,0 +1,254 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// A script that must fail, and what a person must be told.
+struct FailingScript: CustomTestStringConvertible {
+  let testDescription: String
+  /// Runs while the last seconds of a tune play, in line 4.
+  let line: String
+  /// What the message holds.
+  let message: [String]
+
+  init(_ name: String, _ line: String, _ message: String...) {
+    (testDescription, self.line, self.message) = (name, line, message)
+  }
+
+  static let all = [
+    FailingScript(
+      "a file that is not there", #"speaker.play "nope.mp3""#, "nope.mp3", "no such file", "audio.not_found"),
+    FailingScript(
+      "a file that is no audio", #"speaker.play "routine.lua""#, "routine.lua", "byte 0", "audio.unreadable"),
+    FailingScript("a volume out of range", "speaker.set_volume(51)", "set_volume", "0 to 50", "51"),
+    FailingScript(
+      "a speaker's volume out of range", #"speaker.device "Kitchen":set_volume(-1)"#, "set_volume", "0 to 50",
+      "-1"),
+    FailingScript(
+      "a speaker that is unknown", #"speaker.device "Kichen""#, #""Kichen""#, #""Kitchen""#, "speaker.unknown"
+    ),
+    FailingScript("an event that is unknown", #"speaker.on("volum", print)"#, "volum", "volume", "ended"),
+    FailingScript(
+      "an option that is unknown", #"speaker.play("music.mp3", { titel = "x" })"#, "titel", "title"),
+    FailingScript(
+      "a field that is assigned", #"speaker.device "Kitchen".volume = 5"#, "volume", "set_volume"),
+    FailingScript("an endless loop", "while true do end", "script.blocked"),
+    FailingScript("an endless loop that catches errors", "while true do pcall(error) end", "script.blocked"),
+    FailingScript(
+      "300 MB of tables", #"local all = {} for i = 1, 3e4 do all[i] = { ("x"):rep(1e4) .. i } end"#, "256 MB",
+      "script.memory"),
+    FailingScript("an error of its own", #"error "my own words""#, "my own words"),
+    FailingScript("a call of nil", "speaker.plai()", "plai"),
+  ]
+}
+
+@Suite("A script that fails") struct FailureTests {
+  @Test(
+    "tells what and where in one message, and leaves the house in order", arguments: FailingScript.all)
+  func fails(_ failing: FailingScript) throws {
+    let home = try Home()
+    try home.music()
+    let script = try home.script(
+      """
+      local speaker, task = require "speaker", require "task"
+      speaker.play("music.mp3", { start = 21 })
+      task.sleep(0.1)
+      \(failing.line)
+      """)
+    let outcome = try home.run("run", "--output", "wav:out", script)
+    #expect(outcome.status == 1)
+    #expect(outcome.output == "")
+    #expect(outcome.failures.count == 1, "\(outcome)")
+    #expect(outcome.errors.hasPrefix("roomtone: routine.lua:4: "), "\(outcome)")
+    for part in failing.message { #expect(outcome.failures.first?.contains(part) == true, "\(outcome)") }
+    // What follows the message says where the script was.
+    #expect(outcome.errorLines.dropFirst().allSatisfy { $0.hasPrefix("  routine.lua:4: ") }, "\(outcome)")
+    #expect(try unfinishedWAVs(in: home.path("out")) == [])
+    #expect(fileNames(in: home.path("out")).count == 6)
+    #expect(try Sound(file: home.path("out/Kitchen.wav")).peak > 0)
+
+    try home.tune("short.wav", frames: 4_800)
+    let next = try home.script(
+      "local s = require 'speaker' s.play 'short.wav' print(s.finish())", as: "next.lua")
+    #expect(
+      try home.run("run", "--output", "wav:out", next) == Outcome(status: 0, output: "finished\n", errors: "")
+    )
+    #expect(try Sound(file: home.path("out/Kitchen.wav")).frameCount == 4_800)
+  }
+
+  @Test("a syntax error is told with its line before anything runs")
+  func syntax() throws {
+    let home = try Home()
+    let script = try home.script("print 'before'\n\nlocal x = = 1\n")
+    let outcome = try home.run("run", "--output", "wav:out", script)
+    #expect(outcome.status == 1)
+    #expect(outcome.output == "")
+    #expect(outcome.errorLines.count == 1)
+    #expect(outcome.errors.hasPrefix("roomtone: routine.lua:3: "))
+    #expect(outcome.errors.contains("near '='"))
+    #expect(fileNames(in: home.path("out")) == [])
+    let simulated = try home.run("simulate", script)
+    #expect(simulated.status == 1)
+    #expect(simulated.errors == outcome.errors)
+    let line = try home.run("run", "-e", "local x = = 1")
+    #expect(line.status == 1)
+    #expect(line.errors.hasPrefix("roomtone: -e:1: "))
+    let input = try home.run("run", "-", input: .text("\nlocal x = = 1"))
+    #expect(input.status == 1)
+    #expect(input.errors.hasPrefix("roomtone: stdin:2: "))
+  }
+
+  @Test("fails the same way in a simulation", arguments: FailingScript.all)
+  func simulated(_ failing: FailingScript) throws {
+    let home = try Home()
+    try home.music()
+    let script = try home.script(
+      """
+      local speaker, task = require "speaker", require "task"
+      speaker.play("music.mp3", { start = 21 })
+      task.sleep(0.1)
+      \(failing.line)
+      """)
+    let outcome = try home.run("simulate", "--render", "out", script)
+    #expect(outcome.status == 1)
+    #expect(outcome.failures.count == 1, "\(outcome)")
+    #expect(outcome.errors.hasPrefix("roomtone: routine.lua:4: "), "\(outcome)")
+    for part in failing.message { #expect(outcome.failures.first?.contains(part) == true, "\(outcome)") }
+    #expect(try unfinishedWAVs(in: home.path("out")) == [])
+  }
+
+  @Test(
+    "a callback that fails is told each time, keeps getting events, and makes the exit status 1 at the end")
+  func callback() throws {
+    let home = try Home()
+    let script = try home.script(
+      """
+      local speaker, task = require "speaker", require "task"
+      local kitchen = speaker.device "Kitchen"
+      local subscription = kitchen:on("volume", function(event)
+        print("volume " .. event.volume)
+        error("no " .. event.volume)
+      end)
+      speaker.on("volume", function(event) print("also " .. event.volume) end)
+      for volume = 10, 12 do
+        kitchen:set_volume(volume)
+        task.sleep(0.05)
+      end
+      print("end", subscription.failures)
+      """)
+    let outcome = try home.run("run", "--output", "null", script)
+    #expect(outcome.status == 1)
+    #expect(
+      outcome.lines == ["volume 10", "also 10", "volume 11", "also 11", "volume 12", "also 12", "end\t3"])
+    #expect(
+      outcome.failures == [10, 11, 12].map { "roomtone: routine.lua:5: no \($0)" })
+  }
+
+  @Test("a routine or a job that fails is told, and the script goes on to its end")
+  func beside() throws {
+    let home = try Home()
+    let script = try home.script(
+      """
+      local schedule, task = require "schedule", require "task"
+      task.spawn(function() task.sleep("1s") error "in a routine" end)
+      local job = schedule.every("1m", function() error "in a job" end)
+      task.sleep("2m30s")
+      job:cancel()
+      print("end", job.runs, job.failures)
+      """)
+    let outcome = try home.run("simulate", script)
+    #expect(outcome.status == 1)
+    #expect(outcome.output.contains("end\t2\t2\n"))
+    #expect(
+      outcome.failures == [
+        "roomtone: routine.lua:2: in a routine", "roomtone: routine.lua:3: in a job",
+        "roomtone: routine.lua:3: in a job",
+      ])
+  }
+
+  @Test("an error that the script catches is an object with code, message and hint, and is no failure")
+  func caught() throws {
+    let home = try Home()
+    let outcome = try home.run(
+      "run", "--output", "null", "-e",
+      """
+      local speaker, task = require "speaker", require "task"
+      local good, err = pcall(speaker.device, "Kichen")
+      print(good, err.code, err.message, err.hint)
+      local nothing, other = task.try(speaker.play, "nope.mp3")
+      print(nothing, other.code, other.path)
+      """)
+    #expect(
+      outcome
+        == Outcome(
+          status: 0,
+          output: """
+            false\tspeaker.unknown\tno speaker is called "Kichen"\tdid you mean "Kitchen"?
+            nil\taudio.not_found\tnope.mp3
+
+            """, errors: ""))
+  }
+}
+
+@Suite("A command line that is wrong") struct UsageTests {
+  /// Words after `roomtone`, and what the one line on standard error must hold.
+  struct Wrong: CustomTestStringConvertible {
+    let words: [String]
+    let message: [String]
+    var testDescription: String { words.joined(separator: " ") }
+    init(_ words: String..., tells message: String...) { (self.words, self.message) = (words, message) }
+
+    static let all = [
+      Wrong("run", "missing.lua", tells: "missing.lua", "No such file or directory"),
+      Wrong("run", ".", tells: ".", "directory"),
+      Wrong("simulate", "missing.lua", tells: "missing.lua"),
+      Wrong("repl", "missing.lua", tells: "missing.lua"),
+      Wrong("run", "--outptu", "null", "a.lua", tells: "--outptu", "did you mean '--output'?"),
+      Wrong("simulate", "--rendr", "x", "a.lua", tells: "--rendr", "did you mean '--render'?"),
+      Wrong("rnu", "a.lua", tells: "rnu", "did you mean 'run'?"),
+      Wrong("wake_up.lua", tells: "roomtone run SCRIPT"),
+      Wrong("run", "--for", "1fortnight", "a.lua", tells: "--for", "1fortnight"),
+      Wrong("run", "--for", "a.lua", tells: "--for", "a.lua"),
+      Wrong("run", "--output", "tape", "a.lua", tells: "--output", "tape", "wav:DIR"),
+      Wrong("simulate", "--from", "yesterday", "a.lua", tells: "--from", "yesterday"),
+      Wrong("simulate", "--seed", "-1", "a.lua", tells: "--seed", "-1"),
+      Wrong("simulate", "--timezone", "Europe/Berlln", "-", tells: "Europe/Berlln"),
+      Wrong("run", tells: "SCRIPT"),
+    ]
+  }
+
+  @Test("gives status 2 and one line that says what is wrong", arguments: Wrong.all)
+  func wrong(_ wrong: Wrong) throws {
+    let home = try Home()
+    let outcome = try home.start(wrong.words).finish()
+    #expect(outcome.status == 2)
+    #expect(outcome.output == "")
+    #expect(outcome.errorLines.count == 1, "\(outcome)")
+    for part in wrong.message { #expect(outcome.errors.contains(part), "\(outcome)") }
+  }
+
+  @Test("a configuration that is wrong is told with its line and the nearest known key")
+  func configuration() throws {
+    let home = try Home()
+    mkdir(home.path("config/roomtone"), 0o700)
+    try home.script("house { speakers = {\n { nmae = 'A' } } }", as: "config/roomtone/config.lua")
+    let outcome = try home.run("run", "-e", "print 'never'")
+    #expect(outcome.status != 0)
+    #expect(outcome.output == "")
+    #expect(outcome.failures.count == 1, "\(outcome)")
+    #expect(outcome.errors.contains("config.lua:1: "), "\(outcome)")
+    #expect(outcome.errors.contains("nmae") && outcome.errors.contains("name"), "\(outcome)")
+  }
+
+  @Test("help and version go to standard output with status 0, help for nothing to standard error with 2")
+  func help() throws {
+    let home = try Home()
+    for words in [
+      ["--help"], ["run", "--help"], ["simulate", "-h"], ["repl", "--help"], ["help", "run"], ["--version"],
+    ] {
+      let outcome = try home.start(words).finish()
+      #expect(outcome.status == 0 && outcome.errors == "" && outcome.output.hasSuffix("\n"), "\(words)")
+    }
+    let outcome = try home.start([]).finish()
+    #expect(outcome.status == 2 && outcome.output == "" && outcome.errors.contains("roomtone run"))
+  }
+}

@@ -1,0 +1,139 @@
+import Glibc
+import TestSupport
+
+/// A home folder of one's own: where a test's scripts lie, and where `roomtone` runs.
+final class Home {
+  private let folder: TemporaryFolder
+
+  /// A home in which nobody has ever run `roomtone`.
+  init() throws {
+    folder = try TemporaryFolder()
+    for name in ["config", "state", "runtime"] {
+      guard mkdir(folder.file(name), 0o700) == 0 else { throw TestFailure("cannot make a folder") }
+    }
+  }
+
+  /// Path of the file or folder called `name` in it.
+  func path(_ name: String) -> String { folder.file(name) }
+
+  /// Writes a script and returns its name: what a person who stands in this folder types.
+  @discardableResult
+  func script(_ text: String, as name: String = "routine.lua") throws -> String {
+    _ = try folder.write(Array(text.utf8), to: name)
+    return name
+  }
+
+  /// Writes a tune of noise, 16 bit, and returns what comes out of it when it is decoded.
+  @discardableResult
+  func tune(_ name: String = "tune.wav", frames: Int, sampleRate: Int = 48_000) throws -> Sound {
+    try Sound(
+      sampleRate: sampleRate,
+      channels: [1, 2].map { Signal.noise(seed: $0, amplitude: 0.5, frames: frames) }
+    ).write(to: path(name))
+    return try Sound(file: path(name))
+  }
+
+  /// Puts the tune of the first script here, 23 s of music, as `music.mp3`.
+  func music() throws {
+    guard symlink(Fixtures.repository("scripts/wake_up.mp3"), path("music.mp3")) == 0 else {
+      throw TestFailure("cannot link the music")
+    }
+  }
+
+  /// Runs `roomtone` to its end.
+  /// - Parameters:
+  ///   - input: what its standard input holds.
+  ///   - place: the folder that it runs in, this home by default.
+  ///   - deadline: when it counts as hanging, and is killed.
+  func run(
+    _ arguments: String..., input: RunningCommand.Input = .text(""), in place: String? = nil,
+    deadline: Duration = .seconds(60)
+  ) throws -> Outcome {
+    try start(arguments, input: input, in: place, deadline: deadline).finish()
+  }
+
+  /// Starts `roomtone`.
+  func start(
+    _ arguments: [String], input: RunningCommand.Input = .text(""), in place: String? = nil,
+    deadline: Duration = .seconds(60)
+  ) throws -> RunningCommand {
+    try RunningCommand(
+      arguments, in: place ?? folder.path, environment: environment(), input: input, deadline: deadline)
+  }
+
+  /// Path of the command that was built with these tests.
+  static func executable() throws -> String {
+    var buffer = [CChar](repeating: 0, count: 4096)
+    let count = readlink("/proc/self/exe", &buffer, buffer.count - 1)
+    let own = String(decoding: buffer.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let path = own.split(separator: "/").dropLast().map { "/\($0)" }.joined() + "/roomtone"
+    guard access(path, X_OK) == 0 else { throw TestFailure("\(path) is not there; build it") }
+    return path
+  }
+
+  /// This process's variables, save for those that lead to somebody's files or change what is shown.
+  private func environment() -> [String] {
+    let own = [
+      "HOME": folder.path, "XDG_CONFIG_HOME": path("config"), "XDG_STATE_HOME": path("state"),
+      "XDG_RUNTIME_DIR": path("runtime"), "TERM": "dumb", "TZ": "UTC",
+    ]
+    var variables = own.map { "\($0.key)=\($0.value)" }
+    var entry = environ
+    while let variable = entry.pointee {
+      let text = String(cString: variable)
+      let name = text.prefix { $0 != "=" }
+      if own[String(name)] == nil && !name.hasPrefix("ROOMTONE_") { variables.append(text) }
+      entry += 1
+    }
+    return variables
+  }
+}
+
+/// What is wrong with the WAV files in a folder: each must say in its header how long it is.
+/// - Returns: one line per file that is not finished; nil when there are no files at all.
+func unfinishedWAVs(in folder: String) throws -> [String]? {
+  let names = fileNames(in: folder).filter { $0.hasSuffix(".wav") }
+  guard !names.isEmpty else { return nil }
+  return names.compactMap { name in
+    do {
+      _ = try wavSamples(in: "\(folder)/\(name)")
+      return nil
+    } catch {
+      return "\(error)"
+    }
+  }
+}
+
+/// The bytes of the samples of a WAV file, which must be the last of its chunks.
+/// - Throws: `TestFailure` when the header says another length than the file has.
+func wavSamples(in path: String) throws -> ArraySlice<UInt8> {
+  let bytes = try readBytes(path)
+  func number(at place: Int) -> Int { (0..<4).reduce(0) { $0 | Int(bytes[place + $1]) << (8 * $1) } }
+  guard bytes.count >= 12, bytes[..<4].elementsEqual("RIFF".utf8) else {
+    throw TestFailure("\(path) is no WAV file")
+  }
+  var chunk = 12
+  while chunk + 8 <= bytes.count, !bytes[chunk..<(chunk + 4)].elementsEqual("data".utf8) {
+    chunk += 8 + number(at: chunk + 4)
+  }
+  guard chunk + 8 <= bytes.count else { throw TestFailure("\(path) has no samples") }
+  let (all, end) = (number(at: 4) + 8, number(at: chunk + 4) + chunk + 8)
+  guard all == bytes.count, end == bytes.count else {
+    throw TestFailure("\(path) has \(bytes.count) bytes; its header says \(all), its samples end at \(end)")
+  }
+  return bytes[(chunk + 8)...]
+}
+
+/// Names of the files in a folder, sorted; none when it is not there.
+func fileNames(in folder: String) -> [String] {
+  guard let stream = opendir(folder) else { return [] }
+  defer { closedir(stream) }
+  var names: [String] = []
+  while let entry = readdir(stream) {
+    let name = withUnsafeBytes(of: entry.pointee.d_name) {
+      String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+    }
+    if !name.hasPrefix(".") { names.append(name) }
+  }
+  return names.sorted()
+}

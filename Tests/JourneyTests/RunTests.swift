@@ -1,0 +1,140 @@
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("roomtone run") struct RunTests {
+  @Test("an empty script does nothing, prints nothing and is no failure")
+  func empty() throws {
+    let home = try Home()
+    let nothing = Outcome(status: 0, output: "", errors: "")
+    #expect(try home.run("run", home.script("")) == nothing)
+    #expect(try home.run("run", "-e", "") == nothing)
+    #expect(try home.run("run", "-", input: .text("")) == nothing)
+  }
+
+  @Test("a script comes from a file, from the command line or from standard input")
+  func sources() throws {
+    let home = try Home()
+    let text = "print(\"hello\")\n"
+    #expect(try home.run("run", home.script(text)).output == "hello\n")
+    #expect(try home.run("run", "-e", text).output == "hello\n")
+    #expect(try home.run("run", "-", input: .text(text)).output == "hello\n")
+    #expect(try home.run("run", "-", input: .file(home.path("routine.lua"))).output == "hello\n")
+  }
+
+  @Test("what follows the script belongs to it: arg and ... hold it, options too")
+  func arguments() throws {
+    let home = try Home()
+    let script = try home.script("print(arg[0], #arg, arg[1], arg[2], select('#', ...), ...)")
+    #expect(
+      try home.run("run", "--output", "null", script, "Bedroom", "--for").output
+        == "routine.lua\t2\tBedroom\t--for\t2\tBedroom\t--for\n")
+    #expect(try home.run("run", "-e", "print(#arg, arg[1], ...)", "a b").output == "1\ta b\ta b\n")
+    #expect(try home.run("run", "-", "x", input: .text("print(#arg, ...)")).output == "1\tx\n")
+  }
+
+  @Test("os.exit ends the script with its status, after its <close> variables have run")
+  func exits() throws {
+    let home = try Home()
+    let script = try home.script(
+      """
+      local task = require "task"
+      local guard <close> = setmetatable({}, { __close = function() print "unwound" end })
+      task.spawn(function()
+        local inner <close> = setmetatable({}, { __close = function() print "unwound too" end })
+        task.sleep("1h")
+      end)
+      task.sleep(0)
+      pcall(os.exit, tonumber(arg[1]))
+      print "never"
+      """)
+    let outcome = try home.run("run", script, "3")
+    #expect(outcome.status == 3)
+    #expect(outcome.lines.sorted() == ["unwound", "unwound too"])
+    #expect(outcome.errors == "")
+    #expect(try home.run("run", script, "0").status == 0)
+    #expect(try home.run("run", "-e", "os.exit(true)").status == 0)
+    #expect(try home.run("run", "-e", "os.exit(false)").status == 1)
+  }
+
+  @Test("os.exit in a callback or a routine ends the whole script")
+  func exitsElsewhere() throws {
+    let home = try Home()
+    let outcome = try home.run(
+      "run", "-e",
+      "local task = require 'task' task.spawn(function() task.sleep(0.1) os.exit(7) end) task.sleep('1h')")
+    #expect(outcome == Outcome(status: 7, output: "", errors: ""))
+  }
+
+  @Test("--for ends a script that would run for ever, which is no failure")
+  func limited() throws {
+    let home = try Home()
+    let outcome = try home.run(
+      "run", "--for", "1s", "--output", "null", "-e",
+      """
+      local task, schedule = require "task", require "schedule"
+      local guard <close> = setmetatable({}, { __close = function() print "unwound" end })
+      schedule.every("1h", function() end)
+      while true do task.sleep(0.1) end
+      """)
+    #expect(outcome == Outcome(status: 0, output: "unwound\n", errors: ""))
+  }
+
+  @Test("io.write and print come out in the order of the script, in a pipe too")
+  func order() throws {
+    let home = try Home()
+    let outcome = try home.run(
+      "run", "-e",
+      """
+      local task = require "task"
+      io.write("a ") print("b")
+      io.write("c ") io.stdout:write("d ") print("e")
+      task.sleep(0.01)
+      io.write("f ") task.sleep(0.01) print("g")
+      print("h") io.write("i")
+      """)
+    #expect(outcome == Outcome(status: 0, output: "a b\nc d e\nf g\nh\ni", errors: ""))
+  }
+
+  @Test("warnings and errors of the log go to standard error, results to standard output")
+  func streams() throws {
+    let home = try Home()
+    let outcome = try home.run(
+      "run", "-e",
+      "local log = require 'log' log.warn('late', { by = 3, at = 'noon' }) log.debug('no') print(1)")
+    #expect(outcome == Outcome(status: 0, output: "1\n", errors: "warn: late at=noon by=3\n"))
+    #expect(try home.run("run", "--verbose", "-e", "require 'log'.debug('yes')").errors == "debug: yes\n")
+  }
+
+  @Test("without the sound card that was asked for, the speakers play silently and one line says so")
+  func noCard() throws {
+    let home = try Home()
+    try home.tune(frames: 9_600)
+    let outcome = try home.run(
+      "run", "--output", "alsa:no_such_card", "-e",
+      "local speaker = require 'speaker' speaker.play 'tune.wav' print(speaker.finish())")
+    #expect(outcome.status == 0)
+    #expect(outcome.output == "finished\n")
+    #expect(outcome.errorLines.count { $0.hasPrefix("warn: no sound: ") } == 1)
+  }
+
+  @Test("a script that waits for what can't happen any more ends and says so, instead of hanging")
+  func stuck() throws {
+    let home = try Home()
+    for code in [
+      "require 'speaker'.wait('ended')",
+      "local task = require 'task' local a a = task.spawn(function() task.sleep(0) a:await() end)",
+    ] {
+      for command in ["run", "simulate"] {
+        let script = try home.script(code)
+        let outcome =
+          command == "run"
+          ? try home.run(command, "--output", "null", script) : try home.run(command, "--for", "1h", script)
+        #expect(outcome.status == 1, "\(command) of \(code)")
+        #expect(outcome.failures.count == 1, "\(outcome)")
+        #expect(outcome.errors.hasPrefix("roomtone: routine.lua"), "\(outcome)")
+        #expect(outcome.errors.contains("waits for something that can't happen any more"), "\(outcome)")
+      }
+    }
+  }
+}
