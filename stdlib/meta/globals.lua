@@ -98,7 +98,7 @@ function os.exit(status) end
 function os.execute(command) end
 
 ---Seconds since 1970: of now, or of a table of local time. Under simulation on its clock and in its zone.
----@param time? { year: integer, month: integer, day: integer, hour?: integer, min?: integer, sec?: integer, isdst?: boolean }
+---@param time? osdateparam
 ---@return integer
 function os.time(time) end
 

@@ -23,11 +23,11 @@ error("stdlib/meta/schedule.lua is a description, not a module: require \"schedu
 local schedule = {}
 
 ---@class schedule.AtOptions
----@field days? string Days of the week to repeat it on: `"mon-fri"`, `"sat,sun"`, `"daily"`, `"weekdays"`, `"weekends"`.
+---@field days? string Days to repeat it on: `"mon-fri"`, `"sat,sun"`, `"daily"`, `"weekdays"`, `"weekends"`.
 ---@field name? string Unique in the script; by default made of the time: `"at 06:45 mon-fri"`.
 
 ---@class schedule.EveryOptions
----@field align? boolean Whether it runs when the clock shows a multiple of the interval since midnight; else counted from now.
+---@field align? boolean Runs when the clock shows a multiple of the interval since midnight; else counted from now.
 ---@field name? string Unique in the script; by default made of the interval: `"every 15m"`.
 
 ---Runs a function at a wall-clock time: once, or on certain days of the week.
