@@ -31,7 +31,7 @@ struct EngineBench {
   var isVirtual = true
   var seed: UInt64?
   /// Ends the script, so that a test ends that would not.
-  var limit = Duration.seconds(7 * 86_400)
+  var limit: Duration? = .seconds(7 * 86_400)
   let folder: TemporaryFolder
 
   init(wall: Bool = false) throws {

@@ -218,10 +218,18 @@ function speaker.wait(event, timeout) end
 ---Heard to its end; stopped by somebody; another source took its place; it turned bad; no speaker is left.
 ---@alias speaker.EndReason "finished"|"stopped"|"replaced"|"failed"|"no_devices"
 
+---@alias speaker.DeviceReason
+---| "added" When the house opens.
+---| "joined" It is in a session now.
+---| "left" It is out of its session.
+---| "available" It can be reached again.
+---| "unavailable" It can't be reached.
+---| "playing" Its session plays, pauses or stops.
+
 ---Something other than its volume has changed on a speaker.
 ---@class speaker.DeviceEvent
 ---@field device speaker.Device
----@field reason "added"|"removed"|"available"|"unavailable"|"joined"|"left"|"renamed"|"regrouped"|"role"|"balance"|"wifi"|"playing"
+---@field reason speaker.DeviceReason
 
 ---A speaker has a new level, or was muted or unmuted.
 ---@class speaker.VolumeEvent
@@ -300,8 +308,8 @@ function Device:unmute() end
 ---@param session? speaker.Session By default the default session.
 function Device:join(session) end
 
----Takes it out of its session: it is silent at once, and when it was the last member, playback stops. Nothing when it is
----in none. Raises `speaker.closed`, `task.cannot_suspend`.
+---Takes it out of its session: it is silent at once, and when it was the last member, playback stops. Nothing when it
+---is in none. Raises `speaker.closed`, `task.cannot_suspend`.
 ---@async
 function Device:leave() end
 
