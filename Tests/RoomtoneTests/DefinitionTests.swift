@@ -4,7 +4,9 @@ import Testing
 
 @Suite("the definitions in stdlib/meta")
 struct DefinitionTests {
-  @Test("describe each module in full, and nothing that is not there", arguments: ["speaker", "task", "schedule", "log"])
+  @Test(
+    "describe each module in full, and nothing that is not there",
+    arguments: ["speaker", "task", "schedule", "log"])
   func modules(_ module: String) throws {
     let definitions = try Definitions()
     let lines = try EngineBench.printed(
@@ -14,7 +16,9 @@ struct DefinitionTests {
         print(name .. (type(value) == "function" and "()" or ""))
       end
       """)
-    let values = definitions.values.filter { $0.hasPrefix(module + ".") }.map { String($0.dropFirst(module.count + 1)) }
+    let values = definitions.values.filter { $0.hasPrefix(module + ".") }.map {
+      String($0.dropFirst(module.count + 1))
+    }
     let described = definitions.functions(of: module + ".").map { $0 + "()" } + values
     #expect(lines.sorted() == described.sorted())
   }
@@ -88,7 +92,8 @@ struct DefinitionTests {
     ])
   func events(_ name: String, _ call: String) throws {
     let lines = try EngineBench.printed(
-      "for name in message(\(call), 'qq', print):match('events here: ([%w_, ]*)'):gmatch('[%w_]+') do print(name) end")
+      "for name in message(\(call), 'qq', print):match('events here: ([%w_, ]*)'):gmatch('[%w_]+') do print(name) end"
+    )
     #expect(try lines.sorted() == Definitions().aliases[name]?.sorted())
   }
 
@@ -138,10 +143,13 @@ struct DefinitionTests {
       "speaker.Device:on": "'time', print", "speaker.Device:once": "'time', print",
       "speaker.Device:wait": "'time'", "speaker.Device:set_volume": "10",
       "speaker.Session:on": "'time', print", "speaker.Session:once": "'time', print",
-      "speaker.Session:wait": "'time'", "speaker.Session:set_volume": "10", "speaker.Session:play": "'tone.wav'",
+      "speaker.Session:wait": "'time'", "speaker.Session:set_volume": "10",
+      "speaker.Session:play": "'tone.wav'",
       "speaker.Session:seek": "0", "task.spawn": "os.time", "task.sleep": "1", "task.all": "{os.time}",
-      "task.race": "{os.time}", "task.timeout": "1, os.time", "task.try": "os.time", "schedule.at": "'06:45', print",
-      "schedule.every": "1, print", "log.debug": "'x'", "log.info": "'x'", "log.warn": "'x'", "log.error": "'x'",
+      "task.race": "{os.time}", "task.timeout": "1, os.time", "task.try": "os.time",
+      "schedule.at": "'06:45', print",
+      "schedule.every": "1, print", "log.debug": "'x'", "log.info": "'x'", "log.warn": "'x'",
+      "log.error": "'x'",
     ]
     let objects = Dictionary(uniqueKeysWithValues: Self.objects)
     let described = definitions.functions.filter { !$0.place.hasPrefix("globals.lua") }

@@ -25,7 +25,9 @@ struct Definitions {
   static let files = ["error.lua", "globals.lua", "log.lua", "schedule.lua", "speaker.lua", "task.lua"]
 
   /// The text of a file.
-  static func text(_ file: String) throws -> [UInt8] { try readBytes(Fixtures.repository("stdlib/meta/\(file)")) }
+  static func text(_ file: String) throws -> [UInt8] {
+    try readBytes(Fixtures.repository("stdlib/meta/\(file)"))
+  }
 
   private(set) var functions: [Function] = []
   /// Fields of classes that are described by `@field`.
@@ -65,13 +67,15 @@ struct Definitions {
           fields[words[1]] = []
         case "@field": if let current { fields[current]?.insert(words[1].filter { $0 != "?" }) }
         case "@alias":
-          aliases[words[1]] = Set(body.split(separator: "\"").enumerated().filter { $0.offset % 2 == 1 }.map { String($0.element) })
+          aliases[words[1]] = Set(
+            body.split(separator: "\"").enumerated().filter { $0.offset % 2 == 1 }.map { String($0.element) })
         default: break
         }
         continue
       }
       if line.hasPrefix("function ") {
-        let head = line.dropFirst("function ".count).prefix { $0 != ")" }.split(separator: "(", omittingEmptySubsequences: false)
+        let head = line.dropFirst("function ".count).prefix { $0 != ")" }.split(
+          separator: "(", omittingEmptySubsequences: false)
         var name = String(head[0])
         if let colon = name.firstIndex(of: ":"), let type = classes[String(name[..<colon])] {
           name = type + name[colon...]
@@ -81,7 +85,8 @@ struct Definitions {
           Function(name: name, comment: comment, parameters: parameters, place: "\(file):\(index + 1)"))
       } else if line.hasPrefix("local "), let current {
         classes[String(line.split(separator: " ")[1])] = current
-      } else if let dot = line.firstIndex(of: "."), line.contains(" = "), line[..<dot].allSatisfy(\.isLetter) {
+      } else if let dot = line.firstIndex(of: "."), line.contains(" = "), line[..<dot].allSatisfy(\.isLetter)
+      {
         values.insert(String(line.prefix { $0 != " " }))
       }
       comment = []

@@ -104,8 +104,12 @@ struct EngineBench {
   /// A WAV file of zeros: 48 kHz, one channel, 16 bit.
   static func silence(seconds: Int) -> [UInt8] {
     let size = UInt32(seconds * 96_000)
-    func bytes(_ value: UInt32, _ count: Int) -> [UInt8] { (0..<count).map { UInt8(value >> ($0 * 8) & 0xff) } }
-    let format = bytes(16, 4) + bytes(1, 2) + bytes(1, 2) + bytes(48_000, 4) + bytes(96_000, 4) + bytes(2, 2) + bytes(16, 2)
+    func bytes(_ value: UInt32, _ count: Int) -> [UInt8] {
+      (0..<count).map { UInt8(value >> ($0 * 8) & 0xff) }
+    }
+    let format =
+      bytes(16, 4) + bytes(1, 2) + bytes(1, 2) + bytes(48_000, 4) + bytes(96_000, 4) + bytes(2, 2)
+      + bytes(16, 2)
     return Array("RIFF".utf8) + bytes(36 + size, 4) + Array("WAVEfmt ".utf8) + format + Array("data".utf8)
       + bytes(size, 4) + [UInt8](repeating: 0, count: Int(size))
   }

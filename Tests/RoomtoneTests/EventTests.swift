@@ -22,7 +22,8 @@ struct EventTests {
         """)
       #expect(
         lines == [
-          "state\tplaying\ttrue", "time\t1\tinteger\ttrue", "time\t2\tinteger\ttrue", "time\t3\tinteger\ttrue",
+          "state\tplaying\ttrue", "time\t1\tinteger\ttrue", "time\t2\tinteger\ttrue",
+          "time\t3\tinteger\ttrue",
           "state\tstopped\ttrue", "ended\tfinished\tT\ttrue",
         ], "\(object)")
     }
@@ -58,7 +59,9 @@ struct EventTests {
       task.sleep(1)
       print(#found)
       """)
-    #expect(lines == ["6"] || lines == ["0"], "the subscription itself opens the house, so this is the earliest there is")
+    #expect(
+      lines == ["6"] || lines == ["0"],
+      "the subscription itself opens the house, so this is the earliest there is")
   }
 
   @Test("a source that turns bad: error with code, message and session, then stopped, then ended failed")
@@ -231,7 +234,8 @@ struct EventTests {
       """)
     #expect(
       lines == [
-        "first\tplaying", "second\tplaying", "first\tpaused", "second\tpaused", "first\tstopped", "second\tstopped",
+        "first\tplaying", "second\tplaying", "first\tpaused", "second\tpaused", "first\tstopped",
+        "second\tstopped",
       ])
   }
 

@@ -93,7 +93,9 @@ struct HouseTests {
     #expect(lines == ["true\ttrue\ttrue", "Bathroom\tBedroom Left\tnil"])
   }
 
-  @Test("an unknown name raises speaker.unknown with the nearest; an ambiguous part lists the candidates, also in find")
+  @Test(
+    "an unknown name raises speaker.unknown with the nearest; an ambiguous part lists the candidates, also in find"
+  )
   func unknown() throws {
     let lines = try EngineBench.printed(
       """
@@ -104,12 +106,14 @@ struct HouseTests {
       print(message(speaker.device, 7), "|", message(speaker.find))
       """)
     #expect(
-      lines[0] == "speaker.unknown\tKitchn\tKitchen\ttest.lua:1: no speaker is called \"Kitchn\" (speaker.unknown); "
+      lines[0]
+        == "speaker.unknown\tKitchn\tKitchen\ttest.lua:1: no speaker is called \"Kitchn\" (speaker.unknown); "
         + "did you mean \"Kitchen\"?")
     #expect(lines[1] == "speaker.unknown\tBedroom Left/Bedroom Right")
     #expect(
       lines[2]
-        == "bad argument #1 to 'device' (string expected, got number)\t|\tbad argument #1 to 'find' (string expected, got no value)")
+        == "bad argument #1 to 'device' (string expected, got number)\t|\tbad argument #1 to 'find' (string expected, got no value)"
+    )
   }
 
   @Test("groups tell id, name, devices and whether all of them are active")
@@ -146,9 +150,11 @@ struct HouseTests {
       print(speaker.MAX_VOLUME, speaker.UNGROUPED)
       """)
     #expect(lines[0] == "Bedroom Right\tBedroom\tOmni 10+\t1.6.2.0\tright\t18\tfalse\ttrue\tfalse")
-    #expect(lines.dropFirst() == [
-      "true\ttrue\tfalse\ttrue", "true\ttrue\tinteger", "17\t\t6", "true\t0\t1\ttrue", "mono\t0", "50\tharman",
-    ])
+    #expect(
+      lines.dropFirst() == [
+        "true\ttrue\tfalse\ttrue", "true\ttrue\tinteger", "17\t\t6", "true\t0\t1\ttrue", "mono\t0",
+        "50\tharman",
+      ])
   }
 
   @Test("a speaker in no group is its own master, has no group object, and \"harman\" is no group")
@@ -194,7 +200,8 @@ struct HouseTests {
       print(failure(function() return kitchen.volum end))
       print(failure(function() kitchen.colour = "red" end))
       """)
-    #expect(lines[0] == "test.lua:2: no field or method of a speaker is called 'volum'; did you mean 'volume'?")
+    #expect(
+      lines[0] == "test.lua:2: no field or method of a speaker is called 'volum'; did you mean 'volume'?")
     #expect(lines[1] == "test.lua:3: a speaker can't be given a field 'colour'")
   }
 
@@ -222,6 +229,9 @@ struct HouseTests {
 
   @Test("capabilities are a set of names")
   func capabilities() throws {
-    #expect(try EngineBench.printed("local c = speaker.capabilities() print(c.volume, c.seek, c.juggle)") == ["true\ttrue\tnil"])
+    #expect(
+      try EngineBench.printed("local c = speaker.capabilities() print(c.volume, c.seek, c.juggle)") == [
+        "true\ttrue\tnil"
+      ])
   }
 }

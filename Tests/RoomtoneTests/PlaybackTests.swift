@@ -97,10 +97,11 @@ struct PlaybackTests {
       lines == [
         "state playing", "state paused", "paused\tfalse\t1.0\tfalse", "state playing", "state stopped",
         "ended tone.wav finished", "finished\t2.0",
-      ] || lines == [
-        "state playing", "state paused", "paused\tfalse\t1.0\tfalse", "state playing", "finished\t2.0",
-        "state stopped", "ended tone.wav finished",
-      ])
+      ]
+        || lines == [
+          "state playing", "state paused", "paused\tfalse\t1.0\tfalse", "state playing", "finished\t2.0",
+          "state stopped", "ended tone.wav finished",
+        ])
   }
 
   @Test("resume raises speaker.not_paused when stopped, when playing, after stop and after the end")
@@ -122,7 +123,8 @@ struct PlaybackTests {
 
   @Test("pause and stop when stopped do nothing and tell nothing")
   func idle() throws {
-    let lines = try EngineBench.printed(Self.told + "speaker.pause() speaker.stop() speaker.stop() task.sleep(1) print 'quiet'")
+    let lines = try EngineBench.printed(
+      Self.told + "speaker.pause() speaker.stop() speaker.stop() task.sleep(1) print 'quiet'")
     #expect(lines == ["quiet"])
   }
 
@@ -139,7 +141,8 @@ struct PlaybackTests {
         """)
     #expect(
       lines == [
-        "state playing", "ended tone.wav replaced", "state playing", "state stopped", "ended long.wav stopped",
+        "state playing", "ended tone.wav replaced", "state playing", "state stopped",
+        "ended long.wav stopped",
       ])
   }
 
@@ -161,7 +164,10 @@ struct PlaybackTests {
         speaker.stop()
         """)
     #expect(lines.filter { $0.contains("\t") } == ["1.0\t3.0", "0.0\t10.0", "playing\t3.0"])
-    #expect(lines.filter { $0.hasPrefix("ended") }.prefix(2) == ["ended tone.wav replaced", "ended long.wav stopped"])
+    #expect(
+      lines.filter { $0.hasPrefix("ended") }.prefix(2) == [
+        "ended tone.wav replaced", "ended long.wav stopped",
+      ])
   }
 
   @Test("seek goes there, playing and paused; to the end ends; past it raises and changes nothing")
@@ -188,7 +194,8 @@ struct PlaybackTests {
       """)
     #expect(
       lines == [
-        "speaker.no_seek", "4.0", "5.0", "speaker.range\t10.5\tspeaker.range\targument\targument", "9.0\tpaused",
+        "speaker.no_seek", "4.0", "5.0", "speaker.range\t10.5\tspeaker.range\targument\targument",
+        "9.0\tpaused",
         "finished", "finished",
       ])
   }
@@ -240,7 +247,9 @@ struct PlaybackTests {
     #expect(lines[3] == "replaced")
   }
 
-  @Test("a speaker that joins while it plays keeps its level and mute; when the last one leaves, playback stops at once")
+  @Test(
+    "a speaker that joins while it plays keeps its level and mute; when the last one leaves, playback stops at once"
+  )
   func members() throws {
     let lines = try EngineBench.printed(
       """
@@ -301,7 +310,8 @@ struct PlaybackTests {
     let bench = try EngineBench()
     let idle = try bench.run("speaker.on('ended', print)")
     #expect(idle.status == 0 && idle.seconds < 1)
-    let playing = try bench.run("speaker.on('ended', function(e) print(e.reason) end) speaker.play 'tone.wav'")
+    let playing = try bench.run(
+      "speaker.on('ended', function(e) print(e.reason) end) speaker.play 'tone.wav'")
     #expect(playing.lines == ["finished"] && playing.seconds > 3 && playing.seconds < 4)
   }
 }

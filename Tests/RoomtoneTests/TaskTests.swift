@@ -12,22 +12,29 @@ struct TaskTests {
       print(t:await())
       print(t, t.done, task.now(), t:await())
       """)
-    #expect(lines == ["task \"task\" (running)\tfalse\ttask", "runs", "7\ttwo", "task \"task\" (done)\ttrue\t0.25\t7\ttwo"])
+    #expect(
+      lines == [
+        "task \"task\" (running)\tfalse\ttask", "runs", "7\ttwo", "task \"task\" (done)\ttrue\t0.25\t7\ttwo",
+      ])
   }
 
-  @Test("sleep takes seconds and text, and names what is neither", arguments: [
-    ("0.5", 0.5), ("2", 2), ("'250ms'", 0.25), ("'1h30m'", 5400), ("'90s'", 90), ("'7d'", 604_800),
-  ])
+  @Test(
+    "sleep takes seconds and text, and names what is neither",
+    arguments: [
+      ("0.5", 0.5), ("2", 2), ("'250ms'", 0.25), ("'1h30m'", 5400), ("'90s'", 90), ("'7d'", 604_800),
+    ])
   func sleep(_ time: String, _ seconds: Double) throws {
     var bench = try EngineBench()
     bench.limit = .seconds(8 * 86_400)
-    let lines = try bench.printed("local b = task.now() task.sleep(\(time)) print(task.now() - b == \(seconds))")
+    let lines = try bench.printed(
+      "local b = task.now() task.sleep(\(time)) print(task.now() - b == \(seconds))")
     #expect(lines == ["true"])
   }
 
   @Test("times that are none name the argument", arguments: ["'soon'", "-1", "'5'", "{}", "", "0/0", "1/0"])
   func noTime(_ time: String) throws {
-    let line = try #require(try EngineBench.printed("print(failure(task.sleep, \(time.isEmpty ? "nil" : time)))").first)
+    let line = try #require(
+      try EngineBench.printed("print(failure(task.sleep, \(time.isEmpty ? "nil" : time)))").first)
     #expect(line.hasPrefix("test.lua:1: bad argument #1 to 'sleep' ("))
   }
 
@@ -124,7 +131,8 @@ struct TaskTests {
       lines == ["closing\ttask.cancelled", "closed\t2.0", "task.cancelled\t2.0\ttask \"task\" (cancelled)"])
   }
 
-  @Test("a task that is cancelled before its first line does not run; cancelling what is done changes nothing")
+  @Test(
+    "a task that is cancelled before its first line does not run; cancelling what is done changes nothing")
   func cancelEarly() throws {
     let lines = try EngineBench.printed(
       """
@@ -180,7 +188,8 @@ struct TaskTests {
       end).code, task.now())
       print(code(task.timeout, 1, function() error({ code = "mine" }) end))
       """)
-    #expect(lines[0] == "a\tb" && lines[1...2].sorted() == ["cancelled", "task.timeout\t2.0"] && lines[3] == "mine")
+    #expect(
+      lines[0] == "a\tb" && lines[1...2].sorted() == ["cancelled", "task.timeout\t2.0"] && lines[3] == "mine")
   }
 
   @Test("cancelling who awaits all, race or timeout cancels what they started")

@@ -91,7 +91,8 @@ struct VolumeTests {
   @Test(
     "a level that is none raises at the script's line and changes nothing",
     arguments: [
-      ("51", "0 to 50 expected, got 51"), ("-1", "0 to 50 expected, got -1"), ("2.5", "whole number expected, got 2.5"),
+      ("51", "0 to 50 expected, got 51"), ("-1", "0 to 50 expected, got -1"),
+      ("2.5", "whole number expected, got 2.5"),
       ("'20'", "number expected, got string"), ("", "number expected, got no value"),
     ])
   func misuse(_ argument: String, _ problem: String) throws {
