@@ -1,0 +1,120 @@
+import LuaModules
+import LuaRuntime
+import Roomtone
+import Testing
+
+@Suite("the configuration file")
+struct ConfigurationTests {
+  private func read(_ text: String) throws -> Configuration {
+    try Configuration(text: Array(text.utf8), path: "config.lua")
+  }
+
+  private func failure(_ text: String) throws -> String {
+    let error = #expect(throws: LuaError.self) { try read(text) }
+    return try #require(error).description
+  }
+
+  @Test("says which speakers there are, what a script may use and what is logged")
+  func good() throws {
+    let configuration = try read(
+      """
+      local bedroom = "Bedroom"
+      house {
+        driver = "house", output = "null",
+        speakers = {
+          { name = "Kitchen" },
+          { name = "Bed left", group = bedroom, role = "left", volume = 10, balance = -3 },
+        },
+      }
+      limits { memory = 64, run = "500ms" }
+      log { level = "debug" }
+      """)
+    #expect(configuration.speakers?.count == 2)
+    #expect(configuration.limits.memory == 64 << 20 && configuration.limits.run == .milliseconds(500))
+    #expect(configuration.logLevel == .debug)
+    #expect(try read("").speakers == nil && read("#!/usr/bin/lua\n").logLevel == .info)
+  }
+
+  @Test("its speakers are those of the house")
+  func speakers() throws {
+    var bench = try EngineBench()
+    bench.configuration =
+      "house { output = 'null', speakers = { { name = 'Bed left', group = 'Bedroom', role = 'left', volume = 10, balance = -3 } } }"
+    let lines = try bench.printed(
+      "local d = speaker.devices()[1] print(#speaker.devices(), d.name, d.group_name, d.role, d.volume, d.balance)"
+    )
+    #expect(lines == ["1\tBed left\tBedroom\tleft\t10\t-3"])
+  }
+
+  @Test(
+    "what is wrong is told with file, line and the nearest that is right",
+    arguments: [
+      ("house { outputs = 'null' }", ["'outputs'", "did you mean 'output'?"]),
+      ("limits { momory = 3 }", ["'momory'", "did you mean 'memory'?"]),
+      ("log { lvl = 'info' }", ["'lvl'", "level"]),
+      ("log { level = 'wran' }", ["'level'", "'wran'", "did you mean 'warn'?"]),
+      ("house { output = 5 }", ["'output'", "string expected, got number"]),
+      ("house { output = 'speakers' }", ["\"speakers\"", "null, wav:DIR, alsa"]),
+      ("house { driver = 'sonos' }", ["'driver'", "\"sonos\""]),
+      ("house { speakers = 'all' }", ["'speakers'"]),
+      ("house { speakers = { 'Kitchen' } }", ["speakers[1]", "table expected, got string"]),
+      (
+        "house { speakers = { { name = 'A' }, { nam = 'B' } } }",
+        ["speakers[2]", "'nam'", "did you mean 'name'?"]
+      ),
+      ("house { speakers = { {} } }", ["speakers[1]", "name"]),
+      (
+        "house { speakers = { { name = 'A', volume = 51 } } }",
+        ["speakers[1]", "'volume'", "0 to 50 expected, got 51"]
+      ),
+      ("house { speakers = { { name = 'A', role = 'lfet' } } }", ["speakers[1]", "did you mean 'left'?"]),
+      ("limits { memory = 0 }", ["'memory'", "1 to 65536 expected, got 0"]),
+      ("limits { run = 'soon' }", ["'run'", "\"soon\""]),
+      ("limits(5)", ["table expected, got number"]),
+      ("hous { output = 'null' }", ["'hous'", "did you mean 'house'?"]),
+      ("house { output = 'null' ", ["'}' expected"]),
+      ("print 'hello'", ["'print'"]),
+    ])
+  func wrong(_ text: String, _ parts: [String]) throws {
+    let description = try failure("\n" + text)
+    #expect(description.hasPrefix("config.lua:2: "), "\(description)")
+    for part in parts { #expect(description.contains(part), "\(description)") }
+  }
+
+  @Test("a syntax error has the code script.syntax")
+  func syntax() throws {
+    let error = #expect(throws: LuaError.self) { try read("house {") }
+    #expect(error?.code == "script.syntax")
+  }
+
+  @Test("two speakers of one name are an error when the house opens, which names them")
+  func sameName() throws {
+    var bench = try EngineBench()
+    bench.configuration = "house { output = 'null', speakers = { { name = 'A' }, { name = 'A' } } }"
+    let lines = try bench.printed("local err = failure(speaker.devices) print(err.code, err.message)")
+    #expect(lines == ["speaker.unknown\ttwo speakers are called \"A\""])
+  }
+
+  @Test("its memory limit ends what takes too much, and the script can catch it")
+  func memory() throws {
+    var bench = try EngineBench()
+    bench.configuration = "house { output = 'null' } limits { memory = 8 }"
+    let lines = try bench.printed(
+      "print(code(function() local t = {} for i = 1, 1e7 do t[i] = { i } end end)) print(#string.rep('x', 1000000))"
+    )
+    #expect(lines == ["script.memory", "1000000"])
+  }
+
+  @Test("its time limit ends what never suspends, also through pcall")
+  func run() throws {
+    var bench = try EngineBench(wall: true)
+    bench.configuration = "house { output = 'null' } limits { run = '200ms' }"
+    let outcome = try bench.run(
+      """
+      task.spawn(function() task.sleep "600ms" print "goes on" end)
+      task.spawn(function() while true do pcall(error) end end)
+      """)
+    #expect(outcome.failures.map(\.code) == ["script.blocked"] && outcome.lines == ["goes on"])
+    #expect(outcome.failures.first?.location == "test.lua:2" && outcome.status == 1)
+  }
+}

@@ -1,0 +1,172 @@
+import LuaRuntime
+import TestSupport
+import Testing
+
+@Suite("the definitions in stdlib/meta")
+struct DefinitionTests {
+  @Test(
+    "describe each module in full, and nothing that is not there",
+    arguments: ["speaker", "task", "schedule", "log"])
+  func modules(_ module: String) throws {
+    let definitions = try Definitions()
+    let lines = try EngineBench.printed(
+      """
+      local module = require "\(module)"
+      for name, value in pairs(module) do
+        print(name .. (type(value) == "function" and "()" or ""))
+      end
+      """)
+    let values = definitions.values.filter { $0.hasPrefix(module + ".") }.map {
+      String($0.dropFirst(module.count + 1))
+    }
+    let described = definitions.functions(of: module + ".").map { $0 + "()" } + values
+    #expect(lines.sorted() == described.sorted())
+  }
+
+  /// How a script gets an object of each class.
+  static let objects = [
+    ("speaker.Device", "speaker.device 'Kitchen'"), ("speaker.Session", "speaker.default_session()"),
+    ("speaker.Group", "speaker.group 'Kitchen'"), ("Subscription", "speaker.on('time', print)"),
+    ("task.Task", "task.spawn(os.time)"), ("schedule.Job", "schedule.at('06:45', os.time)"),
+  ]
+
+  @Test("describe every field and method of every class, and nothing that is not there", arguments: objects)
+  func classes(_ name: String, _ expression: String) throws {
+    let definitions = try Definitions()
+    // The error for a name that resembles none lists them all.
+    let lines = try EngineBench.printed(
+      """
+      local object = \(expression)
+      local list = message(function() return object.qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq end):match("known: (.*)")
+      for name in list:gmatch("[%w_]+") do
+        print(name .. (type(object[name]) == "function" and "()" or ""))
+      end
+      os.exit(0)
+      """)
+    let fields = try #require(definitions.fields[name])
+    let described = fields + definitions.functions(of: name + ":").map { $0 + "()" }
+    #expect(lines.sorted() == described.sorted())
+  }
+
+  @Test("describe the fields of error objects: all that failures of the modules carry")
+  func errors() throws {
+    let definitions = try Definitions()
+    let bench = try EngineBench()
+    _ = try bench.folder.write(Array("no sound at all, but a text".utf8), to: "text.wav")
+    let lines = try bench.printed(
+      """
+      local seen = {}
+      local function note(f, ...) for name in pairs(failure(f, ...)) do seen[name] = true end end
+      note(speaker.device, "Kitchn")
+      note(speaker.device, "Room")
+      note(speaker.play, "nowhere.wav")
+      note(speaker.play, "text.wav")
+      note(speaker.play, "tone.wav", { start = 60 })
+      speaker.play("tone.wav")
+      note(speaker.seek, 60)
+      for name in pairs(seen) do print(name) end
+      """)
+    #expect(lines.sorted() == definitions.fields["Error"]?.sorted())
+  }
+
+  @Test(
+    "describe all options",
+    arguments: [
+      ("speaker.PlayOptions", "speaker.play, 'tone.wav', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+      ("speaker.OpenOptions", "speaker.open, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+      ("schedule.AtOptions", "schedule.at, '06:45', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
+      ("schedule.EveryOptions", "schedule.every, '1h', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
+    ])
+  func options(_ name: String, _ call: String) throws {
+    let lines = try EngineBench.printed(
+      "for name in message(\(call)):match('known: ([%w_, ]*)'):gmatch('[%w_]+') do print(name) end")
+    #expect(try lines.sorted() == Definitions().fields[name]?.sorted())
+  }
+
+  @Test(
+    "describe all events",
+    arguments: [
+      ("speaker.Event", "speaker.on"),
+      ("speaker.DeviceEventName", "speaker.device'Kitchen'.on, speaker.device'Kitchen'"),
+      ("speaker.SessionEventName", "speaker.default_session().on, speaker.default_session()"),
+    ])
+  func events(_ name: String, _ call: String) throws {
+    let lines = try EngineBench.printed(
+      "for name in message(\(call), 'qq', print):match('events here: ([%w_, ]*)'):gmatch('[%w_]+') do print(name) end"
+    )
+    #expect(try lines.sorted() == Definitions().aliases[name]?.sorted())
+  }
+
+  @Test("say of every function what it does, what it takes, and nothing that its head does not say")
+  func functions() throws {
+    for function in try Definitions().functions {
+      #expect(function.comment.first?.hasPrefix("@") == false, "\(function.place): a sentence is missing")
+      #expect(function.describedParameters == function.parameters, "\(function.place)")
+    }
+  }
+
+  @Test("are valid Lua, and say what they are when a script requires them", arguments: Definitions.files)
+  func guarded(_ file: String) throws {
+    let name = String(file.dropLast(4))
+    let bench = try EngineBench()
+    let lines = try bench.printed("print(select(2, pcall(require, 'meta.\(name)')))")
+    #expect(lines.first?.contains("is a description, not a module") == true)
+  }
+
+  @Test("describe of Lua's own library only what is there, and name what is not")
+  func globals() throws {
+    let functions = try Definitions().functions.filter { $0.place.hasPrefix("globals.lua") }
+    #expect(functions.count > 20)
+    let names = functions.map { "'\($0.name)'" }.joined(separator: ", ")
+    let lines = try EngineBench.printed(
+      """
+      for _, name in ipairs { \(names) } do
+        local value = _G
+        for part in name:gmatch("[^.]+") do value = value[part] end
+        if type(value) ~= "function" then print(name, value) end
+      end
+      print(os.setlocale, package.loadlib, package.cpath, package.searchers)
+      for name in pairs(debug) do print("debug." .. name) end
+      """)
+    #expect(lines.first == "nil\tnil\tnil\tnil")
+    #expect(lines.dropFirst().sorted() == ["debug.getinfo", "debug.traceback"])
+  }
+
+  @Test("mark as async exactly what suspends")
+  func suspends() throws {
+    let definitions = try Definitions()
+    // Called where nothing can suspend, in an open house, by names that each class is known by here.
+    let arguments = [
+      "speaker.play": "'tone.wav'", "speaker.wait": "'time'", "speaker.on": "'time', print",
+      "speaker.once": "'time', print", "speaker.device": "'Kitchen'", "speaker.find": "'Kitchen'",
+      "speaker.group": "'Kitchen'", "speaker.set_volume": "10", "speaker.seek": "0",
+      "speaker.Device:on": "'time', print", "speaker.Device:once": "'time', print",
+      "speaker.Device:wait": "'time'", "speaker.Device:set_volume": "10",
+      "speaker.Session:on": "'time', print", "speaker.Session:once": "'time', print",
+      "speaker.Session:wait": "'time'", "speaker.Session:set_volume": "10",
+      "speaker.Session:play": "'tone.wav'",
+      "speaker.Session:seek": "0", "task.spawn": "os.time", "task.sleep": "1", "task.all": "{os.time}",
+      "task.race": "{os.time}", "task.timeout": "1, os.time", "task.try": "os.time",
+      "schedule.at": "'06:45', print",
+      "schedule.every": "1, print", "log.debug": "'x'", "log.info": "'x'", "log.warn": "'x'",
+      "log.error": "'x'",
+    ]
+    let objects = Dictionary(uniqueKeysWithValues: Self.objects)
+    let described = definitions.functions.filter { !$0.place.hasPrefix("globals.lua") }
+    let calls = described.map { function in
+      let parts = function.name.split(separator: ":").map(String.init)
+      let head = parts.count == 2 ? "(\(objects[parts[0]] ?? "nil")):\(parts[1])" : function.name
+      return "probe('\(function.name)', function() \(head)(\(arguments[function.name] ?? "")) end)"
+    }
+    let lines = try EngineBench.printed(
+      """
+      speaker.open()
+      local function probe(name, f)
+        table.sort({ 1, 2 }, function() if code(f) == "task.cannot_suspend" then print(name) end end)
+      end
+      \(calls.joined(separator: "\n"))
+      os.exit(0)
+      """)
+    #expect(Set(lines).sorted() == described.filter(\.isAsync).map(\.name).sorted())
+  }
+}

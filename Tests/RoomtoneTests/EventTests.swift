@@ -1,0 +1,249 @@
+import LuaRuntime
+import TestSupport
+import Testing
+
+@Suite("speaker: events")
+struct EventTests {
+  @Test("state, time and ended come in order, with their payloads; so do a session's and a device's")
+  func order() throws {
+    for object in ["speaker", "speaker.default_session()", "speaker.device 'Kitchen'"] {
+      let on = object == "speaker" ? "on(" : "on(object, "
+      let lines = try EngineBench.printed(
+        """
+        speaker.open()
+        local object, default = \(object), speaker.default_session()
+        local on = object.on
+        \(on)"state", function(e) print("state", e.state, e.session == default) end)
+        \(on)"time", function(e) print("time", e.elapsed, math.type(e.elapsed), e.session == default) end)
+        \(on)"ended", function(e) print("ended", e.reason, e.source.title, e.session == default) end)
+        speaker.play("tone.wav", { title = "T" })
+        speaker.finish()
+        task.sleep(1)
+        """)
+      #expect(
+        lines == [
+          "state\tplaying\ttrue", "time\t1\tinteger\ttrue", "time\t2\tinteger\ttrue",
+          "time\t3\tinteger\ttrue",
+          "state\tstopped\ttrue", "ended\tfinished\tT\ttrue",
+        ], "\(object)")
+    }
+  }
+
+  @Test("device tells who is playing, and volume never triggers it")
+  func device() throws {
+    let lines = try EngineBench.printed(
+      """
+      speaker.open { add_all = false }
+      local kitchen = speaker.device "Kitchen"
+      speaker.on("device", function(e) print(e.device == kitchen, e.reason, e.device.is_playing) end)
+      kitchen:set_volume(10)
+      kitchen:mute()
+      task.sleep(1)
+      print "now"
+      kitchen:join()
+      task.sleep(1)
+      speaker.play "tone.wav"
+      task.sleep(1)
+      speaker.pause()
+      task.sleep(1)
+      """)
+    #expect(lines == ["now", "true\tjoined\tfalse", "true\tplaying\ttrue", "true\tplaying\tfalse"])
+  }
+
+  @Test("opening tells of every speaker that it finds to who waits for the house")
+  func added() throws {
+    let lines = try EngineBench.printed(
+      """
+      local found = {}
+      speaker.on("device", function(e) if e.reason == "added" then found[#found + 1] = e.device end end)
+      task.sleep(1)
+      print(#found)
+      """)
+    #expect(
+      lines == ["6"] || lines == ["0"],
+      "the subscription itself opens the house, so this is the earliest there is")
+  }
+
+  @Test("a source that turns bad: error with code, message and session, then stopped, then ended failed")
+  func error() throws {
+    var bench = try EngineBench()
+    var bytes = try readBytes(Fixtures.path("music-44k.flac"))
+    for index in (bytes.count / 2)..<(bytes.count / 2 + 2_000) { bytes[index] = UInt8(index & 0x7f) }
+    _ = try bench.folder.write(bytes, to: "bad.flac")
+    bench.configuration = "house { output = 'wav:\(bench.folder.file("out"))' }"
+    let lines = try bench.printed(
+      """
+      speaker.open()
+      speaker.on("state", function(e) print("state", e.state) end)
+      speaker.on("ended", function(e) print("ended", e.reason) end)
+      speaker.on("error", function(e)
+        print("error", e.code, e.session == speaker.default_session(), e.device, #e.message > 0)
+      end)
+      speaker.play "bad.flac"
+      print(speaker.finish())
+      task.sleep(1)
+      """)
+    #expect(
+      lines.filter { !$0.hasPrefix("failed") } == [
+        "state\tplaying", "error\taudio.unreadable\ttrue\tnil\ttrue", "state\tstopped", "ended\tfailed",
+      ])
+    #expect(lines.contains("failed"))
+  }
+
+  @Test("listeners are called in order of subscription, each in a routine of its own that may suspend")
+  func listeners() throws {
+    let lines = try EngineBench.printed(
+      """
+      speaker.open()
+      for number = 1, 3 do
+        speaker.on("state", function(e)
+          if e.state ~= "playing" then return end
+          print("called", number)
+          task.sleep(0.5)
+          print("after", number)
+        end)
+      end
+      speaker.play "tone.wav"
+      """)
+    #expect(lines == ["called\t1", "called\t2", "called\t3", "after\t1", "after\t2", "after\t3"])
+  }
+
+  @Test("a listener that fails is told with its place, counted on its subscription, and harms no other")
+  func failing() throws {
+    let outcome = try EngineBench().run(
+      """
+      speaker.open()
+      local bad = speaker.on("time", function() local x = nil; x.y = 1 end)
+      local good = speaker.on("time", function(e) print(e.elapsed) end)
+      speaker.play "tone.wav"
+      speaker.finish()
+      task.sleep(1)
+      print(bad.failures, good.failures, bad.active)
+      """)
+    #expect(outcome.lines == ["1", "2", "3", "3\t0\ttrue"])
+    #expect(outcome.failures.count == 3 && outcome.status == 1)
+    #expect(outcome.failures.first?.description.hasPrefix("test.lua:2: attempt to index a nil value") == true)
+  }
+
+  @Test("once is told once; cancel ends a subscription, also for the event that is being told")
+  func cancel() throws {
+    let lines = try EngineBench.printed(
+      """
+      speaker.open()
+      local first = speaker.once("time", function(e) print("once", e.elapsed) end)
+      local third
+      local second = speaker.on("time", function(e) print("on", e.elapsed) third:cancel() end)
+      third = speaker.on("time", function(e) print("never") end)
+      print(first, first.event, first.active)
+      speaker.play "tone.wav"
+      task.sleep(2.5)
+      second:cancel()
+      second:cancel()
+      print(first.active, second.active, second)
+      speaker.finish()
+      """)
+    #expect(
+      lines.filter { $0 != "never" } == [
+        "subscription to \"time\" (active)\ttime\ttrue", "once\t1", "on\t1", "on\t2",
+        "false\tfalse\tsubscription to \"time\" (cancelled)",
+      ])
+    // Its routine had been started already when the first event came, at most.
+    #expect(lines.count { $0 == "never" } == 0, "cancel came before the listener's turn")
+  }
+
+  @Test("subscriptions live though nobody keeps them")
+  func rooted() throws {
+    let lines = try EngineBench.printed(
+      """
+      speaker.open()
+      speaker.on("ended", function() print "heard" end)
+      collectgarbage() collectgarbage()
+      speaker.play "tone.wav"
+      collectgarbage() collectgarbage()
+      """)
+    #expect(lines == ["heard"])
+  }
+
+  @Test("wait gives the next payload, not one that has been; nil and \"timeout\" after its time")
+  func wait() throws {
+    let lines = try EngineBench.printed(
+      """
+      speaker.play "long.wav"
+      task.sleep(0.1)
+      print(speaker.wait("state", "1s"))
+      print(speaker.wait("time").elapsed, speaker.device "Kitchen":wait("time", 5).elapsed)
+      print(speaker.default_session():wait("ended", 20).reason)
+      """)
+    #expect(lines == ["nil\ttimeout", "2\t3", "finished"])
+  }
+
+  @Test("what waits when the house closes gets nil and \"closed\"; listeners hear nothing any more")
+  func closed() throws {
+    let lines = try EngineBench.printed(
+      """
+      local kitchen, session = speaker.device "Kitchen", speaker.default_session()
+      local subscription = speaker.on("state", function(e) if e.state == "stopped" then print "told" end end)
+      speaker.play "long.wav"
+      local waits = {
+        task.spawn(function() return table.concat({ tostring(speaker.wait "ended"), select(2, speaker.wait("ended", 0)) or "" }, " ") end),
+        task.spawn(function() return select(2, kitchen:wait "volume") end),
+        task.spawn(function() return select(2, session:wait("ended", "1h")) end),
+      }
+      waits[1]:cancel()
+      task.sleep(1)
+      speaker.close()
+      print(waits[2]:await(), waits[3]:await(), subscription.active)
+      """)
+    #expect(lines == ["closed\tclosed\tfalse"])
+  }
+
+  @Test(
+    "an event that is not there lists those that are",
+    arguments: [
+      ("speaker.on('stat', print)", "device, volume, state, time, ended, error"),
+      ("speaker.wait('stat')", "device, volume, state, time, ended, error"),
+      ("speaker.default_session():once('device', print)", "state, time, ended, error"),
+      ("speaker.device'Kitchen':wait('error')", "device, volume, state, time, ended"),
+    ])
+  func unknown(_ call: String, _ known: String) throws {
+    let line = try #require(try EngineBench.printed("print(failure(function() \(call) end))").first)
+    #expect(line.hasPrefix("test.lua:1: bad argument #1 to '") && line.hasSuffix("events here: \(known))"))
+  }
+
+  @Test("a listener that is no function, and a time that is none, are named")
+  func misuse() throws {
+    let lines = try EngineBench.printed(
+      """
+      print(message(speaker.on, "time"))
+      print(message(speaker.wait, "time", "soon"))
+      print(message(speaker.wait, "time", -1))
+      """)
+    #expect(lines[0] == "bad argument #2 to 'on' (function expected, got no value)")
+    #expect(lines[1].hasPrefix("bad argument #2 to 'wait' (\"soon\" is no duration"))
+    #expect(lines[2].hasPrefix("bad argument #2 to 'wait' (0 or more seconds expected"))
+  }
+
+  @Test("events that callbacks cause come after the current one has reached all listeners")
+  func causes() throws {
+    let lines = try EngineBench.printed(
+      """
+      speaker.open()
+      speaker.on("state", function(e) print("first", e.state) if e.state == "playing" then speaker.pause() end end)
+      speaker.on("state", function(e) print("second", e.state) if e.state == "paused" then speaker.stop() end end)
+      speaker.play "tone.wav"
+      """)
+    #expect(
+      lines == [
+        "first\tplaying", "second\tplaying", "first\tpaused", "second\tpaused", "first\tstopped",
+        "second\tstopped",
+      ])
+  }
+
+  @Test("a script that waits for what can't happen any more is told so, and fails")
+  func stuck() throws {
+    var bench = try EngineBench()
+    bench.limit = nil
+    let outcome = try bench.run("speaker.wait 'volume'")
+    #expect(outcome.failures.map(\.code) == ["script.stuck"] && outcome.status == 1)
+  }
+}

@@ -1,0 +1,237 @@
+import LuaRuntime
+import Testing
+
+@Suite("speaker: the house, its speakers and groups")
+struct HouseTests {
+  @Test("the first use opens the house with all speakers in the default session")
+  func opensItself() throws {
+    let lines = try EngineBench.printed(
+      """
+      print(speaker.is_open(), speaker.is_opening())
+      print(#speaker.devices(), speaker.is_open())
+      print(#speaker.active_devices(), #speaker.default_session().devices)
+      """)
+    #expect(lines == ["false\tfalse", "6\ttrue", "6\t6"])
+  }
+
+  @Test("open leaves the speakers alone when told so; it takes its time, and others see it opening")
+  func opens() throws {
+    let lines = try EngineBench.printed(
+      """
+      task.spawn(function() task.sleep "50ms" print("meanwhile", speaker.is_open(), speaker.is_opening()) end)
+      speaker.open { driver = "house", license = "", add_all = false }
+      print(speaker.is_open(), speaker.is_opening(), #speaker.active_devices(), #speaker.active_groups())
+      speaker.open()
+      print(#speaker.active_devices())
+      """)
+    #expect(lines == ["meanwhile\tfalse\ttrue", "true\tfalse\t0\t0", "0"])
+  }
+
+  @Test("two routines that open the house at once get the same one")
+  func opensOnce() throws {
+    let lines = try EngineBench.printed(
+      """
+      local both = task.all { function() return speaker.device "Kitchen" end, function() return speaker.device "Kitchen" end }
+      print(both[1] == both[2], both[1] == speaker.device "Kitchen")
+      """)
+    #expect(lines == ["true\ttrue"])
+  }
+
+  @Test("a closed house raises speaker.closed, says what to do, and can be opened again")
+  func closes() throws {
+    let lines = try EngineBench.printed(
+      """
+      local old = speaker.device "Kitchen"
+      speaker.close()
+      print(speaker.is_open(), code(speaker.devices), failure(speaker.devices).hint)
+      print(code(old.set_volume, old, 10), code(old.on, old, "volume", print), old.name)
+      speaker.close()
+      speaker.open()
+      print(speaker.is_open(), #speaker.devices(), speaker.state())
+      """)
+    #expect(
+      lines == [
+        "false\tspeaker.closed\topen it again with speaker.open()", "speaker.closed\tspeaker.closed\tKitchen",
+        "true\t6\tstopped",
+      ])
+  }
+
+  @Test("a driver that is not there, and wrong options, are named")
+  func openFails() throws {
+    let lines = try EngineBench.printed(
+      """
+      print(code(speaker.open, { driver = "sonos" }), message(speaker.open, { driver = "sonos" }))
+      print(message(speaker.open, { add_al = true }))
+      print(message(speaker.open, { add_all = "yes" }))
+      print(speaker.is_open())
+      """)
+    #expect(lines[0].hasPrefix("speaker.unsupported") && lines[0].contains("\"sonos\""))
+    #expect(lines[1].contains("'add_al'") && lines[1].contains("did you mean 'add_all'?"))
+    #expect(lines[2].contains("'add_all'") && lines[2].contains("boolean expected, got string"))
+    #expect(lines[3] == "false")
+  }
+
+  @Test("devices come in stable order, and the same object stands for a speaker every time")
+  func devices() throws {
+    let lines = try EngineBench.printed(
+      """
+      print(names(speaker.devices()))
+      print(speaker.devices()[3] == speaker.device "Kitchen", speaker.device "Kitchen")
+      """)
+    #expect(lines[0] == "Living Room Left, Living Room Right, Kitchen, Bedroom Left, Bedroom Right, Bathroom")
+    #expect(lines[1] == "true\tspeaker \"Kitchen\" (volume 22, active)")
+  }
+
+  @Test("a speaker is found by id, name, any case, and a part that only one has")
+  func finds() throws {
+    let lines = try EngineBench.printed(
+      """
+      local kitchen = speaker.device "Kitchen"
+      print(speaker.device(kitchen.id) == kitchen, speaker.device "KITCHEN" == kitchen, speaker.device "kit" == kitchen)
+      print(speaker.find "bathr".name, speaker.find "bedroom l".name, speaker.find "garage")
+      """)
+    #expect(lines == ["true\ttrue\ttrue", "Bathroom\tBedroom Left\tnil"])
+  }
+
+  @Test(
+    "an unknown name raises speaker.unknown with the nearest; an ambiguous part lists the candidates, also in find"
+  )
+  func unknown() throws {
+    let lines = try EngineBench.printed(
+      """
+      local err = failure(speaker.device, "Kitchn")
+      print(err.code, err.name, err.suggestion, err)
+      err = failure(speaker.find, "bedroom")
+      print(err.code, table.concat(err.candidates, "/"))
+      print(message(speaker.device, 7), "|", message(speaker.find))
+      """)
+    #expect(
+      lines[0]
+        == "speaker.unknown\tKitchn\tKitchen\ttest.lua:1: no speaker is called \"Kitchn\" (speaker.unknown); "
+        + "did you mean \"Kitchen\"?")
+    #expect(lines[1] == "speaker.unknown\tBedroom Left/Bedroom Right")
+    #expect(
+      lines[2]
+        == "bad argument #1 to 'device' (string expected, got number)\t|\tbad argument #1 to 'find' (string expected, got no value)"
+    )
+  }
+
+  @Test("groups tell id, name, devices and whether all of them are active")
+  func groups() throws {
+    let lines = try EngineBench.printed(
+      """
+      speaker.open { add_all = false }
+      print(names(speaker.groups()))
+      local bedroom = speaker.group "bedr"
+      print(bedroom.name, names(bedroom.devices), bedroom.id == bedroom.devices[1].id, bedroom.active, bedroom)
+      bedroom.devices[1]:join()
+      print(bedroom.active, #speaker.active_groups())
+      bedroom.devices[2]:join()
+      print(bedroom.active, names(speaker.active_groups()), speaker.group(bedroom.id) == bedroom)
+      print(code(speaker.group, "Bedrom"), failure(speaker.group, "Bedrom").suggestion)
+      """)
+    #expect(lines[0] == "Living Room, Kitchen, Bedroom, Bathroom")
+    #expect(lines[1] == "Bedroom\tBedroom Left, Bedroom Right\ttrue\tfalse\tgroup \"Bedroom\" (2 speakers)")
+    #expect(lines.dropFirst(2) == ["false\t0", "true\tBedroom\ttrue", "speaker.unknown\tBedroom"])
+  }
+
+  @Test("a device has the 17 attributes of the contract, of the right kinds and ranges")
+  func attributes() throws {
+    let lines = try EngineBench.printed(
+      """
+      local d = speaker.device "Bedroom Right"
+      local master = speaker.device "Bedroom Left"
+      print(d.name, d.group_name, d.model, d.version, d.role, d.volume, d.muted, d.active, d.is_playing)
+      print(d.group_id == master.id, master.is_master, d.is_master, d.group == speaker.group "Bedroom")
+      print(d.id ~= master.id, d.ip_address:match "^%d+%.%d+%.%d+%.%d+$" ~= nil, math.type(d.port))
+      print(#d.mac_address, d.mac_address:gsub("%x%x:?", ""))
+      print(d.wifi_signal >= -100 and d.wifi_signal <= 0, d.balance, d.channel_type, d.available)
+      print(speaker.device "Kitchen".role, speaker.device "Kitchen".channel_type)
+      print(speaker.MAX_VOLUME, speaker.UNGROUPED)
+      """)
+    #expect(lines[0] == "Bedroom Right\tBedroom\tOmni 10+\t1.6.2.0\tright\t18\tfalse\ttrue\tfalse")
+    #expect(
+      lines.dropFirst() == [
+        "true\ttrue\tfalse\ttrue", "true\ttrue\tinteger", "17\t\t6", "true\t0\t1\ttrue", "mono\t0",
+        "50\tharman",
+      ])
+  }
+
+  @Test("a speaker in no group is its own master, has no group object, and \"harman\" is no group")
+  func ungrouped() throws {
+    var bench = try EngineBench()
+    bench.configuration =
+      """
+      house { output = "null", speakers = {
+        { name = "Shed", volume = 7, balance = -2 }, { name = "Bed", group = "Bedroom", role = "left" } } }
+      """
+    let lines = try bench.printed(
+      """
+      local shed = speaker.device "Shed"
+      print(shed.group_name == speaker.UNGROUPED, shed.group, shed.group_id == shed.id, shed.is_master)
+      print(shed.volume, shed.balance, shed.role, names(speaker.groups()), speaker.device "Bed".role)
+      """)
+    #expect(lines == ["true\tnil\ttrue\ttrue", "7\t-2\tstereo\tBedroom\tleft"])
+  }
+
+  @Test(
+    "assigning to a field raises at the script's line and names the method that changes it",
+    arguments: [
+      ("volume", "set_volume"), ("muted", "mute"), ("active", "join"), ("id", "it can't be changed"),
+    ])
+  func assigning(_ field: String, _ method: String) throws {
+    let lines = try EngineBench.printed(
+      """
+      local kitchen = speaker.device "Kitchen"
+      local err = failure(function()
+        kitchen.\(field) = 1
+      end)
+      print(err.code, err.where, err.message)
+      """)
+    let line = try #require(lines.first)
+    #expect(line.hasPrefix("argument\ttest.lua:3\t") && line.contains("'\(field)'") && line.contains(method))
+  }
+
+  @Test("reading what is not there raises and suggests the nearest name")
+  func unknownField() throws {
+    let lines = try EngineBench.printed(
+      """
+      local kitchen = speaker.device "Kitchen"
+      print(failure(function() return kitchen.volum end))
+      print(failure(function() kitchen.colour = "red" end))
+      """)
+    #expect(
+      lines[0] == "test.lua:2: no field or method of a speaker is called 'volum'; did you mean 'volume'?")
+    #expect(lines[1] == "test.lua:3: a speaker can't be given a field 'colour'")
+  }
+
+  @Test("join and leave change the members, the active speakers and the groups, and are told")
+  func members() throws {
+    let lines = try EngineBench.printed(
+      """
+      speaker.open { add_all = false }
+      local kitchen = speaker.device "Kitchen"
+      speaker.on("device", function(event) print(event.device.name, event.reason) end)
+      kitchen:join()
+      kitchen:join(speaker.default_session())
+      print(kitchen.active, names(speaker.active_devices()), names(speaker.default_session().devices))
+      kitchen:leave()
+      kitchen:leave()
+      print(kitchen.active, #speaker.active_devices())
+      print(message(kitchen.join, kitchen, 7))
+      """)
+    #expect(lines.filter { $0.hasPrefix("Kitchen") } == ["Kitchen\tjoined", "Kitchen\tleft"])
+    #expect(
+      lines.filter { !$0.hasPrefix("Kitchen") } == [
+        "true\tKitchen\tKitchen", "false\t0", "bad argument #2 to 'join' (session expected, got number)",
+      ])
+  }
+
+  @Test("capabilities are a set of names")
+  func capabilities() throws {
+    #expect(
+      try EngineBench.printed("local c = speaker.capabilities() print(c.volume, c.seek, c.juggle)") == [
+        "true\ttrue\tnil"
+      ])
+  }
+}

@@ -1,0 +1,166 @@
+import Glibc
+import LuaModules
+import LuaRuntime
+import TestSupport
+import Testing
+
+@Suite("log, os, io and require as scripts see them")
+struct LibraryTests {
+  @Test("each level logs its message with fields sorted by name")
+  func log() throws {
+    let outcome = try EngineBench().run(
+      """
+      log.debug "one"
+      log.info("two", { volume = 20, room = "Kitchen" })
+      log.warn("three", { ok = false, at = 0.5 })
+      log.error("four", {})
+      """)
+    #expect(
+      outcome.log == [
+        .init(level: .debug, message: "one", fields: []),
+        .init(level: .info, message: "two", fields: ["room=Kitchen", "volume=20"]),
+        .init(level: .warn, message: "three", fields: ["at=0.5", "ok=false"]),
+        .init(level: .error, message: "four", fields: []),
+      ])
+    #expect(outcome.status == 0 && outcome.lines.isEmpty)
+  }
+
+  @Test("a message that is none, and fields that are none, are named")
+  func logMisuse() throws {
+    let lines = try EngineBench.printed("print(message(log.info)) print(message(log.info, 'x', 'y'))")
+    #expect(
+      lines == [
+        "bad argument #1 to 'info' (string expected, got no value)",
+        "bad argument #2 to 'info' (table expected, got string)",
+      ])
+  }
+
+  @Test(
+    "os.exit ends the script with its status, through pcall, from any routine",
+    arguments: [
+      ("os.exit()", 0), ("os.exit(true)", 0), ("os.exit(false)", 1), ("os.exit(7)", 7), ("os.exit(255)", 255),
+      ("pcall(os.exit, 3) print 'never'", 3),
+      ("task.spawn(function() task.sleep(1) os.exit(4) end) task.sleep '1h' print 'never'", 4),
+      ("coroutine.wrap(function() os.exit(5) end)() print 'never'", 5),
+      ("schedule.at('06:45', function() os.exit(6) end)", 6),
+      ("task.try(function() pcall(os.exit, 8) end) os.exit(9)", 8),
+    ] as [(String, Int32)])
+  func exit(_ code: String, _ status: Int32) throws {
+    let outcome = try EngineBench().run(code)
+    #expect(outcome.status == status && outcome.lines.isEmpty && outcome.failures.isEmpty)
+  }
+
+  @Test("os.exit lets <close> variables run in every routine, and stops what plays")
+  func exitUnwinds() throws {
+    let outcome = try EngineBench().run(
+      """
+      local function guard(name) return setmetatable({}, { __close = function() task.sleep(1) print(name, speaker.is_open()) end }) end
+      task.spawn(function() local other <close> = guard "other" task.sleep "1h" end)
+      speaker.play "long.wav"
+      local own <close> = guard "own"
+      task.sleep(1)
+      os.exit(2)
+      """)
+    #expect(outcome.lines.sorted() == ["other\ttrue", "own\ttrue"] && outcome.status == 2)
+    #expect(outcome.seconds < 5)
+  }
+
+  @Test("a status that is none raises", arguments: ["300", "-1", "'x'", "1.5"])
+  func badStatus(_ status: String) throws {
+    #expect(try EngineBench.printed("print(code(os.exit, \(status)))") == ["argument"])
+  }
+
+  @Test("under simulation os.time, os.date and os.clock follow the virtual clock")
+  func time() throws {
+    let lines = try EngineBench.printed(
+      """
+      local begin = os.time()
+      print(os.date "%Y-%m-%d %H:%M:%S", os.clock())
+      task.sleep "26h"
+      print(os.date "%a %d %b %H:%M", os.time() - begin, os.clock())
+      local now = os.date "*t"
+      print(now.year, now.month, now.day, now.hour, now.min, now.sec, now.wday, now.yday, type(now.isdst))
+      print(os.time(now) == os.time(), os.time { year = 2026, month = 1, day = 5, hour = 0 } == begin)
+      print(os.time { year = 2026, month = 1, day = 5 } - begin, os.time { year = 2026, month = 1, day = 36, hour = 0 } - begin)
+      print(os.date("!%H:%M", 3600), os.date("!*t", 0).year, code(os.date, "%Ez"), code(os.time, { year = 2026 }))
+      """)
+    #expect(
+      lines == [
+        "2026-01-05 00:00:00\t0.0", "Tue 06 Jan 02:00\t93600\t93600.0", "2026\t1\t6\t2\t0\t0\t3\t6\tboolean",
+        "true\ttrue", "43200\t2678400", "01:00\t1970\targument\targument",
+      ])
+  }
+
+  @Test(
+    "under simulation what acts outside raises simulate.not_here",
+    arguments: [
+      "os.execute, 'true'", "os.execute", "io.popen, 'ls'", "os.tmpname",
+    ])
+  func notHere(_ call: String) throws {
+    #expect(try EngineBench.printed("print(code(\(call)))") == ["simulate.not_here"])
+  }
+
+  @Test("on the wall clock os.execute gives what Lua's does, and suspends its own routine only")
+  func execute() throws {
+    let bench = try EngineBench(wall: true)
+    let lines = try bench.printed(
+      """
+      local ticks, ended = 0, false
+      task.spawn(function() while not ended do task.sleep "20ms" ticks = ticks + 1 end end)
+      print(os.execute(), os.execute "exit 3")
+      print(os.execute "true")
+      print(os.execute "kill -9 $$")
+      print(os.execute "sleep 0.3", ticks > 5)
+      ended = true
+      print(code(os.execute, 7))
+      """)
+    #expect(lines == ["true\tnil\texit\t3", "true\texit\t0", "nil\tsignal\t9", "true\ttrue", "argument"])
+  }
+
+  @Test("a routine that is cancelled ends the program that it waits for")
+  func executeCancelled() throws {
+    let outcome = try EngineBench(wall: true).run(
+      "print(code(task.timeout, 0.1, os.execute, 'exec sleep 60')) ")
+    #expect(outcome.lines == ["task.timeout"] && outcome.seconds < 10)
+  }
+
+  @Test("require finds modules beside the script before those of the standard library")
+  func require() throws {
+    let bench = try EngineBench()
+    _ = try bench.folder.write(
+      Array("task = require 'task' task.sleep(1) return { answer = 42 }".utf8), to: "mine.lua")
+    _ = try bench.folder.write(Array("return ...".utf8), to: "init.lua")
+    let lines = try bench.printed(
+      """
+      print(require("mine").answer, require "mine" == require "mine", task.now())
+      print(select(2, pcall(require, "meta.log")))
+      print(code(require, "nowhere"), message(require, "nowhere"):find("nowhere.lua", 1, true) ~= nil)
+      print(require "speaker" == speaker, package.loaded.task == task)
+      """)
+    #expect(lines[0] == "42\ttrue\t1.0" && lines[1].contains("stdlib/meta/log.lua is a description"))
+    #expect(lines[2] == "script.module\ttrue" && lines[3] == "true\ttrue")
+  }
+
+  @Test("a module of the script's own hides one of the standard library")
+  func hides() throws {
+    let bench = try EngineBench()
+    #expect(mkdir(bench.folder.file("meta"), 0o755) == 0)
+    _ = try bench.folder.write(Array("return 'mine'".utf8), to: "meta/log.lua")
+    #expect(try bench.printed("print((require 'meta.log'))") == ["mine"])
+  }
+
+  @Test("Lua's own library: text only, no finalizers, and debug that only looks")
+  func restricted() throws {
+    let lines = try EngineBench.printed(
+      """
+      print(code(load, string.dump(function() end), "x", "b") ~= "none", load(string.dump(function() end)))
+      print((message(setmetatable, {}, { __gc = print })))
+      print(type(debug.traceback()), debug.getinfo(1, "l").currentline)
+      print(pcall(function() task.sleep(1) error "after" end))
+      print(xpcall(function() task.sleep(1) error({}) end, function(err) return type(err) end))
+      """)
+    #expect(lines[0].hasPrefix("true\tnil\t") && lines[0].contains("attempt to load a binary chunk"))
+    #expect(lines.count == 5 && lines[2] == "string\t3")
+    #expect(lines.dropFirst(3) == ["false\ttest.lua:4: after", "false\ttable"])
+  }
+}

@@ -1,0 +1,190 @@
+import LuaModules
+import LuaRuntime
+import Testing
+
+/// The clock begins at midnight before Monday 2026-01-05.
+@Suite("schedule")
+struct ScheduleTests {
+  @Test("a time of day runs once, today or tomorrow; a script with a job lives until then")
+  func at() throws {
+    let outcome = try EngineBench().run(
+      """
+      task.sleep "7h"
+      schedule.at("06:45", function() print(os.date "%a %H:%M:%S") end)
+      schedule.at("21:30:15", function() print(os.date "%a %H:%M:%S") end)
+      """)
+    #expect(outcome.lines == ["Mon 21:30:15", "Tue 06:45:00"] && outcome.status == 0)
+    #expect(outcome.seconds >= 30.75 * 3600 && outcome.seconds < 30.75 * 3600 + 1)
+  }
+
+  @Test("days repeat it; a date runs once")
+  func days() throws {
+    var bench = try EngineBench()
+    bench.limit = .seconds(9 * 86_400)
+    let lines = try bench.printed(
+      """
+      schedule.at("06:45", { days = "fri-mon", name = "alarm" }, function() print(os.date "%a %H:%M") end)
+      schedule.at("2026-01-08 18:00", function() print(os.date "%Y-%m-%d %H:%M") end)
+      """)
+    #expect(
+      lines == ["Mon 06:45", "2026-01-08 18:00", "Fri 06:45", "Sat 06:45", "Sun 06:45", "Mon 06:45"])
+  }
+
+  @Test("an interval counts from now; aligned, from midnight")
+  func every() throws {
+    var bench = try EngineBench()
+    bench.limit = .seconds(3500)
+    let lines = try bench.printed(
+      """
+      task.sleep "5m"
+      schedule.every("20m", function() print("plain", os.date "%H:%M") end)
+      schedule.every("15m", { align = true }, function() print("aligned", os.date "%H:%M") end)
+      """)
+    #expect(
+      lines == [
+        "aligned\t00:15", "plain\t00:25", "aligned\t00:30", "plain\t00:45", "aligned\t00:45",
+      ] || lines == ["aligned\t00:15", "plain\t00:25", "aligned\t00:30", "aligned\t00:45", "plain\t00:45"])
+  }
+
+  @Test("jobs tell name, next, last, runs and failures, and are listed in order until they end")
+  func fields() throws {
+    let lines = try EngineBench.printed(
+      """
+      local job = schedule.at("06:45", { days = "daily", name = "alarm" }, function() task.sleep "1m" end)
+      local other = schedule.every(3600, os.time)
+      print(job, os.date("%a %H:%M", job.next // 1 | 0), job.last, job.runs, job.failures, job.active)
+      print(names(schedule.jobs()), schedule.jobs()[1] == job)
+      task.sleep "6h50m"
+      print(os.date("%a %H:%M", job.next // 1 | 0), os.date("%a %H:%M", job.last // 1 | 0), job.runs, other.runs)
+      other:cancel()
+      job:cancel()
+      job:cancel()
+      print(job.active, job.next, #schedule.jobs(), job)
+      """)
+    #expect(
+      lines == [
+        "job \"alarm\" (next 2026-01-05 06:45, runs 0, failures 0)\tMon 06:45\tnil\t0\t0\ttrue",
+        "alarm, every 1h\ttrue", "Tue 06:45\tMon 06:45\t1\t6", "false\tnil\t0\tjob \"alarm\" (ended)",
+      ])
+  }
+
+  @Test("next is what os.time gives at the run")
+  func next() throws {
+    let lines = try EngineBench.printed(
+      """
+      local job job = schedule.at("06:45", { days = "daily" }, function()
+        print(os.time() == due, job.last == due)
+        job:cancel()
+      end)
+      due = job.next
+      """)
+    #expect(lines == ["true\ttrue"])
+  }
+
+  @Test("a failing run is told and counted, and the job goes on")
+  func failing() throws {
+    let outcome = try EngineBench().run(
+      """
+      local job job = schedule.every("1h", { name = "bad" }, function()
+        if job.runs == 4 then print(job.runs, job.failures) job:cancel() end
+        error "no milk"
+      end)
+      """)
+    #expect(outcome.lines == ["4\t3"] && outcome.status == 1)
+    #expect(outcome.failures.map(\.description) == Array(repeating: "test.lua:3: no milk", count: 4))
+  }
+
+  @Test("run_now begins a run and leaves the plan as it is; an ended job says no")
+  func runNow() throws {
+    let lines = try EngineBench.printed(
+      """
+      local job = schedule.at("06:45", { days = "daily" }, function() print "runs" end)
+      local next = job.next
+      print(job:run_now())
+      task.sleep(1)
+      print(job.runs, job.next == next)
+      job:cancel()
+      print(job:run_now())
+      """)
+    #expect(lines == ["true", "runs", "1\ttrue", "false"])
+  }
+
+  @Test("a run that is due while the one before goes on is left out, and the log says so")
+  func overlap() throws {
+    var bench = try EngineBench()
+    bench.limit = .seconds(3600)
+    let outcome = try bench.run(
+      "schedule.every('10m', { name = 'slow' }, function() print(os.date '%M') task.sleep '15m' end)")
+    #expect(outcome.lines == ["10", "30", "50"])
+    #expect(outcome.log.first?.level == .warn && outcome.log.first?.message.contains("\"slow\"") == true)
+  }
+
+  @Test("a job lives though nobody keeps it; cancelled from its own run it comes no more")
+  func rooted() throws {
+    let lines = try EngineBench.printed(
+      """
+      schedule.every("1h", { name = "tick" }, function()
+        collectgarbage()
+        print(#schedule.jobs())
+        if os.date "%H" == "03" then schedule.jobs()[1]:cancel() end
+      end)
+      collectgarbage()
+      """)
+    #expect(lines == ["1", "1", "1"])
+  }
+
+  @Test("a name that is taken raises schedule.duplicate; after cancel it is free; unnamed ones never clash")
+  func duplicate() throws {
+    let lines = try EngineBench.printed(
+      """
+      local first = schedule.at("06:45", { name = "alarm" }, print)
+      local err = failure(function() schedule.every("1h", { name = "alarm" }, print) end)
+      print(err.code, err.message:find('"alarm"', 1, true) ~= nil, err.where)
+      first:cancel()
+      print(schedule.every("1h", { name = "alarm" }, print).name)
+      print(schedule.every("1h", print).name, schedule.every("1h", print).name)
+      os.exit()
+      """)
+    #expect(lines == ["schedule.duplicate\ttrue\ttest.lua:2", "alarm", "every 1h\tevery 1h #2"])
+  }
+
+  @Test("a date that has passed raises schedule.past and says what time it is")
+  func past() throws {
+    let lines = try EngineBench.printed(
+      "local err = failure(schedule.at, '2026-01-04 18:00', print) print(err.code, err)")
+    #expect(lines.first?.hasPrefix("schedule.past\ttest.lua:1: 2026-01-04 18:00 has passed") == true)
+    #expect(lines.first?.contains("2026-01-05 00:00") == true)
+  }
+
+  /// What must stand in the message: the text itself, and the option that it is in.
+  @Test(
+    "what can't be read raises at the caller's line and names the argument",
+    arguments: [
+      ("schedule.at, '25:00', print", ["\"25:00\""], "schedule.syntax"),
+      ("schedule.at, '6:45', print", ["\"6:45\""], "schedule.syntax"),
+      ("schedule.at, '2026-13-01 10:00', print", ["2026-13-01"], "schedule.syntax"),
+      ("schedule.at, '06:45', { days = 'mox' }, print", ["\"mox\"", "'days'"], "schedule.syntax"),
+      ("schedule.at, '2027-01-01 10:00', { days = 'mon' }, print", ["days of the week"], "schedule.syntax"),
+      ("schedule.every, '5x', print", ["\"5x\"", "#1 to 'every'"], "schedule.syntax"),
+      ("schedule.every, 0, print", ["interval"], "schedule.syntax"),
+      ("schedule.every, '25h', { align = true }, print", ["align"], "schedule.syntax"),
+      ("schedule.every, -1, print", ["#1 to 'every'"], "argument"),
+      ("schedule.at, 645, print", ["#1 to 'at'", "string expected"], "argument"),
+      ("schedule.at, '06:45'", ["#2 to 'at'", "function expected"], "argument"),
+      ("schedule.at, '06:45', {}", ["function expected"], "argument"),
+      ("schedule.at, '06:45', {}, 'x'", ["#3 to 'at'", "function expected"], "argument"),
+      ("schedule.at, '06:45', { day = 'mon' }, print", ["'day'", "did you mean 'days'?"], "argument"),
+      ("schedule.at, '06:45', { days = 5 }, print", ["'days'", "string expected"], "argument"),
+      ("schedule.every, '1h', { align = 'yes' }, print", ["'align'", "boolean expected"], "argument"),
+      ("schedule.every, '1h', { name = 5 }, print", ["'name'", "string expected"], "argument"),
+    ])
+  func syntax(_ call: String, _ parts: [String], _ code: String) throws {
+    let lines = try EngineBench.printed(
+      "local err = failure(\(call)) print(err.code) print(err) print(#schedule.jobs())")
+    try #require(lines.count == 3)
+    #expect(lines[0] == code)
+    #expect(lines[1].hasPrefix("test.lua:1: "))
+    for part in parts { #expect(lines[1].contains(part), "\(lines[1])") }
+    #expect(lines[2] == "0")
+  }
+}

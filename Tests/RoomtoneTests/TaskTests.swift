@@ -1,0 +1,267 @@
+import LuaRuntime
+import Testing
+
+@Suite("task")
+struct TaskTests {
+  @Test("spawned routines run beside the one that spawned them, and their results are awaited")
+  func spawn() throws {
+    let lines = try EngineBench.printed(
+      """
+      local t = task.spawn(function(a, b) print "runs" task.sleep "250ms" return a + b, "two" end, 3, 4)
+      print(t, t.done, t.name)
+      print(t:await())
+      print(t, t.done, task.now(), t:await())
+      """)
+    #expect(
+      lines == [
+        "task \"task\" (running)\tfalse\ttask", "runs", "7\ttwo", "task \"task\" (done)\ttrue\t0.25\t7\ttwo",
+      ])
+  }
+
+  @Test(
+    "sleep takes seconds and text, and names what is neither",
+    arguments: [
+      ("0.5", 0.5), ("2", 2), ("'250ms'", 0.25), ("'1h30m'", 5400), ("'90s'", 90), ("'7d'", 604_800),
+    ])
+  func sleep(_ time: String, _ seconds: Double) throws {
+    var bench = try EngineBench()
+    bench.limit = .seconds(8 * 86_400)
+    let lines = try bench.printed(
+      "local b = task.now() task.sleep(\(time)) print(task.now() - b == \(seconds))")
+    #expect(lines == ["true"])
+  }
+
+  @Test("times that are none name the argument", arguments: ["'soon'", "-1", "'5'", "{}", "", "0/0", "1/0"])
+  func noTime(_ time: String) throws {
+    let line = try #require(
+      try EngineBench.printed("print(failure(task.sleep, \(time.isEmpty ? "nil" : time)))").first)
+    #expect(line.hasPrefix("test.lua:1: bad argument #1 to 'sleep' ("))
+  }
+
+  @Test("an error comes through await as the very value that was raised, to everybody who awaits")
+  func identity() throws {
+    let lines = try EngineBench.printed(
+      """
+      local mine = setmetatable({ code = "mine" }, { __tostring = function() return "mine!" end })
+      local t = task.spawn(function() task.sleep(1) error(mine) end)
+      local function caught() return select(2, pcall(t.await, t)) end
+      local other = task.spawn(caught)
+      print(caught() == mine, other:await() == mine, caught() == mine)
+      local text = task.spawn(function() error("plain", 0) end)
+      print(pcall(text.await, text))
+      local raised
+      local host = task.spawn(function() raised = failure(speaker.device, "Nobody at all") error(raised) end)
+      print(select(2, pcall(host.await, host)) == raised, raised.code)
+      """)
+    #expect(lines == ["true\ttrue\ttrue", "false\tplain", "true\tspeaker.unknown"])
+  }
+
+  @Test("a failing task that nobody awaits is told with its place, and the script goes on")
+  func unawaited() throws {
+    let outcome = try EngineBench().run(
+      """
+      task.spawn(function()
+        error "lost"
+      end)
+      task.sleep(1)
+      print "goes on"
+      """)
+    #expect(outcome.lines == ["goes on"] && outcome.status == 1)
+    #expect(outcome.failures.map(\.description) == ["test.lua:2: lost"])
+    #expect(outcome.failures.first?.traceback?.contains("test.lua:2") == true)
+  }
+
+  @Test("a task that fails after await has given up on it is told too")
+  func failsAfterTimeout() throws {
+    let outcome = try EngineBench().run(
+      """
+      local t = task.spawn(function() task.sleep(2) error "late" end)
+      print(code(t.await, t, 1))
+      task.sleep(5)
+      """)
+    #expect(outcome.lines == ["task.timeout"])
+    #expect(outcome.failures.map(\.description) == ["test.lua:1: late"] && outcome.status == 1)
+  }
+
+  @Test("a failure while a cancelled task unwinds is told")
+  func failsWhileUnwinding() throws {
+    let outcome = try EngineBench().run(
+      """
+      local t = task.spawn(function()
+        local guard <close> = setmetatable({}, { __close = function() error "broken close" end })
+        task.sleep(10)
+      end)
+      task.sleep(1)
+      t:cancel()
+      task.sleep(1)
+      """)
+    #expect(outcome.failures.map(\.description) == ["test.lua:2: broken close"] && outcome.status == 1)
+  }
+
+  @Test("await with a timeout raises task.timeout and the task goes on")
+  func awaitTimeout() throws {
+    let lines = try EngineBench.printed(
+      """
+      local t = task.spawn(function() task.sleep(2) return "late" end)
+      print(code(t.await, t, "1s"), task.now(), t.done)
+      print(t:await(5), task.now())
+      """)
+    #expect(lines == ["task.timeout\t1.0\tfalse", "late\t2.0"])
+  }
+
+  @Test("cancel unwinds through pcall; <close> variables run and may suspend; await raises task.cancelled")
+  func cancel() throws {
+    let lines = try EngineBench.printed(
+      """
+      local t = task.spawn(function()
+        local guard <close> = setmetatable({}, { __close = function(_, err)
+          print("closing", err.code)
+          task.sleep(1)
+          print("closed", task.now())
+        end })
+        print(pcall(function() pcall(task.sleep, "1h") print "never" end))
+        print "never"
+      end)
+      task.sleep(1)
+      t:cancel()
+      t:cancel()
+      print(code(t.await, t), task.now(), t)
+      """)
+    #expect(
+      lines == ["closing\ttask.cancelled", "closed\t2.0", "task.cancelled\t2.0\ttask \"task\" (cancelled)"])
+  }
+
+  @Test(
+    "a task that is cancelled before its first line does not run; cancelling what is done changes nothing")
+  func cancelEarly() throws {
+    let lines = try EngineBench.printed(
+      """
+      local t = task.spawn(print, "never")
+      t:cancel()
+      print(t.done, code(t.await, t))
+      local done = task.spawn(function() return 5 end)
+      task.sleep(1)
+      done:cancel()
+      print(done:await())
+      """)
+    #expect(lines == ["true\ttask.cancelled", "5"])
+  }
+
+  @Test("all gives the first results in order; a failure cancels the others and is raised")
+  func all() throws {
+    let lines = try EngineBench.printed(
+      """
+      local slow = task.spawn(function() task.sleep(2) return "slow", "rest" end)
+      local list = task.all { slow, function() return "quick" end, function() end }
+      print(#list, list[1], list[2], list[3], task.now(), #task.all {})
+      local function guarded() local g <close> = setmetatable({}, { __close = function() print "cancelled" end }) task.sleep "1h" end
+      local err = failure(task.all, { guarded, function() task.sleep(1) error({ code = "mine" }) end })
+      print(err.code, task.now())
+      print(message(task.all, { 7 }))
+      """)
+    #expect(lines[0] == "3\tslow\tquick\ttrue\t2.0\t0")
+    #expect(lines[1...2].sorted() == ["cancelled", "mine\t3.0"])
+    #expect(lines[3] == "bad argument #1 to 'all' (element 1: task or function expected, got number)")
+  }
+
+  @Test("race gives what the first returned and cancels the others")
+  func race() throws {
+    let lines = try EngineBench.printed(
+      """
+      local loser = task.spawn(function() task.sleep(2) return "slow" end)
+      print(task.race { loser, function() task.sleep(1) return "quick", 2 end })
+      print(code(loser.await, loser), task.now())
+      print(code(task.race, { function() error({ code = "mine" }) end, function() task.sleep(1) end }))
+      print(code(task.race, {}))
+      """)
+    #expect(lines == ["quick\t2", "task.cancelled\t1.0", "mine", "argument"])
+  }
+
+  @Test("timeout gives the results in time, and else cancels the function and raises task.timeout")
+  func timeout() throws {
+    let lines = try EngineBench.printed(
+      """
+      print(task.timeout("2s", function(a) task.sleep(1) return a, "b" end, "a"))
+      print(failure(task.timeout, 1, function()
+        local guard <close> = setmetatable({}, { __close = function() print "cancelled" end })
+        task.sleep "1h"
+      end).code, task.now())
+      print(code(task.timeout, 1, function() error({ code = "mine" }) end))
+      """)
+    #expect(
+      lines[0] == "a\tb" && lines[1...2].sorted() == ["cancelled", "task.timeout\t2.0"] && lines[3] == "mine")
+  }
+
+  @Test("cancelling who awaits all, race or timeout cancels what they started")
+  func structured() throws {
+    let lines = try EngineBench.printed(
+      """
+      local function guarded(name)
+        return function()
+          local guard <close> = setmetatable({}, { __close = function() print(name) end })
+          task.sleep "1h"
+        end
+      end
+      local outer = {
+        task.spawn(function() task.all { guarded "all" } end), task.spawn(function() task.race { guarded "race" } end),
+        task.spawn(function() task.timeout("2h", guarded "timeout") end),
+      }
+      task.sleep(1)
+      for _, t in ipairs(outer) do t:cancel() end
+      """)
+    #expect(lines == ["all", "race", "timeout"])
+  }
+
+  @Test("try gives results, or nil and the error, and suspends inside")
+  func tries() throws {
+    let lines = try EngineBench.printed(
+      """
+      print(task.try(function(a) task.sleep(1) return a, nil, 3 end, 1))
+      local device, err = task.try(speaker.device, "Kitchn")
+      print(device, err.code, task.try(error, "text"))
+      print(select("#", task.try(function() end)))
+      """)
+    #expect(lines == ["1\tnil\t3", "nil\tspeaker.unknown\tnil\ttext", "0"])
+  }
+
+  @Test(
+    "inside a function that Lua's C code calls, what suspends raises task.cannot_suspend and does not begin",
+    arguments: [
+      "task.sleep(1)", "speaker.play 'tone.wav'", "speaker.wait 'time'", "speaker.finish()",
+      "task.all { function() print 'began' end }", "task.race { function() print 'began' end }",
+      "task.timeout(1, function() print 'began' end)",
+    ])
+  func cannotSuspend(_ call: String) throws {
+    let lines = try EngineBench.printed(
+      """
+      speaker.open()
+      table.sort({ 1, 2 }, function() print(code(function() \(call) end)) return false end)
+      string.gsub("x", "x", function() print(code(function() \(call) end)) end)
+      tostring(setmetatable({}, { __tostring = function() print(code(function() \(call) end)) return "" end }))
+      task.sleep(1)
+      print(speaker.state())
+      """)
+    #expect(lines == Array(repeating: "task.cannot_suspend", count: 3) + ["stopped"])
+  }
+
+  @Test("functions that suspend pass through a script's own coroutines")
+  func coroutines() throws {
+    let lines = try EngineBench.printed(
+      """
+      local steps = coroutine.wrap(function() for i = 1, 2 do task.sleep(1) coroutine.yield(i, task.now()) end end)
+      print(steps()) print(steps())
+      """)
+    #expect(lines == ["1\t1.0", "2\t2.0"])
+  }
+
+  @Test("a function before the house is open may suspend, and can't where nothing can")
+  func beforeOpening() throws {
+    let lines = try EngineBench.printed(
+      """
+      table.sort({ 1, 2 }, function() print(code(speaker.devices)) return false end)
+      print(#speaker.devices())
+      table.sort({ 1, 2 }, function() print(code(speaker.devices)) return false end)
+      """)
+    #expect(lines == ["task.cannot_suspend", "6", "none"])
+  }
+}

@@ -1,0 +1,448 @@
+---@meta speaker
+
+-- The house: its speakers, their volumes, what plays on them, and what happens to them.
+--
+--   local speaker = require "speaker"
+--   local kitchen = speaker.device "kitchen"
+--   speaker.on("ended", function(event) print(event.source.title, event.reason) end)
+--   kitchen:set_volume(20)
+--   speaker.play("wake_up.mp3", { title = "the morning tune" })
+--   speaker.finish()
+--
+-- Playback functions act on the default session; each is a method of sessions too. The first use of the module opens
+-- the house with all speakers in the default session, so every function but `is_open` and `is_opening` may suspend
+-- until it is open. After `close` they raise `speaker.closed`, until `open` opens a new house. Objects are the same
+-- for as long as the script holds them, and their fields follow what happens. Assigning to a field raises and names
+-- the method that changes it.
+
+error("stdlib/meta/speaker.lua is a description, not a module: require \"speaker\" finds the module itself")
+
+---@class speakerlib
+local speaker = {}
+
+---The loudest volume, 50: unity gain. A step is 0.9 dB, 0 is silence.
+speaker.MAX_VOLUME = 50
+
+---The group name of a speaker that is in no group.
+speaker.UNGROUPED = "harman"
+
+---@class speaker.OpenOptions
+---@field driver? "house" What drives the speakers.
+---@field license? string What the driver needs to be let in; the embedded house needs none.
+---@field add_all? boolean Whether every speaker joins the default session; true unless told.
+
+---Opens the house and returns after the first discovery; at once when it is open already.
+---
+---Raises `speaker.unsupported` (a driver that is not there), `audio.no_output`, `speaker.closed` (closed meanwhile),
+---`speaker.unknown` and `speaker.range` (what the configuration says of the speakers), `argument`,
+---`task.cannot_suspend`.
+---@async
+---@param options? speaker.OpenOptions
+function speaker.open(options) end
+
+---Closes the house: everything stops, outputs are completed, `wait` gives `nil, "closed"`, no event comes any more.
+---Nothing when it is not open. Raises `task.cannot_suspend`.
+---@async
+function speaker.close() end
+
+---Whether the house is open.
+---@return boolean
+function speaker.is_open() end
+
+---Whether the house is being opened.
+---@return boolean
+function speaker.is_opening() end
+
+---What the driver can do, as a set of names: `speaker.capabilities().seek`. Raises `speaker.closed`.
+---@return table<string, true>
+function speaker.capabilities() end
+
+---All speakers, in stable order. Raises `speaker.closed`.
+---@return speaker.Device[]
+function speaker.devices() end
+
+---The speaker with that id or name, in any case; a part of a name is enough when only one speaker has it.
+---
+---Raises `speaker.unknown` when there is none (`suggestion` is the nearest name) and when several have that part
+---(`candidates`); `speaker.closed`, `argument`.
+---@param id_or_name string
+---@return speaker.Device
+function speaker.device(id_or_name) end
+
+---As `device`, but nil when there is none. Raises `speaker.unknown` when several have that part, `speaker.closed`,
+---`argument`.
+---@param id_or_name string
+---@return speaker.Device?
+function speaker.find(id_or_name) end
+
+---All groups, in the order of their founders. Raises `speaker.closed`.
+---@return speaker.Group[]
+function speaker.groups() end
+
+---The group with that name or id, by the rules of `device`. Raises `speaker.unknown`, `speaker.closed`, `argument`.
+---@param name_or_id string
+---@return speaker.Group
+function speaker.group(name_or_id) end
+
+---Speakers that are in a session. Raises `speaker.closed`.
+---@return speaker.Device[]
+function speaker.active_devices() end
+
+---Groups all of whose speakers are in a session. Raises `speaker.closed`.
+---@return speaker.Group[]
+function speaker.active_groups() end
+
+---The session that the functions of the module act on. Raises `speaker.closed`.
+---@return speaker.Session
+function speaker.default_session() end
+
+---Sets every speaker of the house to one level and unmutes it; takes effect some milliseconds later, which the `volume`
+---event tells. Raises `speaker.closed`, `argument`.
+---@param volume integer 0 to 50.
+function speaker.set_volume(volume) end
+
+---The average level, 0 to 50: over available speakers, a muted one counts as 0. Raises `speaker.closed`.
+---@return integer
+function speaker.volume() end
+
+---Silences every speaker; each keeps its level. Raises `speaker.closed`.
+function speaker.mute() end
+
+---Gives every speaker the level that it had. Raises `speaker.closed`.
+function speaker.unmute() end
+
+---Whether every available speaker is muted. Raises `speaker.closed`.
+---@return boolean
+function speaker.is_muted() end
+
+---@class speaker.PlayOptions
+---@field title? string What a person would call it; by default the file's name.
+---@field start? number Where to begin, in seconds.
+---@field loop? boolean Whether it begins again after its end, for ever.
+---@field priority? integer The session's from now on, 0 to 1000; it begins with 100.
+---@field resume? boolean When the session is paused: goes on with what is paused, and leaves the rest alone.
+
+---Plays a file on the default session in place of what played, and returns when it plays.
+---
+---Raises `speaker.no_active_device` before it opens the file; `audio.not_found`, `audio.unreadable`,
+---`audio.unsupported`, and what played goes on then; `speaker.range` (`start` past the end); `speaker.superseded` (a
+---`stop`, `close` or other `play` came while it was opening); `speaker.closed`, `argument`, `task.cannot_suspend`.
+---@async
+---@param path string WAV, AIFF, CAF, MP3, FLAC, Ogg Vorbis; in the working folder or beside the script, or `~/…`.
+---@param options? speaker.PlayOptions
+function speaker.play(path, options) end
+
+---Silences the default session, which keeps its place; nothing when it does not play. Raises `speaker.closed`.
+function speaker.pause() end
+
+---Goes on after `pause`. Raises `speaker.not_paused`, `speaker.closed`.
+function speaker.resume() end
+
+---Stops, and gives up a `play` that is still opening; nothing when neither is so. Raises `speaker.closed`.
+function speaker.stop() end
+
+---What the default session does. Raises `speaker.closed`.
+---@return speaker.State
+function speaker.state() end
+
+---Whether the default session plays, which a paused one does not. Raises `speaker.closed`.
+---@return boolean
+function speaker.is_playing() end
+
+---Seconds of the source that have been heard, 0 when stopped. Raises `speaker.closed`.
+---@return number seconds
+function speaker.position() end
+
+---Length of the source, nil when stopped or when it can't be known. Raises `speaker.closed`.
+---@return number? seconds
+function speaker.duration() end
+
+---Goes to another place of the source, playing or paused; to its end exactly: ends.
+---
+---Raises `speaker.range` outside of the source, `speaker.no_seek` when stopped, `speaker.closed`, `argument`.
+---@param seconds number From the start of the source.
+function speaker.seek(seconds) end
+
+---Waits until what plays or is paused has been heard to its end or ends otherwise; returns at once when nothing plays.
+---
+---Raises `speaker.closed`, `argument`, `task.cannot_suspend`.
+---@async
+---@param timeout? Duration Seconds or text; without it, for as long as it takes.
+---@return speaker.EndReason? reason Why it ended; nothing when nothing played, nil after the timeout.
+---@return "timeout"? timeout
+function speaker.finish(timeout) end
+
+---Calls a function with every event of that name in the house, in a routine of its own each time, until the
+---subscription is cancelled. Raises `argument`, which lists the events, and `speaker.closed`.
+---@param event speaker.Event
+---@param fn async fun(event: table)
+---@return Subscription
+---@overload fun(event: "device", fn: async fun(event: speaker.DeviceEvent)): Subscription
+---@overload fun(event: "volume", fn: async fun(event: speaker.VolumeEvent)): Subscription
+---@overload fun(event: "state", fn: async fun(event: speaker.StateEvent)): Subscription
+---@overload fun(event: "time", fn: async fun(event: speaker.TimeEvent)): Subscription
+---@overload fun(event: "ended", fn: async fun(event: speaker.EndedEvent)): Subscription
+---@overload fun(event: "error", fn: async fun(event: speaker.ErrorEvent)): Subscription
+function speaker.on(event, fn) end
+
+---As `on`, for the next event only. Raises `argument`, `speaker.closed`.
+---@param event speaker.Event
+---@param fn async fun(event: table)
+---@return Subscription
+---@overload fun(event: "device", fn: async fun(event: speaker.DeviceEvent)): Subscription
+---@overload fun(event: "volume", fn: async fun(event: speaker.VolumeEvent)): Subscription
+---@overload fun(event: "state", fn: async fun(event: speaker.StateEvent)): Subscription
+---@overload fun(event: "time", fn: async fun(event: speaker.TimeEvent)): Subscription
+---@overload fun(event: "ended", fn: async fun(event: speaker.EndedEvent)): Subscription
+---@overload fun(event: "error", fn: async fun(event: speaker.ErrorEvent)): Subscription
+function speaker.once(event, fn) end
+
+---Waits for the next event of that name, never for one that has happened.
+---
+---Raises `argument`, `speaker.closed`, `task.cannot_suspend`.
+---@async
+---@param event speaker.Event
+---@param timeout? Duration Seconds or text; without it, for as long as it takes.
+---@return table? event What `on` is called with; nil when none came.
+---@return "timeout"|"closed"|nil why Why none came.
+---@overload fun(event: "device", timeout?: Duration): speaker.DeviceEvent?, string?
+---@overload fun(event: "volume", timeout?: Duration): speaker.VolumeEvent?, string?
+---@overload fun(event: "state", timeout?: Duration): speaker.StateEvent?, string?
+---@overload fun(event: "time", timeout?: Duration): speaker.TimeEvent?, string?
+---@overload fun(event: "ended", timeout?: Duration): speaker.EndedEvent?, string?
+---@overload fun(event: "error", timeout?: Duration): speaker.ErrorEvent?, string?
+function speaker.wait(event, timeout) end
+
+---@alias speaker.Event "device"|"volume"|"state"|"time"|"ended"|"error"
+---@alias speaker.State "stopped"|"playing"|"paused"
+---Heard to its end; stopped by somebody; another source took its place; it turned bad; no speaker is left.
+---@alias speaker.EndReason "finished"|"stopped"|"replaced"|"failed"|"no_devices"
+
+---@alias speaker.DeviceReason
+---| "added" When the house opens.
+---| "joined" It is in a session now.
+---| "left" It is out of its session.
+---| "available" It can be reached again.
+---| "unavailable" It can't be reached.
+---| "playing" Its session plays, pauses or stops.
+
+---Something other than its volume has changed on a speaker.
+---@class speaker.DeviceEvent
+---@field device speaker.Device
+---@field reason speaker.DeviceReason
+
+---A speaker has a new level, or was muted or unmuted.
+---@class speaker.VolumeEvent
+---@field device speaker.Device
+---@field volume integer Its level, 0 to 50, also while it is muted.
+---@field muted boolean
+---@field average integer The house's `volume()`.
+
+---A session plays, pauses or stops.
+---@class speaker.StateEvent
+---@field state speaker.State
+---@field session speaker.Session
+
+---Once for every second heard of a source.
+---@class speaker.TimeEvent
+---@field elapsed integer Whole seconds from the start of the source.
+---@field session speaker.Session
+
+---A source no longer plays. Unless it was replaced, the state has become `"stopped"` before.
+---@class speaker.EndedEvent
+---@field session speaker.Session
+---@field source speaker.Source
+---@field reason speaker.EndReason
+
+---Something failed that no caller waits for.
+---@class speaker.ErrorEvent
+---@field code string As of an `Error`.
+---@field message string
+---@field device? speaker.Device The speaker concerned.
+---@field session? speaker.Session The session concerned.
+
+---What played.
+---@class speaker.Source
+---@field path string
+---@field title string What `play` was told, else the file's name.
+
+---A speaker; prints as `speaker "Kitchen" (volume 20, playing)`.
+---@class speaker.Device
+---@field id string Stable and unique in the house.
+---@field name string What people call it; unique in the house.
+---@field group_id string Id of its group, which is that of the group's founder; its own when it is in none.
+---@field group_name string `speaker.UNGROUPED` when it is in none.
+---@field group? speaker.Group Nil when it is in none.
+---@field model string The maker's name of the model.
+---@field ip_address string Where it is in the network.
+---@field port integer TCP port of its control connection.
+---@field mac_address string Six hexadecimal pairs with colons.
+---@field volume integer The level in effect, 0 to 50, also while it is muted.
+---@field muted boolean
+---@field active boolean Whether it is in a session.
+---@field available boolean Whether it can be reached.
+---@field wifi_signal integer Received strength in dBm, -100 to 0.
+---@field role "stereo"|"left"|"right"|"mono" Which channels it renders.
+---@field version string Of its firmware.
+---@field balance integer -6 to 6, left to right.
+---@field is_playing boolean Whether its session plays now.
+---@field channel_type integer 1 for a speaker of a stereo signal or one side of it, else 0.
+---@field is_master boolean Whether it founded the group that it is in; true when it is in none.
+local Device = {}
+
+---Sets its level and unmutes it; takes effect some milliseconds later, which the `volume` event tells. Raises
+---`speaker.closed`, `argument`.
+---@param volume integer 0 to 50.
+function Device:set_volume(volume) end
+
+---Silences it; it keeps its level. Raises `speaker.closed`.
+function Device:mute() end
+
+---Gives it the level that it had. Raises `speaker.closed`.
+function Device:unmute() end
+
+---Makes it a member of a session, also while that plays: it starts in step with the others. Takes it out of another.
+---
+---Raises `speaker.closed`, `argument`, `task.cannot_suspend`.
+---@async
+---@param session? speaker.Session By default the default session.
+function Device:join(session) end
+
+---Takes it out of its session: it is silent at once, and when it was the last member, playback stops. Nothing when it
+---is in none. Raises `speaker.closed`, `task.cannot_suspend`.
+---@async
+function Device:leave() end
+
+---@alias speaker.DeviceEventName "device"|"volume"|"state"|"time"|"ended"
+
+---As `speaker.on`, for its own events and those of the session that it is in. Raises `argument`, `speaker.closed`.
+---@param event speaker.DeviceEventName
+---@param fn async fun(event: table)
+---@return Subscription
+function Device:on(event, fn) end
+
+---As `on`, for the next event only. Raises `argument`, `speaker.closed`.
+---@param event speaker.DeviceEventName
+---@param fn async fun(event: table)
+---@return Subscription
+function Device:once(event, fn) end
+
+---As `speaker.wait`, for its own events and those of the session that it is in. Raises `argument`, `speaker.closed`,
+---`task.cannot_suspend`.
+---@async
+---@param event speaker.DeviceEventName
+---@param timeout? Duration Seconds or text.
+---@return table? event
+---@return "timeout"|"closed"|nil why
+function Device:wait(event, timeout) end
+
+---Speakers that share a group name; prints as `group "Bedroom" (2 speakers)`.
+---@class speaker.Group
+---@field id? string Id of the speaker that founded it; nil when it has no member any more.
+---@field name string
+---@field devices speaker.Device[] The founder first, then in the order of the house.
+---@field active boolean Whether all its speakers are in a session.
+local Group = {}
+
+---Speakers that sound together: one source, one state, one position; prints as
+---`session "default" (playing "wake_up.mp3", 6 speakers)`.
+---@class speaker.Session
+---@field name string
+---@field priority integer Who may take speakers from whom; 100 unless `play` was told otherwise.
+---@field devices speaker.Device[] Its members, in the order of the house.
+local Session = {}
+
+---As `speaker.play`, on this session.
+---@async
+---@param path string
+---@param options? speaker.PlayOptions
+function Session:play(path, options) end
+
+---As `speaker.pause`.
+function Session:pause() end
+
+---As `speaker.resume`. Raises `speaker.not_paused`.
+function Session:resume() end
+
+---As `speaker.stop`.
+function Session:stop() end
+
+---As `speaker.state`.
+---@return speaker.State
+function Session:state() end
+
+---As `speaker.is_playing`.
+---@return boolean
+function Session:is_playing() end
+
+---As `speaker.position`.
+---@return number seconds
+function Session:position() end
+
+---As `speaker.duration`.
+---@return number? seconds
+function Session:duration() end
+
+---As `speaker.seek`. Raises `speaker.range`, `speaker.no_seek`, `argument`.
+---@param seconds number From the start of the source.
+function Session:seek(seconds) end
+
+---As `speaker.finish`. Raises `argument`, `task.cannot_suspend`.
+---@async
+---@param timeout? Duration Seconds or text.
+---@return speaker.EndReason? reason
+---@return "timeout"? timeout
+function Session:finish(timeout) end
+
+---Sets its members to one level and unmutes them. Raises `speaker.closed`, `argument`.
+---@param volume integer 0 to 50.
+function Session:set_volume(volume) end
+
+---The average level of its members, 0 to 50; a muted one counts as 0.
+---@return integer
+function Session:volume() end
+
+---Silences its members; each keeps its level. Raises `speaker.closed`.
+function Session:mute() end
+
+---Gives each member the level that it had. Raises `speaker.closed`.
+function Session:unmute() end
+
+---Whether all its available members are muted.
+---@return boolean
+function Session:is_muted() end
+
+---@alias speaker.SessionEventName "state"|"time"|"ended"|"error"
+
+---As `speaker.on`, for its own events. Raises `argument`, `speaker.closed`.
+---@param event speaker.SessionEventName
+---@param fn async fun(event: table)
+---@return Subscription
+function Session:on(event, fn) end
+
+---As `on`, for the next event only. Raises `argument`, `speaker.closed`.
+---@param event speaker.SessionEventName
+---@param fn async fun(event: table)
+---@return Subscription
+function Session:once(event, fn) end
+
+---As `speaker.wait`, for its own events. Raises `argument`, `speaker.closed`, `task.cannot_suspend`.
+---@async
+---@param event speaker.SessionEventName
+---@param timeout? Duration Seconds or text.
+---@return table? event
+---@return "timeout"|"closed"|nil why
+function Session:wait(event, timeout) end
+
+---What `on` and `once` return; lives until it is cancelled, whether or not the script keeps it. Prints as
+---`subscription to "ended" (active)`.
+---@class Subscription
+---@field event string What it listens to.
+---@field active boolean Whether the function may still be called.
+---@field failures integer Calls of the function that failed; each is logged and harms nothing else.
+local Subscription = {}
+
+---The function is not called any more, not even with an event that is being told now.
+function Subscription:cancel() end
+
+return speaker
