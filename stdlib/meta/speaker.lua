@@ -219,7 +219,7 @@ function speaker.wait(event, timeout) end
 ---@alias speaker.EndReason "finished"|"stopped"|"replaced"|"failed"|"no_devices"
 
 ---@alias speaker.DeviceReason
----| "added" When the house opens.
+---| "added" It is in the house now; not told of those that were found while it opened.
 ---| "joined" It is in a session now.
 ---| "left" It is out of its session.
 ---| "available" It can be reached again.
