@@ -34,7 +34,8 @@ struct FailingScript: CustomTestStringConvertible {
     FailingScript("an endless loop", "while true do end", "script.blocked"),
     FailingScript("an endless loop that catches errors", "while true do pcall(error) end", "script.blocked"),
     FailingScript(
-      "300 MB of tables", #"local all = {} for i = 1, 3e4 do all[i] = { ("x"):rep(1e4) .. i } end"#, "256 MB",
+      "300 MB of tables",
+      #"local kB, all = ("x"):rep(1000), {} for i = 1, 3e3 do all[i] = { kB:rep(100) .. i } end"#, "256 MB",
       "script.memory"),
     FailingScript("an error of its own", #"error "my own words""#, "my own words"),
     FailingScript("a call of nil", "speaker.plai()", "plai"),
