@@ -108,16 +108,35 @@ static void wait_step(shim_watchdog *w) {
   pthread_cond_timedwait(&w->changed, &w->lock, &until);
 }
 
-static uint64_t now_ms(void) {
+static uint64_t milliseconds(clockid_t clock) {
   struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  if (clock_gettime(clock, &now) != 0) return 0;
   return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Time that the running thread has had: of the processor, so that a busy machine condemns nobody, or a fifth of what
+ * has passed, so that a call that blocks ends too. */
+typedef struct progress {
+  uint64_t processor, passed;
+} progress;
+
+static progress measure(shim_watchdog *w) {
+  clockid_t clock;
+  progress now = {0, milliseconds(CLOCK_MONOTONIC)};
+  if (pthread_getcpuclockid(atomic_load(&w->runner), &clock) == 0) now.processor = milliseconds(clock);
+  return now;
+}
+
+static uint64_t time_between(progress from, progress to) {
+  uint64_t processor = to.processor - from.processor, share = (to.passed - from.passed) / 5;
+  return processor > share ? processor : share;
 }
 
 static void *watch(void *argument) {
   shim_watchdog *w = argument;
   unsigned long long seen = 0;
-  uint64_t since = 0, warned = 0;
+  progress since = {0, 0};
+  uint64_t warned = 0;
   pthread_mutex_lock(&w->lock);
   while (!w->quit) {
     unsigned long long slice = atomic_load(&w->slice);
@@ -129,17 +148,18 @@ static void *watch(void *argument) {
       atomic_store(&w->asleep, false);
       continue;
     }
-    uint64_t now = now_ms();
+    progress now = measure(w);
     if (slice != seen) {
       seen = slice;
-      since = warned = now;
+      since = now;
+      warned = 0;
     }
-    uint64_t ran = now - since;
+    uint64_t ran = time_between(since, now);
     if (ran >= atomic_load(&w->fatal_ms)) end_process(w);
     /* Again a step later each time: the hook may have met a coroutine that had just ended, and what unwinds
      * gets a step for its <close> variables. */
-    if (ran >= atomic_load(&w->limit_ms) && (warned == since || now - warned >= 2 * STEP_MS)) {
-      warned = now;
+    if (ran >= atomic_load(&w->limit_ms) && (warned == 0 || now.passed - warned >= 2 * STEP_MS)) {
+      warned = now.passed;
       atomic_store(&w->condemned, slice);
       pthread_kill(atomic_load(&w->runner), STOP_SIGNAL);
     }

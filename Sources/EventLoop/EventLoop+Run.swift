@@ -95,7 +95,7 @@ extension EventLoop {
       }
       if !watches.isEmpty { poll(nanoseconds: 0) }
       if !ready.isEmpty { return true }
-      if let due = timers.nextDue {
+      if let due = timers.nextDue, canWait || timers.keepAliveCount > 0 {
         virtualNow = max(virtualNow, due)
         collectTimers()
         return true
@@ -104,7 +104,7 @@ extension EventLoop {
       return canWait
     }
     let due = timers.nextDue
-    guard canWait || due != nil || !civilTimers.isEmpty else {
+    guard canWait || timers.keepAliveCount > 0 || !civilTimers.isEmpty else {
       if !watches.isEmpty { poll(nanoseconds: 0) }
       return !ready.isEmpty
     }

@@ -10,7 +10,7 @@ extension EventLoop {
   /// Whether the calling thread is the loop's.
   public func isIsolatingCurrentContext() -> Bool? { isOnLoop }
 
-  /// Starts asynchronous work on the loop. The loop's thread.
+  /// Starts asynchronous work on the loop: at once, up to where it first suspends. The loop's thread.
   ///
   /// The one function that makes a task. The loop is its executor preference, so its nonisolated async functions,
   /// its `async let` and the children of its task groups run on the loop's thread too.
@@ -19,7 +19,7 @@ extension EventLoop {
     assertOnLoop()
     // Not Sendable, and it need not be: this thread hands it over, and the task runs on this thread only.
     nonisolated(unsafe) let operation = operation
-    return Task(executorPreference: self) { await operation() }
+    return Task.immediate(executorPreference: self) { await operation() }
   }
 
   /// Suspends the calling task for `duration` of the loop's time. The loop's thread.

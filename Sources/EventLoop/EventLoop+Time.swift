@@ -14,9 +14,14 @@ extension EventLoop {
   var monotonicNow: Int64 { nanoseconds(of: CLOCK_MONOTONIC) - origin }
 
   /// Calls `body` after `delay`, once; at the next opportunity when `delay` is not positive. The loop's thread.
+  /// - Parameter keepsAlive: whether `run` waits for it when nothing else is left.
   @discardableResult
-  public func after(_ delay: Duration, _ body: @escaping () -> Void) -> LoopTimer {
-    at(now.advanced(by: max(delay, .zero)), body)
+  public func after(
+    _ delay: Duration, keepsAlive: Bool = true, _ body: @escaping () -> Void
+  ) -> LoopTimer {
+    assertOnLoop()
+    let due = now.advanced(by: max(delay, .zero))
+    return timers.add(due: due.nanoseconds, keepsAlive: keepsAlive, body)
   }
 
   /// Calls `body` at `instant`, once; at the next opportunity when that has passed. Timers come by time, and

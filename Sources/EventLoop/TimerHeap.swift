@@ -6,10 +6,13 @@ public final class LoopTimer {
   fileprivate var index = -1
   /// Valid while `index` is not below 0: a heap that goes away takes its timers out first.
   fileprivate unowned let heap: TimerHeap
+  /// Whether `run` waits for it when nothing else is left.
+  fileprivate let keepsAlive: Bool
   private var body: (() -> Void)?
 
-  fileprivate init(heap: TimerHeap, body: @escaping () -> Void) {
+  fileprivate init(heap: TimerHeap, keepsAlive: Bool, body: @escaping () -> Void) {
     self.heap = heap
+    self.keepsAlive = keepsAlive
     self.body = body
   }
 
@@ -60,11 +63,14 @@ final class TimerHeap {
 
   var isEmpty: Bool { entries.isEmpty }
   var count: Int { entries.count }
+  /// How many of them `run` waits for.
+  private(set) var keepAliveCount = 0
   /// When the first timer is due.
   var nextDue: Int64? { entries.first?.due }
 
-  func add(due: Int64, _ body: @escaping () -> Void) -> LoopTimer {
-    let timer = LoopTimer(heap: self, body: body)
+  func add(due: Int64, keepsAlive: Bool = true, _ body: @escaping () -> Void) -> LoopTimer {
+    let timer = LoopTimer(heap: self, keepsAlive: keepsAlive, body: body)
+    if keepsAlive { keepAliveCount += 1 }
     sequence += 1
     entries.append(Entry(due: due, sequence: sequence, timer: timer))
     rise(entries.count - 1)
@@ -85,6 +91,7 @@ final class TimerHeap {
   fileprivate func remove(_ timer: LoopTimer) {
     let hole = timer.index
     timer.index = -1
+    if timer.keepsAlive { keepAliveCount -= 1 }
     let last = entries.removeLast()
     guard hole < entries.count else { return }
     place(last, at: hole)

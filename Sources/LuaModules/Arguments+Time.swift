@@ -4,8 +4,12 @@ internal import Scheduling
 
 extension LuaCall {
   /// A duration: seconds, or text such as `"90s"`, `"5m"`, `"1h30m"`, `"250ms"`.
-  func duration(_ number: Int) throws -> Duration {
-    guard let duration = try Duration(value(number), { self.problem(number, $0) }) else {
+  /// - Parameter code: of the error for text that is no duration.
+  func duration(_ number: Int, code: String = "argument") throws -> Duration {
+    let duration = try Duration(value(number)) { problem, isSyntax in
+      self.problem(number, problem, code: isSyntax ? code : "argument")
+    }
+    guard let duration else {
       throw problem(
         number, "seconds or text like \"5m\" expected, got \(isNil(number) ? "no value" : "something else")")
     }
@@ -20,7 +24,7 @@ extension LuaOptions {
   /// A duration, as `LuaCall.duration`.
   public func duration(_ name: String) throws -> Duration? {
     guard let value = self[name] else { return nil }
-    guard let duration = try Duration(value, { self.problem(name, $0) }) else {
+    guard let duration = try Duration(value, { problem, _ in self.problem(name, problem) }) else {
       throw problem(name, "seconds or text like \"5m\" expected")
     }
     return duration
@@ -31,7 +35,7 @@ extension Duration {
   /// Seconds as Lua counts them.
   var luaSeconds: Double { Double(nanoseconds) / 1e9 }
 
-  fileprivate init?(_ value: LuaValue, _ problem: (String) -> any Error) throws {
+  fileprivate init?(_ value: LuaValue, _ problem: (String, _ isSyntax: Bool) -> any Error) throws {
     let seconds: Double
     switch value {
     case .int(let whole): seconds = Double(whole)
@@ -41,13 +45,13 @@ extension Duration {
         self = try DurationText.parse(text)
         return
       } catch {
-        throw problem(error.message)
+        throw problem(error.message, true)
       }
     default: return nil
     }
     // A hundred years: what is longer is a mistake.
     guard seconds >= 0, seconds <= 3_155_760_000 else {
-      throw problem("0 or more seconds expected, got \(seconds)")
+      throw problem("0 or more seconds expected, got \(seconds)", false)
     }
     self = .nanoseconds(Int64(seconds * 1e9))
   }

@@ -73,8 +73,13 @@ final class ScriptEvents {
       object, event,
       { [unowned script] payload in
         guard subscription.isActive else { return }
-        if once { subscription.cancel() }
-        script.call(function, [payload], name: "on \"\(event)\"") { subscription.failures += 1 }
+        // Asked again when the listener's turn has come: another one may have cancelled it.
+        script.call(
+          function, [payload], name: "on \"\(event)\"",
+          isWanted: {
+            defer { if once { subscription.cancel() } }
+            return subscription.isActive
+          }, onFailure: { subscription.failures += 1 })
       },
       { subscription.cancel() })
     let forget = script.root { end() }

@@ -52,14 +52,26 @@ final class ScheduleModule {
   private func at(_ call: LuaCall) throws -> LuaReturn {
     let text = try call.string(1)
     let (options, function) = try arguments(call, ["days", "name"])
-    let recurrence = try Recurrence.at(
-      text, days: try options.string("days"), now: script.loop.wallNow, in: zone)
+    let days = try options.string("days")
+    if let days {
+      do {
+        _ = try Weekdays(parsing: days)
+      } catch {
+        throw options.problem("days", error.message, code: error.code, hint: error.hint)
+      }
+    }
+    let recurrence: Recurrence
+    do {
+      recurrence = try Recurrence.at(text, days: days, now: script.loop.wallNow, in: zone)
+    } catch where error.kind == .syntax {
+      throw call.problem(1, error.message, code: error.code, hint: error.hint)
+    }
     return try add(recurrence, options, function, call)
   }
 
   /// `every(duration, [options,] fn)`
   private func every(_ call: LuaCall) throws -> LuaReturn {
-    let distance = try call.duration(1)
+    let distance = try call.duration(1, code: "schedule.syntax")
     let (options, function) = try arguments(call, ["align", "name"])
     return try add(.every(distance, aligned: try options.bool("align") ?? false), options, function, call)
   }

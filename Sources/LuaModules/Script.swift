@@ -69,10 +69,11 @@ public final class Script {
   /// - Parameter name: for messages: `on "volume"`.
   @discardableResult
   public func call(
-    _ function: LuaReference, _ arguments: [LuaValue] = [], name: String, onFailure: @escaping () -> Void = {}
+    _ function: LuaReference, _ arguments: [LuaValue] = [], name: String,
+    isWanted: @escaping () -> Bool = { true }, onFailure: @escaping () -> Void = {}
   ) -> LuaRoutine? {
     guard !isEnding else { return nil }
-    let routine = state.start(function, arguments: arguments, name: name)
+    let routine = state.start(function, arguments: arguments, name: name, isWanted: isWanted)
     routine.whenEnded { [weak self] outcome in
       guard case .failed(let error) = outcome else { return }
       onFailure()

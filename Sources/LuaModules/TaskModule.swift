@@ -9,7 +9,10 @@ final class TaskModule {
   /// A routine that a script started, and whether its end concerns anybody.
   final class ScriptTask {
     let routine: LuaRoutine
-    var isAwaited = false
+    /// Routines that wait for its end now, and take its error.
+    var takers = 0
+    /// Whether somebody has been given its error.
+    var isTaken = false
     init(_ routine: LuaRoutine) { self.routine = routine }
   }
 
@@ -38,7 +41,6 @@ final class TaskModule {
     tasks.field("done") { task, call in call.return(task.routine.outcome != nil) }
     tasks.field("name") { task, call in call.return(.string(task.routine.name)) }
     tasks.method("cancel") { task, _ in
-      task.isAwaited = true
       task.routine.cancel()
       return .none
     }
@@ -60,10 +62,27 @@ final class TaskModule {
     let task = ScriptTask(script.state.start(function, arguments: arguments, name: name))
     task.routine.whenEnded { [weak script] outcome in
       guard case .failed(let error) = outcome else { return }
-      // Whoever awaits it in this turn or has done so before takes the error; else it is told.
-      script?.loop.next { if !task.isAwaited { script?.report(error) } }
+      if task.takers > 0 { task.isTaken = true }
+      // Whoever awaits it in this turn takes the error too; else it is told.
+      script?.loop.next { if !task.isTaken { script?.report(error) } }
     }
     return task
+  }
+
+  /// Calls `body` when the task has ended. Until then its error is taken care of, unless the returned function is
+  /// called before.
+  private func take(_ task: ScriptTask, _ body: @escaping (LuaRoutine.Outcome) -> Void) -> () -> Void {
+    var isWaiting = true
+    if task.routine.outcome == nil { task.takers += 1 } else { task.isTaken = true }
+    let giveUp = {
+      if isWaiting && task.routine.outcome == nil { task.takers -= 1 }
+      isWaiting = false
+    }
+    task.routine.whenEnded { outcome in
+      if isWaiting { body(outcome) }
+      isWaiting = false
+    }
+    return giveUp
   }
 
   private func spawn(_ call: LuaCall) throws -> LuaReturn {
@@ -82,21 +101,31 @@ final class TaskModule {
 
   /// Resumes with what the task returns, or raises what it failed with.
   private func awaitEnd(_ task: ScriptTask, timeout: Duration?, _ call: LuaCall) throws -> LuaReturn {
-    task.isAwaited = true
     let loop = script.loop
     return try call.suspend { continuation in
-      let timer = timeout.map { time in
-        loop.after(time) { continuation.resume(throwing: Self.timedOut(time)) }
-      }
-      task.routine.whenEnded { outcome in
+      var timer: LoopTimer?
+      let giveUp = take(task) { outcome in
         timer?.cancel()
-        switch outcome {
-        case .returned(let values): continuation.resume(returning: values)
-        case .failed(let error): continuation.resume(throwing: error)
-        case .cancelled: continuation.resume(throwing: LuaError.cancelled)
+        Self.resume(continuation, with: outcome)
+      }
+      timer = timeout.map { time in
+        loop.after(time) {
+          giveUp()
+          continuation.resume(throwing: Self.timedOut(time))
         }
       }
-      return { timer?.cancel() }
+      return {
+        timer?.cancel()
+        giveUp()
+      }
+    }
+  }
+
+  private static func resume(_ continuation: LuaContinuation, with outcome: LuaRoutine.Outcome) {
+    switch outcome {
+    case .returned(let values): continuation.resume(returning: values)
+    case .failed(let error): continuation.resume(throwing: error)
+    case .cancelled: continuation.resume(throwing: LuaError.cancelled)
     }
   }
 
@@ -106,84 +135,96 @@ final class TaskModule {
 
   /// The tasks of a list, in which functions are started.
   private func members(_ call: LuaCall) throws -> [ScriptTask] {
-    let members = try call.list(1).enumerated().map { index, value in
-      if let task = tasks.object(of: value) { return task }
-      guard case .reference(let function) = value, call.state.typeName(value) == "function" else {
+    let values = try call.list(1)
+    for (index, value) in values.enumerated() where tasks.object(of: value) == nil {
+      guard call.state.typeName(value) == "function" else {
         throw call.problem(
           1, "element \(index + 1): task or function expected, got \(call.state.typeName(value))")
       }
+    }
+    return values.enumerated().compactMap { index, value in
+      if let task = tasks.object(of: value) { return task }
+      guard case .reference(let function) = value else { return nil }
       return start(function, [], name: "task \(index + 1)")
     }
-    for member in members { member.isAwaited = true }
-    return members
   }
 
   /// Waits for all: a list of their first results. When one fails the others are cancelled and its error is raised.
   private func all(_ call: LuaCall) throws -> LuaReturn {
-    let members = try members(call)
-    guard !members.isEmpty else { return call.return(.list([])) }
-    return try call.suspend { continuation in
+    try call.suspend { continuation in
+      let members = try members(call)
+      guard !members.isEmpty else {
+        continuation.resume(returning: [.list([])])
+        return nil
+      }
       var open = members.count
       var results = [LuaValue](repeating: .bool(false), count: members.count)
-      for (index, member) in members.enumerated() {
-        member.routine.whenEnded { outcome in
-          open -= 1
-          switch outcome {
-          case .returned(let values): results[index] = values.first ?? .bool(true)
-          case .failed(let error):
-            for other in members { other.routine.cancel() }
-            continuation.resume(throwing: error)
-          case .cancelled:
-            for other in members { other.routine.cancel() }
-            continuation.resume(throwing: LuaError.cancelled)
-          }
-          if open == 0 { continuation.resume(returning: [.list(results)]) }
-        }
+      var givingUp: [() -> Void] = []
+      let stop = {
+        for giveUp in givingUp { giveUp() }
+        givingUp = []
+        for member in members { member.routine.cancel() }
       }
-      return { for member in members { member.routine.cancel() } }
+      for (index, member) in members.enumerated() {
+        let giveUp = take(member) { outcome in
+          open -= 1
+          if case .returned(let values) = outcome {
+            results[index] = values.first ?? .bool(true)
+            if open == 0 { continuation.resume(returning: [.list(results)]) }
+          } else {
+            stop()
+            Self.resume(continuation, with: outcome)
+          }
+        }
+        givingUp.append(giveUp)
+      }
+      return stop
     }
   }
 
   /// Waits for the first to end, and cancels the others: its results, or its error.
   private func race(_ call: LuaCall) throws -> LuaReturn {
-    let members = try members(call)
-    guard !members.isEmpty else { throw call.problem(1, "at least one task or function expected") }
-    return try call.suspend { continuation in
-      for member in members {
-        member.routine.whenEnded { outcome in
-          switch outcome {
-          case .returned(let values): continuation.resume(returning: values)
-          case .failed(let error): continuation.resume(throwing: error)
-          case .cancelled: continuation.resume(throwing: LuaError.cancelled)
-          }
-          for other in members where other !== member { other.routine.cancel() }
-        }
+    try call.suspend { continuation in
+      let members = try members(call)
+      guard !members.isEmpty else { throw call.problem(1, "at least one task or function expected") }
+      var givingUp: [() -> Void] = []
+      let stop = {
+        for giveUp in givingUp { giveUp() }
+        givingUp = []
+        for member in members { member.routine.cancel() }
       }
-      return { for member in members { member.routine.cancel() } }
+      for member in members {
+        let giveUp = take(member) { outcome in
+          stop()
+          Self.resume(continuation, with: outcome)
+        }
+        givingUp.append(giveUp)
+      }
+      return stop
     }
   }
 
   /// Runs a function for at most a time, then cancels it and raises task.timeout.
   private func timeout(_ call: LuaCall) throws -> LuaReturn {
     let time = try call.duration(1)
-    let task = start(try call.function(2), call.values(from: 3), name: "task.timeout")
-    task.isAwaited = true
+    let function = try call.function(2)
+    let arguments = call.values(from: 3)
     let loop = script.loop
     return try call.suspend { continuation in
-      let timer = loop.after(time) {
+      let task = start(function, arguments, name: "task.timeout")
+      var timer: LoopTimer?
+      let giveUp = take(task) { outcome in
+        timer?.cancel()
+        Self.resume(continuation, with: outcome)
+      }
+      timer = loop.after(time) {
+        giveUp()
         continuation.resume(throwing: Self.timedOut(time))
         task.routine.cancel()
       }
-      task.routine.whenEnded { outcome in
-        timer.cancel()
-        switch outcome {
-        case .returned(let values): continuation.resume(returning: values)
-        case .failed(let error): continuation.resume(throwing: error)
-        case .cancelled: continuation.resume(throwing: LuaError.cancelled)
-        }
-      }
       return {
-        timer.cancel()
+        timer?.cancel()
+        giveUp()
         task.routine.cancel()
       }
     }

@@ -121,8 +121,13 @@ extension LuaCall {
   }
 
   /// The error for an argument that is wrong in a way that only the function knows.
-  public func problem(_ number: Int, _ problem: String) -> any Error {
-    ArgumentError(number: number, problem: problem)
+  /// - Parameters:
+  ///   - code: where the contract names one for this misuse.
+  ///   - hint: what to write instead.
+  public func problem(
+    _ number: Int, _ problem: String, code: String = "argument", hint: String? = nil
+  ) -> any Error {
+    ArgumentError(number: number, problem: problem, code: code, hint: hint)
   }
 
   private func mismatch(_ number: Int, _ expected: String) -> any Error {

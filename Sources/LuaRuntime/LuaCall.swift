@@ -112,12 +112,17 @@ struct ArgumentError: Error {
   let number: Int
   /// `0 to 50 expected, got 51`
   let problem: String
+  let code: String
+  let hint: String?
 
   /// As Lua does, a method's own object is not counted.
   func told(of function: String, asMethod: Bool) -> LuaError {
     if asMethod && number == 1 {
       return LuaError(code: "argument", message: "calling '\(function)' on a bad self (\(problem))")
     }
-    return .argument(asMethod ? number - 1 : number, of: function, problem)
+    var error = LuaError.argument(asMethod ? number - 1 : number, of: function, problem)
+    error.code = code
+    error.hint = hint
+    return error
   }
 }

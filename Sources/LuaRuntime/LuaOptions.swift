@@ -3,6 +3,8 @@ public struct LuaOptions {
   let call: LuaCall
   let number: Int
   let fields: [String: LuaValue]
+  /// Where the options stand when they are inside others: ` of speakers[2]`.
+  var place = ""
 
   /// The value as given, nil when it is not there.
   public subscript(name: String) -> LuaValue? { fields[name] }
@@ -63,12 +65,14 @@ public struct LuaOptions {
     if let name = inner.keys.filter({ !known.contains($0) }).min() {
       throw problem(place, unknown("key", name, among: known))
     }
-    return LuaOptions(call: call, number: number, fields: inner)
+    return LuaOptions(call: call, number: number, fields: inner, place: " of \(place)")
   }
 
   /// The error for an option that is wrong.
-  public func problem(_ name: String, _ problem: String) -> any Error {
-    call.problem(number, "option '\(name)': \(problem)")
+  public func problem(
+    _ name: String, _ problem: String, code: String = "argument", hint: String? = nil
+  ) -> any Error {
+    call.problem(number, "option '\(name)'\(place): \(problem)", code: code, hint: hint)
   }
 
   private func wrong(_ name: String, _ expected: String) -> any Error {

@@ -37,10 +37,15 @@ public final class LuaRoutine {
   private var cancellation: LuaError?
   private var isUnwinding = false
   private var onEnd: [(Outcome) -> Void] = []
+  private let isWanted: () -> Bool
 
   /// Starts `function` in a later turn of the loop.
-  fileprivate init(_ function: LuaReference, arguments: [LuaValue], name: String, in state: LuaState) {
+  fileprivate init(
+    _ function: LuaReference, arguments: [LuaValue], name: String, in state: LuaState,
+    isWanted: @escaping () -> Bool
+  ) {
     self.name = name
+    self.isWanted = isWanted
     self.state = state
     number = state.nextRoutine()
     let main = state.main
@@ -69,7 +74,7 @@ public final class LuaRoutine {
   /// Lets the routine unwind with `error` at the place where it is suspended, or at the next one. `<close>` variables
   /// run and may suspend. A routine that has not begun ends at once. The second call does nothing.
   public func cancel(with error: LuaError = .cancelled) {
-    guard cancellation == nil else { return }
+    guard cancellation == nil, !isUnwinding else { return }
     switch phase {
     case .ended: return
     case .queued(.starting):
@@ -106,6 +111,7 @@ public final class LuaRoutine {
   private func schedule() {
     state.loop.next { [self] in
       guard case .queued(let resumption) = phase, !state.isClosed else { return }
+      if case .starting = resumption, !isWanted() { return end(.cancelled) }
       run(resumption)
     }
   }
@@ -201,10 +207,13 @@ public final class LuaRoutine {
 
 extension LuaState {
   /// Starts a routine in the next turn of the loop.
+  /// - Parameter isWanted: asked when the turn has come; a routine that is not wanted any more ends unbegun.
   @discardableResult
-  public func start(_ function: LuaReference, arguments: [LuaValue] = [], name: String) -> LuaRoutine {
+  public func start(
+    _ function: LuaReference, arguments: [LuaValue] = [], name: String, isWanted: @escaping () -> Bool = { true }
+  ) -> LuaRoutine {
     settle()
-    let routine = LuaRoutine(function, arguments: arguments, name: name, in: self)
+    let routine = LuaRoutine(function, arguments: arguments, name: name, in: self, isWanted: isWanted)
     routines[routine.number] = routine
     routine.begin()
     return routine

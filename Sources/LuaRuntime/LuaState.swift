@@ -116,19 +116,11 @@ public final class LuaState {
     guard status == LUA_OK else {
       var error = stack.takeError(status: status, in: self)
       if error.code == "script.error" { error.code = "script.syntax" }
+      error.value = nil
       throw error
     }
     defer { stack.pop() }
     return stack.reference(-1, in: self)
-  }
-
-  /// Calls a function that suspends nowhere, at once; for configurations. Not from inside a routine.
-  /// - Throws: what the function raised.
-  public func callNow(_ function: LuaReference) throws(LuaError) {
-    let stack = main
-    stack.push(.reference(function), in: self)
-    let status = shim_call(stack.L, 0, 0)
-    if status != LUA_OK { throw stack.takeError(status: status, in: self) }
   }
 
   /// Makes the global `arg`: the arguments from 1 on, the script's name at 0.
@@ -144,9 +136,15 @@ public final class LuaState {
   }
 
   /// Removes every global.
-  public func clearGlobals() {
+  /// - Parameter unknown: called with the table of globals and the name of one that is not there.
+  public func clearGlobals(unknown: LuaFunction) {
     let stack = main
     lua_createtable(stack.L, 0, 0)
+    lua_createtable(stack.L, 0, 1)
+    stack.push("__index")
+    push(unknown, on: stack)
+    lua_rawset(stack.L, -3)
+    lua_setmetatable(stack.L, -2)
     lua_rawseti(stack.L, registryIndex, lua_Integer(LUA_RIDX_GLOBALS))
   }
 

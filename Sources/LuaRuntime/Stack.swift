@@ -142,7 +142,7 @@ extension Stack {
     } else {
       error.message = text(at)
     }
-    if lua_type(L, at) != LUA_TSTRING { error.value = reference(at, in: state) }
+    error.value = reference(at, in: state)
     shim_push_traceback(L)
     if let traceback = string(-1), error.traceback == nil { error.traceback = traceback }
     pop()

@@ -25,12 +25,17 @@ public struct Configuration: Sendable {
   public init(text: [UInt8], path: String) throws {
     self.init()
     let loop = EventLoop(name: "configuration")
+    defer { loop.close() }
     var limits = LuaLimits()
     limits.memory = 16 << 20
     let state = try LuaState(name: path, loop: loop, limits: limits, watchdog: try LuaWatchdog())
     defer { state.close() }
     var read = self
-    state.clearGlobals()
+    let names = Self.sections.map(\.name)
+    state.clearGlobals(
+      unknown: LuaFunction("configuration") { call in
+        throw LuaError(code: "argument", message: LuaRuntime.unknown("section", try call.string(2), among: names))
+      })
     for section in Self.sections {
       state[global: section.name] = state.value(
         of: LuaFunction(section.name) { call in
@@ -38,7 +43,9 @@ public struct Configuration: Sendable {
           return .none
         })
     }
-    try state.callNow(try state.load(text, chunkName: "@\(path)"))
+    let routine = state.start(try state.load(text, chunkName: "@\(path)"), name: path)
+    _ = loop.run(until: { routine.outcome != nil })
+    if case .failed(let error) = routine.outcome { throw error }
     self = read
   }
 

@@ -24,7 +24,8 @@ extension Engine {
     let run = ScriptRun(engine: self, script: script)
     if handlesSignals { run.watchSignals() }
     if let limit { run.limit(to: limit) }
-    script.call(main, arguments.map { .string($0) }, name: script.name)
+    // A routine that failed has said what it had to say: what it started ends with it.
+    script.call(main, arguments.map { .string($0) }, name: script.name, onFailure: { run.stop() })
     return run.finish()
   }
 }
@@ -67,7 +68,7 @@ final class ScriptRun {
 
   /// Ends the script after `time`.
   func limit(to time: Duration) {
-    timer = loop.after(time) { [unowned self] in stop() }
+    timer = loop.after(time, keepsAlive: false) { [unowned self] in stop() }
   }
 
   /// Ends the script.

@@ -54,7 +54,13 @@ enum Command {
 
   private static func simulate(_ arguments: ParsedArguments) throws -> Int32 {
     guard let text = try script(arguments) else { return UsageError.exitStatus }
-    let zone: any LocalZone = try arguments.text(.timezone).map { try ZoneFile(named: $0) } ?? ProcessZone()
+    let zone: any LocalZone
+    do {
+      zone = try arguments.text(.timezone).map { try ZoneFile(named: $0) } ?? ProcessZone()
+    } catch {
+      Terminal.failure("\(error)")
+      return UsageError.exitStatus
+    }
     return try SimulateCommand.run(
       SimulateCommand.Options(
         text: text, arguments: arguments.scriptArguments,

@@ -57,11 +57,8 @@ final class TimelinePrinter {
       let days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
       Terminal.print("\(days[entry.time.date.weekday]) \(entry.time.date)")
     }
-    let time = entry.time.time.seconds
-    let clock = [time / 3600, time / 60 % 60, time % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(
-      separator: ":")
     let room = entry.room + String(repeating: " ", count: max(0, 22 - entry.room.count))
-    Terminal.print("\(clock)  \(room)  \(entry.text)")
+    Terminal.print("\(clock(entry.time.time.seconds))  \(room)  \(entry.text)")
   }
 
   /// The WAV files of the folder with their lengths.
@@ -86,8 +83,20 @@ final class TimelinePrinter {
     }
   }
 
+  /// `06:45:00`
+  private func clock(_ seconds: Int) -> String {
+    [seconds / 3600, seconds / 60 % 60, seconds % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
+      .joined(separator: ":")
+  }
+
+  /// RFC 3339: `2026-01-05T06:45:00+01:00`
+  private func timestamp(_ entry: Timeline.Entry) -> String {
+    let offset = clock(abs(entry.offset)).dropLast(3)
+    return "\(entry.time.date)T\(clock(entry.time.time.seconds))\(entry.offset < 0 ? "-" : "+")\(offset)"
+  }
+
   private func object(_ entry: Timeline.Entry) -> String {
-    "{\"time\": \(quoted("\(entry.time)")), \"room\": \(quoted(entry.room)), \"what\": \(quoted(entry.text))}"
+    "{\"time\": \(quoted(timestamp(entry))), \"room\": \(quoted(entry.room)), \"what\": \(quoted(entry.text))}"
   }
 
   private func quoted(_ text: String) -> String {

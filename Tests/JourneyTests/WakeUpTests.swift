@@ -70,7 +70,7 @@ private struct WakeUp {
     ]
     let lines = outcome.lines.map { $0.split(separator: " ").joined(separator: " ") }
     #expect(lines.filter(expected.contains) == expected, "\(outcome)")
-    #expect(lines.contains("00:00:00 Bedroom volume 8 → 32 over 12 s"), "\(outcome)")
+    #expect(lines.contains("00:00:00 Bedroom volume 8 → 32 over 11.5 s"), "\(outcome)")
   }
 
   @Test("there is one file per speaker, all of the tune's length")
@@ -291,8 +291,8 @@ private struct WakeUp {
     let home = try Home()
     let script = try home.script("print 'a \"quoted\" line'")
     #expect(
-      try home.run("simulate", "--json", script).output
-        == #"{"time": "2026-01-05 00:00:00", "room": "", "what": "a \"quoted\" line"}"# + "\n")
+      try home.run("simulate", "--json", "--timezone", "Etc/UTC", script).output
+        == #"{"time": "2026-01-05T00:00:00+00:00", "room": "", "what": "a \"quoted\" line"}"# + "\n")
   }
 
   @Test("programs and the like are not there, and say so")

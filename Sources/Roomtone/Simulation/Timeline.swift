@@ -12,6 +12,8 @@ public final class Timeline {
   public struct Entry: Sendable, Equatable {
     /// When it began.
     public let time: LocalDateTime
+    /// Seconds that the zone is ahead of UTC then.
+    public let offset: Int
     /// Group or speaker; empty for what concerns none.
     public let room: String
     /// What happened.
@@ -45,12 +47,17 @@ public final class Timeline {
   /// Adds a line of the script's own.
   public func add(_ text: String, room: String = "") {
     closeSettledRamps()
-    let entry = Entry(time: zone.local(engine.loop.wallNow), room: room, text: text)
+    let entry = entry(text, room: room)
     // Both speakers of a pair do the same thing.
     if !room.isEmpty && entry == last { return }
     last = entry
     pending.append((entry, nil))
     flush()
+  }
+
+  private func entry(_ text: String, room: String) -> Entry {
+    let now = engine.loop.wallNow
+    return Entry(time: zone.local(now), offset: zone.offset(at: Int(now.seconds)), room: room, text: text)
   }
 
   /// Completes what is still open; the last call.
@@ -121,7 +128,7 @@ public final class Timeline {
       ramps[room] = ramp
     } else {
       ramps[room] = Ramp(from: before, to: volume, start: now, end: now)
-      pending.append((Entry(time: zone.local(engine.loop.wallNow), room: room, text: ""), room))
+      pending.append((entry("", room: room), room))
     }
   }
 
@@ -136,9 +143,10 @@ public final class Timeline {
       guard let room = pending[index].ramp, let ramp = ramps[room], isComplete(room) else { continue }
       ramps[room] = nil
       pending[index].ramp = nil
-      let seconds = Double(ramp.start.duration(to: ramp.end).nanoseconds) / 1e9
+      // Tenths of a second, rounded: levels take some milliseconds to take effect.
+      let tenths = (ramp.start.duration(to: ramp.end).nanoseconds + 50_000_000) / 100_000_000
       pending[index].entry.text =
-        "volume \(ramp.from) → \(ramp.to)" + (seconds < 1 ? "" : " over \(Int(seconds.rounded())) s")
+        "volume \(ramp.from) → \(ramp.to)" + (tenths < 10 ? "" : " over \(tenths / 10).\(tenths % 10) s")
     }
     flush()
   }
