@@ -242,19 +242,21 @@ void open_coroutine(lua_State *L) {
 /* Stack: message handler, results or the error. */
 static int routine_ended(lua_State *L, int status, lua_KContext context) {
   (void)context;
-  if (status == LUA_OK || status == LUA_YIELD) return lua_gettop(L) - 1;
-  if (status == LUA_ERRMEM) push_memory_error(L);
   shim_routine *self = state_of(L)->routine;
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, self) == LUA_TNIL) {
-    lua_pop(L, 1);
-  } else {
+  bool is_unwinding = lua_rawgetp(L, LUA_REGISTRYINDEX, self) != LUA_TNIL;
+  if (is_unwinding) {
     lua_pushnil(L);
     lua_rawsetp(L, LUA_REGISTRYINDEX, self);
+    return lua_error(L);
   }
+  lua_pop(L, 1);
+  if (status == LUA_OK || status == LUA_YIELD) return lua_gettop(L) - 1;
+  if (status == LUA_ERRMEM) push_memory_error(L);
   return lua_error(L);
 }
 
 static int routine_body(lua_State *L) {
+  luaL_checkany(L, 1);
   lua_pushcfunction(L, keep_traceback);
   lua_insert(L, 1);
   return routine_ended(L, lua_pcallk(L, lua_gettop(L) - 2, LUA_MULTRET, 1, 0, routine_ended), 0);

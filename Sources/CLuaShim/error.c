@@ -155,13 +155,15 @@ static int suspended_results(lua_State *L, int status, lua_KContext kept) {
   return lua_error(L);
 }
 
+/* Stack: arguments, box, what the host brought. */
 static int enter_again(lua_State *L, int status, lua_KContext kept) {
   if (!lua_toboolean(L, (int)kept + 1)) return suspended_results(L, status, kept);
-  lua_settop(L, (int)kept);
-  return enter_swift(L, lua_touserdata(L, lua_upvalueindex(1)));
+  void *box = lua_touserdata(L, (int)kept);
+  lua_settop(L, (int)kept - 1);
+  return enter_swift(L, box);
 }
 
-static int leave_swift(lua_State *L, shim_state *s, int code) {
+static int leave_swift(lua_State *L, shim_state *s, int code, void *box) {
   if (s->overshot) {
     s->overshot = false;
     if (s->bytes > s->limit) lua_gc(L, LUA_GCCOLLECT);
@@ -178,6 +180,7 @@ static int leave_swift(lua_State *L, shim_state *s, int code) {
   }
   if (code == SHIM_SUSPEND_THEN_AGAIN) {
     s->yields_to_host = true;
+    lua_pushlightuserdata(L, box);
     return lua_yieldk(L, 0, lua_gettop(L), enter_again);
   }
   complete_error(L, 1);
@@ -186,11 +189,22 @@ static int leave_swift(lua_State *L, shim_state *s, int code) {
 
 int enter_swift(lua_State *L, void *box) {
   shim_state *s = state_of(L);
+  uint64_t since = s->unwindings;
   s->swift_depth++;
   int code = s->host.call(L, box);
   s->swift_depth--;
+  if (s->unwindings != since && unwinding_after(s, since)) {
+    /* The routine was told to unwind in there, perhaps inside script code whose error Swift took: it goes on
+     * unwinding with the same error, which its end finds again. */
+    if (code == SHIM_RAISE) {
+      lua_pushvalue(L, -1);
+      lua_rawsetp(L, LUA_REGISTRYINDEX, s->routine);
+    } else if (lua_rawgetp(L, LUA_REGISTRYINDEX, s->routine) != LUA_TNIL) {
+      code = SHIM_RAISE;
+    }
+  }
   if (code >= 0 && !s->overshot) return code;
-  return leave_swift(L, s, code);
+  return leave_swift(L, s, code, box);
 }
 
 /* A value that is no error object has no room for its traceback: the registry keeps it until the host asks. */

@@ -179,9 +179,24 @@ int shim_call(lua_State *L, int arguments, int results) {
   lua_State *running = s->running;
   s->swift_depth = 0;
   s->running = L;
+  /* Between slices the call is a slice of its own, so that it is watched. */
+  shim_routine own = {0};
+  bool is_slice = s->routine == NULL;
+  if (is_slice) {
+    s->routine = &own;
+    watchdog_enter(s);
+  }
   int status = lua_pcall(L, arguments, results, 0);
+  if (is_slice) {
+    watchdog_leave(s);
+    s->routine = NULL;
+  }
   s->running = running;
   s->swift_depth = depth;
+  if (is_slice && own.unwinding_since != 0) {
+    lua_pushnil(L);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &own);
+  }
   if (status == LUA_ERRMEM) present_error(L, status);
   return status;
 }

@@ -48,8 +48,8 @@ static void find_loader(lua_State *L, const char *name) {
   if (lua_getfield(L, 2, "path") != LUA_TSTRING) luaL_error(L, "package.path must be a string");
   lua_call(L, 2, 2);
   if (lua_isnil(L, -2)) {
-    const char *message = lua_pushfstring(L, "module '%s' is not found:%s", name, lua_tostring(L, -1));
-    message = luaL_gsub(L, message, "\n\t", " ");
+    const char *message = lua_pushfstring(L, "module '%s' is not found: %s", name, lua_tostring(L, -1));
+    message = luaL_gsub(L, luaL_gsub(L, message, "\n\t", ", "), ": , ", ": ");
     raise_error(L, "script.module", message, NULL, 1);
   }
   const char *path = lua_tostring(L, -2);
@@ -64,13 +64,31 @@ static void tell(lua_State *L, void *box, const char *name) {
   lua_call(L, 1, 0);
 }
 
-/* Stack: name, [package], message handler, loader's result or the error. */
+/* Ends the loading of a module, however it came to its end: with a value, an error, or a coroutine that was closed. */
+static int loading_closed(lua_State *L) {
+  lua_rawgeti(L, 1, 1);
+  const char *name = lua_tostring(L, -1);
+  set_loader(L, name, NULL);
+  tell(L, state_of(L)->require_loaded, name);
+  return 0;
+}
+
+/* Pushes what stands for the loading of `name`, to be closed with the function that loads it. */
+static void push_loading_guard(lua_State *L, const char *name) {
+  lua_createtable(L, 1, 0);
+  lua_pushstring(L, name);
+  lua_rawseti(L, -2, 1);
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, loading_closed);
+  lua_setfield(L, -2, "__close");
+  lua_setmetatable(L, -2);
+}
+
+/* Stack: name, loading guard, …, message handler, loader's result or the error. */
 static int module_ended(lua_State *L, int status, lua_KContext context) {
   (void)context;
   const char *name = lua_tostring(L, 1);
-  set_loader(L, name, NULL);
   if (status != LUA_OK && status != LUA_YIELD) {
-    tell(L, state_of(L)->require_loaded, name);
     if (status == LUA_ERRMEM) push_memory_error(L);
     return lua_error(L);
   }
@@ -86,7 +104,6 @@ static int module_ended(lua_State *L, int status, lua_KContext context) {
   lua_pushvalue(L, -2);
   lua_setfield(L, -2, name);
   lua_pop(L, 1);
-  tell(L, state_of(L)->require_loaded, name);
   return 1;
 }
 
@@ -118,7 +135,10 @@ static int require(lua_State *L) {
     return waited(L, LUA_OK, 0);
   }
   find_loader(L, name);
+  push_loading_guard(L, name);
+  lua_insert(L, 2);
   set_loader(L, name, s->routine);
+  lua_toclose(L, 2);
   lua_pushcfunction(L, keep_traceback);
   lua_insert(L, -3); /* …, handler, loader, where */
   lua_pushvalue(L, 1);

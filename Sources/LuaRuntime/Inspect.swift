@@ -61,7 +61,9 @@ private struct Inspector {
 
   /// The fields that are not in the list part, sorted by type and value; at most `room` of them, and how many there are.
   private mutating func fields(_ index: Int32, after length: Int, room: Int, indent: Int) -> ([String], Int) {
-    var keys: [(rank: Int, number: Double, text: String, reference: Int32)] = []
+    // The walk comes first, and what it found is named afterwards: a name may take script code, which may change the
+    // table.
+    var found: [(type: Int32, number: Double, reference: Int32)] = []
     lua_pushnil(stack.L)
     while lua_next(stack.L, index) != 0 {
       stack.pop()
@@ -71,9 +73,14 @@ private struct Inspector {
         type == LUA_TNUMBER && lua_isinteger(stack.L, -1) != 0 && number >= 1 && number <= Double(length)
       if !isInList {
         lua_pushvalue(stack.L, -1)
-        let label = type == LUA_TSTRING ? key(stack.string(-1) ?? "") : "[\(stack.text(-1))]"
-        keys.append((Int(type), number, label, luaL_ref(stack.L, registryIndex)))
+        found.append((type, number, luaL_ref(stack.L, registryIndex)))
       }
+    }
+    var keys = found.map { type, number, reference in
+      lua_rawgeti(stack.L, registryIndex, lua_Integer(reference))
+      defer { stack.pop() }
+      let label = type == LUA_TSTRING ? key(stack.string(-1) ?? "") : "[\(stack.text(-1))]"
+      return (rank: Int(type), number: number, text: label, reference: reference)
     }
     keys.sort { ($0.rank, $0.number, $0.text) < ($1.rank, $1.number, $1.text) }
     var entries: [String] = []

@@ -87,14 +87,12 @@ extension LuaCall {
     guard lua_type(stack.L, Int32(number)) == LUA_TTABLE else { throw mismatch(number, "table") }
     var fields: [String: LuaValue] = [:]
     var unknownNames: [String] = []
-    lua_pushnil(stack.L)
-    while lua_next(stack.L, Int32(number)) != 0 {
-      if let name = stack.string(-2), known.contains(name) {
-        fields[name] = stack.value(-1, in: state)
+    for (key, value) in try entries(number) {
+      if case .string(let name) = key, known.contains(name) {
+        fields[name] = value
       } else {
-        unknownNames.append(stack.string(-2) ?? "[\(stack.text(-2))]")
+        unknownNames.append(state.keyText(key))
       }
-      stack.pop()
     }
     if let name = unknownNames.min() { throw problem(number, unknown("option", name, among: known)) }
     return LuaOptions(call: self, number: number, fields: fields)
@@ -103,13 +101,14 @@ extension LuaCall {
   /// The fields of a table as text, sorted by name: for logs.
   public func fields(_ number: Int) throws -> [(String, String)] {
     guard lua_type(stack.L, Int32(number)) == LUA_TTABLE else { throw mismatch(number, "table") }
-    var fields: [(String, String)] = []
-    lua_pushnil(stack.L)
-    while lua_next(stack.L, Int32(number)) != 0 {
-      fields.append((stack.text(-2), stack.text(-1)))
-      stack.pop()
+    return try entries(number).map { (state.text($0.key), state.text($0.value)) }.sorted { $0.0 < $1.0 }
+  }
+
+  private func entries(_ number: Int) throws -> [(key: LuaValue, value: LuaValue)] {
+    guard let entries = stack.entries(Int32(number), limit: 1000, in: state) else {
+      throw problem(number, "at most 1000 fields expected")
     }
-    return fields.sorted { $0.0 < $1.0 }
+    return entries
   }
 
   /// The elements 1, 2, … of a table up to the first nil.
@@ -155,14 +154,14 @@ extension LuaState {
     stack.push(value, in: self)
     defer { stack.pop() }
     guard stack.type(-1) == LUA_TTABLE else { return nil }
-    let table = stack.top
-    var fields: [String: LuaValue] = [:]
-    lua_pushnil(stack.L)
-    while lua_next(stack.L, table) != 0 {
-      fields[stack.string(-2) ?? "[\(stack.text(-2))]"] = stack.value(-1, in: self)
-      stack.pop()
-    }
-    return fields
+    guard let entries = stack.entries(-1, limit: 1000, in: self) else { return nil }
+    return Dictionary(entries.map { (keyText($0.key), $0.value) }) { first, _ in first }
+  }
+
+  /// What an error message calls a key.
+  func keyText(_ key: LuaValue) -> String {
+    if case .string(let name) = key { return name }
+    return "[\(text(key))]"
   }
 
   /// The elements 1, 2, … of a table up to the first nil, or nil when it is no table or has more than `limit`.

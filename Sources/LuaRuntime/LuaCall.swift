@@ -28,9 +28,16 @@ public struct LuaCall {
 
   /// Ends the call with these results.
   public func results(_ values: [LuaValue]) -> LuaReturn {
-    _ = stack.reserve(values.count + 1)
+    // Lua gives every function twenty slots; for more the script's stack may have no room.
+    guard values.count <= 16 || stack.reserve(values.count) else {
+      return LuaReturn(code: fail(Self.stackOverflow(values.count)))
+    }
     for value in values { stack.push(value, in: state) }
     return LuaReturn(code: Int32(values.count))
+  }
+
+  static func stackOverflow(_ count: Int) -> LuaError {
+    LuaError(code: "script.stack", message: "no room for \(count) values on the script's stack")
   }
 
   /// Ends the call with one number, on the quickest way.
@@ -100,8 +107,7 @@ public struct LuaCall {
     }
     if failure.code == "script.exit" { state.beginUnwinding() }
     if failure.value == nil { failure.traceback = nil }
-    _ = stack.reserve(8)
-    stack.push(failure, in: state)
+    stack.push(.error(failure), in: state)
     return Int32(SHIM_RAISE)
   }
 }

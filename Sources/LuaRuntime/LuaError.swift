@@ -51,6 +51,19 @@ public struct LuaError: CodedError, Sendable {
     }
   }
 
+  /// Takes the place of an error that has none, as of `error({})`, from its traceback.
+  mutating func findLocation() {
+    guard location == nil, let traceback else { return }
+    let line = traceback.split(separator: "\n").dropFirst().first { !$0.contains("[C]:") }
+    guard let words = line?.drop(while: { $0 == "\t" }), let end = words.firstRange(of: ": in ") else {
+      return
+    }
+    let place = words[..<end.lowerBound]
+    // What Lua or `error` raised as text says so itself.
+    let file = place.prefix { $0 != ":" }
+    if !message.hasPrefix("\(file):") { location = String(place) }
+  }
+
   /// `where: message (code); hint`, as `tostring` of the error object gives.
   public var description: String {
     var line = location.map { $0.isEmpty ? "" : "\($0): " } ?? ""

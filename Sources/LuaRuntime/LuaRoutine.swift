@@ -36,7 +36,8 @@ public final class LuaRoutine {
   private let mark: UnsafeMutablePointer<shim_routine>
   private var cancellation: LuaError?
   private var isUnwinding = false
-  private var onEnd: [(Outcome) -> Void] = []
+  private var onEnd: [Int: (Outcome) -> Void] = [:]
+  private var lastOnEnd = 0
   private let isWanted: () -> Bool
 
   /// Starts `function` in a later turn of the loop.
@@ -67,8 +68,17 @@ public final class LuaRoutine {
   }
 
   /// Calls `body` when the routine has ended: at once when it has already.
-  public func whenEnded(_ body: @escaping (Outcome) -> Void) {
-    if let outcome { body(outcome) } else { onEnd.append(body) }
+  /// - Returns: what takes that back.
+  @discardableResult
+  public func whenEnded(_ body: @escaping (Outcome) -> Void) -> () -> Void {
+    if let outcome {
+      body(outcome)
+      return {}
+    }
+    lastOnEnd += 1
+    let key = lastOnEnd
+    onEnd[key] = body
+    return { [weak self] in self?.onEnd[key] = nil }
   }
 
   /// Lets the routine unwind with `error` at the place where it is suspended, or at the next one. `<close>` variables
@@ -120,7 +130,9 @@ public final class LuaRoutine {
   private func run(_ resumption: Resumption) {
     state.settle()
     phase = .running
-    let arguments = push(resumption)
+    guard let arguments = push(resumption) else {
+      return end(.failed(LuaError(code: "script.stack", message: "too many arguments to start with")))
+    }
     state.running = self
     var results: Int32 = 0
     let status = shim_resume(L, mark, arguments, &results)
@@ -139,7 +151,9 @@ public final class LuaRoutine {
       let first = stack.top - results + 1
       end(.returned((0..<results).map { stack.value(first + $0, in: state) }))
     default:
-      let error = Stack(L: L).takeError(status: status, in: state)
+      // On the main thread's stack there is room to look at it.
+      lua_xmove(L, state.main.L, 1)
+      let error = state.main.takeError(status: status, in: state)
       // A routine that was told to end has ended as told, unless its unwinding failed.
       end(error.code == cancellation?.code ? .cancelled : .failed(error))
     }
@@ -157,15 +171,18 @@ public final class LuaRoutine {
     }
   }
 
-  private func push(_ resumption: Resumption) -> Int32 {
+  /// Returns the number of values, nil when they are more than a stack can hold.
+  private func push(_ resumption: Resumption) -> Int32? {
     let stack = Stack(L: L)
     switch resumption {
     case .starting(let arguments):
-      _ = stack.reserve(arguments.count + 8)
+      guard stack.reserve(arguments.count + 8) else { return nil }
       for argument in arguments { stack.push(argument, in: state) }
       return Int32(arguments.count)
     case .returning(let values):
-      _ = stack.reserve(values.count + 8)
+      guard stack.reserve(values.count + 8) else {
+        return push(.raising(LuaCall.stackOverflow(values.count)))
+      }
       lua_pushboolean(L, 1)
       for value in values { stack.push(value, in: state) }
       return Int32(values.count) + 1
@@ -174,9 +191,9 @@ public final class LuaRoutine {
         isUnwinding = true
         shim_begin_unwinding(L, mark)
       }
-      _ = stack.reserve(8)
+      // The function that suspended left room for these two.
       lua_pushboolean(L, 0)
-      stack.push(error, in: state)
+      stack.push(.error(error), in: state)
       return 2
     }
   }
@@ -186,9 +203,9 @@ public final class LuaRoutine {
     phase = .ended(outcome)
     thread = nil
     state.routines[number] = nil
-    let callbacks = onEnd
-    onEnd = []
-    for callback in callbacks { callback(outcome) }
+    let callbacks = onEnd.sorted { $0.key < $1.key }
+    onEnd = [:]
+    for callback in callbacks { callback.value(outcome) }
   }
 
   /// The state closes: nothing of this runs any more.
@@ -196,7 +213,7 @@ public final class LuaRoutine {
     if case .waiting(let continuation) = phase { continuation.abandon() }
     phase = .ended(.cancelled)
     thread = nil
-    onEnd = []
+    onEnd = [:]
   }
 
   func beginUnwinding() {
@@ -210,7 +227,8 @@ extension LuaState {
   /// - Parameter isWanted: asked when the turn has come; a routine that is not wanted any more ends unbegun.
   @discardableResult
   public func start(
-    _ function: LuaReference, arguments: [LuaValue] = [], name: String, isWanted: @escaping () -> Bool = { true }
+    _ function: LuaReference, arguments: [LuaValue] = [], name: String,
+    isWanted: @escaping () -> Bool = { true }
   ) -> LuaRoutine {
     settle()
     let routine = LuaRoutine(function, arguments: arguments, name: name, in: self, isWanted: isWanted)

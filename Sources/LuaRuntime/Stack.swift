@@ -2,8 +2,9 @@ internal import CLua
 internal import CLuaShim
 internal import EventLoop
 
-/// The stack of one Lua thread, by raw accessors only: nothing here runs a metamethod or raises, as long as a Swift
-/// frame is counted (`shim_state.swift_depth`), which holds in every entry from Lua and between slices.
+/// The stack of one Lua thread, by raw accessors: nothing here raises, as long as a Swift frame is counted
+/// (`shim_state.swift_depth`), which holds in every entry from Lua and between slices. Only `text` may run script code,
+/// protected and watched: no walk through a table goes on across it.
 struct Stack {
   let L: OpaquePointer
 
@@ -49,9 +50,17 @@ struct Stack {
 }
 
 extension Stack {
-  /// Pushes one value.
+  /// Pushes one value, which takes one slot: what is made of parts is put together on the main thread's stack, as a
+  /// script may have filled this one.
   func push(_ value: LuaValue, in state: LuaState) {
-    guard reserve(8) else { return lua_pushnil(L) }
+    switch value {
+    case .list, .record, .error:
+      let main = state.main
+      guard main.L != L else { break }
+      main.push(value, in: state)
+      return lua_xmove(main.L, L, 1)
+    default: break
+    }
     switch value {
     case .nil: lua_pushnil(L)
     case .bool(let value): lua_pushboolean(L, value ? 1 : 0)
@@ -92,8 +101,26 @@ extension Stack {
     lua_rawset(L, -3)
   }
 
-  /// Pushes the value that the script raised, or a new error object.
-  func push(_ error: LuaError, in state: LuaState) {
+  /// The entries of the table at `index`, in no order.
+  /// - Returns: nil when there are more than `limit`.
+  func entries(_ index: Int32, limit: Int, in state: LuaState) -> [(key: LuaValue, value: LuaValue)]? {
+    guard reserve(4) else { return nil }
+    let table = lua_absindex(L, index)
+    var entries: [(key: LuaValue, value: LuaValue)] = []
+    lua_pushnil(L)
+    while lua_next(L, table) != 0 {
+      guard entries.count < limit else {
+        pop(2)
+        return nil
+      }
+      entries.append((value(-2, in: state), value(-1, in: state)))
+      pop()
+    }
+    return entries
+  }
+
+  /// Pushes the value that the script raised, or a new error object. On the main thread's stack.
+  private func push(_ error: LuaError, in state: LuaState) {
     if let value = error.value, value.belongs(to: state.references) {
       return push(.reference(value), in: state)
     }
@@ -133,7 +160,9 @@ extension Stack {
     defer { pop() }
     let at = top
     var error = LuaError(code: "script.error", message: "")
-    if shim_is_error(L, at) || lua_type(L, at) == LUA_TTABLE {
+    if lua_type(L, at) == LUA_TNIL {
+      error.message = "an error without a message"
+    } else if shim_is_error(L, at) || lua_type(L, at) == LUA_TTABLE {
       error.code = field("code", at) ?? error.code
       error.message = field("message", at) ?? text(at)
       error.hint = field("hint", at)
@@ -146,6 +175,7 @@ extension Stack {
     shim_push_traceback(L)
     if let traceback = string(-1), error.traceback == nil { error.traceback = traceback }
     pop()
+    error.findLocation()
     return error
   }
 

@@ -1,0 +1,138 @@
+import EventLoop
+import LuaRuntime
+import Testing
+
+@Suite("What a script can do to its host")
+struct HostSafetyTests {
+  static func watched() throws -> ScriptBench {
+    var limits = LuaLimits()
+    limits.run = .milliseconds(200)
+    limits.memory = 64 << 20
+    return try ScriptBench(limits: limits, watched: true)
+  }
+
+  @Test("more results than the script's stack holds raise, and the script goes on")
+  func fullStack() throws {
+    let bench = try ScriptBench()
+    let many = LuaFunction("many") { call in
+      try call.suspend { continuation in
+        continuation.resume(returning: [LuaValue](repeating: .int(7), count: 900_000))
+        return nil
+      }
+    }
+    let manyAtOnce = LuaFunction("many_at_once") { call in
+      call.results([LuaValue](repeating: .int(7), count: 900_000))
+    }
+    bench.state.register("flood", [many, manyAtOnce], global: true)
+    let lines = try bench.printed(
+      """
+      local t = {}
+      for i = 1, 400000 do t[i] = i end
+      local function deep(f, ...) return select('#', ...), select('#', f()) end
+      for _, f in ipairs { flood.many, flood.many_at_once } do
+        print(select('#', f()))
+        local ok, err = pcall(deep, f, table.unpack(t))
+        print(ok, err.code)
+      end
+      """)
+    #expect(lines == ["900000", "false\tscript.stack", "900000", "false\tscript.stack"])
+  }
+
+  @Test("tables may be returned to a script whose stack is nearly full")
+  func nearlyFullStack() throws {
+    let bench = try ScriptBench()
+    let nested = LuaFunction("nested") { call in
+      call.return(.list([.record([("a", .list([.int(1)]))])]))
+    }
+    bench.state.register("flood", [nested], global: true)
+    let lines = try bench.printed(
+      """
+      local t = {}
+      for i = 1, 999000 do t[i] = i end
+      local function deep(...) return flood.nested()[1].a[1] end
+      print(pcall(deep, table.unpack(t, 1, 999000)))
+      print(deep(table.unpack(t, 1, 900000)))
+      """)
+    #expect(lines.last == "1")
+  }
+
+  @Test("a __tostring that never ends is stopped, also where the host asks after the routine has ended")
+  func endlessText() throws {
+    let evil = "local evil = setmetatable({}, {__tostring = function() while true do end end})"
+    let error = try #require(try Self.watched().failure("\(evil) error(evil)"))
+    #expect(error.message.contains("tostring failed"))
+    #expect(error.location == "test.lua:1")
+    let bench = try Self.watched()
+    _ = try bench.run("shown = setmetatable({}, {__tostring = function() while true do end end})")
+    #expect(bench.state.inspect(bench.state[global: "shown"]).contains("tostring failed"))
+  }
+
+  @Test("a script that is stopped inside a function of the host's can't go on there")
+  func blockedInsideHost() throws {
+    let bench = try Self.watched()
+    bench.state.register(
+      "log", [LuaFunction("info") { call in call.return(.int(try call.fields(1).count)) }], global: true)
+    let error = try #require(
+      try bench.failure(
+        """
+        local evil = setmetatable({}, {__tostring = function() while true do end end})
+        while true do pcall(log.info, {a = evil}) end
+        """))
+    #expect(error.code == "script.blocked")
+    // Later routines are not told of it.
+    for number in 1...40 {
+      #expect(try bench.failure("error('mine \(number)', 0)")?.message == "mine \(number)")
+    }
+  }
+
+  @Test("a table that changes while the host describes it does no harm, and the memory limit still holds")
+  func changingTable() throws {
+    let bench = try Self.watched()
+    bench.state.register(
+      "log", [LuaFunction("info") { call in call.return(.int(try call.fields(1).count)) }], global: true)
+    let lines = try bench.printed(
+      """
+      local t = {}
+      local function change() t.a = nil for i = 1, 200 do t["x" .. i] = 1 end collectgarbage() return "k" end
+      t.a = setmetatable({}, {__tostring = change})
+      t.b = 2
+      print(log.info(t))
+      print(pcall(host.configure, {[setmetatable({}, {__tostring = change})] = 1}))
+      print(select(2, pcall(string.rep, "x", 4e8)).code)
+      shown = {[setmetatable({}, {__tostring = function() shown.a = nil for i = 1, 99 do shown[i .. ""] = i end return "k" end})] = 1, a = 2}
+      """)
+    #expect(lines[0] == "2")
+    #expect(lines[1].contains("no option is called '[k]'"))
+    #expect(lines[2] == "script.memory")
+    #expect(bench.state.inspect(bench.state[global: "shown"]).contains("[k] = "))
+  }
+
+  @Test("an error without a message, or that is no text, is told with its place")
+  func placeless() throws {
+    #expect(try ScriptBench().failure("error()")?.description == "test.lua:1: an error without a message")
+    #expect(try ScriptBench().failure("error({})")?.description.hasPrefix("test.lua:1: table: ") == true)
+    #expect(try ScriptBench().failure("error('x', 0)")?.description == "test.lua:1: x")
+    #expect(try ScriptBench().failure("error('x')")?.description == "test.lua:1: x")
+  }
+
+  @Test("a coroutine that is closed while it loads a module leaves the module to others")
+  func closedWhileLoading() throws {
+    try ModuleTests.withModules(["pause.lua": "if not ready then coroutine.yield() end return 'loaded'"]) {
+      folder in
+      let bench = try ScriptBench()
+      bench.state.setModulePath(["\(folder)/?.lua"])
+      let lines = try bench.printed(
+        """
+        local co = coroutine.create(function() return require "pause" end)
+        coroutine.resume(co)
+        host.later(function() print("other", require "pause") end)
+        print(coroutine.close(co))
+        ready = true
+        print(require "pause")
+        """)
+      _ = bench.loop.run(until: { false })
+      #expect(lines == ["true", "loaded"])
+      #expect(bench.lines.last == "other\tloaded")
+    }
+  }
+}
