@@ -93,22 +93,15 @@ public final class MP3Decoder: Decoder {
     return length >= 0 ? Int(length) : nil
   }
 
-  /// Whether the first frame is a Xing or Info tag that counts the frames of a file of this size. A tag that
-  /// counts bytes that are not there belongs to a file that was cut off.
-  /// Source: "Xing VBR header", G. Bouvigne and Xing Technology; the tag stands behind the side information.
+  /// Whether the first frame counts the frames of a file of this size. A tag that counts bytes that are not there
+  /// belongs to a file that was cut off.
   private static func tellsLength(_ file: borrowing FileDescriptor, firstFrame: Int) -> Bool {
-    let bytes = file.bytes(at: firstFrame, count: 64)
-    guard let header = MPEGAudioHeader(bytes[...]) else { return false }
-    let sideInformation =
-      header.version == .mpeg1 ? (header.channels == 1 ? 17 : 32) : (header.channels == 1 ? 9 : 17)
-    let tag = bytes.dropFirst(4 + sideInformation)
-    guard tag.count >= 16, tag.starts(with: "Xing".utf8) || tag.starts(with: "Info".utf8) else {
+    let bytes = file.bytes(at: firstFrame, count: 256)
+    guard let header = MPEGAudioHeader(bytes, at: 0), let length = StreamLength(bytes[...], header: header)
+    else {
       return false
     }
-    let word = { (index: Int) in tag.dropFirst(index).prefix(4).reduce(0) { $0 << 8 | Int($1) } }
-    let countsFrames = word(4) & 1 != 0
-    let countsBytes = word(4) & 2 != 0
-    return countsFrames && (!countsBytes || firstFrame + word(12) <= file.size)
+    return length.kind != .vbri && length.frames != nil && firstFrame + (length.bytes ?? 0) <= file.size
   }
 }
 

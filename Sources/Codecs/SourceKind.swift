@@ -21,7 +21,7 @@ enum SourceKind: Equatable {
       return
     }
     var start = 0
-    while let length = Self.tagLength(file.bytes(at: start, count: 10)) {
+    while let length = StreamTag.id3v2(file.bytes(at: start, count: 10)[...]) {
       start += length
       guard start < file.size else {
         self = .unknown(found: "the end of the file inside or after an ID3 tag", byte: file.size)
@@ -35,21 +35,23 @@ enum SourceKind: Equatable {
     }
     let isText = Self.isText(head.prefix(4096))
     let reachesEnd = start + head.count >= file.size
-    if !isText, let frame = MPEGAudioHeader.firstFrame(in: head, reachesEnd: reachesEnd) {
+    if !isText,
+      let frame = Self.firstFrame(of: MPEGAudioHeader.self, in: head, reachesEnd: reachesEnd)
+    {
       self = .mpeg(firstFrame: start + frame)
     } else {
       self = .unknown(found: isText ? "text" : Self.describe(head), byte: start)
     }
   }
 
-  /// Length of an ID3v2 tag with header and footer, nil when `bytes` start with something else.
-  /// Source: ID3v2.4 §3.1; the size is 4 × 7 bits.
-  static func tagLength(_ bytes: [UInt8]) -> Int? {
-    guard bytes.count == 10, bytes.starts(with: "ID3".utf8), bytes[6...].allSatisfy({ $0 < 0x80 }) else {
-      return nil
-    }
-    let size = bytes[6...].reduce(0) { $0 << 7 | Int($1) }
-    return size + (bytes[5] & 0x10 != 0 ? 20 : 10)
+  /// Place in `head` of the first frame of a stream, nil when there is none.
+  private static func firstFrame<Header: FrameHeader>(
+    of header: Header.Type, in head: [UInt8], reachesEnd: Bool
+  ) -> Int? {
+    var scanner = FrameScanner<Header>()
+    scanner.feed(head)
+    if reachesEnd { scanner.end() }
+    return scanner.next()?.frame.offset
   }
 
   /// What magic numbers tell, nil when there is none that is known.
