@@ -29,9 +29,7 @@ public final class MP3Decoder: Decoder {
     let file = try FileDescriptor(reading: path)
     switch SourceKind(of: file) {
     case .mpeg(let firstFrame): try self.init(file, path: path, firstFrame: firstFrame)
-    case .soundFile: throw AudioError.unreadable(path, found: "another kind of audio", atByte: 0)
-    case .unsupported(let kind): throw AudioError.unreadable(path, found: kind, atByte: 0)
-    case .unknown(let found, let byte): throw AudioError.unreadable(path, found: found, atByte: byte)
+    case let other: throw other.refusal(path)
     }
   }
 

@@ -4,6 +4,8 @@ internal import AudioCore
 enum SourceKind: Equatable {
   /// MPEG audio; the first frame starts at this byte.
   case mpeg(firstFrame: Int)
+  /// AAC in ADTS frames; the first frame starts at this byte.
+  case adts(firstFrame: Int)
   /// A container that libsndfile reads.
   case soundFile
   /// Audio of a kind that has no decoder here, in words.
@@ -35,12 +37,23 @@ enum SourceKind: Equatable {
     }
     let isText = Self.isText(head.prefix(4096))
     let reachesEnd = start + head.count >= file.size
-    if !isText,
-      let frame = Self.firstFrame(of: MPEGAudioHeader.self, in: head, reachesEnd: reachesEnd)
-    {
-      self = .mpeg(firstFrame: start + frame)
+    let mpeg = isText ? nil : Self.firstFrame(of: MPEGAudioHeader.self, in: head, reachesEnd: reachesEnd)
+    let adts = isText ? nil : Self.firstFrame(of: ADTSHeader.self, in: head, reachesEnd: reachesEnd)
+    if let adts, adts < mpeg ?? .max {
+      self = .adts(firstFrame: start + adts)
+    } else if let mpeg {
+      self = .mpeg(firstFrame: start + mpeg)
     } else {
       self = .unknown(found: isText ? "text" : Self.describe(head), byte: start)
+    }
+  }
+
+  /// What to say when a decoder was asked to open a file of this kind, which is not its own.
+  func refusal(_ path: String) -> AudioError {
+    switch self {
+    case .unknown(let found, let byte): .unreadable(path, found: found, atByte: byte)
+    case .unsupported(let kind): .unreadable(path, found: kind, atByte: 0)
+    case .mpeg, .adts, .soundFile: .unreadable(path, found: "another kind of audio", atByte: 0)
     }
   }
 
@@ -61,7 +74,6 @@ enum SourceKind: Equatable {
     if has("FORM") && (has("AIFF", at: 8) || has("AIFC", at: 8)) { return .soundFile }
     if has("caff") || has("fLaC") || has("OggS") || has(".snd") || has("riff") { return .soundFile }
     if has("ftyp", at: 4) { return .unsupported("MP4 audio (AAC or ALAC)") }
-    if head.count > 6, head[0] == 0xFF, head[1] & 0xF6 == 0xF0 { return .unsupported("AAC in ADTS frames") }
     if has("ADIF") { return .unsupported("AAC in ADIF") }
     if head.starts(with: [0x30, 0x26, 0xB2, 0x75]) { return .unsupported("Windows Media") }
     if head.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) { return .unsupported("Matroska or WebM") }
