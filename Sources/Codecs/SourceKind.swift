@@ -6,6 +6,8 @@ enum SourceKind: Equatable {
   case mpeg(firstFrame: Int)
   /// AAC in ADTS frames; the first frame starts at this byte.
   case adts(firstFrame: Int)
+  /// An MP4 file, with whatever sound.
+  case mp4
   /// A container that libsndfile reads.
   case soundFile
   /// Audio of a kind that has no decoder here, in words.
@@ -53,7 +55,7 @@ enum SourceKind: Equatable {
     switch self {
     case .unknown(let found, let byte): .unreadable(path, found: found, atByte: byte)
     case .unsupported(let kind): .unreadable(path, found: kind, atByte: 0)
-    case .mpeg, .adts, .soundFile: .unreadable(path, found: "another kind of audio", atByte: 0)
+    case .mpeg, .adts, .mp4, .soundFile: .unreadable(path, found: "another kind of audio", atByte: 0)
     }
   }
 
@@ -73,7 +75,7 @@ enum SourceKind: Equatable {
     if (has("RIFF") || has("RIFX") || has("RF64")) && has("WAVE", at: 8) { return .soundFile }
     if has("FORM") && (has("AIFF", at: 8) || has("AIFC", at: 8)) { return .soundFile }
     if has("caff") || has("fLaC") || has("OggS") || has(".snd") || has("riff") { return .soundFile }
-    if has("ftyp", at: 4) { return .unsupported("MP4 audio (AAC or ALAC)") }
+    if has("ftyp", at: 4) { return .mp4 }
     if has("ADIF") { return .unsupported("AAC in ADIF") }
     if head.starts(with: [0x30, 0x26, 0xB2, 0x75]) { return .unsupported("Windows Media") }
     if head.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) { return .unsupported("Matroska or WebM") }

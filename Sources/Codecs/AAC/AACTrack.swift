@@ -1,5 +1,4 @@
 internal import AudioCore
-internal import EventLoop
 
 /// The sound of the AAC frames of a file: what the decoders of ADTS and MP4 files share.
 ///
@@ -36,7 +35,9 @@ final class AACTrack {
     var failure: (words: String, offset: Int)?
     for _ in 0..<Self.patience {
       guard let packet = try source.next() else { break }
-      if let obstacle = packet.configuration.obstacle { throw Self.unsupported(obstacle, source.path) }
+      if let obstacle = packet.configuration.obstacle {
+        throw AudioError.unsupportedKind(source.path, obstacle)
+      }
       do {
         let decoded = try decode(packet)
         format = AudioFormat(sampleRate: decoded.sampleRate, channels: decoded.channels)
@@ -118,11 +119,5 @@ final class AACTrack {
     }
     return DecodedAAC(
       sampleRate: first.sampleRate, channels: first.channels, frames: frames, length: packet.bytes.count)
-  }
-
-  private static func unsupported(_ kind: String, _ path: String) -> AudioError {
-    AudioError(
-      .unsupported, "cannot decode \(path): \(kind) is not supported", hint: "convert it to MP3, FLAC or WAV",
-      facts: [.init("path", .string(path)), .init("kind", .string(kind))])
   }
 }
