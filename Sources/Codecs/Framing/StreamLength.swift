@@ -21,9 +21,13 @@ public struct StreamLength: Sendable, Equatable {
   /// PCM frames that the encoder put behind, where it tells.
   public let padding: Int?
 
+  /// PCM frames in one of the frames that are counted.
+  public let samplesPerFrame: Int
+
   /// Reads a frame of layer III; nil when it holds sound.
   init?(_ frame: ArraySlice<UInt8>, header: MPEGAudioHeader) {
     guard header.layer == 3, frame.count >= 52 else { return nil }
+    samplesPerFrame = header.samplesPerFrame
     let start = frame.startIndex
     func word(_ index: Int) -> Int {
       (0..<4).reduce(0) { $0 << 8 | Int(frame[start + index + $1]) }
