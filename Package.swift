@@ -50,7 +50,7 @@ let package = Package(
 
     // Bytes to PCM to speakers.
     library("AudioCore", ["EventLoop"]),
-    library("Codecs", ["AudioCore", "EventLoop", "CMPG123", "CSndfile", "CSoxr"]),
+    library("Codecs", ["AudioCore", "EventLoop", "CMPG123", "CFAAD", "CSndfile", "CSoxr"]),
     library("SpeakerKit", ["AudioCore", "Codecs", "EventLoop", "CALSA"]),
     library("Scheduling", ["EventLoop"]),
 

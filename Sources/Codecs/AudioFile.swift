@@ -5,7 +5,7 @@ internal import EventLoop
 public enum AudioFile {
   /// Opens the file at `path` with the decoder that its bytes ask for; the name is not looked at.
   ///
-  /// Reads MPEG audio (MP3) and what libsndfile reads: WAV, RF64, AIFF, CAF, AU, W64, FLAC, Ogg. Memory does not
+  /// Reads MPEG audio (MP3), AAC in ADTS frames or MP4 (M4A), and what libsndfile reads: WAV, RF64, AIFF, CAF, AU, W64, FLAC, Ogg. Memory does not
   /// grow with what a file claims to hold.
   /// - Throws: `audio.not_found` when it can't be opened (the system's words, or that it is a folder),
   ///   `audio.unreadable` saying what was found at which byte, `audio.unsupported` for audio of other kinds.
@@ -13,12 +13,10 @@ public enum AudioFile {
     let file = try FileDescriptor(reading: path)
     switch SourceKind(of: file) {
     case .mpeg(let firstFrame): return try MP3Decoder(file, path: path, firstFrame: firstFrame)
+    case .adts(let firstFrame): return try ADTSFileDecoder(file, path: path, firstFrame: firstFrame)
     case .soundFile: return try SoundFileDecoder(file, path: path)
-    case .unsupported(let kind):
-      throw AudioError(
-        .unsupported, "cannot decode \(path): \(kind) is not supported",
-        hint: "convert it to MP3, FLAC or WAV",
-        facts: [.init("path", .string(path)), .init("kind", .string(kind))])
+    case .mp4: return try MP4FileDecoder(file, path: path)
+    case .unsupported(let kind): throw AudioError.unsupportedKind(path, kind)
     case .unknown(let found, let byte):
       throw AudioError.unreadable(path, found: found, atByte: byte)
     }

@@ -19,7 +19,7 @@ public final class MP3Decoder: Decoder {
 
   private let handle: MPG123Handle
   private let path: String
-  private let hasLength: Bool
+  private let length: StreamLength?
   /// Whether what is decoded next has another format than what was given last.
   private var formatChanges = false
 
@@ -29,16 +29,14 @@ public final class MP3Decoder: Decoder {
     let file = try FileDescriptor(reading: path)
     switch SourceKind(of: file) {
     case .mpeg(let firstFrame): try self.init(file, path: path, firstFrame: firstFrame)
-    case .soundFile: throw AudioError.unreadable(path, found: "another kind of audio", atByte: 0)
-    case .unsupported(let kind): throw AudioError.unreadable(path, found: kind, atByte: 0)
-    case .unknown(let found, let byte): throw AudioError.unreadable(path, found: found, atByte: byte)
+    case let other: throw other.refusal(path)
     }
   }
 
   /// - Parameter firstFrame: byte at which the first MPEG frame starts.
   init(_ file: consuming FileDescriptor, path: String, firstFrame: Int) throws {
-    hasLength = Self.tellsLength(file, firstFrame: firstFrame)
-    handle = try MPG123Handle(file)
+    length = Self.length(file, firstFrame: firstFrame)
+    handle = try MPG123Handle(MPEGFrameReader(file, firstFrame: firstFrame))
     self.path = path
     guard let format = handle.format else {
       throw AudioError.unreadable(path, found: handle.lastError, atByte: firstFrame)
@@ -84,54 +82,63 @@ public final class MP3Decoder: Decoder {
   }
 
   private func failure() -> AudioError {
-    .unreadable(path, found: handle.lastError, atByte: max(0, Int(mpg123_tell_stream(handle.raw))))
+    .unreadable(path, found: handle.lastError, atByte: handle.fileOffset)
   }
 
   private func countFrames() -> Int? {
-    if !hasLength { mpg123_scan(handle.raw) }
+    if let length, length.kind == .vbri, let frames = length.frames { return frames * length.samplesPerFrame }
+    if length == nil { mpg123_scan(handle.raw) }
     let length = mpg123_length(handle.raw)
     return length >= 0 ? Int(length) : nil
   }
 
-  /// Whether the first frame is a Xing or Info tag that counts the frames of a file of this size. A tag that
-  /// counts bytes that are not there belongs to a file that was cut off.
-  /// Source: "Xing VBR header", G. Bouvigne and Xing Technology; the tag stands behind the side information.
-  private static func tellsLength(_ file: borrowing FileDescriptor, firstFrame: Int) -> Bool {
-    let bytes = file.bytes(at: firstFrame, count: 64)
-    guard let header = MPEGAudioHeader(bytes[...]) else { return false }
-    let sideInformation =
-      header.version == .mpeg1 ? (header.channels == 1 ? 17 : 32) : (header.channels == 1 ? 9 : 17)
-    let tag = bytes.dropFirst(4 + sideInformation)
-    guard tag.count >= 16, tag.starts(with: "Xing".utf8) || tag.starts(with: "Info".utf8) else {
-      return false
+  /// What the first frame tells of a file of this size; nil when it does not count frames, or when it counts bytes
+  /// that are not there, as in a file that was cut off.
+  private static func length(_ file: borrowing FileDescriptor, firstFrame: Int) -> StreamLength? {
+    let bytes = file.bytes(at: firstFrame, count: 256)
+    guard let header = MPEGAudioHeader(bytes, at: 0), let length = StreamLength(bytes[...], header: header)
+    else {
+      return nil
     }
-    let word = { (index: Int) in tag.dropFirst(index).prefix(4).reduce(0) { $0 << 8 | Int($1) } }
-    let countsFrames = word(4) & 1 != 0
-    let countsBytes = word(4) & 2 != 0
-    return countsFrames && (!countsBytes || firstFrame + word(12) <= file.size)
+    return length.frames != nil && firstFrame + (length.bytes ?? 0) <= file.size ? length : nil
   }
 }
 
-/// A libmpg123 decoder and the file that it reads; it goes before the file does.
+/// A libmpg123 decoder and what it reads; it goes before that does.
 private struct MPG123Handle: ~Copyable {
   let raw: OpaquePointer
-  private let file: FileDescriptor
+  private let reader: MPEGFrameReader
 
-  init(_ file: consuming FileDescriptor) throws(AudioError) {
+  init(_ reader: MPEGFrameReader) throws(AudioError) {
     var status = MPG123_OK.rawValue
     guard let raw = mpg123_new(nil, &status) else {
       let cause = String(cString: mpg123_plain_strerror(status))
       throw AudioError(.unsupported, "cannot start libmpg123: \(cause)")
     }
     self.raw = raw
-    self.file = file
+    self.reader = reader
     let flags = MPG123_FORCE_FLOAT.rawValue | MPG123_QUIET.rawValue | MPG123_SKIP_ID3V2.rawValue
     mpg123_param2(raw, CInt(MPG123_ADD_FLAGS.rawValue), CLong(flags | MPG123_GAPLESS.rawValue), 0)
     mpg123_param2(raw, CInt(MPG123_RESYNC_LIMIT.rawValue), 65_536, 0)
     // The bit reservoir reaches back 511 bytes, which at 32 kbit/s and less is more than the usual 4 frames.
     mpg123_param2(raw, CInt(MPG123_PREFRAMES.rawValue), 40, 0)
-    mpg123_open_fd(raw, self.file.raw)
+    mpg123_replace_reader_handle(
+      raw,
+      { handle, bytes, count in
+        guard let handle, let bytes else { return -1 }
+        let reader = Unmanaged<MPEGFrameReader>.fromOpaque(handle).takeUnretainedValue()
+        return reader.read(into: UnsafeMutableRawBufferPointer(start: bytes, count: count))
+      },
+      { handle, offset, whence in
+        guard let handle else { return -1 }
+        return off_t(Unmanaged<MPEGFrameReader>.fromOpaque(handle).takeUnretainedValue().seek(offset, whence))
+      }, nil)
+    // Unretained: the decoder is deleted before the reader, which this value holds, can go.
+    mpg123_open_handle(raw, Unmanaged.passUnretained(reader).toOpaque())
   }
+
+  /// Byte of the file up to which was read.
+  var fileOffset: Int { reader.fileOffset }
 
   deinit { mpg123_delete(raw) }
 

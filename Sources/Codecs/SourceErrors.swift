@@ -9,4 +9,11 @@ extension AudioError {
       .unsupported, "cannot go to frame \(frame) of \(source): \(length)",
       facts: [.init("path", .string(source)), .init("frame", .int(frame))])
   }
+
+  /// `path` holds audio of a kind, in words, that has no decoder here.
+  static func unsupportedKind(_ path: String, _ kind: String) -> AudioError {
+    AudioError(
+      .unsupported, "cannot decode \(path): \(kind) is not supported", hint: "convert it to MP3, FLAC or WAV",
+      facts: [.init("path", .string(path)), .init("kind", .string(kind))])
+  }
 }

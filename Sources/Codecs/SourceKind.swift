@@ -4,6 +4,10 @@ internal import AudioCore
 enum SourceKind: Equatable {
   /// MPEG audio; the first frame starts at this byte.
   case mpeg(firstFrame: Int)
+  /// AAC in ADTS frames; the first frame starts at this byte.
+  case adts(firstFrame: Int)
+  /// An MP4 file, with whatever sound.
+  case mp4
   /// A container that libsndfile reads.
   case soundFile
   /// Audio of a kind that has no decoder here, in words.
@@ -21,7 +25,7 @@ enum SourceKind: Equatable {
       return
     }
     var start = 0
-    while let length = Self.tagLength(file.bytes(at: start, count: 10)) {
+    while let length = StreamTag.id3v2(file.bytes(at: start, count: 10)[...]) {
       start += length
       guard start < file.size else {
         self = .unknown(found: "the end of the file inside or after an ID3 tag", byte: file.size)
@@ -35,21 +39,34 @@ enum SourceKind: Equatable {
     }
     let isText = Self.isText(head.prefix(4096))
     let reachesEnd = start + head.count >= file.size
-    if !isText, let frame = MPEGAudioHeader.firstFrame(in: head, reachesEnd: reachesEnd) {
-      self = .mpeg(firstFrame: start + frame)
+    let mpeg = isText ? nil : Self.firstFrame(of: MPEGAudioHeader.self, in: head, reachesEnd: reachesEnd)
+    let adts = isText ? nil : Self.firstFrame(of: ADTSHeader.self, in: head, reachesEnd: reachesEnd)
+    if let adts, adts < mpeg ?? .max {
+      self = .adts(firstFrame: start + adts)
+    } else if let mpeg {
+      self = .mpeg(firstFrame: start + mpeg)
     } else {
       self = .unknown(found: isText ? "text" : Self.describe(head), byte: start)
     }
   }
 
-  /// Length of an ID3v2 tag with header and footer, nil when `bytes` start with something else.
-  /// Source: ID3v2.4 §3.1; the size is 4 × 7 bits.
-  static func tagLength(_ bytes: [UInt8]) -> Int? {
-    guard bytes.count == 10, bytes.starts(with: "ID3".utf8), bytes[6...].allSatisfy({ $0 < 0x80 }) else {
-      return nil
+  /// What to say when a decoder was asked to open a file of this kind, which is not its own.
+  func refusal(_ path: String) -> AudioError {
+    switch self {
+    case .unknown(let found, let byte): .unreadable(path, found: found, atByte: byte)
+    case .unsupported(let kind): .unreadable(path, found: kind, atByte: 0)
+    case .mpeg, .adts, .mp4, .soundFile: .unreadable(path, found: "another kind of audio", atByte: 0)
     }
-    let size = bytes[6...].reduce(0) { $0 << 7 | Int($1) }
-    return size + (bytes[5] & 0x10 != 0 ? 20 : 10)
+  }
+
+  /// Place in `head` of the first frame of a stream, nil when there is none.
+  private static func firstFrame<Header: FrameHeader>(
+    of header: Header.Type, in head: [UInt8], reachesEnd: Bool
+  ) -> Int? {
+    var scanner = FrameScanner<Header>()
+    scanner.feed(head)
+    if reachesEnd { scanner.end() }
+    return scanner.next()?.frame.offset
   }
 
   /// What magic numbers tell, nil when there is none that is known.
@@ -58,8 +75,7 @@ enum SourceKind: Equatable {
     if (has("RIFF") || has("RIFX") || has("RF64")) && has("WAVE", at: 8) { return .soundFile }
     if has("FORM") && (has("AIFF", at: 8) || has("AIFC", at: 8)) { return .soundFile }
     if has("caff") || has("fLaC") || has("OggS") || has(".snd") || has("riff") { return .soundFile }
-    if has("ftyp", at: 4) { return .unsupported("MP4 audio (AAC or ALAC)") }
-    if head.count > 6, head[0] == 0xFF, head[1] & 0xF6 == 0xF0 { return .unsupported("AAC in ADTS frames") }
+    if has("ftyp", at: 4) { return .mp4 }
     if has("ADIF") { return .unsupported("AAC in ADIF") }
     if head.starts(with: [0x30, 0x26, 0xB2, 0x75]) { return .unsupported("Windows Media") }
     if head.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) { return .unsupported("Matroska or WebM") }

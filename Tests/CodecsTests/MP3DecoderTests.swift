@@ -122,4 +122,64 @@ private let fixtures = [
     #expect(frames[AudioFormat(sampleRate: 44_100, channels: 2)].map { $0 > 270_000 } == true)
     #expect(frames[AudioFormat(sampleRate: 11_025, channels: 1)].map { $0 > 30_000 } == true)
   }
+
+  /// The frames that `decoder` gives in each format.
+  private func frames(_ decoder: any Decoder) throws -> [AudioFormat: [Float]] {
+    var frames: [AudioFormat: [Float]] = [:]
+    var buffer = [Float](repeating: 0, count: 2000)
+    while true {
+      let got = try buffer.withUnsafeMutableBufferPointer { try decoder.read(into: $0) }
+      if got == 0 { return frames }
+      frames[decoder.format, default: []] += buffer[..<(got * decoder.format.channels)]
+    }
+  }
+
+  @Test(
+    "a join in the middle of a frame costs that frame, and nothing of what follows",
+    arguments: [100_310, 100_347, 100_500, 100_700])
+  func joinsInMidFrame(cut: Int) throws {
+    let folder = try TemporaryFolder()
+    let stereo = try readBytes(Fixtures.path("mp3-cbr128-44k.mp3"))
+    let mono = try readBytes(Fixtures.path("mp3-mpeg25-32-11k-mono.mp3"))
+    let (mixed, plain) = (Array(stereo.prefix(cut)) + mono, Array(stereo.prefix(100_309)) + mono)
+    let joined = try frames(AudioFile.open(folder.write(mixed, to: "mixed.mp3")))
+    #expect(try joined == frames(AudioFile.open(folder.write(plain, to: "plain.mp3"))))
+    let whole = try Sound(file: Fixtures.path("mp3-cbr128-44k.mp3")).interleaved
+    let first = joined[AudioFormat(sampleRate: 44_100, channels: 2)] ?? []
+    #expect(first.count > 270_000 * 2 && first[..<540_000] == whole[..<540_000])
+    #expect(joined[AudioFormat(sampleRate: 11_025, channels: 1)].map { $0.count >= 33_075 } == true)
+  }
+
+  @Test("VBRI tells the length, and is not heard") func vbri() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write(id3v2(500) + VBRI.file(frames: 100), to: "vbri.mp3")
+    let decoder = try MP3Decoder(path: path)
+    #expect(decoder.frameCount == 100 * 1152)
+    let sound = try Sound(decoding: decoder)
+    #expect(sound.frameCount == 100 * 1152)
+    // The same frames behind the encoder's delay and that of decoding: 1105 frames.
+    let whole = try Sound(file: Fixtures.path("mp3-cbr128-44k.mp3"))
+    let delay = sound.alignment(to: whole[0..<(100 * 1152)]).frames
+    #expect(sound[delay..<(99 * 1152)] == whole[0..<(99 * 1152 - delay)])
+    for frame in [0, 1152, 50_000, 115_199] {
+      try decoder.seek(toFrame: frame)
+      #expect(try Sound(decoding: decoder) == sound[frame..<(100 * 1152)], "at \(frame)")
+    }
+  }
+
+  @Test("VBRI of a file that was cut off is not believed") func vbriTruncated() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write(VBRI.file(frames: 100).dropLast(20_000), to: "vbri.mp3")
+    let decoder = try MP3Decoder(path: path)
+    #expect(decoder.frameCount.map { $0 < 60 * 1152 } == true)
+    #expect(try decoder.frameCount == Sound(decoding: decoder).frameCount)
+  }
+
+  @Test("a tag in the middle of a file is no audio") func tagInside() throws {
+    let folder = try TemporaryFolder()
+    let audio = try readBytes(Fixtures.path("mp3-cbr128-44k.mp3"))
+    let tagged = audio[..<100_309] + id3v2(40_000) + audio[100_309...]
+    let sound = try Sound(file: folder.write(Array(tagged), to: "tagged.mp3"))
+    #expect(try sound == Sound(file: Fixtures.path("mp3-cbr128-44k.mp3")))
+  }
 }

@@ -1,0 +1,224 @@
+internal import Glibc
+
+/// Ten bands of gain, an octave apart.
+///
+/// Each band is a peaking filter of one octave's width, in series; all at 0 dB every bit passes. Changes are heard
+/// within one block of 20 ms and make no click: the sound with the old filters fades into the sound with the new
+/// ones. A change that comes while one is under way follows it; of several that wait the last one counts.
+///
+/// Bands above half the sample rate do nothing. Gains above 0 dB can exceed full scale: a `Limiter` follows.
+/// Owns its memory; made and changed by one thread at a time, `process` and `take` are for the audio thread.
+///
+/// Source: R. Bristow-Johnson, "Cookbook formulae for audio EQ biquad filter coefficients", peakingEQ with
+/// bandwidth; ISO 266 for the frequencies. Filters run in transposed direct form II, in double precision, since
+/// at 31 Hz the poles are so near 1 that single precision would be heard.
+public struct Equalizer: ~Copyable {
+  /// Coefficients of the ten bands for one sample rate: what a change sends to the audio thread.
+  ///
+  /// A trivial value. Made away from the audio thread, since it computes sines and powers.
+  public struct Setting: BitwiseCopyable, Sendable {
+    let bands: InlineArray<10, Biquad>
+    /// Bands that do something, as bits.
+    let active: UInt16
+
+    /// The filters for `gains` at a sample rate in Hz.
+    public init(_ gains: EqualizerGains, sampleRate: Int) {
+      var bands = InlineArray<10, Biquad>(repeating: Biquad())
+      var active: UInt16 = 0
+      for (index, frequency) in EqualizerGains.frequencies.enumerated() {
+        guard gains[index] != 0, frequency < 0.49 * Double(sampleRate) else { continue }
+        bands[index] = Biquad(peak: frequency, gain: gains[index], sampleRate: Double(sampleRate))
+        active |= 1 << UInt16(index)
+      }
+      self.bands = bands
+      self.active = active
+    }
+
+    /// Whether samples pass bit for bit.
+    public var isFlat: Bool { @_noLocks get { active == 0 } }
+  }
+
+  /// Whether samples pass bit for bit now: no band does anything and no change is under way.
+  public var isTransparent: Bool { @_noLocks get { current.isFlat && remaining == 0 && !isWaiting } }
+
+  private let channels: Int
+  /// Frames that a change takes.
+  private let fade: Int
+  private var current: Setting
+  /// What the current setting fades from, while `remaining` frames of the fade are left.
+  private var previous: Setting
+  private var remaining = 0
+  private var waiting: Setting
+  private var isWaiting = false
+  /// Histories of the current filters, then those of the previous ones: two numbers a band and channel.
+  private let state: UnsafeMutablePointer<Double>
+
+  /// An equalizer at rest.
+  /// - Parameter gains: what it begins with.
+  public init(format: AudioFormat, gains: EqualizerGains = .flat) {
+    channels = max(1, format.channels)
+    fade = max(1, format.framesPerBlock)
+    current = Setting(gains, sampleRate: format.sampleRate)
+    (previous, waiting) = (current, current)
+    state = .allocate(capacity: 40 * channels)  // freed in deinit
+    state.initialize(repeating: 0, count: 40 * channels)
+  }
+
+  deinit { state.deallocate() }
+
+  /// Goes to `setting`, made for this equalizer's sample rate.
+  @_noLocks public mutating func take(_ setting: Setting) {
+    waiting = setting
+    isWaiting = true
+  }
+
+  /// Filters the frames of `view` in place; it has the format that the equalizer was made for.
+  @_noLocks public mutating func process(_ view: PCMView) {
+    var rest = view
+    while rest.frames > 0 {
+      if remaining == 0 && isWaiting { begin() }
+      if remaining > 0 {
+        let piece = rest.prefix(remaining)
+        crossfade(piece)
+        rest = rest.dropFirst(piece.frames)
+      } else {
+        if !current.isFlat { filter(rest) }
+        return
+      }
+    }
+  }
+
+  /// Begins the fade to the setting that waits. Its filters start with the histories of the old ones, which are
+  /// close to what theirs would be.
+  @_noLocks private mutating func begin() {
+    isWaiting = false
+    if waiting.isFlat && current.isFlat { return }
+    previous = current
+    current = waiting
+    remaining = fade
+    let half = 20 &* channels
+    var index = 0
+    while index < half {
+      state[half &+ index] = state[index]
+      index &+= 1
+    }
+    // A band that was off has the history of silence.
+    var band = 0
+    while band < 10 {
+      let isNew = previous.active & 1 << UInt16(truncatingIfNeeded: band) == 0
+      var channel = 0
+      while isNew && channel < channels {
+        let place = (channel &* 10 &+ band) &* 2
+        state[place] = 0
+        state[place &+ 1] = 0
+        channel &+= 1
+      }
+      band &+= 1
+    }
+  }
+
+  @_noLocks private mutating func filter(_ view: PCMView) {
+    var channel = 0
+    while channel < channels {
+      let state = self.state + channel &* 20
+      var band = 0
+      while band < 10 {
+        if current.active & 1 << UInt16(truncatingIfNeeded: band) != 0 {
+          current.bands[band].run(view.samples + channel, view.frames, channels, state + band &* 2)
+        }
+        band &+= 1
+      }
+      channel &+= 1
+    }
+  }
+
+  /// Frames of the fade: both settings, weighted.
+  @_noLocks private mutating func crossfade(_ view: PCMView) {
+    let (scale, half) = (1 / Double(fade), 20 &* channels)
+    var frame = 0
+    while frame < view.frames {
+      remaining &-= 1
+      let new = 1 - Double(remaining) * scale
+      var channel = 0
+      while channel < channels {
+        let place = frame &* channels &+ channel
+        let input = Double(view.samples[place])
+        let after = current.next(input, state + channel &* 20)
+        let before = previous.next(input, state + (half &+ channel &* 20))
+        view.samples[place] = Float(after * new + before * (1 - new))
+        channel &+= 1
+      }
+      frame &+= 1
+    }
+  }
+}
+
+extension Equalizer.Setting {
+  /// One sample through all bands; `state` has two numbers a band.
+  @_noLocks fileprivate func next(_ input: Double, _ state: UnsafeMutablePointer<Double>) -> Double {
+    var value = input
+    var band = 0
+    while band < 10 {
+      if active & 1 << UInt16(truncatingIfNeeded: band) != 0 {
+        value = bands[band].next(value, state + band &* 2)
+      }
+      band &+= 1
+    }
+    return value
+  }
+}
+
+/// A filter of second order, with a0 = 1.
+struct Biquad: BitwiseCopyable, Sendable {
+  private var b0 = 1.0
+  private var b1 = 0.0
+  private var b2 = 0.0
+  private var a1 = 0.0
+  private var a2 = 0.0
+
+  init() {}
+
+  /// A peak of one octave between the frequencies of half its gain in dB.
+  init(peak frequency: Double, gain: Double, sampleRate: Double) {
+    let omega: Double = 2 * Double.pi * frequency / sampleRate
+    let amplitude = pow(10, gain / 40)
+    let width: Double = log(2) / 2 * omega / sin(omega)
+    let alpha = sin(omega) * sinh(width)
+    let a0 = 1 + alpha / amplitude
+    b0 = (1 + alpha * amplitude) / a0
+    b1 = -2 * cos(omega) / a0
+    b2 = (1 - alpha * amplitude) / a0
+    a1 = b1
+    a2 = (1 - alpha / amplitude) / a0
+  }
+
+  /// One sample; `state` has two numbers.
+  @_noLocks func next(_ input: Double, _ state: UnsafeMutablePointer<Double>) -> Double {
+    let output = b0 * input + state[0]
+    state[0] = b1 * input - a1 * output + state[1]
+    state[1] = b2 * input - a2 * output
+    return output
+  }
+
+  /// `frames` samples, `stride` apart, in place.
+  @_noLocks func run(
+    _ samples: UnsafeMutablePointer<Float>, _ frames: Int, _ stride: Int,
+    _ state: UnsafeMutablePointer<Double>
+  ) {
+    var (first, second) = (state[0], state[1])
+    var place = 0
+    var frame = 0
+    while frame < frames {
+      let input = Double(samples[place])
+      let output = b0 * input + first
+      first = b1 * input - a1 * output + second
+      second = b2 * input - a2 * output
+      samples[place] = Float(output)
+      place &+= stride
+      frame &+= 1
+    }
+    // Numbers that are too small to be heard would be slow to compute with.
+    state[0] = first.magnitude < 1e-30 ? 0 : first
+    state[1] = second.magnitude < 1e-30 ? 0 : second
+  }
+}

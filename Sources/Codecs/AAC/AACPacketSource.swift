@@ -1,0 +1,30 @@
+/// One frame of AAC as it lies in a file.
+struct AACPacket {
+  /// Raw data blocks, without a header.
+  let bytes: ArraySlice<UInt8>
+  /// What decodes it.
+  let configuration: AACConfiguration
+  /// Raw data blocks in it.
+  let blocks: Int
+  /// Bytes of checksum behind each block but the last.
+  let checksumLength: Int
+  /// Byte of the file at which it starts.
+  let offset: Int
+
+  /// Samples of the core per channel.
+  var samples: Int { blocks * configuration.samplesPerFrame }
+}
+
+/// The frames of AAC in a file, one after another.
+protocol AACPacketSource: AnyObject {
+  /// Path of the file, for errors.
+  var path: String { get }
+
+  /// The next frame, nil at the end.
+  /// - Throws: `audio.unreadable`.
+  func next() throws -> AACPacket?
+
+  /// Goes to a frame at or before a sample of the core, or to the last one.
+  /// - Returns: the first sample of the core that the next frame stands for.
+  func seek(toSample sample: Int) throws -> Int
+}

@@ -1,0 +1,215 @@
+/// Cuts a stream of bytes into frames: what `ADTSFraming` and `MPEGAudioFraming` share.
+///
+/// A frame is given once the header behind it has come, so what is found does not depend on how the bytes were
+/// cut when they were fed. Where a frame is not followed by one that agrees, it is kept unless another sequence
+/// of frames starts inside it: then it was cut off. Sync is found at three headers that agree, each where the one
+/// before says; fewer will do at the end. Holds what was fed last and up to three frames.
+struct FrameScanner<Header: FrameHeader>: Sendable {
+  /// A frame and its header.
+  struct Found {
+    let header: Header
+    let frame: EncodedFrame
+  }
+
+  /// Bytes so far that were neither frame nor tag.
+  private(set) var skippedBytes = 0
+  /// Bytes so far that belonged to tags.
+  private(set) var tagBytes = 0
+
+  private var buffer: [UInt8] = []
+  /// Index of the first byte that was not yet looked at for good.
+  private var start = 0
+  /// Byte of the stream that stands first in `buffer`.
+  private var base: Int
+  /// Header of the last frame, while frames follow each other.
+  private var reference: Header?
+  /// Whether a frame or a tag may start exactly at `start`: nothing unknown stands before it.
+  private var isBorder = true
+  /// Bytes of a tag that are still to be passed over.
+  private var restOfTag = 0
+  private var hasEnded = false
+
+  /// Headers that make a stream.
+  private static var needed: Int { 3 }
+
+  /// - Parameter offset: byte of the stream at which what is fed first stands.
+  init(offset: Int = 0) { base = offset }
+
+  mutating func feed(_ bytes: some Collection<UInt8>) {
+    if start > 0, start >= buffer.count / 2 {
+      buffer.removeFirst(start)
+      base += start
+      start = 0
+    }
+    buffer.append(contentsOf: bytes)
+  }
+
+  mutating func end() { hasEnded = true }
+
+  /// The bytes of a frame; empty when it is not the one that was given last.
+  func bytes(of frame: EncodedFrame) -> ArraySlice<UInt8> {
+    let first = frame.offset - base
+    guard first >= 0, first + frame.length <= buffer.count else { return [] }
+    return buffer[first..<(first + frame.length)]
+  }
+
+  /// The next frame; nil when more bytes are needed, or none follows.
+  mutating func next() -> Found? {
+    while passTag() {
+      guard start + Header.size <= buffer.count else {
+        if hasEnded { skip(to: buffer.count) }
+        return nil
+      }
+      if let reference {
+        guard let header = header(at: start, like: reference), let length = header.frameLength else {
+          self.reference = nil
+          continue
+        }
+        switch judge(until: start + length) {
+        case .whole(let isFollowed): return take(header, length, isFollowed: isFollowed)
+        case .cut(let index): skip(to: index)
+        case .undecided: return nil
+        }
+      } else {
+        switch confirm(at: start, atBorder: isBorder) {
+        case .confirmed(let header): reference = header
+        case .undecided: return nil
+        case .refuted: skip(to: nextCandidate(after: start))
+        }
+      }
+    }
+    return nil
+  }
+
+  // MARK: Steps
+
+  /// Passes over a tag at `start`.
+  /// - Returns: whether there is something behind it to look at.
+  private mutating func passTag() -> Bool {
+    while true {
+      if restOfTag > 0 {
+        let passed = min(restOfTag, buffer.count - start)
+        restOfTag -= passed
+        tagBytes += passed
+        start += passed
+        if restOfTag > 0 { return false }
+      }
+      guard isBorder else { return true }
+      switch StreamTag(buffer, at: start, hasEnded: hasEnded) {
+      case .none: return true
+      case .undecided: return false
+      case .length(let length): restOfTag = length
+      }
+      reference = nil
+    }
+  }
+
+  private mutating func take(_ header: Header, _ length: Int, isFollowed: Bool) -> Found {
+    let frame = EncodedFrame(
+      offset: base + start, length: length, headerLength: header.headerLength, sampleRate: header.sampleRate,
+      channels: header.channels, samples: header.samplesPerFrame)
+    start += length
+    reference = isFollowed ? header : nil
+    isBorder = true
+    return Found(header: header, frame: frame)
+  }
+
+  private mutating func skip(to index: Int) {
+    skippedBytes += index - start
+    start = index
+    reference = nil
+    isBorder = false
+  }
+
+  private func nextCandidate(after index: Int) -> Int {
+    buffer[(index + 1)...].firstIndex(of: 0xFF) ?? buffer.count
+  }
+
+  // MARK: Judgements
+
+  private enum Judgement {
+    case whole(isFollowed: Bool)
+    /// Other frames begin inside it, here.
+    case cut(at: Int)
+    case undecided
+  }
+
+  /// Whether the frame from `start` to `end`, whose header is right, is whole.
+  private func judge(until end: Int) -> Judgement {
+    guard end + Header.size <= buffer.count else {
+      guard hasEnded else { return .undecided }
+      return end <= buffer.count ? .whole(isFollowed: false) : .cut(at: buffer.count)
+    }
+    if let reference, StreamTag.starts(buffer, at: end) || header(at: end, like: reference) != nil {
+      return .whole(isFollowed: true)
+    }
+    var index = nextCandidate(after: start)
+    while index < end {
+      switch confirm(at: index, atBorder: false) {
+      case .confirmed: return .cut(at: index)
+      case .undecided: return .undecided
+      case .refuted: index = nextCandidate(after: index)
+      }
+    }
+    return .whole(isFollowed: false)
+  }
+
+  private enum Confirmation {
+    case confirmed(Header)
+    case refuted
+    case undecided
+  }
+
+  /// Whether a sequence of frames starts at `index`.
+  private func confirm(at index: Int, atBorder: Bool) -> Confirmation {
+    guard index + Header.size <= buffer.count else { return hasEnded ? .refuted : .undecided }
+    guard let header = Header(buffer, at: index) else { return .refuted }
+    if let length = header.frameLength { return follow(header, at: index, length, atBorder: atBorder) }
+    // Free format: as long as it is to a header that could be the next one.
+    var distance = header.headerLength + 20
+    var attempts = 0
+    while distance <= Header.longest, attempts < 16 {
+      let next = index + distance
+      guard next + Header.size <= buffer.count else { return hasEnded ? .refuted : .undecided }
+      guard buffer[next] == 0xFF, let other = Header(buffer, at: next), other.agrees(with: header) else {
+        distance += 1
+        continue
+      }
+      let known = header.spanning(distance)
+      switch follow(known, at: index, distance, atBorder: false) {
+      case .confirmed: return .confirmed(known)
+      case .undecided: return .undecided
+      case .refuted: (distance, attempts) = (distance + 1, attempts + 1)
+      }
+    }
+    return .refuted
+  }
+
+  /// Whether headers that agree with `first` stand where each frame says that the next one starts.
+  private func follow(_ first: Header, at index: Int, _ length: Int, atBorder: Bool) -> Confirmation {
+    var next = index + length
+    var last = first
+    var agreeing = 1
+    while agreeing < Self.needed {
+      guard next + Header.size <= buffer.count else {
+        if !hasEnded { return .undecided }
+        let isWhole = next <= buffer.count
+        return agreeing > 1 || (atBorder && isWhole) ? .confirmed(first) : .refuted
+      }
+      if StreamTag.starts(buffer, at: next) { return .confirmed(first) }
+      guard let header = header(at: next, like: last), let length = header.frameLength else {
+        return .refuted
+      }
+      last = header
+      agreeing += 1
+      next += length
+    }
+    return .confirmed(first)
+  }
+
+  /// The header at `index` if it goes on what `reference` began.
+  private func header(at index: Int, like reference: Header) -> Header? {
+    guard let header = Header(buffer, at: index), header.agrees(with: reference) else { return nil }
+    return header.following(reference)
+  }
+}

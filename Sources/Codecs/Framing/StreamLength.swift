@@ -1,0 +1,64 @@
+/// What the first frame of a file may tell of all of it, instead of holding sound.
+///
+/// Sources: "Xing VBR header", G. Bouvigne and Xing Technology: behind the side information, `Xing` or, at a
+/// constant bit rate, `Info`; LAME adds the encoder's delay and padding 21 bytes behind its name ("LAME Tag
+/// rev 1"). `VBRI`, Fraunhofer IIS: always 32 bytes behind the header.
+public struct StreamLength: Sendable, Equatable {
+  /// Who writes it.
+  public enum Kind: Sendable {
+    case xing
+    case info
+    case vbri
+  }
+  /// Who wrote it.
+  public let kind: Kind
+  /// Frames of sound behind this one, where it tells.
+  public let frames: Int?
+  /// Bytes of the stream with this frame, where it tells.
+  public let bytes: Int?
+  /// PCM frames that the encoder put in front, where it tells.
+  public let delay: Int?
+  /// PCM frames that the encoder put behind, where it tells.
+  public let padding: Int?
+
+  /// PCM frames in one of the frames that are counted.
+  public let samplesPerFrame: Int
+
+  /// Reads a frame of layer III; nil when it holds sound.
+  init?(_ frame: ArraySlice<UInt8>, header: MPEGAudioHeader) {
+    guard header.layer == 3, frame.count >= 52 else { return nil }
+    samplesPerFrame = header.samplesPerFrame
+    let start = frame.startIndex
+    func word(_ index: Int) -> Int {
+      (0..<4).reduce(0) { $0 << 8 | Int(frame[start + index + $1]) }
+    }
+    if word(36) == 0x5642_5249 {  // VBRI
+      (kind, delay, padding) = (.vbri, nil, nil)
+      frames = frame.count >= 54 ? word(50) : nil
+      bytes = word(46)
+      return
+    }
+    // Tools that write a checksum differ in whether they count it.
+    let places = header.hasChecksum ? [4, 6] : [4]
+    let names = [0x5869_6E67: Kind.xing, 0x496E_666F: Kind.info]
+    for place in places {
+      var next = place + header.sideInformationLength
+      guard next + 8 <= frame.count, let kind = names[word(next)] else { continue }
+      self.kind = kind
+      let flags = word(next + 4)
+      next += 8
+      var fields: [Int?] = []
+      for (bit, size) in [(1, 4), (2, 4), (4, 100), (8, 4)] {
+        let isThere = flags & bit != 0 && next + size <= frame.count
+        fields.append(isThere ? word(next) : nil)
+        if flags & bit != 0 { next += size }
+      }
+      (frames, bytes) = (fields[0], fields[1])
+      let hasLAME = next + 24 <= frame.count && frame[start + next] != 0
+      let both = hasLAME ? word(next + 20) & 0xFF_FFFF : 0
+      (delay, padding) = hasLAME ? (both >> 12, both & 0xFFF) : (nil, nil)
+      return
+    }
+    return nil
+  }
+}

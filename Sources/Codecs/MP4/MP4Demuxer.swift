@@ -1,0 +1,138 @@
+internal import AudioCore
+
+/// What an MP4 file (M4A, M4B) tells of its first track of AAC.
+///
+/// `moov` may stand in front or behind the sound. Every size is checked against what is there; nothing is read but
+/// headers and `moov`, which may have up to 64 MiB (that is 80 days of sound).
+///
+/// Sources: ISO/IEC 14496-12 (boxes), ISO/IEC 14496-14 §5.6 (esds), ISO/IEC 14496-1 §7.2.6 (descriptors), Apple's
+/// QuickTime File Format (elst) and "iTunSMPB" as iTunes writes it.
+struct MP4Demuxer {
+  /// What decodes the frames.
+  let configuration: AACConfiguration
+  /// Where they lie.
+  let table: MP4SampleTable
+  /// Units of the track's time in a second.
+  let timescale: Int
+  /// What of it is to be heard, where the file tells.
+  let edit: Edit?
+
+  /// A part of the sound; what stands before and after it is the encoder's.
+  struct Edit: Equatable {
+    /// Units of `scale` in front that are not heard.
+    let start: Int
+    /// Units of `scale` that are heard, nil for all.
+    let length: Int?
+    /// Units in a second; nil for frames at the rate of the output.
+    let scale: Int?
+    /// Seconds by which `length` may be rounded.
+    let tolerance: Double
+  }
+
+  private static let longestHeader = 64 << 20
+
+  /// - Throws: `audio.unsupported` for sound of other kinds, `audio.unreadable` for what is damaged.
+  init(_ file: borrowing FileDescriptor, path: String) throws {
+    do throws(MP4Obstacle) {
+      let moov = try file.topLevelBox("moov", limit: Self.longestHeader).get()
+      let tracks = moov.boxes().filter { $0.type == "trak" }.map(\.content)
+      guard let track = tracks.first(where: { $0.box("mdia/hdlr")?.type(8) == "soun" }),
+        let stbl = track.box("mdia/minf/stbl")
+      else {
+        throw MP4Obstacle(found: "an MP4 file without a track of sound", byte: moov.offset)
+      }
+      guard let timescale = Self.time(track.box("mdia/mdhd"))?.scale, timescale > 0 else {
+        throw MP4Obstacle(found: "a track without a measure of time", byte: track.offset)
+      }
+      switch try Self.description(stbl) {
+      case .aac(let configuration): self.configuration = configuration
+      case .other(let kind): throw MP4Obstacle(found: kind, byte: stbl.offset, isUnsupported: true)
+      }
+      table = try MP4SampleTable(stbl, fileSize: file.size)
+      if table.count == 0, moov.box("mvex") != nil {
+        throw MP4Obstacle(found: "fragmented MP4", byte: moov.offset, isUnsupported: true)
+      }
+      self.timescale = timescale
+      let scale = Self.time(moov.box("mvhd"))?.scale ?? 0
+      edit = Self.iTunes(moov) ?? Self.editList(track, trackScale: timescale, movieScale: scale)
+    } catch {
+      throw error.isUnsupported
+        ? AudioError.unsupportedKind(path, error.found)
+        : AudioError.unreadable(path, found: error.found, atByte: error.byte)
+    }
+  }
+
+  /// Units per second of `mdhd` or `mvhd`.
+  private static func time(_ header: MP4Bytes?) -> (scale: Int, version: Int)? {
+    guard let header, let version = header.number(0, 1) else { return nil }
+    return header.number(version == 1 ? 20 : 12, 4).map { ($0, version) }
+  }
+
+  // MARK: What the frames are
+
+  private enum Description {
+    case aac(AACConfiguration)
+    case other(String)
+  }
+
+  private static let kinds = [
+    "alac": "ALAC in MP4", "ac-3": "AC-3 in MP4", "ec-3": "E-AC-3 in MP4", "Opus": "Opus in MP4",
+    "fLaC": "FLAC in MP4", ".mp3": "MP3 in MP4", "enca": "protected sound in MP4",
+    "drms": "protected sound in MP4",
+    "samr": "AMR in MP4",
+  ]
+
+  private static func description(_ stbl: MP4Bytes) throws(MP4Obstacle) -> Description {
+    guard let stsd = stbl.box("stsd"), let entry = stsd.dropping(8)?.boxes(most: 1).first else {
+      throw MP4Obstacle(found: "a track that does not tell its kind of sound", byte: stbl.offset)
+    }
+    guard entry.type == "mp4a" else {
+      let isName = entry.type.unicodeScalars.allSatisfy { (0x20..<0x7F).contains($0.value) }
+      return .other(kinds[entry.type] ?? "sound of kind \(isName ? entry.type : "unknown") in MP4")
+    }
+    // QuickTime's versions 1 and 2 have more fields in front of the boxes, and may keep esds in a "wave" box.
+    let extra = [0: 0, 1: 16, 2: 36][entry.content.number(8, 2) ?? 0] ?? 0
+    let inner = entry.content.dropping(28 + extra)
+    guard let esds = inner?.box("esds") ?? inner?.box("wave/esds") else {
+      throw MP4Obstacle(found: "AAC without a description", byte: entry.content.offset)
+    }
+    return try elementary(esds)
+  }
+
+  /// Reads an elementary stream descriptor.
+  private static func elementary(_ esds: MP4Bytes) throws(MP4Obstacle) -> Description {
+    let damage = MP4Obstacle(found: "a damaged description of AAC", byte: esds.offset)
+    guard let all = esds.dropping(4), let stream = descriptor(3, in: all), let flags = stream.number(2, 1)
+    else {
+      throw damage
+    }
+    var skip = 3 + (flags & 0x80 != 0 ? 2 : 0) + (flags & 0x20 != 0 ? 2 : 0)
+    if flags & 0x40 != 0 { skip += 1 + (stream.number(skip, 1) ?? 0) }
+    guard let rest = stream.dropping(skip), let decoder = descriptor(4, in: rest),
+      let kind = decoder.number(0, 1)
+    else { throw damage }
+    switch kind {
+    case 0x40, 0x66, 0x67, 0x68: break
+    case 0x69, 0x6B: return .other("MP3 in MP4")
+    default: return .other("sound of MPEG kind \(kind) in MP4")
+    }
+    guard let inner = decoder.dropping(13), let specific = descriptor(5, in: inner),
+      let configuration = AACConfiguration(audioSpecificConfig: specific.bytes)
+    else { throw damage }
+    if let obstacle = configuration.obstacle { return .other("\(obstacle) in MP4") }
+    return .aac(configuration)
+  }
+
+  /// The content of the descriptor with `tag` at the start of `bytes`; its size is in 7 bits a byte.
+  private static func descriptor(_ tag: Int, in bytes: MP4Bytes) -> MP4Bytes? {
+    guard bytes.number(0, 1) == tag else { return nil }
+    var (size, index) = (0, 1)
+    while index <= 4, let byte = bytes.number(index, 1) {
+      size = size << 7 | byte & 0x7F
+      index += 1
+      if byte & 0x80 == 0 { break }
+    }
+    guard let content = bytes.dropping(index) else { return nil }
+    return MP4Bytes(bytes: content.bytes.prefix(size), offset: content.offset)
+  }
+}

@@ -1,0 +1,76 @@
+public import AudioCore
+
+/// AAC in MP4 files (M4A, M4B): AAC-LC, HE-AAC and HE-AAC v2.
+///
+/// Gapless: what an edit list or iTunes' own tag says that the encoder put in front and behind is not heard and not
+/// counted. Mono comes in two equal channels. `seek` is exact to a frame. Memory is bounded whatever the file
+/// claims.
+public final class MP4FileDecoder: Decoder {
+  /// Rate and channels of the frames that the last `read` gave; HE-AAC may begin in the middle of a file.
+  public var format: AudioFormat { track.format }
+  /// Length in frames.
+  public let frameCount: Int?
+
+  private let source: MP4PacketSource
+  private let track: AACTrack
+  /// PCM frames in front that are not heard.
+  private let skipped: Int
+  /// PCM frames that were given or gone over.
+  private var position = 0
+
+  /// Opens an MP4 file.
+  /// - Throws: `audio.not_found`, `audio.unsupported` for other sound than AAC, or `audio.unreadable` saying what
+  ///   was found at which byte.
+  public convenience init(path: String) throws {
+    let file = try FileDescriptor(reading: path)
+    switch SourceKind(of: file) {
+    case .mp4: try self.init(file, path: path)
+    case let other: throw other.refusal(path)
+    }
+  }
+
+  init(_ file: consuming FileDescriptor, path: String) throws {
+    source = try MP4PacketSource(file, path: path)
+    track = try AACTrack(source)
+    let all = source.sampleCount * track.factor
+    let rest = Self.heard(source.demuxer, all: all, rate: track.format.sampleRate)
+    skipped = rest.lowerBound
+    frameCount = rest.count
+    try track.seek(toFrame: skipped)
+  }
+
+  /// Reads the next frames; they have the `format` that is told after the call.
+  public func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
+    let left = (frameCount ?? .max) - position
+    guard left > 0 else { return 0 }
+    let room = min(buffer.count, left * format.channels)
+    let got = min(left, try track.read(into: UnsafeMutableBufferPointer(rebasing: buffer[..<room])))
+    position += got
+    return got
+  }
+
+  /// Goes to a frame; 12 frames of AAC before it are decoded, unheard.
+  public func seek(toFrame frame: Int) throws {
+    guard frame >= 0, frame <= frameCount ?? .max else {
+      throw AudioError.outsideSource(source.path, frame: frame, count: frameCount)
+    }
+    try track.seek(toFrame: skipped + frame)
+    position = frame
+  }
+
+  /// Which of `all` PCM frames at `rate` are heard.
+  private static func heard(_ demuxer: MP4Demuxer, all: Int, rate: Int) -> Range<Int> {
+    func frames(_ units: Int, _ scale: Int) -> Int {
+      Int(min(Double(all), (Double(units) * Double(rate) / Double(scale)).rounded()))
+    }
+    // The last frame may be told to be shorter than it is.
+    let end = demuxer.table.duration > 0 ? frames(demuxer.table.duration, demuxer.timescale) : all
+    guard let edit = demuxer.edit else { return 0..<end }
+    let scale = edit.scale ?? rate
+    let start = min(end, frames(edit.start, scale))
+    guard let length = edit.length.map({ frames($0, scale) }) else { return start..<end }
+    // Lengths in the movie's units, often ms, are coarser than a frame: then the end of the track is meant.
+    let isEnd = abs(Double(start + length - end)) <= edit.tolerance * Double(rate) + 1
+    return start..<(isEnd ? end : min(end, start + length))
+  }
+}

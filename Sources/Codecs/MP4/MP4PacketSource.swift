@@ -1,0 +1,60 @@
+internal import AudioCore
+
+/// The frames of AAC in an MP4 file.
+final class MP4PacketSource: AACPacketSource {
+  let path: String
+  /// What the file tells of them.
+  let demuxer: MP4Demuxer
+
+  private let file: FileDescriptor
+  private var sample = 0
+  private var last: (sample: Int, place: MP4SampleTable.Place)?
+  /// A part of the file that was read.
+  private var part: ArraySlice<UInt8> = []
+  private var partOffset = 0
+
+  private static let chunk = 16_384
+
+  init(_ file: consuming FileDescriptor, path: String) throws {
+    demuxer = try MP4Demuxer(file, path: path)
+    self.file = file
+    self.path = path
+  }
+
+  /// Samples of the core in all frames.
+  var sampleCount: Int { demuxer.table.count.multipliedReportingOverflow(by: samplesPerFrame).partialValue }
+
+  private var samplesPerFrame: Int { demuxer.configuration.samplesPerFrame }
+
+  func next() throws -> AACPacket? {
+    guard sample < demuxer.table.count else { return nil }
+    let place = last.flatMap { last in
+      last.sample == sample - 1 ? demuxer.table.place(after: last.sample, at: last.place) : nil
+    }
+    guard let place = place ?? demuxer.table.place(of: sample) else {
+      throw AudioError.unreadable(path, found: "no place for frame \(sample)", atByte: 0)
+    }
+    last = (sample, place)
+    // What is not there was cut off; a size that can't be is damage, which the decoder is told by an empty frame.
+    guard place.offset >= 0, place.offset < file.size else { return nil }
+    let bytes = place.size <= AACDecoder.longestFrame ? read(place) : []
+    guard bytes.count == place.size || place.size > AACDecoder.longestFrame else { return nil }
+    sample += 1
+    return AACPacket(
+      bytes: bytes, configuration: demuxer.configuration, blocks: 1, checksumLength: 0, offset: place.offset)
+  }
+
+  func seek(toSample target: Int) throws -> Int {
+    sample = min(target / samplesPerFrame, demuxer.table.count)
+    return sample * samplesPerFrame
+  }
+
+  private func read(_ place: MP4SampleTable.Place) -> ArraySlice<UInt8> {
+    let isThere = place.offset >= partOffset && place.offset - partOffset + place.size <= part.count
+    if !isThere {
+      part = file.bytes(at: place.offset, count: max(Self.chunk, place.size))[...]
+      partOffset = place.offset
+    }
+    return part.dropFirst(place.offset - partOffset).prefix(place.size)
+  }
+}

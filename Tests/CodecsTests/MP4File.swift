@@ -1,0 +1,105 @@
+import Codecs
+import TestSupport
+
+/// An MP4 file, box by box, of the frames of an ADTS stream. Source: ISO/IEC 14496-12 and -14.
+struct MP4File {
+  var frames: [[UInt8]]
+  /// The AudioSpecificConfig.
+  var configuration: [UInt8]
+  var timescale = 48_000
+  /// Units that a frame lasts.
+  var frameDuration = 2048
+  var perChunk = 5
+  var has64Bits = false
+  var isMoovFirst = false
+  /// `edts` and the like, inside the track.
+  var inTrack: [UInt8] = []
+  /// `udta` and the like, inside `moov`.
+  var inMovie: [UInt8] = []
+  var movieScale = 1000
+
+  /// The frames of an ADTS fixture.
+  init(adts name: String, configuration: [UInt8]) throws {
+    let bytes = try readBytes(Fixtures.path(name))
+    frames = ADTSFraming.frames(of: bytes).map {
+      Array(bytes[($0.offset + $0.headerLength)..<($0.offset + $0.length)])
+    }
+    self.configuration = configuration
+  }
+
+  static func big(_ value: Int, _ size: Int) -> [UInt8] {
+    (0..<size).reversed().map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
+  }
+
+  static func box(_ type: String, _ content: [UInt8]) -> [UInt8] {
+    big(content.count + 8, 4) + Array(type.utf8) + content
+  }
+
+  /// A list of numbers behind their count.
+  static func table(_ type: String, _ entries: [[UInt8]]) -> [UInt8] {
+    box(type, big(0, 4) + big(entries.count, 4) + entries.flatMap { $0 })
+  }
+
+  static func edits(_ parts: [(length: Int, start: Int)], version: Int = 0) -> [UInt8] {
+    let width = version == 1 ? 8 : 4
+    let entries = parts.map { big($0.length, width) + big($0.start, width) + [0, 1, 0, 0] }
+    var list = table("elst", entries)
+    list[8] = UInt8(version)
+    return box("edts", list)
+  }
+
+  /// A comment as iTunes writes it.
+  static func iTunes(delay: Int, padding: Int, length: Int) -> [UInt8] {
+    func hex(_ value: Int, _ digits: Int) -> String {
+      let text = String(value, radix: 16, uppercase: true)
+      return String(repeating: "0", count: digits - text.count) + text
+    }
+    let text = " 00000000 \(hex(delay, 8)) \(hex(padding, 8)) \(hex(length, 16)) 00000000 00000000"
+    let entry =
+      box("mean", big(0, 4) + Array("com.apple.iTunes".utf8))
+      + box("name", big(0, 4) + Array("iTunSMPB".utf8))
+      + box("data", big(1, 4) + big(0, 4) + Array(text.utf8))
+    return box("udta", box("meta", big(0, 4) + box("ilst", box("----", entry))))
+  }
+
+  func bytes() -> [UInt8] {
+    let head = Self.box("ftyp", Array("M4A ".utf8) + Self.big(0, 4))
+    let sound = Self.box("mdat", frames.flatMap { $0 })
+    guard isMoovFirst else { return head + sound + moov(soundAt: head.count + 8) }
+    let size = moov(soundAt: 0).count
+    return head + moov(soundAt: head.count + size + 8) + sound
+  }
+
+  private func moov(soundAt start: Int) -> [UInt8] {
+    typealias F = MP4File
+    let time = F.big(0, 12) + F.big(timescale, 4) + F.big(frames.count * frameDuration, 4) + F.big(0, 4)
+    let handler = F.box("hdlr", F.big(0, 8) + Array("soun".utf8) + F.big(0, 13))
+    let media = F.box("mdhd", time) + handler + F.box("minf", F.box("stbl", tables(soundAt: start)))
+    let movie = F.box("mvhd", F.big(0, 12) + F.big(movieScale, 4) + F.big(0, 84))
+    return F.box("moov", movie + F.box("trak", inTrack + F.box("mdia", media)) + inMovie)
+  }
+
+  private func tables(soundAt start: Int) -> [UInt8] {
+    typealias F = MP4File
+    var places: [[UInt8]] = []
+    var offset = start
+    for (index, frame) in frames.enumerated() {
+      if index % perChunk == 0 { places.append(F.big(offset, has64Bits ? 8 : 4)) }
+      offset += frame.count
+    }
+    func descriptor(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
+      [tag, 0x80, 0x80, UInt8(content.count)] + content
+    }
+    let decoder = [0x40, 0x15] + F.big(0, 11) + descriptor(5, configuration)
+    let esds = F.big(0, 4) + descriptor(3, F.big(1, 3) + descriptor(4, decoder))
+    let entry = F.big(0, 6) + F.big(1, 2) + F.big(0, 8) + F.big(2, 2) + F.big(16, 2) + F.big(0, 8)
+    let perChunk = min(perChunk, frames.count)
+    let lastChunk = (frames.count - 1) % perChunk + 1
+    var runs = [F.big(1, 4) + F.big(perChunk, 4) + F.big(1, 4)]
+    if lastChunk != perChunk { runs.append(F.big(places.count, 4) + F.big(lastChunk, 4) + F.big(1, 4)) }
+    return F.table("stsd", [F.box("mp4a", entry + F.box("esds", esds))])
+      + F.table("stts", [F.big(frames.count, 4) + F.big(frameDuration, 4)]) + F.table("stsc", runs)
+      + F.box("stsz", F.big(0, 8) + F.big(frames.count, 4) + frames.flatMap { F.big($0.count, 4) })
+      + F.table(has64Bits ? "co64" : "stco", places)
+  }
+}
