@@ -10,10 +10,13 @@ public final class HouseDriver: Driver {
   public let name = "house"
   /// What it can do.
   public let capabilities: Set<String> = [
-    "volume", "mute", "join", "play", "pause", "seek", "loop", "role", "balance",
+    "volume", "mute", "join", "play", "pause", "seek", "loop", "role", "balance", "sessions",
   ]
   /// 48 kHz, stereo.
   public let format = AudioFormat.session
+
+  /// 16.
+  public let sessionLimit = 16
 
   /// From a command to its effect.
   private static let reactionTime = Duration.milliseconds(5)
@@ -61,7 +64,8 @@ public final class HouseDriver: Driver {
 
   private func makeRenderer() async throws -> any Renderer {
     try await RendererFactory(
-      loop: loop, format: format, speakers: devices.map(\.name), sessions: 1, output: output, log: log
+      loop: loop, format: format, speakers: devices.map(\.name), sessions: sessionLimit, output: output,
+      log: log
     ).make()
   }
 

@@ -76,10 +76,15 @@ public final class Device {
   ///
   /// When the session plays, it sounds from the next block on, in step with the others; it keeps its own
   /// level.
-  /// - Throws: `speaker.closed`.
+  /// - Throws: `speaker.outranked` when it is in a session of higher priority; `speaker.closed`.
   public func join(_ session: Session? = nil) async throws {
     let house = try openHouse()
-    house.move(self, to: session ?? house.session)
+    let session = session ?? house.session
+    guard try session.openHouse() === house else {
+      throw SpeakerError(.unknown, "\"\(session.name)\" is not a session of this house")
+    }
+    if session !== self.session { try house.check(self, mayGoTo: session.priority) }
+    house.move(self, to: session)
   }
 
   /// Takes it out of its session; it fades over one block and is silent. Nothing when it is in none.

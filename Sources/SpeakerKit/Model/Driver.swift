@@ -54,6 +54,8 @@ public protocol Driver: AnyObject {
   var capabilities: Set<String> { get }
   /// Rate and channels in which sessions count their frames.
   var format: AudioFormat { get }
+  /// How many sessions can sound at one time, the default session among them.
+  var sessionLimit: Int { get }
 
   /// Finds the speakers and keeps `reports` informed from then on, until `close`.
   /// - Returns: the speakers, in the order in which the house lists them.
@@ -84,6 +86,11 @@ public protocol Driver: AnyObject {
   /// Frames of the session's cue that have been *heard*, counted from the start of the source and on through
   /// the loops of a looped one.
   func position(of session: SessionID) -> Int
+}
+
+extension Driver {
+  /// The default session only.
+  public var sessionLimit: Int { 1 }
 }
 
 /// What a driver tells the house, on the loop.

@@ -14,8 +14,10 @@ public final class House {
   public let events: EventHub
   /// Its speakers, in stable order. Empty before `open`.
   public private(set) var devices: [Device] = []
-  /// The default session.
-  public var session: Session { defaultSession }
+  /// The default session, which is always there.
+  public let session: Session
+  /// Its sessions: the default one, then those that were made, in that order.
+  public internal(set) var sessions: [Session]
   /// Whether it is open.
   public var isOpen: Bool { phase == .open }
   /// Whether `open` is on its way.
@@ -28,7 +30,6 @@ public final class House {
   let driver: any Driver
   private enum Phase { case new, opening, open, closed }
   private var phase = Phase.new
-  private let defaultSession: Session
 
   static let closedError = SpeakerError(.closed, "the house is not open", hint: "open it first")
 
@@ -37,8 +38,9 @@ public final class House {
     self.loop = loop
     self.driver = driver
     events = EventHub(loop: loop)
-    defaultSession = Session(id: 0, name: "default", driver: driver, loop: loop)
-    defaultSession.house = self
+    session = Session(id: 0, name: "default", driver: driver, loop: loop)
+    sessions = [session]
+    session.house = self
   }
 
   /// Finds the speakers; returns after the first discovery. Returns at once when it is open
@@ -65,7 +67,7 @@ public final class House {
     phase = .open
     devices = found.map { Device($0, house: self) }
     for device in devices { events.tell(.device(device, .added)) }
-    if addAll { for device in devices { move(device, to: defaultSession) } }
+    if addAll { for device in devices { move(device, to: session) } }
   }
 
   /// Ends everything. No event comes after the call; outputs are finished and threads ended when it returns.
@@ -75,7 +77,7 @@ public final class House {
     let wasNew = phase == .new
     phase = .closed
     events.close()
-    defaultSession.stop()
+    for session in sessions { session.stop() }
     if !wasNew { await driver.close() }
   }
 
@@ -84,17 +86,6 @@ public final class House {
 
   /// Speakers that are in a session.
   public var activeDevices: [Device] { devices.filter(\.isActive) }
-
-  /// Moves a speaker into a session or out of all, tells it, and stops a session that lost its last member.
-  func move(_ device: Device, to session: Session?) {
-    let old = device.session
-    guard old !== session else { return }
-    device.session = session
-    driver.setSession(session?.id, ofDevice: device.id)
-    if old != nil { events.tell(.device(device, .left)) }
-    if session != nil { events.tell(.device(device, .joined)) }
-    if let old, old.devices.isEmpty { old.lastMemberLeft() }
-  }
 
   /// Tells what follows from a session's change for its speakers.
   func tellPlaying(of session: Session) {
@@ -121,8 +112,8 @@ extension House: DriverReports {
 
   /// A source has been heard to its end.
   public func ended(cue: Int, in session: SessionID, failure: (any CodedError)?) {
-    guard isOpen, session == defaultSession.id else { return }
-    defaultSession.ended(cue: cue, failure: failure)
+    guard isOpen else { return }
+    sessions.first { $0.id == session }?.ended(cue: cue, failure: failure)
   }
 
   /// The driver has trouble.
@@ -132,6 +123,6 @@ extension House: DriverReports {
       .error(
         code: error.code, message: error.message,
         device: devices.first { $0.id == device },
-        session: session == defaultSession.id ? defaultSession : nil))
+        session: sessions.first { $0.id == session }))
   }
 }

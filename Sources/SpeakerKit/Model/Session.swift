@@ -8,7 +8,9 @@ public final class Session {
   /// What people call it.
   public let name: String
   /// Who may take speakers from whom; 100 unless told.
-  public private(set) var priority = 100
+  public private(set) var priority: Int
+  /// Whether `close` was called.
+  public internal(set) var isClosed = false
 
   weak var house: House?
   let driver: any Driver
@@ -24,7 +26,11 @@ public final class Session {
   /// Whole seconds told last.
   var toldSeconds = 0
 
-  init(id: SessionID, name: String, driver: any Driver, loop: EventLoop) {
+  /// Called when it is closed.
+  var closeListeners: [() -> Void] = []
+
+  init(id: SessionID, name: String, driver: any Driver, loop: EventLoop, priority: Int = 100) {
+    self.priority = priority
     self.id = id
     self.name = name
     self.driver = driver
@@ -65,7 +71,7 @@ public final class Session {
     priority: Int? = nil
   ) async throws {
     loop.assertOnLoop()
-    guard house?.isOpen == true else { throw House.closedError }
+    _ = try openHouse()
     guard seconds >= 0, seconds < 1e9 else {
       throw SpeakerError(
         .range, "start \(seconds) is not a number of seconds from 0 on",
@@ -77,7 +83,7 @@ public final class Session {
     let fileName = path.split(separator: "/").last.map(String.init) ?? path
     let actions: [SessionMachine.Action]
     do {
-      guard house?.isOpen == true else { throw House.closedError }
+      _ = try openHouse()
       if let length = cue.duration, seconds * Double(format.sampleRate) > Double(length) {
         throw SpeakerError(
           .range, "start \(seconds) s is past the end of \(path)", facts: [.init("start", .number(seconds))])
@@ -152,9 +158,5 @@ public final class Session {
   /// Whether all its available members are muted.
   public var isMuted: Bool { House.areMuted(devices) }
 
-  private func openHouse() throws(SpeakerError) -> House {
-    guard let house, house.isOpen else { throw House.closedError }
-    return house
-  }
   private var hasAvailableMember: Bool { devices.contains(where: \.isAvailable) }
 }
