@@ -10,13 +10,16 @@ public final class HouseDriver: Driver {
   public let name = "house"
   /// What it can do.
   public let capabilities: Set<String> = [
-    "volume", "mute", "join", "play", "pause", "seek", "loop", "role", "balance", "sessions",
+    "volume", "mute", "join", "play", "pause", "seek", "loop", "role", "balance", "sessions", "rename",
+    "group",
   ]
   /// 48 kHz, stereo.
   public let format = AudioFormat.session
 
   /// 16.
   public let sessionLimit = 16
+  /// As its speakers do.
+  public let editsStopPlayback = true
 
   /// From a command to its effect.
   private static let reactionTime = Duration.milliseconds(5)
@@ -31,7 +34,9 @@ public final class HouseDriver: Driver {
   private var devices: [DeviceInfo] = []
   private var renderer: (any Renderer)?
   /// Levels that were set and have not taken effect.
-  private var pendingChanges: [(timer: LoopTimer, changes: [(device: String, change: LevelChange)])] = []
+  private var pendingChanges: [(timer: LoopTimer, apply: () -> Void)] = []
+  /// Of the speaker that joined its group last.
+  private var lastGroupRank = 0
 
   /// A house on `loop`.
   /// - Parameters:
@@ -89,13 +94,25 @@ public final class HouseDriver: Driver {
 
   /// Levels, all in one block.
   public func change(_ changes: [(device: String, change: LevelChange)]) {
+    react { $0.apply(changes) }
+  }
+
+  /// Another name or group.
+  public func edit(_ edit: DeviceEdit, of device: String) async throws {
+    react { $0.apply(edit, to: device) }
+    try await loop.sleep(for: Self.reactionTime)
+  }
+
+  /// Lets `effect` come some milliseconds later, in the order of the commands.
+  private func react(_ effect: @escaping (HouseDriver) -> Void) {
     let timer = loop.after(Self.reactionTime) { [weak self] in self?.applyEarliest() }
-    pendingChanges.append((timer, changes))
+    pendingChanges.append(
+      (timer, { [weak self] in if let self { effect(self) } }))
   }
 
   private func applyEarliest() {
     guard !pendingChanges.isEmpty else { return }
-    apply(pendingChanges.removeFirst().changes)
+    pendingChanges.removeFirst().apply()
   }
 
   /// A level that was set before something sounds is the level at which it begins to sound.
@@ -118,11 +135,37 @@ public final class HouseDriver: Driver {
       case .muted(let isMuted):
         if devices[index].isMuted == isMuted { continue }
         devices[index].isMuted = isMuted
+      case .role(let role):
+        if devices[index].role == role { continue }
+        devices[index].role = role
+        renderer?.setMix(devices[index].mix, ofDevice: index)
+        reports.deviceChanged(.role(role), of: id)
+        continue
+      case .balance(let balance):
+        if devices[index].balance == balance { continue }
+        devices[index].balance = balance
+        renderer?.setMix(devices[index].mix, ofDevice: index)
+        reports.deviceChanged(.balance(balance), of: id)
+        continue
       }
       renderer?.setMix(devices[index].mix, ofDevice: index)
       changed.append((id, devices[index].volume, devices[index].isMuted))
     }
     if !changed.isEmpty { reports.levelsChanged(changed) }
+  }
+
+  private func apply(_ edit: DeviceEdit, to device: String) {
+    guard let reports, let index = index(of: device) else { return }
+    switch edit {
+    case .name(let name):
+      devices[index].name = name
+      reports.deviceChanged(.name(name), of: device)
+    case .group(let name):
+      lastGroupRank += 1
+      devices[index].groupName = name
+      devices[index].groupRank = lastGroupRank
+      reports.deviceChanged(.group(name, rank: lastGroupRank), of: device)
+    }
   }
 
   /// Membership, from the next block on.

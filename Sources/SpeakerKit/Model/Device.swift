@@ -94,7 +94,7 @@ public final class Device {
     try openHouse().move(self, to: nil)
   }
 
-  private func openHouse() throws(SpeakerError) -> House {
+  func openHouse() throws(SpeakerError) -> House {
     guard let house, house.isOpen else { throw House.closedError }
     return house
   }

@@ -41,6 +41,30 @@ public enum LevelChange: Sendable, Equatable {
   case volume(Int)
   /// Mutes, or gives back the level it had.
   case muted(Bool)
+  /// Which channels it renders.
+  case role(ChannelRole)
+  /// -6...6, left to right.
+  case balance(Int)
+}
+
+/// A change of what a speaker is called.
+public enum DeviceEdit: Sendable, Equatable {
+  /// A new name; not empty, and no other speaker has it.
+  case name(String)
+  /// The name of its group, `Group.ungrouped` for none.
+  case group(String)
+}
+
+/// What has changed on a speaker, other than its level.
+public enum DeviceChange: Sendable, Equatable {
+  /// It has another name.
+  case name(String)
+  /// It has another group; `rank` orders members by when they joined theirs, see `DeviceInfo.groupRank`.
+  case group(String, rank: Int)
+  /// It renders other channels.
+  case role(ChannelRole)
+  /// -6...6, left to right.
+  case balance(Int)
 }
 
 /// Turns the model of a house into something that sounds: the one seam between the two.
@@ -63,6 +87,12 @@ public protocol Driver: AnyObject {
   func open(reports: any DriverReports) async throws -> [DeviceInfo]
   /// Ends what sounds, finishes outputs and threads; no report comes after the call.
   func close() async
+
+  /// Whether a speaker that plays falls silent when it gets another name or group.
+  var editsStopPlayback: Bool { get }
+  /// Changes what a speaker is called; its report has come when the call returns. The house has checked it.
+  /// - Throws: `speaker.unsupported`, `CancellationError`.
+  func edit(_ edit: DeviceEdit, of device: String) async throws
 
   /// Changes levels of speakers, all in the same block.
   func change(_ changes: [(device: String, change: LevelChange)])
@@ -91,12 +121,20 @@ public protocol Driver: AnyObject {
 extension Driver {
   /// The default session only.
   public var sessionLimit: Int { 1 }
+  /// Goes on.
+  public var editsStopPlayback: Bool { false }
+  /// Can't.
+  public func edit(_ edit: DeviceEdit, of device: String) async throws {
+    throw SpeakerError(.unsupported, "the driver \"\(name)\" can't rename speakers")
+  }
 }
 
 /// What a driver tells the house, on the loop.
 public protocol DriverReports: AnyObject {
   /// Levels that have taken effect, at one time.
   func levelsChanged(_ levels: [(device: String, volume: Int, isMuted: Bool)])
+  /// Something other than its level has changed on a speaker.
+  func deviceChanged(_ change: DeviceChange, of device: String)
   /// The last frame of a cue has been heard. `failure` says why it is not the end of its source.
   func ended(cue: Int, in session: SessionID, failure: (any CodedError)?)
   /// Something failed that nobody waits for.

@@ -28,6 +28,8 @@ public final class House {
   public var driverName: String { driver.name }
 
   let driver: any Driver
+  /// Names that speakers are about to get.
+  var namesOnTheWay: Set<String> = []
   private enum Phase { case new, opening, open, closed }
   private var phase = Phase.new
 
@@ -90,39 +92,5 @@ public final class House {
   /// Tells what follows from a session's change for its speakers.
   func tellPlaying(of session: Session) {
     for device in session.devices where device.isAvailable { events.tell(.device(device, .playing)) }
-  }
-}
-
-extension House: DriverReports {
-  /// The driver's levels have changed.
-  public func levelsChanged(_ levels: [(device: String, volume: Int, isMuted: Bool)]) {
-    guard isOpen else { return }
-    var changed: [Device] = []
-    for level in levels {
-      guard let device = devices.first(where: { $0.id == level.device }) else { continue }
-      device.info.volume = level.volume
-      device.info.isMuted = level.isMuted
-      changed.append(device)
-    }
-    for device in changed {
-      events.tell(
-        .volume(device, volume: device.volume, muted: device.isMuted, average: volume))
-    }
-  }
-
-  /// A source has been heard to its end.
-  public func ended(cue: Int, in session: SessionID, failure: (any CodedError)?) {
-    guard isOpen else { return }
-    sessions.first { $0.id == session }?.ended(cue: cue, failure: failure)
-  }
-
-  /// The driver has trouble.
-  public func failed(_ error: any CodedError, device: String?, session: SessionID?) {
-    guard isOpen else { return }
-    events.tell(
-      .error(
-        code: error.code, message: error.message,
-        device: devices.first { $0.id == device },
-        session: sessions.first { $0.id == session }))
   }
 }
