@@ -10,8 +10,9 @@ public final class HouseDriver: Driver {
   public let name = "house"
   /// What it can do.
   public let capabilities: Set<String> = [
-    "volume", "mute", "join", "play", "pause", "seek", "loop", "role", "balance", "sessions", "rename",
-    "group",
+    "volume", "mute", "join", "play", "pause", "seek", "loop", "role", "balance", "sessions",
+    "rename", "group", "refresh", "wifi", "controls",
+    "gain", "fade",
   ]
   /// 48 kHz, stereo.
   public let format = AudioFormat.session
@@ -22,17 +23,26 @@ public final class HouseDriver: Driver {
   public let editsStopPlayback = true
 
   /// From a command to its effect.
-  private static let reactionTime = Duration.milliseconds(5)
+  static let reactionTime = Duration.milliseconds(5)
   /// From opening to the last speaker that answers.
   private static let discoveryTime = Duration.milliseconds(100)
 
-  private let loop: EventLoop
+  let loop: EventLoop
   private let specs: [SpeakerSpec]?
   private let output: Output
   private let log: (String) -> Void
-  private weak var reports: (any DriverReports)?
-  private var devices: [DeviceInfo] = []
-  private var renderer: (any Renderer)?
+  weak var reports: (any DriverReports)?
+  /// Speakers by their number towards the renderer, also those that were removed.
+  var devices: [DeviceInfo] = []
+  /// Numbers of speakers that are gone.
+  var removed: Set<Int> = []
+  /// How well each is received, whether or not the house knows.
+  var signals: [Int] = []
+  /// The session of each, also while it can't be reached.
+  var memberships: [SessionID?] = []
+  /// How many speakers there is room for.
+  private(set) var speakerLimit = 0
+  var renderer: (any Renderer)?
   /// Levels that were set and have not taken effect.
   private var pendingChanges: [(timer: LoopTimer, apply: () -> Void)] = []
   /// Of the speaker that joined its group last.
@@ -56,6 +66,10 @@ public final class HouseDriver: Driver {
   /// Finds the speakers and opens the output.
   public func open(reports: any DriverReports) async throws -> [DeviceInfo] {
     devices = try findSpeakers()
+    signals = devices.map(\.wifiSignal)
+    memberships = devices.map { _ in nil }
+    removed = []
+    speakerLimit = devices.count + RendererFactory.spareSpeakers
     try await loop.sleep(for: Self.discoveryTime)
     connect(try await makeRenderer())
     self.reports = reports
@@ -172,10 +186,16 @@ public final class HouseDriver: Driver {
   public func setSession(_ session: SessionID?, ofDevice device: String) {
     guard let index = index(of: device) else { return }
     applyAll()
-    renderer?.setSession(session, ofDevice: index)
+    memberships[index] = session
+    renderMembership(of: index)
   }
 
-  private func index(of device: String) -> Int? { devices.firstIndex { $0.id == device } }
+  func index(of device: String) -> Int? {
+    devices.indices.first { devices[$0].id == device && !removed.contains($0) }
+  }
+
+  /// The speakers that are there.
+  var present: [DeviceInfo] { devices.indices.filter { !removed.contains($0) }.map { devices[$0] } }
 
   /// Opens a file and decodes its first blocks.
   public func load(_ request: SourceRequest) async throws -> Cue {
@@ -195,6 +215,10 @@ public final class HouseDriver: Driver {
   public func resume(_ session: SessionID) { renderer?.resume(session) }
   /// Fades over one block.
   public func stop(_ session: SessionID) { renderer?.stop(session) }
+  /// In the mix, exact to the block.
+  public func setGain(_ decibels: Double, over duration: Duration, of session: SessionID) {
+    renderer?.setGain(decibels, over: duration, of: session)
+  }
   /// Frames heard.
   public func position(of session: SessionID) -> Int { renderer?.position(of: session) ?? 0 }
 }

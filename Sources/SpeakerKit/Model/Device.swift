@@ -10,6 +10,10 @@ public final class Device {
   /// Nil when the house is gone.
   weak var house: House?
   var info: DeviceInfo
+  /// How often somebody has set its level or mute.
+  var levelTouches = 0
+  /// Whether it has gone for good.
+  public internal(set) var isRemoved = false
 
   init(_ info: DeviceInfo, house: House) {
     self.info = info
@@ -59,18 +63,18 @@ public final class Device {
 
   /// Sets the level; unmutes. Takes effect some milliseconds later, which the `volume` event tells.
   /// - Parameter volume: 0...50.
-  /// - Throws: `speaker.range`, `speaker.closed`.
+  /// - Throws: `speaker.range`, `speaker.unavailable`, `speaker.closed`.
   public func setVolume(_ volume: Int) throws(SpeakerError) {
-    try openHouse().change(.volume(volume), of: [self])
+    try reachableHouse().change(.volume(volume), of: [self])
   }
 
   /// Silences it; keeps its level.
-  /// - Throws: `speaker.closed`.
-  public func mute() throws(SpeakerError) { try openHouse().change(.muted(true), of: [self]) }
+  /// - Throws: `speaker.unavailable`, `speaker.closed`.
+  public func mute() throws(SpeakerError) { try reachableHouse().change(.muted(true), of: [self]) }
 
   /// Gives it the level that it had.
-  /// - Throws: `speaker.closed`.
-  public func unmute() throws(SpeakerError) { try openHouse().change(.muted(false), of: [self]) }
+  /// - Throws: `speaker.unavailable`, `speaker.closed`.
+  public func unmute() throws(SpeakerError) { try reachableHouse().change(.muted(false), of: [self]) }
 
   /// Makes it a member of `session`, nil for the default session, and takes it out of another.
   ///
@@ -96,6 +100,10 @@ public final class Device {
 
   func openHouse() throws(SpeakerError) -> House {
     guard let house, house.isOpen else { throw House.closedError }
+    guard !isRemoved else {
+      throw SpeakerError(
+        .unavailable, "\"\(name)\" was removed from the house", facts: [.init("device", .string(name))])
+    }
     return house
   }
 }

@@ -61,6 +61,10 @@ public enum DeviceChange: Sendable, Equatable {
   case name(String)
   /// It has another group; `rank` orders members by when they joined theirs, see `DeviceInfo.groupRank`.
   case group(String, rank: Int)
+  /// Its signal is received at that many dBm, -100...0.
+  case wifiSignal(Int)
+  /// It can be reached again, or no longer.
+  case available(Bool)
   /// It renders other channels.
   case role(ChannelRole)
   /// -6...6, left to right.
@@ -94,6 +98,10 @@ public protocol Driver: AnyObject {
   /// - Throws: `speaker.unsupported`, `CancellationError`.
   func edit(_ edit: DeviceEdit, of device: String) async throws
 
+  /// Asks a speaker, nil for all, how it is; what has changed has been reported when the call returns.
+  /// - Throws: `speaker.lost`, `CancellationError`.
+  func refresh(_ device: String?) async throws
+
   /// Changes levels of speakers, all in the same block.
   func change(_ changes: [(device: String, change: LevelChange)])
   /// Puts a speaker into a session, nil takes it out.
@@ -113,6 +121,9 @@ public protocol Driver: AnyObject {
   func resume(_ session: SessionID)
   /// Silences the session and forgets its cue.
   func stop(_ session: SessionID)
+  /// Moves the session's gain to `decibels`, in a straight line of decibels over `duration` of what plays; at once
+  /// when nothing does. Of a session with capability `gain` only.
+  func setGain(_ decibels: Double, over duration: Duration, of session: SessionID)
   /// Frames of the session's cue that have been *heard*, counted from the start of the source and on through
   /// the loops of a looped one.
   func position(of session: SessionID) -> Int
@@ -123,6 +134,10 @@ extension Driver {
   public var sessionLimit: Int { 1 }
   /// Goes on.
   public var editsStopPlayback: Bool { false }
+  /// Nothing: what changes comes by itself.
+  public func refresh(_ device: String?) async throws {}
+  /// Can't.
+  public func setGain(_ decibels: Double, over duration: Duration, of session: SessionID) {}
   /// Can't.
   public func edit(_ edit: DeviceEdit, of device: String) async throws {
     throw SpeakerError(.unsupported, "the driver \"\(name)\" can't rename speakers")
@@ -133,6 +148,10 @@ extension Driver {
 public protocol DriverReports: AnyObject {
   /// Levels that have taken effect, at one time.
   func levelsChanged(_ levels: [(device: String, volume: Int, isMuted: Bool)])
+  /// There is one more speaker.
+  func deviceAdded(_ info: DeviceInfo)
+  /// A speaker is gone for good.
+  func deviceRemoved(_ device: String)
   /// Something other than its level has changed on a speaker.
   func deviceChanged(_ change: DeviceChange, of device: String)
   /// The last frame of a cue has been heard. `failure` says why it is not the end of its source.

@@ -48,6 +48,39 @@ extension House: DriverReports {
     case .balance(let balance):
       device.info.balance = balance
       events.tell(.device(device, .balance))
+    case .wifiSignal(let signal):
+      guard device.info.wifiSignal != signal else { return }
+      device.info.wifiSignal = signal
+      events.tell(.device(device, .wifi))
+    case .available(let isAvailable):
+      guard device.info.isAvailable != isAvailable else { return }
+      device.info.isAvailable = isAvailable
+      events.tell(.device(device, isAvailable ? .available : .unavailable))
+      device.session?.watchSilence()
+    }
+  }
+
+  /// A speaker has come; it is in no session.
+  public func deviceAdded(_ info: DeviceInfo) {
+    guard isOpen, !devices.contains(where: { $0.id == info.id }) else { return }
+    let device = Device(info, house: self)
+    devices.append(device)
+    events.tell(.device(device, .added))
+  }
+
+  /// A speaker has gone: it leaves its session and its group.
+  public func deviceRemoved(_ device: String) {
+    guard isOpen, let place = devices.firstIndex(where: { $0.id == device }) else { return }
+    let device = devices[place]
+    move(device, to: nil)
+    let before = groupIDs
+    devices.remove(at: place)
+    device.isRemoved = true
+    device.info.isAvailable = false
+    let after = groupIDs
+    events.tell(.device(device, .removed))
+    for other in devices where before[other.id] != after[other.id] {
+      events.tell(.device(other, .regrouped))
     }
   }
 

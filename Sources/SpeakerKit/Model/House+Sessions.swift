@@ -31,6 +31,7 @@ extension House {
     let session = Session(
       id: id, name: name ?? "session \(id)", driver: driver, loop: loop, priority: priority)
     session.house = self
+    if capabilities.contains("gain") { driver.setGain(0, over: .zero, of: id) }
     sessions.append(session)
     for device in devices { move(device, to: session) }
     return session
@@ -70,6 +71,8 @@ extension House {
     if old != nil { events.tell(.device(device, .left)) }
     if session != nil { events.tell(.device(device, .joined)) }
     if let old, old.devices.isEmpty { old.lastMemberLeft() }
+    old?.watchSilence()
+    session?.watchSilence()
   }
 }
 

@@ -28,16 +28,20 @@ extension House {
   /// - Throws: `speaker.closed`.
   public func unmute() throws(SpeakerError) { try change(.muted(false), of: commonDevices) }
 
-  /// Hands a change to the driver, checked.
+  /// Hands a change to the driver, checked, for the speakers that can be reached.
   func change(_ change: LevelChange, of devices: [Device]) throws(SpeakerError) {
     guard isOpen else { throw Self.closedError }
-    if case .volume(let level) = change, !(0...Self.maximumVolume).contains(level) {
-      throw SpeakerError(
-        .range, "volume \(level) is not in 0...\(Self.maximumVolume)",
-        facts: [.init("volume", .int(level))])
-    }
-    guard !devices.isEmpty else { return }
-    driver.change(devices.map { ($0.id, change) })
+    if case .volume(let level) = change { try Self.check(volume: level) }
+    let reachable = devices.filter(\.isAvailable)
+    guard !reachable.isEmpty else { return }
+    for device in reachable { device.levelTouches += 1 }
+    driver.change(reachable.map { ($0.id, change) })
+  }
+
+  static func check(volume: Int) throws(SpeakerError) {
+    guard !(0...maximumVolume).contains(volume) else { return }
+    throw SpeakerError(
+      .range, "volume \(volume) is not in 0...\(maximumVolume)", facts: [.init("volume", .int(volume))])
   }
 
   static func average(of devices: [Device]) -> Int {

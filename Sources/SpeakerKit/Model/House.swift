@@ -13,7 +13,7 @@ public final class House {
   /// Where listeners subscribe.
   public let events: EventHub
   /// Its speakers, in stable order. Empty before `open`.
-  public private(set) var devices: [Device] = []
+  public internal(set) var devices: [Device] = []
   /// The default session, which is always there.
   public let session: Session
   /// Its sessions: the default one, then those that were made, in that order.
@@ -28,6 +28,8 @@ public final class House {
   public var driverName: String { driver.name }
 
   let driver: any Driver
+  /// The next refresh, while the house is watched.
+  var watchTimer: LoopTimer?
   /// Names that speakers are about to get.
   var namesOnTheWay: Set<String> = []
   private enum Phase { case new, opening, open, closed }
@@ -78,6 +80,7 @@ public final class House {
     guard phase != .closed else { return }
     let wasNew = phase == .new
     phase = .closed
+    watchTimer?.cancel()
     events.close()
     for session in sessions { session.stop() }
     if !wasNew { await driver.close() }

@@ -30,6 +30,8 @@ extension Session {
       case .tellState(let state):
         house?.events.tell(.state(state, self))
         armSeconds()
+        watchSilence()
+        playClock.run(state == .playing, at: loop.now)
         tellsPlaying = true
       case .tellEnded(let source, let reason):
         house?.events.tell(.ended(self, source: source, reason: reason))
@@ -39,6 +41,25 @@ extension Session {
       }
     }
     if tellsPlaying { house?.tellPlaying(of: self) }
+  }
+
+  /// How long it plays on when no member can be reached.
+  private static let silenceLimit = Duration.seconds(30)
+
+  /// Sees to it that a session that nobody can hear stops after a while. After every change of its state, its
+  /// members and their availability.
+  func watchSilence() {
+    guard state == .playing, !hasAvailableMember else {
+      silenceTimer?.cancel()
+      silenceTimer = nil
+      return
+    }
+    guard silenceTimer == nil else { return }
+    silenceTimer = loop.after(Self.silenceLimit) { [weak self] in
+      guard let self else { return }
+      silenceTimer = nil
+      perform(machine.stop(.noDevices))
+    }
   }
 
   /// Opens the source anew at `frame`, and lets it take the place of what sounds.

@@ -23,6 +23,15 @@ public final class Session {
   var seekCount = 0
   /// The next `time` event.
   var secondTimer: LoopTimer?
+  /// In dB; where a fade goes.
+  public internal(set) var gain = 0.0
+  /// Of the newest change of its gain and of its volume: an older fade gives way.
+  var gainChanges = 0
+  var volumeFades = 0
+  /// How long it has played.
+  var playClock = PlayClock()
+  /// Stops it, while it plays without a speaker that can be reached.
+  var silenceTimer: LoopTimer?
   /// Whole seconds told last.
   var toldSeconds = 0
 
@@ -158,5 +167,5 @@ public final class Session {
   /// Whether all its available members are muted.
   public var isMuted: Bool { House.areMuted(devices) }
 
-  private var hasAvailableMember: Bool { devices.contains(where: \.isAvailable) }
+  var hasAvailableMember: Bool { devices.contains(where: \.isAvailable) }
 }
