@@ -10,6 +10,8 @@ public final class Device {
   /// Nil when the house is gone.
   weak var house: House?
   var info: DeviceInfo
+  /// Number of its last move to another session, among all of the house.
+  var lastMove = 0
   /// How often somebody has set its level or mute.
   var levelTouches = 0
   /// Whether it has gone for good.
@@ -55,7 +57,7 @@ public final class Device {
   /// Whether it is in a session.
   public var isActive: Bool { session != nil }
   /// Whether it is in a session that plays now.
-  public var isPlaying: Bool { session?.state == .playing && isAvailable }
+  public var isPlaying: Bool { session?.isRunning == true && isAvailable }
   /// 1 for a speaker that renders a stereo signal or one side of it, 0 for any other role.
   public var channelType: Int { role == .stereo || role == .left || role == .right ? 1 : 0 }
   /// Whether it founded the group that it is in; a speaker in no group is its own master.

@@ -67,10 +67,12 @@ extension House {
     let old = device.session
     guard old !== session else { return }
     device.session = session
+    moveCount += 1
+    device.lastMove = moveCount
     driver.setSession(session?.id, ofDevice: device.id)
     if old != nil { events.tell(.device(device, .left)) }
     if session != nil { events.tell(.device(device, .joined)) }
-    if let old, old.devices.isEmpty { old.lastMemberLeft() }
+    if let old, old.devices.isEmpty, !old.isSuspended { old.lastMemberLeft() }
     old?.watchSilence()
     session?.watchSilence()
   }
@@ -89,6 +91,9 @@ extension Session {
       throw SpeakerError(.unsupported, "the default session can't be closed", hint: "stop it")
     }
     guard !isClosed else { return }
+    if let interruption = house?.interruptions.first(where: { $0.session === self }) {
+      return interruption.end()
+    }
     stop()
     isClosed = true
     guard let house else { return }

@@ -28,6 +28,10 @@ public final class House {
   public var driverName: String { driver.name }
 
   let driver: any Driver
+  /// Interruptions that have not ended.
+  var interruptions: [Interruption] = []
+  /// Moves of speakers between sessions so far.
+  var moveCount = 0
   /// The next refresh, while the house is watched.
   var watchTimer: LoopTimer?
   /// Names that speakers are about to get.

@@ -18,20 +18,18 @@ extension Session {
     for action in actions {
       switch action {
       case .start(let cue, let paused):
-        driver.start(cue, in: id, paused: paused)
+        driver.start(cue, in: id, paused: paused || isSuspended)
         armSeconds()
       case .pause:
-        driver.pause(id)
+        if !isSuspended { driver.pause(id) }
       case .resume:
-        driver.resume(id)
+        if !isSuspended { driver.resume(id) }
       case .stop:
         seekTarget = nil
         driver.stop(id)
       case .tellState(let state):
         house?.events.tell(.state(state, self))
-        armSeconds()
-        watchSilence()
-        playClock.run(state == .playing, at: loop.now)
+        runningChanged()
         tellsPlaying = true
       case .tellEnded(let source, let reason):
         house?.events.tell(.ended(self, source: source, reason: reason))
@@ -49,7 +47,7 @@ extension Session {
   /// Sees to it that a session that nobody can hear stops after a while. After every change of its state, its
   /// members and their availability.
   func watchSilence() {
-    guard state == .playing, !hasAvailableMember else {
+    guard isRunning, !hasAvailableMember else {
       silenceTimer?.cancel()
       silenceTimer = nil
       return
@@ -87,16 +85,16 @@ extension Session {
   }
 
   /// Sets the timer for the next whole second of the source, while it plays.
-  private func armSeconds() {
+  func armSeconds() {
     secondTimer?.cancel()
     secondTimer = nil
-    guard state == .playing else { return }
+    guard isRunning else { return }
     let rate = format.sampleRate
     let missing = (toldSeconds + 1) * rate - driver.position(of: id)
     let nanoseconds = (Int64(max(missing, 1)) * 1_000_000_000 + Int64(rate) - 1) / Int64(rate)
     // While the driver stands still (it starts a block later, or waits for its disk) this asks again soon.
     secondTimer = loop.after(.nanoseconds(max(nanoseconds, 1_000_000))) { [weak self] in
-      guard let self, state == .playing else { return }
+      guard let self, isRunning else { return }
       tellSeconds()
       armSeconds()
     }

@@ -28,6 +28,8 @@ public final class Session {
   /// Of the newest change of its gain and of its volume: an older fade gives way.
   var gainChanges = 0
   var volumeFades = 0
+  /// Interruptions that have its speakers.
+  var suspensions = 0
   /// How long it has played.
   var playClock = PlayClock()
   /// Stops it, while it plays without a speaker that can be reached.
@@ -86,7 +88,7 @@ public final class Session {
         .range, "start \(seconds) is not a number of seconds from 0 on",
         facts: [.init("start", .number(seconds))])
     }
-    let ticket = try machine.beginOpening(hasMembers: hasAvailableMember)
+    let ticket = try machine.beginOpening(hasMembers: hasAvailableMember || isSuspended)
     let request = SourceRequest(path: path, start: seconds, loops: loops)
     let cue = try await driver.load(request)
     let fileName = path.split(separator: "/").last.map(String.init) ?? path
@@ -100,7 +102,7 @@ public final class Session {
       actions = try machine.opened(
         ticket,
         .init(source: SourceInfo(path: path, title: title ?? fileName), cue: cue, request: request),
-        hasMembers: hasAvailableMember)
+        hasMembers: hasAvailableMember || isSuspended)
     } catch {
       driver.discard(cue)
       throw error
