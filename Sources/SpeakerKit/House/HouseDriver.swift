@@ -12,7 +12,7 @@ public final class HouseDriver: Driver {
   public let capabilities: Set<String> = [
     "volume", "mute", "join", "play", "pause", "seek", "loop", "role", "balance", "sessions",
     "rename", "group", "refresh", "wifi", "controls",
-    "gain", "fade", "interrupt",
+    "gain", "fade", "interrupt", "snapshot",
   ]
   /// 48 kHz, stereo.
   public let format = AudioFormat.session

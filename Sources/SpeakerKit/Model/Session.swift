@@ -88,28 +88,33 @@ public final class Session {
         .range, "start \(seconds) is not a number of seconds from 0 on",
         facts: [.init("start", .number(seconds))])
     }
-    let ticket = try machine.beginOpening(hasMembers: hasAvailableMember || isSuspended)
-    let request = SourceRequest(path: path, start: seconds, loops: loops)
-    let cue = try await driver.load(request)
     let fileName = path.split(separator: "/").last.map(String.init) ?? path
+    let request = SourceRequest(path: path, start: seconds, loops: loops)
+    try await play(request, as: SourceInfo(path: path, title: title ?? fileName))
+    if let priority { self.priority = priority }
+  }
+
+  /// Plays a source, or lets it stand where it begins. Throws as `play`.
+  func play(_ request: SourceRequest, as source: SourceInfo, paused: Bool = false) async throws {
+    let ticket = try machine.beginOpening(hasMembers: hasAvailableMember || isSuspended)
+    let cue = try await driver.load(request)
     let actions: [SessionMachine.Action]
     do {
       _ = try openHouse()
-      if let length = cue.duration, seconds * Double(format.sampleRate) > Double(length) {
+      if let length = cue.duration, request.start * Double(format.sampleRate) > Double(length) {
         throw SpeakerError(
-          .range, "start \(seconds) s is past the end of \(path)", facts: [.init("start", .number(seconds))])
+          .range, "start \(request.start) s is past the end of \(request.path)",
+          facts: [.init("start", .number(request.start))])
       }
       actions = try machine.opened(
-        ticket,
-        .init(source: SourceInfo(path: path, title: title ?? fileName), cue: cue, request: request),
-        hasMembers: hasAvailableMember || isSuspended)
+        ticket, .init(source: source, cue: cue, request: request),
+        hasMembers: hasAvailableMember || isSuspended, paused: paused)
     } catch {
       driver.discard(cue)
       throw error
     }
-    if let priority { self.priority = priority }
     seekTarget = nil
-    toldSeconds = Int(seconds)
+    toldSeconds = Int(request.start)
     perform(actions)
   }
 
