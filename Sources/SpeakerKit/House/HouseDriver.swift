@@ -10,25 +10,43 @@ public final class HouseDriver: Driver {
   public let name = "house"
   /// What it can do.
   public let capabilities: Set<String> = [
-    "volume", "mute", "join", "play", "pause", "seek", "loop", "role", "balance",
+    "volume", "mute", "join", "play", "pause", "seek", "loop", "role", "balance", "sessions",
+    "rename", "group", "refresh", "wifi", "controls",
+    "gain", "fade", "interrupt", "snapshot",
   ]
   /// 48 kHz, stereo.
   public let format = AudioFormat.session
 
+  /// 16.
+  public let sessionLimit = 16
+  /// As its speakers do.
+  public let editsStopPlayback = true
+
   /// From a command to its effect.
-  private static let reactionTime = Duration.milliseconds(5)
+  static let reactionTime = Duration.milliseconds(5)
   /// From opening to the last speaker that answers.
   private static let discoveryTime = Duration.milliseconds(100)
 
-  private let loop: EventLoop
+  let loop: EventLoop
   private let specs: [SpeakerSpec]?
   private let output: Output
   private let log: (String) -> Void
-  private weak var reports: (any DriverReports)?
-  private var devices: [DeviceInfo] = []
-  private var renderer: (any Renderer)?
+  weak var reports: (any DriverReports)?
+  /// Speakers by their number towards the renderer, also those that were removed.
+  var devices: [DeviceInfo] = []
+  /// Numbers of speakers that are gone.
+  var removed: Set<Int> = []
+  /// How well each is received, whether or not the house knows.
+  var signals: [Int] = []
+  /// The session of each, also while it can't be reached.
+  var memberships: [SessionID?] = []
+  /// How many speakers there is room for.
+  private(set) var speakerLimit = 0
+  var renderer: (any Renderer)?
   /// Levels that were set and have not taken effect.
-  private var pendingChanges: [(timer: LoopTimer, changes: [(device: String, change: LevelChange)])] = []
+  private var pendingChanges: [(timer: LoopTimer, apply: () -> Void)] = []
+  /// Of the speaker that joined its group last.
+  private var lastGroupRank = 0
 
   /// A house on `loop`.
   /// - Parameters:
@@ -48,6 +66,10 @@ public final class HouseDriver: Driver {
   /// Finds the speakers and opens the output.
   public func open(reports: any DriverReports) async throws -> [DeviceInfo] {
     devices = try findSpeakers()
+    signals = devices.map(\.wifiSignal)
+    memberships = devices.map { _ in nil }
+    removed = []
+    speakerLimit = devices.count + RendererFactory.spareSpeakers
     try await loop.sleep(for: Self.discoveryTime)
     connect(try await makeRenderer())
     self.reports = reports
@@ -61,7 +83,8 @@ public final class HouseDriver: Driver {
 
   private func makeRenderer() async throws -> any Renderer {
     try await RendererFactory(
-      loop: loop, format: format, speakers: devices.map(\.name), sessions: 1, output: output, log: log
+      loop: loop, format: format, speakers: devices.map(\.name), sessions: sessionLimit, output: output,
+      log: log
     ).make()
   }
 
@@ -85,13 +108,25 @@ public final class HouseDriver: Driver {
 
   /// Levels, all in one block.
   public func change(_ changes: [(device: String, change: LevelChange)]) {
+    react { $0.apply(changes) }
+  }
+
+  /// Another name or group.
+  public func edit(_ edit: DeviceEdit, of device: String) async throws {
+    react { $0.apply(edit, to: device) }
+    try await loop.sleep(for: Self.reactionTime)
+  }
+
+  /// Lets `effect` come some milliseconds later, in the order of the commands.
+  private func react(_ effect: @escaping (HouseDriver) -> Void) {
     let timer = loop.after(Self.reactionTime) { [weak self] in self?.applyEarliest() }
-    pendingChanges.append((timer, changes))
+    pendingChanges.append(
+      (timer, { [weak self] in if let self { effect(self) } }))
   }
 
   private func applyEarliest() {
     guard !pendingChanges.isEmpty else { return }
-    apply(pendingChanges.removeFirst().changes)
+    pendingChanges.removeFirst().apply()
   }
 
   /// A level that was set before something sounds is the level at which it begins to sound.
@@ -114,6 +149,18 @@ public final class HouseDriver: Driver {
       case .muted(let isMuted):
         if devices[index].isMuted == isMuted { continue }
         devices[index].isMuted = isMuted
+      case .role(let role):
+        if devices[index].role == role { continue }
+        devices[index].role = role
+        renderer?.setMix(devices[index].mix, ofDevice: index)
+        reports.deviceChanged(.role(role), of: id)
+        continue
+      case .balance(let balance):
+        if devices[index].balance == balance { continue }
+        devices[index].balance = balance
+        renderer?.setMix(devices[index].mix, ofDevice: index)
+        reports.deviceChanged(.balance(balance), of: id)
+        continue
       }
       renderer?.setMix(devices[index].mix, ofDevice: index)
       changed.append((id, devices[index].volume, devices[index].isMuted))
@@ -121,14 +168,34 @@ public final class HouseDriver: Driver {
     if !changed.isEmpty { reports.levelsChanged(changed) }
   }
 
+  private func apply(_ edit: DeviceEdit, to device: String) {
+    guard let reports, let index = index(of: device) else { return }
+    switch edit {
+    case .name(let name):
+      devices[index].name = name
+      reports.deviceChanged(.name(name), of: device)
+    case .group(let name):
+      lastGroupRank += 1
+      devices[index].groupName = name
+      devices[index].groupRank = lastGroupRank
+      reports.deviceChanged(.group(name, rank: lastGroupRank), of: device)
+    }
+  }
+
   /// Membership, from the next block on.
   public func setSession(_ session: SessionID?, ofDevice device: String) {
     guard let index = index(of: device) else { return }
     applyAll()
-    renderer?.setSession(session, ofDevice: index)
+    memberships[index] = session
+    renderMembership(of: index)
   }
 
-  private func index(of device: String) -> Int? { devices.firstIndex { $0.id == device } }
+  func index(of device: String) -> Int? {
+    devices.indices.first { devices[$0].id == device && !removed.contains($0) }
+  }
+
+  /// The speakers that are there.
+  var present: [DeviceInfo] { devices.indices.filter { !removed.contains($0) }.map { devices[$0] } }
 
   /// Opens a file and decodes its first blocks.
   public func load(_ request: SourceRequest) async throws -> Cue {
@@ -148,6 +215,10 @@ public final class HouseDriver: Driver {
   public func resume(_ session: SessionID) { renderer?.resume(session) }
   /// Fades over one block.
   public func stop(_ session: SessionID) { renderer?.stop(session) }
+  /// In the mix, exact to the block.
+  public func setGain(_ decibels: Double, over duration: Duration, of session: SessionID) {
+    renderer?.setGain(decibels, over: duration, of: session)
+  }
   /// Frames heard.
   public func position(of session: SessionID) -> Int { renderer?.position(of: session) ?? 0 }
 }

@@ -11,6 +11,9 @@ struct RendererFactory {
   let output: Output
   let log: (String) -> Void
 
+  /// Speakers that may come while the house is open.
+  static let spareSpeakers = 8
+
   /// Frames that may wait for the disk: 2 s.
   private var fileRing: Int { 2 * format.sampleRate }
   /// Frames that may wait for a sound card: three blocks.
@@ -20,7 +23,7 @@ struct RendererFactory {
   func make() async throws -> any Renderer {
     switch output {
     case .wav(let folder):
-      let folder = try WAVFolder(path: folder, speakers: speakers)
+      let folder = try WAVFolder(path: folder)
       return loop.isVirtual ? inline(folder) : try threaded(folder)
     case .null:
       return loop.isVirtual ? arithmetic : try threaded(Outputs(.none, Waiter()))
@@ -33,22 +36,24 @@ struct RendererFactory {
   private var arithmetic: any Renderer { ArithmeticRenderer(loop: loop, format: format) }
 
   private func makeMemory() -> RenderMemory {
-    RenderMemory(devices: speakers.count, sessions: sessions, format: format)
+    RenderMemory(devices: speakers.count + Self.spareSpeakers, sessions: sessions, format: format)
   }
 
   private func inline(_ folder: WAVFolder) -> any Renderer {
     let (memory, format) = (makeMemory(), format)
-    let stage = InlineStage(loop: loop, memory: memory, format: format) { device in
-      try folder.makeSink(device, format: format)
+    let stage = InlineStage(
+      loop: loop, memory: memory, format: format, speakers: speakers
+    ) { device, speakers in
+      try folder.makeSink(device, of: speakers, format: format)
     }
     return PCMRenderer(loop: loop, format: format, memory: memory, stage: stage)
   }
 
   private func threaded(_ folder: WAVFolder) throws -> any Renderer {
-    let (waiter, format) = (try Waiter(), format)
+    let (waiter, format, speakers) = (try Waiter(), format, speakers)
     let writers = try speakers.indices.map { device in
       try SinkWriter(format: format, frames: fileRing, policy: .giveUp, renderer: waiter) {
-        try folder.makeSink(device, format: format)
+        try folder.makeSink(device, of: speakers, format: format)
       }
     }
     return try threaded(Outputs(.perDevice(writers), waiter))

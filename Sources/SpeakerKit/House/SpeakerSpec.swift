@@ -1,4 +1,5 @@
 public import AudioCore
+internal import EventLoop
 
 /// A speaker as the configuration lists it.
 public struct SpeakerSpec: Sendable, Equatable {
@@ -57,6 +58,20 @@ enum HouseSpeakers {
       infos.append(info(index, spec, "Omni 10+", -45 - index * 7 % 30))
     }
     return infos
+  }
+
+  /// A speaker that comes later.
+  /// - Throws: as `configured`; also when the name or its id is that of a speaker which is there.
+  static func added(
+    _ spec: SpeakerSpec, at index: Int, to present: [DeviceInfo]
+  ) throws(SpeakerError) -> DeviceInfo {
+    let info = info(index, spec, "Omni 10+", try configured([spec])[0].wifiSignal)
+    guard !present.contains(where: { $0.name == spec.name || $0.id == info.id }) else {
+      throw SpeakerError(
+        .range, "\"\(spec.name)\" is, or once was, the name of another speaker",
+        hint: "give each speaker a name of its own", facts: [.init("name", .string(spec.name))])
+    }
+    return info
   }
 
   /// Ids and addresses follow from the name, so that a speaker keeps them when the list is put in another order.

@@ -10,6 +10,12 @@ public final class Device {
   /// Nil when the house is gone.
   weak var house: House?
   var info: DeviceInfo
+  /// Number of its last move to another session, among all of the house.
+  var lastMove = 0
+  /// How often somebody has set its level or mute.
+  var levelTouches = 0
+  /// Whether it has gone for good.
+  public internal(set) var isRemoved = false
 
   init(_ info: DeviceInfo, house: House) {
     self.info = info
@@ -51,7 +57,7 @@ public final class Device {
   /// Whether it is in a session.
   public var isActive: Bool { session != nil }
   /// Whether it is in a session that plays now.
-  public var isPlaying: Bool { session?.state == .playing && isAvailable }
+  public var isPlaying: Bool { session?.isRunning == true && isAvailable }
   /// 1 for a speaker that renders a stereo signal or one side of it, 0 for any other role.
   public var channelType: Int { role == .stereo || role == .left || role == .right ? 1 : 0 }
   /// Whether it founded the group that it is in; a speaker in no group is its own master.
@@ -59,27 +65,32 @@ public final class Device {
 
   /// Sets the level; unmutes. Takes effect some milliseconds later, which the `volume` event tells.
   /// - Parameter volume: 0...50.
-  /// - Throws: `speaker.range`, `speaker.closed`.
+  /// - Throws: `speaker.range`, `speaker.unavailable`, `speaker.closed`.
   public func setVolume(_ volume: Int) throws(SpeakerError) {
-    try openHouse().change(.volume(volume), of: [self])
+    try reachableHouse().change(.volume(volume), of: [self])
   }
 
   /// Silences it; keeps its level.
-  /// - Throws: `speaker.closed`.
-  public func mute() throws(SpeakerError) { try openHouse().change(.muted(true), of: [self]) }
+  /// - Throws: `speaker.unavailable`, `speaker.closed`.
+  public func mute() throws(SpeakerError) { try reachableHouse().change(.muted(true), of: [self]) }
 
   /// Gives it the level that it had.
-  /// - Throws: `speaker.closed`.
-  public func unmute() throws(SpeakerError) { try openHouse().change(.muted(false), of: [self]) }
+  /// - Throws: `speaker.unavailable`, `speaker.closed`.
+  public func unmute() throws(SpeakerError) { try reachableHouse().change(.muted(false), of: [self]) }
 
   /// Makes it a member of `session`, nil for the default session, and takes it out of another.
   ///
   /// When the session plays, it sounds from the next block on, in step with the others; it keeps its own
   /// level.
-  /// - Throws: `speaker.closed`.
+  /// - Throws: `speaker.outranked` when it is in a session of higher priority; `speaker.closed`.
   public func join(_ session: Session? = nil) async throws {
     let house = try openHouse()
-    house.move(self, to: session ?? house.session)
+    let session = session ?? house.session
+    guard try session.openHouse() === house else {
+      throw SpeakerError(.unknown, "\"\(session.name)\" is not a session of this house")
+    }
+    if session !== self.session { try house.check(self, mayGoTo: session.priority) }
+    house.move(self, to: session)
   }
 
   /// Takes it out of its session; it fades over one block and is silent. Nothing when it is in none.
@@ -89,8 +100,12 @@ public final class Device {
     try openHouse().move(self, to: nil)
   }
 
-  private func openHouse() throws(SpeakerError) -> House {
+  func openHouse() throws(SpeakerError) -> House {
     guard let house, house.isOpen else { throw House.closedError }
+    guard !isRemoved else {
+      throw SpeakerError(
+        .unavailable, "\"\(name)\" was removed from the house", facts: [.init("device", .string(name))])
+    }
     return house
   }
 }

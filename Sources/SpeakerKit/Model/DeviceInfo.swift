@@ -8,6 +8,9 @@ public struct DeviceInfo: Sendable, Equatable {
   public var name: String
   /// Name of its group; `Group.ungrouped` when it is in none.
   public var groupName: String
+  /// Orders the members of a group: who joined it earlier has the lower number. Of equal ones the first in the
+  /// house counts as earlier.
+  public var groupRank = 0
   /// Maker's name of the model.
   public var model: String
   /// Dotted IPv4 address, or what the driver has instead.

@@ -41,6 +41,34 @@ public enum LevelChange: Sendable, Equatable {
   case volume(Int)
   /// Mutes, or gives back the level it had.
   case muted(Bool)
+  /// Which channels it renders.
+  case role(ChannelRole)
+  /// -6...6, left to right.
+  case balance(Int)
+}
+
+/// A change of what a speaker is called.
+public enum DeviceEdit: Sendable, Equatable {
+  /// A new name; not empty, and no other speaker has it.
+  case name(String)
+  /// The name of its group, `Group.ungrouped` for none.
+  case group(String)
+}
+
+/// What has changed on a speaker, other than its level.
+public enum DeviceChange: Sendable, Equatable {
+  /// It has another name.
+  case name(String)
+  /// It has another group; `rank` orders members by when they joined theirs, see `DeviceInfo.groupRank`.
+  case group(String, rank: Int)
+  /// Its signal is received at that many dBm, -100...0.
+  case wifiSignal(Int)
+  /// It can be reached again, or no longer.
+  case available(Bool)
+  /// It renders other channels.
+  case role(ChannelRole)
+  /// -6...6, left to right.
+  case balance(Int)
 }
 
 /// Turns the model of a house into something that sounds: the one seam between the two.
@@ -54,6 +82,8 @@ public protocol Driver: AnyObject {
   var capabilities: Set<String> { get }
   /// Rate and channels in which sessions count their frames.
   var format: AudioFormat { get }
+  /// How many sessions can sound at one time, the default session among them.
+  var sessionLimit: Int { get }
 
   /// Finds the speakers and keeps `reports` informed from then on, until `close`.
   /// - Returns: the speakers, in the order in which the house lists them.
@@ -61,6 +91,16 @@ public protocol Driver: AnyObject {
   func open(reports: any DriverReports) async throws -> [DeviceInfo]
   /// Ends what sounds, finishes outputs and threads; no report comes after the call.
   func close() async
+
+  /// Whether a speaker that plays falls silent when it gets another name or group.
+  var editsStopPlayback: Bool { get }
+  /// Changes what a speaker is called; its report has come when the call returns. The house has checked it.
+  /// - Throws: `speaker.unsupported`, `CancellationError`.
+  func edit(_ edit: DeviceEdit, of device: String) async throws
+
+  /// Asks a speaker, nil for all, how it is; what has changed has been reported when the call returns.
+  /// - Throws: `speaker.lost`, `CancellationError`.
+  func refresh(_ device: String?) async throws
 
   /// Changes levels of speakers, all in the same block.
   func change(_ changes: [(device: String, change: LevelChange)])
@@ -81,15 +121,39 @@ public protocol Driver: AnyObject {
   func resume(_ session: SessionID)
   /// Silences the session and forgets its cue.
   func stop(_ session: SessionID)
+  /// Moves the session's gain to `decibels`, in a straight line of decibels over `duration` of what plays; at once
+  /// when nothing does. Of a session with capability `gain` only.
+  func setGain(_ decibels: Double, over duration: Duration, of session: SessionID)
   /// Frames of the session's cue that have been *heard*, counted from the start of the source and on through
   /// the loops of a looped one.
   func position(of session: SessionID) -> Int
+}
+
+extension Driver {
+  /// The default session only.
+  public var sessionLimit: Int { 1 }
+  /// Goes on.
+  public var editsStopPlayback: Bool { false }
+  /// Nothing: what changes comes by itself.
+  public func refresh(_ device: String?) async throws {}
+  /// Can't.
+  public func setGain(_ decibels: Double, over duration: Duration, of session: SessionID) {}
+  /// Can't.
+  public func edit(_ edit: DeviceEdit, of device: String) async throws {
+    throw SpeakerError(.unsupported, "the driver \"\(name)\" can't rename speakers")
+  }
 }
 
 /// What a driver tells the house, on the loop.
 public protocol DriverReports: AnyObject {
   /// Levels that have taken effect, at one time.
   func levelsChanged(_ levels: [(device: String, volume: Int, isMuted: Bool)])
+  /// There is one more speaker.
+  func deviceAdded(_ info: DeviceInfo)
+  /// A speaker is gone for good.
+  func deviceRemoved(_ device: String)
+  /// Something other than its level has changed on a speaker.
+  func deviceChanged(_ change: DeviceChange, of device: String)
   /// The last frame of a cue has been heard. `failure` says why it is not the end of its source.
   func ended(cue: Int, in session: SessionID, failure: (any CodedError)?)
   /// Something failed that nobody waits for.

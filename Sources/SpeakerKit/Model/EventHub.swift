@@ -8,14 +8,10 @@ internal import EventLoop
 public final class EventHub {
   /// A listener's place in the hub. Lives until it is cancelled, whether or not anybody keeps it.
   public final class Subscription {
-    fileprivate let kind: HouseEvent.Kind?
     fileprivate let since: UInt64
-    fileprivate var listener: ((HouseEvent) -> Void)?
+    fileprivate var listener: ((Told) -> Void)?
 
-    fileprivate init(
-      kind: HouseEvent.Kind?, since: UInt64, listener: @escaping (HouseEvent) -> Void
-    ) {
-      self.kind = kind
+    fileprivate init(since: UInt64, listener: @escaping (Told) -> Void) {
       self.since = since
       self.listener = listener
     }
@@ -27,9 +23,15 @@ public final class EventHub {
     public func cancel() { listener = nil }
   }
 
+  /// What stands in the one queue.
+  fileprivate enum Told {
+    case event(HouseEvent)
+    case suspension(SuspensionEvent)
+  }
+
   private let loop: EventLoop
   private var subscriptions: [Subscription] = []
-  private var queue: [(number: UInt64, event: HouseEvent)] = []
+  private var queue: [(number: UInt64, told: Told)] = []
   private var count: UInt64 = 0
   private var isTelling = false
   private var isClosed = false
@@ -44,16 +46,33 @@ public final class EventHub {
   public func on(
     _ kind: HouseEvent.Kind? = nil, _ listener: @escaping (HouseEvent) -> Void
   ) -> Subscription {
-    let subscription = Subscription(kind: kind, since: count, listener: listener)
+    subscribe { told in
+      if case .event(let event) = told, kind == nil || kind == event.kind { listener(event) }
+    }
+  }
+
+  /// Calls `listener` with every suspension that happens from now on, in its place among the events.
+  @discardableResult
+  public func onSuspension(_ listener: @escaping (SuspensionEvent) -> Void) -> Subscription {
+    subscribe { told in if case .suspension(let event) = told { listener(event) } }
+  }
+
+  private func subscribe(_ listener: @escaping (Told) -> Void) -> Subscription {
+    let subscription = Subscription(since: count, listener: listener)
     if isClosed { subscription.cancel() } else { subscriptions.append(subscription) }
     return subscription
   }
 
   /// Puts an event in the queue.
-  func tell(_ event: HouseEvent) {
+  func tell(_ event: HouseEvent) { tell(.event(event)) }
+
+  /// Puts a suspension in the queue.
+  func tell(_ event: SuspensionEvent) { tell(.suspension(event)) }
+
+  private func tell(_ told: Told) {
     guard !isClosed else { return }
     count += 1
-    queue.append((count, event))
+    queue.append((count, told))
     guard queue.count == 1, !isTelling else { return }
     scheduleTelling()
   }
@@ -76,11 +95,8 @@ public final class EventHub {
   private func tellQueued() {
     let batch = queue
     queue.removeAll(keepingCapacity: true)
-    for (number, event) in batch {
-      for subscription in subscriptions where subscription.since < number {
-        guard subscription.kind == nil || subscription.kind == event.kind else { continue }
-        subscription.listener?(event)
-      }
+    for (number, told) in batch {
+      for subscription in subscriptions where subscription.since < number { subscription.listener?(told) }
     }
     subscriptions.removeAll { !$0.isActive }
     isTelling = false

@@ -9,7 +9,7 @@ public struct Group {
   public let id: String
   /// The name that makes the group.
   public let name: String
-  /// Its speakers, the founder first, then in the order of the house.
+  /// Its speakers, the founder first, then in the order in which they joined it.
   public let devices: [Device]
 
   /// Whether all its speakers are in a session.
@@ -17,13 +17,13 @@ public struct Group {
 
   /// The groups of `devices`, in the order in which their founders stand in the house.
   static func groups(of devices: [Device]) -> [Group] {
-    var names: [String] = []
-    for device in devices where device.groupName != ungrouped && !names.contains(device.groupName) {
-      names.append(device.groupName)
+    var members: [String: [(place: Int, device: Device)]] = [:]
+    for (place, device) in devices.enumerated() where device.groupName != ungrouped {
+      members[device.groupName, default: []].append((place, device))
     }
-    return names.map { name in
-      let members = devices.filter { $0.groupName == name }
-      return Group(id: members.first?.id ?? "", name: name, devices: members)
-    }
+    return members.values
+      .map { $0.sorted { ($0.device.info.groupRank, $0.place) < ($1.device.info.groupRank, $1.place) } }
+      .sorted { $0[0].place < $1[0].place }
+      .map { Group(id: $0[0].device.id, name: $0[0].device.groupName, devices: $0.map(\.device)) }
   }
 }

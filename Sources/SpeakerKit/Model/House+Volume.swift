@@ -5,33 +5,43 @@ extension House {
   /// as 0; 0 without speakers.
   public var volume: Int { Self.average(of: devices) }
 
-  /// Whether every available speaker is muted; false without speakers.
-  public var isMuted: Bool { Self.areMuted(devices) }
+  /// Whether every available speaker that `mute` acts on is muted; false without speakers.
+  public var isMuted: Bool { Self.areMuted(commonDevices) }
 
-  /// Sets every speaker to one level and unmutes it. Takes effect some milliseconds later, for all in the same
+  /// What levels of the house act on: members of the default session and speakers in no session. What somebody
+  /// put into a session of its own is left alone.
+  private var commonDevices: [Device] { devices.filter { $0.session == nil || $0.session === session } }
+
+  /// Sets those speakers to one level and unmutes them. Takes effect some milliseconds later, for all in the same
   /// block; each then has its `volume` event.
   /// - Parameter volume: 0...50.
   /// - Throws: `speaker.range`, `speaker.closed`.
-  public func setVolume(_ volume: Int) throws(SpeakerError) { try change(.volume(volume), of: devices) }
+  public func setVolume(_ volume: Int) throws(SpeakerError) {
+    try change(.volume(volume), of: commonDevices)
+  }
 
-  /// Silences every speaker; each keeps its level.
+  /// Silences the speakers of the default session and of none; each keeps its level.
   /// - Throws: `speaker.closed`.
-  public func mute() throws(SpeakerError) { try change(.muted(true), of: devices) }
+  public func mute() throws(SpeakerError) { try change(.muted(true), of: commonDevices) }
 
-  /// Gives each speaker the level that it had.
+  /// Gives each of them the level that it had.
   /// - Throws: `speaker.closed`.
-  public func unmute() throws(SpeakerError) { try change(.muted(false), of: devices) }
+  public func unmute() throws(SpeakerError) { try change(.muted(false), of: commonDevices) }
 
-  /// Hands a change to the driver, checked.
+  /// Hands a change to the driver, checked, for the speakers that can be reached.
   func change(_ change: LevelChange, of devices: [Device]) throws(SpeakerError) {
     guard isOpen else { throw Self.closedError }
-    if case .volume(let level) = change, !(0...Self.maximumVolume).contains(level) {
-      throw SpeakerError(
-        .range, "volume \(level) is not in 0...\(Self.maximumVolume)",
-        facts: [.init("volume", .int(level))])
-    }
-    guard !devices.isEmpty else { return }
-    driver.change(devices.map { ($0.id, change) })
+    if case .volume(let level) = change { try Self.check(volume: level) }
+    let reachable = devices.filter(\.isAvailable)
+    guard !reachable.isEmpty else { return }
+    for device in reachable { device.levelTouches += 1 }
+    driver.change(reachable.map { ($0.id, change) })
+  }
+
+  static func check(volume: Int) throws(SpeakerError) {
+    guard !(0...maximumVolume).contains(volume) else { return }
+    throw SpeakerError(
+      .range, "volume \(volume) is not in 0...\(maximumVolume)", facts: [.init("volume", .int(volume))])
   }
 
   static func average(of devices: [Device]) -> Int {

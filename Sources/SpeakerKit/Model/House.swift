@@ -13,9 +13,11 @@ public final class House {
   /// Where listeners subscribe.
   public let events: EventHub
   /// Its speakers, in stable order. Empty before `open`.
-  public private(set) var devices: [Device] = []
-  /// The default session.
-  public var session: Session { defaultSession }
+  public internal(set) var devices: [Device] = []
+  /// The default session, which is always there.
+  public let session: Session
+  /// Its sessions: the default one, then those that were made, in that order.
+  public internal(set) var sessions: [Session]
   /// Whether it is open.
   public var isOpen: Bool { phase == .open }
   /// Whether `open` is on its way.
@@ -26,9 +28,16 @@ public final class House {
   public var driverName: String { driver.name }
 
   let driver: any Driver
+  /// Interruptions that have not ended.
+  var interruptions: [Interruption] = []
+  /// Moves of speakers between sessions so far.
+  var moveCount = 0
+  /// The next refresh, while the house is watched.
+  var watchTimer: LoopTimer?
+  /// Names that speakers are about to get.
+  var namesOnTheWay: Set<String> = []
   private enum Phase { case new, opening, open, closed }
   private var phase = Phase.new
-  private let defaultSession: Session
 
   static let closedError = SpeakerError(.closed, "the house is not open", hint: "open it first")
 
@@ -37,8 +46,9 @@ public final class House {
     self.loop = loop
     self.driver = driver
     events = EventHub(loop: loop)
-    defaultSession = Session(id: 0, name: "default", driver: driver, loop: loop)
-    defaultSession.house = self
+    session = Session(id: 0, name: "default", driver: driver, loop: loop)
+    sessions = [session]
+    session.house = self
   }
 
   /// Finds the speakers; returns after the first discovery. Returns at once when it is open
@@ -65,7 +75,7 @@ public final class House {
     phase = .open
     devices = found.map { Device($0, house: self) }
     for device in devices { events.tell(.device(device, .added)) }
-    if addAll { for device in devices { move(device, to: defaultSession) } }
+    if addAll { for device in devices { move(device, to: session) } }
   }
 
   /// Ends everything. No event comes after the call; outputs are finished and threads ended when it returns.
@@ -74,8 +84,9 @@ public final class House {
     guard phase != .closed else { return }
     let wasNew = phase == .new
     phase = .closed
+    watchTimer?.cancel()
     events.close()
-    defaultSession.stop()
+    for session in sessions { session.stop() }
     if !wasNew { await driver.close() }
   }
 
@@ -85,53 +96,8 @@ public final class House {
   /// Speakers that are in a session.
   public var activeDevices: [Device] { devices.filter(\.isActive) }
 
-  /// Moves a speaker into a session or out of all, tells it, and stops a session that lost its last member.
-  func move(_ device: Device, to session: Session?) {
-    let old = device.session
-    guard old !== session else { return }
-    device.session = session
-    driver.setSession(session?.id, ofDevice: device.id)
-    if old != nil { events.tell(.device(device, .left)) }
-    if session != nil { events.tell(.device(device, .joined)) }
-    if let old, old.devices.isEmpty { old.lastMemberLeft() }
-  }
-
   /// Tells what follows from a session's change for its speakers.
   func tellPlaying(of session: Session) {
     for device in session.devices where device.isAvailable { events.tell(.device(device, .playing)) }
-  }
-}
-
-extension House: DriverReports {
-  /// The driver's levels have changed.
-  public func levelsChanged(_ levels: [(device: String, volume: Int, isMuted: Bool)]) {
-    guard isOpen else { return }
-    var changed: [Device] = []
-    for level in levels {
-      guard let device = devices.first(where: { $0.id == level.device }) else { continue }
-      device.info.volume = level.volume
-      device.info.isMuted = level.isMuted
-      changed.append(device)
-    }
-    for device in changed {
-      events.tell(
-        .volume(device, volume: device.volume, muted: device.isMuted, average: volume))
-    }
-  }
-
-  /// A source has been heard to its end.
-  public func ended(cue: Int, in session: SessionID, failure: (any CodedError)?) {
-    guard isOpen, session == defaultSession.id else { return }
-    defaultSession.ended(cue: cue, failure: failure)
-  }
-
-  /// The driver has trouble.
-  public func failed(_ error: any CodedError, device: String?, session: SessionID?) {
-    guard isOpen else { return }
-    events.tell(
-      .error(
-        code: error.code, message: error.message,
-        device: devices.first { $0.id == device },
-        session: session == defaultSession.id ? defaultSession : nil))
   }
 }

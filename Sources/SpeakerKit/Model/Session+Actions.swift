@@ -18,18 +18,18 @@ extension Session {
     for action in actions {
       switch action {
       case .start(let cue, let paused):
-        driver.start(cue, in: id, paused: paused)
+        driver.start(cue, in: id, paused: paused || isSuspended)
         armSeconds()
       case .pause:
-        driver.pause(id)
+        if !isSuspended { driver.pause(id) }
       case .resume:
-        driver.resume(id)
+        if !isSuspended { driver.resume(id) }
       case .stop:
         seekTarget = nil
         driver.stop(id)
       case .tellState(let state):
         house?.events.tell(.state(state, self))
-        armSeconds()
+        runningChanged()
         tellsPlaying = true
       case .tellEnded(let source, let reason):
         house?.events.tell(.ended(self, source: source, reason: reason))
@@ -39,6 +39,25 @@ extension Session {
       }
     }
     if tellsPlaying { house?.tellPlaying(of: self) }
+  }
+
+  /// How long it plays on when no member can be reached.
+  private static let silenceLimit = Duration.seconds(30)
+
+  /// Sees to it that a session that nobody can hear stops after a while. After every change of its state, its
+  /// members and their availability.
+  func watchSilence() {
+    guard isRunning, !hasAvailableMember else {
+      silenceTimer?.cancel()
+      silenceTimer = nil
+      return
+    }
+    guard silenceTimer == nil else { return }
+    silenceTimer = loop.after(Self.silenceLimit) { [weak self] in
+      guard let self else { return }
+      silenceTimer = nil
+      perform(machine.stop(.noDevices))
+    }
   }
 
   /// Opens the source anew at `frame`, and lets it take the place of what sounds.
@@ -66,16 +85,16 @@ extension Session {
   }
 
   /// Sets the timer for the next whole second of the source, while it plays.
-  private func armSeconds() {
+  func armSeconds() {
     secondTimer?.cancel()
     secondTimer = nil
-    guard state == .playing else { return }
+    guard isRunning else { return }
     let rate = format.sampleRate
     let missing = (toldSeconds + 1) * rate - driver.position(of: id)
     let nanoseconds = (Int64(max(missing, 1)) * 1_000_000_000 + Int64(rate) - 1) / Int64(rate)
     // While the driver stands still (it starts a block later, or waits for its disk) this asks again soon.
     secondTimer = loop.after(.nanoseconds(max(nanoseconds, 1_000_000))) { [weak self] in
-      guard let self, state == .playing else { return }
+      guard let self, isRunning else { return }
       tellSeconds()
       armSeconds()
     }

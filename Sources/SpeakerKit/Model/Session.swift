@@ -8,7 +8,9 @@ public final class Session {
   /// What people call it.
   public let name: String
   /// Who may take speakers from whom; 100 unless told.
-  public private(set) var priority = 100
+  public private(set) var priority: Int
+  /// Whether `close` was called.
+  public internal(set) var isClosed = false
 
   weak var house: House?
   let driver: any Driver
@@ -21,10 +23,25 @@ public final class Session {
   var seekCount = 0
   /// The next `time` event.
   var secondTimer: LoopTimer?
+  /// In dB; where a fade goes.
+  public internal(set) var gain = 0.0
+  /// Of the newest change of its gain and of its volume: an older fade gives way.
+  var gainChanges = 0
+  var volumeFades = 0
+  /// Interruptions that have its speakers.
+  var suspensions = 0
+  /// How long it has played.
+  var playClock = PlayClock()
+  /// Stops it, while it plays without a speaker that can be reached.
+  var silenceTimer: LoopTimer?
   /// Whole seconds told last.
   var toldSeconds = 0
 
-  init(id: SessionID, name: String, driver: any Driver, loop: EventLoop) {
+  /// Called when it is closed.
+  var closeListeners: [() -> Void] = []
+
+  init(id: SessionID, name: String, driver: any Driver, loop: EventLoop, priority: Int = 100) {
+    self.priority = priority
     self.id = id
     self.name = name
     self.driver = driver
@@ -65,34 +82,39 @@ public final class Session {
     priority: Int? = nil
   ) async throws {
     loop.assertOnLoop()
-    guard house?.isOpen == true else { throw House.closedError }
+    _ = try openHouse()
     guard seconds >= 0, seconds < 1e9 else {
       throw SpeakerError(
         .range, "start \(seconds) is not a number of seconds from 0 on",
         facts: [.init("start", .number(seconds))])
     }
-    let ticket = try machine.beginOpening(hasMembers: hasAvailableMember)
-    let request = SourceRequest(path: path, start: seconds, loops: loops)
-    let cue = try await driver.load(request)
     let fileName = path.split(separator: "/").last.map(String.init) ?? path
+    let request = SourceRequest(path: path, start: seconds, loops: loops)
+    try await play(request, as: SourceInfo(path: path, title: title ?? fileName))
+    if let priority { self.priority = priority }
+  }
+
+  /// Plays a source, or lets it stand where it begins. Throws as `play`.
+  func play(_ request: SourceRequest, as source: SourceInfo, paused: Bool = false) async throws {
+    let ticket = try machine.beginOpening(hasMembers: hasAvailableMember || isSuspended)
+    let cue = try await driver.load(request)
     let actions: [SessionMachine.Action]
     do {
-      guard house?.isOpen == true else { throw House.closedError }
-      if let length = cue.duration, seconds * Double(format.sampleRate) > Double(length) {
+      _ = try openHouse()
+      if let length = cue.duration, request.start * Double(format.sampleRate) > Double(length) {
         throw SpeakerError(
-          .range, "start \(seconds) s is past the end of \(path)", facts: [.init("start", .number(seconds))])
+          .range, "start \(request.start) s is past the end of \(request.path)",
+          facts: [.init("start", .number(request.start))])
       }
       actions = try machine.opened(
-        ticket,
-        .init(source: SourceInfo(path: path, title: title ?? fileName), cue: cue, request: request),
-        hasMembers: hasAvailableMember)
+        ticket, .init(source: source, cue: cue, request: request),
+        hasMembers: hasAvailableMember || isSuspended, paused: paused)
     } catch {
       driver.discard(cue)
       throw error
     }
-    if let priority { self.priority = priority }
     seekTarget = nil
-    toldSeconds = Int(seconds)
+    toldSeconds = Int(request.start)
     perform(actions)
   }
 
@@ -152,9 +174,5 @@ public final class Session {
   /// Whether all its available members are muted.
   public var isMuted: Bool { House.areMuted(devices) }
 
-  private func openHouse() throws(SpeakerError) -> House {
-    guard let house, house.isOpen else { throw House.closedError }
-    return house
-  }
-  private var hasAvailableMember: Bool { devices.contains(where: \.isAvailable) }
+  var hasAvailableMember: Bool { devices.contains(where: \.isAvailable) }
 }

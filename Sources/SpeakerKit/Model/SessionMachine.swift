@@ -35,7 +35,7 @@ struct SessionMachine {
   /// The source of `ticket` is open and ready.
   /// - Throws: `superseded`, or `noActiveDevice` when the last member has left meanwhile; the cue is unused then.
   mutating func opened(
-    _ ticket: Ticket, _ opened: Current, hasMembers: Bool
+    _ ticket: Ticket, _ opened: Current, hasMembers: Bool, paused: Bool = false
   ) throws(SpeakerError) -> [Action] {
     guard ticket.number == ticketCount else {
       throw SpeakerError(
@@ -45,8 +45,8 @@ struct SessionMachine {
     var actions: [Action] = []
     if let current { actions.append(.tellEnded(current.source, .replaced)) }
     current = opened
-    state = .playing
-    return actions + [.start(opened.cue, paused: false), .tellState(.playing)]
+    state = paused ? .paused : .playing
+    return actions + [.start(opened.cue, paused: paused), .tellState(state)]
   }
 
   /// `cue` is the same source at another place.

@@ -20,6 +20,14 @@ public struct SpeakerError: CodedError, Equatable {
     case unsupported = "speaker.unsupported"
     /// The house is not open (any more).
     case closed = "speaker.closed"
+    /// A speaker that can't be reached.
+    case unavailable = "speaker.unavailable"
+    /// A playing speaker got another name or group, which stopped it; told by an `error` event.
+    case renamedWhilePlaying = "speaker.renamed_while_playing"
+    /// A speaker is in a session of higher priority.
+    case outranked = "speaker.outranked"
+    /// The driver has no room for one more session.
+    case noStream = "speaker.no_stream"
     /// A speaker or its sound card went away while it was in use.
     case lost = "speaker.lost"
   }

@@ -37,8 +37,11 @@ final class ArithmeticRenderer: Renderer {
     rate = format.sampleRate
   }
 
+  func addDevice(_ name: String) {}
   func setMix(_ mix: ChannelMix, ofDevice device: Int) {}
   func setSession(_ session: SessionID?, ofDevice device: Int) {}
+
+  func setGain(_ decibels: Double, over duration: Duration, of session: SessionID) {}
 
   func load(_ request: SourceRequest) async throws -> Cue {
     let length = try length(of: request.path)

@@ -97,6 +97,8 @@ final class AudioThread: @unchecked Sendable {
     case .wait(let due): sleepUntil(monotonicNanoseconds: due)
     case .waitForRoom: waiter.wait { isReady }
     case .render(let heardAt):
+      // Asked before: a session that ends within the block is in its sum.
+      limiter.isActive = core.heardDevices > 1
       let frames = core.render(heardAt: heardAt)
       give(frames)
       pacer.rendered(frames: frames, now: now)
@@ -117,7 +119,6 @@ final class AudioThread: @unchecked Sendable {
 
   private func give(_ frames: Int) {
     if isMixed {
-      limiter.isActive = core.heardDevices > 1
       let mix = mixBlock.view.prefix(frames)
       core.mixDevices(into: mix)
       limiter.process(mix)

@@ -11,7 +11,10 @@ final class InlineStage: RenderStage {
   private let loop: EventLoop
   private let core: RenderCore
   private let format: AudioFormat
-  private let makeSink: (_ device: Int) throws -> any PCMSink
+  private let makeSink: (_ device: Int, _ speakers: [String]) throws -> any PCMSink
+  private var speakers: [String]
+  /// Frames that each file has by now.
+  private var framesWritten = 0
   private var sinks: [(any PCMSink)?] = []
   private var isPrepared = false
   private var feeds: [Int: SourceFeed] = [:]
@@ -21,26 +24,43 @@ final class InlineStage: RenderStage {
   private var anchor: Int64 = 0
   private var framesSinceAnchor: Int64 = 0
 
-  /// - Parameter makeSink: opens the sink of a device, at the first source.
+  /// - Parameters:
+  ///   - speakers: names, in the order of the house.
+  ///   - makeSink: opens the sink of one of the speakers, at the first source.
   init(
-    loop: EventLoop, memory: RenderMemory, format: AudioFormat,
-    makeSink: @escaping (_ device: Int) throws -> any PCMSink
+    loop: EventLoop, memory: RenderMemory, format: AudioFormat, speakers: [String],
+    makeSink: @escaping (_ device: Int, _ speakers: [String]) throws -> any PCMSink
   ) {
     self.loop = loop
     core = memory.core
     self.format = format
+    self.speakers = speakers
     self.makeSink = makeSink
   }
 
   func prepare() throws {
     guard !isPrepared else { return }
     isPrepared = true
-    sinks = core.devices.indices.map { device in
-      do { return try makeSink(device) } catch {
+    sinks = speakers.indices.map { device in
+      do { return try makeSink(device, speakers) } catch {
         tell(error, device)
         return nil
       }
     }
+  }
+
+  func addDevice(_ name: String) throws {
+    guard isPrepared else { return speakers.append(name) }
+    let sink = try makeSink(speakers.count, speakers + [name])
+    let silence = PCMBlock(format: format)
+    var missing = framesWritten
+    while missing > 0 {
+      let part = silence.view.prefix(missing)
+      try sink.write(UnsafeBufferPointer(part.buffer))
+      missing -= part.frames
+    }
+    speakers.append(name)
+    sinks.append(sink)
   }
 
   /// Carries it out at the next block, as the audio thread would; at once when no block is under way.
@@ -99,6 +119,7 @@ final class InlineStage: RenderStage {
   }
 
   private func write(_ frames: Int) {
+    framesWritten += frames
     for device in sinks.indices {
       let samples = core.deviceBlocks[device].prefix(frames).buffer
       do { try sinks[device]?.write(UnsafeBufferPointer(samples)) } catch {

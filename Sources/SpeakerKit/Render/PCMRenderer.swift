@@ -12,6 +12,8 @@ protocol RenderStage: AnyObject {
 
   /// Makes outputs and threads ready, before the first source starts.
   func prepare() throws
+  /// Makes an output for one more device, where each has its own.
+  func addDevice(_ name: String) throws
   /// Hands a command to the core.
   func send(_ command: RenderCommand)
   /// Opens a feed and decodes its first blocks.
@@ -53,10 +55,19 @@ final class PCMRenderer: Renderer {
     stage.onTrouble = { [weak self] error, device in self?.onTrouble?(error, device) }
   }
 
+  func addDevice(_ name: String) throws { try stage.addDevice(name) }
+
   func setMix(_ mix: ChannelMix, ofDevice device: Int) { stage.send(.mix(device: device, mix)) }
 
   func setSession(_ session: SessionID?, ofDevice device: Int) {
     stage.send(.session(device: device, session ?? -1))
+  }
+
+  func setGain(_ decibels: Double, over duration: Duration, of session: SessionID) {
+    let frames = Double(duration.nanoseconds) * Double(format.sampleRate) / 1e9
+    let blocks = max(1, Int((frames / Double(format.framesPerBlock)).rounded()))
+    let gain = Decibels.gain(decibels)
+    stage.send(.gain(session: session, GainChange(decibels: decibels, gain: gain, blocks: blocks)))
   }
 
   func load(_ request: SourceRequest) async throws -> Cue {

@@ -7,10 +7,12 @@ internal import Synchronization
 /// compiler rejects allocation, reference counting and locks in it. One thread at a time renders: the audio
 /// thread, or the loop under virtual time.
 ///
-/// Per block: source → session's gate → per device: role, balance, volume and mute → device's gate → its block.
+/// Per block: source → session's gate → session's chain (gain, limiter) → per device: role, balance, volume and mute → device's gate → its block.
 struct RenderCore: BitwiseCopyable {
   let sessions: UnsafeMutableBufferPointer<SessionSlot>
   let devices: UnsafeMutableBufferPointer<DeviceSlot>
+  /// What sessions' blocks go through; as many as `sessions`.
+  let chains: UnsafeMutablePointer<SessionChain>
   /// Where sessions are; as many as `sessions`.
   let positions: UnsafeMutablePointer<PositionCell>
   /// One block of each session.
@@ -79,6 +81,9 @@ struct RenderCore: BitwiseCopyable {
         to: session, wasSounding: isHeard(devices[device]), willSound: isSounding(session))
     case .start(let session, let source, let paused):
       retire(sessions[session].start(source, paused: paused))
+    case .gain(let session, let change):
+      chains[session].gain.move(change)
+      if case .idle = sessions[session].phase { chains[session].gain.settle() }
     case .pause(let session):
       sessions[session].pause()
     case .resume(let session):
@@ -127,7 +132,7 @@ struct RenderCore: BitwiseCopyable {
     mix.clear()
     var index = 0
     while index < devices.count {
-      mix.add(deviceBlocks[index].prefix(mix.frames))
+      if !devices[index].isClear { mix.add(deviceBlocks[index].prefix(mix.frames)) }
       index &+= 1
     }
   }
@@ -152,6 +157,7 @@ struct RenderCore: BitwiseCopyable {
     let count = source.frames.read(into: block)
     block.dropFirst(count).clear()
     sessions[index].gate.apply(to: block.prefix(count))
+    chains[index].process(block.prefix(count))
     sessions[index].count = count
     positions[index].publish(
       .init(cue: source.cue, frame: sessions[index].frame, count: count, heardAt: heardAt))
@@ -160,9 +166,13 @@ struct RenderCore: BitwiseCopyable {
   }
 
   @_noLocks private func renderDevice(_ index: Int, frames: Int) {
-    let block = deviceBlocks[index].prefix(frames)
-    block.clear()
+    if !devices[index].isClear {
+      deviceBlocks[index].clear()
+      devices[index].isClear = true
+    }
     guard isHeard(devices[index]) else { return }
+    devices[index].isClear = false
+    let block = deviceBlocks[index].prefix(frames)
     let session = devices[index].session
     devices[index].mix.mix(sessionBlocks[session].prefix(frames), into: block)
     devices[index].gate.apply(to: block)
@@ -183,6 +193,7 @@ struct RenderCore: BitwiseCopyable {
       }
     }
     retire(sessions[index].finishBlock(isAtEnd: isAtEnd))
+    if case .idle = sessions[index].phase { chains[index].gain.settle() }
   }
 
   /// Lets a device go where it was told to once it has faded out, or at once when nothing sounds any more.
@@ -224,6 +235,8 @@ final class RenderMemory {
     sessionSlots.initialize(repeating: SessionSlot(blockFrames: frames))
     let deviceSlots = UnsafeMutableBufferPointer<DeviceSlot>.allocate(capacity: devices)
     deviceSlots.initialize(repeating: DeviceSlot(blockFrames: frames))
+    let chains = UnsafeMutablePointer<SessionChain>.allocate(capacity: sessions)
+    for index in 0..<sessions { (chains + index).initialize(to: SessionChain(format: format)) }
     let positions = UnsafeMutablePointer<PositionCell>.allocate(capacity: sessions)
     for index in 0..<sessions { (positions + index).initialize(to: PositionCell()) }
     let views = UnsafeMutablePointer<PCMView>.allocate(capacity: devices + sessions)
@@ -231,12 +244,15 @@ final class RenderMemory {
     let reportCount = UnsafeMutablePointer<Int>.allocate(capacity: 1)
     reportCount.initialize(to: 0)
     core = RenderCore(  // all of it is freed in deinit
-      sessions: sessionSlots, devices: deviceSlots, positions: positions, sessionBlocks: views,
+      sessions: sessionSlots, devices: deviceSlots, chains: chains, positions: positions,
+      sessionBlocks: views,
       deviceBlocks: views + sessions, sampleRate: format.sampleRate,
       reports: reports.producer, reportCount: reportCount)
   }
 
   deinit {
+    core.chains.deinitialize(count: core.sessions.count)
+    core.chains.deallocate()
     core.positions.deinitialize(count: core.sessions.count)
     core.positions.deallocate()
     core.sessionBlocks.deallocate()

@@ -9,6 +9,8 @@ enum RenderCommand: BitwiseCopyable {
   case session(device: Int, Int)
   /// A source takes the place of what a session renders.
   case start(session: Int, RenderSource, paused: Bool)
+  /// A session's gain goes elsewhere.
+  case gain(session: Int, GainChange)
   case pause(session: Int)
   case resume(session: Int)
   case stop(session: Int)

@@ -10,10 +10,18 @@ protocol Renderer: AnyObject {
   /// An output has trouble; what plays goes on.
   var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)? { get set }
 
+  /// One more device, with the next number; its file begins with the silence of what was rendered before.
+  /// - Throws: `audio.no_output`.
+  func addDevice(_ name: String) throws
+
   /// What a device lets through from now on, in a ramp of one block.
   func setMix(_ mix: ChannelMix, ofDevice device: Int)
   /// Which session a device renders.
   func setSession(_ session: SessionID?, ofDevice device: Int)
+
+  /// A session's gain goes to `decibels`, in a straight line of decibels over `duration` of what plays; at once
+  /// when nothing does.
+  func setGain(_ decibels: Double, over duration: Duration, of session: SessionID)
 
   func load(_ request: SourceRequest) async throws -> Cue
   func discard(_ cue: Cue)

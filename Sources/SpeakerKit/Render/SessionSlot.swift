@@ -141,6 +141,8 @@ struct DeviceSlot: BitwiseCopyable {
   var next: Int?
   /// Role, balance, volume and mute.
   var mix: ChannelMixRamp
+  /// Whether all of its block is silence since it was heard last.
+  var isClear = false
   /// 1 while it is a member; moves when it joins and leaves.
   var gate: GainRamp
 

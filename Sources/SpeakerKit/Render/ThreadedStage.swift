@@ -67,6 +67,9 @@ final class ThreadedStage: RenderStage {
     }
   }
 
+  /// Speakers that come later share the card, or are silent: files are opened with the house only.
+  func addDevice(_ name: String) {}
+
   func send(_ command: RenderCommand) {
     guard thread != nil else {
       _ = core.apply(command)

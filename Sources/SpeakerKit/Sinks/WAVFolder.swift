@@ -9,22 +9,20 @@ internal import Glibc
 struct WAVFolder: Sendable {
   /// Path of the folder.
   let path: String
-  /// Name of each speaker's file, in the order of the house.
-  let fileNames: [String]
 
   /// Makes the folder, with those above it; no file yet.
   /// - Throws: `audio.no_output` when it can't be made or written.
-  init(path: String, speakers: [String]) throws(AudioError) {
+  init(path: String) throws(AudioError) {
     self.path = path
-    fileNames = Self.fileNames(for: speakers)
     try Self.makeFolder(path)
     guard access(path, W_OK | X_OK) == 0 else { throw Self.error(path) }
   }
 
-  /// Creates the file of the speaker at `index`, or empties it.
+  /// Creates the file of the speaker at `index` of `speakers`, or empties it. Speakers that are added at the end
+  /// change nothing for those before.
   /// - Throws: `audio.no_output`.
-  func makeSink(_ index: Int, format: AudioFormat) throws -> any PCMSink {
-    try SoundFileWriter(path: path + "/" + fileNames[index], format: format)
+  func makeSink(_ index: Int, of speakers: [String], format: AudioFormat) throws -> any PCMSink {
+    try SoundFileWriter(path: path + "/" + Self.fileNames(for: speakers)[index], format: format)
   }
 
   /// File names that are legal and differ, also where case does not count.

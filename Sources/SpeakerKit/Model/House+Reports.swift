@@ -1,0 +1,105 @@
+public import EventLoop
+
+extension House: DriverReports {
+  /// The driver's levels have changed.
+  public func levelsChanged(_ levels: [(device: String, volume: Int, isMuted: Bool)]) {
+    guard isOpen else { return }
+    var changed: [Device] = []
+    for level in levels {
+      guard let device = devices.first(where: { $0.id == level.device }) else { continue }
+      device.info.volume = level.volume
+      device.info.isMuted = level.isMuted
+      changed.append(device)
+    }
+    for device in changed {
+      events.tell(
+        .volume(device, volume: device.volume, muted: device.isMuted, average: volume))
+    }
+  }
+
+  /// A source has been heard to its end.
+  public func ended(cue: Int, in session: SessionID, failure: (any CodedError)?) {
+    guard isOpen else { return }
+    sessions.first { $0.id == session }?.ended(cue: cue, failure: failure)
+  }
+
+  /// The driver has trouble.
+  public func failed(_ error: any CodedError, device: String?, session: SessionID?) {
+    guard isOpen else { return }
+    events.tell(
+      .error(
+        code: error.code, message: error.message,
+        device: devices.first { $0.id == device },
+        session: sessions.first { $0.id == session }))
+  }
+
+  /// A speaker has changed.
+  public func deviceChanged(_ change: DeviceChange, of device: String) {
+    guard isOpen, let device = devices.first(where: { $0.id == device }) else { return }
+    switch change {
+    case .name(let name):
+      device.info.name = name
+      events.tell(.device(device, .renamed))
+    case .group(let name, let rank):
+      regroup(device, name, rank)
+    case .role(let role):
+      device.info.role = role
+      events.tell(.device(device, .role))
+    case .balance(let balance):
+      device.info.balance = balance
+      events.tell(.device(device, .balance))
+    case .wifiSignal(let signal):
+      guard device.info.wifiSignal != signal else { return }
+      device.info.wifiSignal = signal
+      events.tell(.device(device, .wifi))
+    case .available(let isAvailable):
+      guard device.info.isAvailable != isAvailable else { return }
+      device.info.isAvailable = isAvailable
+      events.tell(.device(device, isAvailable ? .available : .unavailable))
+      device.session?.watchSilence()
+    }
+  }
+
+  /// A speaker has come; it is in no session.
+  public func deviceAdded(_ info: DeviceInfo) {
+    guard isOpen, !devices.contains(where: { $0.id == info.id }) else { return }
+    let device = Device(info, house: self)
+    devices.append(device)
+    events.tell(.device(device, .added))
+  }
+
+  /// A speaker has gone: it leaves its session and its group.
+  public func deviceRemoved(_ device: String) {
+    guard isOpen, let place = devices.firstIndex(where: { $0.id == device }) else { return }
+    let device = devices[place]
+    move(device, to: nil)
+    let before = groupIDs
+    devices.remove(at: place)
+    device.isRemoved = true
+    device.info.isAvailable = false
+    let after = groupIDs
+    events.tell(.device(device, .removed))
+    for other in devices where before[other.id] != after[other.id] {
+      events.tell(.device(other, .regrouped))
+    }
+  }
+
+  /// Tells it of the speaker, and of those whose group has another id now that its founder is elsewhere.
+  private func regroup(_ device: Device, _ name: String, _ rank: Int) {
+    let before = groupIDs
+    device.info.groupName = name
+    device.info.groupRank = rank
+    let after = groupIDs
+    events.tell(.device(device, .regrouped))
+    for other in devices where other !== device && before[other.id] != after[other.id] {
+      events.tell(.device(other, .regrouped))
+    }
+  }
+
+  /// The group's id of every speaker in a group, by its own id.
+  private var groupIDs: [String: String] {
+    var ids: [String: String] = [:]
+    for group in groups { for device in group.devices { ids[device.id] = group.id } }
+    return ids
+  }
+}

@@ -1,0 +1,118 @@
+internal import EventLoop
+
+extension House {
+  /// Makes a session: speakers that sound together, apart from the others. It lives until it is closed, or the
+  /// house is.
+  /// - Parameters:
+  ///   - name: what people call it; by default `"session 1"` and so on.
+  ///   - devices: its first members, taken from where they are; all of them or none.
+  ///   - priority: 0 or more; see `Device.join`.
+  /// - Throws: `speaker.outranked`, `speaker.no_stream` when the driver has no room for one more,
+  ///   `speaker.unsupported`, `speaker.range`, `speaker.closed`.
+  public func makeSession(
+    name: String? = nil, devices: [Device] = [], priority: Int = 100
+  ) throws(SpeakerError) -> Session {
+    loop.assertOnLoop()
+    guard isOpen else { throw Self.closedError }
+    try require("sessions", for: "several sessions")
+    guard priority >= 0 else {
+      throw SpeakerError(
+        .range, "priority \(priority) is below 0", facts: [.init("priority", .int(priority))])
+    }
+    for device in devices { try check(device, mayGoTo: priority) }
+    guard
+      let id = (1..<max(driver.sessionLimit, 1)).first(where: { id in !sessions.contains { $0.id == id } })
+    else {
+      throw SpeakerError(
+        .noStream, "\(sessions.count) sessions are open, and the house has no room for more",
+        hint: "close one of: " + sessions.dropFirst().map { "\"\($0.name)\"" }.joined(separator: ", "),
+        facts: [.init("limit", .int(driver.sessionLimit))])
+    }
+    let session = Session(
+      id: id, name: name ?? "session \(id)", driver: driver, loop: loop, priority: priority)
+    session.house = self
+    if capabilities.contains("gain") { driver.setGain(0, over: .zero, of: id) }
+    sessions.append(session)
+    for device in devices { move(device, to: session) }
+    return session
+  }
+
+  /// What the driver can't do raises.
+  func require(_ capability: String, for what: String) throws(SpeakerError) {
+    guard !driver.capabilities.contains(capability) else { return }
+    throw SpeakerError(
+      .unsupported, "the driver \"\(driver.name)\" can't do \(what)",
+      hint: "speaker.capabilities() tells what it can", facts: [.init("capability", .string(capability))])
+  }
+
+  /// Whether a session of that priority may take `device` from where it is.
+  /// - Throws: `speaker.outranked`; `speaker.unknown` when it is of another house.
+  func check(_ device: Device, mayGoTo priority: Int) throws(SpeakerError) {
+    guard device.house === self else {
+      throw SpeakerError(.unknown, "\"\(device.name)\" is not a speaker of this house")
+    }
+    guard let owner = device.session, owner.priority > priority else { return }
+    throw SpeakerError(
+      .outranked,
+      "\"\(device.name)\" is in \"\(owner.name)\", whose priority \(owner.priority) is above \(priority)",
+      hint: "wait until it is free, or ask with a priority of \(owner.priority)",
+      facts: [
+        .init("device", .string(device.name)), .init("session", .string(owner.name)),
+        .init("priority", .int(owner.priority)),
+      ])
+  }
+
+  /// Moves a speaker into a session or out of all, tells it, and stops a session that lost its last member.
+  func move(_ device: Device, to session: Session?) {
+    let old = device.session
+    guard old !== session else { return }
+    device.session = session
+    moveCount += 1
+    device.lastMove = moveCount
+    driver.setSession(session?.id, ofDevice: device.id)
+    if old != nil { events.tell(.device(device, .left)) }
+    if session != nil { events.tell(.device(device, .joined)) }
+    if let old, old.devices.isEmpty, !old.isSuspended { old.lastMemberLeft() }
+    old?.watchSilence()
+    session?.watchSilence()
+  }
+}
+
+extension Session {
+  /// Whether it can be used: its house is open, and it has not been closed.
+  public var isOpen: Bool { house?.isOpen == true && !isClosed }
+
+  /// Stops it; its speakers leave it, and every command to it throws `speaker.closed` from then on. Nothing the
+  /// second time.
+  /// - Throws: `speaker.unsupported` for the default session, which is always there.
+  public func close() throws(SpeakerError) {
+    loop.assertOnLoop()
+    guard id != 0 else {
+      throw SpeakerError(.unsupported, "the default session can't be closed", hint: "stop it")
+    }
+    guard !isClosed else { return }
+    if let interruption = house?.interruptions.first(where: { $0.session === self }) {
+      return interruption.end()
+    }
+    stop()
+    isClosed = true
+    guard let house else { return }
+    for device in devices { house.move(device, to: nil) }
+    house.sessions.removeAll { $0 === self }
+    let listeners = closeListeners
+    closeListeners = []
+    for listener in listeners { listener() }
+  }
+
+  /// Calls `body` once when it is closed; not when its house is.
+  public func whenClosed(_ body: @escaping () -> Void) {
+    if !isClosed { closeListeners.append(body) }
+  }
+
+  /// Its house, when it can be used.
+  func openHouse() throws(SpeakerError) -> House {
+    guard let house, house.isOpen else { throw House.closedError }
+    guard !isClosed else { throw SpeakerError(.closed, "the session \"\(name)\" is closed") }
+    return house
+  }
+}

@@ -1,0 +1,193 @@
+internal import EventLoop
+
+extension House {
+  /// Takes speakers from their sessions, plays something on them, and gives back what it changed: membership, volume,
+  /// mute, and, where it took all speakers of a session, that session's position. Returns when it is done.
+  ///
+  /// What somebody else has changed meanwhile stays as it is. A session that loses some speakers plays on with the
+  /// others; one that loses all is suspended, see `Session.isSuspended`. Interruptions nest: each restores what it
+  /// found, in whatever order they end. They are given back also when `play` throws or is cancelled.
+  /// - Parameters:
+  ///   - devices: what it takes, all of them or none.
+  ///   - priority: sessions with a higher one keep their speakers; of equal ones the later wins.
+  ///   - volume: the speakers' level meanwhile, nil for their own; unmutes.
+  ///   - fade: how long suspended sessions fade out before, and in after.
+  ///   - restore: false leaves everything as it is at the end: sessions without speakers have stopped, the speakers
+  ///     are in none.
+  ///   - name: what people call its session.
+  ///   - play: what it does, with a session of the speakers; closing that session ends the interruption early.
+  /// - Throws: `speaker.outranked`, `speaker.no_active_device` without a speaker that can be reached,
+  ///   `speaker.no_stream`, `speaker.range`, `speaker.unsupported`, `speaker.closed`, `CancellationError`, what
+  ///   `play` throws.
+  public func interrupt(
+    devices: [Device], priority: Int = 100, volume: Int? = nil, fade: Duration = .zero, restore: Bool = true,
+    name: String = "interruption", play: (Session) async throws -> Void
+  ) async throws {
+    loop.assertOnLoop()
+    guard isOpen else { throw Self.closedError }
+    try require("interrupt", for: "interruptions")
+    if let volume { try Self.check(volume: volume) }
+    guard devices.contains(where: \.isAvailable) else {
+      throw SpeakerError(.noActiveDevice, "interrupt: no speaker that can be reached", hint: "name one")
+    }
+    for device in devices { try check(device, mayGoTo: priority) }
+    let session = try makeSession(name: name, priority: priority)
+    let interruption = Interruption(self, session, devices, fade: fade, restores: restore)
+    interruptions.append(interruption)
+    let outcome: Result<Void, any Error>
+    do {
+      try await interruption.begin(volume: volume)
+      try await play(session)
+      outcome = .success(())
+    } catch { outcome = .failure(error) }
+    interruption.end()
+    try outcome.get()
+  }
+}
+
+/// What an interruption took, and from where. Confined to the loop.
+final class Interruption {
+  private struct Loan {
+    let device: Device
+    /// The session that gets it back.
+    weak var from: Session?
+    /// `Device.lastMove` before it was taken, and since.
+    let before: Int
+    let since: Int
+    /// Its level before, nil when that was not changed; and `Device.levelTouches` since.
+    var level: (volume: Int, isMuted: Bool, touches: Int)?
+  }
+
+  let session: Session
+  private unowned let house: House
+  private let devices: [Device]
+  private let fade: Duration
+  private let restores: Bool
+  private var loans: [Loan] = []
+  private var suspended: [Session] = []
+  private var hasEnded = false
+
+  init(_ house: House, _ session: Session, _ devices: [Device], fade: Duration, restores: Bool) {
+    self.house = house
+    self.session = session
+    self.devices = devices
+    self.fade = fade
+    self.restores = restores
+  }
+
+  /// Sessions all of whose speakers it takes.
+  private var wholes: [Session] {
+    guard restores else { return [] }
+    return house.sessions.filter { session in
+      let members = session.devices
+      return !members.isEmpty && members.allSatisfy { member in devices.contains { $0 === member } }
+    }
+  }
+
+  /// Fades out what it interrupts, then takes the speakers.
+  func begin(volume: Int?) async throws {
+    let fading = wholes
+    for other in fading { tell(.suspending, other) }
+    if fade > .zero, fading.contains(where: \.isRunning) {
+      for other in fading { house.driver.setGain(Session.gainRange.lowerBound, over: fade, of: other.id) }
+      let outcome: Result<Void, any Error>
+      do {
+        try await house.loop.sleep(for: fade)
+        for device in devices { try house.check(device, mayGoTo: session.priority) }
+        outcome = .success(())
+      } catch { outcome = .failure(error) }
+      if case .failure = outcome { for other in fading { unduck(other) } }
+      try outcome.get()
+    }
+    guard house.isOpen, !session.isClosed else { throw House.closedError }
+    take(volume)
+    for other in fading where !suspended.contains(where: { $0 === other }) { unduck(other) }
+  }
+
+  private func take(_ volume: Int?) {
+    suspended = wholes
+    for other in suspended {
+      other.suspend()
+      tell(.suspended, other)
+    }
+    for device in devices where !device.isRemoved {
+      let (from, before) = (device.session, device.lastMove)
+      house.move(device, to: session)
+      loans.append(Loan(device: device, from: from, before: before, since: device.lastMove))
+    }
+    guard let volume else { return }
+    // Moving has let levels take effect that were on their way: these are the ones to give back.
+    var levels: [(device: String, change: LevelChange)] = []
+    for index in loans.indices where loans[index].device.isAvailable {
+      let device = loans[index].device
+      loans[index].level = (device.volume, device.isMuted, device.levelTouches)
+      levels.append((device.id, .volume(volume)))
+    }
+    house.driver.change(levels)
+  }
+
+  /// Gives back what is still as it was left. Nothing the second time.
+  func end() {
+    guard !hasEnded else { return }
+    hasEnded = true
+    house.interruptions.removeAll { $0 === self }
+    guard house.isOpen else { return }
+    session.stop()
+    var heirs: [Interruption] = []
+    if restores { for loan in loans { if let heir = giveBack(loan) { heirs.append(heir) } } }
+    for other in suspended where other.isOpen { release(other, to: heirs) }
+    do { try session.close() } catch {}
+  }
+
+  /// - Returns: a later interruption that has the speaker now, and gives it back instead.
+  private func giveBack(_ loan: Loan) -> Interruption? {
+    let device = loan.device
+    guard !device.isRemoved else { return nil }
+    let from = loan.from?.isOpen == true ? loan.from : nil
+    let heir = house.interruptions.first { other in
+      other.loans.contains { $0.device === device && $0.from === session }
+    }
+    if device.session === session, device.lastMove == loan.since {
+      house.move(device, to: from)
+      // As if it had never moved: an earlier interruption may be waiting to give it back.
+      device.lastMove = loan.before
+    }
+    if let heir, let index = heir.loans.firstIndex(where: { $0.device === device }) {
+      heir.loans[index].from = from
+      if let level = loan.level, let later = heir.loans[index].level, later.touches == level.touches {
+        heir.loans[index].level = level
+        return heir
+      }
+      if heir.loans[index].level != nil { return heir }
+    }
+    if let level = loan.level, level.touches == device.levelTouches, device.isAvailable {
+      var levels: [(device: String, change: LevelChange)] = [(device.id, .volume(level.volume))]
+      if level.isMuted { levels.append((device.id, .muted(true))) }
+      house.driver.change(levels)
+    }
+    return heir
+  }
+
+  /// Lets a session go on, unless a later interruption has its speakers.
+  private func release(_ other: Session, to heirs: [Interruption]) {
+    if other.devices.isEmpty,
+      let heir = heirs.first(where: { heir in heir.loans.contains { $0.from === other } })
+    {
+      heir.suspended.append(other)
+      return
+    }
+    let isEmpty = other.devices.isEmpty
+    if isEmpty { other.perform(other.machine.stop(.noDevices)) }
+    unduck(other)
+    if other.unsuspend() { tell(.resumed, other) }
+  }
+
+  private func unduck(_ other: Session) {
+    guard fade > .zero, other.isOpen else { return }
+    house.driver.setGain(other.gain, over: fade, of: other.id)
+  }
+
+  private func tell(_ phase: SuspensionEvent.Phase, _ other: Session) {
+    house.events.tell(SuspensionEvent(phase: phase, session: other, by: session))
+  }
+}

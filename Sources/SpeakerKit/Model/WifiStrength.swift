@@ -1,0 +1,77 @@
+internal import EventLoop
+
+/// How well a speaker is received.
+///
+/// By received signal strength: -50 dBm and above is excellent, -60 good, -70 fair, above -90 weak; at -90 and
+/// below packets drown in the noise floor of a receiver, and nothing can be streamed.
+public enum WifiStrength: String, Sendable, CaseIterable {
+  case excellent, good, fair, weak, none
+
+  /// The class of a signal in dBm.
+  public init(dBm: Int) {
+    switch dBm {
+    case (-50)...: self = .excellent
+    case (-60)...: self = .good
+    case (-70)...: self = .fair
+    case (-89)...: self = .weak
+    default: self = .none
+    }
+  }
+}
+
+extension Device {
+  /// How well it was received when it was asked last; `none` while it can't be reached.
+  public var wifiStrength: WifiStrength { isAvailable ? WifiStrength(dBm: wifiSignal) : .none }
+
+  /// Asks it how well it is received; a change has been told when the call returns.
+  /// - Throws: `speaker.unavailable`, `speaker.lost`, `speaker.closed`, `CancellationError`.
+  public func refreshWifi() async throws { try await reachableHouse().driver.refresh(id) }
+}
+
+extension House {
+  /// How often a watched house is refreshed.
+  private static let watchInterval = Duration.seconds(2)
+
+  /// Whether the house is refreshed by itself.
+  public var isWatched: Bool { watchTimer != nil }
+
+  /// Asks every speaker how it is; changes have been told when the call returns.
+  /// - Throws: `speaker.lost`, `speaker.closed`, `CancellationError`.
+  public func refresh() async throws {
+    loop.assertOnLoop()
+    guard isOpen else { throw Self.closedError }
+    try await driver.refresh(nil)
+  }
+
+  /// Refreshes the house every 2 s from now on, or no longer. A refresh that fails is an `error` event, once
+  /// until one succeeds again.
+  /// - Throws: `speaker.closed`.
+  public func watch(_ isWatched: Bool) throws(SpeakerError) {
+    loop.assertOnLoop()
+    guard isOpen else { throw Self.closedError }
+    if isWatched == self.isWatched { return }
+    watchTimer?.cancel()
+    watchTimer = nil
+    if isWatched { scheduleRefresh(afterFailure: false) }
+  }
+
+  private func scheduleRefresh(afterFailure hasFailed: Bool) {
+    let timer = loop.after(Self.watchInterval) { [weak self] in
+      self?.loop.start { [weak self] in await self?.refreshWatched(hasFailed) }
+    }
+    watchTimer = timer
+  }
+
+  private func refreshWatched(_ hadFailed: Bool) async {
+    let timer = watchTimer
+    var failure: (any Error)?
+    do { try await refresh() } catch { failure = error }
+    // Another watch may have begun meanwhile, or none be wanted any more.
+    guard isOpen, let timer, timer === watchTimer else { return }
+    if let failure, !hadFailed {
+      let error = (failure as? any CodedError) ?? SpeakerError(.lost, "refresh failed: \(failure)")
+      failed(error, device: nil, session: nil)
+    }
+    scheduleRefresh(afterFailure: failure != nil)
+  }
+}

@@ -1,0 +1,263 @@
+import AudioCore
+import EventLoop
+import SpeakerKit
+import TestSupport
+import Testing
+
+@Suite("Interruptions give back what they changed, and only that")
+struct InterruptTests {
+  /// Plays a file to its end.
+  private func whole(_ path: String) -> (Session) async throws -> Void {
+    { session in
+      try await session.play(path)
+      _ = try await session.finish()
+    }
+  }
+
+  @Test("a session interrupted whole goes on where it was: every sample once, the announcement between")
+  func exact() throws {
+    let music = Signal.noise(seed: 1, amplitude: 0.5, frames: 96_000)
+    var told: [String] = []
+    let bench = try HouseBench.run { bench in
+      let (house, session) = (bench.house, bench.house.session)
+      let (path, bell) = (
+        try bench.source("a.wav", music), try bench.source("bell.wav", Signal.constant(0.9, frames: 24_000))
+      )
+      try await session.play(path)
+      try await bench.wait(0.5)
+      bench.record()
+      house.events.onSuspension { event in
+        told.append("\(event.phase.rawValue) \(event.session.name) by \(event.by.name)")
+      }
+      try await house.interrupt(devices: house.devices, name: "bell") { by in
+        #expect(session.isSuspended && session.state == .playing && session.devices.isEmpty)
+        #expect(by.devices.count == 2 && house.sessions.count == 2)
+        let position = session.position
+        try await whole(bell)(by)
+        // It fades over one more block.
+        #expect((0...1_920).contains(session.position - position))
+      }
+      #expect(house.sessions.count == 1 && !session.isSuspended && session.devices.count == 2)
+      try await bench.wait(0.01)
+      #expect(!bench.told.contains("state paused"))
+      _ = try await session.finish()
+    }
+    #expect(told == ["suspending default by bell", "suspended default by bell", "resumed default by bell"])
+    let sound = try bench.played("A").channels[0]
+    #expect(try bench.played("B").channels[0] == sound)
+    // A block falls and a block rises at the seams; apart from that all of both is there.
+    let bellStart = try #require(sound.firstIndex { $0 > 0.85 })
+    let bellEnd = try #require(sound.lastIndex { $0 > 0.85 })
+    #expect(bellEnd - bellStart > 22_000)
+    let exact = try Sound(file: bench.folder.file("a.wav")).channels[0]
+    #expect(sound.suffix(60_000) == exact.suffix(60_000))
+    #expect(sound[..<23_000] == exact[..<23_000])
+    #expect(sound.count >= 96_000 + 24_000 - 2 * 960 && sound.count <= 96_000 + 24_000 + 2 * 960)
+  }
+
+  @Test("a session that loses some speakers plays on; they rejoin in step")
+  func partial() throws {
+    let bench = try HouseBench.run { bench in
+      let (house, session) = (bench.house, bench.house.session)
+      let noise = Signal.noise(seed: 1, amplitude: 0.5, frames: 144_000)
+      try await session.play(try bench.source("a.wav", noise))
+      try await bench.wait(0.5)
+      let bell = try bench.source("bell.wav", Signal.constant(0.9, frames: 24_000))
+      try await house.interrupt(devices: [house.devices[1]]) { by in
+        #expect(!session.isSuspended && session.devices.count == 1)
+        try await whole(bell)(by)
+      }
+      _ = try await session.finish()
+    }
+    let (first, second) = (try bench.played("A").channels[0], try bench.played("B").channels[0])
+    #expect(first == (try Sound(file: bench.folder.file("a.wav")).channels[0]))
+    #expect(second[30_000] > 0.85)
+    #expect(second.suffix(90_000) == first.suffix(90_000))
+  }
+
+  @Test("one outranked speaker, and nothing is taken")
+  func outranked() throws {
+    try HouseBench.run(output: .null) { bench in
+      let house = bench.house
+      _ = try house.makeSession(name: "alarm", devices: [house.devices[1]], priority: 150)
+      bench.record()
+      let error = await bench.failure {
+        try await house.interrupt(devices: house.devices, priority: 149, volume: 3) { _ in
+          Issue.record("it must not play")
+        }
+      }
+      #expect(error?.code == "speaker.outranked")
+      try await bench.wait(0.1)
+      #expect(bench.told.isEmpty && house.sessions.count == 2)
+      try await house.interrupt(devices: house.devices, priority: 150) { #expect($0.devices.count == 2) }
+    }
+  }
+
+  @Test("volume and mute come back, save where somebody has touched them since")
+  func levels() throws {
+    let specs = ["A", "B", "C"].map { SpeakerSpec(name: $0, volume: 20) }
+    try HouseBench.run(speakers: specs, output: .null) { bench in
+      let house = bench.house
+      // On its way when the interruption begins.
+      try house.devices[0].setVolume(21)
+      try house.devices[1].mute()
+      try await house.interrupt(devices: house.devices, volume: 40) { _ in
+        try await bench.wait(0.1)
+        #expect(house.devices.map(\.volume) == [40, 40, 40] && !house.devices[1].isMuted)
+        try house.devices[2].setVolume(40)
+        try await bench.wait(0.1)
+      }
+      try await bench.wait(0.1)
+      #expect(house.devices.map(\.volume) == [21, 20, 40])
+      #expect(house.devices.map(\.isMuted) == [false, true, false])
+    }
+  }
+
+  @Test("a speaker that somebody moved meanwhile stays where it was put")
+  func moved() throws {
+    try HouseBench.run(output: .null) { bench in
+      let house = bench.house
+      let other = try house.makeSession(name: "other")
+      try await house.interrupt(devices: house.devices) { _ in
+        try await house.devices[0].join(other)
+      }
+      #expect(house.devices[0].session === other && house.devices[1].session === house.session)
+      try await house.interrupt(devices: house.devices) { _ in try await house.devices[1].leave() }
+      #expect(house.devices[0].session === other && house.devices[1].session == nil)
+    }
+  }
+
+  @Test(
+    "play, pause, resume and stop on a suspended session change what will be restored",
+    arguments: ["pause", "stop", "play", "paused", "resume"])
+  func whileSuspended(command: String) throws {
+    try HouseBench.run(output: command == "pause" ? nil : .null) { bench in
+      let (house, session) = (bench.house, bench.house.session)
+      let path = try bench.source("a.wav", Signal.constant(0.5, frames: 480_000))
+      try await session.play(path)
+      try await bench.wait(1)
+      if command == "paused" || command == "resume" { session.pause() }
+      bench.record()
+      try await house.interrupt(devices: house.devices) { _ in
+        switch command {
+        case "pause": session.pause()
+        case "stop": session.stop()
+        case "play": try await session.play(path, title: "new", start: 5)
+        case "resume": try session.resume()
+        default: break
+        }
+        let position = session.position
+        try await bench.wait(10)
+        #expect((0...1_920).contains(session.position - position))
+        #expect(!bench.told.contains { $0.hasPrefix("time") })
+      }
+      let position = session.position
+      try await bench.wait(1)
+      switch command {
+      case "pause", "paused": #expect(session.state == .paused && session.position == position)
+      case "stop": #expect(session.state == .stopped)
+      case "play": #expect(session.source?.title == "new" && abs(session.position - 6 * 48_000) < 2_000)
+      default: #expect(session.state == .playing && abs(session.position - 2 * 48_000) < 4_000)
+      }
+    }
+  }
+
+  @Test(
+    "nested interruptions restore what they found, in whichever order they end", arguments: [true, false])
+  func nested(innerFirst: Bool) throws {
+    try HouseBench.run(output: .null) { bench in
+      let (house, session) = (bench.house, bench.house.session)
+      try await session.play(try bench.source("a.wav", Signal.constant(0.5, frames: 4_800_000)))
+      try await bench.wait(1)
+      let levels = [10, 11]
+      for (device, level) in zip(house.devices, levels) { try device.setVolume(level) }
+      var order: [String] = []
+      for (name, delay, length) in [("outer", 0.1, innerFirst ? 5 : 2), ("inner", 0.5, innerFirst ? 2.0 : 5)]
+      {
+        bench.loop.after(.seconds(delay)) {
+          bench.loop.start {
+            try? await house.interrupt(devices: house.devices, volume: name == "outer" ? 30 : 40, name: name)
+            {
+              _ in try await bench.wait(length)
+            }
+            order.append(name)
+          }
+        }
+      }
+      try await bench.wait(1)
+      #expect(house.devices[0].session?.name == "inner" && house.devices[0].volume == 40)
+      #expect(house.sessions.map(\.isSuspended) == [true, true, false])
+      try await bench.wait(2)
+      #expect(order == [innerFirst ? "inner" : "outer"])
+      #expect(session.isSuspended)
+      #expect(house.devices[0].session?.name == (innerFirst ? "outer" : "inner"))
+      #expect(house.devices[0].volume == (innerFirst ? 30 : 40))
+      try await bench.wait(4)
+      #expect(order.count == 2 && house.sessions.count == 1)
+      #expect(!session.isSuspended && session.state == .playing && session.devices.count == 2)
+      #expect(house.devices.map(\.volume) == levels)
+      #expect(abs(session.position - 48_000 * 3) < 96_000)
+    }
+  }
+
+  @Test("it gives back also when it fails, is cancelled, or closes its session", arguments: 0..<3)
+  func fails(how: Int) throws {
+    try HouseBench.run(output: .null) { bench in
+      let (house, session) = (bench.house, bench.house.session)
+      try await session.play(try bench.source("a.wav", Signal.constant(0.5, frames: 480_000)))
+      if how == 0 {
+        #expect(
+          await bench.failure {
+            try await house.interrupt(devices: house.devices, volume: 3) { try await $0.play("/none.wav") }
+          }?.code == "audio.not_found")
+      } else {
+        let task = bench.loop.start {
+          try? await house.interrupt(devices: house.devices, volume: 3) {
+            if how == 2 { try $0.close() } else { try await bench.wait(100) }
+          }
+        }
+        try await bench.wait(0.1)
+        task.cancel()
+      }
+      try await bench.wait(0.1)
+      #expect(house.sessions.count == 1 && session.devices.count == 2 && session.state == .playing)
+      #expect(house.devices.map(\.volume) == [50, 50] && !session.isSuspended)
+    }
+  }
+
+  @Test("without restoring, what lost its speakers has stopped, and they are free")
+  func keeps() throws {
+    try HouseBench.run(output: .null) { bench in
+      let (house, session) = (bench.house, bench.house.session)
+      try await session.play(try bench.source("a.wav", Signal.constant(0.5, frames: 480_000)))
+      bench.record()
+      try await house.interrupt(devices: house.devices, volume: 3, restore: false) { _ in
+        try await bench.wait(0.1)
+      }
+      try await bench.wait(0.1)
+      #expect(bench.told.contains("ended a.wav no_devices"))
+      #expect(house.activeDevices.isEmpty && house.devices.map(\.volume) == [3, 3])
+    }
+  }
+
+  @Test("with a fade it falls before, and rises after, without a click")
+  func fades() throws {
+    let bench = try HouseBench.run { bench in
+      let (house, session) = (bench.house, bench.house.session)
+      try await session.play(
+        try bench.source("a.wav", Signal.constant(0.5, frames: 480_000)), start: 1)
+      try await bench.wait(1)
+      let start = bench.loop.now
+      try await house.interrupt(devices: house.devices, fade: .seconds(1)) { _ in
+        #expect(start.duration(to: bench.loop.now) == .seconds(1))
+        try await bench.wait(1)
+      }
+      try await bench.wait(2)
+      session.stop()
+    }
+    let sound = try bench.played("A")
+    #expect(sound.channels[0][47_000] == 0.5 && sound.channels[0][95_000] < 0.001)
+    #expect(sound.channels[0].suffix(10_000).contains(0.5))
+    #expect(sound.largestStep < 0.5 / 960 * 1.1)
+  }
+}
