@@ -76,9 +76,14 @@ public final class Device {
   ///
   /// When the session plays, it sounds from the next block on, in step with the others; it keeps its own
   /// level.
-  /// - Throws: `speaker.closed`.
+  /// - Throws: `speaker.closed`, also for a session of another house.
   public func join(_ session: Session? = nil) async throws {
     let house = try openHouse()
+    if let session, session.house !== house {
+      throw SpeakerError(
+        .closed, "the session \"\(session.name)\" belongs to a house that was closed",
+        hint: "take the session of the house that is open")
+    }
     house.move(self, to: session ?? house.session)
   }
 
@@ -90,7 +95,12 @@ public final class Device {
   }
 
   private func openHouse() throws(SpeakerError) -> House {
-    guard let house, house.isOpen else { throw House.closedError }
+    // Speakers exist only in a house that has been open; it may be open again, with other objects.
+    guard let house, house.isOpen else {
+      throw SpeakerError(
+        .closed, "the speaker \"\(name)\" belongs to a house that was closed",
+        hint: "look it up again in the house that is open")
+    }
     return house
   }
 }
