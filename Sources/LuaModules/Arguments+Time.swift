@@ -11,7 +11,9 @@ extension LuaCall {
     }
     guard let duration else {
       throw problem(
-        number, "seconds or text like \"5m\" expected, got \(isNil(number) ? "no value" : "something else")")
+        number,
+        "seconds or text like \"5m\" expected, got "
+          + (isNil(number) ? "no value" : state.typeName(value(number))))
     }
     return duration
   }

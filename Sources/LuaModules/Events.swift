@@ -35,7 +35,7 @@ final class ScriptSubscription {
 
 /// `on`, `once` and `wait`: the same for every object and every module that has events.
 final class ScriptEvents {
-  private let script: Script
+  private unowned let script: Script
   private let subscriptions: LuaClass<ScriptSubscription>
 
   init(_ script: Script) throws {

@@ -86,7 +86,12 @@ final class ScheduleModule {
     _ recurrence: Recurrence, _ options: LuaOptions, _ function: LuaReference, _ call: LuaCall
   ) throws -> LuaReturn {
     let script = script
-    let job = try table.add(recurrence, name: try options.string("name"), owner: script.number) {
+    let name = try options.string("name")
+    let isOdd = { (scalar: Unicode.Scalar) in scalar.properties.generalCategory == .control }
+    if let name, name.isEmpty || name.unicodeScalars.contains(where: isOdd) {
+      throw options.problem("name", "a name expected that is not empty and has no control characters")
+    }
+    let job = try table.add(recurrence, name: name, owner: script.number) {
       [unowned script] run in
       guard let routine = script.call(function, name: "job \"\(run.job.name)\"") else { return run.succeed() }
       routine.whenEnded { outcome in

@@ -1,5 +1,6 @@
 public import EventLoop
 public import LuaRuntime
+internal import Scheduling
 
 /// How much a log line matters.
 public enum LogLevel: String, Sendable, CaseIterable {
@@ -37,6 +38,8 @@ public final class Script {
   private var rooted: [Int: () -> Void] = [:]
   private var lastRoot = 0
   private var modules: [AnyObject] = []
+  /// Waits in `end` for the routines.
+  private var patience: Task<Void, Never>?
 
   /// A script that runs in `state`.
   public init(name: String, folder: String?, number: Int, state: LuaState) {
@@ -84,11 +87,14 @@ public final class Script {
 
   /// Tells of an error that no script code caught.
   public func report(_ error: LuaError) {
-    // The one error that is no failure.
-    if error.code == "script.exit" { return }
+    if isExit(error) { return }
     failures += 1
     onFailure(error)
   }
+
+  /// Whether it is what `os.exit` unwinds with: the one error that is no failure. A script can raise the code too, so
+  /// the code alone says nothing.
+  public func isExit(_ error: LuaError) -> Bool { requestedExit != nil && error.code == "script.exit" }
 
   /// Makes the global `arg`: the arguments from 1 on, the script's name at 0.
   public func setArguments(_ arguments: [String]) {
@@ -107,13 +113,29 @@ public final class Script {
     rooted = [:]
     state.cancelAll()
     let deadline = loop.now.advanced(by: grace)
-    while state.routineCount > 0 && loop.now < deadline {
+    patience = loop.start { [self] in
       // Unwinding takes no time of its own; what suspends in it takes timers.
-      try? await loop.sleep(for: .milliseconds(1))
+      while state.routineCount > 0 && loop.now < deadline {
+        do { try await loop.sleep(for: .milliseconds(1)) } catch { return }
+      }
     }
-    if state.routineCount > 0 {
-      onLog(.warn, "\(state.routineCount) routines did not end within \(grace) and are dropped", [])
+    await patience?.value
+    patience = nil
+    let left = state.routineCount
+    if left > 0 {
+      let time = DurationText.describe(grace)
+      onLog(
+        .warn,
+        left == 1
+          ? "1 routine did not end within \(time) and is dropped"
+          : "\(left) routines did not end within \(time) and are dropped", [])
     }
     state.close()
+    // Both hold what belongs to the engine, which may end before this object.
+    modules = []
+    live = []
   }
+
+  /// Routines that are being waited for don't let time pass: what has not unwound by now is dropped.
+  public func giveUp() { patience?.cancel() }
 }

@@ -19,10 +19,13 @@ public final class StandardInput {
   /// Line ends in what has been taken.
   public private(set) var lineEnds = 0
 
-  private static let longest = 64 << 20
+  /// A longer line is answered in parts, none of which is shorter, save for the last.
+  public static let longest = 64 << 20
   private let loop: EventLoop
   private let fd: Int32
   private var buffer: [UInt8] = []
+  /// So many bytes of the buffer hold no line end.
+  private var searched = 0
   private var atEnd = false
   private var watch: FDWatch?
   private var waiting: [(number: Int, request: Request, answer: ([UInt8]?) -> Void)] = []
@@ -83,10 +86,10 @@ public final class StandardInput {
   /// The answer, when what is there suffices for one.
   private func take(_ request: Request) -> [UInt8]?? {
     // A line that never ends is answered in parts rather than kept.
-    let isComplete = atEnd || buffer.count >= Self.longest
+    let isComplete = atEnd || buffer.count > Self.longest
     switch request {
     case .line(let keepsEnd):
-      if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
+      if let end = nextLineEnd() {
         let line = takeBytes(end + 1)
         return keepsEnd ? line : Array(line.dropLast())
       }
@@ -100,15 +103,35 @@ public final class StandardInput {
       let end =
         buffer[start...].prefix(200).firstIndex { !Self.isNumeral($0) } ?? min(buffer.count, start + 200)
       guard end < buffer.count || isComplete else { return nil }
-      buffer.removeFirst(start)
+      _ = takeBytes(start)
       return .some(takeBytes(end - start))
     }
   }
 
+  /// Where the next line ends; looks at each byte once.
+  private func nextLineEnd() -> Int? {
+    let end = lineEnd(from: searched)
+    searched = end ?? buffer.count
+    return end
+  }
+
+  private func lineEnd(from start: Int) -> Int? {
+    buffer.withUnsafeBytes { bytes in
+      guard start < bytes.count, let base = bytes.baseAddress else { return nil }
+      let end = memchr(base + start, Int32(UInt8(ascii: "\n")), bytes.count - start)
+      return end.map { UnsafeRawPointer($0) - base }
+    }
+  }
+
   private func takeBytes(_ count: Int) -> [UInt8] {
+    var start = 0
+    while let end = lineEnd(from: start), end < count {
+      lineEnds += 1
+      start = end + 1
+    }
     let taken = Array(buffer[..<count])
     buffer.removeFirst(count)
-    lineEnds += taken.count { $0 == UInt8(ascii: "\n") }
+    searched = max(0, searched - count)
     return taken
   }
 

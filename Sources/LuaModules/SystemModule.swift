@@ -42,67 +42,111 @@ enum SystemModule {
   /// `os.execute([command])`: as Lua's, but only the calling routine waits.
   private static func execute(_ call: LuaCall) throws -> LuaReturn {
     if call.isNil(1) { return call.return(true) }
-    let command = try call.string(1)
-    var process = pid_t()
-    let shell: [UnsafeMutablePointer<CChar>?] = ["/bin/sh", "-c", command].map { (text: String) in
-      strdup(text)
+    let command = try call.nameText(1)
+    let program: Program
+    switch Program.start(command) {
+    case .success(let started): program = started
+    case .failure(let failure):
+      return call.return(
+        .nil, .string("/bin/sh: \(String(cString: strerror(failure.number)))"), .int(Int(failure.number)))
     }
-    defer { for text in shell { free(text) } }
-    let failure = posix_spawn(&process, "/bin/sh", nil, nil, shell + [nil], environ)
-    guard failure == 0 else {
-      return call.return(.nil, .string("/bin/sh: \(String(cString: strerror(failure)))"), .int(Int(failure)))
-    }
-    let child = process
     return try call.suspend { continuation in
-      Child.wait(for: child, on: call.state.loop) { status in
+      program.wait(on: call.state.loop) { status in
         let signal = status & 0x7f
         let code = signal == 0 ? status >> 8 & 0xff : signal
         let success: LuaValue = signal == 0 && code == 0 ? .bool(true) : .nil
         continuation.resume(returning: [success, .string(signal == 0 ? "exit" : "signal"), .int(Int(code))])
       }
-      return { kill(child, SIGTERM) }
+      return { program.end() }
     }
   }
 }
 
-/// Waits for processes, each on a thread that does nothing else.
-private enum Child {
+/// A command of the shell that runs, with all that it starts.
+private final class Program: Sendable {
+  private let process: pid_t
+  /// Whether the process id is free for others again.
+  private let isReaped = Lock(false)
+
+  struct Failure: Error { let number: Int32 }
+
+  private init(process: pid_t) { self.process = process }
+
+  /// Starts it in a process group of its own, and with the signals that it would have in a terminal: this process
+  /// ignores SIGPIPE and blocks those that it watches.
+  static func start(_ command: String) -> Result<Program, Failure> {
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    posix_spawnattr_setflags(
+      &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+    posix_spawnattr_setpgroup(&attributes, 0)
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    posix_spawnattr_setsigmask(&attributes, &signals)
+    for signal in [SIGPIPE, SIGINT, SIGTERM] { sigaddset(&signals, signal) }
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    let shell: [UnsafeMutablePointer<CChar>?] = ["/bin/sh", "-c", command].map { (text: String) in
+      strdup(text)
+    }
+    defer { for text in shell { free(text) } }
+    var process = pid_t()
+    let failure = posix_spawn(&process, "/bin/sh", nil, &attributes, shell + [nil], environ)
+    return failure == 0 ? .success(Program(process: process)) : .failure(Failure(number: failure))
+  }
+
   /// Calls `ended` on the loop with the status that `waitpid` gave.
-  static func wait(for process: pid_t, on loop: EventLoop, ended: @escaping (Int32) -> Void) {
+  func wait(on loop: EventLoop, ended: @escaping (Int32) -> Void) {
     // Made, called and let go on the loop's thread; the waiting thread only carries it.
     nonisolated(unsafe) let ended = ended
     let hold = loop.hold("a program runs")
-    let job = Job(process: process) { status in
+    let failure = WaitingThread.start { [self] in
+      let status = reap()
       loop.post {
         ended(status)
         hold.release()
       }
     }
-    var thread = pthread_t()
-    let raw = Unmanaged.passRetained(job).toOpaque()  // released by the thread
-    let failure = pthread_create(&thread, nil, { raw in Child.run(raw) }, raw)
     guard failure == 0 else {
-      Unmanaged<Job>.fromOpaque(raw).release()
+      end()
       return ended(255 << 8)
     }
-    pthread_detach(thread)
+  }
+
+  /// Ends the whole group, unless the process is gone: its number may be somebody else's then.
+  func end() { isReaped.withLock { if !$0 { kill(-process, SIGTERM) } } }
+
+  /// Waits without taking the status, so that the number stays taken until the lock is held.
+  private func reap() -> Int32 {
+    var info = siginfo_t()
+    while waitid(P_PID, id_t(process), &info, WEXITED | WNOWAIT) == -1 && errno == EINTR {}
+    return isReaped.withLock { isReaped in
+      var status: Int32 = 0
+      while waitpid(process, &status, 0) == -1 && errno == EINTR {}
+      isReaped = true
+      return status
+    }
+  }
+}
+
+/// A thread that does one thing.
+private enum WaitingThread {
+  private final class Work: Sendable {
+    let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+  }
+
+  /// - Returns: 0, or why there is no thread.
+  static func start(_ body: @escaping @Sendable () -> Void) -> Int32 {
+    var thread = pthread_t()
+    let raw = Unmanaged.passRetained(Work(body)).toOpaque()  // released by the thread
+    let failure = pthread_create(&thread, nil, { raw in WaitingThread.run(raw) }, raw)
+    if failure == 0 { pthread_detach(thread) } else { Unmanaged<Work>.fromOpaque(raw).release() }
+    return failure
   }
 
   private static func run(_ raw: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    guard let raw else { return nil }
-    let job = Unmanaged<Job>.fromOpaque(raw).takeRetainedValue()
-    var status: Int32 = 0
-    while waitpid(job.process, &status, 0) == -1 && errno == EINTR {}
-    job.ended(status)
+    if let raw { Unmanaged<Work>.fromOpaque(raw).takeRetainedValue().body() }
     return nil
-  }
-
-  private final class Job: Sendable {
-    let process: pid_t
-    let ended: @Sendable (Int32) -> Void
-    init(process: pid_t, ended: @escaping @Sendable (Int32) -> Void) {
-      self.process = process
-      self.ended = ended
-    }
   }
 }

@@ -16,6 +16,31 @@ final class TaskModule {
     init(_ routine: LuaRoutine) { self.routine = routine }
   }
 
+  /// Tasks that one call waits for, and which don't outlive it.
+  private final class Crew {
+    private let members: [ScriptTask]
+    /// What ends the waiting for each.
+    var givingUp: [() -> Void] = []
+    private(set) var isStopped = false
+
+    init(_ members: [ScriptTask]) { self.members = members }
+
+    /// Cancels all, and calls `ended` when the last has unwound: what comes after finds nothing of them at work.
+    func stop(_ ended: @escaping () -> Void = {}) {
+      isStopped = true
+      for giveUp in givingUp { giveUp() }
+      givingUp = []
+      var open = members.count
+      for member in members { member.routine.cancel() }
+      for member in members {
+        member.routine.whenEnded { _ in
+          open -= 1
+          if open == 0 { ended() }
+        }
+      }
+    }
+  }
+
   static func register(in script: Script) throws {
     let module = try TaskModule(script)
     script.keep(module)
@@ -157,28 +182,22 @@ final class TaskModule {
         continuation.resume(returning: [.list([])])
         return nil
       }
+      let crew = Crew(members)
       var open = members.count
       var results = [LuaValue](repeating: .bool(false), count: members.count)
-      var givingUp: [() -> Void] = []
-      let stop = {
-        for giveUp in givingUp { giveUp() }
-        givingUp = []
-        for member in members { member.routine.cancel() }
+      for (index, member) in members.enumerated() where !crew.isStopped {
+        crew.givingUp.append(
+          take(member) { outcome in
+            open -= 1
+            if case .returned(let values) = outcome {
+              results[index] = values.first ?? .bool(true)
+              if open == 0 { continuation.resume(returning: [.list(results)]) }
+            } else {
+              crew.stop { Self.resume(continuation, with: outcome) }
+            }
+          })
       }
-      for (index, member) in members.enumerated() {
-        let giveUp = take(member) { outcome in
-          open -= 1
-          if case .returned(let values) = outcome {
-            results[index] = values.first ?? .bool(true)
-            if open == 0 { continuation.resume(returning: [.list(results)]) }
-          } else {
-            stop()
-            Self.resume(continuation, with: outcome)
-          }
-        }
-        givingUp.append(giveUp)
-      }
-      return stop
+      return { crew.stop() }
     }
   }
 
@@ -187,20 +206,12 @@ final class TaskModule {
     try call.suspend { continuation in
       let members = try members(call)
       guard !members.isEmpty else { throw call.problem(1, "at least one task or function expected") }
-      var givingUp: [() -> Void] = []
-      let stop = {
-        for giveUp in givingUp { giveUp() }
-        givingUp = []
-        for member in members { member.routine.cancel() }
+      let crew = Crew(members)
+      for member in members where !crew.isStopped {
+        crew.givingUp.append(
+          take(member) { outcome in crew.stop { Self.resume(continuation, with: outcome) } })
       }
-      for member in members {
-        let giveUp = take(member) { outcome in
-          stop()
-          Self.resume(continuation, with: outcome)
-        }
-        givingUp.append(giveUp)
-      }
-      return stop
+      return { crew.stop() }
     }
   }
 
@@ -212,20 +223,20 @@ final class TaskModule {
     let loop = script.loop
     return try call.suspend { continuation in
       let task = start(function, arguments, name: "task.timeout")
+      let crew = Crew([task])
       var timer: LoopTimer?
-      let giveUp = take(task) { outcome in
-        timer?.cancel()
-        Self.resume(continuation, with: outcome)
-      }
+      crew.givingUp = [
+        take(task) { outcome in
+          timer?.cancel()
+          Self.resume(continuation, with: outcome)
+        }
+      ]
       timer = loop.after(time) {
-        giveUp()
-        continuation.resume(throwing: Self.timedOut(time))
-        task.routine.cancel()
+        crew.stop { continuation.resume(throwing: Self.timedOut(time)) }
       }
       return {
         timer?.cancel()
-        giveUp()
-        task.routine.cancel()
+        crew.stop()
       }
     }
   }

@@ -34,7 +34,8 @@ public struct Configuration: Sendable {
     let names = Self.sections.map(\.name)
     state.clearGlobals(
       unknown: LuaFunction("configuration") { call in
-        throw LuaError(code: "argument", message: LuaRuntime.unknown("section", try call.string(2), among: names))
+        throw LuaError(
+          code: "argument", message: LuaRuntime.unknown("section", try call.string(2), among: names))
       })
     for section in Self.sections {
       state[global: section.name] = state.value(

@@ -42,6 +42,7 @@ final class ScriptRun {
   private var isStopping = false
   private var isProbing = false
   private var phase = Phase.running
+  private var standstill = (moment: Instant.start, turns: 0)
 
   private enum Phase { case running, ending, ended }
 
@@ -52,9 +53,9 @@ final class ScriptRun {
   }
 
   /// SIGINT and SIGTERM end the script; a second one within 3 s ends the process.
-  func watchSignals() {
+  func watchSignals(_ numbers: [Int32] = [SIGINT, SIGTERM]) {
     do {
-      signals = try loop.onSignal([SIGINT, SIGTERM]) { [unowned self] signal in
+      signals = try loop.onSignal(numbers) { [unowned self] signal in
         let status = 128 + signal
         if let firstSignal, firstSignal.duration(to: loop.now) < .seconds(3) { _exit(status) }
         firstSignal = loop.now
@@ -81,6 +82,7 @@ final class ScriptRun {
   func finish() -> RunResult {
     while phase != .ended {
       let result = loop.run(until: { [unowned self] in
+        if loop.isVirtual { countTurn() }
         if phase == .running && !isProbing && shouldEnd { settle() }
         return phase == .ended
       })
@@ -115,6 +117,7 @@ final class ScriptRun {
   }
 
   private func end() {
+    guard phase == .running else { return }
     phase = .ending
     let (engine, script) = (engine, script)
     loop.start { [self] in
@@ -122,6 +125,24 @@ final class ScriptRun {
       await engine.house.close()
       phase = .ended
     }
+  }
+
+  /// Virtual time stands still while anything is ready: who always is keeps every timer from its time, the limit's and
+  /// that of the last grace too.
+  private func countTurn() {
+    guard standstill.moment == loop.now else {
+      standstill = (loop.now, 0)
+      return
+    }
+    standstill.turns += 1
+    guard standstill.turns > engine.options.longestStandstill else { return }
+    standstill.turns = 0
+    if phase == .ending { return script.giveUp() }
+    script.report(
+      LuaError(
+        code: "simulate.stuck", message: "\(script.name): is busy without letting time pass",
+        hint: "sleep longer than 0 between steps"))
+    end()
   }
 
   /// Nothing can wake the script any more, and it still waits.

@@ -15,6 +15,8 @@ public struct EngineOptions {
   public var zone: any LocalZone = ProcessZone()
   /// What the configuration file says.
   public var configuration = Configuration()
+  /// Under simulation: turns of the loop without time passing, after which a script counts as stuck.
+  public var longestStandstill = 5_000_000
   /// The folder of the modules that ship with the product, nil when there is none.
   public var standardLibrary: String?
 
@@ -54,7 +56,7 @@ public final class Engine {
     watchdog = try LuaWatchdog()
     input = StandardInput(loop: loop)
     let relay = Relay()
-    house = HouseDoor {
+    house = HouseDoor(loop: loop) {
       House(
         loop: loop,
         driver: HouseDriver(

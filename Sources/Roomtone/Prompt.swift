@@ -34,7 +34,10 @@ public final class Prompt {
   public func run(after first: LuaReference? = nil) -> RunResult {
     let run = ScriptRun(engine: engine, script: script)
     script.staysAlive { true }
-    let interrupts = try? engine.loop.onSignal([SIGINT]) { [unowned self] _ in interrupt() }
+    // Without a terminal nobody sits there to interrupt one line: SIGINT ends all, as for a script.
+    run.watchSignals(prompts == nil ? [SIGINT, SIGTERM] : [SIGTERM])
+    let interrupts =
+      prompts == nil ? nil : try? engine.loop.onSignal([SIGINT]) { [unowned self] _ in interrupt() }
     end = { run.stop() }
     if let first { begin(first, name: script.name) } else { ask() }
     let result = run.finish()
@@ -55,9 +58,30 @@ public final class Prompt {
   private func ask() {
     if let prompts { show(chunk.isEmpty ? prompts.first : prompts.more) }
     if chunk.isEmpty { chunkLine = engine.input.lineEnds + 1 }
-    takeBack = engine.input.read(.line(keepsEnd: false)) { [unowned self] line in
-      if let line { take(String(decoding: line, as: UTF8.self)) } else { takeEnd() }
+    takeBack = engine.input.read(.line(keepsEnd: true)) { [unowned self] line in
+      guard let line else { return takeEnd() }
+      let hasEnd = line.last == UInt8(ascii: "\n")
+      if line.count > StandardInput.longest { return refuse(hasEnd: hasEnd) }
+      take(String(decoding: hasEnd ? line.dropLast() : line[...], as: UTF8.self))
     }
+  }
+
+  /// A line that is too long comes in parts, none of which means anything alone.
+  private func refuse(hasEnd: Bool) {
+    guard hasEnd else {
+      takeBack = engine.input.read(.line(keepsEnd: true)) { [unowned self] part in
+        refuse(hasEnd: part.map { $0.last == UInt8(ascii: "\n") } ?? true)
+      }
+      return
+    }
+    chunk = ""
+    failures += 1
+    showError(
+      LuaError(
+        code: "script.syntax",
+        message: "stdin:\(chunkLine): the line is longer than \(StandardInput.longest >> 20) MB",
+        hint: "run long texts as a file, with roomtone run"))
+    ask()
   }
 
   private func takeEnd() {
@@ -114,14 +138,16 @@ public final class Prompt {
     switch outcome {
     case .returned(let values):
       if !values.isEmpty { show(values.map { script.state.inspect($0) }.joined(separator: "\t") + "\n") }
-    case .failed(let error) where error.code == "script.exit": return end()
+    case .failed(let error) where script.isExit(error): return end()
     case .failed(let error):
       failures += 1
       showError(error)
+    // The end cancels what is left; nobody asked for its result.
+    case .cancelled where script.isEnding: break
     case .cancelled:
       failures += 1
       showError(.cancelled)
     }
-    ask()
+    if !script.isEnding { ask() }
   }
 }

@@ -11,6 +11,10 @@ enum Command {
   /// - Returns: the exit status: 0 done, 1 failed, 2 wrong usage, 130 and 143 after signals.
   static func main(_ arguments: [String]) -> Int32 {
     Terminal.prepare()
+    return Terminal.finish(status(of: arguments))
+  }
+
+  private static func status(of arguments: [String]) -> Int32 {
     switch Invocation(arguments) {
     case .show(let text, let stream, let status):
       if stream == .output { Terminal.write(text) } else { Terminal.writeError(text) }

@@ -2,11 +2,31 @@ internal import EventLoop
 internal import Glibc
 internal import LuaModules
 internal import LuaRuntime
+internal import Synchronization
 
 /// Standard output for results, standard error for the rest.
 enum Terminal {
-  /// A reader that goes away ends no script.
-  static func prepare() { signal(SIGPIPE, SIG_IGN) }
+  /// The first errno of output that could not be written, 0 while all could.
+  private static let firstFailure = Atomic<Int32>(0)
+
+  /// A reader that goes away ends no script, and a stream that was closed is an empty one: else the next file that
+  /// is opened would take its place.
+  static func prepare() {
+    signal(SIGPIPE, SIG_IGN)
+    for stream in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(stream, F_GETFD) == -1 {
+      _ = open("/dev/null", O_RDWR)  // the lowest free number: this one
+    }
+  }
+
+  /// The last call: tells of output that is lost, which is a failure.
+  /// - Returns: the exit status.
+  static func finish(_ status: Int32) -> Int32 {
+    flush()
+    let number = firstFailure.load(ordering: .relaxed)
+    guard number != 0 else { return status }
+    failure("can't write the output: \(String(cString: strerror(number)))")
+    return status == 0 ? 1 : status
+  }
 
   static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
 
@@ -25,22 +45,61 @@ enum Terminal {
   /// What failed, in one line.
   static func failure(_ message: String) { writeError("roomtone: \(message)\n") }
 
-  /// A line of the log: `warn: message key=value`.
+  /// A line of the log: `warn: message key=value`; one line, whatever is in it.
   static func log(_ level: LogLevel, _ message: String, _ fields: [(String, String)]) {
-    let details = fields.map { " \($0.0)=\($0.1)" }.joined()
-    writeError("\(level.rawValue): \(message)\(details)\n")
+    let details = fields.map { " \(escaped($0.0))=\(fieldValue($0.1))" }.joined()
+    writeError("\(level.rawValue): \(escaped(message))\(details)\n")
+  }
+
+  /// A value that would not end where it seems to is quoted.
+  private static func fieldValue(_ value: String) -> String {
+    guard value.isEmpty || value.contains(where: { $0.isWhitespace || $0 == "\"" || $0 == "=" }) else {
+      return escaped(value)
+    }
+    let quoted = value.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : String($0) }.joined()
+    return "\"\(escaped(quoted))\""
+  }
+
+  /// Control characters as Lua would write them: they could move a terminal's cursor, or look like another line.
+  private static func escaped(_ text: String) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\n": result += "\\n"
+      case "\r": result += "\\r"
+      case "\t": result += "\\t"
+      case _ where scalar.properties.generalCategory == .control:
+        let hex = String(scalar.value, radix: 16)
+        result += "\\x" + (hex.count < 2 ? "0" : "") + hex
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+
+  /// What a script wrote through io.write.
+  private static func flush() {
+    if fflush(CStreams.output) != 0 { remember(errno) }
+  }
+
+  /// A reader that has gone away wants nothing more, which is no failure.
+  private static func remember(_ number: Int32) {
+    if number != EPIPE { _ = firstFailure.compareExchange(expected: 0, desired: number, ordering: .relaxed) }
   }
 
   private static func put(_ text: String, _ fd: Int32) {
     // What a script wrote through io.write comes before this.
-    fflush(nil)
+    flush()
     var text = text
     text.withUTF8 { bytes in
       var rest = UnsafeRawBufferPointer(bytes)
       while rest.count > 0 {
         let count = Glibc.write(fd, rest.baseAddress, rest.count)
         if count < 0 && errno == EINTR { continue }
-        guard count > 0 else { return }
+        guard count > 0 else {
+          if fd == STDOUT_FILENO { remember(errno) }
+          return
+        }
         rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
       }
     }

@@ -1,13 +1,15 @@
-internal import EventLoop
+public import EventLoop
 public import SpeakerKit
 
 /// The one house of an engine, for all its scripts: opened by the first that needs it, closed by the engine or by a
 /// script. Confined to the loop.
 public final class HouseDoor {
+  private let loop: EventLoop
   private let make: () throws -> House
   /// The house, once it has been asked for.
   public private(set) var house: House?
   private var isOpening = false
+  private var lastOpening: Result<Void, any Error> = .success(())
   private var waiting: [CheckedContinuation<Void, any Error>] = []
   private var closers: [Int: () -> Void] = [:]
   private var lastCloser = 0
@@ -15,7 +17,7 @@ public final class HouseDoor {
   public var onOpen: (House) -> Void = { _ in }
 
   /// A door to the house that `make` builds.
-  public init(_ make: @escaping () throws -> House) { self.make = make }
+  public init(loop: EventLoop, _ make: @escaping () throws -> House) { (self.loop, self.make) = (loop, make) }
 
   /// The house when it is open.
   public var open: House? { house?.isOpen == true ? house : nil }
@@ -27,37 +29,64 @@ public final class HouseDoor {
   /// Opens the house; returns at once when it is open, and when it is opening together with whoever opens it.
   /// - Parameter addAll: whether every speaker joins the default session.
   public func open(addAll: Bool) async throws {
+    // Closed while it was opening: that comes to its end first.
+    while isOpening && house == nil { try? await opened() }
     if open != nil { return }
-    if isOpening { return try await withCheckedThrowingContinuation { self.waiting.append($0) } }
-    isOpening = true
-    let result: Result<Void, any Error>
-    do {
-      let house = try make()
-      self.house = house
-      try await house.open(addAll: addAll)
-      wasClosed = false
-      onOpen(house)
-      result = .success(())
-    } catch {
-      house = nil
-      result = .failure(error)
-    }
-    isOpening = false
-    let others = waiting
-    waiting = []
-    for continuation in others { continuation.resume(with: result) }
-    try result.get()
+    if !isOpening { begin(addAll: addAll) }
+    if isOpening { return try await opened() }
+    try lastOpening.get()
   }
 
-  /// Closes the house; nothing when it is not open.
+  /// Waits until what opens the house has ended.
+  private func opened() async throws { try await withCheckedThrowingContinuation { waiting.append($0) } }
+
+  /// Opens in a task of its own, as whoever asks first may be cancelled, which concerns nobody else.
+  private func begin(addAll: Bool) {
+    isOpening = true
+    loop.start { [self] in
+      do {
+        try await openHouse(addAll: addAll)
+        lastOpening = .success(())
+      } catch {
+        lastOpening = .failure(error)
+      }
+      isOpening = false
+      let waiting = waiting
+      self.waiting = []
+      for continuation in waiting { continuation.resume(with: lastOpening) }
+    }
+  }
+
+  private func openHouse(addAll: Bool) async throws {
+    let house = try make()
+    self.house = house
+    do {
+      try await house.open(addAll: addAll)
+    } catch {
+      if self.house === house { self.house = nil } else { throw Self.closedMeanwhile }
+      throw error
+    }
+    guard self.house === house else { throw Self.closedMeanwhile }
+    wasClosed = false
+    onOpen(house)
+  }
+
+  private static var closedMeanwhile: SpeakerError {
+    SpeakerError(
+      .closed, "the house was closed while it was opening", hint: "open it again with speaker.open()")
+  }
+
+  /// Closes the house; nothing when it is not open. What opens it has ended when this returns.
   public func close() async {
-    guard let house else { return }
-    self.house = nil
-    wasClosed = true
-    let closers = closers.sorted { $0.key < $1.key }
-    self.closers = [:]
-    for closer in closers { closer.value() }
-    await house.close()
+    if let house {
+      self.house = nil
+      wasClosed = true
+      let closers = closers.sorted { $0.key < $1.key }
+      self.closers = [:]
+      for closer in closers { closer.value() }
+      await house.close()
+    }
+    while isOpening && house == nil { try? await opened() }
   }
 
   /// Calls `body` when the house closes; the returned function takes that back.

@@ -58,7 +58,7 @@ struct SessionFunctions {
   private static func play(_ session: Session, _ call: LuaCall, _ first: Int, _ script: Script) throws
     -> LuaReturn
   {
-    let given = try call.string(first)
+    let given = try call.nameText(first)
     let options = try call.options(first + 1, ["title", "start", "resume", "priority", "loop"])
     let start = try options.number("start", in: 0...1e9) ?? 0
     let priority = try options.int("priority", in: 0...1000)

@@ -24,6 +24,7 @@ extension SpeakerModule {
   func sessionFeed() -> EventFeed<Session> {
     EventFeed(names: Self.sessionNames.map(\.rawValue)) { [unowned self] session, name, deliver, closed in
       guard let house = door.open else { throw SpeakerError(.closed, "the house is closed") }
+      guard house.session === session else { throw Self.gone("session \"\(session.name)\"") }
       return subscribe(to: house, name, deliver, closed) { $0.session === session }
     }
   }
@@ -32,11 +33,21 @@ extension SpeakerModule {
   func deviceFeed() -> EventFeed<Device> {
     EventFeed(names: Self.deviceNames.map(\.rawValue)) { [unowned self] device, name, deliver, closed in
       guard let house = door.open else { throw SpeakerError(.closed, "the house is closed") }
+      guard house.devices.contains(where: { $0 === device }) else {
+        throw Self.gone("speaker \"\(device.name)\"")
+      }
       return subscribe(to: house, name, deliver, closed) { event in
         if let other = event.device { return other === device }
         return event.session.map { $0 === device.session } ?? false
       }
     }
+  }
+
+  /// The error for an object of a house before the one that is open: it would never be told anything.
+  private static func gone(_ what: String) -> SpeakerError {
+    SpeakerError(
+      .closed, "the \(what) belongs to a house that was closed",
+      hint: "look it up again in the house that is open")
   }
 
   private func subscribe(

@@ -4,7 +4,7 @@ internal import SpeakerKit
 
 /// `speaker`: the house, its speakers, its default session.
 final class SpeakerModule {
-  let script: Script
+  unowned let script: Script
   let door: HouseDoor
   let events: ScriptEvents
   let devices: LuaClass<Device>
@@ -105,16 +105,16 @@ final class SpeakerModule {
         call.return(.list(house.devices.map { self.devices($0) }))
       },
       withHouse("device") { [unowned self] house, call in
-        call.return(self.devices(try house.device(try call.string(1))))
+        call.return(self.devices(try house.device(try call.nameText(1))))
       },
       withHouse("find") { [unowned self] house, call in
-        call.return(try house.find(try call.string(1)).map { self.devices($0) } ?? .nil)
+        call.return(try house.find(try call.nameText(1)).map { self.devices($0) } ?? .nil)
       },
       withHouse("groups") { [unowned self] house, call in
         call.return(.list(house.groups.map { self.groups(self.group($0, in: house)) }))
       },
       withHouse("group") { [unowned self] house, call in
-        call.return(self.groups(self.group(try house.group(try call.string(1)), in: house)))
+        call.return(self.groups(self.group(try house.group(try call.nameText(1)), in: house)))
       },
       withHouse("active_devices") { [unowned self] house, call in
         call.return(.list(house.activeDevices.map { self.devices($0) }))

@@ -117,7 +117,8 @@ extension OptionSpec {
   static let verbose = OptionSpec("verbose", short: "v", .flag, "logs more")
 
   // Of `simulate`.
-  static let from = OptionSpec("from", .dateTime, "when the simulated time begins; 2026-01-05T00:00 otherwise")
+  static let from = OptionSpec(
+    "from", .dateTime, "when the simulated time begins; 2026-01-05T00:00 otherwise")
   static let span = OptionSpec("for", .duration, "how much time to simulate (36h); 7d otherwise")
   static let timezone = OptionSpec(
     "timezone", .timeZone, "the time zone of the house (Europe/Berlin); the machine's otherwise")

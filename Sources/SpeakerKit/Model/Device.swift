@@ -82,13 +82,17 @@ public final class Device {
   ///
   /// When the session plays, it sounds from the next block on, in step with the others; it keeps its own
   /// level.
-  /// - Throws: `speaker.outranked` when it is in a session of higher priority; `speaker.closed`.
+  /// - Throws: `speaker.outranked` when it is in a session of higher priority; `speaker.closed`, also for a session
+  ///   of another house.
   public func join(_ session: Session? = nil) async throws {
     let house = try openHouse()
     let session = session ?? house.session
-    guard try session.openHouse() === house else {
-      throw SpeakerError(.unknown, "\"\(session.name)\" is not a session of this house")
+    guard session.house === house else {
+      throw SpeakerError(
+        .closed, "the session \"\(session.name)\" belongs to a house that was closed",
+        hint: "take the session of the house that is open")
     }
+    _ = try session.openHouse()
     if session !== self.session { try house.check(self, mayGoTo: session.priority) }
     house.move(self, to: session)
   }
@@ -101,7 +105,12 @@ public final class Device {
   }
 
   func openHouse() throws(SpeakerError) -> House {
-    guard let house, house.isOpen else { throw House.closedError }
+    // Speakers exist only in a house that has been open; it may be open again, with other objects.
+    guard let house, house.isOpen else {
+      throw SpeakerError(
+        .closed, "the speaker \"\(name)\" belongs to a house that was closed",
+        hint: "look it up again in the house that is open")
+    }
     guard !isRemoved else {
       throw SpeakerError(
         .unavailable, "\"\(name)\" was removed from the house", facts: [.init("device", .string(name))])
