@@ -27,6 +27,7 @@ struct DefinitionTests {
   static let objects = [
     ("speaker.Device", "speaker.device 'Kitchen'"), ("speaker.Session", "speaker.default_session()"),
     ("speaker.Group", "speaker.group 'Kitchen'"), ("Subscription", "speaker.on('time', print)"),
+    ("speaker.Snapshot", "speaker.snapshot()"), ("speaker.House", "speaker.house()"),
     ("task.Task", "task.spawn(os.time)"), ("schedule.Job", "schedule.at('06:45', os.time)"),
   ]
 
@@ -144,7 +145,14 @@ struct DefinitionTests {
       "speaker.Device:wait": "'time'", "speaker.Device:set_volume": "10",
       "speaker.Session:on": "'time', print", "speaker.Session:once": "'time', print",
       "speaker.Session:wait": "'time'", "speaker.Session:set_volume": "10",
-      "speaker.Session:play": "'tone.wav'",
+      "speaker.Session:play": "'tone.wav'", "speaker.watch": "false", "speaker.session": "{}",
+      "speaker.interrupt": "{ play = 'tone.wav' }", "speaker.set_gain": "0",
+      "speaker.fade": "{ volume = 10, over = 1 }", "speaker.Session:set_gain": "0",
+      "speaker.Session:fade": "{ gain = 0, over = 1 }", "speaker.Device:set_name": "'Other'",
+      "speaker.Device:set_group": "'Other'", "speaker.Device:set_role": "'mono'",
+      "speaker.Device:set_balance": "0", "speaker.House:unplug": "speaker.device 'Bathroom'",
+      "speaker.House:plug": "speaker.device 'Bathroom'", "speaker.House:remove": "speaker.device 'Bathroom'",
+      "speaker.House:set_wifi": "speaker.device 'Bathroom', -50", "speaker.House:add": "{ name = 'Attic' }",
       "speaker.Session:seek": "0", "task.spawn": "os.time", "task.sleep": "1", "task.all": "{os.time}",
       "task.race": "{os.time}", "task.timeout": "1, os.time", "task.try": "os.time",
       "schedule.at": "'06:45', print",

@@ -163,6 +163,74 @@ function speaker.duration() end
 ---@param seconds number From the start of the source.
 function speaker.seek(seconds) end
 
+---Amplifies what plays, ahead of the speakers' levels, over a ramp of 20 ms. Above 0 dB a limiter keeps it below full
+---scale. Raises `speaker.closed`, `argument`.
+---@param gain number -90 to 12 dB; 0 is neutral.
+function speaker.set_gain(gain) end
+
+---@class speaker.FadeOptions
+---@field over Duration How long it takes.
+---@field gain? number Fades the gain to this, -90 to 12 dB, in the mix.
+---@field volume? integer Fades the members' volume to this, 0 to 50, step by step, with an event each.
+---@field to? integer The same as `volume`.
+
+---Fades the gain, or the volume; returns when it is there. Name one of `gain`, `volume` and `to`.
+---
+---Raises `speaker.closed`, `argument`, `task.cannot_suspend`.
+---@async
+---@param options speaker.FadeOptions
+function speaker.fade(options) end
+
+---Asks every speaker how it is; what changed is told by `device` events. Raises `speaker.closed`,
+---`task.cannot_suspend`.
+---@async
+function speaker.refresh() end
+
+---Refreshes every two seconds from now on, or no longer. Raises `speaker.closed`, `argument`.
+---@param on boolean
+function speaker.watch(on) end
+
+---@class speaker.SessionOptions
+---@field name? string What people call it; `"session 1"` and so on unless told.
+---@field devices? (speaker.Device|string)[] Its first members, by object or name; all of them or none.
+---@field priority? integer 0 to 1000; 100 unless told.
+
+---Makes a session of its own beside the default one: another source on other speakers. It ends with the script.
+---
+---Raises `speaker.outranked`, `speaker.no_stream` (too many sessions), `speaker.unknown`, `speaker.closed`,
+---`argument`.
+---@param options? speaker.SessionOptions
+---@return speaker.Session
+function speaker.session(options) end
+
+---@class speaker.InterruptOptions
+---@field play string|fun(session: speaker.Session) A file, or what is done with the session of the speakers.
+---@field devices? (speaker.Device|string)[] What it takes, all of them or none; every speaker unless told.
+---@field priority? integer 0 to 1000; 100 unless told. Sessions with a higher one keep their speakers.
+---@field volume? integer The speakers' level meanwhile, 0 to 50.
+---@field fade? Duration How long what was playing fades out before, and in after.
+---@field restore? boolean False leaves everything as it is at the end.
+
+---Takes speakers from what they do, plays, and gives back what it changed and nobody else has touched meanwhile:
+---membership, volume, mute, and the position of a session that it took whole. Returns when it is done.
+---
+---Raises `speaker.outranked`, `speaker.no_active_device`, `speaker.no_stream`, `speaker.unknown`, `speaker.closed`,
+---`audio.not_found`, `audio.unreadable`, `argument`, `task.cannot_suspend`, and what the function raises.
+---@async
+---@param options speaker.InterruptOptions
+function speaker.interrupt(options) end
+
+---How speakers are now: volume, mute, session, and what plays at which position. Raises `speaker.unknown`,
+---`speaker.closed`, `argument`.
+---@param options? { devices?: (speaker.Device|string)[] } Every speaker unless told.
+---@return speaker.Snapshot
+function speaker.snapshot(options) end
+
+---The embedded house's own controls, for tests and demonstrations. Raises `speaker.unsupported` with other drivers,
+---`speaker.closed`.
+---@return speaker.House
+function speaker.house() end
+
 ---Waits until what plays or is paused has been heard to its end or ends otherwise; returns at once when nothing plays.
 ---
 ---Raises `speaker.closed`, `argument`, `task.cannot_suspend`.
@@ -281,7 +349,8 @@ function speaker.wait(event, timeout) end
 ---@field muted boolean
 ---@field active boolean Whether it is in a session.
 ---@field available boolean Whether it can be reached.
----@field wifi_signal integer Received strength in dBm, -100 to 0.
+---@field wifi_signal integer Received strength in dBm, -100 to 0, when it was last asked.
+---@field wifi_strength "excellent"|"good"|"fair"|"weak"|"none" The same in words.
 ---@field role "stereo"|"left"|"right"|"mono" Which channels it renders.
 ---@field version string Of its firmware.
 ---@field balance integer -6 to 6, left to right.
@@ -312,6 +381,37 @@ function Device:join(session) end
 ---is in none. Raises `speaker.closed`, `task.cannot_suspend`.
 ---@async
 function Device:leave() end
+
+---Asks it how well it is received. Raises `speaker.closed`, `task.cannot_suspend`.
+---@async
+---@return integer wifi_signal dBm
+function Device:refresh_wifi() end
+
+---Gives it another name. While it plays, playback stops with the error `speaker.renamed_while_playing`.
+---
+---Raises `speaker.range` (a name that is empty or taken), `speaker.closed`, `argument`, `task.cannot_suspend`.
+---@async
+---@param name string
+function Device:set_name(name) end
+
+---Puts it in the group of that name, which it founds when there is none. While it plays: as `set_name`.
+---
+---Raises `speaker.range`, `speaker.closed`, `argument`, `task.cannot_suspend`.
+---@async
+---@param name string
+function Device:set_group(name) end
+
+---Takes it out of its group. While it plays: as `set_name`. Raises `speaker.closed`, `task.cannot_suspend`.
+---@async
+function Device:leave_group() end
+
+---Which channels it renders, from a moment later on. Raises `speaker.closed`, `argument`.
+---@param role "stereo"|"left"|"right"|"mono"
+function Device:set_role(role) end
+
+---How its two sides stand to each other, from a moment later on. Raises `speaker.closed`, `argument`.
+---@param balance integer -6 (left) to 6 (right).
+function Device:set_balance(balance) end
 
 ---@alias speaker.DeviceEventName "device"|"volume"|"state"|"time"|"ended"
 
@@ -398,6 +498,19 @@ function Session:finish(timeout) end
 ---@param volume integer 0 to 50.
 function Session:set_volume(volume) end
 
+---As `speaker.set_gain`. Raises `speaker.closed`, `argument`.
+---@param gain number -90 to 12 dB.
+function Session:set_gain(gain) end
+
+---As `speaker.fade`. Raises `speaker.closed`, `argument`, `task.cannot_suspend`.
+---@async
+---@param options speaker.FadeOptions
+function Session:fade(options) end
+
+---Stops it and lets its speakers go; every command to it raises from then on. Nothing the second time. Raises
+---`speaker.unsupported` for the default session, which is always there.
+function Session:close() end
+
 ---The average level of its members, 0 to 50; a muted one counts as 0.
 ---@return integer
 function Session:volume() end
@@ -436,6 +549,43 @@ function Session:wait(event, timeout) end
 
 ---What `on` and `once` return; lives until it is cancelled, whether or not the script keeps it. Prints as
 ---`subscription to "ended" (active)`.
+---How some speakers were; prints as `snapshot of 6 speakers`.
+---@class speaker.Snapshot
+---@field devices speaker.Device[] Its speakers.
+local Snapshot = {}
+
+---Makes the speakers what they were, and lets what played play on from where it was. May be called again.
+---
+---Raises `speaker.outranked`, `speaker.closed`, `audio.not_found`, `audio.unreadable`, `task.cannot_suspend`.
+---@async
+function Snapshot:restore() end
+
+---The controls of an embedded house.
+---@class speaker.House
+local House = {}
+
+---Takes a speaker's power; it stays where it is, and can't be reached. Raises `speaker.unavailable`, `speaker.closed`.
+---@param device speaker.Device
+function House:unplug(device) end
+
+---Gives it power: it is back in step with its session. Raises `speaker.unavailable`, `speaker.closed`.
+---@param device speaker.Device
+function House:plug(device) end
+
+---Changes how well it is received, which the house learns when it asks. Raises `speaker.closed`, `argument`.
+---@param device speaker.Device
+---@param dBm integer -100 to 0.
+function House:set_wifi(device, dBm) end
+
+---Puts up one more speaker. Raises `speaker.range` (a name that is taken), `audio.no_output`, `argument`.
+---@param options { name: string, group?: string, role?: string, volume?: integer, balance?: integer }
+---@return speaker.Device
+function House:add(options) end
+
+---Takes a speaker away for good. Raises `speaker.unavailable`, `speaker.closed`.
+---@param device speaker.Device
+function House:remove(device) end
+
 ---@class Subscription
 ---@field event string What it listens to.
 ---@field active boolean Whether the function may still be called.

@@ -38,6 +38,11 @@ struct SessionFunctions {
         try session.seek(toSeconds: try call.number(first))
         return .none
       },
+      SessionFunctions(name: "set_gain") { session, call, first in
+        try session.setGain(try call.number(first, in: Session.gainRange))
+        return .none
+      },
+      SessionFunctions(name: "fade", body: fade),
       SessionFunctions(name: "finish") { session, call, first in
         let timeout = try call.optionalDuration(first)
         return try call.suspend {
@@ -49,6 +54,29 @@ struct SessionFunctions {
         }
       },
     ]
+  }
+
+  /// `fade{to=, over=, gain= or volume=}`: a gain in dB, or the members' volume. `to` stands for the one that is not
+  /// named, as a volume.
+  private static func fade(_ session: Session, _ call: LuaCall, _ first: Int) throws -> LuaReturn {
+    let options = try call.options(first, ["to", "over", "gain", "volume"])
+    guard let over = try options.duration("over") else {
+      throw options.problem("over", "a duration is missing")
+    }
+    let gain = try options.number("gain", in: Session.gainRange)
+    let volume = try options.int("volume", in: 0...House.maximumVolume)
+    let to = try options.int("to", in: 0...House.maximumVolume)
+    guard [gain != nil, volume != nil, to != nil].count(where: { $0 }) == 1 else {
+      throw call.problem(first, "one of gain, volume and to expected")
+    }
+    return try call.suspend {
+      if let gain {
+        try await session.fade(gain: gain, over: over)
+      } else if let level = volume ?? to {
+        try await session.fade(volume: level, over: over)
+      }
+      return []
+    }
   }
 
   private static func seconds(_ frames: Int, _ session: Session) -> Double {

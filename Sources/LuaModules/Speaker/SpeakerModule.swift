@@ -10,6 +10,10 @@ final class SpeakerModule {
   let devices: LuaClass<Device>
   let sessions: LuaClass<Session>
   let groups: LuaClass<ScriptGroup>
+  let snapshots: LuaClass<Snapshot>
+  let controls: LuaClass<HouseControls>
+  /// The one object that stands for a house's controls.
+  var knownControls: (House, HouseControls)?
   private var knownGroups: [String: ScriptGroup] = [:]
 
   static func register(in script: Script, door: HouseDoor, events: ScriptEvents) throws {
@@ -18,16 +22,22 @@ final class SpeakerModule {
     module.defineDevices()
     module.defineGroups()
     module.defineSessions()
+    module.defineDeviceEditing()
+    module.defineSessionMaking()
+    module.defineControls()
     script.state.register(
       "speaker",
-      module.houseFunctions() + module.lookUps() + module.levels()
+      module.houseFunctions() + module.lookUps() + module.levels() + module.refreshing()
+        + module.sessionMaking() + [module.houseControls()]
         + SessionFunctions.all(module).map { function in
           module.withHouse(function.name) { house, call in try function.body(house.session, call, 1) }
         },
       values: [
         ("MAX_VOLUME", .int(House.maximumVolume)), ("UNGROUPED", .string(Group.ungrouped)),
       ])
-    script.staysAlive { door.open.map { $0.session.state == .playing || $0.events.hasPending } ?? false }
+    script.staysAlive {
+      door.open.map { $0.sessions.contains { $0.state == .playing } || $0.events.hasPending } ?? false
+    }
   }
 
   private init(_ script: Script, _ door: HouseDoor, _ events: ScriptEvents) throws {
@@ -45,6 +55,8 @@ final class SpeakerModule {
     groups = try LuaClass("group", in: script.state) { group in
       "group \"\(group.name)\" (\(group.current?.devices.count ?? 0) speakers)"
     }
+    snapshots = try LuaClass("snapshot", in: script.state) { "snapshot of \($0.devices.count) speakers" }
+    controls = try LuaClass("house", in: script.state) { _ in "house (its controls)" }
   }
 
   private static func activity(of device: Device) -> String {

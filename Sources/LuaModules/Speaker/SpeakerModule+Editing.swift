@@ -1,0 +1,80 @@
+internal import AudioCore
+internal import EventLoop
+internal import LuaRuntime
+internal import SpeakerKit
+
+/// Changing what a speaker is, and looking at it again.
+extension SpeakerModule {
+  /// Methods of a speaker that rename, regroup and aim it.
+  func defineDeviceEditing() {
+    devices.field("wifi_strength", changedBy: "refresh_wifi") { device, call in
+      call.return(.string(device.wifiStrength.rawValue))
+    }
+    devices.method("refresh_wifi") { device, call in
+      try call.suspend {
+        try await device.refreshWifi()
+        return [.int(device.wifiSignal)]
+      }
+    }
+    devices.method("set_name") { device, call in
+      let name = try call.string(2)
+      return try call.suspend {
+        try await device.setName(name)
+        return []
+      }
+    }
+    devices.method("set_group") { device, call in
+      let name = try call.string(2)
+      return try call.suspend {
+        try await device.setGroup(name)
+        return []
+      }
+    }
+    devices.method("leave_group") { device, call in
+      try call.suspend {
+        try await device.leaveGroup()
+        return []
+      }
+    }
+    devices.method("set_role") { device, call in
+      let name = try call.name(2, of: ChannelRole.allCases.map(\.rawValue))
+      guard let role = ChannelRole(rawValue: name) else { throw call.problem(2, "no role") }
+      try device.setRole(role)
+      return .none
+    }
+    devices.method("set_balance") { device, call in
+      try device.setBalance(try call.int(2, in: -6...6))
+      return .none
+    }
+  }
+
+  /// `refresh` and `watch`.
+  func refreshing() -> [LuaFunction] {
+    [
+      withHouse("refresh") { house, call in
+        try call.suspend {
+          try await house.refresh()
+          return []
+        }
+      },
+      withHouse("watch") { house, call in
+        try house.watch(try call.bool(1))
+        return .none
+      },
+    ]
+  }
+
+  /// A list of speakers, by object or by name.
+  func deviceList(_ value: LuaValue, _ house: House, _ problem: (String) -> any Error) throws -> [Device] {
+    guard let values = script.state.list(value, limit: 1000) else {
+      throw problem("list of speakers expected, got \(script.state.typeName(value))")
+    }
+    return try values.enumerated().map { index, value in
+      if let device = devices.object(of: value) { return device }
+      guard case .string(let name) = value else {
+        throw problem("element \(index + 1): speaker or name expected, got \(script.state.typeName(value))")
+      }
+      return try house.device(name)
+    }
+  }
+}

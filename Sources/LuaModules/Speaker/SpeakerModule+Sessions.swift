@@ -1,0 +1,114 @@
+internal import EventLoop
+internal import LuaRuntime
+internal import SpeakerKit
+
+/// Several sources in one house: sessions, interruptions, snapshots.
+extension SpeakerModule {
+  /// `session`, `interrupt`, `snapshot`.
+  func sessionMaking() -> [LuaFunction] {
+    [
+      withHouse("session", makeSession), withHouse("interrupt", interrupt),
+      withHouse("snapshot", takeSnapshot),
+    ]
+  }
+
+  /// `session{name=, devices=, priority=}`; what the script makes ends with it.
+  private func makeSession(_ house: House, _ call: LuaCall) throws -> LuaReturn {
+    let options = try call.options(1, ["name", "devices", "priority"])
+    let members = try options["devices"].map { list in
+      try deviceList(list, house) { options.problem("devices", $0) }
+    }
+    let session = try house.makeSession(
+      name: try options.string("name"), devices: members ?? [],
+      priority: try options.int("priority", in: 0...1000) ?? 100)
+    let forget = script.root { try? session.close() }
+    session.whenClosed { forget() }
+    return call.return(sessions(session))
+  }
+
+  /// `interrupt{devices=, priority=, volume=, fade=, play=, restore=}`: `play` is a file, or a function that is given
+  /// the session of the speakers.
+  private func interrupt(_ house: House, _ call: LuaCall) throws -> LuaReturn {
+    let options = try call.options(1, ["devices", "priority", "volume", "fade", "play", "restore"])
+    let members = try options["devices"].map { list in
+      try deviceList(list, house) { options.problem("devices", $0) }
+    }
+    let priority = try options.int("priority", in: 0...1000) ?? 100
+    let volume = try options.int("volume", in: 0...House.maximumVolume)
+    let fade = try options.duration("fade") ?? .zero
+    let restore = try options.bool("restore") ?? true
+    let work: (Session) async throws -> Void
+    switch options["play"] {
+    case .string(let given)?:
+      let path = script.audioPath(given)
+      work = { session in
+        try await session.play(path)
+        _ = try await session.finish()
+      }
+    case .reference(let function)? where call.state.typeName(.reference(function)) == "function":
+      work = { [unowned self] session in try await run(function, with: session) }
+    default: throw options.problem("play", "a file or a function expected")
+    }
+    return try call.suspend {
+      try await house.interrupt(
+        devices: members ?? house.devices, priority: priority, volume: volume, fade: fade, restore: restore,
+        play: work)
+      return []
+    }
+  }
+
+  /// Runs a function of the script's to its end; cancelled with the task.
+  private func run(_ function: LuaReference, with session: Session) async throws {
+    let routine = script.state.start(function, arguments: [sessions(session)], name: "interrupt")
+    let loop = script.loop
+    // Confined to the loop: the cancel handler only carries it there.
+    nonisolated(unsafe) let cancelled = routine
+    let outcome = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        routine.whenEnded { continuation.resume(returning: Ending($0)) }
+      }
+    } onCancel: {
+      loop.post { cancelled.cancel() }
+    }
+    if let error = outcome.error { throw error }
+  }
+
+  /// How the function ended, without what it returned.
+  private struct Ending: Sendable {
+    let error: LuaError?
+
+    init(_ outcome: LuaRoutine.Outcome) {
+      switch outcome {
+      case .returned: error = nil
+      case .failed(let failure): error = failure
+      case .cancelled: error = .cancelled
+      }
+    }
+  }
+
+  /// `snapshot{devices=}`
+  private func takeSnapshot(_ house: House, _ call: LuaCall) throws -> LuaReturn {
+    let options = try call.options(1, ["devices"])
+    let members = try options["devices"].map { list in
+      try deviceList(list, house) { options.problem("devices", $0) }
+    }
+    return call.return(snapshots(try house.snapshot(devices: members)))
+  }
+
+  /// Methods of a session that the default session's functions do not have, and those of a snapshot.
+  func defineSessionMaking() {
+    sessions.method("close") { session, _ in
+      try session.close()
+      return .none
+    }
+    snapshots.field("devices") { [unowned self] snapshot, call in
+      call.return(.list(snapshot.devices.map { devices($0) }))
+    }
+    snapshots.method("restore") { snapshot, call in
+      try call.suspend {
+        try await snapshot.restore()
+        return []
+      }
+    }
+  }
+}

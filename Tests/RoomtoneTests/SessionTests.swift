@@ -1,0 +1,188 @@
+import Testing
+
+@Suite("Several sessions, from Lua")
+struct SessionTests {
+  @Test(
+    "a session plays beside the default one, takes its speakers from there, and gives them up when it closes")
+  func sessions() throws {
+    let lines = try EngineBench.printed(
+      """
+      local kitchen, bathroom = speaker.device "Kitchen", speaker.device "Bathroom"
+      speaker.play "long.wav"
+      local bath = speaker.session { name = "bath", devices = { bathroom }, priority = 120 }
+      bath:play("tone.wav", { title = "shower" })
+      print(bath, #speaker.default_session().devices)
+      print(code(bathroom.join, bathroom), speaker.state(), bath:state())
+      print(code(speaker.session, { devices = { "bathroom" } }), code(speaker.session, { devices = { "nowhere" } }))
+      bath:close()
+      print(bathroom.active, code(bath.play, bath, "tone.wav"), speaker.state())
+      print(message(speaker.default_session().close, speaker.default_session()))
+      kitchen:join()
+      """)
+    #expect(lines[0] == #"session "bath" (playing "shower", 1 speakers)"# + "\t5")
+    #expect(lines[1] == "speaker.outranked\tplaying\tplaying")
+    #expect(lines[2] == "speaker.outranked\tspeaker.unknown")
+    #expect(lines[3] == "false\tspeaker.closed\tplaying")
+    #expect(lines[4].contains("the default session can't be closed"))
+  }
+
+  @Test("an interruption gives back what it took: speakers, volume, position")
+  func interrupt() throws {
+    let lines = try EngineBench.printed(
+      """
+      local kitchen = speaker.device "Kitchen"
+      speaker.play "long.wav"
+      task.sleep(2)
+      speaker.interrupt {
+        volume = 40,
+        play = function(session)
+          print(session:state(), kitchen.volume, speaker.state())
+          session:play "tone.wav"
+          session:finish()
+        end,
+      }
+      print(kitchen.volume, speaker.state(), speaker.position())
+      print(code(speaker.interrupt, { priority = 99, play = "tone.wav" }))
+      print(code(speaker.interrupt, { play = "nowhere.wav" }), speaker.state(), kitchen.is_playing)
+      print(code(speaker.interrupt, { play = function() error { code = "mine" } end }), speaker.state())
+      print(message(speaker.interrupt, { play = 7 }))
+      """)
+    #expect(lines[0].hasPrefix("stopped\t"))
+    let back = lines[1].split(separator: "\t")
+    #expect(back[1] == "playing")
+    let position = try #require(Double(back[2]))
+    #expect(position >= 2 && position < 2.1)
+    #expect(lines[2] == "speaker.outranked")
+    #expect(lines[3] == "audio.not_found\tplaying\ttrue")
+    #expect(lines[4] == "mine\tplaying")
+    #expect(lines[5].contains("option 'play': a file or a function expected"))
+  }
+
+  @Test("a snapshot restores volumes, sessions and what played from where it was")
+  func snapshot() throws {
+    let lines = try EngineBench.printed(
+      """
+      local kitchen = speaker.device "Kitchen"
+      speaker.play "long.wav"
+      task.sleep(3)
+      local shot = speaker.snapshot()
+      speaker.set_volume(3)
+      speaker.stop()
+      kitchen:leave()
+      task.sleep(1)
+      shot:restore()
+      task.sleep(0.1)
+      print(shot, speaker.state(), kitchen.volume, kitchen.active, speaker.position() >= 3, speaker.position() < 3.2)
+      print(#speaker.snapshot { devices = { "kitchen", kitchen } }.devices)
+      """)
+    #expect(lines == ["snapshot of 6 speakers\tplaying\t22\ttrue\ttrue\ttrue", "2"])
+  }
+
+  @Test("fades take their time and end where they were told; a fade needs one aim")
+  func fades() throws {
+    let lines = try EngineBench.printed(
+      """
+      speaker.play "long.wav"
+      local start = task.now()
+      speaker.fade { volume = 40, over = "2s" }
+      task.sleep(0.1)
+      print(speaker.volume(), task.now() - start >= 2, task.now() - start < 2.3)
+      start = task.now()
+      speaker.default_session():fade { gain = -20, over = 1 }
+      print(task.now() - start >= 1, task.now() - start < 1.2)
+      speaker.set_gain(0)
+      print(message(speaker.fade, { over = 1 }))
+      print(message(speaker.fade, { volume = 3 }))
+      print(message(speaker.set_gain, 13))
+      """)
+    #expect(lines[0] == "40\ttrue\ttrue")
+    #expect(lines[1] == "true\ttrue")
+    #expect(lines[2].contains("one of gain, volume and to expected"))
+    #expect(lines[3].contains("option 'over': a duration is missing"))
+    #expect(lines[4].contains("#1 to 'set_gain' (-90 to 12 expected, got 13)"))
+  }
+}
+
+@Suite("Editing the house, from Lua")
+struct EditingTests {
+  @Test("speakers are renamed, regrouped and aimed; events tell why")
+  func editing() throws {
+    let lines = try EngineBench.printed(
+      """
+      speaker.open { add_all = false }
+      local kitchen, bathroom = speaker.device "Kitchen", speaker.device "Bathroom"
+      speaker.on("device", function(e) print("event", e.device.name, e.reason) end)
+      kitchen:set_name "Cuisine"
+      kitchen:set_group "Downstairs"
+      bathroom:set_group "Downstairs"
+      kitchen:leave_group()
+      bathroom:set_role "left"
+      bathroom:set_balance(-3)
+      task.sleep(0.1)
+      print(speaker.find "kitchen", kitchen.name, kitchen.group, kitchen.group_name == speaker.UNGROUPED)
+      print(bathroom.role, bathroom.balance, bathroom.group, bathroom.group.id == bathroom.id)
+      print(code(kitchen.set_name, kitchen, "Bathroom"), code(kitchen.set_name, kitchen, ""))
+      print(message(bathroom.set_role, bathroom, "lfet"))
+      print(message(bathroom.set_balance, bathroom, 7))
+      """)
+    #expect(lines.contains("event\tCuisine\trenamed"))
+    #expect(lines.contains("event\tBathroom\tregrouped"))
+    #expect(lines.contains("event\tBathroom\trole") && lines.contains("event\tBathroom\tbalance"))
+    #expect(lines.contains("nil\tCuisine\tnil\ttrue"))
+    #expect(lines.contains("left\t-3\tgroup \"Downstairs\" (1 speakers)\ttrue"))
+    #expect(lines.suffix(2)[lines.count - 2].contains("did you mean 'left'?"))
+    #expect(lines.last?.contains("-6 to 6 expected, got 7") == true)
+  }
+
+  @Test("renaming or regrouping a playing speaker stops playback with an error event")
+  func whilePlaying() throws {
+    let lines = try EngineBench.printed(
+      """
+      speaker.on("error", function(e) print(e.code, e.device.name) end)
+      speaker.on("ended", function(e) print(e.reason) end)
+      speaker.play "long.wav"
+      speaker.device "Kitchen":set_name "Cuisine"
+      task.sleep(0.1)
+      print(speaker.state())
+      """)
+    #expect(Set(lines) == ["speaker.renamed_while_playing\tKitchen", "failed", "stopped"])
+  }
+
+  @Test("the house's own controls unplug, plug, add and remove; refresh and watch learn the signal")
+  func controls() throws {
+    let lines = try EngineBench.printed(
+      """
+      local kitchen = speaker.device "Kitchen"
+      local house = speaker.house()
+      print(house, house == speaker.house())
+      house:set_wifi(kitchen, -85)
+      print(kitchen.wifi_signal, kitchen:refresh_wifi(), kitchen.wifi_strength)
+      house:set_wifi(kitchen, -40)
+      speaker.refresh()
+      print(kitchen.wifi_signal, kitchen.wifi_strength)
+      house:set_wifi(kitchen, -70)
+      speaker.watch(true)
+      task.sleep(2.5)
+      speaker.watch(false)
+      print(kitchen.wifi_signal)
+      house:unplug(kitchen)
+      task.sleep(0.1)
+      print(kitchen.available, kitchen.active)
+      house:plug(kitchen)
+      task.sleep(0.1)
+      print(kitchen.available)
+      local attic = house:add { name = "Attic", role = "mono", volume = 7 }
+      print(attic, #speaker.devices(), code(house.add, house, { name = "Attic" }))
+      house:remove(attic)
+      print(#speaker.devices(), speaker.find "Attic", code(attic.set_volume, attic, 3))
+      """)
+    #expect(lines[0] == "house (its controls)\ttrue")
+    #expect(lines[1].hasPrefix("-58\t-85\t"))
+    #expect(lines[2] == "-40\texcellent")
+    #expect(lines[3] == "-70")
+    #expect(lines[4] == "false\ttrue")
+    #expect(lines[5] == "true")
+    #expect(lines[6] == "speaker \"Attic\" (volume 7, idle)\t7\tspeaker.range")
+    #expect(lines[7] == "6\tnil\tspeaker.unavailable")
+  }
+}
