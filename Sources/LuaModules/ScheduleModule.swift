@@ -63,7 +63,8 @@ final class ScheduleModule {
     let recurrence: Recurrence
     do {
       recurrence = try Recurrence.at(text, days: days, now: script.loop.wallNow, in: zone)
-    } catch  where error.kind == .syntax {
+    } catch {
+      guard error.kind == .syntax else { throw error }
       throw call.problem(1, error.message, code: error.code, hint: error.hint)
     }
     return try add(recurrence, options, function, call)

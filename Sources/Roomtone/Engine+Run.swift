@@ -123,8 +123,13 @@ final class ScriptRun {
     loop.start { [self] in
       await script.end()
       await engine.house.close()
-      phase = .ended
+      leave(turns: 3)
     }
+  }
+
+  /// The task that ends all must have ended itself before the loop does: else it keeps what it refers to for ever.
+  private func leave(turns: Int) {
+    loop.next { [self] in if turns > 0 { leave(turns: turns - 1) } else { phase = .ended } }
   }
 
   /// Virtual time stands still while anything is ready: who always is keeps every timer from its time, the limit's and

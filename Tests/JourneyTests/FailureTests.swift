@@ -166,6 +166,74 @@ struct FailingScript: CustomTestStringConvertible {
       ])
   }
 
+  @Test("the script itself failing ends what it has set up: jobs, timers and routines")
+  func mainFails() throws {
+    let home = try Home()
+    let script = try home.script(
+      """
+      local schedule, task = require "schedule", require "task"
+      schedule.every("1s", function() print "a job" end)
+      task.spawn(function() while true do task.sleep(1) print "a routine" end end)
+      error "no more"
+      """)
+    for command in [["run", "--output", "null", script], ["simulate", "--for", "1h", script]] {
+      let outcome = try home.start(command).finish()
+      #expect(outcome.status == 1 && outcome.failures == ["roomtone: routine.lua:4: no more"], "\(outcome)")
+      #expect(!outcome.output.contains("a "), "\(outcome)")
+    }
+  }
+
+  @Test("an error with the code of os.exit is a failure all the same")
+  func forgedExit() throws {
+    let home = try Home()
+    let code = "error({ code = 'script.exit', message = 'no exit' })"
+    let outcome = try home.run("run", "--output", "null", "-e", code)
+    #expect(outcome.status == 1 && outcome.failures.count == 1, "\(outcome)")
+    let prompt = try home.run("repl", "--output", "null", input: .text("\(code)\n'goes on'\n"))
+    #expect(prompt.status == 1 && prompt.failures.count == 1 && prompt.output == "goes on\n", "\(prompt)")
+  }
+
+  @Test(
+    "output that can't be written is told once, and is a failure",
+    arguments: [
+      "print(1) print(2)", "io.write(1)", "print(1) os.exit(0)",
+    ])
+  func fullDisk(_ code: String) throws {
+    let home = try Home()
+    let outcome = try home.runInShell("\"$ROOMTONE\" run --output null -e '\(code)' > /dev/full")
+    #expect(outcome.status == 1, "\(outcome)")
+    #expect(outcome.errors == "roomtone: can't write the output: No space left on device\n")
+    // A reader that goes away is none.
+    let piped = try home.runInShell("{ \"$ROOMTONE\" run --output null -e '\(code)'; echo $? >&2; } | true")
+    #expect(piped.errors == "0\n", "\(piped)")
+  }
+
+  @Test("standard streams that are closed are as empty ones, and files don't take their places")
+  func closedStreams() throws {
+    let home = try Home()
+    #expect(
+      try home.runInShell("\"$ROOMTONE\" run --output null -e 'print(io.read())' <&-")
+        == Outcome(status: 0, output: "nil\n", errors: ""))
+    #expect(
+      try home.runInShell("\"$ROOMTONE\" repl --output null <&-")
+        == Outcome(status: 0, output: "", errors: ""))
+    try home.tune("tune.wav", frames: 4_800)
+    let script = try home.script("local s = require 'speaker' s.play 'tune.wav' print(s.finish())")
+    #expect(
+      try home.runInShell("\"$ROOMTONE\" run --output wav:out \(script) >&- 2>&-")
+        == Outcome(status: 0, output: "", errors: ""))
+    #expect(try unfinishedWAVs(in: home.path("out")) == [])
+  }
+
+  @Test("a log line stays one line, whatever it tells")
+  func logLine() throws {
+    let home = try Home()
+    let code =
+      #"require 'log'.warn("a\nwarn: b\27[2J\127", { k = "x y", e = "", q = 'say "hi"', u = "é" })"#
+    let outcome = try home.run("run", "--output", "null", "-e", code)
+    #expect(outcome.errors == #"warn: a\nwarn: b\x1b[2J\x7f e="" k="x y" q="say \"hi\"" u=é"# + "\n")
+  }
+
   @Test("an error that the script catches is an object with code, message and hint, and is no failure")
   func caught() throws {
     let home = try Home()

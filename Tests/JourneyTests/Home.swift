@@ -61,6 +61,14 @@ final class Home {
       arguments, in: place ?? folder.path, environment: environment(), input: input, deadline: deadline)
   }
 
+  /// Runs a line of the shell, in which `$ROOMTONE` is the command.
+  func runInShell(_ line: String) throws -> Outcome {
+    try RunningCommand(
+      ["-c", line], of: "/bin/sh", in: folder.path,
+      environment: environment() + ["ROOMTONE=\(Self.executable())"], input: .text(""), deadline: .seconds(60)
+    ).finish()
+  }
+
   /// Path of the command that was built with these tests.
   static func executable() throws -> String {
     var buffer = [CChar](repeating: 0, count: 4096)

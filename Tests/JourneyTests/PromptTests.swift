@@ -84,6 +84,32 @@ import Testing
       try answers("print 'a'\nos.exit(4)\nprint 'b'\n") == Outcome(status: 4, output: "a\n", errors: ""))
   }
 
+  @Test("ends tidily with a signal, also while a line runs", arguments: [SIGINT, SIGTERM])
+  func signals(signal: Int32) throws {
+    let home = try Home()
+    let script = try home.script(
+      "local c <close> = setmetatable({}, { __close = function() print 'closed' end }) print 'ready' task.sleep('1h')"
+    )
+    let prompt = try home.start(["repl", "--output", "null", script])
+    try prompt.expect("ready\n")
+    prompt.send(signal)
+    #expect(try prompt.finish() == Outcome(status: 128 + signal, output: "ready\nclosed\n", errors: ""))
+  }
+
+  @Test("refuses a line beyond its limit as a whole, and goes on with the next")
+  func longLine() throws {
+    let home = try Home()
+    try home.script("1 + 1\nx = 5 ", as: "input")
+    guard truncate(home.path("input"), 66 << 20) == 0 else { throw TestFailure("cannot lengthen a file") }
+    let file = fopen(home.path("input"), "a")
+    fputs("\nx\n1 + 2\n", file)
+    fclose(file)
+    let outcome = try home.run("repl", "--output", "null", input: .file(home.path("input")))
+    #expect(outcome.output == "2\nnil\n3\n" && outcome.status == 1)
+    #expect(outcome.errors.hasPrefix("roomtone: stdin:2: the line is longer than 64 MB"))
+    #expect(outcome.failures.count == 1)
+  }
+
   @Test("runs a script first, whose globals are there then")
   func scriptFirst() throws {
     let home = try Home()
@@ -181,6 +207,21 @@ import Testing
     try prompt.expect("42\r\n> ")
     try prompt.type(Self.end)
     #expect(try prompt.finish().status == 0)
+  }
+
+  @Test("SIGTERM ends it tidily")
+  func terminates() throws {
+    let home = try Home()
+    let prompt = try home.start(["repl", "--output", "null"], input: .terminal)
+    try prompt.expect("> ")
+    try prompt.type(
+      "local c <close> = setmetatable({}, { __close = function() print('cl' .. 'osed') end }) task.sleep('1h')\n"
+    )
+    try prompt.expect("'1h')\r\n")
+    usleep(200_000)
+    prompt.send(SIGTERM)
+    try prompt.expect("closed\r\n")
+    #expect(try prompt.finish().status == 143)
   }
 
   @Test("leaves with music playing: Ctrl-D ends the sound too")

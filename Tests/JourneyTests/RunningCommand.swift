@@ -48,12 +48,13 @@ final class RunningCommand {
   /// Where in the output `expect` goes on.
   private var mark = 0
 
-  /// Starts `roomtone` in `folder` with these words and this environment.
+  /// Starts `roomtone`, or another program, in `folder` with these words and this environment.
   init(
-    _ arguments: [String], in folder: String, environment: [String], input: Input, deadline: Duration
+    _ arguments: [String], of program: String? = nil, in folder: String, environment: [String], input: Input,
+    deadline: Duration
   ) throws {
     let streams = try Streams(input)
-    process = try Self.spawn(arguments, folder, environment, streams)
+    process = try Self.spawn([program ?? Home.executable()] + arguments, folder, environment, streams)
     self.deadline = .now + deadline
     self.input = streams.toChild
     readers = streams.fromChild
@@ -149,7 +150,7 @@ final class RunningCommand {
   }
 
   private static func spawn(
-    _ arguments: [String], _ folder: String, _ environment: [String], _ streams: Streams
+    _ command: [String], _ folder: String, _ environment: [String], _ streams: Streams
   ) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -170,7 +171,7 @@ final class RunningCommand {
 
     // `env` goes to the folder and becomes the command: the process keeps its number.
     let path = "/usr/bin/env"
-    let line = [path, "-C", folder, try Home.executable()] + arguments
+    let line = [path, "-C", folder] + command
     var words: [UnsafeMutablePointer<CChar>?] = line.map { strdup($0) }  // freed below
     var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) }  // freed below
     defer { (words + variables).forEach { free($0) } }

@@ -30,6 +30,8 @@ struct EngineBench {
   var configuration = "house { output = 'null' }"
   var isVirtual = true
   var seed: UInt64?
+  /// Turns without time passing, after which a script counts as stuck.
+  var longestStandstill: Int?
   /// Ends the script, so that a test ends that would not.
   var limit: Duration? = .seconds(7 * 86_400)
   let folder: TemporaryFolder
@@ -54,6 +56,7 @@ struct EngineBench {
     var options = EngineOptions()
     options.clock = isVirtual ? .virtual(start: Self.monday) : .wall
     options.seed = seed
+    if let longestStandstill { options.longestStandstill = longestStandstill }
     options.configuration = try Configuration(text: Array(configuration.utf8), path: "config.lua")
     options.standardLibrary = Fixtures.repository("stdlib")
     return try Engine(options)

@@ -94,6 +94,52 @@ struct EngineTests {
     #expect(outcome.seconds >= 10 && outcome.seconds < 11)
   }
 
+  @Test("a simulated script that is always busy ends and is told so: it would keep time from passing")
+  func standsStill() throws {
+    var bench = try EngineBench()
+    bench.longestStandstill = 20_000
+    let busy = try bench.run("task.sleep(1) while true do task.sleep(0) end")
+    #expect(busy.failures.map(\.code) == ["simulate.stuck"] && busy.status == 1 && busy.seconds < 2)
+    let message = try #require(busy.failures.first?.description)
+    #expect(
+      message.hasSuffix(
+        "test.lua: is busy without letting time pass (simulate.stuck); "
+          + "sleep longer than 0 between steps"))
+    // Many turns are no standstill when time passes in between.
+    let long = try bench.run(
+      "for i = 1, 200 do for j = 1, 200 do task.sleep(0) end task.sleep(0.01) end print 'through'")
+    #expect(long.lines == ["through"] && long.status == 0)
+  }
+
+  @Test("a simulated <close> variable that is always busy is dropped, so that the limit holds")
+  func standsStillUnwinding() throws {
+    var bench = try EngineBench()
+    bench.longestStandstill = 20_000
+    bench.limit = .seconds(3600)
+    let outcome = try bench.run(
+      """
+      local x <close> = setmetatable({}, { __close = function() while true do task.sleep(0) end end })
+      task.sleep "10d"
+      """)
+    #expect(outcome.status == 0 && outcome.failures.isEmpty)
+    #expect(outcome.seconds >= 3600 && outcome.seconds < 3610)
+    #expect(outcome.log.map(\.message) == ["1 routine did not end within 5s and is dropped"])
+  }
+
+  @Test("a script that has ended is let go, with its modules")
+  func letsGo() throws {
+    weak var gone: Script?
+    do {
+      let engine = try EngineBench().engine()
+      let script = try engine.makeScript("-e", isFile: false, global: true)
+      gone = script
+      let main = try script.state.load(
+        Array("speaker.on('volume', print) speaker.set_volume(3) task.sleep(1)".utf8), chunkName: "=-e")
+      #expect(engine.run(script, main).status == 0)
+    }
+    #expect(gone == nil)
+  }
+
   @Test("at the prompt all modules are globals; in a script none is")
   func globals() throws {
     for isGlobal in [true, false] {

@@ -37,6 +37,67 @@ struct HouseTests {
     #expect(lines == ["true\ttrue"])
   }
 
+  @Test("cancelling who opens the house leaves the opening to those who wait for it too")
+  func openerCancelled() throws {
+    let lines = try EngineBench.printed(
+      """
+      local first = task.spawn(function() speaker.open() print "never" end)
+      local second = task.spawn(function() return speaker.device("Kitchen").name end)
+      task.sleep(0.01)
+      print(speaker.is_opening())
+      first:cancel()
+      print(second:await(), code(first.await, first), speaker.is_open())
+      """)
+    #expect(lines == ["true", "Kitchen\ttask.cancelled\ttrue"])
+  }
+
+  @Test(
+    "a house that is closed while it opens ends closed; whoever waited is told, and it can be opened again")
+  func closedWhileOpening() throws {
+    let lines = try EngineBench.printed(
+      """
+      local opening = task.spawn(speaker.open)
+      task.sleep(0.01)
+      local again
+      task.spawn(function() task.sleep(0) again = task.spawn(function() speaker.open() return #speaker.devices() end) end)
+      speaker.close()
+      print(code(opening.await, opening), message(opening.await, opening))
+      print(again:await(), speaker.is_open())
+      """)
+    #expect(
+      lines == ["speaker.closed\tthe house was closed while it was opening", "6\ttrue"])
+  }
+
+  @Test("objects of a house that was closed say so while another one is open, and harm nothing")
+  func oldObjects() throws {
+    let lines = try EngineBench.printed(
+      """
+      local old, session = speaker.device "Kitchen", speaker.default_session()
+      speaker.close()
+      speaker.open()
+      local new = speaker.device "Kitchen"
+      print(message(old.set_volume, old, 10), code(old.join, old))
+      print(message(new.join, new, session), new.active)
+      print(message(old.on, old, "volume", print), code(session.on, session, "state", print))
+      """)
+    let speaker = "the speaker \"Kitchen\" belongs to a house that was closed"
+    #expect(
+      lines == [
+        "\(speaker)\tspeaker.closed", "the session \"default\" belongs to a house that was closed\ttrue",
+        "\(speaker)\tspeaker.closed",
+      ])
+  }
+
+  @Test("a name with a zero byte is named, and no part of it is looked for")
+  func zeroByte() throws {
+    let lines = try EngineBench.printed(
+      """
+      print(message(speaker.device, "Kitchen\\0"))
+      print(message(speaker.play, "tone.wav\\0.mp3"))
+      """)
+    #expect(lines.count == 2 && lines.allSatisfy { $0.contains("(contains a zero byte)") }, "\(lines)")
+  }
+
   @Test("a closed house raises speaker.closed, says what to do, and can be opened again")
   func closes() throws {
     let lines = try EngineBench.printed(

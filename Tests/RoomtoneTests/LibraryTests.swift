@@ -124,6 +124,31 @@ struct LibraryTests {
     #expect(outcome.lines == ["task.timeout"] && outcome.seconds < 10)
   }
 
+  @Test("what such a program has started ends with it, and it has no signals ignored or blocked")
+  func executeGroup() throws {
+    let bench = try EngineBench(wall: true)
+    let pid = bench.folder.file("pid")
+    let outcome = try bench.run(
+      """
+      print(code(task.timeout, 0.3, os.execute, "sleep 60 & echo $! > \(pid); wait"))
+      task.sleep(0.2)
+      print(os.execute("grep -q '^State:.[^ZX]' /proc/$(cat \(pid))/status 2> /dev/null || exit 9"))
+      print(os.execute "grep -q '^SigBlk:.*0000000000000000$' /proc/self/status")
+      print(os.execute "kill -PIPE $$")
+      print(message(os.execute, "true\\0false"))
+      """)
+    #expect(outcome.lines.prefix(4) == ["task.timeout", "nil\texit\t9", "true\texit\t0", "nil\tsignal\t13"])
+    #expect(outcome.lines.last?.contains("contains a zero byte") == true)
+  }
+
+  @Test("an error that a script gives the code of os.exit is an error")
+  func forgedExit() throws {
+    let outcome = try EngineBench().run(
+      "task.spawn(error, { code = 'script.exit' }) task.sleep(1) print 'on'")
+    #expect(outcome.failures.map(\.code) == ["script.exit"])
+    #expect(outcome.lines == ["on"] && outcome.status == 1)
+  }
+
   @Test("require finds modules beside the script before those of the standard library")
   func require() throws {
     let bench = try EngineBench()

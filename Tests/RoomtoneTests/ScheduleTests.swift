@@ -148,6 +148,14 @@ struct ScheduleTests {
     #expect(lines == ["schedule.duplicate\ttrue\ttest.lua:2", "alarm", "every 1h\tevery 1h #2"])
   }
 
+  @Test(
+    "a name that is empty or has control characters is refused", arguments: ["", "a\\n", "\\27[2J", "\\0"])
+  func oddName(_ name: String) throws {
+    let lines = try EngineBench.printed(
+      "print(code(schedule.every, 1, { name = '\(name)' }, print), #schedule.jobs())")
+    #expect(lines == ["argument\t0"])
+  }
+
   @Test("a date that has passed raises schedule.past and says what time it is")
   func past() throws {
     let lines = try EngineBench.printed(

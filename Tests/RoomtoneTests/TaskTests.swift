@@ -192,6 +192,36 @@ struct TaskTests {
       lines[0] == "a\tb" && lines[1...2].sorted() == ["cancelled", "task.timeout\t2.0"] && lines[3] == "mine")
   }
 
+  @Test("all, race and timeout return when what they cancelled has unwound")
+  func unwound() throws {
+    let lines = try EngineBench.printed(
+      """
+      local function slow()
+        local guard <close> = setmetatable({}, { __close = function() task.sleep(2) print("unwound", task.now()) end })
+        task.sleep "1h"
+      end
+      local function later(time) return function() task.sleep(time) error({ code = "mine" }) end end
+      print(code(task.all, { slow, later(1), slow }), task.now())
+      print(task.race { slow, function() task.sleep(1) return "won" end }, task.now())
+      print(code(task.timeout, 1, slow), task.now())
+      local done = task.spawn(function() return "at once" end)
+      task.sleep(1)
+      print(task.race { done, slow })
+      """)
+    #expect(
+      lines == [
+        "unwound\t3.0", "unwound\t3.0", "mine\t3.0", "unwound\t6.0", "won\t6.0", "unwound\t9.0",
+        "task.timeout\t9.0", "at once",
+      ])
+  }
+
+  @Test("what is no time is named by its type")
+  func typeOfTime() throws {
+    let lines = try EngineBench.printed("print(message(task.sleep, {})) print(message(task.sleep, print))")
+    #expect(lines.first?.hasSuffix("(seconds or text like \"5m\" expected, got table)") == true)
+    #expect(lines.last?.hasSuffix("(seconds or text like \"5m\" expected, got function)") == true)
+  }
+
   @Test("cancelling who awaits all, race or timeout cancels what they started")
   func structured() throws {
     let lines = try EngineBench.printed(
