@@ -48,12 +48,10 @@ enum SimulatedTime {
     return fields
   }
 
-  private static let halfYear = 15_778_800
-
-  /// Summer time is what is ahead of the zone's smallest offset of that year.
+  /// Summer time is what is ahead of the zone's smallest offset around: four times a year meet each winter.
   private static func isSummerTime(at seconds: Int, _ zone: any LocalZone) -> Bool {
-    zone.offset(at: seconds)
-      > min(zone.offset(at: seconds - halfYear), zone.offset(at: seconds + halfYear))
+    let quarter = 7_889_400
+    return [-2, -1, 1, 2].contains { zone.offset(at: seconds + $0 * quarter) < zone.offset(at: seconds) }
   }
 
   /// What `%Z` gives. A zone of the database knows no letters here and is called by its offset, as many are there:
@@ -148,12 +146,13 @@ enum SimulatedTime {
   private static func moment(_ asUTC: Int, isSummerTime wanted: Bool?, _ zone: any LocalZone) -> Int {
     let guess = asUTC - zone.offset(at: asUTC)
     let moment = asUTC - zone.offset(at: guess)
-    guard let wanted, wanted != isSummerTime(at: moment, zone) else { return moment }
+    let isShown = moment + zone.offset(at: moment) == asUTC  // the clocks may be put forward over it
+    guard let wanted, !isShown || wanted != isSummerTime(at: moment, zone) else { return moment }
     for days in 1...366 {
       for near in [moment - days * 86_400, moment + days * 86_400]
       where isSummerTime(at: near, zone) == wanted { return asUTC - zone.offset(at: near) }
     }
-    return moment  // the zone knows no summer time
+    return moment + (wanted ? -3600 : 3600)  // what the C library takes for a zone without
   }
 
   /// A whole number as Lua reads one: `2026`, `2026.0`, `0x7ea`, with space around it.
