@@ -1,10 +1,12 @@
 /* The same script with the same inputs does the same in every process: order of keys, names of addresses, chance. */
 #include "internal.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char light_functions_key = 0, walks_key = 0;
+static const char light_functions_key = 0, walks_key = 0, walk_metatable_key = 0;
 
 /* ---- serial numbers instead of addresses ------------------------------------------------------------------- */
 
@@ -15,21 +17,33 @@ static bool is_light_function(lua_State *L, int index) {
   return false;
 }
 
-/* When the value at `index` was created, counted in objects; C functions without a block of their own come first,
- * in the order of their names. */
+/* C functions without a block of their own count down from -1, in the order in which they were first met; 0 in
+ * the table holds the last number. */
+static lua_Integer light_function_serial(lua_State *L, const void *address) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &light_functions_key);
+  if (lua_rawgetp(L, -1, address) == LUA_TNIL) {
+    lua_rawgeti(L, -2, 0);
+    lua_Integer serial = lua_tointeger(L, -1) - 1;
+    lua_pushinteger(L, serial);
+    lua_rawsetp(L, -4, address);
+    lua_pushinteger(L, serial);
+    lua_rawseti(L, -4, 0);
+    lua_pop(L, 3);
+    return serial;
+  }
+  lua_Integer serial = lua_tointeger(L, -1);
+  lua_pop(L, 2);
+  return serial;
+}
+
+/* When the value at `index` was created, counted in objects; C functions without a block come before them. */
 static lua_Integer serial_of(lua_State *L, int index) {
   const char *address = lua_topointer(L, index);
   switch (lua_type(L, index)) {
     case LUA_TUSERDATA: address -= state_of(L)->userdata_offset; break;
     case LUA_TTHREAD: address -= LUA_EXTRASPACE; break;
     case LUA_TFUNCTION:
-      if (is_light_function(L, index)) {
-        lua_rawgetp(L, LUA_REGISTRYINDEX, &light_functions_key);
-        lua_rawgetp(L, -1, address);
-        lua_Integer serial = lua_tointeger(L, -1);
-        lua_pop(L, 2);
-        return serial;
-      }
+      if (is_light_function(L, index)) return light_function_serial(L, address);
   }
   return (lua_Integer)((const block_header *)address - 1)->serial;
 }
@@ -42,37 +56,115 @@ static bool has_address(lua_State *L, int index) {
 }
 
 /* What tostring gives, with a serial number in place of an address. */
-static void push_text(lua_State *L, int index) {
+void push_readable(lua_State *L, int index) {
   index = lua_absindex(L, index);
-  if (!has_address(L, index) || luaL_getmetafield(L, index, "__tostring") != LUA_TNIL) {
+  if (!state_of(L)->deterministic || !has_address(L, index)) {
     luaL_tolstring(L, index, NULL);
     return;
   }
+  if (luaL_getmetafield(L, index, "__tostring") != LUA_TNIL) {
+    lua_pop(L, 1);
+    luaL_tolstring(L, index, NULL);
+    return;
+  }
+  int top = lua_gettop(L);
   const char *kind = luaL_typename(L, index);
   if (luaL_getmetafield(L, index, "__name") == LUA_TSTRING) kind = lua_tostring(L, -1);
-  lua_pushfstring(L, "%s: %d", kind, (int)serial_of(L, index));
+  lua_pushfstring(L, "%s: %I", kind, (LUAI_UACINT)serial_of(L, index));
+  lua_insert(L, top + 1);
+  lua_settop(L, top + 1);
 }
 
 static int steady_tostring(lua_State *L) {
   luaL_checkany(L, 1);
-  push_text(L, 1);
+  push_readable(L, 1);
   return 1;
+}
+
+static int file_tostring(lua_State *L) {
+  const luaL_Stream *file = luaL_checkudata(L, 1, LUA_FILEHANDLE);
+  if (file->closef == NULL) lua_pushliteral(L, "file (closed)");
+  else lua_pushfstring(L, "file (%I)", (LUAI_UACINT)serial_of(L, 1));
+  return 1;
+}
+
+/* ---- string.format ------------------------------------------------------------------------------------------- */
+
+/* What stands for the address of a string: the same for the same bytes. */
+static lua_Integer digest(const char *text, size_t size) {
+  uint64_t sum = 0xcbf29ce484222325;
+  for (size_t i = 0; i < size; i++) sum = (sum ^ (unsigned char)text[i]) * 0x100000001b3;
+  return (lua_Integer)(sum >> 1);
+}
+
+/* Makes argument `index` a serial number as text; false when it has no address. */
+static bool replace_address(lua_State *L, int index) {
+  size_t size;
+  if (has_address(L, index)) lua_pushinteger(L, serial_of(L, index));
+  else if (lua_type(L, index) == LUA_TSTRING) {
+    const char *text = lua_tolstring(L, index, &size);
+    lua_pushinteger(L, digest(text, size));
+  } else return false;
+  lua_tostring(L, -1);
+  lua_replace(L, index);
+  return true;
+}
+
+/* Whether `%p` takes what stands between % and the letter; Lua's own function complains of the rest. */
+static bool is_width(const char *from, const char *letter) {
+  from += strspn(from, "-");
+  return *from != '0' && letter - from <= 2 && from + strspn(from, "0123456789") == letter;
+}
+
+/* Changes the format and its arguments, so that no conversion sees an address. */
+static void hide_addresses(lua_State *L, char *format, size_t size, int last) {
+  const char *end = format + size;
+  for (int argument = 2; (format = memchr(format, '%', (size_t)(end - format))) != NULL;) {
+    const char *flags = ++format;
+    char *letter = format + strspn(format, "-+ #0123456789.");
+    if (letter == end) return;
+    format = letter + 1;
+    if (*letter == '%' || argument > last) continue;
+    if (*letter == 's' && has_address(L, argument)) {
+      push_readable(L, argument);
+      lua_replace(L, argument);
+    } else if (*letter == 'p' && is_width(flags, letter) && replace_address(L, argument)) {
+      *letter = 's';
+    }
+    argument++;
+  }
+}
+
+/* Raises the error on the top, which Lua's function could not name, as one of `format`. */
+static int raise_format_error(lua_State *L) {
+  int argument = 0, begin = 0;
+  size_t size = 0;
+  const char *message = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &size) : "";
+  if (sscanf(message, "bad argument #%d to '?' (%n", &argument, &begin) == 1 && begin > 0) {
+    lua_pushlstring(L, message + begin, size - (size_t)begin - 1);
+    return luaL_argerror(L, argument, lua_tostring(L, -1));
+  }
+  if (lua_type(L, -1) == LUA_TSTRING) {
+    luaL_where(L, 1);
+    lua_insert(L, -2);
+    lua_concat(L, 2);
+  }
+  return lua_error(L);
 }
 
 /* Upvalue: Lua's string.format. `%p` becomes `%s` of the serial number. */
 static int steady_format(lua_State *L) {
-  luaL_checkstring(L, 1);
+  size_t size;
+  const char *format = luaL_checklstring(L, 1, &size);
   int n = lua_gettop(L);
-  luaL_gsub(L, lua_tostring(L, 1), "%p", "%s");
+  luaL_Buffer b;
+  char *copy = memcpy(luaL_buffinitsize(L, &b, size + 1), format, size + 1);
+  hide_addresses(L, copy, size, n);
+  luaL_pushresultsize(&b, size);
   lua_replace(L, 1);
-  for (int i = 2; i <= n; i++) {
-    if (!has_address(L, i)) continue;
-    push_text(L, i);
-    lua_replace(L, i);
-  }
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
-  lua_call(L, n, 1);
+  if (shim_call(L, n, 1) != LUA_OK) return raise_format_error(L);
   return 1;
 }
 
@@ -99,8 +191,24 @@ static int compare(const void *left, const void *right) {
   return a->integer < b->integer ? -1 : a->integer > b->integer;
 }
 
-/* Pushes a list of the keys of the table at `table`, sorted by type and value. */
-static void push_sorted_keys(lua_State *L, int table) {
+/* Reads what the key on the top is sorted by. Its text stays with it. */
+static sort_key sort_key_of(lua_State *L, int at) {
+  sort_key k = {.type = lua_type(L, -1), .at = at};
+  if (k.type == LUA_TNUMBER) {
+    k.number = lua_tonumber(L, -1);
+    k.integer = lua_tointeger(L, -1);
+  } else if (k.type == LUA_TSTRING) {
+    k.text = lua_tolstring(L, -1, &k.size);
+  } else if (k.type == LUA_TBOOLEAN) {
+    k.integer = lua_toboolean(L, -1);
+  } else {
+    k.integer = has_address(L, -1) ? serial_of(L, -1) : 0;
+  }
+  return k;
+}
+
+/* Pushes a list of the keys of the table at `table`, sorted by type and value; returns how many there are. */
+static lua_Integer push_sorted_keys(lua_State *L, int table) {
   table = lua_absindex(L, table);
   int count = 0;
   lua_newtable(L);
@@ -110,21 +218,9 @@ static void push_sorted_keys(lua_State *L, int table) {
     lua_rawseti(L, list, ++count);
   }
   sort_key *keys = lua_newuserdatauv(L, (size_t)(count + 1) * sizeof *keys, 0);
-  memset(keys, 0, (size_t)(count + 1) * sizeof *keys);
   for (int i = 0; i < count; i++) {
-    sort_key *k = &keys[i];
-    k->at = i + 1;
-    k->type = lua_rawgeti(L, list, i + 1);
-    if (k->type == LUA_TNUMBER) {
-      k->number = lua_tonumber(L, -1);
-      k->integer = lua_tointeger(L, -1);
-    } else if (k->type == LUA_TSTRING) {
-      k->text = lua_tolstring(L, -1, &k->size); /* stays alive in the list */
-    } else if (k->type == LUA_TBOOLEAN) {
-      k->integer = lua_toboolean(L, -1);
-    } else {
-      k->integer = has_address(L, -1) ? serial_of(L, -1) : 0;
-    }
+    lua_rawgeti(L, list, i + 1);
+    keys[i] = sort_key_of(L, i + 1);
     lua_pop(L, 1);
   }
   qsort(keys, (size_t)count, sizeof *keys, compare);
@@ -135,23 +231,27 @@ static void push_sorted_keys(lua_State *L, int table) {
   }
   lua_replace(L, list);
   lua_settop(L, list);
+  return count;
 }
 
-/* From place `at` in the list at `keys`: pushes the next key that still has a value, and the value; returns the
- * place after it, 0 at the end (one nil pushed). */
-static lua_Integer push_next(lua_State *L, int table, int keys, lua_Integer at) {
-  for (;; at++) {
-    if (lua_rawgeti(L, keys, at) == LUA_TNIL) return 0;
+/* From place `at` to `count` in the list at `keys`: pushes the next key that still has a value, and the value;
+ * returns the place after it, 0 at the end (one nil pushed). */
+static lua_Integer push_next(lua_State *L, int table, int keys, lua_Integer at, lua_Integer count) {
+  for (; at <= count; at++) {
+    lua_rawgeti(L, keys, at);
     lua_pushvalue(L, -1);
     if (lua_rawget(L, table) != LUA_TNIL) return at + 1;
     lua_pop(L, 2);
   }
+  lua_pushnil(L);
+  return 0;
 }
 
-/* Upvalues: sorted keys, place. */
+/* Upvalues: sorted keys, place, how many there are. */
 static int steady_step(lua_State *L) {
   lua_settop(L, 2);
-  lua_Integer at = push_next(L, 1, lua_upvalueindex(1), lua_tointeger(L, lua_upvalueindex(2)));
+  lua_Integer at = push_next(L, 1, lua_upvalueindex(1), lua_tointeger(L, lua_upvalueindex(2)),
+                             lua_tointeger(L, lua_upvalueindex(3)));
   if (at == 0) return 1;
   lua_pushinteger(L, at);
   lua_replace(L, lua_upvalueindex(2));
@@ -171,60 +271,278 @@ static int steady_pairs(lua_State *L) {
     return 3;
   }
   luaL_checktype(L, 1, LUA_TTABLE);
-  push_sorted_keys(L, 1);
+  lua_Integer count = push_sorted_keys(L, 1);
   lua_pushinteger(L, 1);
-  lua_pushcclosure(L, steady_step, 2);
+  lua_pushinteger(L, count);
+  lua_pushcclosure(L, steady_step, 3);
   lua_pushvalue(L, 1);
   lua_pushnil(L);
   return 3;
 }
 
-static void push_weak_keyed(lua_State *L, const void *key) {
+/* ---- next ---------------------------------------------------------------------------------------------------- */
+
+/* A walk by `next` is a list of sorted keys, kept with the table until the walk ends, and these beside the keys.
+ *
+ * `next(t)` begins again on a list that is there, so that asking whether a table is empty, or emptying it key by
+ * key, doesn't sort each time. Such a list may lack keys that came later: it is made anew when it runs out, and
+ * when the walk goes on beyond its first key. The list holds its keys weakly: those that count are the table's. */
+enum {
+  WALK_PLACE = 0,   /* after the key that was given last */
+  WALK_COUNT = -1,  /* how many keys there are: some may be collected by now */
+  WALK_FRONT = -2,  /* the keys before this place had no value when the last walk began */
+  WALK_REUSED = -3, /* not 0: the walk began on the list of one before, and has given only its first key */
+};
+
+enum { TABLE = 1, KEY = 2, WALKS = 3, WALK = 4 }; /* stack of `next` */
+
+static lua_Integer walk_field(lua_State *L, int field) {
+  lua_rawgeti(L, WALK, field);
+  lua_Integer value = lua_tointeger(L, -1);
+  lua_pop(L, 1);
+  return value;
+}
+
+static void set_walk_field(lua_State *L, int field, lua_Integer value) {
+  lua_pushinteger(L, value);
+  lua_rawseti(L, WALK, field);
+}
+
+/* Pushes a table of the registry, made at first with the mode. */
+static void push_weak(lua_State *L, const void *key, const char *mode) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, key) == LUA_TTABLE) return;
   lua_pop(L, 1);
-  lua_newtable(L);
   lua_createtable(L, 0, 1);
-  lua_pushliteral(L, "k");
+  lua_pushstring(L, mode);
   lua_setfield(L, -2, "__mode");
+  lua_pushvalue(L, -1);
   lua_setmetatable(L, -2);
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, key);
 }
 
-/* A walk by `next` sorts once, when it starts with nil, and keeps the order with the table. */
-static int steady_next(lua_State *L) {
-  luaL_checktype(L, 1, LUA_TTABLE);
-  lua_settop(L, 2);
-  push_weak_keyed(L, &walks_key); /* 3 */
-  lua_pushvalue(L, 1);
-  if (lua_isnil(L, 2) || (lua_rawget(L, 3) != LUA_TTABLE)) {
-    lua_settop(L, 3);
-    push_sorted_keys(L, 1); /* 4 */
-    lua_pushvalue(L, 1);
-    lua_pushvalue(L, 4);
-    lua_rawset(L, 3);
+static void begin_new_walk(lua_State *L) {
+  lua_settop(L, WALKS);
+  lua_Integer count = push_sorted_keys(L, TABLE);
+  push_weak(L, &walk_metatable_key, "v");
+  lua_setmetatable(L, WALK);
+  set_walk_field(L, WALK_COUNT, count);
+  set_walk_field(L, WALK_FRONT, 1);
+  lua_pushvalue(L, TABLE);
+  lua_pushvalue(L, WALK);
+  lua_rawset(L, WALKS);
+}
+
+static void forget_walk(lua_State *L) {
+  lua_pushvalue(L, TABLE);
+  lua_pushnil(L);
+  lua_rawset(L, WALKS);
+}
+
+/* The place of the key in the list, 0 when it isn't there. */
+static lua_Integer place_of_key(lua_State *L) {
+  lua_Integer count = walk_field(L, WALK_COUNT), last = walk_field(L, WALK_PLACE) - 1;
+  for (lua_Integer i = last >= 1 ? 0 : 1; i <= count; i++) {
+    lua_Integer at = i == 0 ? last : i; /* most often it is the one given last */
+    lua_rawgeti(L, WALK, at);
+    bool same = lua_rawequal(L, -1, KEY);
+    lua_pop(L, 1);
+    if (same) return at;
   }
-  lua_Integer at = 1;
-  if (!lua_isnil(L, 2)) {
-    /* The place of the last key is kept in the list at 0. */
-    lua_rawgeti(L, 4, 0);
-    at = lua_tointeger(L, -1);
-    lua_rawgeti(L, 4, at - 1);
-    if (at < 2 || !lua_rawequal(L, -1, 2)) {
-      for (at = 1;; at++) {
-        if (lua_rawgeti(L, 4, at) == LUA_TNIL) return luaL_error(L, "invalid key to 'next'");
-        if (lua_rawequal(L, -1, 2)) break;
-        lua_pop(L, 1);
-      }
-      at++;
-    }
-    lua_settop(L, 4);
+  return 0;
+}
+
+/* A key that has lost its value may be missing in a new list, and is still one to go on from. */
+static lua_Integer place_behind_lost_key(lua_State *L) {
+  lua_pushvalue(L, KEY);
+  if (lua_next(L, TABLE)) lua_pop(L, 2); /* raises for a key that never was there */
+  lua_pushvalue(L, KEY);
+  sort_key key = sort_key_of(L, 0);
+  lua_Integer at = 1, count = walk_field(L, WALK_COUNT);
+  for (bool is_before = true; is_before && at <= count; at += is_before) {
+    lua_rawgeti(L, WALK, at);
+    sort_key other = sort_key_of(L, 0);
+    is_before = compare(&other, &key) < 0;
+    lua_pop(L, 1);
   }
-  at = push_next(L, 1, 4, at);
+  lua_pop(L, 1);
+  return at;
+}
+
+/* Makes the list anew behind the first key, which was given already. */
+static lua_Integer go_on_behind_first(lua_State *L) {
+  begin_new_walk(L);
+  lua_Integer at = place_of_key(L);
   if (at == 0) return 1;
-  lua_pushinteger(L, at);
-  lua_rawseti(L, 4, 0);
+  for (; at > 1; at--) {
+    lua_rawgeti(L, WALK, at - 1);
+    lua_rawseti(L, WALK, at);
+  }
+  lua_pushvalue(L, KEY);
+  lua_rawseti(L, WALK, 1);
   return 2;
+}
+
+static lua_Integer place_behind_key(lua_State *L) {
+  if (lua_isnil(L, WALK)) begin_new_walk(L);
+  lua_Integer at = place_of_key(L);
+  if (at > 0 && at == walk_field(L, WALK_FRONT) && walk_field(L, WALK_REUSED) != 0) return go_on_behind_first(L);
+  if (at > 0) return at + 1;
+  begin_new_walk(L); /* the key may have come since */
+  at = place_of_key(L);
+  return at > 0 ? at + 1 : place_behind_lost_key(L);
+}
+
+static int first_key(lua_State *L) {
+  bool is_reused = !lua_isnil(L, WALK);
+  if (!is_reused) begin_new_walk(L);
+  lua_Integer at = push_next(L, TABLE, WALK, walk_field(L, WALK_FRONT), walk_field(L, WALK_COUNT));
+  if (at == 0 && is_reused) {
+    is_reused = false;
+    begin_new_walk(L);
+    at = push_next(L, TABLE, WALK, 1, walk_field(L, WALK_COUNT));
+  }
+  if (at == 0) {
+    forget_walk(L);
+    return 1;
+  }
+  set_walk_field(L, WALK_FRONT, at - 1);
+  set_walk_field(L, WALK_PLACE, at);
+  set_walk_field(L, WALK_REUSED, is_reused);
+  return 2;
+}
+
+static int steady_next(lua_State *L) {
+  luaL_checktype(L, TABLE, LUA_TTABLE);
+  lua_settop(L, KEY);
+  push_weak(L, &walks_key, "k");
+  lua_pushvalue(L, TABLE);
+  lua_rawget(L, WALKS);
+  if (lua_isnil(L, KEY)) return first_key(L);
+  lua_Integer at = place_behind_key(L);
+  at = push_next(L, TABLE, WALK, at, walk_field(L, WALK_COUNT));
+  if (at == 0) {
+    forget_walk(L);
+    return 1;
+  }
+  set_walk_field(L, WALK_PLACE, at);
+  return 2;
+}
+
+/* ---- table.sort ---------------------------------------------------------------------------------------------- */
+
+/* Lua's quicksort, whose pivot in a large and lopsided part is drawn from the clock; here it comes from a sequence
+ * that is the same each time. So equal elements come in the same order, mostly that of Lua. */
+
+enum { ELEMENTS = 1, LESS = 2, LARGE_PART = 100 };
+
+/* Whether the value at `a` comes before the one at `b`. */
+static bool comes_before(lua_State *L, int a, int b) {
+  if (lua_isnil(L, LESS)) return lua_compare(L, a, b, LUA_OPLT);
+  a = lua_absindex(L, a), b = lua_absindex(L, b);
+  lua_pushvalue(L, LESS);
+  lua_pushvalue(L, a);
+  lua_pushvalue(L, b);
+  lua_call(L, 2, 1);
+  bool result = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return result;
+}
+
+/* Stores the two values on the top: the upper one at `i`. */
+static void store_two(lua_State *L, lua_Integer i, lua_Integer j) {
+  lua_seti(L, ELEMENTS, i);
+  lua_seti(L, ELEMENTS, j);
+}
+
+/* Puts the elements at `low` and `high` in order. */
+static void order_two(lua_State *L, lua_Integer low, lua_Integer high) {
+  lua_geti(L, ELEMENTS, low);
+  lua_geti(L, ELEMENTS, high);
+  if (comes_before(L, -1, -2)) store_two(L, low, high);
+  else lua_pop(L, 2);
+}
+
+static lua_Integer choose_pivot(lua_Integer low, lua_Integer high, uint32_t chance) {
+  if (high - low <= LARGE_PART) return (low + high) / 2;
+  lua_Integer quarter = (high - low) / 4;
+  return low + quarter + chance % (quarter * 2);
+}
+
+/* Splits what is strictly between `low` and `high` by the pivot, which is on the top and at `high - 1`; pops it and
+ * returns its place. */
+static lua_Integer split(lua_State *L, lua_Integer low, lua_Integer high) {
+  lua_Integer i = low, j = high - 1;
+  for (;;) {
+    while (lua_geti(L, ELEMENTS, ++i), comes_before(L, -1, -2)) {
+      if (i == high - 1) luaL_error(L, "invalid order function for sorting");
+      lua_pop(L, 1);
+    }
+    while (lua_geti(L, ELEMENTS, --j), comes_before(L, -3, -1)) {
+      if (j < i) luaL_error(L, "invalid order function for sorting");
+      lua_pop(L, 1);
+    }
+    if (j < i) {
+      lua_pop(L, 1); /* the element at j; the one at i changes places with the pivot */
+      lua_remove(L, -2);
+      lua_geti(L, ELEMENTS, high - 1);
+      store_two(L, i, high - 1);
+      return i;
+    }
+    store_two(L, i, j);
+  }
+}
+
+/* Puts the first, the last and the pivot in order, then splits; returns the pivot's place. */
+static lua_Integer partition(lua_State *L, lua_Integer low, lua_Integer high, uint32_t chance) {
+  lua_Integer pivot = choose_pivot(low, high, chance);
+  order_two(L, low, pivot);
+  order_two(L, pivot, high);
+  order_two(L, low, pivot);
+  lua_geti(L, ELEMENTS, pivot);
+  lua_pushvalue(L, -1);
+  lua_geti(L, ELEMENTS, high - 1);
+  store_two(L, pivot, high - 1);
+  return split(L, low, high);
+}
+
+/* Recurs into the smaller part only, so that the depth stays low. */
+static void sort_part(lua_State *L, lua_Integer low, lua_Integer high, uint32_t chance) {
+  while (low < high) {
+    if (high - low < 2) return order_two(L, low, high);
+    lua_Integer pivot = partition(L, low, high, chance), size = high - low, smaller;
+    if (pivot - low < high - pivot) {
+      sort_part(L, low, pivot - 1, chance);
+      smaller = pivot - low;
+      low = pivot + 1;
+    } else {
+      sort_part(L, pivot + 1, high, chance);
+      smaller = high - pivot;
+      high = pivot - 1;
+    }
+    if (size / 128 > smaller) chance = chance * 1664525 + 1013904223;
+  }
+}
+
+/* A table, or what stands in for one. */
+static void check_list(lua_State *L) {
+  static const char *const needed[] = {"__index", "__newindex", "__len"};
+  if (lua_type(L, ELEMENTS) == LUA_TTABLE) return;
+  for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+    if (luaL_getmetafield(L, ELEMENTS, needed[i]) == LUA_TNIL) luaL_checktype(L, ELEMENTS, LUA_TTABLE);
+    lua_pop(L, 1);
+  }
+}
+
+static int steady_sort(lua_State *L) {
+  check_list(L);
+  lua_Integer count = luaL_len(L, ELEMENTS);
+  if (count < 2) return 0;
+  luaL_argcheck(L, count < INT_MAX, ELEMENTS, "array too big");
+  if (!lua_isnoneornil(L, LESS)) luaL_checktype(L, LESS, LUA_TFUNCTION);
+  lua_settop(L, LESS);
+  sort_part(L, 1, count, 0);
+  return 0;
 }
 
 /* ---- chance -------------------------------------------------------------------------------------------------- */
@@ -239,20 +557,49 @@ static int steady_randomseed(lua_State *L) {
   return 0;
 }
 
-/* Numbers the C functions of the table on the top, by name; they are counted down from 0. */
-static void number_light_functions(lua_State *L, lua_Integer *last) {
+/* ---- opening ------------------------------------------------------------------------------------------------- */
+
+/* Numbers the C functions of the table on the top in the order of their names, and pops it. */
+static void number_light_functions(lua_State *L) {
   int library = lua_gettop(L);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &light_functions_key);
   push_sorted_keys(L, library);
   for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++) {
-    if (lua_rawget(L, library) == LUA_TFUNCTION && is_light_function(L, -1)) {
-      const void *address = lua_topointer(L, -1);
-      lua_pushinteger(L, --*last);
-      lua_rawsetp(L, library + 1, address);
-    }
+    if (lua_rawget(L, library) == LUA_TFUNCTION) serial_of(L, -1);
     lua_pop(L, 1);
   }
   lua_settop(L, library - 1);
+}
+
+/* Numbers the function that `library.name(argument, true)` gives. */
+static void number_iterator(lua_State *L, const char *library, const char *name, bool is_lax) {
+  lua_getglobal(L, library);
+  lua_getfield(L, -1, name);
+  lua_pushliteral(L, "");
+  lua_pushboolean(L, is_lax);
+  lua_call(L, 2, 1);
+  serial_of(L, -1);
+  lua_pop(L, 2);
+}
+
+/* Before a script can meet them as keys, whose order would then be that of their addresses. */
+static void number_all_light_functions(lua_State *L) {
+  static const char *const libraries[] = {"_G",     "coroutine", "io",   "math",  "os",
+                                          "string", "table",     "utf8", "debug", "package"};
+  for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+    lua_getglobal(L, libraries[i]);
+    number_light_functions(L);
+  }
+  luaL_getmetatable(L, LUA_FILEHANDLE);
+  lua_getfield(L, -1, "__index");
+  number_light_functions(L);
+  number_light_functions(L);
+  lua_pushliteral(L, "");
+  lua_getmetatable(L, -1); /* arithmetic on strings */
+  number_light_functions(L);
+  lua_pop(L, 1);
+  number_iterator(L, "_G", "ipairs", false);
+  number_iterator(L, "utf8", "codes", false);
+  number_iterator(L, "utf8", "codes", true);
 }
 
 static void measure_userdata(lua_State *L) {
@@ -268,24 +615,16 @@ static void measure_userdata(lua_State *L) {
   lua_pop(L, 1);
 }
 
-void open_determinism(lua_State *L) {
-  measure_userdata(L);
-  lua_newtable(L);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &light_functions_key);
-  lua_register(L, "pairs", steady_pairs);
-  lua_register(L, "next", steady_next);
-  lua_register(L, "tostring", steady_tostring);
-  lua_getglobal(L, "string");
-  lua_getfield(L, -1, "format");
-  lua_pushcclosure(L, steady_format, 1);
-  lua_setfield(L, -2, "format");
-  lua_settop(L, 0);
-  static const char *const libraries[] = {"_G", "coroutine", "io", "math", "os", "string", "table", "utf8", "debug"};
-  lua_Integer last = 0;
-  for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
-    lua_getglobal(L, libraries[i]);
-    number_light_functions(L, &last);
-  }
+/* Puts `function`, made with Lua's own as upvalue, in its place. */
+static void replace(lua_State *L, const char *library, const char *name, lua_CFunction function) {
+  lua_getglobal(L, library);
+  lua_getfield(L, -1, name);
+  lua_pushcclosure(L, function, 1);
+  lua_setfield(L, -2, name);
+  lua_pop(L, 1);
+}
+
+static void replace_randomseed(lua_State *L) {
   lua_getglobal(L, "math");
   lua_getfield(L, -1, "randomseed");
   lua_pushinteger(L, (lua_Integer)state_of(L)->seed);
@@ -293,5 +632,22 @@ void open_determinism(lua_State *L) {
   lua_pushvalue(L, -1);
   lua_setfield(L, -3, "randomseed");
   lua_call(L, 0, 0);
+  lua_pop(L, 1);
+}
+
+void open_determinism(lua_State *L) {
+  measure_userdata(L);
+  lua_newtable(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &light_functions_key);
+  lua_register(L, "pairs", steady_pairs);
+  lua_register(L, "next", steady_next);
+  lua_register(L, "tostring", steady_tostring);
+  replace(L, "string", "format", steady_format);
+  replace(L, "table", "sort", steady_sort);
+  luaL_getmetatable(L, LUA_FILEHANDLE);
+  lua_pushcfunction(L, file_tostring);
+  lua_setfield(L, -2, "__tostring");
   lua_settop(L, 0);
+  number_all_light_functions(L);
+  replace_randomseed(L);
 }

@@ -39,8 +39,8 @@ static int error_tostring(lua_State *L) {
 }
 
 static int error_concat(lua_State *L) {
-  luaL_tolstring(L, 1, NULL);
-  luaL_tolstring(L, 2, NULL);
+  push_readable(L, 1);
+  push_readable(L, 2);
   lua_concat(L, 2);
   return 1;
 }

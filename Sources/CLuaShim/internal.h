@@ -81,6 +81,9 @@ void push_memory_error(lua_State *L);
 /* The message handler of routines and modules: keeps the traceback of an error that has none. */
 int keep_traceback(lua_State *L);
 
+/* What tostring gives; in a deterministic state with a serial number in place of an address. */
+void push_readable(lua_State *L, int index);
+
 /* After the standard library: names what has no header. */
 void open_determinism(lua_State *L);
 void open_protected(lua_State *L);  /* pcall, xpcall, load…, setmetatable */

@@ -212,7 +212,7 @@ int shim_load(lua_State *L, const char *text, size_t size, const char *chunk_nam
 }
 
 static int tostring_inside(lua_State *L) {
-  luaL_tolstring(L, 1, NULL);
+  push_readable(L, 1);
   return 1;
 }
 
