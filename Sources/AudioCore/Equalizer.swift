@@ -118,17 +118,24 @@ public struct Equalizer: ~Copyable {
   }
 
   @_noLocks private mutating func filter(_ view: PCMView) {
-    var channel = 0
-    while channel < channels {
-      let state = self.state + channel &* 20
-      var band = 0
-      while band < 10 {
-        if current.active & 1 << UInt16(truncatingIfNeeded: band) != 0 {
-          current.bands[band].run(view.samples + channel, view.frames, channels, state + band &* 2)
+    var band = 0
+    while band < 10 {
+      if current.active & 1 << UInt16(truncatingIfNeeded: band) != 0 {
+        let filter = current.bands[band]
+        var channel = 0
+        while channel < channels {
+          let state = self.state + (channel &* 20 &+ band &* 2)
+          // Each output waits for the one before it; two channels wait side by side.
+          if channel &+ 1 < channels {
+            filter.run(view.samples + channel, view.frames, channels, state, state + 20)
+            channel &+= 2
+          } else {
+            filter.run(view.samples + channel, view.frames, channels, state)
+            channel &+= 1
+          }
         }
-        band &+= 1
       }
-      channel &+= 1
+      band &+= 1
     }
   }
 
@@ -217,7 +224,38 @@ struct Biquad: BitwiseCopyable, Sendable {
       place &+= stride
       frame &+= 1
     }
-    // Numbers that are too small to be heard would be slow to compute with.
+    Self.keep(first, second, in: state)
+  }
+
+  /// The same for the channel at `samples` and the one behind it.
+  @_noLocks func run(
+    _ samples: UnsafeMutablePointer<Float>, _ frames: Int, _ stride: Int,
+    _ left: UnsafeMutablePointer<Double>, _ right: UnsafeMutablePointer<Double>
+  ) {
+    var (first, second) = (left[0], left[1])
+    var (otherFirst, otherSecond) = (right[0], right[1])
+    var place = 0
+    var frame = 0
+    while frame < frames {
+      let (input, otherInput) = (Double(samples[place]), Double(samples[place &+ 1]))
+      let (output, otherOutput) = (b0 * input + first, b0 * otherInput + otherFirst)
+      first = b1 * input - a1 * output + second
+      otherFirst = b1 * otherInput - a1 * otherOutput + otherSecond
+      second = b2 * input - a2 * output
+      otherSecond = b2 * otherInput - a2 * otherOutput
+      samples[place] = Float(output)
+      samples[place &+ 1] = Float(otherOutput)
+      place &+= stride
+      frame &+= 1
+    }
+    Self.keep(first, second, in: left)
+    Self.keep(otherFirst, otherSecond, in: right)
+  }
+
+  /// Keeps a history, but for numbers that are too small to be heard: they are slow to compute with.
+  @_noLocks private static func keep(
+    _ first: Double, _ second: Double, in state: UnsafeMutablePointer<Double>
+  ) {
     state[0] = first.magnitude < 1e-30 ? 0 : first
     state[1] = second.magnitude < 1e-30 ? 0 : second
   }

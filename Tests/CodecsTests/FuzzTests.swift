@@ -1,0 +1,109 @@
+import Glibc
+import AudioCore
+import Codecs
+import TestSupport
+import Testing
+
+/// Mutated fixtures through what parses bytes from the network or from strangers' files.
+///
+/// A few thousand cases each; `ROOMTONE_FUZZ_SECONDS` makes each go on for that time, with other seeds.
+@Suite("Mutated files and streams") struct FuzzTests {
+  /// Runs `body` with mutations of the first `length` bytes of the fixtures.
+  private func run(
+    _ names: [String], cases: Int, length: Int, _ body: ([UInt8], inout SeededRandom) throws -> Void
+  ) throws {
+    let sources = try names.map { try Array(readBytes(Fixtures.path($0)).prefix(length)) }
+    let seconds = getenv("ROOMTONE_FUZZ_SECONDS").flatMap { Double(String(cString: $0)) }
+    let clock = ContinuousClock()
+    let end = clock.now + .seconds(seconds ?? 0)
+    let seed = seconds == nil ? 1 : UInt64(getpid())
+    var (mutation, random) = (Mutation(seed: seed), SeededRandom(seed: seed))
+    let before = peakMemory()
+    var count = 0
+    while seconds == nil ? count < cases : clock.now < end {
+      let bytes = mutation.apply(to: sources[count % sources.count])
+      do {
+        try body(bytes, &random)
+      } catch is AudioError {}
+      count += 1
+    }
+    #expect(count > 0)
+    #expect(peakMemory() - before < 300_000_000, "after \(count) cases with seed \(seed)")
+  }
+
+  /// Feeds a framing in pieces of random size: the same frames as in one piece, each whole, in order.
+  private func check<Framing: AnyFraming>(_: Framing.Type, _ bytes: [UInt8], _ random: inout SeededRandom) {
+    let whole = Framing.scan(bytes)
+    let pieces = Framing.scan(bytes, pieces: Int.random(in: 1...3000, using: &random))
+    #expect(whole.frames == pieces.frames && whole.skipped == pieces.skipped)
+    var end = 0
+    for frame in whole.frames {
+      #expect(frame.offset >= end && frame.length > frame.headerLength)
+      end = frame.offset + frame.length
+    }
+    #expect(end <= bytes.count)
+  }
+
+  @Test("ADTS framing") func adts() throws {
+    try run(["aac-lc-44k.aac", "he-aac-v2-48k.aac"], cases: 3000, length: 4000) { bytes, random in
+      check(ADTSFraming.self, bytes, &random)
+    }
+  }
+
+  @Test("MPEG audio framing") func mpeg() throws {
+    let names = ["mp3-cbr128-44k.mp3", "mp3-mpeg25-32-11k-mono.mp3", "mp3-without-tag.mp3"]
+    try run(names, cases: 3000, length: 4000) { bytes, random in
+      check(MPEGAudioFraming.self, bytes, &random)
+    }
+  }
+
+  /// A file with little sound, so that mutations hit boxes.
+  @Test("MP4 files") func mp4() throws {
+    let folder = try TemporaryFolder()
+    var file = try MP4File(adts: "he-aac-v1-48k.aac", configuration: [0x13, 0x10])
+    file.frames = file.frames.prefix(6).map { $0 }
+    file.inTrack = MP4File.edits([(100, 1024)])
+    file.inMovie = MP4File.iTunes(delay: 100, padding: 10, length: 5000)
+    file.isMoovFirst = true
+    try file.bytes().withUnsafeBufferPointer { whole in
+      let bytes = Array(whole)
+      let path = folder.file("t.m4a")
+      var mutation = Mutation(seed: 2)
+      try run(["aac-lc-44k.m4a"], cases: 3000, length: 6000) { other, random in
+        let isOwn = Bool.random(using: &random)
+        _ = try folder.write(isOwn ? mutation.apply(to: bytes) : other, to: "t.m4a")
+        try drain(AudioFile.open(path), &random)
+      }
+    }
+  }
+
+  @Test("AAC, to samples") func aac() throws {
+    let folder = try TemporaryFolder()
+    let names = ["aac-lc-44k.aac", "he-aac-v1-48k.aac", "he-aac-v2-48k.aac"]
+    try run(names, cases: 600, length: 4000) { bytes, random in
+      try drain(AudioFile.open(folder.write(bytes, to: "t.aac")), &random)
+    }
+  }
+
+  @Test("MP3, to samples") func mp3() throws {
+    let folder = try TemporaryFolder()
+    let names = ["mp3-vbr-v4-44k.mp3", "mp3-mpeg25-32-11k-mono.mp3", "mp3-mpeg2-64-22k.mp3"]
+    try run(names, cases: 600, length: 4000) { bytes, random in
+      try drain(AudioFile.open(folder.write(bytes, to: "t.mp3")), &random)
+    }
+  }
+
+  /// Seeks and reads to the end, which must come.
+  private func drain(_ decoder: any Decoder, _ random: inout SeededRandom) throws {
+    var samples = [Float](repeating: 0, count: 4096)
+    if let count = decoder.frameCount, count > 0, Bool.random(using: &random) {
+      try decoder.seek(toFrame: Int.random(in: 0...min(count, 1_000_000), using: &random))
+    }
+    var rounds = 0
+    while try samples.withUnsafeMutableBufferPointer({ try decoder.read(into: $0) }) > 0 {
+      rounds += 1
+      #expect(rounds < 10_000)
+      if rounds == 10_000 { break }
+    }
+  }
+}
