@@ -30,7 +30,14 @@ public final class HouseDriver: Driver {
   let loop: EventLoop
   private let specs: [SpeakerSpec]?
   private let output: Output
-  private let log: (String) -> Void
+  let log: (String) -> Void
+  /// Where the house is kept between runs; nil when it is not.
+  let state: StateFolder?
+  /// How long to wait for another process that has the state folder, and what that is told who has it then.
+  let lockWait: Duration
+  let processName: String
+  /// Writes the state, when something has changed.
+  var stateTimer: LoopTimer?
   weak var reports: (any DriverReports)?
   /// Speakers by their number towards the renderer, also those that were removed.
   var devices: [DeviceInfo] = []
@@ -52,20 +59,39 @@ public final class HouseDriver: Driver {
   /// - Parameters:
   ///   - speakers: nil for the demonstration house of six speakers in four rooms.
   ///   - output: where they sound.
+  ///   - stateFolder: where names, groups, levels, roles and balance are kept between runs; one process at a time
+  ///     has it. Nil keeps nothing. What is kept of a speaker goes before its configuration.
+  ///   - wait: how long opening waits for another process that has the folder.
+  ///   - processName: what others are told while this one has it.
   ///   - log: takes one line that a person should read; called on the loop.
   public init(
-    loop: EventLoop, speakers: [SpeakerSpec]? = nil, output: Output,
+    loop: EventLoop, speakers: [SpeakerSpec]? = nil, output: Output, stateFolder: String? = nil,
+    wait: Duration = .seconds(30), processName: String = "roomtone",
     log: @escaping (String) -> Void = { _ in }
   ) {
     self.loop = loop
     specs = speakers
     self.output = output
+    state = stateFolder.map(StateFolder.init)
+    lockWait = wait
+    self.processName = processName
     self.log = log
   }
 
-  /// Finds the speakers and opens the output.
+  /// Finds the speakers, as they were left, and opens the output.
+  /// - Throws: `speaker.busy` when another process has the state folder for too long; `speaker.lost`.
   public func open(reports: any DriverReports) async throws -> [DeviceInfo] {
+    try await lockState()
+    let outcome: Result<[DeviceInfo], any Error>
+    do { outcome = .success(try await openLocked(reports)) } catch { outcome = .failure(error) }
+    if case .failure = outcome { state?.unlock() }
+    return try outcome.get()
+  }
+
+  private func openLocked(_ reports: any DriverReports) async throws -> [DeviceInfo] {
     devices = try findSpeakers()
+    if let kept = state?.read(log) { devices = kept.applied(to: devices) }
+    lastGroupRank = devices.map(\.groupRank).max() ?? 0
     signals = devices.map(\.wifiSignal)
     memberships = devices.map { _ in nil }
     removed = []
@@ -102,8 +128,10 @@ public final class HouseDriver: Driver {
   /// Finishes the output.
   public func close() async {
     reports = nil
+    writeState()
     await renderer?.close()
     renderer = nil
+    state?.unlock()
   }
 
   /// Levels, all in one block.
@@ -139,6 +167,7 @@ public final class HouseDriver: Driver {
 
   private func apply(_ changes: [(device: String, change: LevelChange)]) {
     guard let reports else { return }
+    stateChanged()
     var changed: [(device: String, volume: Int, isMuted: Bool)] = []
     for (id, change) in changes {
       guard let index = index(of: id) else { continue }
@@ -170,6 +199,7 @@ public final class HouseDriver: Driver {
 
   private func apply(_ edit: DeviceEdit, to device: String) {
     guard let reports, let index = index(of: device) else { return }
+    stateChanged()
     switch edit {
     case .name(let name):
       devices[index].name = name

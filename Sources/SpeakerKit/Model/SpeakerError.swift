@@ -20,6 +20,8 @@ public struct SpeakerError: CodedError, Equatable {
     case unsupported = "speaker.unsupported"
     /// The house is not open (any more).
     case closed = "speaker.closed"
+    /// Another process drives the house.
+    case busy = "speaker.busy"
     /// A speaker that can't be reached.
     case unavailable = "speaker.unavailable"
     /// A playing speaker got another name or group, which stopped it; told by an `error` event.

@@ -1,0 +1,137 @@
+internal import AudioCore
+internal import EventLoop
+
+/// What a house keeps between runs, as a text that a person can read:
+///
+///     roomtone house 1
+///     speaker 001753A1B2C3
+///     name Kitchen
+///     group Kitchen
+///     rank 2
+///     volume 22
+///     muted no
+///     role mono
+///     balance 0
+///
+/// A value goes on to the end of its line. Nothing of a text that breaks a rule is used.
+struct HouseState: Equatable {
+  /// What is kept of one speaker.
+  struct Speaker: Equatable {
+    var name = ""
+    var group = Group.ungrouped
+    var rank = 0
+    var volume = 25
+    var isMuted = false
+    var role = ChannelRole.stereo
+    var balance = 0
+  }
+
+  /// Longest text that is read, in bytes.
+  static let sizeLimit = 1 << 20
+  private static let header = "roomtone house 1"
+
+  /// By id.
+  var speakers: [String: Speaker] = [:]
+
+  init() {}
+
+  /// What is to be kept of `devices`.
+  init(_ devices: [DeviceInfo]) {
+    for device in devices {
+      speakers[device.id] = Speaker(
+        name: device.name, group: device.groupName, rank: device.groupRank, volume: device.volume,
+        isMuted: device.isMuted, role: device.role, balance: device.balance)
+    }
+  }
+
+  /// Reads a text.
+  /// - Returns: nil, and which line breaks a rule.
+  static func parse(_ bytes: [UInt8]) -> (state: HouseState?, badLine: Int) {
+    guard bytes.count <= sizeLimit, let text = String(validating: bytes, as: UTF8.self) else {
+      return (nil, 1)
+    }
+    var state = HouseState()
+    var id: String?
+    for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+      if number == 0 {
+        guard line == header else { return (nil, 1) }
+        continue
+      }
+      if line.isEmpty { continue }
+      let parts = line.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      guard parts.count == 2 else { return (nil, number + 1) }
+      if parts[0] == "speaker" {
+        guard state.speakers[parts[1]] == nil, !parts[1].isEmpty else { return (nil, number + 1) }
+        id = parts[1]
+        state.speakers[parts[1]] = Speaker()
+      } else {
+        guard let id, state.speakers[id]?.set(parts[0], parts[1]) == true else { return (nil, number + 1) }
+      }
+    }
+    return (state, 0)
+  }
+
+  /// The text, the same for the same state.
+  var text: String {
+    var lines = [Self.header]
+    for (id, speaker) in speakers.sorted(by: { $0.key < $1.key }) {
+      lines += [
+        "speaker \(id)", "name \(speaker.name)", "group \(speaker.group)", "rank \(speaker.rank)",
+        "volume \(speaker.volume)", "muted \(speaker.isMuted ? "yes" : "no")",
+        "role \(speaker.role.rawValue)",
+        "balance \(speaker.balance)",
+      ]
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// The configured speakers as they were left; a name that another has by now is not taken up.
+  func applied(to configured: [DeviceInfo]) -> [DeviceInfo] {
+    var devices = configured
+    for index in devices.indices {
+      guard let kept = speakers[devices[index].id] else { continue }
+      if !kept.name.isEmpty, !devices.contains(where: { $0.name == kept.name }) {
+        devices[index].name = kept.name
+      }
+      devices[index].groupName = kept.group
+      devices[index].groupRank = kept.rank
+      devices[index].volume = kept.volume
+      devices[index].isMuted = kept.isMuted
+      devices[index].role = kept.role
+      devices[index].balance = kept.balance
+    }
+    return devices
+  }
+}
+
+extension HouseState.Speaker {
+  /// Takes one value.
+  /// - Returns: false when it breaks a rule.
+  fileprivate mutating func set(_ key: String, _ value: String) -> Bool {
+    switch key {
+    case "name":
+      name = value
+      return NameRule.problem(with: value) == nil
+    case "group":
+      group = value
+      return NameRule.problem(with: value) == nil
+    case "rank": return Self.read(value, 0...1_000_000_000, &rank)
+    case "volume": return Self.read(value, VolumeLaw.range, &volume)
+    case "balance": return Self.read(value, ChannelMix.balanceRange, &balance)
+    case "muted":
+      isMuted = value == "yes"
+      return isMuted || value == "no"
+    case "role":
+      guard let known = ChannelRole(rawValue: value) else { return false }
+      role = known
+      return true
+    default: return false
+    }
+  }
+
+  private static func read(_ text: String, _ range: ClosedRange<Int>, _ number: inout Int) -> Bool {
+    guard let value = Int(text), range.contains(value) else { return false }
+    number = value
+    return true
+  }
+}

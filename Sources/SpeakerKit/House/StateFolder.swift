@@ -1,0 +1,117 @@
+internal import EventLoop
+internal import Glibc
+
+/// The folder in which a house keeps its state, and the lock that lets one process at a time drive it.
+///
+/// The lock is flock(2) on the file `house.lock`, which holds the process's id and name; it ends with the process,
+/// however that ends. Confined to the loop.
+final class StateFolder {
+  let path: String
+  private var lockDescriptor: Int32 = -1
+
+  init(path: String) { self.path = path }
+
+  deinit { unlock() }
+
+  private var statePath: String { path + "/house.state" }
+
+  /// Takes the lock.
+  /// - Returns: nil when it is taken, else who has it: `"roomtone (process 123)"`.
+  /// - Throws: `speaker.lost` when the folder can't be made or written.
+  func lock(as name: String) throws(SpeakerError) -> String? {
+    guard lockDescriptor < 0 else { return nil }
+    var made = path.hasPrefix("/") ? "" : "."
+    for part in path.split(separator: "/") {
+      made += "/" + part
+      if mkdir(made, 0o700) != 0, errno != EEXIST { throw failure("make") }
+    }
+    let file = open(path + "/house.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+    guard file >= 0 else { throw failure("open the lock in") }
+    guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
+      defer { close(file) }
+      guard errno == EWOULDBLOCK else { throw failure("lock") }
+      return Self.owner(from: file)
+    }
+    let text = Array("\(getpid()) \(Self.cleaned(name))\n".utf8)
+    guard ftruncate(file, 0) == 0, pwrite(file, text, text.count, 0) == text.count else {
+      close(file)
+      throw failure("write the lock in")
+    }
+    lockDescriptor = file
+    return nil
+  }
+
+  /// Gives the lock back. Nothing without it.
+  func unlock() {
+    if lockDescriptor >= 0 { close(lockDescriptor) }
+    lockDescriptor = -1
+  }
+
+  /// What was kept; nil when there is nothing. A damaged file is set aside, as `house.state.damaged`.
+  /// - Parameter log: takes one line about damage.
+  func read(_ log: (String) -> Void) -> HouseState? {
+    let file = open(statePath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard file >= 0 else {
+      if errno != ENOENT { log("the state in \(path) can't be read: \(String(cString: strerror(errno)))") }
+      return nil
+    }
+    var bytes = [UInt8](repeating: 0, count: HouseState.sizeLimit + 1)
+    var count = 0
+    while count < bytes.count {
+      let room = bytes.count - count
+      let more = bytes.withUnsafeMutableBytes { Glibc.read(file, $0.baseAddress?.advanced(by: count), room) }
+      if more <= 0 { break }
+      count += more
+    }
+    close(file)
+    let (state, badLine) = HouseState.parse(Array(bytes.prefix(count)))
+    if let state { return state }
+    log("line \(badLine) of \(statePath) is damaged: the house begins as it is configured")
+    _ = rename(statePath, statePath + ".damaged")
+    return nil
+  }
+
+  /// Keeps a state: whoever reads finds the old one or the new one, whole, also after a crash.
+  /// - Throws: `speaker.lost`.
+  func write(_ state: HouseState) throws(SpeakerError) {
+    let new = statePath + ".new"
+    _ = unlink(new)
+    let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard file >= 0 else { throw failure("write") }
+    let bytes = Array(state.text.utf8)
+    var done = 0
+    while done < bytes.count {
+      let more = bytes.withUnsafeBytes {
+        Glibc.write(file, $0.baseAddress?.advanced(by: done), bytes.count - done)
+      }
+      if more <= 0 { break }
+      done += more
+    }
+    let isWhole = done == bytes.count && fsync(file) == 0
+    let isClosed = close(file) == 0
+    guard isWhole, isClosed, rename(new, statePath) == 0 else { throw failure("write") }
+  }
+
+  private static func owner(from file: Int32) -> String {
+    var bytes = [UInt8](repeating: 0, count: 128)
+    let count = pread(file, &bytes, bytes.count, 0)
+    let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+    let parts = cleaned(text).split(separator: " ", maxSplits: 1).map(String.init)
+    guard let id = parts.first.flatMap({ Int32($0) }), id > 0 else { return "another process" }
+    return "\(parts.count > 1 ? parts[1] : "another program") (process \(id))"
+  }
+
+  /// One line without control characters, of 60 letters at most.
+  private static func cleaned(_ text: String) -> String {
+    let line = text.split(separator: "\n").first.map(String.init) ?? ""
+    return String(
+      String.UnicodeScalarView(line.unicodeScalars.filter { $0.properties.generalCategory != .control })
+    ).prefix(60).description
+  }
+
+  private func failure(_ what: String) -> SpeakerError {
+    SpeakerError(
+      .lost, "can't \(what) the state folder \(path): \(String(cString: strerror(errno)))",
+      hint: "name a folder that can be written", facts: [.init("path", .string(path))])
+  }
+}

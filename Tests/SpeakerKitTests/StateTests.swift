@@ -1,0 +1,139 @@
+import AudioCore
+import EventLoop
+import TestSupport
+import Testing
+
+@testable import SpeakerKit
+
+@Suite("What a house keeps between runs")
+struct StateTests {
+  /// Opens a house over `folder`, runs `body` and closes it.
+  private func run(
+    _ folder: String, _ specs: [SpeakerSpec] = EditingTests.three, wait: Duration = .zero,
+    isVirtual: Bool = true,
+    log: @escaping (String) -> Void = { _ in }, _ body: @escaping (House) async throws -> Void
+  ) throws {
+    let loop = EventLoop(clock: isVirtual ? .virtual(start: WallTime(seconds: 0)) : .wall)
+    let driver = HouseDriver(
+      loop: loop, speakers: specs, output: .null, stateFolder: folder, wait: wait,
+      processName: "test \u{7}run",
+      log: log)
+    let house = House(loop: loop, driver: driver)
+    var outcome: Result<Void, any Error>?
+    loop.start {
+      let ended: Result<Void, any Error>
+      do {
+        try await house.open()
+        try await body(house)
+        ended = .success(())
+      } catch { ended = .failure(error) }
+      await house.close()
+      loop.after(.milliseconds(1)) { outcome = ended }
+    }
+    #expect(loop.run(until: { outcome != nil }) == .done)
+    loop.close()
+    try outcome?.get()
+  }
+
+  @Test("the next run finds names, groups and their order, levels, roles and balance as they were left")
+  func keeps() throws {
+    let folder = try TemporaryFolder()
+    let state = folder.file("a/state")
+    try run(state) { house in
+      try await house.devices[0].setName("Küche = 1")
+      try await house.devices[0].leaveGroup()
+      try await house.devices[0].setGroup("Room")
+      try house.devices[1].setVolume(7)
+      try house.devices[1].mute()
+      try house.devices[2].setRole(.left)
+      try house.devices[2].setBalance(-4)
+      try await house.loop.sleep(for: .milliseconds(10))
+    }
+    try run(state) { house in
+      #expect(house.devices.map(\.name) == ["Küche = 1", "B", "C"])
+      #expect(try house.group("Room").devices.map(\.name) == ["B", "C", "Küche = 1"])
+      #expect(house.devices[1].volume == 7 && house.devices[1].isMuted)
+      #expect(house.devices[2].role == .left && house.devices[2].balance == -4)
+      // Later joins come after those of earlier runs.
+      try await house.devices[1].leaveGroup()
+      try await house.devices[1].setGroup("Room")
+      #expect(try house.group("Room").devices.map(\.name) == ["C", "Küche = 1", "B"])
+    }
+  }
+
+  @Test("changes are written a second later, not only at the end")
+  func writes() throws {
+    let folder = try TemporaryFolder()
+    try run(folder.file("s")) { house in
+      try house.setVolume(33)
+      try await house.loop.sleep(for: .milliseconds(1_100))
+      let text = String(decoding: try readBytes(folder.file("s/house.state")), as: UTF8.self)
+      #expect(text.contains("volume 33\n"))
+    }
+  }
+
+  @Test(
+    "a damaged or hostile file is set aside with a line that says so, and the house begins as configured",
+    arguments: [
+      "", "hello", "roomtone house 2\n", "roomtone house 1\nname X\n",
+      "roomtone house 1\nspeaker A\nvolume 51\n",
+      "roomtone house 1\nspeaker A\nvolume 99999999999999999999\n",
+      "roomtone house 1\nspeaker A\nname \u{1b}[2J\n",
+      "roomtone house 1\nspeaker A\nspeaker A\n", "roomtone house 1\nspeaker A\nrole loud\n",
+      "roomtone house 1\nspeaker A\nmuted\n", "roomtone house 1\nspeaker A\nbalance -7\n", "\u{0}",
+    ])
+  func damaged(text: String) throws {
+    let folder = try TemporaryFolder()
+    _ = try folder.write(Array(text.utf8), to: "house.state")
+    var lines: [String] = []
+    try run(folder.file("."), log: { lines.append($0) }) { house in
+      #expect(house.devices.map(\.name) == ["A", "B", "C"] && house.volume == 50)
+    }
+    #expect(lines.count == 1 && lines[0].contains("is damaged"))
+    #expect(try readBytes(folder.file("house.state.damaged")) == Array(text.utf8))
+  }
+
+  @Test("bytes that are no text, and a file of two megabytes, are refused")
+  func notText() {
+    #expect(HouseState.parse([0xff, 0xfe]).state == nil)
+    let long = Array("roomtone house 1\n".utf8) + [UInt8](repeating: 10, count: 2 << 20)
+    #expect(HouseState.parse(long).state == nil)
+  }
+
+  @Test("a kept name that the configuration gives to another speaker by now is not taken up")
+  func takenName() throws {
+    let folder = try TemporaryFolder()
+    try run(folder.file("s"), [SpeakerSpec(name: "A")]) { try await $0.devices[0].setName("B") }
+    try run(folder.file("s"), [SpeakerSpec(name: "A"), SpeakerSpec(name: "B")]) { house in
+      #expect(house.devices.map(\.name) == ["A", "B"])
+    }
+  }
+
+  @Test(
+    "a second driver waits, says for whom, and is refused with that name; or gets the house when it is free")
+  func lock() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("s")
+    let other = StateFolder(path: path)
+    #expect(try other.lock(as: "night\u{1b}watch") == nil)
+    var lines: [String] = []
+    let error = #expect(throws: SpeakerError.self) {
+      try run(path, wait: .seconds(30), log: { lines.append($0) }) { _ in }
+    }
+    #expect(error?.code == "speaker.busy")
+    let pid = String(decoding: try readBytes("/proc/self/stat"), as: UTF8.self).split(separator: " ")[0]
+    #expect(error?.message == "nightwatch (process \(pid)) has the house")
+    #expect(lines == ["nightwatch (process \(pid)) has the house: waiting for it"])
+    try run(path + "2", isVirtual: false) { house in
+      house.loop.after(.milliseconds(150)) { other.unlock() }
+      let second = House(
+        loop: house.loop,
+        driver: HouseDriver(loop: house.loop, output: .null, stateFolder: path, wait: .seconds(20)))
+      try await second.open()
+      #expect(second.isOpen)
+      await second.close()
+    }
+    // Closed, and free.
+    #expect(try other.lock(as: "x") == nil)
+  }
+}
