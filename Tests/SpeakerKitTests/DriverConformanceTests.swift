@@ -27,185 +27,190 @@ struct DriverUnderTest: Sendable, CustomTestStringConvertible {
   }
 }
 
-@Suite("What every driver does, as far as it says that it can", .serialized)
-struct DriverConformanceTests {
-  /// What a test works with.
-  private struct Bench {
-    let house: House
-    let folder: TemporaryFolder
+// Among the tests in real time, which run one after the other: one of them counts threads.
+extension RealTimeTests {
+  @Suite("What every driver does, as far as it says that it can")
+  struct DriverConformanceTests {
+    /// What a test works with.
+    private struct Bench {
+      let house: House
+      let folder: TemporaryFolder
 
-    func can(_ capability: String) -> Bool { house.capabilities.contains(capability) }
-    func source(seconds: Double) throws -> String {
-      let path = folder.file("\(seconds).wav")
-      let samples = Signal.constant(0.25, frames: Int(seconds * 48_000))
-      try Sound(sampleRate: 48_000, channels: [samples, samples]).write(to: path)
-      return path
-    }
-    /// Lets the loop run until `condition`, five seconds at most.
-    func eventually(_ condition: () -> Bool) async throws {
-      for _ in 0..<500 where !condition() { try await house.loop.sleep(for: .milliseconds(10)) }
-      #expect(condition())
-    }
-    /// The code of what `body` throws.
-    func code(_ body: () async throws -> Void) async -> String? {
-      do {
-        try await body()
-        return nil
-      } catch { return (error as? any CodedError)?.code ?? "\(error)" }
-    }
-  }
-
-  private func run(_ driver: DriverUnderTest, _ body: @escaping (Bench) async throws -> Void) throws {
-    let loop = EventLoop(clock: driver.isVirtual ? .virtual(start: WallTime(seconds: 0)) : .wall)
-    let folder = try TemporaryFolder()
-    let house = House(loop: loop, driver: driver.make(loop, folder))
-    var outcome: Result<Void, any Error>?
-    loop.start {
-      let ended: Result<Void, any Error>
-      do {
-        try await house.open()
-        try await body(Bench(house: house, folder: folder))
-        ended = .success(())
-      } catch { ended = .failure(error) }
-      await house.close()
-      loop.after(.milliseconds(1)) { outcome = ended }
-    }
-    #expect(loop.run(until: { outcome != nil }) == .done)
-    loop.close()
-    try outcome?.get()
-  }
-
-  @Test(
-    "it finds speakers with ids and names of their own, and values in range", arguments: DriverUnderTest.all)
-  func discovery(driver: DriverUnderTest) throws {
-    try run(driver) { bench in
-      let devices = bench.house.devices
-      #expect(devices.count >= 2)
-      #expect(
-        Set(devices.map(\.id)).count == devices.count && Set(devices.map(\.name)).count == devices.count)
-      #expect(devices.allSatisfy { !$0.id.isEmpty && !$0.name.isEmpty && !$0.groupName.isEmpty })
-      #expect(devices.allSatisfy { (0...50).contains($0.volume) && (-100...0).contains($0.wifiSignal) })
-    }
-  }
-
-  @Test("levels come back as they were set, told once each; mute keeps them", arguments: DriverUnderTest.all)
-  func levels(driver: DriverUnderTest) throws {
-    try run(driver) { bench in
-      guard bench.can("volume") else { return }
-      let device = bench.house.devices[0]
-      var told: [Int] = []
-      bench.house.events.on(.volume) { if case .volume(_, let volume, _, _) = $0 { told.append(volume) } }
-      for volume in [0, 1, 25, 50] {
-        try device.setVolume(volume)
-        try await bench.eventually { device.volume == volume && told.last == volume }
+      func can(_ capability: String) -> Bool { house.capabilities.contains(capability) }
+      func source(seconds: Double) throws -> String {
+        let path = folder.file("\(seconds).wav")
+        let samples = Signal.constant(0.25, frames: Int(seconds * 48_000))
+        try Sound(sampleRate: 48_000, channels: [samples, samples]).write(to: path)
+        return path
       }
-      #expect(told == [0, 1, 25, 50])
-      guard bench.can("mute") else { return }
-      try device.mute()
-      try await bench.eventually { device.isMuted }
-      #expect(device.volume == 50)
-      try device.unmute()
-      try await bench.eventually { !device.isMuted }
-      #expect(device.volume == 50)
-    }
-  }
-
-  @Test("a source plays to its end, with its states in order", arguments: DriverUnderTest.all)
-  func plays(driver: DriverUnderTest) throws {
-    try run(driver) { bench in
-      guard bench.can("play") else { return }
-      let session = bench.house.session
-      var states: [PlayerState] = []
-      bench.house.events.on(.state) { if case .state(let state, _) = $0 { states.append(state) } }
-      #expect(await bench.code { try await session.play("/nowhere.wav") } == "audio.not_found")
-      try await session.play(try bench.source(seconds: 0.5))
-      #expect(session.state == .playing)
-      #expect(try await session.finish(timeout: .seconds(20)) == .ended(.finished))
-      try await bench.eventually { states.count == 2 }
-      #expect(states == [.playing, .stopped])
-    }
-  }
-
-  @Test("pause holds the position, resume goes on, stop ends", arguments: DriverUnderTest.all)
-  func pauses(driver: DriverUnderTest) throws {
-    try run(driver) { bench in
-      guard bench.can("play"), bench.can("pause") else { return }
-      let session = bench.house.session
-      try await session.play(try bench.source(seconds: 30))
-      try await bench.eventually { session.position > 9_600 }
-      session.pause()
-      try await bench.house.loop.sleep(for: .milliseconds(200))
-      let position = session.position
-      try await bench.house.loop.sleep(for: .milliseconds(200))
-      #expect(session.position == position)
-      try session.resume()
-      try await bench.eventually { session.position > position + 4_800 }
-      if bench.can("seek") {
-        try session.seek(toSeconds: 20)
-        try await bench.eventually { session.position > 20 * 48_000 }
+      /// Lets the loop run until `condition`, five seconds at most.
+      func eventually(_ condition: () -> Bool) async throws {
+        for _ in 0..<500 where !condition() { try await house.loop.sleep(for: .milliseconds(10)) }
+        #expect(condition())
       }
-      session.stop()
-      #expect(session.position == 0 && session.state == .stopped)
-    }
-  }
-
-  @Test("speakers join and leave; the last that leaves stops what plays", arguments: DriverUnderTest.all)
-  func members(driver: DriverUnderTest) throws {
-    try run(driver) { bench in
-      guard bench.can("play"), bench.can("join") else { return }
-      let (house, session) = (bench.house, bench.house.session)
-      try await session.play(try bench.source(seconds: 30))
-      for device in house.devices.dropLast() { try await device.leave() }
-      #expect(session.state == .playing)
-      try await house.devices.last?.leave()
-      #expect(session.state == .stopped)
-      try await house.devices[0].join()
-      #expect(session.devices.count == 1)
-    }
-  }
-
-  @Test("several sessions, as many as it says, or none", arguments: DriverUnderTest.all)
-  func sessions(driver: DriverUnderTest) throws {
-    try run(driver) { bench in
-      let house = bench.house
-      guard bench.can("sessions") else {
-        return #expect(await bench.code { _ = try house.makeSession() } == "speaker.unsupported")
+      /// The code of what `body` throws.
+      func code(_ body: () async throws -> Void) async -> String? {
+        do {
+          try await body()
+          return nil
+        } catch { return (error as? any CodedError)?.code ?? "\(error)" }
       }
-      let other = try house.makeSession(devices: [house.devices[0]])
-      let path = try bench.source(seconds: 0.5)
-      try await house.session.play(path, loops: true)
-      try await other.play(path)
-      #expect(try await other.finish(timeout: .seconds(20)) == .ended(.finished))
-      #expect(house.session.state == .playing)
-      try other.close()
     }
-  }
 
-  @Test("names and groups change, or are refused", arguments: DriverUnderTest.all)
-  func edits(driver: DriverUnderTest) throws {
-    try run(driver) { bench in
-      let device = bench.house.devices[0]
-      let name = await bench.code { try await device.setName("Another name") }
-      #expect(name == (bench.can("rename") ? nil : "speaker.unsupported"))
-      let group = await bench.code { try await device.setGroup("Another group") }
-      #expect(group == (bench.can("group") ? nil : "speaker.unsupported"))
-      if bench.can("rename") { #expect(device.name == "Another name") }
-      if bench.can("group") { #expect(device.isMaster && device.group?.name == "Another group") }
+    private func run(_ driver: DriverUnderTest, _ body: @escaping (Bench) async throws -> Void) throws {
+      let loop = EventLoop(clock: driver.isVirtual ? .virtual(start: WallTime(seconds: 0)) : .wall)
+      let folder = try TemporaryFolder()
+      let house = House(loop: loop, driver: driver.make(loop, folder))
+      var outcome: Result<Void, any Error>?
+      loop.start {
+        let ended: Result<Void, any Error>
+        do {
+          try await house.open()
+          try await body(Bench(house: house, folder: folder))
+          ended = .success(())
+        } catch { ended = .failure(error) }
+        await house.close()
+        loop.after(.milliseconds(1)) { outcome = ended }
+      }
+      #expect(loop.run(until: { outcome != nil }) == .done)
+      loop.close()
+      try outcome?.get()
     }
-  }
 
-  @Test("after close nothing is told, and everything is refused", arguments: DriverUnderTest.all)
-  func closes(driver: DriverUnderTest) throws {
-    try run(driver) { bench in
-      let house = bench.house
-      if bench.can("play") { try await house.session.play(try bench.source(seconds: 30)) }
-      try house.devices[0].setVolume(3)
-      try await house.loop.sleep(for: .milliseconds(1))
-      await house.close()
-      house.events.on { _ in Issue.record("told after close") }
-      try await house.loop.sleep(for: .milliseconds(100))
-      #expect(await bench.code { try house.setVolume(3) } == "speaker.closed")
-      #expect(await bench.code { try await house.devices[0].join() } == "speaker.closed")
+    @Test(
+      "it finds speakers with ids and names of their own, and values in range", arguments: DriverUnderTest.all
+    )
+    func discovery(driver: DriverUnderTest) throws {
+      try run(driver) { bench in
+        let devices = bench.house.devices
+        #expect(devices.count >= 2)
+        #expect(
+          Set(devices.map(\.id)).count == devices.count && Set(devices.map(\.name)).count == devices.count)
+        #expect(devices.allSatisfy { !$0.id.isEmpty && !$0.name.isEmpty && !$0.groupName.isEmpty })
+        #expect(devices.allSatisfy { (0...50).contains($0.volume) && (-100...0).contains($0.wifiSignal) })
+      }
+    }
+
+    @Test(
+      "levels come back as they were set, told once each; mute keeps them", arguments: DriverUnderTest.all)
+    func levels(driver: DriverUnderTest) throws {
+      try run(driver) { bench in
+        guard bench.can("volume") else { return }
+        let device = bench.house.devices[0]
+        var told: [Int] = []
+        bench.house.events.on(.volume) { if case .volume(_, let volume, _, _) = $0 { told.append(volume) } }
+        for volume in [0, 1, 25, 50] {
+          try device.setVolume(volume)
+          try await bench.eventually { device.volume == volume && told.last == volume }
+        }
+        #expect(told == [0, 1, 25, 50])
+        guard bench.can("mute") else { return }
+        try device.mute()
+        try await bench.eventually { device.isMuted }
+        #expect(device.volume == 50)
+        try device.unmute()
+        try await bench.eventually { !device.isMuted }
+        #expect(device.volume == 50)
+      }
+    }
+
+    @Test("a source plays to its end, with its states in order", arguments: DriverUnderTest.all)
+    func plays(driver: DriverUnderTest) throws {
+      try run(driver) { bench in
+        guard bench.can("play") else { return }
+        let session = bench.house.session
+        var states: [PlayerState] = []
+        bench.house.events.on(.state) { if case .state(let state, _) = $0 { states.append(state) } }
+        #expect(await bench.code { try await session.play("/nowhere.wav") } == "audio.not_found")
+        try await session.play(try bench.source(seconds: 0.5))
+        #expect(session.state == .playing)
+        #expect(try await session.finish(timeout: .seconds(20)) == .ended(.finished))
+        try await bench.eventually { states.count == 2 }
+        #expect(states == [.playing, .stopped])
+      }
+    }
+
+    @Test("pause holds the position, resume goes on, stop ends", arguments: DriverUnderTest.all)
+    func pauses(driver: DriverUnderTest) throws {
+      try run(driver) { bench in
+        guard bench.can("play"), bench.can("pause") else { return }
+        let session = bench.house.session
+        try await session.play(try bench.source(seconds: 30))
+        try await bench.eventually { session.position > 9_600 }
+        session.pause()
+        try await bench.house.loop.sleep(for: .milliseconds(200))
+        let position = session.position
+        try await bench.house.loop.sleep(for: .milliseconds(200))
+        #expect(session.position == position)
+        try session.resume()
+        try await bench.eventually { session.position > position + 4_800 }
+        if bench.can("seek") {
+          try session.seek(toSeconds: 20)
+          try await bench.eventually { session.position > 20 * 48_000 }
+        }
+        session.stop()
+        #expect(session.position == 0 && session.state == .stopped)
+      }
+    }
+
+    @Test("speakers join and leave; the last that leaves stops what plays", arguments: DriverUnderTest.all)
+    func members(driver: DriverUnderTest) throws {
+      try run(driver) { bench in
+        guard bench.can("play"), bench.can("join") else { return }
+        let (house, session) = (bench.house, bench.house.session)
+        try await session.play(try bench.source(seconds: 30))
+        for device in house.devices.dropLast() { try await device.leave() }
+        #expect(session.state == .playing)
+        try await house.devices.last?.leave()
+        #expect(session.state == .stopped)
+        try await house.devices[0].join()
+        #expect(session.devices.count == 1)
+      }
+    }
+
+    @Test("several sessions, as many as it says, or none", arguments: DriverUnderTest.all)
+    func sessions(driver: DriverUnderTest) throws {
+      try run(driver) { bench in
+        let house = bench.house
+        guard bench.can("sessions") else {
+          return #expect(await bench.code { _ = try house.makeSession() } == "speaker.unsupported")
+        }
+        let other = try house.makeSession(devices: [house.devices[0]])
+        let path = try bench.source(seconds: 0.5)
+        try await house.session.play(path, loops: true)
+        try await other.play(path)
+        #expect(try await other.finish(timeout: .seconds(20)) == .ended(.finished))
+        #expect(house.session.state == .playing)
+        try other.close()
+      }
+    }
+
+    @Test("names and groups change, or are refused", arguments: DriverUnderTest.all)
+    func edits(driver: DriverUnderTest) throws {
+      try run(driver) { bench in
+        let device = bench.house.devices[0]
+        let name = await bench.code { try await device.setName("Another name") }
+        #expect(name == (bench.can("rename") ? nil : "speaker.unsupported"))
+        let group = await bench.code { try await device.setGroup("Another group") }
+        #expect(group == (bench.can("group") ? nil : "speaker.unsupported"))
+        if bench.can("rename") { #expect(device.name == "Another name") }
+        if bench.can("group") { #expect(device.isMaster && device.group?.name == "Another group") }
+      }
+    }
+
+    @Test("after close nothing is told, and everything is refused", arguments: DriverUnderTest.all)
+    func closes(driver: DriverUnderTest) throws {
+      try run(driver) { bench in
+        let house = bench.house
+        if bench.can("play") { try await house.session.play(try bench.source(seconds: 30)) }
+        try house.devices[0].setVolume(3)
+        try await house.loop.sleep(for: .milliseconds(1))
+        await house.close()
+        house.events.on { _ in Issue.record("told after close") }
+        try await house.loop.sleep(for: .milliseconds(100))
+        #expect(await bench.code { try house.setVolume(3) } == "speaker.closed")
+        #expect(await bench.code { try await house.devices[0].join() } == "speaker.closed")
+      }
     }
   }
 }

@@ -19,55 +19,60 @@ private final class KeepingCard: CardSink, Sendable {
   func finish() throws {}
 }
 
-@Suite("Several sessions on one sound card", .serialized)
-struct MixedCardTests {
-  /// What the card gets of two sessions on a speaker each, which play constants of these amplitudes for a second.
-  private func mix(_ first: Float, _ second: Float) throws -> [Float] {
-    let (folder, card, loop) = (try TemporaryFolder(), KeepingCard(), EventLoop())
-    let format = AudioFormat.session
-    let waiter = try Waiter()
-    let writer = try SinkWriter(format: format, frames: 2_880, policy: .openAgain, renderer: waiter) { card }
-    let memory = RenderMemory(devices: 2, sessions: 2, format: format)
-    let stage = try ThreadedStage(
-      loop: loop, memory: memory, outputs: Outputs(.mixed(writer), waiter), format: format)
-    let renderer = PCMRenderer(loop: loop, format: format, memory: memory, stage: stage)
-    var isDone = false
-    var ended = 0
-    renderer.onEnd = { _, _, _ in ended += 1 }
-    loop.start {
-      do {
-        try await stage.openCard(writer)
-        for (index, amplitude) in [first, second].enumerated() {
-          renderer.setMix(.unity, ofDevice: index)
-          renderer.setSession(index, ofDevice: index)
-          let path = folder.file("\(index).wav")
-          try Sound(sampleRate: 48_000, channels: [Signal.constant(amplitude, frames: 48_000)]).write(
-            to: path)
-          let cue = try await renderer.load(SourceRequest(path: path))
-          renderer.start(cue, in: index, paused: false)
-        }
-        while ended < 2 { try await loop.sleep(for: .milliseconds(10)) }
-      } catch { Issue.record("\(error)") }
-      await renderer.close()
-      loop.after(.milliseconds(1)) { isDone = true }
+// Among the tests in real time, which run one after the other: one of them counts threads.
+extension RealTimeTests {
+  @Suite("Several sessions on one sound card")
+  struct MixedCardTests {
+    /// What the card gets of two sessions on a speaker each, which play constants of these amplitudes for a second.
+    private func mix(_ first: Float, _ second: Float) throws -> [Float] {
+      let (folder, card, loop) = (try TemporaryFolder(), KeepingCard(), EventLoop())
+      let format = AudioFormat.session
+      let waiter = try Waiter()
+      let writer = try SinkWriter(format: format, frames: 2_880, policy: .openAgain, renderer: waiter) {
+        card
+      }
+      let memory = RenderMemory(devices: 2, sessions: 2, format: format)
+      let stage = try ThreadedStage(
+        loop: loop, memory: memory, outputs: Outputs(.mixed(writer), waiter), format: format)
+      let renderer = PCMRenderer(loop: loop, format: format, memory: memory, stage: stage)
+      var isDone = false
+      var ended = 0
+      renderer.onEnd = { _, _, _ in ended += 1 }
+      loop.start {
+        do {
+          try await stage.openCard(writer)
+          for (index, amplitude) in [first, second].enumerated() {
+            renderer.setMix(.unity, ofDevice: index)
+            renderer.setSession(index, ofDevice: index)
+            let path = folder.file("\(index).wav")
+            try Sound(sampleRate: 48_000, channels: [Signal.constant(amplitude, frames: 48_000)]).write(
+              to: path)
+            let cue = try await renderer.load(SourceRequest(path: path))
+            renderer.start(cue, in: index, paused: false)
+          }
+          while ended < 2 { try await loop.sleep(for: .milliseconds(10)) }
+        } catch { Issue.record("\(error)") }
+        await renderer.close()
+        loop.after(.milliseconds(1)) { isDone = true }
+      }
+      #expect(loop.run(until: { isDone }) == .done)
+      loop.close()
+      return card.written
     }
-    #expect(loop.run(until: { isDone }) == .done)
-    loop.close()
-    return card.written
-  }
 
-  @Test("their sum is limited to −0.3 dBFS")
-  func limited() throws {
-    let written = try mix(0.75, 0.75)
-    let peak = written.map(abs).max() ?? 0
-    #expect(peak <= Decibels.gain(-0.3))
-    #expect(peak > 0.96)
-  }
+    @Test("their sum is limited to −0.3 dBFS")
+    func limited() throws {
+      let written = try mix(0.75, 0.75)
+      let peak = written.map(abs).max() ?? 0
+      #expect(peak <= Decibels.gain(-0.3))
+      #expect(peak > 0.96)
+    }
 
-  @Test("a sum below full scale is exact")
-  func exact() throws {
-    let written = try mix(0.5, 0.25)
-    #expect(written.contains(0.75))
-    #expect(written.allSatisfy { $0 == 0.75 || $0 == 0.5 || $0 == 0.25 || $0 == 0 })
+    @Test("a sum below full scale is exact")
+    func exact() throws {
+      let written = try mix(0.5, 0.25)
+      #expect(written.contains(0.75))
+      #expect(written.allSatisfy { $0 == 0.75 || $0 == 0.5 || $0 == 0.25 || $0 == 0 })
+    }
   }
 }

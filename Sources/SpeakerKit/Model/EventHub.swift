@@ -72,6 +72,8 @@ public final class EventHub {
   private func tell(_ told: Told) {
     guard !isClosed else { return }
     count += 1
+    // Who subscribes later is not told of it.
+    if subscriptions.isEmpty { return }
     queue.append((count, told))
     guard queue.count == 1, !isTelling else { return }
     scheduleTelling()
