@@ -6,8 +6,9 @@ internal import Glibc
 ///
 /// A 16-bit source that nothing changed on its way is written bit for bit; what exceeds full scale is clamped.
 /// The same samples give the same bytes: no date, no name, no peak is written. The header tells the length at
-/// least once per second of audio, so the file can be played at any moment and whatever ends the process; from
-/// 4 GiB on it is an RF64 file (EBU Tech 3306).
+/// least once per second of audio, so the file can be played at any moment and whatever ends the process. It is
+/// the plain format, without extensions, that every program reads, and so holds 4 GiB at most (six hours of a
+/// session); what comes after that is refused.
 public final class SoundFileWriter: PCMSink {
   /// Rate and channels of the file.
   public let format: AudioFormat
@@ -16,6 +17,8 @@ public final class SoundFileWriter: PCMSink {
   private let path: String
   private let scratch: UnsafeMutableBufferPointer<Int16>
   private var framesUntilHeader: Int
+  /// What the header's 32-bit sizes still have room for.
+  private var framesLeft: Int
 
   /// Creates the file at `path`, or empties the one that is there.
   /// - Throws: `audio.no_output` with the system's words.
@@ -24,13 +27,13 @@ public final class SoundFileWriter: PCMSink {
     var info = SF_INFO()
     info.samplerate = CInt(format.sampleRate)
     info.channels = CInt(format.channels)
-    info.format = CInt(SF_FORMAT_RF64 | SF_FORMAT_PCM_16)
+    info.format = CInt(SF_FORMAT_WAV | SF_FORMAT_PCM_16)
     let handle = try SoundFileHandle(writing: file, path: path, &info)
-    sf_command(handle.raw, CInt(SFC_RF64_AUTO_DOWNGRADE), nil, CInt(SF_TRUE))
     self.format = format
     self.handle = handle
     self.path = path
     framesUntilHeader = format.sampleRate
+    framesLeft = (Int(UInt32.max) - 1024) / (2 * format.channels)
     scratch = .allocate(capacity: 4096 * format.channels)  // freed in deinit
     scratch.initialize(repeating: 0)
   }
@@ -60,6 +63,10 @@ public final class SoundFileWriter: PCMSink {
     guard let source = piece.baseAddress, let target = scratch.baseAddress else { return }
     SampleConversion.convert(source, to: target, count: piece.count)
     let frames = piece.count / format.channels
+    guard frames <= framesLeft else {
+      throw AudioError.noOutput(path, cause: "a WAV file holds no more than 4 GiB")
+    }
+    framesLeft -= frames
     errno = 0
     guard sf_writef_short(handle.raw, target, sf_count_t(frames)) == frames else { throw failure(of: handle) }
     framesUntilHeader -= frames
