@@ -186,4 +186,23 @@ import Testing
     }
     #expect(peakMemory() - before < 200_000_000)
   }
+
+  @Test("a length that all tables but one agree on is not believed") func claimsLength() throws {
+    var file = try heAAC()
+    // What follows the end of a frame's sound is not looked at, so all can have one size.
+    let size = file.frames.reduce(0) { max($0, $1.count) }
+    file.frames = file.frames.map { $0 + [UInt8](repeating: 0, count: size - $0.count) }
+    var bytes = file.bytes()
+    func replace(_ name: String, _ distance: Int, _ value: [UInt8]) throws {
+      let place = try #require((0..<(bytes.count - 4)).first { bytes[$0...].starts(with: name.utf8) })
+      bytes.replaceSubrange((place + distance)..<(place + distance + 4), with: value)
+    }
+    try replace("stsz", 8, MP4File.big(size, 4))
+    try replace("stsz", 12, [0x7F, 0xFF, 0xFF, 0xFF])
+    try replace("stts", 12, [0x7F, 0xFF, 0xFF, 0xFF])
+    let source = try folder.write(bytes, to: "claim.m4a")
+    let decoder = try AudioFile.open(source)
+    #expect(decoder.frameCount == file.frames.count * 2048)
+    #expect(try Sound(decoding: decoder).frameCount == file.frames.count * 2048)
+  }
 }
