@@ -38,6 +38,8 @@ enum SimulateCommand {
     let result = engine.run(
       script, main, arguments: options.arguments, limit: options.limit, handlesSignals: true)
     timeline.finish()
+    // The engine and the time line hold each other until here.
+    engine.onPrint = { _ in }
     if let folder = options.renderFolder, !options.json { printer.printFiles(in: folder) }
     return result.status
   }
