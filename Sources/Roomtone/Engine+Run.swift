@@ -78,6 +78,16 @@ final class ScriptRun {
     settle()
   }
 
+  /// Lets threads that work for the script, such as one that waits for a program that was told to end, tell the loop
+  /// that they have: for two seconds at most.
+  private func awaitThreads() {
+    guard !loop.heldBy.isEmpty else { return }
+    var isPatient = true
+    let patience = loop.after(.seconds(2), keepsAlive: false) { isPatient = false }
+    _ = loop.run(until: { [loop] in !isPatient || loop.heldBy.isEmpty })
+    patience.cancel()
+  }
+
   /// Runs the loop to the end.
   func finish() -> RunResult {
     while phase != .ended {
@@ -91,6 +101,7 @@ final class ScriptRun {
     }
     timer?.cancel()
     signals?.cancel()
+    awaitThreads()
     loop.close()
     return RunResult(
       status: signalStatus ?? script.requestedExit.flatMap { $0 == 0 ? nil : $0 }
