@@ -51,6 +51,9 @@ struct FileDescriptor: ~Copyable {
     }
   }
 
+  /// Another number for the same open file, for who closes it himself; -1 when the system has none left.
+  func duplicate() -> CInt { fcntl(raw, F_DUPFD_CLOEXEC, 0) }
+
   /// Where the next read or write of the descriptor takes place.
   var position: Int { max(0, Int(lseek(raw, 0, SEEK_CUR))) }
 

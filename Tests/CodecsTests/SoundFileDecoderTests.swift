@@ -1,5 +1,7 @@
 import AudioCore
 import Codecs
+import Glibc
+import Synchronization
 import TestSupport
 import Testing
 
@@ -103,5 +105,22 @@ import Testing
     #expect(throws: AudioError.self) { try AudioFile.open(folder.write(many, to: "many.wav")) }
     let slow = WAVBytes(bits: 8, channels: 1, sampleRate: 3).bytes(data: [0])
     #expect(throws: AudioError.self) { try AudioFile.open(folder.write(slow, to: "slow.wav")) }
+  }
+
+  @Test("a damaged file closes no descriptor but its own") func damagedFileAndDescriptors() throws {
+    let damaged = try folder.write(Array("RIFF0000WAVE".utf8), to: "damaged.wav")
+    let isDone = Atomic(false)
+    let strays = Atomic(0)
+    let other = try TestThread {
+      while !isDone.load(ordering: .acquiring) {
+        let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        TestThread.yield()
+        if close(descriptor) != 0 { strays.add(1, ordering: .relaxed) }
+      }
+    }
+    for _ in 0..<2_000 { #expect(throws: AudioError.self) { try SoundFileDecoder(path: damaged) } }
+    isDone.store(true, ordering: .releasing)
+    other.join()
+    #expect(strays.load(ordering: .relaxed) == 0)
   }
 }

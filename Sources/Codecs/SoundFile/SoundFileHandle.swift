@@ -2,6 +2,9 @@ internal import AudioCore
 internal import CSndfile
 
 /// An open libsndfile file and its descriptor; both are closed, in this order, when the last reference goes.
+///
+/// libsndfile is given a descriptor of its own: it closes the one that it is given when it can't open the file, whatever
+/// it is told about closing, and a number that is closed twice may by then be another file's.
 final class SoundFileHandle {
   let raw: OpaquePointer
   let file: FileDescriptor
@@ -9,7 +12,7 @@ final class SoundFileHandle {
   /// Opens `file` for reading; `info` receives what the header tells.
   /// - Throws: `audio.unreadable` with libsndfile's words.
   convenience init(reading file: consuming FileDescriptor, path: String, _ info: inout SF_INFO) throws {
-    guard let raw = sf_open_fd(file.raw, CInt(SFM_READ), &info, 0) else {
+    guard let raw = sf_open_fd(file.duplicate(), CInt(SFM_READ), &info, CInt(SF_TRUE)) else {
       let found = "damage (\(Self.words(sf_strerror(nil))))"
       throw AudioError.unreadable(path, found: found, atByte: min(file.position, file.size))
     }
@@ -19,7 +22,7 @@ final class SoundFileHandle {
   /// Opens `file` for writing what `info` asks for.
   /// - Throws: `audio.no_output` with libsndfile's words.
   convenience init(writing file: consuming FileDescriptor, path: String, _ info: inout SF_INFO) throws {
-    guard let raw = sf_open_fd(file.raw, CInt(SFM_WRITE), &info, 0) else {
+    guard let raw = sf_open_fd(file.duplicate(), CInt(SFM_WRITE), &info, CInt(SF_TRUE)) else {
       throw AudioError.noOutput(path, cause: Self.words(sf_strerror(nil)))
     }
     self.init(raw, file)
