@@ -43,7 +43,11 @@ final class StateFolder {
 
   /// Gives the lock back. Nothing without it.
   func unlock() {
-    if lockDescriptor >= 0 { close(lockDescriptor) }
+    if lockDescriptor >= 0 {
+      // Closing alone would leave the lock with a program that is being started at this moment.
+      flock(lockDescriptor, LOCK_UN)
+      close(lockDescriptor)
+    }
     lockDescriptor = -1
   }
 
