@@ -1,0 +1,52 @@
+public import EventLoop
+
+/// Whether a connection that is open has gone silent.
+///
+/// A server sends what it has as a burst, and from then on as fast as it is heard. Once it has paused for no longer than
+/// 0.75 s for 10 s, a silence of 0.4 of the burst (1.5 s at least, 3 s at most) is a stall: whoever connects again by then still finds what
+/// was missed within the new burst. Before, and for what comes at no pace, only the time limit counts.
+public struct StallTest: Sendable {
+  /// For how long the pace must have held.
+  private static let proof = Duration.seconds(10)
+  /// The longest silence of a steady pace: half of the least that counts as a stall.
+  private static let longestPause = Duration.milliseconds(750)
+  /// What came within this time of the first byte, and is more than was to be heard by then, is the burst.
+  private static let burstTime = Duration.milliseconds(500)
+
+  private let limit: Duration
+  private let connected: Instant
+  private var first: Instant?
+  private var last: Instant?
+  /// Since when the pace has held.
+  private var steadySince: Instant?
+  private var audio = Duration.zero
+  private var burst = Duration.zero
+
+  /// A connection that was asked for at `now`.
+  /// - Parameter limit: the longest that nothing may come.
+  public init(at now: Instant, limit: Duration) {
+    connected = now
+    self.limit = limit
+  }
+
+  /// Bytes have come, which hold `audio` of sound, as far as that is known by now.
+  public mutating func received(_ audio: Duration, at now: Instant) {
+    if first == nil { first = now }
+    if last.map({ $0.duration(to: now) > Self.longestPause }) ?? true { steadySince = now }
+    last = now
+    self.audio += audio
+    if let first, first.duration(to: now) <= Self.burstTime { burst = self.audio }
+  }
+
+  /// Sound that the server sent at once when it was connected to.
+  public var burstLength: Duration { burst }
+
+  /// When the connection counts as lost if nothing comes before.
+  public var deadline: Instant { (last ?? connected).advanced(by: patience) }
+
+  /// How long nothing may come.
+  public var patience: Duration {
+    guard let steadySince, let last, steadySince.duration(to: last) >= Self.proof else { return limit }
+    return min(limit, max(.milliseconds(1500), min(.seconds(3), burst * 2 / 5)))
+  }
+}

@@ -1,0 +1,187 @@
+internal import EventLoop
+
+/// A list of places where a stream may be found: pls, m3u, xspf or asx.
+public struct Playlist: Sendable, Equatable {
+  /// One of the places.
+  public struct Entry: Sendable, Equatable {
+    /// Where it is, absolute.
+    public let url: String
+    /// What the list calls it.
+    public let title: String?
+
+    /// A place called `title`.
+    public init(url: String, title: String? = nil) {
+      self.url = url
+      self.title = title
+    }
+  }
+
+  /// What a list can be written in.
+  public enum Format: String, Sendable {
+    case pls, m3u, xspf, asx
+  }
+
+  /// Bytes of the longest list that is read.
+  public static let sizeLimit = 1 << 20
+  /// How deep lists may lead to lists.
+  public static let depthLimit = 4
+  /// Entries of a list that are looked at.
+  static let entryLimit = 1000
+
+  /// In the order in which they are to be tried.
+  public let entries: [Entry]
+
+  /// What a body is written in, by its first bytes, else by what the server or the name says; nil for no list.
+  ///
+  /// - Parameters:
+  ///   - start: the first bytes, a few hundred.
+  ///   - contentType: without parameters, in lower case.
+  ///   - path: of the URL.
+  public static func format(start: some Collection<UInt8>, contentType: String?, path: String) -> Format? {
+    let text = String(decoding: start.prefix(512), as: UTF8.self).trimmingStart().lowercased()
+    if text.hasPrefix("[playlist]") { return .pls }
+    if text.hasPrefix("#extm3u") { return .m3u }
+    if text.hasPrefix("<asx") { return .asx }
+    if text.hasPrefix("<playlist") { return .xspf }
+    if text.hasPrefix("<?xml") {
+      if text.contains("<playlist") { return .xspf }
+      if text.contains("<asx") { return .asx }
+    }
+    // Old lists have no mark: lines that are places or comments. Audio under such a name is audio.
+    guard start.first != 0xFF, isText(start.prefix(512)), !text.hasPrefix("<") else { return nil }
+    return named(contentType) ?? named(extensionOf: path)
+  }
+
+  private static func isText(_ bytes: some Collection<UInt8>) -> Bool {
+    bytes.allSatisfy { $0 >= 32 && $0 != 127 || (9...13).contains($0) }
+  }
+
+  private static func named(_ contentType: String?) -> Format? {
+    switch contentType {
+    case "audio/x-scpls", "application/pls+xml", "audio/scpls": .pls
+    case "audio/x-mpegurl", "audio/mpegurl", "application/x-mpegurl", "application/vnd.apple.mpegurl": .m3u
+    case "application/xspf+xml": .xspf
+    case "video/x-ms-asf", "video/x-ms-asx", "audio/x-ms-wax", "video/x-ms-wvx": .asx
+    default: nil
+    }
+  }
+
+  /// What a path's end says: `/listen.m3u8`.
+  public static func named(extensionOf path: String) -> Format? {
+    let end = path.split(separator: ".").last.map { $0.lowercased() }
+    switch end {
+    case "pls": return .pls
+    case "m3u", "m3u8": return .m3u
+    case "xspf": return .xspf
+    case "asx", "wax", "wvx": return .asx
+    default: return nil
+    }
+  }
+
+  /// Reads a list.
+  /// - Parameters:
+  ///   - bytes: the whole of it, at most `sizeLimit`.
+  ///   - base: the URL that it came from, for entries that are relative to it.
+  /// - Throws: `stream.not_found` when it lists nothing that can be played, `stream.unsupported` when all that it lists
+  ///   is of kinds that don't work here, or it is a list of segments.
+  public init(_ bytes: [UInt8], format: Format, base: String) throws(StreamError) {
+    guard bytes.count <= Self.sizeLimit else {
+      throw StreamError(
+        .content, "the playlist \(base) has more than 1 MiB", facts: [.init("url", .string(base))])
+    }
+    let found: [Entry]
+    switch format {
+    case .pls: found = Self.pls(Self.text(bytes))
+    case .m3u: found = try Self.m3u(Self.text(bytes), base)
+    case .xspf: found = XMLPlaylist.xspf(bytes, base)
+    case .asx: found = XMLPlaylist.asx(bytes, base)
+    }
+    var refused: String?
+    var entries: [Entry] = []
+    for entry in found.prefix(Self.entryLimit) {
+      guard let url = StreamURL.resolve(entry.url, base: base) else { continue }
+      if StreamURL.isPlayable(url) {
+        entries.append(Entry(url: url, title: entry.title))
+      } else {
+        refused = refused ?? StreamURL.scheme(url)
+      }
+    }
+    if entries.isEmpty, let refused {
+      throw StreamError(
+        .unsupported, "the playlist \(base) lists only \(refused):// addresses, which don't work here",
+        facts: [.init("url", .string(base)), .init("scheme", .string(refused))])
+    }
+    guard !entries.isEmpty else {
+      throw StreamError(
+        .notFound, "the playlist \(base) lists nothing that can be played",
+        hint: "open it in a text editor to see what it holds", facts: [.init("url", .string(base))])
+    }
+    self.entries = entries
+  }
+
+  /// UTF-8 where it is valid, else Latin-1; without a byte order mark.
+  private static func text(_ bytes: [UInt8]) -> String {
+    let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
+    return String(validating: bytes, as: UTF8.self)
+      ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+  }
+
+  /// `File1=`, `Title1=`, in the order of their numbers. Source: http://gonze.com/playlists/playlist-format-survey.html
+  private static func pls(_ text: String) -> [Entry] {
+    var (files, titles): ([Int: String], [Int: String]) = ([:], [:])
+    for line in lines(of: text) {
+      guard let equals = line.firstIndex(of: "=") else { continue }
+      let key = line[..<equals].trimmingEnds().lowercased()
+      let value = line[line.index(after: equals)...].trimmingEnds()
+      guard !value.isEmpty else { continue }
+      if key.hasPrefix("file"), let number = Int(key.dropFirst(4)) { files[number] = files[number] ?? value }
+      if key.hasPrefix("title"), let number = Int(key.dropFirst(5)) {
+        titles[number] = titles[number] ?? value
+      }
+    }
+    return files.sorted { $0.key < $1.key }.map { Entry(url: $0.value, title: titles[$0.key]) }
+  }
+
+  /// A place on each line that is no comment; `#EXTINF:` tells the title of the next one.
+  /// Source: RFC 8216 for what marks lists of segments.
+  private static func m3u(_ text: String, _ base: String) throws(StreamError) -> [Entry] {
+    var entries: [Entry] = []
+    var title: String?
+    for line in lines(of: text) {
+      let upper = line.prefix(40).uppercased()
+      if upper.hasPrefix("#EXT-X-TARGETDURATION") || upper.hasPrefix("#EXT-X-MEDIA-SEQUENCE")
+        || upper.hasPrefix("#EXT-X-STREAM-INF")
+      {
+        throw StreamError(
+          .unsupported, "\(base) is a list of segments (HLS), which doesn't work here",
+          hint: "look for an address of the station that ends in .mp3, .aac, .pls or .m3u",
+          facts: [.init("url", .string(base))])
+      }
+      if upper.hasPrefix("#EXTINF:") {
+        title = line.firstIndex(of: ",").map { line[line.index(after: $0)...].trimmingEnds() }
+        if title?.isEmpty == true { title = nil }
+      } else if !line.hasPrefix("#") {
+        entries.append(Entry(url: line, title: title))
+        title = nil
+      }
+    }
+    return entries
+  }
+
+  /// Lines that are not blank, without white space at their ends.
+  private static func lines(of text: String) -> [String] {
+    text.split(whereSeparator: \.isNewline).map { $0.trimmingEnds() }.filter { !$0.isEmpty }
+  }
+}
+
+extension StringProtocol {
+  /// Without white space at both ends.
+  func trimmingEnds() -> String {
+    var rest = self[...]
+    while rest.last?.isWhitespace == true { rest = rest.dropLast() }
+    return String(rest.drop { $0.isWhitespace })
+  }
+
+  /// Without white space and a byte order mark at the start.
+  fileprivate func trimmingStart() -> String { String(drop { $0.isWhitespace || $0 == "\u{FEFF}" }) }
+}

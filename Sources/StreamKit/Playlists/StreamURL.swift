@@ -1,0 +1,87 @@
+internal import CXML2
+internal import EventLoop
+
+/// Addresses of streams: what there is to know of a URL before a connection.
+public enum StreamURL {
+  /// Letters of the longest one.
+  public static let lengthLimit = 8192
+
+  /// The scheme in lower case, nil when there is none: `http`.
+  public static func scheme(_ url: String) -> String? {
+    guard let colon = url.firstIndex(of: ":") else { return nil }
+    let scheme = url[..<colon]
+    guard let first = scheme.utf8.first, isLetter(first), scheme.utf8.allSatisfy(isSchemeByte) else {
+      return nil
+    }
+    return scheme.lowercased()
+  }
+
+  /// Whether it is an http or https address with a host.
+  public static func isPlayable(_ url: String) -> Bool { host(url) != nil }
+
+  /// The host of an http or https address, without user, password and port; nil for anything else.
+  public static func host(_ url: String) -> String? {
+    guard let scheme = scheme(url), scheme == "http" || scheme == "https", url.utf8.count <= lengthLimit,
+      let parsed = xmlParseURI(url)
+    else { return nil }
+    defer { xmlFreeURI(parsed) }
+    guard let server = parsed.pointee.server else { return nil }
+    let host = String(cString: server)
+    return host.isEmpty ? nil : host
+  }
+
+  /// Checks what a person gave.
+  /// - Throws: `stream.url` for what is no address, `stream.unsupported` for a scheme that does not work here.
+  public static func check(_ url: String) throws(StreamError) {
+    guard let scheme = scheme(url) else {
+      throw StreamError(
+        .url, url.isEmpty ? "the URL is empty" : "\"\(url.prefix(100))\" is no URL",
+        hint: "write it with http:// or https://", facts: [.init("url", .string(url))])
+    }
+    guard scheme == "http" || scheme == "https" else {
+      throw StreamError(
+        .unsupported, "\(scheme):// addresses don't work here", hint: "use http:// or https://",
+        facts: [.init("url", .string(url)), .init("scheme", .string(scheme))])
+    }
+    guard isPlayable(url) else {
+      throw StreamError(
+        .url, "\"\(url.prefix(100))\" names no server", hint: "write it as http://server/path",
+        facts: [.init("url", .string(url))])
+    }
+  }
+
+  /// A reference as an address of its own. Blanks and the like in it are escaped. Source: RFC 3986 §5, as libxml2
+  /// carries it out.
+  /// - Returns: nil for what is neither an address nor a reference to one.
+  static func resolve(_ reference: String, base: String) -> String? {
+    guard !reference.isEmpty, reference.utf8.count <= lengthLimit, base.utf8.count <= lengthLimit else {
+      return nil
+    }
+    let escaped = escaping(reference)
+    guard let resolved = xmlBuildURI(escaped, base) else { return nil }
+    defer { shim_xml_free(resolved) }
+    return String(cString: resolved)
+  }
+
+  /// With what may not stand in a URL as %XX.
+  private static func escaping(_ text: String) -> String {
+    var result = ""
+    for byte in text.utf8 {
+      if byte > 32 && byte < 127 && !#"<>"{}|\^`"#.utf8.contains(byte) {
+        result.unicodeScalars.append(Unicode.Scalar(byte))
+      } else {
+        let hex = String(byte, radix: 16, uppercase: true)
+        result += "%" + (hex.count < 2 ? "0" : "") + hex
+      }
+    }
+    return result
+  }
+
+  private static func isLetter(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+  }
+
+  private static func isSchemeByte(_ byte: UInt8) -> Bool {
+    isLetter(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "+-.".utf8.contains(byte)
+  }
+}

@@ -1,0 +1,97 @@
+internal import CXML2
+
+/// XML as elements, read by libxml2 with recovery: what is damaged is read as far as it makes sense.
+///
+/// Names are in lower case and without prefixes. Nothing is loaded from elsewhere, and a document that declares entities
+/// is not read: a few lines of those can stand for gigabytes.
+struct XMLDocument {
+  /// One element.
+  struct Element {
+    let name: String
+    /// By name; both as in the document.
+    var attributes: [String: String] = [:]
+    var children: [Element] = []
+    /// What stands in it and its children, without white space at its ends.
+    var text = ""
+
+    /// It and all within it that have that name, in the order of the document.
+    func elements(named name: String) -> [Element] {
+      (self.name == name ? [self] : []) + children.flatMap { $0.elements(named: name) }
+    }
+  }
+
+  /// How deep elements are looked at.
+  private static let depthLimit = 32
+  /// How many elements are looked at.
+  private static let countLimit = 20_000
+
+  private static let options = CInt(
+    XML_PARSE_RECOVER.rawValue | XML_PARSE_NOERROR.rawValue | XML_PARSE_NOWARNING.rawValue
+      | XML_PARSE_NONET.rawValue | XML_PARSE_NOCDATA.rawValue)
+  private static let looseOptions = CInt(
+    HTML_PARSE_RECOVER.rawValue | HTML_PARSE_NOERROR.rawValue | HTML_PARSE_NOWARNING.rawValue
+      | HTML_PARSE_NONET.rawValue)
+
+  let root: Element
+
+  /// - Parameters:
+  ///   - bytes: at most 1 MiB.
+  ///   - isLoose: whether it is written as people write HTML: names in any case, attributes with bare ampersands.
+  /// - Returns: nil when there is not one element in `bytes`, or entities are declared.
+  init?(_ bytes: [UInt8], isLoose: Bool = false) {
+    guard bytes.count <= 1 << 20, !Self.declaresEntities(bytes) else { return nil }
+    let document = bytes.withUnsafeBytes { raw in
+      let start = raw.baseAddress?.assumingMemoryBound(to: CChar.self)
+      return isLoose
+        ? htmlReadMemory(start, CInt(raw.count), nil, nil, Self.looseOptions)
+        : xmlReadMemory(start, CInt(raw.count), nil, nil, Self.options)
+    }
+    guard let document else { return nil }
+    defer { xmlFreeDoc(document) }
+    guard let node = xmlDocGetRootElement(document) else { return nil }
+    var left = Self.countLimit
+    root = Self.element(node, depth: 0, &left)
+  }
+
+  private static func declaresEntities(_ bytes: [UInt8]) -> Bool {
+    let mark = Array("<!ENTITY".utf8)
+    return bytes.indices.contains { start in
+      bytes[start] == mark[0] && bytes[start...].starts(with: mark) { $0 & 0xDF == $1 & 0xDF }
+    }
+  }
+
+  /// All elements of that name, in the order of the document.
+  func elements(named name: String) -> [Element] { root.elements(named: name) }
+
+  private static func element(_ node: xmlNodePtr, depth: Int, _ left: inout Int) -> Element {
+    left -= 1
+    var element = Element(name: string(node.pointee.name).lowercased())
+    var attribute = node.pointee.properties
+    while let current = attribute {
+      if let value = xmlNodeListGetString(node.pointee.doc, current.pointee.children, 1) {
+        element.attributes[string(current.pointee.name).lowercased()] = String(cString: value)
+        shim_xml_free(value)
+      }
+      attribute = current.pointee.next
+    }
+    var child = node.pointee.children
+    while let current = child, left > 0 {
+      switch current.pointee.type {
+      case XML_ELEMENT_NODE where depth < depthLimit:
+        let inner = self.element(current, depth: depth + 1, &left)
+        element.text += inner.text
+        element.children.append(inner)
+      case XML_TEXT_NODE, XML_CDATA_SECTION_NODE:
+        element.text += string(current.pointee.content)
+      default: break
+      }
+      child = current.pointee.next
+    }
+    element.text = element.text.trimmingEnds()
+    return element
+  }
+
+  private static func string(_ text: UnsafePointer<xmlChar>?) -> String {
+    text.map { String(cString: $0) } ?? ""
+  }
+}
