@@ -30,6 +30,13 @@ public enum StreamURL {
     return host.isEmpty ? nil : host
   }
 
+  /// The path of an address, "/" when it has none.
+  static func path(_ url: String) -> String {
+    guard url.utf8.count <= lengthLimit, let parsed = xmlParseURI(url) else { return "/" }
+    defer { xmlFreeURI(parsed) }
+    return parsed.pointee.path.map { String(cString: $0) } ?? "/"
+  }
+
   /// Checks what a person gave.
   /// - Throws: `stream.url` for what is no address, `stream.unsupported` for a scheme that does not work here.
   public static func check(_ url: String) throws(StreamError) {

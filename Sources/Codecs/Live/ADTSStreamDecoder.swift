@@ -1,0 +1,84 @@
+public import AudioCore
+
+/// Decodes AAC in ADTS frame by frame as they come, through libfaad.
+///
+/// A frame that can't be decoded is silence of its length. HE-AAC may begin at any frame: the format follows.
+public final class ADTSStreamDecoder: Decoder {
+  /// Rate and channels of the frames that the last `read` gave.
+  public var format: AudioFormat { track?.format ?? .session }
+  /// Not known.
+  public let frameCount: Int? = nil
+
+  private let source: LivePacketSource
+  private var track: AACTrack?
+
+  /// A decoder of the frames of `source`, which are asked for by the first `read`.
+  public init(_ source: any FrameSource) { self.source = LivePacketSource(source) }
+
+  /// Reads the next frames; 0 when the source has none now.
+  /// - Throws: `audio.unreadable`, `audio.unsupported` when none of the first frames can be decoded.
+  public func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
+    if track == nil {
+      guard source.hasFrame else { return 0 }
+      track = try AACTrack(source)
+    }
+    return try track?.read(into: buffer) ?? 0
+  }
+
+  /// There is no other place to go to.
+  public func seek(toFrame frame: Int) throws {
+    throw AudioError(.unsupported, "a stream is not repositioned by its decoder")
+  }
+}
+
+/// Frames of a stream for `AACTrack`, which looks at the first ones before it begins with them.
+private final class LivePacketSource: AACPacketSource {
+  let path = "the stream"
+  private let source: any FrameSource
+  /// Frames that were given before the track began, and are given again.
+  private var kept: [[UInt8]] = []
+  private var next = 0
+  private var hasBegun = false
+  private var offset = 0
+
+  init(_ source: any FrameSource) { self.source = source }
+
+  /// Whether there is a frame; takes it from the source.
+  var hasFrame: Bool {
+    if next < kept.count { return true }
+    guard let frame = source.nextFrame() else { return false }
+    kept.append(frame)
+    return true
+  }
+
+  func next() throws -> AACPacket? {
+    while let bytes = takeFrame() {
+      guard let header = ADTSHeader(bytes, at: 0) else { continue }
+      defer { offset += bytes.count }
+      return AACPacket(
+        bytes: bytes.dropFirst(header.headerLength), configuration: AACConfiguration(header),
+        blocks: header.blocks, checksumLength: 0, offset: offset)
+    }
+    return nil
+  }
+
+  func seek(toSample sample: Int) throws -> Int {
+    (next, hasBegun) = (0, true)
+    return 0
+  }
+
+  private func takeFrame() -> [UInt8]? {
+    if next < kept.count {
+      defer { next += 1 }
+      return kept[next]
+    }
+    if hasBegun {
+      (kept, next) = ([], 0)
+      return source.nextFrame()
+    }
+    guard let frame = source.nextFrame() else { return nil }
+    kept.append(frame)
+    next += 1
+    return frame
+  }
+}

@@ -1,0 +1,84 @@
+public import AudioCore
+internal import CMPG123
+
+/// Decodes MPEG audio frame by frame as they come, through libmpg123.
+///
+/// Every frame that is given sounds: a stream has no beginning and no end that could be cut. The first frames after
+/// a join may need main data that is not there; whoever gives the frames leaves those out.
+public final class MPEGStreamDecoder: Decoder {
+  /// Rate and channels of the frames that the last `read` gave.
+  public private(set) var format = AudioFormat.session
+  /// Not known.
+  public let frameCount: Int? = nil
+
+  private let handle: MPG123Feed
+  private let source: any FrameSource
+  private var formatChanges = false
+
+  /// A decoder of the frames of `source`.
+  /// - Throws: `audio.unsupported` when libmpg123 does not start.
+  public init(_ source: any FrameSource) throws(AudioError) {
+    handle = try MPG123Feed()
+    self.source = source
+  }
+
+  /// Reads the next frames; 0 when the source has none now.
+  public func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
+    while true {
+      if formatChanges, let format = handle.format {
+        self.format = format
+        formatChanges = false
+      }
+      let room = buffer.count / format.channels * format.channels * MemoryLayout<Float>.size
+      guard room > 0 else { return 0 }
+      var bytes = 0
+      let status = mpg123_read(handle.raw, buffer.baseAddress, room, &bytes)
+      if status == MPG123_NEW_FORMAT.rawValue { formatChanges = true }
+      let got = bytes / MemoryLayout<Float>.size / format.channels
+      if got > 0 { return got }
+      // Also after an error: the next frame begins anew.
+      guard formatChanges || feedNextFrame() else { return 0 }
+    }
+  }
+
+  /// There is no other place to go to.
+  public func seek(toFrame frame: Int) throws {
+    throw AudioError(.unsupported, "a stream is not repositioned by its decoder")
+  }
+
+  private func feedNextFrame() -> Bool {
+    guard let frame = source.nextFrame() else { return false }
+    frame.withUnsafeBytes { _ = mpg123_feed(handle.raw, $0.baseAddress, $0.count) }
+    return true
+  }
+}
+
+/// A libmpg123 decoder that is fed.
+private struct MPG123Feed: ~Copyable {
+  let raw: OpaquePointer
+
+  init() throws(AudioError) {
+    var status = MPG123_OK.rawValue
+    guard let raw = mpg123_new(nil, &status) else {
+      let cause = String(cString: mpg123_plain_strerror(status))
+      throw AudioError(.unsupported, "cannot start libmpg123: \(cause)")
+    }
+    self.raw = raw
+    let flags = MPG123_FORCE_FLOAT.rawValue | MPG123_QUIET.rawValue | MPG123_IGNORE_INFOFRAME.rawValue
+    mpg123_param2(raw, CInt(MPG123_ADD_FLAGS.rawValue), CLong(flags), 0)
+    mpg123_param2(raw, CInt(MPG123_REMOVE_FLAGS.rawValue), CLong(MPG123_GAPLESS.rawValue), 0)
+    mpg123_param2(raw, CInt(MPG123_RESYNC_LIMIT.rawValue), -1, 0)
+    mpg123_open_feed(raw)
+  }
+
+  deinit { mpg123_delete(raw) }
+
+  /// Rate and channels of what comes next.
+  var format: AudioFormat? {
+    var (rate, channels, encoding) = (CLong(0), CInt(0), CInt(0))
+    guard mpg123_getformat(raw, &rate, &channels, &encoding) == MPG123_OK.rawValue,
+      encoding == CInt(MPG123_ENC_FLOAT_32.rawValue), channels > 0, rate > 0
+    else { return nil }
+    return AudioFormat(sampleRate: Int(rate), channels: Int(channels))
+  }
+}

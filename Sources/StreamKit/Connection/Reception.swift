@@ -1,0 +1,396 @@
+internal import Codecs
+internal import EventLoop
+internal import HTTP
+
+/// What a station says of itself.
+public struct StationInfo: Sendable, Equatable {
+  /// `icy-name`.
+  public var name: String?
+  /// `icy-genre`.
+  public var genre: String?
+  /// `icy-url`: its page.
+  public var page: String?
+  /// kbit/s, as the headers tell.
+  public var bitRate: Int?
+  /// Where the sound comes from, after lists and redirects.
+  public var url = ""
+}
+
+/// What happens to a stream that is received.
+enum ReceptionEvent: Sendable {
+  /// A transfer begins.
+  case connecting
+  /// A server has answered with what may be sound.
+  case answered(StationInfo)
+  /// What the frames that follow are.
+  case format(StreamFormat)
+  /// A title has come, which belongs to the sound from that time of the stream on.
+  case metadata(ICYMetadata, at: StreamTime)
+  /// A connection failed; the next one follows by itself.
+  case failed(StreamError)
+  /// Sound comes again.
+  case reconnected(gap: Double, stitched: Bool, overlap: Int)
+  /// Enough has come for the player.
+  case buffered
+  /// The buffer is full of what has not been heard: nothing is received any more.
+  case full
+  /// The first connection failed: nothing follows.
+  case gaveUp(StreamError)
+  /// A file has come to its end.
+  case complete
+}
+
+/// Receives one stream: connects, takes it apart, joins its connections, fills the buffer.
+///
+/// Unchecked: confined to the loop of its network thread once `start` was posted there; what it is made of comes in by
+/// `init`.
+final class Reception: HTTPReceiver, @unchecked Sendable {
+  /// What is asked of servers.
+  struct Options: Sendable {
+    var userAgent = "Roomtone"
+    var credentials: HTTPCredentials?
+    var dataTimeout = Duration.seconds(20)
+    var encoding = MetadataEncoding.latin1
+    /// The kind of list that the URL leads to; nil to find out, which never fails for a list that says what it is.
+    var playlist: Playlist.Format?
+    var isRaw = false
+  }
+
+  private enum Body {
+    /// Too little has come to tell what it is.
+    case unknown([UInt8])
+    case playlist(Playlist.Format, [UInt8])
+    case audio
+    /// Nothing more is taken of it.
+    case done
+  }
+
+  private let network: NetworkThread
+  private let loop: EventLoop
+  private let options: Options
+  private let buffer: StreamBuffer
+  private let tell: @Sendable (ReceptionEvent) -> Void
+  private var machine: ConnectionMachine
+  private var transfer: HTTPTransfer?
+  private var timer: LoopTimer?
+  private var head: HTTPResponse?
+  private var body = Body.done
+  private var icy = ICYDeinterleaver(interval: 0)
+  private var framer = StreamFramer()
+  private var stitcher = Stitcher()
+  private var lastByte = Instant.start
+  private var format: StreamFormat?
+  private var discontinuity: PacketBuffer.Discontinuity?
+  /// Titles whose sound has not come yet, by the audio byte that they stand in front of.
+  private var titles: [(position: Int, metadata: ICYMetadata)] = []
+  private var lastTitle: ICYMetadata?
+  private var isStopped = false
+
+  /// - Parameters:
+  ///   - tell: called on the network thread.
+  init(
+    url: String, options: Options, network: NetworkThread, buffer: StreamBuffer,
+    tell: @escaping @Sendable (ReceptionEvent) -> Void
+  ) {
+    self.network = network
+    loop = network.loop
+    self.options = options
+    self.buffer = buffer
+    self.tell = tell
+    machine = ConnectionMachine(url: url, dataTimeout: options.dataTimeout)
+  }
+
+  /// Connects. May be called on any thread, once.
+  func start() {
+    loop.post { self.perform(self.machine.start(at: self.loop.now)) }
+  }
+
+  /// Ends it; nothing is told any more once the network thread has come to it. May be called on any thread.
+  func stop() {
+    loop.post { self.end() }
+  }
+
+  /// The player has nothing left: what is held back may be all that it gets for long. May be called on any thread.
+  func playerIsDry() {
+    loop.post {
+      if !self.isStopped, let action = self.stitcher.decide(at: self.seconds, isFinal: true) { self.resolve(action) }
+    }
+  }
+
+  private var seconds: Double { Double(loop.now.nanoseconds) / 1e9 }
+
+  // MARK: Connections
+
+  private func perform(_ actions: [ConnectionMachine.Action]) {
+    for action in actions {
+      if isStopped { return }
+      switch action {
+      case .connect(let url): connect(url)
+      case .disconnect: disconnect()
+      case .tell(let error): tell(.failed(error))
+      case .giveUp(let error):
+        tell(.gaveUp(error))
+        end()
+      case .resumed: break  // told by the stitcher, which knows how
+      }
+    }
+    arm()
+  }
+
+  private func connect(_ url: String) {
+    tell(.connecting)
+    head = nil
+    body = .unknown([])
+    do throws(HTTPError) {
+      var request = try HTTPRequest(url)
+      request.userAgent = options.userAgent
+      if let credentials = options.credentials { request.credentials = credentials }
+      request.wantsICY = true
+      transfer = network.start(request, on: self)
+    } catch {
+      // In a turn of its own: `perform` is in the middle of what was to be done.
+      let failure = StreamError(error, url: url)
+      loop.next { if !self.isStopped { self.perform(self.machine.ended(failure, at: self.loop.now)) } }
+    }
+  }
+
+  /// Ends a transfer; its frames that are not joined yet are no part of the stream.
+  private func disconnect() {
+    transfer?.cancel()
+    transfer = nil
+    lose()
+  }
+
+  private func lose() {
+    guard case .audio = body else { return body = .done }
+    body = .done
+    if let action = stitcher.lost(at: Double(lastByte.nanoseconds) / 1e9, pending: framer.pendingBytes) {
+      resolve(action)
+    }
+  }
+
+  private func end() {
+    isStopped = true
+    machine.stop()
+    timer?.cancel()
+    timer = nil
+    transfer?.cancel()
+    transfer = nil
+  }
+
+  private func arm() {
+    timer?.cancel()
+    timer = nil
+    guard !isStopped, var due = machine.deadline else { return }
+    if stitcher.isJoining { due = min(due, loop.now.advanced(by: .milliseconds(500))) }
+    timer = loop.at(due, keepsAlive: false) { [weak self] in self?.timePassed() }
+  }
+
+  private func timePassed() {
+    guard !isStopped else { return }
+    if let action = stitcher.decide(at: seconds) { resolve(action) }
+    perform(machine.deadlinePassed(at: loop.now))
+  }
+
+  // MARK: A transfer
+
+  func receiveHead(_ head: HTTPResponse) -> HTTPFlow {
+    guard !isStopped else { return .stop }
+    self.head = head
+    guard head.status < 400 else {
+      let wait = head.headers["Retry-After"].flatMap { Int($0) }.map { Duration.seconds(min(max($0, 0), 3600)) }
+      transfer = nil
+      body = .done
+      perform(machine.ended(.answer(head.status, url: head.url), retryAfter: wait ?? .zero, at: loop.now))
+      return .stop
+    }
+    machine.answered(at: loop.now)
+    if options.isRaw {
+      beginAudio()
+    } else if let format = options.playlist {
+      body = .playlist(format, [])
+    }
+    arm()
+    return .more
+  }
+
+  func receiveBody(_ bytes: UnsafeRawBufferPointer) -> HTTPFlow {
+    guard !isStopped else { return .stop }
+    lastByte = loop.now
+    switch body {
+    case .unknown(let start):
+      let start = start + bytes
+      body = .unknown(start)
+      if start.count >= 64 { return recognise(start) }
+    case .playlist(let format, let text):
+      guard text.count + bytes.count <= Playlist.sizeLimit else {
+        return drop(StreamError(.content, "the playlist \(machine.currentURL) has more than 1 MiB"))
+      }
+      body = .playlist(format, text + bytes)
+    case .audio: return take(bytes)
+    case .done: return .stop
+    }
+    // Something has come: the connection is not silent.
+    perform(machine.received(.zero, at: loop.now))
+    return .more
+  }
+
+  func receiveEnd(_ failure: HTTPError?) {
+    guard !isStopped else { return }
+    transfer = nil
+    let now = loop.now
+    switch body {
+    case .unknown(let start) where !start.isEmpty:
+      if case .stop = recognise(start) { return }
+      if case .unknown = body { break }
+      return receiveEnd(failure)
+    case .playlist(let format, let text) where failure == nil:
+      body = .done
+      do throws(StreamError) {
+        perform(machine.found(try Playlist(text, format: format, base: machine.currentURL), at: now))
+      } catch { perform(machine.ended(error, at: now)) }
+      return
+    default: break
+    }
+    lose()
+    let error =
+      failure.map { StreamError($0, url: machine.currentURL) }
+      ?? StreamError(
+        .network, "\(machine.currentURL) ended the connection", facts: [.init("url", .string(machine.currentURL))])
+    perform(machine.ended(error, at: now))
+  }
+
+  /// What came of a connection can't be used.
+  private func drop(_ error: StreamError) -> HTTPFlow {
+    transfer = nil
+    lose()
+    perform(machine.ended(error, at: loop.now))
+    return .stop
+  }
+
+  private func recognise(_ start: [UInt8]) -> HTTPFlow {
+    let type = head?.contentType.map { "\($0)".lowercased() }
+    if let format = Playlist.format(start: start, contentType: type, path: StreamURL.path(machine.currentURL)) {
+      body = .playlist(format, start)
+      return .more
+    }
+    beginAudio()
+    return start.withUnsafeBytes { take($0) }
+  }
+
+  // MARK: Sound
+
+  private func beginAudio() {
+    body = .audio
+    guard let head else { return }
+    let interval = head.headers["icy-metaint"].flatMap { Int($0) } ?? 0
+    icy = ICYDeinterleaver(interval: min(max(interval, 0), 1 << 24), audioPosition: icy.audioPosition)
+    framer = StreamFramer(contentType: head.headers["Content-Type"], offset: icy.audioPosition)
+    titles = []
+    tell(.answered(StationInfo(head)))
+  }
+
+  private func take(_ bytes: UnsafeRawBufferPointer) -> HTTPFlow {
+    var index = 0
+    var received = StreamTime.zero
+    while let part = icy.next(in: bytes, from: &index) {
+      switch part {
+      case .audio(let range):
+        framer.feed(UnsafeRawBufferPointer(rebasing: bytes[range]))
+        while let item = framer.next() {
+          switch item {
+          case .format(let new): begin(new)
+          case .frame(let frame):
+            received = received + frame.duration
+            take(frame)
+            if isStopped { return .stop }
+          case .notAudio(let found):
+            return drop(
+              StreamError(
+                .content, "\(machine.currentURL) sends no audio: found \(found)",
+                hint: "check the address in a browser",
+                facts: [.init("url", .string(machine.currentURL)), .init("found", .string(found))]))
+          }
+        }
+      case .metadata(let block):
+        titles.append((block.audioPosition, ICYMetadata(block.bytes, encoding: options.encoding)))
+        if titles.count > 64 { titles.removeFirst() }
+      }
+    }
+    perform(machine.received(.nanoseconds(Int64(received.seconds * 1e9)), at: loop.now))
+    return isStopped ? .stop : .more
+  }
+
+  private func begin(_ new: StreamFormat) {
+    if format != nil, format != new { discontinuity = discontinuity ?? .format }
+    format = new
+    tell(.format(new))
+  }
+
+  private func take(_ frame: StreamFrame) {
+    let pending = framer.pendingBytes
+    let action = framer.withBytes(of: frame) { bytes in
+      let action = stitcher.receive(frame, bytes, at: seconds, pending: pending)
+      if case .pass = action { deliver(frame, bytes) }
+      return action
+    }
+    if let action { resolve(action) }
+  }
+
+  private func resolve(_ action: Stitcher.Action) {
+    switch action {
+    case .pass, .hold: return
+    case .joined(let overlap, _):
+      tell(.reconnected(gap: 0, stitched: true, overlap: overlap))
+    case .gap(let seconds):
+      discontinuity = .gap(seconds: seconds)
+      tell(.reconnected(gap: seconds, stitched: false, overlap: 0))
+    }
+    stitcher.release { frame, bytes in deliver(frame, bytes) }
+  }
+
+  private func deliver(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer) {
+    guard !isStopped else { return }
+    let arrival = buffer.append(frame, bytes, discontinuity)
+    discontinuity = nil
+    guard arrival.isTaken else {
+      tell(.full)
+      return end()
+    }
+    if arrival.isEnough { tell(.buffered) }
+    while let title = titles.first, title.position < frame.offset + frame.length {
+      titles.removeFirst()
+      // After a reconnection the same title comes again.
+      guard title.metadata != lastTitle else { continue }
+      lastTitle = title.metadata
+      tell(.metadata(title.metadata, at: arrival.start))
+    }
+  }
+}
+
+extension StationInfo {
+  /// What the headers of an answer tell.
+  init(_ head: HTTPResponse) {
+    name = head.headers["icy-name"]
+    genre = head.headers["icy-genre"]
+    page = head.headers["icy-url"]
+    // Some stations tell a list: "128, 128".
+    bitRate = head.headers["icy-br"].flatMap { Int($0.prefix { $0.isASCII && $0.isWholeNumber }) }
+    url = head.url
+  }
+}
+
+extension StreamError {
+  /// What a failed transfer is to a stream.
+  init(_ error: HTTPError, url: String) {
+    let kind: Kind =
+      switch error.kind {
+      case .badURL: .url
+      case .unsupportedScheme: .unsupported
+      case .resolve, .timeout: .timeout
+      case .protocolViolation, .headersTooLarge, .encoding, .tooLarge: .content
+      case .badHeader, .connect, .refused, .reset, .tls, .tooManyRedirects, .cancelled, .system: .network
+      }
+    self.init(kind, error.message, facts: [.init("url", .string(url))])
+  }
+}

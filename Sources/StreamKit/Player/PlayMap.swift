@@ -1,0 +1,31 @@
+internal import EventLoop
+
+/// Which time of the stream a decoder's sound is from, between the thread that decodes and the loop.
+///
+/// Sound and stream run alike but where something is missing, so a few marks tell all.
+final class PlayMap: Sendable {
+  private struct Mark {
+    /// Seconds of sound that the decoder had given.
+    let given: Double
+    let time: StreamTime
+  }
+
+  private let marks = Lock<[Mark]>([])
+
+  /// The sound behind `given` seconds is from `time` on.
+  func mark(given: Double, time: StreamTime) {
+    marks.withLock { marks in
+      marks.append(Mark(given: given, time: time))
+      // What is heard is at most some seconds old.
+      if marks.count > 64 { marks.removeFirst() }
+    }
+  }
+
+  /// The time of the stream that is heard when so many seconds of the decoder's sound have been; nil before any is.
+  func time(heard: Double) -> StreamTime? {
+    marks.withLock { marks in
+      guard let mark = marks.last(where: { $0.given <= heard }) ?? marks.first else { return nil }
+      return mark.time + StreamTime(seconds: max(0, heard - mark.given))
+    }
+  }
+}

@@ -1,0 +1,408 @@
+public import AudioCore
+public import EventLoop
+public import HTTP
+
+/// A live stream: received on the network thread, moved through here. Confined to the loop.
+///
+/// Nothing is connected until `start`. From then on the play position moves in real time, through a session that plays
+/// its sound, or silently without one; it can be moved in what the buffer holds.
+public final class Stream {
+  /// What it does.
+  public enum Status: String, Sendable {
+    case stopped, connecting, buffering, playing, paused
+  }
+
+  /// Where it is.
+  public private(set) var url: String
+  /// How it is received; takes effect with the next `start`.
+  public var options: StreamOptions
+  /// What it does.
+  public private(set) var status = Status.stopped
+  /// What the station says of itself, as far as it is known.
+  public private(set) var station = StationInfo()
+  /// What its frames are, once they come.
+  public private(set) var format: StreamFormat?
+  /// The title that is heard.
+  public private(set) var title: StreamTitle?
+  /// Told of everything, on the loop, when it has happened.
+  public var onEvent: (StreamEvent) -> Void = { _ in }
+
+  private let loop: EventLoop
+  private let network: NetworkThread
+  private var reception: Reception?
+  private var buffer: StreamBuffer?
+  /// Tells events of an older reception from those of this one.
+  private var generation = 0
+  private var starting: [CheckedContinuation<Void, any Error>] = []
+  private var hold: Hold?
+  private var pauseTimer: LoopTimer?
+  private var isFull = false
+  private var isPaused = false
+  private var hasPosition = false
+
+  /// Titles that are still in the buffer, in the order of their times.
+  private var titles: [(time: StreamTime, title: StreamTitle)] = []
+  private var titleTimer: LoopTimer?
+
+  /// Where the silent player stood at `since`; nil while it stands still.
+  private var silentTime = StreamTime.zero
+  private var silentSince: Instant?
+  private var silentTimer: LoopTimer?
+  private var playback: StreamPlayback?
+
+  /// A stream at `url`; nothing is connected.
+  /// - Throws: `stream.url`, `stream.unsupported`.
+  public init(url: String, options: StreamOptions = .init(), loop: EventLoop, network: NetworkThread) throws(StreamError) {
+    try StreamURL.check(url)
+    self.url = url
+    self.options = options
+    self.loop = loop
+    self.network = network
+  }
+
+  deinit { reception?.stop() }
+
+  /// Whether there is a play position: also while paused, and while disconnected with sound left in the buffer.
+  public var isPlaying: Bool { hasPosition }
+
+  // MARK: Starting and stopping
+
+  /// Connects and fills the buffer, or goes on after `pause`. Returns when it plays; at once when it does already.
+  /// - Throws: what the first connection fails with; `CancellationError` after `stop`.
+  public func start() async throws {
+    loop.assertOnLoop()
+    if isPaused { return resume() }
+    switch status {
+    case .playing: return
+    case .stopped: connect()
+    case .connecting, .buffering, .paused: if hasPosition { return }
+    }
+    try await withCheckedThrowingContinuation { starting.append($0) }
+  }
+
+  /// Ends playing and receiving. Nothing when it is stopped.
+  public func stop() {
+    guard status != .stopped else { return }
+    close()
+    status = .stopped
+    onEvent(.stopped)
+    let starting = starting
+    self.starting = []
+    for continuation in starting { continuation.resume(throwing: CancellationError()) }
+  }
+
+  /// Lets the play position stand; what comes is kept. Nothing when there is none, or it stands already.
+  public func pause() {
+    guard hasPosition, !isPaused else { return }
+    standStill()
+    isPaused = true
+    status = .paused
+    buffer?.keepUnheard(true)
+    if options.pauseTimeout > .zero {
+      pauseTimer = loop.after(options.pauseTimeout) { [weak self] in self?.stop() }
+    }
+    onEvent(.paused)
+  }
+
+  private func resume() {
+    isPaused = false
+    pauseTimer?.cancel()
+    buffer?.keepUnheard(false)
+    status = .playing
+    goOn()
+    if isFull {
+      isFull = false
+      reception?.restart()
+    }
+    onEvent(.started)
+  }
+
+  private func connect() {
+    generation += 1
+    let number = generation
+    let wait = StreamTime(seconds: Double(options.bufferWait.nanoseconds) / 1e9)
+    let buffer = StreamBuffer(blocks: options.bufferBlocks, wait: wait)
+    self.buffer = buffer
+    (isFull, isPaused, hasPosition) = (false, false, false)
+    (titles, title, format, station) = ([], nil, nil, StationInfo())
+    hold = loop.isVirtual ? nil : loop.hold("a stream is received")
+    let this = LoopReference(self)
+    let loop = loop
+    buffer.onDry { loop.post { if this.object?.generation == number { this.object?.ranDry() } } }
+    var settings = Reception.Options()
+    settings.userAgent = options.userAgent
+    settings.credentials = options.credentials
+    settings.dataTimeout = options.dataTimeout
+    settings.encoding = options.metadataEncoding
+    settings.isRaw = options.kind == .raw
+    settings.playlist = options.kind == .pls ? .pls : options.kind == .m3u ? .m3u : nil
+    let reception = Reception(url: url, options: settings, network: network, buffer: buffer) { event in
+      loop.post { if this.object?.generation == number { this.object?.take(event) } }
+    }
+    self.reception = reception
+    reception.start()
+  }
+
+  private func close() {
+    generation += 1
+    reception?.stop()
+    reception = nil
+    buffer?.complete()
+    buffer = nil
+    pauseTimer?.cancel()
+    titleTimer?.cancel()
+    silentTimer?.cancel()
+    silentSince = nil
+    hasPosition = false
+    isPaused = false
+    hold = nil
+  }
+
+  // MARK: What is received
+
+  private func take(_ event: ReceptionEvent) {
+    switch event {
+    case .connecting:
+      if !isPaused { status = .connecting }
+      onEvent(.connecting)
+    case .answered(let station):
+      self.station = station
+      guard !hasPosition, status == .connecting else { return }
+      status = .buffering
+      onEvent(.buffering)
+    case .format(let format): self.format = format
+    case .metadata(let metadata, let time):
+      let title = StreamTitle(metadata)
+      onEvent(.metadata(title, isRealtime: true))
+      titles.append((time, title))
+      followTitles()
+    case .failed(let error): onEvent(.failed(error))
+    case .buffered: begin()
+    case .reconnected(let gap, let stitched, let overlap):
+      onEvent(.reconnected(gap: gap, stitched: stitched, overlap: overlap))
+      guard hasPosition else { return }
+      status = isPaused ? .paused : buffer?.isFilling == true ? .buffering : .playing
+      onEvent(isPaused ? .paused : status == .playing ? .started : .buffering)
+    case .full: isFull = true
+    case .gaveUp(let error):
+      let starting = starting
+      self.starting = []
+      close()
+      status = .stopped
+      onEvent(.stopped)
+      for continuation in starting { continuation.resume(throwing: error) }
+    case .complete: break
+    }
+  }
+
+  /// Enough has come.
+  private func begin() {
+    if !hasPosition {
+      hasPosition = true
+      silentTime = buffer?.range.start ?? .zero
+    }
+    guard !isPaused else { return }
+    status = .playing
+    goOn()
+    onEvent(.started)
+    let starting = starting
+    self.starting = []
+    for continuation in starting { continuation.resume() }
+  }
+
+  private func ranDry() {
+    guard hasPosition, !isPaused else { return }
+    standStill()
+    reception?.playerIsDry()
+    onEvent(.queueExhausted)
+    guard status == .playing else { return }
+    status = .buffering
+    onEvent(.buffering)
+  }
+
+  // MARK: The play position
+
+  /// Time of the stream that is heard.
+  public var position: StreamTime {
+    if let playback, let time = playback.position { return time }
+    guard let silentSince else { return silentTime }
+    let moved = StreamTime(seconds: Double(silentSince.duration(to: loop.now).nanoseconds) / 1e9)
+    return min(silentTime + moved, buffer?.range.end ?? silentTime)
+  }
+
+  private func goOn() {
+    if playback == nil {
+      silentSince = loop.now
+      watchSilentEnd()
+    }
+    followTitles()
+  }
+
+  private func standStill() {
+    silentTime = position
+    silentSince = nil
+    silentTimer?.cancel()
+    titleTimer?.cancel()
+  }
+
+  /// The silent player reads nothing: it looks whether there is still something when it would be through.
+  private func watchSilentEnd() {
+    silentTimer?.cancel()
+    guard playback == nil, silentSince != nil, let buffer else { return }
+    let left = (buffer.range.end - position).seconds
+    guard left <= 0.02 else {
+      silentTimer = loop.after(.nanoseconds(Int64(left * 1e9)), keepsAlive: false) { [weak self] in
+        self?.watchSilentEnd()
+      }
+      return
+    }
+    _ = buffer.move(to: position)
+    let wait = StreamTime(seconds: Double(options.bufferWait.nanoseconds) / 1e9)
+    if !buffer.fill(to: wait) { ranDry() } else { watchSilentEnd() }
+  }
+
+  /// Moves the play position by seconds of sound, back when they are negative, as far as the buffer goes.
+  /// - Returns: seconds that it moved.
+  /// - Throws: `stream.no_seek` when there is no play position.
+  public func move(by seconds: Double) throws(StreamError) -> Double {
+    guard hasPosition, let buffer else { throw StreamError(.noSeek, "nothing plays that could be moved") }
+    let before = position
+    let now = buffer.move(to: before + StreamTime(seconds: seconds))
+    silentTime = now
+    if silentSince != nil { silentSince = loop.now }
+    playback?.moved()
+    watchSilentEnd()
+    followTitles()
+    return (now - before).seconds
+  }
+
+  /// Goes to what has come last, but for what is to be there before it plays.
+  /// - Throws: `stream.no_seek`.
+  public func goLive() throws(StreamError) {
+    guard hasPosition, let buffer else { throw StreamError(.noSeek, "nothing plays that could be moved") }
+    let wait = Double(options.bufferWait.nanoseconds) / 1e9
+    _ = try move(by: (buffer.range.end - position).seconds - wait)
+  }
+
+  /// Whether the buffer reaches so far: back when `seconds` is negative.
+  public func canMove(by seconds: Double) -> Bool {
+    guard hasPosition, let range = buffer?.range else { return false }
+    let target = position + StreamTime(seconds: seconds)
+    return range.start <= target && target <= range.end
+  }
+
+  // MARK: Titles
+
+  /// Tells the title that is heard, and waits for the next one.
+  private func followTitles() {
+    titleTimer?.cancel()
+    guard hasPosition else { return }
+    let now = position
+    if let start = buffer?.range.start {
+      while titles.count > 1, titles[1].time <= start { titles.removeFirst() }
+    }
+    let current = titles.last { $0.time <= now }?.title
+    if let current, current != title {
+      title = current
+      onEvent(.metadata(current, isRealtime: false))
+    }
+    guard !isPaused, let next = titles.first(where: { $0.time > now }) else { return }
+    let wait = max(0.02, (next.time - now).seconds)
+    titleTimer = loop.after(.nanoseconds(Int64(wait * 1e9)), keepsAlive: false) { [weak self] in
+      self?.followTitles()
+    }
+  }
+
+  // MARK: Sound
+
+  /// Lets its sound be played: the play position follows what is heard from now on.
+  /// - Parameters:
+  ///   - heard: seconds of sound that were heard since the playback's last decoder began, on the loop.
+  ///   - moved: called when the position has leapt: a new decoder is wanted.
+  /// - Throws: `stream.in_use` when it is played elsewhere; `stream.no_seek` before it plays.
+  public func attach(
+    heard: @escaping () -> Double, moved: @escaping () -> Void
+  ) throws(StreamError) -> StreamPlayback {
+    guard playback == nil else {
+      throw StreamError(.inUse, "the stream plays on another session", hint: "stop it there first")
+    }
+    guard hasPosition, let buffer else { throw StreamError(.noSeek, "the stream does not play yet") }
+    standStill()
+    _ = buffer.move(to: silentTime)
+    let playback = StreamPlayback(buffer, heard: heard, moved: moved)
+    self.playback = playback
+    return playback
+  }
+
+  /// Its sound is played no longer; the position goes on silently.
+  public func detach() {
+    guard playback != nil else { return }
+    silentTime = position
+    playback = nil
+    buffer?.forgetWakers()
+    if hasPosition, !isPaused { goOn() }
+  }
+
+  // MARK: Figures
+
+  /// What scripts read of the buffer.
+  public var figures: StreamFigures {
+    let figures = buffer?.figures(heardAt: position)
+    return StreamFigures(
+      size: figures?.size ?? options.bufferBlocks, used: figures?.used ?? 0, playing: figures?.playingBlock,
+      buffered: figures?.buffered.seconds ?? 0, capacity: figures?.capacity.seconds ?? 0,
+      timeShift: hasPosition ? (figures?.timeShift.seconds ?? 0) : 0, byteOffset: figures?.byteOffset)
+  }
+}
+
+/// What scripts read of a stream's buffer.
+public struct StreamFigures: Sendable {
+  /// Blocks of 5 KiB.
+  public let size: Int
+  /// Blocks that hold something.
+  public let used: Int
+  /// The block that is heard.
+  public let playing: Int?
+  /// Seconds of sound that have not been heard.
+  public let buffered: Double
+  /// Seconds that it holds when it is full, at the rate of what is there.
+  public let capacity: Double
+  /// Seconds behind what has come last.
+  public let timeShift: Double
+  /// Byte of the received sound that is heard.
+  public let byteOffset: Int?
+}
+
+/// The sound of a stream, for who plays it.
+///
+/// Unchecked: `makeDecoder` may be called on any thread and uses what is Sendable; all else belongs to the loop.
+public final class StreamPlayback: @unchecked Sendable {
+  private let buffer: StreamBuffer
+  private let heard: () -> Double
+  private let onMoved: () -> Void
+  private let map = Lock(PlayMap())
+
+  fileprivate init(_ buffer: StreamBuffer, heard: @escaping () -> Double, moved: @escaping () -> Void) {
+    self.buffer = buffer
+    self.heard = heard
+    onMoved = moved
+  }
+
+  /// A decoder at the play position.
+  public func makeDecoder() -> any LiveDecoder {
+    let new = PlayMap()
+    map.withLock { $0 = new }
+    return StreamDecoder(buffer, map: new)
+  }
+
+  fileprivate var position: StreamTime? { map.withLock { $0 }.time(heard: heard()) }
+  fileprivate func moved() { onMoved() }
+}
+
+/// Carries a weak reference to an object of the loop through other threads.
+///
+/// Unchecked: `object` is read on the loop only.
+private final class LoopReference<Object: AnyObject>: @unchecked Sendable {
+  private(set) weak var object: Object?
+  init(_ object: Object) { self.object = object }
+}

@@ -1,0 +1,34 @@
+public import HTTP
+
+/// How a stream is received and played.
+public struct StreamOptions: Sendable {
+  /// What the URL leads to.
+  public enum Kind: String, Sendable, CaseIterable {
+    /// To be found out.
+    case auto
+    /// Sound, whatever it looks like.
+    case raw
+    /// A list.
+    case pls, m3u
+  }
+
+  /// What the URL leads to.
+  public var kind = Kind.auto
+  /// Blocks of 5 KiB that the buffer has.
+  public var bufferBlocks = 1200
+  /// What servers are told who asks.
+  public var userAgent = "Roomtone"
+  /// The longest that nothing may come.
+  public var dataTimeout = Duration.seconds(20)
+  /// How long it is received while it is paused; zero for ever.
+  public var pauseTimeout = Duration.seconds(300)
+  /// What is to come before it plays.
+  public var bufferWait = Duration.seconds(10)
+  /// What titles are written in that are not UTF-8.
+  public var metadataEncoding = MetadataEncoding.latin1
+  /// Who asks, for basic authentication.
+  public var credentials: HTTPCredentials?
+
+  /// The defaults.
+  public init() {}
+}
