@@ -17,6 +17,10 @@ public struct EngineOptions {
   public var configuration = Configuration()
   /// Under simulation: turns of the loop without time passing, after which a script counts as stuck.
   public var longestStandstill = 5_000_000
+  /// Where the house is kept between runs, one process at a time; nil keeps nothing.
+  public var stateFolder: String?
+  /// What other processes are told that wait for the house meanwhile.
+  public var processName = "roomtone"
   /// The folder of the modules that ship with the product, nil when there is none.
   public var standardLibrary: String?
 
@@ -56,11 +60,12 @@ public final class Engine {
     watchdog = try LuaWatchdog()
     input = StandardInput(loop: loop)
     let relay = Relay()
-    house = HouseDoor(loop: loop) {
+    house = HouseDoor(loop: loop) { wait in
       House(
         loop: loop,
         driver: HouseDriver(
           loop: loop, speakers: options.configuration.speakers, output: options.configuration.output,
+          stateFolder: options.stateFolder, wait: wait, processName: options.processName,
           log: { relay.log(.warn, $0) }))
     }
     jobs = JobTable(loop: loop, zone: options.zone) { job, event in relay.tell(job, event) }

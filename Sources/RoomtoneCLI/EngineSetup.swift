@@ -19,16 +19,26 @@ enum EngineSetup {
   }
 
   private static func userFile() -> String? {
-    let folder: String
-    if let given = getenv("XDG_CONFIG_HOME"), given.pointee != 0 {
-      folder = String(cString: given)
-    } else if let home = getenv("HOME") {
-      folder = String(cString: home) + "/.config"
-    } else {
-      return nil
-    }
-    let path = "\(folder)/roomtone/config.lua"
+    guard let folder = userFolder("XDG_CONFIG_HOME", inHome: ".config") else { return nil }
+    let path = "\(folder)/config.lua"
     return access(path, F_OK) == 0 ? path : nil
+  }
+
+  /// Options of an engine that drives the user's own house, which is kept between runs.
+  /// - Parameter name: the command and what it runs; other processes that wait for the house are told.
+  static func ownHouse(_ configuration: Configuration, name: String) -> EngineOptions {
+    var options = EngineOptions()
+    options.configuration = configuration
+    options.stateFolder = userFolder("XDG_STATE_HOME", inHome: ".local/state")
+    options.processName = name
+    return options
+  }
+
+  /// The product's folder in one of the user's; nil for a user without a home.
+  /// Source: XDG Base Directory Specification 0.8.
+  private static func userFolder(_ variable: String, inHome place: String) -> String? {
+    if let given = getenv(variable), given.pointee != 0 { return String(cString: given) + "/roomtone" }
+    return getenv("HOME").map { "\(String(cString: $0))/\(place)/roomtone" }
   }
 
   /// An engine that prints to standard output and tells the rest on standard error.

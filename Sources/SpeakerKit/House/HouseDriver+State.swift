@@ -16,7 +16,7 @@ extension HouseDriver {
     while let owner = try state.lock(as: processName) {
       guard left > .zero else {
         throw SpeakerError(
-          .busy, "\(owner) has the house", hint: "end it, or let it run the script",
+          .busy, "\(owner) has the house", hint: "end it, or wait longer",
           facts: [.init("process", .string(owner)), .init("path", .string(state.path))])
       }
       if !hasTold { log("\(owner) has the house: waiting for it") }
