@@ -10,6 +10,8 @@ public final class Device {
   /// Nil when the house is gone.
   weak var house: House?
   var info: DeviceInfo
+  /// The group that it has left, while that is told.
+  public internal(set) var leavesGroup: String?
   /// Number of its last move to another session, among all of the house.
   var lastMove = 0
   /// How often somebody has set its level or mute.

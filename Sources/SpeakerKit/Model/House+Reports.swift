@@ -87,10 +87,12 @@ extension House: DriverReports {
   /// Tells it of the speaker, and of those whose group has another id now that its founder is elsewhere.
   private func regroup(_ device: Device, _ name: String, _ rank: Int) {
     let before = groupIDs
+    device.leavesGroup = device.groupName
     device.info.groupName = name
     device.info.groupRank = rank
     let after = groupIDs
     events.tell(.device(device, .regrouped))
+    device.leavesGroup = nil
     for other in devices where other !== device && before[other.id] != after[other.id] {
       events.tell(.device(other, .regrouped))
     }

@@ -187,7 +187,7 @@ final class Interruption {
     house.driver.setGain(other.gain, over: fade, of: other.id)
   }
 
-  private func tell(_ phase: SuspensionEvent.Phase, _ other: Session) {
-    house.events.tell(SuspensionEvent(phase: phase, session: other, by: session))
+  private func tell(_ phase: SuspensionPhase, _ other: Session) {
+    house.events.tell(.suspension(phase, other, by: session))
   }
 }
