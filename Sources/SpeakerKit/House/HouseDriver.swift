@@ -127,6 +127,8 @@ public final class HouseDriver: Driver {
 
   /// Finishes the output.
   public func close() async {
+    // What was asked for a moment ago is how the house is left.
+    applyAll()
     reports = nil
     writeState()
     await renderer?.close()
