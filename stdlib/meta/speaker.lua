@@ -13,7 +13,7 @@
 -- the house with all speakers in the default session, so every function but `is_open` and `is_opening` may suspend
 -- until it is open. After `close` they raise `speaker.closed`, until `open` opens a new house. Objects are the same
 -- for as long as the script holds them, and their fields follow what happens. Assigning to a field raises and names
--- the method that changes it.
+-- the method that changes it. What the driver can't do raises `speaker.unsupported`, see `capabilities`.
 
 error("stdlib/meta/speaker.lua is a description, not a module: require \"speaker\" finds the module itself")
 
@@ -378,14 +378,14 @@ function speaker.wait(event, timeout) end
 local Device = {}
 
 ---Sets its level and unmutes it; takes effect some milliseconds later, which the `volume` event tells. Raises
----`speaker.closed`, `argument`.
+---`speaker.unavailable`, `speaker.closed`, `argument`.
 ---@param volume integer 0 to 50.
 function Device:set_volume(volume) end
 
----Silences it; it keeps its level. Raises `speaker.closed`.
+---Silences it; it keeps its level. Raises `speaker.unavailable`, `speaker.closed`.
 function Device:mute() end
 
----Gives it the level that it had. Raises `speaker.closed`.
+---Gives it the level that it had. Raises `speaker.unavailable`, `speaker.closed`.
 function Device:unmute() end
 
 ---Makes it a member of a session, also while that plays: it starts in step with the others. Takes it out of another.
@@ -401,34 +401,37 @@ function Device:join(session) end
 ---@async
 function Device:leave() end
 
----Asks it how well it is received. Raises `speaker.closed`, `task.cannot_suspend`.
+---Asks it how well it is received. Raises `speaker.unavailable`, `speaker.closed`, `task.cannot_suspend`.
 ---@async
 ---@return integer wifi_signal dBm
 function Device:refresh_wifi() end
 
 ---Gives it another name. While it plays, playback stops with the error `speaker.renamed_while_playing`.
 ---
----Raises `speaker.range` (a name that is empty or taken), `speaker.closed`, `argument`, `task.cannot_suspend`.
+---Raises `speaker.range` (a name that is empty or taken), `speaker.unavailable`, `speaker.closed`, `argument`,
+---`task.cannot_suspend`.
 ---@async
 ---@param name string
 function Device:set_name(name) end
 
 ---Puts it in the group of that name, which it founds when there is none. While it plays: as `set_name`.
 ---
----Raises `speaker.range`, `speaker.closed`, `argument`, `task.cannot_suspend`.
+---Raises `speaker.range`, `speaker.unavailable`, `speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
 ---@param name string
 function Device:set_group(name) end
 
----Takes it out of its group. While it plays: as `set_name`. Raises `speaker.closed`, `task.cannot_suspend`.
+---Takes it out of its group. While it plays: as `set_name`. Raises `speaker.unavailable`, `speaker.closed`,
+---`task.cannot_suspend`.
 ---@async
 function Device:leave_group() end
 
----Which channels it renders, from a moment later on. Raises `speaker.closed`, `argument`.
+---Which channels it renders, from a moment later on. Raises `speaker.unavailable`, `speaker.closed`, `argument`.
 ---@param role "stereo"|"left"|"right"|"mono"
 function Device:set_role(role) end
 
----How its two sides stand to each other, from a moment later on. Raises `speaker.closed`, `argument`.
+---How its two sides stand to each other, from a moment later on. Raises `speaker.unavailable`, `speaker.closed`,
+---`argument`.
 ---@param balance integer -6 (left) to 6 (right).
 function Device:set_balance(balance) end
 
@@ -500,16 +503,16 @@ local Session = {}
 ---@param options? speaker.PlayOptions
 function Session:play(path, options) end
 
----As `speaker.pause`.
+---As `speaker.pause`. Raises `speaker.closed`.
 function Session:pause() end
 
----As `speaker.resume`. Raises `speaker.not_paused`.
+---As `speaker.resume`. Raises `speaker.not_paused`, `speaker.closed`.
 function Session:resume() end
 
----As `speaker.stop`.
+---As `speaker.stop`. Raises `speaker.closed`.
 function Session:stop() end
 
----As `speaker.state`.
+---As `speaker.state`; `"stopped"` when it is closed.
 ---@return speaker.State
 function Session:state() end
 
@@ -525,7 +528,7 @@ function Session:position() end
 ---@return number? seconds
 function Session:duration() end
 
----As `speaker.seek`. Raises `speaker.range`, `speaker.no_seek`, `argument`.
+---As `speaker.seek`. Raises `speaker.range`, `speaker.no_seek`, `speaker.closed`, `argument`.
 ---@param seconds number From the start of the source.
 function Session:seek(seconds) end
 

@@ -34,6 +34,8 @@ public final class EventHub {
 
   private let loop: EventLoop
   private var subscriptions: [Subscription] = []
+  /// How many subscriptions there may be before the cancelled ones among them are dropped.
+  private var roomForSubscriptions = 16
   private var queue: [() -> Void] = []
   private var isTelling = false
   private var isClosed = false
@@ -53,6 +55,11 @@ public final class EventHub {
   ) -> Subscription {
     let subscription = Subscription(kind, isConcerned, listener)
     if isClosed { subscription.cancel() } else { subscriptions.append(subscription) }
+    // In a house where nothing happens, somebody may wait for ever with a timeout each time.
+    if subscriptions.count > roomForSubscriptions {
+      subscriptions.removeAll { !$0.isActive }
+      roomForSubscriptions = max(16, 2 * subscriptions.count)
+    }
     return subscription
   }
 
