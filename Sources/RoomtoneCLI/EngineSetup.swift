@@ -25,12 +25,15 @@ enum EngineSetup {
   }
 
   /// Options of an engine that drives the user's own house, which is kept between runs.
-  /// - Parameter name: the command and what it runs; other processes that wait for the house are told.
-  static func ownHouse(_ configuration: Configuration, name: String) -> EngineOptions {
+  /// - Parameters:
+  ///   - command: `run`; processes that wait for the house meanwhile are told, and the script's name without folders.
+  ///   - script: as it was given, nil for none.
+  static func ownHouse(_ configuration: Configuration, command: String, script: String?) -> EngineOptions {
     var options = EngineOptions()
     options.configuration = configuration
     options.stateFolder = userFolder("XDG_STATE_HOME", inHome: ".local/state")
-    options.processName = name
+    options.processName = "roomtone \(command)"
+    if let name = script?.split(separator: "/").last { options.processName += " \(name)" }
     return options
   }
 

@@ -17,7 +17,7 @@ enum ReplCommand {
   static func run(_ options: Options) throws -> Int32 {
     let engineOptions = EngineSetup.ownHouse(
       try EngineSetup.configuration(file: options.configuration, output: options.output),
-      name: (["roomtone repl"] + [options.text?.name].compactMap { $0 }).joined(separator: " "))
+      command: "repl", script: options.text?.name)
     let engine = try EngineSetup.engine(engineOptions)
     let script = try engine.makeScript(
       options.text?.name ?? "repl", isFile: options.text?.isFile ?? false, global: true)

@@ -17,7 +17,7 @@ enum RunCommand {
   static func run(_ options: Options) throws -> Int32 {
     let engineOptions = EngineSetup.ownHouse(
       try EngineSetup.configuration(file: options.configuration, output: options.output),
-      name: "roomtone run \(options.text.name)")
+      command: "run", script: options.text.name)
     let engine = try EngineSetup.engine(engineOptions, verbose: options.verbose)
     let (script, main) = try EngineSetup.load(options.text, arguments: options.arguments, into: engine)
     return engine.run(script, main, arguments: options.arguments, limit: options.limit, handlesSignals: true)

@@ -15,7 +15,9 @@ import Testing
   /// A home in which `alarm.lua` drives the house.
   private func start() throws -> (Home, RunningCommand) {
     let home = try Home()
-    let first = try home.start(["run", "--output", "null", home.script(Self.alarm, as: "alarm.lua")])
+    let first = try home.start([
+      "run", "--output", "null", home.path(home.script(Self.alarm, as: "alarm.lua")),
+    ])
     try first.expect("ready\n")
     return (home, first)
   }

@@ -38,6 +38,6 @@ extension HouseDriver {
     guard let timer = stateTimer else { return }
     timer.cancel()
     stateTimer = nil
-    do { try state?.write(HouseState(present)) } catch { log(error.message) }
+    do { try state?.write(HouseState(present, besides: kept)) } catch { log(error.message) }
   }
 }

@@ -36,6 +36,8 @@ public final class HouseDriver: Driver {
   /// How long to wait for another process that has the state folder, and what that is told who has it then.
   let lockWait: Duration
   let processName: String
+  /// What was kept when it opened.
+  var kept = HouseState()
   /// Writes the state, when something has changed.
   var stateTimer: LoopTimer?
   weak var reports: (any DriverReports)?
@@ -90,7 +92,8 @@ public final class HouseDriver: Driver {
 
   private func openLocked(_ reports: any DriverReports) async throws -> [DeviceInfo] {
     devices = try findSpeakers()
-    if let kept = state?.read(log) { devices = kept.applied(to: devices) }
+    kept = state?.read(log) ?? HouseState()
+    devices = kept.applied(to: devices)
     lastGroupRank = devices.map(\.groupRank).max() ?? 0
     signals = devices.map(\.wifiSignal)
     memberships = devices.map { _ in nil }
