@@ -136,6 +136,17 @@ import Testing
     )
   }
 
+  @Test("one that waits ends at once when a signal says so", arguments: [SIGINT, SIGTERM])
+  func signalled(_ signal: Int32) throws {
+    let (home, first) = try start()
+    let second = try home.start(["run", "--output", "null", "-e", "require('speaker').open { wait = '1h' }"])
+    try second.expectError("waiting for it\n")
+    second.send(signal)
+    #expect(try second.finish().status == 128 + signal)
+    first.send(SIGTERM)
+    _ = try first.finish()
+  }
+
   @Test("one that is killed leaves the house free, as it was a second before")
   func killed() throws {
     let (home, first) = try start()

@@ -47,6 +47,25 @@ struct KeptHouseTests {
     #expect(outcome.log.count == 1)
   }
 
+  @Test("closing ends the waiting, and so does the end of the script")
+  func closes() throws {
+    var bench = try EngineBench()
+    let owner = try HouseOwner(of: bench.folder.file("state"), as: "night watch")
+    defer { withExtendedLifetime(owner) {} }
+    bench.stateFolder = owner.folder
+    let outcome = try bench.run(
+      """
+      local opening = task.spawn(speaker.open, { wait = "1h" })
+      task.sleep(1)
+      speaker.close()
+      print(code(opening.await, opening), task.now() < 1.2)
+      task.spawn(speaker.open, { wait = "1h" })
+      task.sleep(1)
+      os.exit(0)
+      """)
+    #expect(outcome.lines == ["speaker.closed\ttrue"] && outcome.seconds < 2.4, "\(outcome)")
+  }
+
   @Test("a wait that is none is named", arguments: ["true", "-1", "'soon'", "{}"])
   func misuse(_ wait: String) throws {
     let lines = try EngineBench.printed("print(message(speaker.open, { wait = \(wait) }), speaker.is_open())")

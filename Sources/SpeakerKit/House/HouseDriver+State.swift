@@ -8,7 +8,7 @@ extension HouseDriver {
   private static let lockInterval = Duration.milliseconds(100)
 
   /// Takes the lock of the state folder, waiting for it as long as was asked.
-  /// - Throws: `speaker.busy`, `speaker.lost`, `CancellationError`.
+  /// - Throws: `speaker.busy`, `speaker.lost`, `speaker.closed` when it is closed meanwhile, `CancellationError`.
   func lockState() async throws {
     guard let state else { return }
     var left = lockWait
@@ -23,6 +23,7 @@ extension HouseDriver {
       hasTold = true
       let step = min(left, Self.lockInterval)
       try await loop.sleep(for: step)
+      guard !isClosed else { throw House.closedError }
       left -= step
     }
   }

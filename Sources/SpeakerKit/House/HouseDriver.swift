@@ -36,6 +36,8 @@ public final class HouseDriver: Driver {
   /// How long to wait for another process that has the state folder, and what that is told who has it then.
   let lockWait: Duration
   let processName: String
+  /// Whether `close` was called.
+  private(set) var isClosed = false
   /// What was kept when it opened.
   var kept = HouseState()
   /// Writes the state, when something has changed.
@@ -130,6 +132,7 @@ public final class HouseDriver: Driver {
 
   /// Finishes the output.
   public func close() async {
+    isClosed = true
     // What was asked for a moment ago is how the house is left.
     applyAll()
     reports = nil
