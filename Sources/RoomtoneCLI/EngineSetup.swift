@@ -37,11 +37,14 @@ enum EngineSetup {
     return options
   }
 
-  /// The product's folder in one of the user's; nil for a user without a home.
+  /// The product's folder in one of the user's; nil for a user without a home. A relative path counts as none.
   /// Source: XDG Base Directory Specification 0.8.
   private static func userFolder(_ variable: String, inHome place: String) -> String? {
-    if let given = getenv(variable), given.pointee != 0 { return String(cString: given) + "/roomtone" }
-    return getenv("HOME").map { "\(String(cString: $0))/\(place)/roomtone" }
+    if let given = getenv(variable).map({ String(cString: $0) }), given.hasPrefix("/") {
+      return given + "/roomtone"
+    }
+    guard let home = getenv("HOME").map({ String(cString: $0) }), home.hasPrefix("/") else { return nil }
+    return "\(home)/\(place)/roomtone"
   }
 
   /// An engine that prints to standard output and tells the rest on standard error.

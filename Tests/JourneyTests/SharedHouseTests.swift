@@ -85,6 +85,8 @@ import Testing
     let outcome = try home.runInShell("unset XDG_STATE_HOME; \(line) && ls .local/state/roomtone state")
     #expect(outcome.status == 0 && outcome.output.contains("house.state"), "\(outcome)")
     #expect(fileNames(in: home.path("state")).isEmpty)
+    let relative = try home.runInShell("XDG_STATE_HOME=here \(line) && ls")
+    #expect(relative.status == 0 && !relative.lines.contains("here"), "\(relative)")
     let homeless = try home.runInShell("unset HOME XDG_STATE_HOME XDG_CONFIG_HOME; \(line)")
     #expect(homeless == Outcome(status: 0, output: "", errors: ""))
   }

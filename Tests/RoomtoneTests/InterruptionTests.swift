@@ -241,6 +241,31 @@ struct InterruptionTests {
     #expect(lines == ["task.cancelled", "22\ttrue\tfalse\tplaying\t1.5"])
   }
 
+  @Test("a speaker that can't be reached at the end has its level back when it can, unless it is set before")
+  func unplugged() throws {
+    let lines = try EngineBench.printed(
+      """
+      local house, kitchen, bath = speaker.house(), speaker.device "Kitchen", speaker.device "Bathroom"
+      kitchen:mute()
+      task.sleep(0.1)
+      for _ = 1, 2 do
+        speaker.interrupt { volume = 40, play = function()
+          task.sleep(0.1)
+          house:unplug(kitchen)
+          house:unplug(bath)
+        end }
+        task.sleep(0.1)
+        print(kitchen.volume, bath.volume, kitchen.active)
+        house:plug(kitchen)
+        house:plug(bath)
+        bath:set_volume(9)
+        task.sleep(0.1)
+        print(kitchen.volume, kitchen.muted, bath.volume)
+      end
+      """)
+    #expect(lines == ["40\t40\ttrue", "22\ttrue\t9", "40\t40\ttrue", "22\ttrue\t9"])
+  }
+
   @Test("without a speaker that can be reached it raises speaker.no_active_device")
   func nobody() throws {
     let lines = try EngineBench.printed(

@@ -16,6 +16,8 @@ public final class Device {
   var lastMove = 0
   /// How often somebody has set its level or mute.
   var levelTouches = 0
+  /// The level that an interruption could not give back, with `levelTouches` then.
+  var owedLevel: (volume: Int, isMuted: Bool, touches: Int)?
   /// Whether it has gone for good.
   public internal(set) var isRemoved = false
 

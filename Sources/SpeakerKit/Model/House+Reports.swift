@@ -56,6 +56,7 @@ extension House: DriverReports {
       guard device.info.isAvailable != isAvailable else { return }
       device.info.isAvailable = isAvailable
       events.tell(.device(device, isAvailable ? .available : .unavailable))
+      if isAvailable, let level = device.owedLevel { giveBack(level, to: device) }
       device.session?.watchSilence()
     }
   }

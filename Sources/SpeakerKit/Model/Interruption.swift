@@ -160,11 +160,7 @@ final class Interruption {
       }
       if heir.loans[index].level != nil { return heir }
     }
-    if let level = loan.level, level.touches == device.levelTouches, device.isAvailable {
-      var levels: [(device: String, change: LevelChange)] = [(device.id, .volume(level.volume))]
-      if level.isMuted { levels.append((device.id, .muted(true))) }
-      house.driver.change(levels)
-    }
+    if let level = loan.level { house.giveBack(level, to: device) }
     return heir
   }
 
