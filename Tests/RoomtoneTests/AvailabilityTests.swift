@@ -39,7 +39,7 @@ struct AvailabilityTests {
   @Test(
     "the average rounds to the nearest whole number, halves up", arguments: [(1, "10"), (3, "11"), (2, "11")])
   func average(_ steps: Int, _ expected: String) throws {
-    // Three and four more than 40 in four speakers: 10.25, 10.5, 10.75.
+    // Four speakers that can be reached: 10.25, 10.5, 10.75.
     let lines = try EngineBench.printed(
       """
       local house = speaker.house()

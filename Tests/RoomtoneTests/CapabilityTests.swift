@@ -6,15 +6,22 @@ import Scheduling
 import SpeakerKit
 import Testing
 
-@Suite("speaker: drivers that can do little")
+@Suite("speaker: drivers other than the house's")
 struct CapabilityTests {
-  /// One speaker that has a volume, and nothing else that can be done to it.
+  /// One speaker that has a volume, and nothing else that can be done to it; a source takes a second to open.
   private final class PlainDriver: Driver {
     let name = "plain"
-    let capabilities: Set<String> = ["volume", "mute", "join", "play", "pause"]
+    let capabilities: Set<String>
     let format = AudioFormat.session
+    let sessionLimit = 4
+    private let loop: EventLoop
     private weak var reports: (any DriverReports)?
     private var cues = 0
+
+    init(_ loop: EventLoop, and more: Set<String>) {
+      self.loop = loop
+      capabilities = more.union(["volume", "mute", "join", "play", "pause"])
+    }
 
     func open(reports: any DriverReports) async throws -> [DeviceInfo] {
       self.reports = reports
@@ -34,7 +41,9 @@ struct CapabilityTests {
     func setSession(_ session: SessionID?, ofDevice device: String) {}
     func load(_ request: SourceRequest) async throws -> Cue {
       cues += 1
-      return Cue(id: cues, duration: 48_000)
+      let cue = cues
+      try await loop.sleep(for: .seconds(1))
+      return Cue(id: cue, duration: 48_000)
     }
     func discard(_ cue: Cue) {}
     func start(_ cue: Cue, in session: SessionID, paused: Bool) {}
@@ -45,11 +54,11 @@ struct CapabilityTests {
   }
 
   /// What `code` printed in a house of that driver.
-  private func printed(_ code: String) throws -> [String] {
+  private func printed(_ code: String, and more: Set<String> = []) throws -> [String] {
     let loop = EventLoop(clock: .virtual(start: EngineBench.monday))
     let state = try LuaState(name: "test.lua", loop: loop, limits: LuaLimits(), watchdog: try LuaWatchdog())
     let script = Script(name: "test.lua", folder: nil, number: 1, state: state)
-    let door = HouseDoor(loop: loop) { _ in House(loop: loop, driver: PlainDriver()) }
+    let door = HouseDoor(loop: loop) { _ in House(loop: loop, driver: PlainDriver(loop, and: more)) }
     try script.registerModules(
       ModuleServices(
         house: door, jobs: JobTable(loop: loop, zone: ProcessZone()) { _, _ in }, zone: ProcessZone(),
@@ -105,5 +114,29 @@ struct CapabilityTests {
     ]
     #expect(lines.dropFirst().dropLast(2).sorted() == refused.map { "\($0)\tspeaker.unsupported\ttrue" })
     #expect(lines.suffix(2) == ["rename", "4"])
+  }
+
+  @Test(
+    "a second play, a stop, a close and a leave give up a play that is still opening",
+    arguments: [
+      ("mine:stop()", "speaker.superseded", "stopped"),
+      ("mine:play 'other.wav'", "speaker.superseded", "playing"),
+      ("mine:close()", "speaker.closed", "stopped"),
+      ("speaker.device 'Kitchen':leave()", "speaker.superseded", "stopped"), ("", "none", "playing"),
+    ])
+  func superseded(_ command: String, _ code: String, _ state: String) throws {
+    let lines = try printed(
+      """
+      local mine = speaker.session { devices = { "Kitchen" } }
+      local playing = task.spawn(function()
+        local _, err = task.try(mine.play, mine, "song.wav")
+        return err and err.code or "none"
+      end)
+      task.sleep(0.5)
+      print(mine:state())
+      \(command)
+      print(playing:await(), mine:state())
+      """, and: ["sessions"])
+    #expect(lines == ["stopped", "\(code)\t\(state)"])
   }
 }

@@ -129,7 +129,8 @@ function speaker.is_muted() end
 ---
 ---Raises `speaker.no_active_device` before it opens the file; `audio.not_found`, `audio.unreadable`,
 ---`audio.unsupported`, and what played goes on then; `speaker.range` (`start` past the end); `speaker.superseded` (a
----`stop`, `close` or other `play` came while it was opening); `speaker.closed`, `argument`, `task.cannot_suspend`.
+---`stop` or another `play` came, or the last speaker left, while it was opening); `speaker.closed`, `argument`,
+---`task.cannot_suspend`.
 ---@async
 ---@param path string WAV, AIFF, CAF, MP3, FLAC, Ogg Vorbis; in the working folder or beside the script, or `~/…`.
 ---@param options? speaker.PlayOptions
