@@ -28,12 +28,10 @@ enum PlayCommand {
         code: "stream.unsupported", message: "\(scheme):// can't be played yet",
         hint: "play a file, by its path")
     }
-    var engineOptions = EngineOptions()
-    engineOptions.configuration = try EngineSetup.configuration(
-      file: options.configuration, output: options.output)
-    engineOptions.stateFolder = UserFolders.state
-    engineOptions.processName = "roomtone play"
-    let engine = try EngineSetup.engine(engineOptions)
+    let engine = try EngineSetup.engine(
+      EngineSetup.ownHouse(
+        try EngineSetup.configuration(file: options.configuration, output: options.output), command: "play",
+        script: nil))
     let line = ProgressLine(isShown: Terminal.showsProgress)
     defer { line.end() }
     let result = try engine.perform { house in try await play(options, in: house, engine, line) }

@@ -1,8 +1,10 @@
 internal import Glibc
 
-/// Where a user's files are, by the XDG Base Directory Specification: a variable that holds no absolute path does not
+/// Where a user's files are, by the XDG Base Directory Specification 0.8: a variable that holds no absolute path does not
 /// count.
 enum UserFolders {
+  /// `$XDG_CONFIG_HOME/roomtone`, else `~/.config/roomtone`; nil when there is no home.
+  static var configuration: String? { folder("XDG_CONFIG_HOME", orInHome: ".config") }
   /// `$XDG_STATE_HOME/roomtone`, else `~/.local/state/roomtone`; nil when there is no home.
   static var state: String? { folder("XDG_STATE_HOME", orInHome: ".local/state") }
 

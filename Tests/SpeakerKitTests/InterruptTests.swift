@@ -26,8 +26,9 @@ struct InterruptTests {
       try await session.play(path)
       try await bench.wait(0.5)
       bench.record()
-      house.events.onSuspension { event in
-        told.append("\(event.phase.rawValue) \(event.session.name) by \(event.by.name)")
+      house.events.on { event in
+        guard case .suspension(let phase, let session, let by) = event else { return }
+        told.append("\(phase.rawValue) \(session.name) by \(by.name)")
       }
       try await house.interrupt(devices: house.devices, name: "bell") { by in
         #expect(session.isSuspended && session.state == .playing && session.devices.isEmpty)

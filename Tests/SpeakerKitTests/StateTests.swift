@@ -101,6 +101,28 @@ struct StateTests {
     #expect(HouseState.parse(long).state == nil)
   }
 
+  @Test("what was kept of speakers outlives a run of a house without them")
+  func otherHouse() throws {
+    let folder = try TemporaryFolder()
+    let (a, b) = (SpeakerSpec(name: "A"), SpeakerSpec(name: "B"))
+    for (specs, volume) in [([a, b], 7), ([b], 8)] {
+      try run(folder.file("s"), specs) { house in
+        for device in house.devices { try device.setVolume(volume) }
+      }
+    }
+    try run(folder.file("s"), [a, b]) { house in #expect(house.devices.map(\.volume) == [7, 8]) }
+  }
+
+  @Test("a state that has grown too long for a file keeps the speakers that are there")
+  func tooLong() {
+    var old = HouseState()
+    for number in 0..<20_000 { old.speakers["\(number)"] = HouseState.Speaker() }
+    let info = HouseSpeakers.demonstration
+    #expect(HouseState(info, besides: old) == HouseState(info))
+    old.speakers = old.speakers.filter { $0.key.count < 3 }
+    #expect(HouseState(info, besides: old).speakers.count == 106)
+  }
+
   @Test("a kept name that the configuration gives to another speaker by now is not taken up")
   func takenName() throws {
     let folder = try TemporaryFolder()

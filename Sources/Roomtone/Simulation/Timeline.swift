@@ -76,7 +76,8 @@ public final class Timeline {
     case .device(let device, .left): add("leaves", room: room(of: device))
     case .device(let device, .unavailable): add("is away", room: room(of: device))
     case .device(let device, .available): add("is back", room: room(of: device))
-    case .device, .time: break
+    // What interrupts tells of itself, and the speakers' going and coming tells the rest.
+    case .device, .time, .suspension: break
     case .state(.playing, let session):
       add("▶ \(quoted(session.source)) at \(level(of: session))", room: rooms(of: session))
     case .state(.paused, let session): add("⏸ paused", room: rooms(of: session))

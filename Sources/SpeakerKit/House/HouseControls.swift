@@ -42,7 +42,11 @@ public final class HouseControls {
   /// - Throws: `speaker.range`, `speaker.unknown` as for a configured one, `audio.no_output`, `speaker.closed`.
   @discardableResult
   public func add(_ spec: SpeakerSpec) throws -> Device {
-    guard house.isOpen else { throw House.closedError }
+    guard house.isOpen else {
+      throw SpeakerError(
+        .closed, "the controls belong to a house that was closed",
+        hint: "ask for those of the house that is open")
+    }
     try NameRule.check(spec.name, of: "speaker")
     return try house.device(try driver.add(spec))
   }

@@ -53,14 +53,14 @@ extension HouseDriver {
     while let owner = try state.lock(as: processName) {
       guard left > .zero else {
         throw SpeakerError(
-          .busy, "\(owner) has the house", hint: "end it, or let it run the script",
+          .busy, "\(owner) has the house", hint: "end it, or wait longer",
           facts: [.init("process", .string(owner.description)), .init("path", .string(state.path))])
       }
       if !hasTold { log("\(owner) has the house: waiting for it") }
       hasTold = true
       let step = min(left, Self.lockInterval)
       try await loop.sleep(for: step)
-      if isClosed { throw House.closedError }
+      guard !isClosed else { throw House.closedError }
       left -= step
     }
   }
@@ -76,6 +76,6 @@ extension HouseDriver {
     guard let timer = stateTimer else { return }
     timer.cancel()
     stateTimer = nil
-    do { try state?.write(HouseState(present)) } catch { log(error.message) }
+    do { try state?.write(HouseState(present, besides: kept)) } catch { log(error.message) }
   }
 }

@@ -40,6 +40,10 @@ public final class HouseDriver: Driver {
   /// How long to wait for another process that has the state folder, and what that is told who has it then.
   let lockWait: Duration
   let processName: String
+  /// Whether `close` was called.
+  private(set) var isClosed = false
+  /// What was kept when it opened.
+  var kept = HouseState()
   /// Writes the state, when something has changed.
   var stateTimer: LoopTimer?
   weak var reports: (any DriverReports)?
@@ -97,7 +101,8 @@ public final class HouseDriver: Driver {
 
   private func openLocked(_ reports: any DriverReports) async throws -> [DeviceInfo] {
     devices = try findSpeakers()
-    if let kept = state?.read(setsAside: access == .drive, log) { devices = kept.applied(to: devices) }
+    kept = state?.read(setsAside: access == .drive, log) ?? HouseState()
+    devices = kept.applied(to: devices)
     lastGroupRank = devices.map(\.groupRank).max() ?? 0
     signals = devices.map(\.wifiSignal)
     memberships = devices.map { _ in nil }
@@ -136,6 +141,8 @@ public final class HouseDriver: Driver {
   /// Finishes the output.
   public func close() async {
     isClosed = true
+    // What was asked for a moment ago is how the house is left.
+    applyAll()
     reports = nil
     writeState()
     await renderer?.close()

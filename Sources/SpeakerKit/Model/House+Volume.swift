@@ -38,6 +38,20 @@ extension House {
     driver.change(reachable.map { ($0.id, change) })
   }
 
+  /// Gives a speaker the level that it had, unless somebody has set another since. One that can't be reached gets it
+  /// when it can.
+  func giveBack(_ level: (volume: Int, isMuted: Bool, touches: Int), to device: Device) {
+    device.owedLevel = nil
+    guard level.touches == device.levelTouches else { return }
+    guard device.isAvailable else {
+      device.owedLevel = level
+      return
+    }
+    var levels: [(device: String, change: LevelChange)] = [(device.id, .volume(level.volume))]
+    if level.isMuted { levels.append((device.id, .muted(true))) }
+    driver.change(levels)
+  }
+
   static func check(volume: Int) throws(SpeakerError) {
     guard !(0...maximumVolume).contains(volume) else { return }
     throw SpeakerError(

@@ -39,8 +39,9 @@ public final class Session {
   /// Whole seconds told last.
   var toldSeconds = 0
 
-  /// Called when it is closed.
-  var closeListeners: [() -> Void] = []
+  /// Called when it is closed, in order of their numbers.
+  var closeListeners: [Int: () -> Void] = [:]
+  var closeListenerCount = 0
 
   init(id: SessionID, name: String, driver: any Driver, loop: EventLoop, priority: Int = 100) {
     self.priority = priority
