@@ -40,8 +40,6 @@ public final class HouseDriver: Driver {
   /// How long to wait for another process that has the state folder, and what that is told who has it then.
   let lockWait: Duration
   let processName: String
-  /// Whether `close` was called.
-  private(set) var isClosed = false
   /// What was kept when it opened.
   var kept = HouseState()
   /// Writes the state, when something has changed.
