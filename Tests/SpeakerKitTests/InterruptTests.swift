@@ -127,6 +127,20 @@ struct InterruptTests {
     }
   }
 
+  @Test("a level that comes back muted is told once")
+  func mutedToldOnce() throws {
+    try HouseBench.run(output: .null) { bench in
+      let house = bench.house
+      try house.devices[0].mute()
+      try await house.interrupt(devices: [house.devices[0]], volume: 30) { _ in
+        try await bench.wait(0.1)
+        bench.record()
+      }
+      try await bench.wait(0.1)
+      #expect(bench.told.filter { $0.hasPrefix("volume") } == ["volume A 50 muted, average 25"])
+    }
+  }
+
   @Test("a speaker that somebody moved meanwhile stays where it was put")
   func moved() throws {
     try HouseBench.run(output: .null) { bench in
