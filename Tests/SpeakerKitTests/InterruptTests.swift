@@ -114,6 +114,34 @@ struct InterruptTests {
     }
   }
 
+  @Test("a level comes back also where role or balance have been changed since")
+  func otherChanges() throws {
+    try HouseBench.run(output: .null) { bench in
+      let house = bench.house
+      try await house.interrupt(devices: house.devices, volume: 30) { _ in
+        try house.devices[0].setRole(.left)
+        try house.devices[1].setBalance(3)
+        try await bench.wait(0.1)
+      }
+      try await bench.wait(0.1)
+      #expect(house.devices.map(\.volume) == [50, 50])
+    }
+  }
+
+  @Test("a level that comes back muted is told once")
+  func mutedToldOnce() throws {
+    try HouseBench.run(output: .null) { bench in
+      let house = bench.house
+      try house.devices[0].mute()
+      try await house.interrupt(devices: [house.devices[0]], volume: 30) { _ in
+        try await bench.wait(0.1)
+        bench.record()
+      }
+      try await bench.wait(0.1)
+      #expect(bench.told.filter { $0.hasPrefix("volume") } == ["volume A 50 muted, average 25"])
+    }
+  }
+
   @Test("a speaker that somebody moved meanwhile stays where it was put")
   func moved() throws {
     try HouseBench.run(output: .null) { bench in

@@ -182,7 +182,7 @@ public final class HouseDriver: Driver {
   private func apply(_ changes: [(device: String, change: LevelChange)]) {
     guard let reports else { return }
     stateChanged()
-    var changed: [(device: String, volume: Int, isMuted: Bool)] = []
+    var changed: [Int] = []
     for (id, change) in changes {
       guard let index = index(of: id) else { continue }
       switch change {
@@ -206,9 +206,11 @@ public final class HouseDriver: Driver {
         continue
       }
       renderer?.setMix(devices[index].mix, ofDevice: index)
-      changed.append((id, devices[index].volume, devices[index].isMuted))
+      // Told once, however many of the changes are about it.
+      if !changed.contains(index) { changed.append(index) }
     }
-    if !changed.isEmpty { reports.levelsChanged(changed) }
+    if changed.isEmpty { return }
+    reports.levelsChanged(changed.map { (devices[$0].id, devices[$0].volume, devices[$0].isMuted) })
   }
 
   private func apply(_ edit: DeviceEdit, to device: String) {

@@ -34,7 +34,11 @@ extension House {
     if case .volume(let level) = change { try Self.check(volume: level) }
     let reachable = devices.filter(\.isAvailable)
     guard !reachable.isEmpty else { return }
-    for device in reachable { device.levelTouches += 1 }
+    switch change {
+    case .volume, .muted: for device in reachable { device.levelTouches += 1 }
+    // An interruption gives back the level of a speaker whose role or balance was changed.
+    case .role, .balance: break
+    }
     driver.change(reachable.map { ($0.id, change) })
   }
 
