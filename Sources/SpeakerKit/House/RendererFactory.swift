@@ -50,13 +50,19 @@ struct RendererFactory {
   }
 
   private func threaded(_ folder: WAVFolder) throws -> any Renderer {
-    let (waiter, format, speakers) = (try Waiter(), format, speakers)
-    let writers = try speakers.indices.map { device in
+    let (waiter, format, fileRing) = (try Waiter(), format, fileRing)
+    func makeWriter(_ device: Int, of speakers: [String]) throws -> SinkWriter {
       try SinkWriter(format: format, frames: fileRing, policy: .giveUp, renderer: waiter) {
         try folder.makeSink(device, of: speakers, format: format)
       }
     }
-    return try threaded(Outputs(.perDevice(writers), waiter))
+    var speakers = speakers
+    let writers = try speakers.indices.map { try makeWriter($0, of: speakers) }
+    return try threaded(Outputs(.perDevice(writers), waiter)) { name in
+      let writer = try makeWriter(speakers.count, of: speakers + [name])
+      speakers.append(name)
+      return writer
+    }
   }
 
   /// Opens the card; without one the house is silent, and says so.
@@ -74,13 +80,19 @@ struct RendererFactory {
     return PCMRenderer(loop: loop, format: format, memory: memory, stage: stage)
   }
 
-  private func threaded(_ outputs: Outputs) throws -> any Renderer {
-    let (memory, stage) = try makeStage(outputs)
+  private func threaded(
+    _ outputs: Outputs, makeWriter: ((_ name: String) throws -> SinkWriter)? = nil
+  ) throws -> any Renderer {
+    let (memory, stage) = try makeStage(outputs, makeWriter)
     return PCMRenderer(loop: loop, format: format, memory: memory, stage: stage)
   }
 
-  private func makeStage(_ outputs: Outputs) throws -> (RenderMemory, ThreadedStage) {
+  private func makeStage(
+    _ outputs: Outputs, _ makeWriter: ((_ name: String) throws -> SinkWriter)? = nil
+  ) throws -> (RenderMemory, ThreadedStage) {
     let memory = makeMemory()
-    return (memory, try ThreadedStage(loop: loop, memory: memory, outputs: outputs, format: format))
+    let stage = try ThreadedStage(
+      loop: loop, memory: memory, outputs: outputs, format: format, makeWriter: makeWriter)
+    return (memory, stage)
   }
 }
