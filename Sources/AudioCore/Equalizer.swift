@@ -72,6 +72,18 @@ public struct Equalizer: ~Copyable {
     isWaiting = true
   }
 
+  /// Takes the setting that waits at once, and forgets what went through: for what is not heard.
+  @_noLocks public mutating func settle() {
+    if isWaiting { current = waiting }
+    isWaiting = false
+    remaining = 0
+    var index = 0
+    while index < 40 &* channels {
+      state[index] = 0
+      index &+= 1
+    }
+  }
+
   /// Filters the frames of `view` in place; it has the format that the equalizer was made for.
   @_noLocks public mutating func process(_ view: PCMView) {
     var rest = view

@@ -84,7 +84,6 @@ extension LuaCall {
   /// - Parameter known: the names that are accepted; any other raises and suggests the nearest.
   public func options(_ number: Int, _ known: [String]) throws -> LuaOptions {
     if isNil(number) { return LuaOptions(call: self, number: number, fields: [:]) }
-    guard lua_type(stack.L, Int32(number)) == LUA_TTABLE else { throw mismatch(number, "table") }
     var fields: [String: LuaValue] = [:]
     var unknownNames: [String] = []
     for (key, value) in try entries(number) {
@@ -100,11 +99,12 @@ extension LuaCall {
 
   /// The fields of a table as text, sorted by name: for logs.
   public func fields(_ number: Int) throws -> [(String, String)] {
-    guard lua_type(stack.L, Int32(number)) == LUA_TTABLE else { throw mismatch(number, "table") }
-    return try entries(number).map { (state.text($0.key), state.text($0.value)) }.sorted { $0.0 < $1.0 }
+    try entries(number).map { (state.text($0.key), state.text($0.value)) }.sorted { $0.0 < $1.0 }
   }
 
-  private func entries(_ number: Int) throws -> [(key: LuaValue, value: LuaValue)] {
+  /// The keys and values of a table, at most 1000, in no particular order.
+  public func entries(_ number: Int) throws -> [(key: LuaValue, value: LuaValue)] {
+    guard lua_type(stack.L, Int32(number)) == LUA_TTABLE else { throw mismatch(number, "table") }
     guard let entries = stack.entries(Int32(number), limit: 1000, in: state) else {
       throw problem(number, "at most 1000 fields expected")
     }

@@ -11,6 +11,8 @@ public enum LuaValue {
   case list([LuaValue])
   /// A new table with these fields.
   case record([(name: String, value: LuaValue)])
+  /// A new table with values at these keys.
+  case numbered([(key: Int, value: LuaValue)])
   /// Something that lives in Lua: a table, a function, a thread, a userdata.
   case reference(LuaReference)
   /// An object of Swift's.

@@ -54,7 +54,7 @@ extension Stack {
   /// script may have filled this one.
   func push(_ value: LuaValue, in state: LuaState) {
     switch value {
-    case .list, .record, .error:
+    case .list, .record, .numbered, .error:
       let main = state.main
       guard main.L != L else { break }
       main.push(value, in: state)
@@ -80,6 +80,12 @@ extension Stack {
     case .record(let fields):
       lua_createtable(L, 0, Int32(clamping: fields.count))
       for field in fields { setField(field.name, field.value, in: state) }
+    case .numbered(let entries):
+      lua_createtable(L, 0, Int32(clamping: entries.count))
+      for entry in entries {
+        push(entry.value, in: state)
+        lua_rawseti(L, -2, lua_Integer(entry.key))
+      }
     case .reference(let reference):
       if reference.belongs(to: state.references) {
         lua_rawgeti(L, registryIndex, lua_Integer(reference.slot))

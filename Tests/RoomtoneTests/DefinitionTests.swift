@@ -148,6 +148,7 @@ struct DefinitionTests {
       "speaker.Session:play": "'tone.wav'", "speaker.watch": "false", "speaker.session": "{}",
       "speaker.interrupt": "{ play = 'tone.wav' }", "speaker.set_gain": "0",
       "speaker.fade": "{ volume = 10, over = 1 }", "speaker.Session:set_gain": "0",
+      "speaker.set_eq": "'flat'", "speaker.Session:set_eq": "'flat'",
       "speaker.Session:fade": "{ gain = 0, over = 1 }", "speaker.Device:set_name": "'Other'",
       "speaker.Device:set_group": "'Other'", "speaker.Device:set_role": "'mono'",
       "speaker.Device:set_balance": "0", "speaker.House:unplug": "speaker.device 'Bathroom'",

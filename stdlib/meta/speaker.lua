@@ -168,6 +168,45 @@ function speaker.seek(seconds) end
 ---@param gain number -90 to 12 dB; 0 is neutral.
 function speaker.set_gain(gain) end
 
+---Gains of the ten bands of an equalizer, -12 to 12 dB, by the frequency in Hz at the band's centre. Bands that are left
+---out are at 0 dB.
+---@class speaker.EqualizerBands
+---@field [31] number?
+---@field [62] number?
+---@field [125] number?
+---@field [250] number?
+---@field [500] number?
+---@field [1000] number?
+---@field [2000] number?
+---@field [4000] number?
+---@field [8000] number?
+---@field [16000] number?
+
+---@alias speaker.EqualizerPreset
+---| "flat"
+---| "rock"
+---| "pop"
+---| "jazz"
+---| "classical"
+---| "electronic"
+---| "voice"
+---| "bass_boost"
+---| "bass_cut"
+---| "treble_boost"
+---| "treble_cut"
+---| "loudness"
+---| "night"
+
+---Sets the equalizer of what plays, heard within 20 ms and without a click. A limiter keeps what it raises below full
+---scale; `"flat"` leaves every bit as it is. Raises `speaker.closed`, `speaker.unsupported`, `argument`.
+---@param eq speaker.EqualizerPreset|speaker.EqualizerBands The name of a preset, or the gains of bands in dB.
+function speaker.set_eq(eq) end
+
+---The equalizer's gains: a table that `set_eq` takes, and the preset's name when they are one.
+---@return speaker.EqualizerBands bands
+---@return speaker.EqualizerPreset? preset
+function speaker.eq() end
+
 ---@class speaker.FadeOptions
 ---@field over Duration How long it takes.
 ---@field gain? number Fades the gain to this, -90 to 12 dB, in the mix.
@@ -501,6 +540,15 @@ function Session:set_volume(volume) end
 ---As `speaker.set_gain`. Raises `speaker.closed`, `argument`.
 ---@param gain number -90 to 12 dB.
 function Session:set_gain(gain) end
+
+---As `speaker.set_eq`. Raises `speaker.closed`, `speaker.unsupported`, `argument`.
+---@param eq speaker.EqualizerPreset|speaker.EqualizerBands
+function Session:set_eq(eq) end
+
+---As `speaker.eq`.
+---@return speaker.EqualizerBands bands
+---@return speaker.EqualizerPreset? preset
+function Session:eq() end
 
 ---As `speaker.fade`. Raises `speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async

@@ -12,7 +12,7 @@ public final class HouseDriver: Driver {
   public let capabilities: Set<String> = [
     "volume", "mute", "join", "play", "pause", "seek", "loop", "role", "balance", "sessions",
     "rename", "group", "refresh", "wifi", "controls",
-    "gain", "fade", "interrupt", "snapshot",
+    "gain", "fade", "equalizer", "interrupt", "snapshot",
   ]
   /// 48 kHz, stereo.
   public let format = AudioFormat.session
@@ -248,6 +248,10 @@ public final class HouseDriver: Driver {
   /// In the mix, exact to the block.
   public func setGain(_ decibels: Double, over duration: Duration, of session: SessionID) {
     renderer?.setGain(decibels, over: duration, of: session)
+  }
+  /// In the mix, within one block.
+  public func setEqualizer(_ gains: EqualizerGains, of session: SessionID) {
+    renderer?.setEqualizer(gains, of: session)
   }
   /// Frames heard.
   public func position(of session: SessionID) -> Int { renderer?.position(of: session) ?? 0 }

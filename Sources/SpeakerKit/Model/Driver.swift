@@ -124,6 +124,9 @@ public protocol Driver: AnyObject {
   /// Moves the session's gain to `decibels`, in a straight line of decibels over `duration` of what plays; at once
   /// when nothing does. Of a session with capability `gain` only.
   func setGain(_ decibels: Double, over duration: Duration, of session: SessionID)
+  /// Moves the session's equalizer to `gains`, without a click; at once when nothing plays. Of a driver with capability
+  /// `equalizer` only.
+  func setEqualizer(_ gains: EqualizerGains, of session: SessionID)
   /// Frames of the session's cue that have been *heard*, counted from the start of the source and on through
   /// the loops of a looped one.
   func position(of session: SessionID) -> Int
@@ -138,6 +141,8 @@ extension Driver {
   public func refresh(_ device: String?) async throws {}
   /// Can't.
   public func setGain(_ decibels: Double, over duration: Duration, of session: SessionID) {}
+  /// Can't.
+  public func setEqualizer(_ gains: EqualizerGains, of session: SessionID) {}
   /// Can't.
   public func edit(_ edit: DeviceEdit, of device: String) async throws {
     throw SpeakerError(.unsupported, "the driver \"\(name)\" can't rename speakers")

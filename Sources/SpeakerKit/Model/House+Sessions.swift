@@ -1,3 +1,4 @@
+internal import AudioCore
 internal import EventLoop
 
 extension House {
@@ -32,6 +33,7 @@ extension House {
       id: id, name: name ?? "session \(id)", driver: driver, loop: loop, priority: priority)
     session.house = self
     if capabilities.contains("gain") { driver.setGain(0, over: .zero, of: id) }
+    if capabilities.contains("equalizer") { driver.setEqualizer(.flat, of: id) }
     sessions.append(session)
     for device in devices { move(device, to: session) }
     return session

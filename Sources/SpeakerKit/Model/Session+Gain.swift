@@ -1,3 +1,4 @@
+public import AudioCore
 internal import EventLoop
 
 extension Session {
@@ -10,6 +11,15 @@ extension Session {
   /// - Throws: `speaker.range`, `speaker.unsupported`, `speaker.closed`.
   public func setGain(_ decibels: Double) throws(SpeakerError) {
     _ = try changeGain(to: decibels, over: .zero)
+  }
+
+  /// Sets the gains of its ten bands; heard within one block, without a click. A limiter keeps what exceeds full scale
+  /// below it; all at 0 dB every bit passes.
+  /// - Throws: `speaker.unsupported`, `speaker.closed`.
+  public func setEqualizer(_ gains: EqualizerGains) throws(SpeakerError) {
+    try openHouse().require("equalizer", for: "equalizers")
+    equalizer = gains
+    driver.setEqualizer(gains, of: id)
   }
 
   /// Moves its gain in a straight line of decibels, in the mix, exact to the block. Returns when it is there, or when

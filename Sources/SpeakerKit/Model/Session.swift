@@ -25,6 +25,8 @@ public final class Session {
   var secondTimer: LoopTimer?
   /// In dB; where a fade goes.
   public internal(set) var gain = 0.0
+  /// The gains of its equalizer's bands.
+  public internal(set) var equalizer = EqualizerGains.flat
   /// Of the newest change of its gain and of its volume: an older fade gives way.
   var gainChanges = 0
   var volumeFades = 0

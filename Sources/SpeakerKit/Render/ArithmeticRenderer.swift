@@ -42,6 +42,7 @@ final class ArithmeticRenderer: Renderer {
   func setSession(_ session: SessionID?, ofDevice device: Int) {}
 
   func setGain(_ decibels: Double, over duration: Duration, of session: SessionID) {}
+  func setEqualizer(_ gains: EqualizerGains, of session: SessionID) {}
 
   func load(_ request: SourceRequest) async throws -> Cue {
     let length = try length(of: request.path)

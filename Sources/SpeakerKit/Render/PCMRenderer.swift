@@ -70,6 +70,10 @@ final class PCMRenderer: Renderer {
     stage.send(.gain(session: session, GainChange(decibels: decibels, gain: gain, blocks: blocks)))
   }
 
+  func setEqualizer(_ gains: EqualizerGains, of session: SessionID) {
+    stage.send(.equalizer(session: session, Equalizer.Setting(gains, sampleRate: format.sampleRate)))
+  }
+
   func load(_ request: SourceRequest) async throws -> Cue {
     cueCount += 1
     let feed = SourceFeed(request, cue: cueCount, format: format)

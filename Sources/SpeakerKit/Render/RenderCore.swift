@@ -7,7 +7,7 @@ internal import Synchronization
 /// compiler rejects allocation, reference counting and locks in it. One thread at a time renders: the audio
 /// thread, or the loop under virtual time.
 ///
-/// Per block: source → session's gate → session's chain (gain, limiter) → per device: role, balance, volume and mute → device's gate → its block.
+/// Per block: source → session's gate → session's chain (equalizer, gain, limiter) → per device: role, balance, volume and mute → device's gate → its block.
 struct RenderCore: BitwiseCopyable {
   let sessions: UnsafeMutableBufferPointer<SessionSlot>
   let devices: UnsafeMutableBufferPointer<DeviceSlot>
@@ -83,7 +83,10 @@ struct RenderCore: BitwiseCopyable {
       retire(sessions[session].start(source, paused: paused))
     case .gain(let session, let change):
       chains[session].gain.move(change)
-      if case .idle = sessions[session].phase { chains[session].gain.settle() }
+      if case .idle = sessions[session].phase { chains[session].settle() }
+    case .equalizer(let session, let setting):
+      chains[session].equalizer.take(setting)
+      if case .idle = sessions[session].phase { chains[session].settle() }
     case .pause(let session):
       sessions[session].pause()
     case .resume(let session):
@@ -193,7 +196,7 @@ struct RenderCore: BitwiseCopyable {
       }
     }
     retire(sessions[index].finishBlock(isAtEnd: isAtEnd))
-    if case .idle = sessions[index].phase { chains[index].gain.settle() }
+    if case .idle = sessions[index].phase { chains[index].settle() }
   }
 
   /// Lets a device go where it was told to once it has faded out, or at once when nothing sounds any more.

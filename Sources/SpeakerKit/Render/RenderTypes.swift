@@ -11,6 +11,8 @@ enum RenderCommand: BitwiseCopyable {
   case start(session: Int, RenderSource, paused: Bool)
   /// A session's gain goes elsewhere.
   case gain(session: Int, GainChange)
+  /// A session's equalizer goes elsewhere.
+  case equalizer(session: Int, Equalizer.Setting)
   case pause(session: Int)
   case resume(session: Int)
   case stop(session: Int)

@@ -23,6 +23,9 @@ protocol Renderer: AnyObject {
   /// when nothing does.
   func setGain(_ decibels: Double, over duration: Duration, of session: SessionID)
 
+  /// A session's equalizer goes to `gains` within one block; at once when nothing plays.
+  func setEqualizer(_ gains: EqualizerGains, of session: SessionID)
+
   func load(_ request: SourceRequest) async throws -> Cue
   func discard(_ cue: Cue)
   func start(_ cue: Cue, in session: SessionID, paused: Bool)

@@ -75,24 +75,35 @@ struct GainFade: BitwiseCopyable {
 /// released on the loop, while nobody renders.
 ///
 /// This is the one place for effects on a session: what changes its sound stands in `process` before the gain, as a
-/// property whose `process` is `@_noLocks` and which says whether it `exceedsUnity`, so that the limiter is in the
-/// path when it must be. Its settings come as a `RenderCommand`, as those of the gain do.
+/// property whose `process` is `@_noLocks`, and has its share in `exceedsFullScale`, so that the limiter is in the path
+/// when it must be. Its settings come as a `RenderCommand`.
 struct SessionChain: ~Copyable {
+  /// The session's equalizer.
+  var equalizer: Equalizer
   /// The session's gain.
   var gain: GainFade
   private var limiter: Limiter
 
   init(format: AudioFormat) {
+    equalizer = Equalizer(format: format)
     gain = GainFade(blockFrames: format.framesPerBlock)
     limiter = Limiter(format: format)
   }
 
-  /// Whether what leaves could be above full scale without the limiter.
-  private var exceedsFullScale: Bool { @_noLocks get { gain.exceedsUnity } }
+  /// Whether what leaves could be above full scale without the limiter. Filters that only cut shift phases, and so may
+  /// raise a peak too.
+  private var exceedsFullScale: Bool { @_noLocks get { gain.exceedsUnity || !equalizer.isTransparent } }
+
+  /// Takes its settings at once: for what is not heard.
+  @_noLocks mutating func settle() {
+    equalizer.settle()
+    gain.settle()
+  }
 
   /// Changes a block in place; at unity bit for bit nothing.
   @_noLocks mutating func process(_ view: PCMView) {
     limiter.isActive = exceedsFullScale
+    equalizer.process(view)
     gain.apply(to: view)
     limiter.process(view)
   }
