@@ -66,7 +66,8 @@ let package = Package(
     .executableTarget(
       name: "RoomtoneBench",
       dependencies: [
-        "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "Codecs", "SpeakerKit",
+        "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "Codecs", "SpeakerKit", "CMPG123",
+        "CFAAD",
       ],
       swiftSettings: strict),
 

@@ -31,6 +31,8 @@ public final class HouseDriver: Driver {
   private let specs: [SpeakerSpec]?
   private let output: Output
   let log: (String) -> Void
+  /// Takes what a speaker plays in place of the output, where time is virtual: for measuring. To be set before `open`.
+  package var makeSink: ((_ device: Int) throws -> any PCMSink)?
   /// Where the house is kept between runs; nil when it is not.
   let state: StateFolder?
   /// How long to wait for another process that has the state folder, and what that is told who has it then.
@@ -110,7 +112,7 @@ public final class HouseDriver: Driver {
   private func makeRenderer() async throws -> any Renderer {
     try await RendererFactory(
       loop: loop, format: format, speakers: devices.map(\.name), sessions: sessionLimit, output: output,
-      log: log
+      makeSink: makeSink, log: log
     ).make()
   }
 
