@@ -61,7 +61,9 @@ let package = Package(
       ["LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "SpeakerKit", "Scheduling"]),
     .executableTarget(
       name: "RoomtoneCLI",
-      dependencies: ["Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "SpeakerKit", "Scheduling"],
+      dependencies: [
+        "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "SpeakerKit", "Scheduling",
+      ],
       swiftSettings: strict),
     .executableTarget(
       name: "RoomtoneBench",

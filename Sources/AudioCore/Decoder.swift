@@ -18,3 +18,13 @@ public protocol Decoder: AnyObject {
   /// - Throws: `AudioError` when the source can't be repositioned there.
   func seek(toFrame frame: Int) throws
 }
+
+/// A decoder whose frames come when they come: that of a live stream.
+public protocol LiveDecoder: Decoder {
+  /// Whether the last `read` gave fewer frames than there was room for because no more had come; else it was the end.
+  var isWaiting: Bool { get }
+
+  /// Has `wake` called, on any thread, when frames have come after a `read` that left it waiting. Called once, before
+  /// the first `read`.
+  func onFrames(_ wake: @escaping @Sendable () -> Void)
+}

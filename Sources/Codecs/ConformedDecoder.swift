@@ -5,8 +5,8 @@ public import AudioCore
 /// Channels are brought to stereo (`StereoDownmix`), then the rate to `format.sampleRate`. What has the wanted
 /// format already passes bit for bit. Positions and lengths count frames of `format`; after `seek` the samples
 /// are those that reading from the start would have given (up to the rounding of the resampler when rates
-/// differ). The inner decoder may change its format on the way.
-public final class ConformedDecoder: Decoder {
+/// differ). The inner decoder may change its format on the way, and may be a live one, which it then is too.
+public final class ConformedDecoder: LiveDecoder {
   /// The wanted format.
   public let format: AudioFormat
 
@@ -25,6 +25,8 @@ public final class ConformedDecoder: Decoder {
   /// The decoder has ended, or has changed its format: what is in the resampler comes out first.
   private var isDraining = false
   private var hasEnded = false
+  /// Whether the inner decoder gives nothing now, and will later.
+  public private(set) var isWaiting = false
 
   /// Frames that are decoded at a time.
   private static let chunk = 1024
@@ -56,7 +58,12 @@ public final class ConformedDecoder: Decoder {
     }
   }
 
-  /// Fills `buffer`, which holds stereo frames of `format`; gives fewer only at the end.
+  /// What it is told when the inner decoder is no live one: never.
+  public func onFrames(_ wake: @escaping @Sendable () -> Void) {
+    (decoder as? any LiveDecoder)?.onFrames(wake)
+  }
+
+  /// Fills `buffer`, which holds stereo frames of `format`; gives fewer only at the end, or while it waits.
   public func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
     while excess > 0 {
       let target = UnsafeMutableBufferPointer(rebasing: waste.view.buffer.prefix(excess * 2))
@@ -100,6 +107,7 @@ public final class ConformedDecoder: Decoder {
       }
       if pending == 0 {
         try refill()
+        if isWaiting { break }
         continue
       }
       done += try resampler.map { try resample($0, into: rest) } ?? pass(into: rest)
@@ -135,6 +143,8 @@ public final class ConformedDecoder: Decoder {
     let got = try decoder.read(into: UnsafeMutableBufferPointer(rebasing: room))
     start = 0
     pending = got
+    isWaiting = got == 0 && (decoder as? any LiveDecoder)?.isWaiting == true
+    if isWaiting { return }
     hasEnded = got == 0
     isDraining = hasEnded || decoder.format != sourceFormat
     if !isDraining { convert(got) }

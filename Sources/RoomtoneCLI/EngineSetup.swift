@@ -18,7 +18,8 @@ enum EngineSetup {
     return configuration
   }
 
-  private static func userFile() -> String? {
+  /// The user's own configuration, when there is one.
+  static func userFile() -> String? {
     let folder: String
     if let given = getenv("XDG_CONFIG_HOME"), given.pointee != 0 {
       folder = String(cString: given)

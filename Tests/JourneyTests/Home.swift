@@ -19,9 +19,12 @@ final class Home {
   /// Writes a script and returns its name: what a person who stands in this folder types.
   @discardableResult
   func script(_ text: String, as name: String = "routine.lua") throws -> String {
-    _ = try folder.write(Array(text.utf8), to: name)
+    try write(Array(text.utf8), to: name)
     return name
   }
+
+  /// Writes a file.
+  func write(_ bytes: [UInt8], to name: String) throws { _ = try folder.write(bytes, to: name) }
 
   /// Writes a tune of noise, 16 bit, and returns what comes out of it when it is decoded.
   @discardableResult

@@ -35,6 +35,10 @@ public final class HouseDriver: Driver {
   package var makeSink: ((_ device: Int) throws -> any PCMSink)?
   /// Where the house is kept between runs; nil when it is not.
   let state: StateFolder?
+  /// What is wanted of the house that is kept there.
+  let access: HouseAccess
+  /// Whether `close` was called.
+  private(set) var isClosed = false
   /// How long to wait for another process that has the state folder, and what that is told who has it then.
   let lockWait: Duration
   let processName: String
@@ -63,18 +67,20 @@ public final class HouseDriver: Driver {
   ///   - output: where they sound.
   ///   - stateFolder: where names, groups, levels, roles and balance are kept between runs; one process at a time
   ///     has it. Nil keeps nothing. What is kept of a speaker goes before its configuration.
+  ///   - access: whether the house may sound and change, or is only looked at.
   ///   - wait: how long opening waits for another process that has the folder.
   ///   - processName: what others are told while this one has it.
   ///   - log: takes one line that a person should read; called on the loop.
   public init(
     loop: EventLoop, speakers: [SpeakerSpec]? = nil, output: Output, stateFolder: String? = nil,
-    wait: Duration = .seconds(30), processName: String = "roomtone",
+    access: HouseAccess = .drive, wait: Duration = .seconds(30), processName: String = "roomtone",
     log: @escaping (String) -> Void = { _ in }
   ) {
     self.loop = loop
     specs = speakers
     self.output = output
     state = stateFolder.map(StateFolder.init)
+    self.access = access
     lockWait = wait
     self.processName = processName
     self.log = log
@@ -83,6 +89,7 @@ public final class HouseDriver: Driver {
   /// Finds the speakers, as they were left, and opens the output.
   /// - Throws: `speaker.busy` when another process has the state folder for too long; `speaker.lost`.
   public func open(reports: any DriverReports) async throws -> [DeviceInfo] {
+    isClosed = false
     try await lockState()
     let outcome: Result<[DeviceInfo], any Error>
     do { outcome = .success(try await openLocked(reports)) } catch { outcome = .failure(error) }
@@ -92,13 +99,13 @@ public final class HouseDriver: Driver {
 
   private func openLocked(_ reports: any DriverReports) async throws -> [DeviceInfo] {
     devices = try findSpeakers()
-    if let kept = state?.read(log) { devices = kept.applied(to: devices) }
+    if let kept = state?.read(setsAside: access == .drive, log) { devices = kept.applied(to: devices) }
     lastGroupRank = devices.map(\.groupRank).max() ?? 0
     signals = devices.map(\.wifiSignal)
     memberships = devices.map { _ in nil }
     removed = []
     speakerLimit = devices.count + RendererFactory.spareSpeakers
-    try await loop.sleep(for: Self.discoveryTime)
+    if access == .drive { try await loop.sleep(for: Self.discoveryTime) }
     connect(try await makeRenderer())
     self.reports = reports
     return devices
@@ -110,7 +117,8 @@ public final class HouseDriver: Driver {
   }
 
   private func makeRenderer() async throws -> any Renderer {
-    try await RendererFactory(
+    if access == .look { return ArithmeticRenderer(loop: loop, format: format) }
+    return try await RendererFactory(
       loop: loop, format: format, speakers: devices.map(\.name), sessions: sessionLimit, output: output,
       makeSink: makeSink, log: log
     ).make()
@@ -129,6 +137,7 @@ public final class HouseDriver: Driver {
 
   /// Finishes the output.
   public func close() async {
+    isClosed = true
     reports = nil
     writeState()
     await renderer?.close()

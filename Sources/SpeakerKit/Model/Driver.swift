@@ -4,20 +4,55 @@ public import EventLoop
 /// Names a session towards its driver; the default session is 0.
 public typealias SessionID = Int
 
+/// Sound that is made elsewhere than in a file: a stream.
+///
+/// Sendable: the thread that decodes ahead asks it for a decoder.
+public protocol SoundSource: AnyObject, Sendable {
+  /// A decoder at the place from which the source plays now, for the thread that calls: one that decodes ahead, or the
+  /// loop under virtual time.
+  /// - Throws: `CodedError` that says why there is no sound.
+  func makeDecoder() throws -> any Decoder
+}
+
 /// What a session asks a driver to open.
 public struct SourceRequest: Sendable {
-  /// Path of a file.
-  public let path: String
-  /// Where to begin, in seconds from the start of the source, 0 or more.
+  /// Where the sound comes from.
+  public enum Sound: Sendable {
+    /// A file with this path.
+    case file(String)
+    /// What plays where it is, such as a stream; it is not repositioned by its session.
+    case source(any SoundSource)
+  }
+
+  /// Where the sound comes from.
+  public let sound: Sound
+  /// What it is called in messages: the path, or a URL.
+  public let name: String
+  /// Where to begin, in seconds from the start of a file, 0 or more; of a source, at what its position counts on.
   public let start: Double
   /// Whether it begins again after its last frame, for ever.
   public let loops: Bool
 
   /// The file at `path` from `start` seconds on.
   public init(path: String, start: Double = 0, loops: Bool = false) {
-    self.path = path
+    self.init(sound: .file(path), name: path, start: start, loops: loops)
+  }
+
+  /// A source that plays where it is, called `name`.
+  public init(_ source: any SoundSource, name: String) {
+    self.init(sound: .source(source), name: name, start: 0, loops: false)
+  }
+
+  private init(sound: Sound, name: String, start: Double, loops: Bool) {
+    self.sound = sound
+    self.name = name
     self.start = start
     self.loops = loops
+  }
+
+  /// The same sound from another place.
+  func starting(at seconds: Double) -> SourceRequest {
+    SourceRequest(sound: sound, name: name, start: seconds, loops: loops)
   }
 }
 

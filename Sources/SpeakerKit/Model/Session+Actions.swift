@@ -65,8 +65,7 @@ extension Session {
     seekCount += 1
     let number = seekCount
     seekTarget = (number, frame)
-    let start = Double(frame) / Double(format.sampleRate)
-    let request = SourceRequest(path: current.request.path, start: start, loops: current.request.loops)
+    let request = current.request.starting(at: Double(frame) / Double(format.sampleRate))
     loop.start { [self] in
       do {
         let cue = try await driver.load(request)

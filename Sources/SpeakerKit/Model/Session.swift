@@ -96,6 +96,28 @@ public final class Session {
     if let priority { self.priority = priority }
   }
 
+  /// Plays sound that is made elsewhere, such as a stream, in place of what played. Returns when it plays. Its position
+  /// counts what has been heard of it.
+  /// - Parameters:
+  ///   - sound: used by this session until it ends there.
+  ///   - source: what it is called.
+  ///   - priority: the session's from now on.
+  /// - Throws: as for a file; and what `sound` throws when it makes its decoder.
+  public func play(_ sound: any SoundSource, as source: SourceInfo, priority: Int? = nil) async throws {
+    loop.assertOnLoop()
+    _ = try openHouse()
+    try await play(SourceRequest(sound, name: source.path), as: source)
+    if let priority { self.priority = priority }
+  }
+
+  /// The sound that is played goes on from another place of its own choice: what was decoded ahead gives way to a new
+  /// decoder, over a ramp of one block. Nothing when another sound plays, or none.
+  public func soundMoved(_ sound: any SoundSource) {
+    guard let current = machine.current, case .source(let playing) = current.request.sound, playing === sound
+    else { return }
+    reposition(current, toFrame: position)
+  }
+
   /// Plays a source, or lets it stand where it begins. Throws as `play`.
   func play(_ request: SourceRequest, as source: SourceInfo, paused: Bool = false) async throws {
     let ticket = try machine.beginOpening(hasMembers: hasAvailableMember || isSuspended)
@@ -105,7 +127,7 @@ public final class Session {
       _ = try openHouse()
       if let length = cue.duration, request.start * Double(format.sampleRate) > Double(length) {
         throw SpeakerError(
-          .range, "start \(request.start) s is past the end of \(request.path)",
+          .range, "start \(request.start) s is past the end of \(request.name)",
           facts: [.init("start", .number(request.start))])
       }
       actions = try machine.opened(
@@ -135,10 +157,14 @@ public final class Session {
   /// `position` is the new one at once; it is heard a moment later, and a source that can't be read there ends
   /// with `failed`.
   /// - Parameter seconds: from the start of the source.
-  /// - Throws: `speaker.range` outside the source, `speaker.no_seek` when stopped.
+  /// - Throws: `speaker.range` outside the source, `speaker.no_seek` when stopped, and for what is no file.
   public func seek(toSeconds seconds: Double) throws(SpeakerError) {
     guard let current = machine.current else {
       throw SpeakerError(.noSeek, "seek: nothing plays")
+    }
+    guard case .file = current.request.sound else {
+      throw SpeakerError(
+        .noSeek, "seek: \"\(current.source.title)\" is a stream", hint: "move the stream itself")
     }
     let frame = seconds * Double(format.sampleRate)
     guard frame >= 0, frame <= Double(current.cue.duration ?? 1 << 52) else {

@@ -36,7 +36,7 @@ public final class Snapshot {
       let start = Double(session.position) / Double(session.format.sampleRate)
       return Playback(
         session: session, state: session.state, source: current?.source,
-        request: current.map { .init(path: $0.request.path, start: start, loops: $0.request.loops) })
+        request: current?.request.starting(at: start))
     }
   }
 

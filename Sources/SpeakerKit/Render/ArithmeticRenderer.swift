@@ -45,14 +45,19 @@ final class ArithmeticRenderer: Renderer {
   func setEqualizer(_ gains: EqualizerGains, of session: SessionID) {}
 
   func load(_ request: SourceRequest) async throws -> Cue {
-    let length = try length(of: request.path)
+    cueCount += 1
+    guard case .file(let path) = request.sound else {
+      // It ends when whoever made it says so.
+      cues[cueCount] = (Int((request.start * Double(rate)).rounded()), nil)
+      return Cue(id: cueCount, duration: nil)
+    }
+    let length = try length(of: path)
     let start = Int((request.start * Double(rate)).rounded())
     guard start <= length else {
       throw SpeakerError(
-        .range, "\(request.start) s is past the end of \(request.path)",
+        .range, "\(request.start) s is past the end of \(request.name)",
         facts: [.init("start", .number(request.start))])
     }
-    cueCount += 1
     cues[cueCount] = (start, request.loops && length > 0 ? nil : length)
     return Cue(id: cueCount, duration: length)
   }

@@ -46,6 +46,7 @@ final class FeedThread {
     _ onOpened: @Sendable ((any Error)?) -> Void
   ) {
     do { try feed.open() } catch { return onOpened(error) }
+    feed.onFrames { bell.ring() }
     feed.fill(toFrames: 9600)
     onOpened(nil)
     while !cancelled.flag.load(ordering: .relaxed) {

@@ -109,7 +109,7 @@ final class InlineStage: RenderStage {
     waiting.removeAll(keepingCapacity: true)
     if core.isSounding {
       for slot in core.sessions where slot.isSounding {
-        if let cue = slot.source?.cue { feeds[cue]?.fill(toFrames: format.framesPerBlock) }
+        if let cue = slot.source?.cue { feeds[cue]?.fill(toFrames: 12 * format.framesPerBlock) }
       }
       let frames = core.render(heardAt: due)
       write(frames)

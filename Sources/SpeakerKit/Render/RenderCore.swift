@@ -37,14 +37,14 @@ struct RenderCore: BitwiseCopyable {
     }
   }
 
-  /// Whether every session that sounds has a block, or its last frames.
+  /// Whether every session that sounds has a block, or its last frames; live sources are not waited for.
   var hasSourceFrames: Bool {
     @_noLocks get {
       let wanted = sessionBlocks[0].frames
       var index = 0
       while index < sessions.count {
         let slot = sessions[index]
-        if slot.isSounding, let source = slot.source,
+        if slot.isSounding, let source = slot.source, !source.isLive,
           !source.state.pointee.isComplete.load(ordering: .acquiring), source.frames.available < wanted
         {
           return false
@@ -157,7 +157,11 @@ struct RenderCore: BitwiseCopyable {
     let block = sessionBlocks[index]
     // Asked before the ring is read: what is complete has all its frames there.
     let isComplete = source.state.pointee.isComplete.load(ordering: .acquiring)
-    let count = source.frames.read(into: block)
+    let flows =
+      !source.isLive
+      || sessions[index].flows(
+        available: source.frames.available, isComplete: isComplete, blockFrames: block.frames)
+    let count = flows ? source.frames.read(into: block) : 0
     block.dropFirst(count).clear()
     sessions[index].gate.apply(to: block.prefix(count))
     chains[index].process(block.prefix(count))

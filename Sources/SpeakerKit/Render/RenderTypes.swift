@@ -40,6 +40,8 @@ struct RenderSource: BitwiseCopyable {
   let bell: Int32
   /// Whether it rises over its first block, as what begins in the middle of a wave must.
   let fadesIn: Bool
+  /// Whether frames come when they come: nobody waits for them.
+  let isLive: Bool
 }
 
 /// What the thread that decodes a source and the thread that renders it tell each other.

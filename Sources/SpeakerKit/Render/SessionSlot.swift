@@ -27,6 +27,8 @@ struct SessionSlot: BitwiseCopyable {
   var gate: GainRamp
   /// Frames read into the session's block in this round.
   var count = 0
+  /// Whether a live source has fallen silent because it has too few frames.
+  var isDry = false
 
   init(blockFrames: Int) { gate = GainRamp(gain: 1, length: blockFrames) }
 
@@ -107,9 +109,30 @@ struct SessionSlot: BitwiseCopyable {
     }
   }
 
+  /// Lets a live source fall silent while it still has a block for that, and rise once it has plenty.
+  /// - Parameter available: frames that it has.
+  /// - Returns: whether frames are read for this block.
+  @_noLocks mutating func flows(available: Int, isComplete: Bool, blockFrames: Int) -> Bool {
+    if isDry {
+      guard isComplete || available >= 10 &* blockFrames else { return false }
+      isDry = false
+      if case .playing = phase { gate.move(to: 1) }
+    } else if !isComplete && available < 2 &* blockFrames {
+      isDry = true
+      // Only what has just begun has less than a block: after each block it was looked at.
+      if available < blockFrames {
+        gate.jump(to: 0)
+        return false
+      }
+      gate.move(to: 0)
+    }
+    return true
+  }
+
   @_noLocks private mutating func install(_ new: RenderSource, paused: Bool) {
     source = new
     frame = new.firstFrame
+    isDry = false
     if paused {
       phase = .held
       gate.jump(to: 0)

@@ -20,7 +20,9 @@ final class SourceFeed: @unchecked Sendable {
   private let ring: SampleRing
   private let state: UnsafeMutablePointer<FeedState>
   private let block: PCMBlock
-  private var decoder: (any Decoder)?
+  private var decoder: ConformedDecoder?
+  /// Whether frames come when they come; set by `open`.
+  private var isLive = false
   private var mayBeginAgain = false
   private var firstFrame = 0
 
@@ -44,7 +46,7 @@ final class SourceFeed: @unchecked Sendable {
   func source(bell: Int32 = -1) -> RenderSource {
     RenderSource(
       cue: cue, frames: ring.reader, state: state, firstFrame: firstFrame, bell: bell,
-      fadesIn: firstFrame > 0)
+      fadesIn: firstFrame > 0 || isLive, isLive: isLive)
   }
 
   /// Whether no frame will follow those in the ring.
@@ -53,18 +55,33 @@ final class SourceFeed: @unchecked Sendable {
   /// Opens the source and goes to where it begins.
   /// - Throws: `AudioError`; `speaker.range` when it begins past its end.
   func open() throws {
-    let decoder = try ConformedDecoder(AudioFile.open(request.path), to: block.format)
+    let decoder = try ConformedDecoder(openSound(), to: block.format)
     duration = decoder.frameCount
     firstFrame = Int((request.start * Double(block.format.sampleRate)).rounded())
+    self.decoder = decoder
+    // A source is where it wants to be.
+    guard case .file = request.sound else { return }
     if let duration, firstFrame > duration {
       throw SpeakerError(
-        .range, "\(request.start) s is past the end of \(request.path)",
+        .range, "\(request.start) s is past the end of \(request.name)",
         facts: [.init("start", .number(request.start))])
     }
     if firstFrame > 0 { try decoder.seek(toFrame: firstFrame) }
     mayBeginAgain = firstFrame > 0
-    self.decoder = decoder
   }
+
+  private func openSound() throws -> any Decoder {
+    switch request.sound {
+    case .file(let path): return try AudioFile.open(path)
+    case .source(let source):
+      let decoder = try source.makeDecoder()
+      isLive = decoder is any LiveDecoder
+      return decoder
+    }
+  }
+
+  /// Has `wake` called on any thread when a live source has more; after `open`, before the first `fill`.
+  func onFrames(_ wake: @escaping @Sendable () -> Void) { decoder?.onFrames(wake) }
 
   /// Decodes until the ring holds `frames`, or is full, or the source has ended.
   func fill(toFrames frames: Int) {
@@ -72,7 +89,7 @@ final class SourceFeed: @unchecked Sendable {
   }
 
   /// Decodes one block.
-  /// - Returns: false when the ring is full or the source has ended.
+  /// - Returns: false when the ring is full, a live source has no more yet, or the source has ended.
   func fillBlock() -> Bool {
     guard !isComplete, ring.writer.room >= block.view.frames else { return false }
     do {
@@ -82,6 +99,7 @@ final class SourceFeed: @unchecked Sendable {
         _ = ring.writer.write(block.view.prefix(count))
         return true
       }
+      if decoder?.isWaiting == true { return false }
       if request.loops, mayBeginAgain {
         mayBeginAgain = false
         try decoder?.seek(toFrame: 0)
@@ -90,7 +108,7 @@ final class SourceFeed: @unchecked Sendable {
     } catch let error as any CodedError {
       failure = error
     } catch {
-      failure = SpeakerError(.lost, "cannot go on with \(request.path): \(error)")
+      failure = SpeakerError(.lost, "cannot go on with \(request.name): \(error)")
     }
     complete()
     return false

@@ -1,0 +1,175 @@
+import AudioCore
+import EventLoop
+import Glibc
+import SpeakerKit
+import TestSupport
+import Testing
+
+/// A station in a test: a tone of which so many frames have come.
+private final class Station: SoundSource {
+  /// What comes next, and who waits for it.
+  private struct State {
+    var frames: Int
+    var isComplete = false
+    var given = 0
+    var decoders = 0
+    var wake: (@Sendable () -> Void)?
+  }
+
+  private let state: Lock<State>
+  private let failure: AudioError?
+
+  init(frames: Int, failure: AudioError? = nil) {
+    state = Lock(State(frames: frames))
+    self.failure = failure
+  }
+
+  var decodersMade: Int { state.withLock { $0.decoders } }
+
+  /// More of the tone has come.
+  func receive(_ frames: Int, isLast: Bool = false) {
+    let wake = state.withLock { state in
+      state.frames += frames
+      state.isComplete = isLast
+      return state.wake
+    }
+    wake?()
+  }
+
+  func makeDecoder() throws -> any Decoder {
+    if let failure { throw failure }
+    state.withLock { $0.decoders += 1 }
+    return StationDecoder(self)
+  }
+
+  fileprivate func take(_ most: Int) -> (first: Int, count: Int, isComplete: Bool) {
+    state.withLock { state in
+      let count = min(most, state.frames - state.given)
+      state.given += count
+      return (state.given - count, count, state.isComplete)
+    }
+  }
+
+  fileprivate func onFrames(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
+
+  fileprivate static let tone = Signal.sine(437, amplitude: 0.5, frames: 48_000, sampleRate: 48_000)
+}
+
+private final class StationDecoder: LiveDecoder {
+  let format = AudioFormat.session
+  let frameCount: Int? = nil
+  private(set) var isWaiting = false
+  private let station: Station
+
+  init(_ station: Station) { self.station = station }
+
+  func onFrames(_ wake: @escaping @Sendable () -> Void) { station.onFrames(wake) }
+
+  func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
+    let (first, count, isComplete) = station.take(buffer.count / 2)
+    for frame in 0..<count {
+      let sample = Station.tone[(first + frame) % 48_000]
+      buffer[2 * frame] = sample
+      buffer[2 * frame + 1] = sample
+    }
+    isWaiting = count == 0 && !isComplete
+    return count
+  }
+
+  func seek(toFrame frame: Int) throws { throw AudioError(.unsupported, "a station can't be repositioned") }
+}
+
+@Suite("Sound that comes live")
+struct LiveSourceTests {
+  private let info = SourceInfo(path: "http://station/", title: "Station")
+  /// Slope of the tone, of the ramp of one block from its peak, and of rounding.
+  private let largestStep: Float = 2 * .pi * 437 / 48_000 * 0.5 + 0.5 / 960 + 2 * 0x1p-15
+
+  @Test(
+    "when it runs dry it falls silent without a click, and rises when there is plenty",
+    arguments: [true, false])
+  func runsDry(isVirtual: Bool) throws {
+    // Whole blocks, and the last one ends on a peak of the tone.
+    let station = Station(frames: 47_040)
+    let bench = try HouseBench.run(isVirtual: isVirtual) { bench in
+      let session = bench.house.session
+      bench.record()
+      try await session.play(station, as: info)
+      try await bench.wait(1.5)
+      let position = session.position
+      #expect((46_000...47_040).contains(position))
+      // Too little to go on with.
+      station.receive(4_800)
+      try await bench.wait(0.5)
+      #expect(session.position == position)
+      #expect(session.state == .playing)
+      station.receive(24_000, isLast: true)
+      #expect(try await session.finish(timeout: .seconds(60)) == .ended(.finished))
+      #expect(bench.toldOfSession.first == "state playing")
+      #expect(bench.toldOfSession.suffix(2) == ["state stopped", "ended Station finished"])
+    }
+    let sound = try bench.played("A").channels[0]
+    #expect(try bench.played("A").largestStep < largestStep)
+    let isLoud = sound.map { abs($0) > 0.001 }
+    let start = try #require(isLoud.firstIndex(of: true))
+    let silence = try #require(
+      (start..<(isLoud.count - 9_600)).first { !isLoud[$0..<($0 + 9_600)].contains(true) })
+    #expect((45_000...47_040).contains(silence - start))
+    let again = try #require(isLoud[silence...].firstIndex(of: true))
+    // All that came later is heard; it began 200 ms after the sound had gone at the earliest.
+    #expect((isLoud.lastIndex(of: true) ?? 0) - again > 4_800 + 24_000 - 200)
+    #expect(again - silence > 28_800)
+  }
+
+  @Test("a dry source keeps no other session waiting", arguments: [true, false])
+  func others(isVirtual: Bool) throws {
+    let tone = Signal.sine(1000, amplitude: 0.25, frames: 48_000, sampleRate: 48_000)
+    let bench = try HouseBench.run(isVirtual: isVirtual) { bench in
+      let house = bench.house
+      let other = try house.makeSession(devices: [house.devices[1]])
+      try await house.session.play(Station(frames: 0), as: info)
+      try await other.play(try bench.source("a.wav", tone))
+      #expect(try await other.finish(timeout: .seconds(60)) == .ended(.finished))
+    }
+    let sound = try bench.played("B").channels[0]
+    let start = try #require(sound.firstIndex { $0 != 0 }) - 1
+    #expect(Array(sound[start...].prefix(48_000)).count > 47_990)
+    #expect(try bench.played("A").peak == 0)
+  }
+
+  @Test("it pauses, resumes, leaves and joins as files do, and moves to another place without a click")
+  func controls() throws {
+    let station = Station(frames: 480_000)
+    let bench = try HouseBench.run { bench in
+      let session = bench.house.session
+      try await session.play(station, as: info)
+      try await bench.wait(0.5)
+      session.pause()
+      try await bench.wait(0.5)
+      let position = session.position
+      try session.resume()
+      try await bench.wait(0.5)
+      session.soundMoved(station)
+      try await bench.wait(0.5)
+      #expect(station.decodersMade == 2)
+      #expect((45_000...50_000).contains(session.position - position))
+      let error = await bench.failure { try session.seek(toSeconds: 1) }
+      #expect(error?.code == "speaker.no_seek")
+      session.stop()
+      session.soundMoved(station)
+    }
+    #expect(try bench.played("A").largestStep < largestStep)
+  }
+
+  @Test("a source that makes no decoder says why, and what played goes on")
+  func refuses() throws {
+    let bad = Station(frames: 0, failure: AudioError(.unreadable, "the station sends no audio"))
+    try HouseBench.run { bench in
+      let session = bench.house.session
+      try await session.play(Station(frames: 96_000), as: info)
+      let error = await bench.failure { try await session.play(bad, as: info) }
+      #expect(error?.message == "the station sends no audio")
+      #expect(session.state == .playing)
+    }
+  }
+}
