@@ -68,7 +68,8 @@ let package = Package(
     .executableTarget(
       name: "RoomtoneBench",
       dependencies: [
-        "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "Codecs", "SpeakerKit",
+        "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "Codecs", "SpeakerKit", "CMPG123",
+        "CFAAD",
       ],
       swiftSettings: strict),
 
@@ -80,7 +81,7 @@ let package = Package(
     tests(of: "LuaRuntime", ["LuaRuntime", "EventLoop", "TestSupport"]),
     tests(of: "AudioCore", ["AudioCore", "TestSupport"]),
     tests(of: "Codecs", ["Codecs", "AudioCore", "TestSupport"]),
-    tests(of: "SpeakerKit", ["SpeakerKit", "AudioCore", "Codecs", "EventLoop", "TestSupport"]),
+    tests(of: "SpeakerKit", ["SpeakerKit", "AudioCore", "CALSA", "Codecs", "EventLoop", "TestSupport"]),
     tests(of: "Scheduling", ["Scheduling", "EventLoop"]),
     tests(of: "Roomtone", ["Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "TestSupport"]),
     tests(of: "RoomtoneCLI", ["RoomtoneCLI", "EventLoop", "SpeakerKit", "Scheduling"]),

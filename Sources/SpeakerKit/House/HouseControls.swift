@@ -38,7 +38,8 @@ public final class HouseControls {
     driver.setSignal(dBm, device.id)
   }
 
-  /// Puts up one more speaker, which is in no session. Its name must be free.
+  /// Puts up one more speaker, which is in no session. Its name must be free. In real time its file is opened on another
+  /// thread: what is wrong with that comes as an `error` event of the speaker.
   /// - Throws: `speaker.range`, `speaker.unknown` as for a configured one, `audio.no_output`, `speaker.closed`.
   @discardableResult
   public func add(_ spec: SpeakerSpec) throws -> Device {

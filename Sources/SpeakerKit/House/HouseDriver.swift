@@ -31,6 +31,8 @@ public final class HouseDriver: Driver {
   private let specs: [SpeakerSpec]?
   private let output: Output
   let log: (String) -> Void
+  /// Takes what a speaker plays in place of the output, where time is virtual: for measuring. To be set before `open`.
+  package var makeSink: ((_ device: Int) throws -> any PCMSink)?
   /// Where the house is kept between runs; nil when it is not.
   let state: StateFolder?
   /// What is wanted of the house that is kept there.
@@ -121,7 +123,7 @@ public final class HouseDriver: Driver {
     if access == .look { return ArithmeticRenderer(loop: loop, format: format) }
     return try await RendererFactory(
       loop: loop, format: format, speakers: devices.map(\.name), sessions: sessionLimit, output: output,
-      log: log
+      makeSink: makeSink, log: log
     ).make()
   }
 
