@@ -85,9 +85,6 @@ final class Home {
   /// This process's variables, save for those that lead to somebody's files or change what is shown.
   private func environment() -> [String] {
     let own = [
-      // The sanitized command is watched for wrong accesses; what the whole process still holds when it ends goes
-      // with it, and leaks of the parts are found by the tests inside this process.
-      "ASAN_OPTIONS": "detect_leaks=0",
       "HOME": folder.path, "XDG_CONFIG_HOME": path("config"), "XDG_STATE_HOME": path("state"),
       "XDG_RUNTIME_DIR": path("runtime"), "TERM": "dumb", "TZ": "UTC",
     ]
