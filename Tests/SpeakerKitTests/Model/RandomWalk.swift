@@ -171,10 +171,9 @@ final class RandomWalk {
         note("ended \(source.title) \(reason.rawValue) \(session.name)")
       case .error(let code, _, let device, let session):
         note("error \(code) \(device.map(label) ?? "-") \(session?.name ?? "-")")
+      case .suspension(let phase, let session, let by):
+        note("\(phase.rawValue) \(session.name) by \(by.name)")
       }
-    }
-    house.events.onSuspension { [unowned self] event in
-      note("\(event.phase.rawValue) \(event.session.name) by \(event.by.name)")
     }
   }
 
