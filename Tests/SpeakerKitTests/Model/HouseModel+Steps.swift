@@ -64,6 +64,7 @@ extension HouseModel {
     speakers[speaker].isAvailable = isPlugged
     send(.member(speaker: speaker, session: isPlugged ? speakers[speaker].session : nil))
     tellDevice(speaker, isPlugged ? "available" : "unavailable")
+    if isPlugged, let level = speakers[speaker].owed { give(level, to: speaker) }
     if let session = speakers[speaker].session { follow(session) }
   }
 

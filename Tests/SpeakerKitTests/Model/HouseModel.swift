@@ -24,6 +24,8 @@ struct HouseModel {
     /// Number of its last move, and how often somebody set its level: what an interruption looks at.
     var move = 0
     var touches = 0
+    /// The level that an interruption could not give back.
+    var owed: (volume: Int, isMuted: Bool, touches: Int)?
   }
 
   struct Player {

@@ -108,13 +108,16 @@ extension HouseModel {
         keepsLevel = true
       }
     }
-    if !keepsLevel, let level = loan.level, level.touches == speakers[index].touches,
-      speakers[index].isAvailable
-    {
-      ask(
-        .levels([(index, .volume(level.volume))] + (level.isMuted ? [(index, .muted(true))] : [])))
-    }
+    if !keepsLevel, let level = loan.level { give(level, to: index) }
     return later.map { interruptions[$0].player }
+  }
+
+  /// Gives a level back that nobody has set since; a speaker that can't be reached gets it when it can.
+  mutating func give(_ level: (volume: Int, isMuted: Bool, touches: Int), to index: Int) {
+    speakers[index].owed = nil
+    guard level.touches == speakers[index].touches else { return }
+    guard speakers[index].isAvailable else { return speakers[index].owed = level }
+    ask(.levels([(index, .volume(level.volume))] + (level.isMuted ? [(index, .muted(true))] : [])))
   }
 
   private mutating func release(_ player: Int, of one: InterruptionModel, to heirs: [Int]) {
