@@ -62,12 +62,15 @@ let package = Package(
       ["LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "SpeakerKit", "Scheduling"]),
     .executableTarget(
       name: "RoomtoneCLI",
-      dependencies: ["Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "SpeakerKit", "Scheduling"],
+      dependencies: [
+        "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "SpeakerKit", "Scheduling",
+      ],
       swiftSettings: strict),
     .executableTarget(
       name: "RoomtoneBench",
       dependencies: [
-        "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "Codecs", "SpeakerKit",
+        "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "Codecs", "SpeakerKit", "CMPG123",
+        "CFAAD",
       ],
       swiftSettings: strict),
 
@@ -79,7 +82,7 @@ let package = Package(
     tests(of: "LuaRuntime", ["LuaRuntime", "EventLoop", "TestSupport"]),
     tests(of: "AudioCore", ["AudioCore", "TestSupport"]),
     tests(of: "Codecs", ["Codecs", "AudioCore", "TestSupport"]),
-    tests(of: "SpeakerKit", ["SpeakerKit", "AudioCore", "Codecs", "EventLoop", "TestSupport"]),
+    tests(of: "SpeakerKit", ["SpeakerKit", "AudioCore", "CALSA", "Codecs", "EventLoop", "TestSupport"]),
     tests(of: "StreamKit", ["StreamKit", "AudioCore", "Codecs", "EventLoop", "TestSupport"]),
     tests(of: "Scheduling", ["Scheduling", "EventLoop"]),
     tests(of: "Roomtone", ["Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "TestSupport"]),

@@ -35,16 +35,22 @@ void shim_push_print(lua_State *L, void *box) {
   lua_pushcclosure(L, print_line, 2);
 }
 
-/* ---- objects: a userdata of one pointer ---------------------------------------------------------------- */
+/* ---- objects: a userdata that knows its type ------------------------------------------------------------ */
+
+/* What the userdata holds. No script can write into it, so the type is what it says. */
+typedef struct object_slot {
+  void *object;          /* +1 retained; NULL once it was released */
+  const void *metatable; /* of its type: an address that no userdata of others holds */
+} object_slot;
 
 static const char cache_key = 0, types_key = 0;
 
 /* Upvalues: methods, fields, box of the function for unknown names. */
 static int object_index(lua_State *L) {
-  lua_settop(L, 2);
+  /* Methods first, with as little as can be: every call of one comes through here. A missing key reads as nil. */
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
-  lua_pop(L, 1);
+  lua_settop(L, 2);
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(2)) == LUA_TLIGHTUSERDATA) {
     void *box = lua_touserdata(L, -1);
@@ -56,10 +62,11 @@ static int object_index(lua_State *L) {
 }
 
 static int object_release(lua_State *L) {
-  void **slot = lua_touserdata(L, 1);
-  if (slot != NULL && *slot != NULL) {
-    void *object = *slot;
-    *slot = NULL;
+  object_slot *slot = lua_touserdata(L, 1);
+  if (slot == NULL || !lua_getmetatable(L, 1)) return 0;
+  if (lua_rawlen(L, 1) == sizeof *slot && slot->metatable == lua_topointer(L, -1) && slot->object != NULL) {
+    void *object = slot->object;
+    slot->object = NULL;
     state_of(L)->host.release(object);
   }
   return 0;
@@ -158,8 +165,8 @@ void shim_push_object(lua_State *L, int type, void *object) {
     return;
   }
   lua_pop(L, 1);
-  void **slot = lua_newuserdatauv(L, sizeof(void *), 0);
-  *slot = object;
+  object_slot *slot = lua_newuserdatauv(L, sizeof *slot, 0);
+  *slot = (object_slot){object, state_of(L)->types[type].metatable};
   push_type(L, type);
   lua_setmetatable(L, -2);
   lua_pushvalue(L, -1);
@@ -168,10 +175,10 @@ void shim_push_object(lua_State *L, int type, void *object) {
 }
 
 void *shim_test_object(lua_State *L, int index, int type) {
-  if (lua_type(L, index) != LUA_TUSERDATA || !lua_getmetatable(L, index)) return NULL;
-  const void *metatable = lua_topointer(L, -1);
-  lua_pop(L, 1);
-  shim_state *s = state_of(L);
-  if (type < 0 || type >= s->type_count || metatable != s->types[type].metatable) return NULL;
-  return *(void **)lua_touserdata(L, index);
+  const object_slot *slot = lua_touserdata(L, index);
+  /* A light userdata has no length. */
+  if (slot == NULL || lua_rawlen(L, index) != sizeof *slot) return NULL;
+  const shim_state *s = state_of(L);
+  if (type < 0 || type >= s->type_count) return NULL;
+  return slot->metatable == s->types[type].metatable ? slot->object : NULL;
 }

@@ -11,16 +11,16 @@ final class ScheduleModule {
 
   static func register(in script: Script, table: JobTable, zone: any LocalZone) throws {
     let module = try ScheduleModule(script, table, zone)
+    let number = script.number
     script.state.register(
       "schedule",
       [
         LuaFunction("at", module.at),
         LuaFunction("every", module.every),
         LuaFunction("jobs") { call in
-          call.return(.list(table.jobs(of: script.number).map { module.jobs($0) }))
+          call.return(.list(table.jobs(of: number).map { module.jobs($0) }))
         },
       ])
-    let number = script.number
     script.staysAlive { !table.jobs(of: number).isEmpty }
     script.root { table.cancelAll(of: number) }
   }

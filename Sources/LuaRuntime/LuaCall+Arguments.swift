@@ -129,7 +129,7 @@ extension LuaCall {
     ArgumentError(number: number, problem: problem, code: code, hint: hint)
   }
 
-  private func mismatch(_ number: Int, _ expected: String) -> any Error {
+  func mismatch(_ number: Int, _ expected: String) -> any Error {
     problem(number, "\(expected) expected, got \(stack.typeName(Int32(number)))")
   }
 

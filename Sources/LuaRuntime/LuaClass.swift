@@ -74,15 +74,29 @@ public final class LuaClass<Object: AnyObject> {
   ) {
     names.fields.append(name)
     names.setters[name] = changedBy
-    let function = LuaFunction(name) { [unowned self] call in try get(try call.object(1, self), call) }
+    let function = LuaFunction(name, calling(get))
     shim_add_field(state.main.L, type, name, state.box(function))
   }
 
   /// Adds a method; its arguments begin at 2.
   public func method(_ name: String, _ body: @escaping (Object, LuaCall) throws -> LuaReturn) {
     if !name.hasPrefix("__") { names.methods.append(name) }
-    let function = LuaFunction(name) { [unowned self] call in try body(try call.object(1, self), call) }
+    let function = LuaFunction(name, calling(body))
     shim_add_method(state.main.L, type, name, state.box(function))
+  }
+
+  /// A function's body with the object, its first argument.
+  private func calling(
+    _ body: @escaping (Object, LuaCall) throws -> LuaReturn
+  ) -> (LuaCall) throws -> LuaReturn {
+    let (type, name) = (type, name)
+    return { call in
+      guard let raw = shim_test_object(call.stack.L, 1, type) else { throw call.mismatch(1, name) }
+      // Not counted meanwhile: the userdata, an argument on the stack, keeps it.
+      return try Unmanaged<AnyObject>.fromOpaque(raw)._withUnsafeGuaranteedRef {
+        try body(unsafeDowncast($0, to: Object.self), call)
+      }
+    }
   }
 
   /// Names of the fields and of the methods, in order of definition.

@@ -35,10 +35,8 @@ final class ScriptRun {
   private let engine: Engine
   private let script: Script
   private let loop: EventLoop
-  private var signals: SignalWatch?
+  private var signals: EndSignals?
   private var timer: LoopTimer?
-  private var signalStatus: Int32?
-  private var firstSignal: Instant?
   private var isStopping = false
   private var isProbing = false
   private var phase = Phase.running
@@ -54,17 +52,7 @@ final class ScriptRun {
 
   /// SIGINT and SIGTERM end the script; a second one within 3 s ends the process.
   func watchSignals(_ numbers: [Int32] = [SIGINT, SIGTERM]) {
-    do {
-      signals = try loop.onSignal(numbers) { [unowned self] signal in
-        let status = 128 + signal
-        if let firstSignal, firstSignal.duration(to: loop.now) < .seconds(3) { _exit(status) }
-        firstSignal = loop.now
-        signalStatus = status
-        stop()
-      }
-    } catch {
-      engine.onLog(.warn, "signals end this process at once: \(error.message)", [])
-    }
+    signals = EndSignals(numbers, of: engine) { [unowned self] in stop() }
   }
 
   /// Ends the script after `time`.
@@ -76,16 +64,6 @@ final class ScriptRun {
   func stop() {
     isStopping = true
     settle()
-  }
-
-  /// Lets threads that work for the script, such as one that waits for a program that was told to end, tell the loop
-  /// that they have: for two seconds at most.
-  private func awaitThreads() {
-    guard !loop.heldBy.isEmpty else { return }
-    var isPatient = true
-    let patience = loop.after(.seconds(2), keepsAlive: false) { isPatient = false }
-    _ = loop.run(until: { [loop] in !isPatient || loop.heldBy.isEmpty })
-    patience.cancel()
   }
 
   /// Runs the loop to the end.
@@ -101,10 +79,10 @@ final class ScriptRun {
     }
     timer?.cancel()
     signals?.cancel()
-    awaitThreads()
+    engine.awaitThreads()
     loop.close()
     return RunResult(
-      status: signalStatus ?? script.requestedExit.flatMap { $0 == 0 ? nil : $0 }
+      status: signals?.status ?? script.requestedExit.flatMap { $0 == 0 ? nil : $0 }
         ?? (script.failures > 0 ? 1 : 0))
   }
 
@@ -134,13 +112,8 @@ final class ScriptRun {
     loop.start { [self] in
       await script.end()
       await engine.house.close()
-      leave(turns: 3)
+      loop.next(turns: 3) { [self] in phase = .ended }
     }
-  }
-
-  /// The task that ends all must have ended itself before the loop does: else it keeps what it refers to for ever.
-  private func leave(turns: Int) {
-    loop.next { [self] in if turns > 0 { leave(turns: turns - 1) } else { phase = .ended } }
   }
 
   /// Virtual time stands still while anything is ready: who always is keeps every timer from its time, the limit's and

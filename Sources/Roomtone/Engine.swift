@@ -3,7 +3,7 @@ internal import Glibc
 public import LuaModules
 public import LuaRuntime
 public import Scheduling
-internal import SpeakerKit
+public import SpeakerKit
 
 /// What an engine is made of.
 public struct EngineOptions {
@@ -17,6 +17,12 @@ public struct EngineOptions {
   public var configuration = Configuration()
   /// Under simulation: turns of the loop without time passing, after which a script counts as stuck.
   public var longestStandstill = 5_000_000
+  /// Where the house is kept between runs, one process at a time; nil keeps nothing.
+  public var stateFolder: String?
+  /// Whether the house may sound and change, or is only looked at.
+  public var access = HouseAccess.drive
+  /// What other processes are told that wait for the house meanwhile.
+  public var processName = "roomtone"
   /// The folder of the modules that ship with the product, nil when there is none.
   public var standardLibrary: String?
 
@@ -56,11 +62,13 @@ public final class Engine {
     watchdog = try LuaWatchdog()
     input = StandardInput(loop: loop)
     let relay = Relay()
-    house = HouseDoor(loop: loop) {
+    house = HouseDoor(loop: loop) { wait in
       House(
         loop: loop,
         driver: HouseDriver(
           loop: loop, speakers: options.configuration.speakers, output: options.configuration.output,
+          stateFolder: options.stateFolder, access: options.access, wait: wait,
+          processName: options.processName,
           log: { relay.log(.warn, $0) }))
     }
     jobs = JobTable(loop: loop, zone: options.zone) { job, event in relay.tell(job, event) }

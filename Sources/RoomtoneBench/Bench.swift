@@ -17,7 +17,7 @@ enum Bench {
   private static let benchmarks: [(name: String, run: @Sendable () throws -> [Figure])] = [
     ("start", StartBench.run), ("calls", CallBench.run), ("events", EventBench.run),
     ("timers", TimerBench.run),
-    ("mp3", MP3Bench.run), ("simulation", SimulationBench.run),
+    ("decoding", DecodingBench.run), ("house", HouseBench.run), ("simulation", SimulationBench.run),
   ]
 
   static func main(_ arguments: [String]) -> Int32 {
@@ -48,6 +48,13 @@ enum Bench {
   static func now() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
+  /// Seconds that the calling thread has worked.
+  static func threadTime() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 

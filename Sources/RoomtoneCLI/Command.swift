@@ -39,6 +39,10 @@ enum Command {
     switch arguments.command {
     case .run: try run(arguments)
     case .simulate: try simulate(arguments)
+    case .play: try play(arguments)
+    case .devices: try LookCommand.devices(listing(arguments))
+    case .groups: try LookCommand.groups(listing(arguments))
+    case .status: try LookCommand.status(listing(arguments))
     default: try prompt(arguments)
     }
   }
@@ -79,6 +83,18 @@ enum Command {
       ReplCommand.Options(
         text: try script(arguments), output: arguments.output(.output), configuration: arguments.text(.config)
       ))
+  }
+
+  private static func play(_ arguments: ParsedArguments) throws -> Int32 {
+    guard let file = arguments.operands.first else { return UsageError.exitStatus }
+    return try PlayCommand.run(
+      PlayCommand.Options(
+        file: file, places: arguments.texts(.on), volume: arguments.number(.volume).map { Int($0) },
+        output: arguments.output(.output), configuration: arguments.text(.config)))
+  }
+
+  private static func listing(_ arguments: ParsedArguments) -> LookCommand.Options {
+    LookCommand.Options(json: arguments.has(.jsonList), configuration: arguments.text(.config))
   }
 
   private static func script(_ arguments: ParsedArguments) throws -> ScriptText? {

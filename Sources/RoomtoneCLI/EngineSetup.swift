@@ -18,17 +18,24 @@ enum EngineSetup {
     return configuration
   }
 
-  private static func userFile() -> String? {
-    let folder: String
-    if let given = getenv("XDG_CONFIG_HOME"), given.pointee != 0 {
-      folder = String(cString: given)
-    } else if let home = getenv("HOME") {
-      folder = String(cString: home) + "/.config"
-    } else {
-      return nil
-    }
-    let path = "\(folder)/roomtone/config.lua"
+  /// The user's own configuration, when there is one.
+  static func userFile() -> String? {
+    guard let folder = UserFolders.configuration else { return nil }
+    let path = "\(folder)/config.lua"
     return access(path, F_OK) == 0 ? path : nil
+  }
+
+  /// Options of an engine that drives the user's own house, which is kept between runs.
+  /// - Parameters:
+  ///   - command: `run`; processes that wait for the house meanwhile are told, and the script's name without folders.
+  ///   - script: as it was given, nil for none.
+  static func ownHouse(_ configuration: Configuration, command: String, script: String?) -> EngineOptions {
+    var options = EngineOptions()
+    options.configuration = configuration
+    options.stateFolder = UserFolders.state
+    options.processName = "roomtone \(command)"
+    if let name = script?.split(separator: "/").last { options.processName += " \(name)" }
+    return options
   }
 
   /// An engine that prints to standard output and tells the rest on standard error.

@@ -15,9 +15,9 @@ enum ReplCommand {
   }
 
   static func run(_ options: Options) throws -> Int32 {
-    var engineOptions = EngineOptions()
-    engineOptions.configuration = try EngineSetup.configuration(
-      file: options.configuration, output: options.output)
+    let engineOptions = EngineSetup.ownHouse(
+      try EngineSetup.configuration(file: options.configuration, output: options.output),
+      command: "repl", script: options.text?.name)
     let engine = try EngineSetup.engine(engineOptions)
     let script = try engine.makeScript(
       options.text?.name ?? "repl", isFile: options.text?.isFile ?? false, global: true)

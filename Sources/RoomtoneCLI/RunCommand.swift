@@ -15,9 +15,9 @@ enum RunCommand {
   }
 
   static func run(_ options: Options) throws -> Int32 {
-    var engineOptions = EngineOptions()
-    engineOptions.configuration = try EngineSetup.configuration(
-      file: options.configuration, output: options.output)
+    let engineOptions = EngineSetup.ownHouse(
+      try EngineSetup.configuration(file: options.configuration, output: options.output),
+      command: "run", script: options.text.name)
     let engine = try EngineSetup.engine(engineOptions, verbose: options.verbose)
     let (script, main) = try EngineSetup.load(options.text, arguments: options.arguments, into: engine)
     return engine.run(script, main, arguments: options.arguments, limit: options.limit, handlesSignals: true)

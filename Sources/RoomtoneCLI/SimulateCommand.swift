@@ -53,7 +53,7 @@ final class TimelinePrinter {
   init(json: Bool) { self.json = json }
 
   func print(_ entry: Timeline.Entry) {
-    if json { return Terminal.print(object(entry)) }
+    if json { return Terminal.print(object(entry).line) }
     if entry.time.date != date {
       date = entry.time.date
       let days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
@@ -97,21 +97,9 @@ final class TimelinePrinter {
     return "\(entry.time.date)T\(clock(entry.time.time.seconds))\(entry.offset < 0 ? "-" : "+")\(offset)"
   }
 
-  private func object(_ entry: Timeline.Entry) -> String {
-    "{\"time\": \(quoted(timestamp(entry))), \"room\": \(quoted(entry.room)), \"what\": \(quoted(entry.text))}"
-  }
-
-  private func quoted(_ text: String) -> String {
-    var result = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"", "\\": result += "\\\(scalar)"
-      case _ where scalar.value < 32:
-        let hex = String(scalar.value, radix: 16)
-        result += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
-      default: result.unicodeScalars.append(scalar)
-      }
-    }
-    return result + "\""
+  private func object(_ entry: Timeline.Entry) -> JSON {
+    .object([
+      ("time", .string(timestamp(entry))), ("room", .string(entry.room)), ("what", .string(entry.text)),
+    ])
   }
 }

@@ -30,6 +30,16 @@ enum Terminal {
 
   static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
 
+  /// Whether somebody watches what is written.
+  static var showsProgress: Bool { isatty(STDOUT_FILENO) == 1 }
+
+  /// Letters in a line of the terminal; 80 when it does not tell.
+  static var columns: Int {
+    var size = winsize()
+    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+    return Int(size.ws_col)
+  }
+
   /// A line of results.
   static func print(_ line: String) { write(line + "\n") }
 
@@ -61,7 +71,7 @@ enum Terminal {
   }
 
   /// Control characters as Lua would write them: they could move a terminal's cursor, or look like another line.
-  private static func escaped(_ text: String) -> String {
+  static func escaped(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {
       switch scalar {

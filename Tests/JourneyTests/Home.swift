@@ -19,9 +19,12 @@ final class Home {
   /// Writes a script and returns its name: what a person who stands in this folder types.
   @discardableResult
   func script(_ text: String, as name: String = "routine.lua") throws -> String {
-    _ = try folder.write(Array(text.utf8), to: name)
+    try write(Array(text.utf8), to: name)
     return name
   }
+
+  /// Writes a file.
+  func write(_ bytes: [UInt8], to name: String) throws { _ = try folder.write(bytes, to: name) }
 
   /// Writes a tune of noise, 16 bit, and returns what comes out of it when it is decoded.
   @discardableResult
@@ -82,9 +85,6 @@ final class Home {
   /// This process's variables, save for those that lead to somebody's files or change what is shown.
   private func environment() -> [String] {
     let own = [
-      // The sanitized command is watched for wrong accesses; what the whole process still holds when it ends goes
-      // with it, and leaks of the parts are found by the tests inside this process.
-      "ASAN_OPTIONS": "detect_leaks=0",
       "HOME": folder.path, "XDG_CONFIG_HOME": path("config"), "XDG_STATE_HOME": path("state"),
       "XDG_RUNTIME_DIR": path("runtime"), "TERM": "dumb", "TZ": "UTC",
     ]

@@ -38,7 +38,8 @@ final class RunningCommand {
     case terminal
   }
 
-  private let process: pid_t
+  /// Its process id.
+  let process: pid_t
   private let deadline: ContinuousClock.Instant
   private let input: Descriptor?
   private var readers: [(descriptor: Descriptor, isError: Bool)]
@@ -75,6 +76,11 @@ final class RunningCommand {
       return found != nil
     }
     mark = (found ?? mark) + wanted.count
+  }
+
+  /// Waits until `text` stands somewhere in what has come on standard error.
+  func expectError(_ text: String) throws {
+    try pump("for \"\(text)\" on standard error") { String(decoding: errors, as: UTF8.self).contains(text) }
   }
 
   /// What has come on standard output since what was expected last, after waiting for `text` in it.

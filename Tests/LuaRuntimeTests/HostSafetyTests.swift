@@ -56,6 +56,29 @@ struct HostSafetyTests {
     #expect(lines.last == "1")
   }
 
+  @Test(
+    "the function behind an object's fields stands any arguments: no script gets at the host by calling it")
+  func strayIndex() throws {
+    let bench = try ScriptBench()
+    let lines = try bench.printed(
+      """
+      local found
+      xpcall(function() local size = host.new_thing().nonesuch return size end, function()
+        for level = 2, 9 do
+          local info = debug.getinfo(level, "fn")
+          if info and info.name == "index" then found = info.func end
+        end
+      end)
+      print(pcall(found))
+      print(pcall(found, nil, "size"))
+      print(pcall(found, io.stdout, "size"))
+      print(pcall(found(io.stdout, "set_size", 1, 2), io.stdout, 5))
+      """)
+    #expect(lines.count == 4)
+    #expect(lines.allSatisfy { $0.hasPrefix("false") })
+    #expect(lines.suffix(3).allSatisfy { $0.contains("thing expected, got") }, "\(lines)")
+  }
+
   @Test("a __tostring that never ends is stopped, also where the host asks after the routine has ended")
   func endlessText() throws {
     let evil = "local evil = setmetatable({}, {__tostring = function() while true do end end})"

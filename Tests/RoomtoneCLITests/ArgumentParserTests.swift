@@ -71,6 +71,14 @@ import Testing
     #expect(try parse("run", "--attach", "--for", "1s", "a.lua").has(.attach))
   }
 
+  @Test("an option that may be repeated keeps all its values, in their order")
+  func repeated() throws {
+    let play = try parse("play", "--on", "Kitchen", "a.mp3", "--on=bed left", "--volume", "0", "--on", "x")
+    #expect(play.texts(.on) == ["Kitchen", "bed left", "x"] && play.number(.volume) == 0)
+    #expect(play.operands == ["a.mp3"])
+    #expect(try parse("play", "a.mp3", "--volume=50").texts(.on) == [])
+  }
+
   @Test("for run, all that follows the script belongs to the script")
   func scriptArguments() throws {
     let arguments = try parse("run", "-v", "a.lua", "--for", "1h", "--help", "--", "-x", "")

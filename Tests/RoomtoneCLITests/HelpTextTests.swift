@@ -5,7 +5,7 @@ import Testing
 @Suite struct HelpTextTests {
   @Test(
     "no line is wider than 80 columns, ends with a space or has other characters than ASCII",
-    arguments: ["help", "run", "simulate", "repl"])
+    arguments: ["help"] + ProgramSpec.roomtone.commands.map(\.name))
   func width(name: String) {
     let text =
       ProgramSpec.roomtone.command(name).map { HelpText($0, of: .roomtone).text } ?? HelpText(.roomtone).text

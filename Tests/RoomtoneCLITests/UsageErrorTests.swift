@@ -27,6 +27,8 @@ struct Mistake: Sendable, CustomTestStringConvertible {
 }
 
 @Suite struct UsageErrorTests {
+  private static let commands = "run, simulate, repl, play, devices, groups, status"
+
   private func expect(_ mistake: Mistake) {
     let error = #expect(throws: UsageError.self) { try ArgumentParser().parse(mistake.words) }
     #expect(error?.code == mistake.code)
@@ -45,9 +47,9 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       Mistake(
         "wake_up.lua", "command",
         "no command is called 'wake_up.lua'; a script is run with 'roomtone run SCRIPT'"),
-      Mistake("''", "command", "no command is called ''; known: run, simulate, repl, help"),
-      Mistake("dance", "command", "no command is called 'dance'; known: run, simulate, repl, help"),
-      Mistake("-", "command", "no command is called '-'; known: run, simulate, repl, help"),
+      Mistake("''", "command", "no command is called ''; known: \(Self.commands), help"),
+      Mistake("dance", "command", "no command is called 'dance'; known: \(Self.commands), help"),
+      Mistake("-", "command", "no command is called '-'; known: \(Self.commands), help"),
       Mistake("help rnu", "command", "no command is called 'rnu'; did you mean 'run'?"),
       Mistake("help run now", "operand", "nothing is expected behind 'help run', but there is 'now'"),
       Mistake("--version run", "operand", "nothing is expected behind '--version', but there is 'run'"),
@@ -56,6 +58,8 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       Mistake("-x", "option", "there is no option '-x' before the command"),
       Mistake("--", "option", "there is no option '--' before the command"),
       Mistake("-v run a.lua", "option", "'-v' goes behind the command that it belongs to: run"),
+      Mistake("devcies", "command", "no command is called 'devcies'; did you mean 'devices'?"),
+      Mistake("--on=bath play a.mp3", "option", "'--on' goes behind the command that it belongs to: play"),
       Mistake("--for=1h run", "option", "'--for' goes behind the command that it belongs to: run, simulate"),
     ])
   func command(mistake: Mistake) { expect(mistake) }
@@ -120,6 +124,11 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       .simulate(
         "a.lua --seed=18446744073709551616", "value",
         "--seed: '18446744073709551616' is no whole number from 0 to 18446744073709551615"),
+      Mistake(
+        "play a.mp3 --volume 51", "value", "--volume: '51' is no whole number from 0 to 50",
+        help: "see roomtone play --help"),
+      Mistake(
+        "play a.mp3 --on kitchen --on", "value", "--on needs a value: ROOM", help: "see roomtone play --help"),
       .simulate(
         "a.lua --seed +1", "value", "--seed: '+1' is no whole number from 0 to 18446744073709551615"),
     ] as [Mistake])
@@ -135,6 +144,12 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       Mistake(
         "repl a.lua b.lua", "operand", "repl takes one operand, 'b.lua' is too much",
         help: "see roomtone repl --help"),
+      Mistake(
+        "play", "operand", "play needs a FILE: WAV, AIFF, CAF, MP3, AAC, M4A, FLAC or Ogg Vorbis",
+        help: "see roomtone play --help"),
+      Mistake(
+        "devices kitchen", "operand", "devices takes no operand, 'kitchen' is too much",
+        help: "see roomtone devices --help"),
     ] as [Mistake])
   func operand(mistake: Mistake) { expect(mistake) }
 

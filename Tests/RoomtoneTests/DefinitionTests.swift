@@ -52,12 +52,17 @@ struct DefinitionTests {
   @Test("describe the fields of error objects: all that failures of the modules carry")
   func errors() throws {
     let definitions = try Definitions()
-    let bench = try EngineBench()
+    var bench = try EngineBench()
+    let owner = try HouseOwner(of: bench.folder.file("state"), as: "night watch")
+    defer { withExtendedLifetime(owner) {} }
+    bench.stateFolder = owner.folder
     _ = try bench.folder.write(Array("no sound at all, but a text".utf8), to: "text.wav")
     let lines = try bench.printed(
       """
       local seen = {}
       local function note(f, ...) for name in pairs(failure(f, ...)) do seen[name] = true end end
+      note(speaker.open, { wait = false })
+      os.remove "\(owner.lock)"
       note(speaker.device, "Kitchn")
       note(speaker.device, "Room")
       note(speaker.play, "nowhere.wav")
@@ -65,9 +70,17 @@ struct DefinitionTests {
       note(speaker.play, "tone.wav", { start = 60 })
       speaker.play("tone.wav")
       note(speaker.seek, 60)
+      local kitchen = speaker.device("Kitchen")
+      note(kitchen.set_name, kitchen, "Bathroom")
+      speaker.session { devices = { kitchen }, priority = 101 }
+      note(kitchen.join, kitchen)
+      speaker.house():unplug(kitchen)
+      note(kitchen.set_volume, kitchen, 3)
+      note(function() while true do speaker.session() end end)
       for name in pairs(seen) do print(name) end
       """)
-    #expect(lines.sorted() == definitions.fields["Error"]?.sorted())
+    // The embedded house lacks no capability; CapabilityTests asks another driver.
+    #expect((lines + ["capability"]).sorted() == definitions.fields["Error"]?.sorted())
   }
 
   @Test(
@@ -90,6 +103,7 @@ struct DefinitionTests {
       ("speaker.Event", "speaker.on"),
       ("speaker.DeviceEventName", "speaker.device'Kitchen'.on, speaker.device'Kitchen'"),
       ("speaker.SessionEventName", "speaker.default_session().on, speaker.default_session()"),
+      ("speaker.GroupEventName", "speaker.group'Kitchen'.on, speaker.group'Kitchen'"),
     ])
   func events(_ name: String, _ call: String) throws {
     let lines = try EngineBench.printed(
@@ -143,7 +157,9 @@ struct DefinitionTests {
       "speaker.group": "'Kitchen'", "speaker.set_volume": "10", "speaker.seek": "0",
       "speaker.Device:on": "'time', print", "speaker.Device:once": "'time', print",
       "speaker.Device:wait": "'time'", "speaker.Device:set_volume": "10",
-      "speaker.Session:on": "'time', print", "speaker.Session:once": "'time', print",
+      "speaker.Group:on": "'time', print", "speaker.Group:once": "'time', print",
+      "speaker.Group:wait": "'time'", "speaker.Session:on": "'time', print",
+      "speaker.Session:once": "'time', print",
       "speaker.Session:wait": "'time'", "speaker.Session:set_volume": "10",
       "speaker.Session:play": "'tone.wav'", "speaker.watch": "false", "speaker.session": "{}",
       "speaker.interrupt": "{ play = 'tone.wav' }", "speaker.set_gain": "0",

@@ -30,6 +30,8 @@ struct EngineBench {
   var configuration = "house { output = 'null' }"
   var isVirtual = true
   var seed: UInt64?
+  /// Where the house is kept between runs.
+  var stateFolder: String?
   /// Turns without time passing, after which a script counts as stuck.
   var longestStandstill: Int?
   /// Ends the script, so that a test ends that would not.
@@ -58,6 +60,7 @@ struct EngineBench {
     options.seed = seed
     if let longestStandstill { options.longestStandstill = longestStandstill }
     options.configuration = try Configuration(text: Array(configuration.utf8), path: "config.lua")
+    options.stateFolder = stateFolder
     options.standardLibrary = Fixtures.repository("stdlib")
     return try Engine(options)
   }

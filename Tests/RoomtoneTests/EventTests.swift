@@ -4,6 +4,8 @@ import Testing
 
 @Suite("speaker: events")
 struct EventTests {
+  private static let suspensions = "suspending, suspended, resumed"
+
   @Test("state, time and ended come in order, with their payloads; so do a session's and a device's")
   func order() throws {
     for object in ["speaker", "speaker.default_session()", "speaker.device 'Kitchen'"] {
@@ -198,10 +200,11 @@ struct EventTests {
   @Test(
     "an event that is not there lists those that are",
     arguments: [
-      ("speaker.on('stat', print)", "device, volume, state, time, ended, error"),
-      ("speaker.wait('stat')", "device, volume, state, time, ended, error"),
-      ("speaker.default_session():once('device', print)", "state, time, ended, error"),
-      ("speaker.device'Kitchen':wait('error')", "device, volume, state, time, ended"),
+      ("speaker.on('stat', print)", "device, volume, state, time, ended, error, " + suspensions),
+      ("speaker.wait('stat')", "device, volume, state, time, ended, error, " + suspensions),
+      ("speaker.default_session():once('device', print)", "state, time, ended, error, " + suspensions),
+      ("speaker.device'Kitchen':wait('error')", "device, volume, state, time, ended, " + suspensions),
+      ("speaker.group'Kitchen':wait('error')", "device, volume, state, time, ended, " + suspensions),
     ])
   func unknown(_ call: String, _ known: String) throws {
     let line = try #require(try EngineBench.printed("print(failure(function() \(call) end))").first)

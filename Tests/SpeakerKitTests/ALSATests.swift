@@ -1,5 +1,7 @@
 import AudioCore
-import SpeakerKit
+import CALSA
+import EventLoop
+import Glibc
 import TestSupport
 import Testing
 
@@ -7,6 +9,38 @@ import Testing
 
 @Suite("Sound cards")
 struct ALSATests {
+  /// ALSA's own plug-in that writes what a card would be sent to a file.
+  private func file(_ path: String) -> Output { .alsa(device: "file:'\(path)',raw") }
+
+  private func samples(of path: String) throws -> [Int16] { Self.numbers(try readBytes(path)) }
+
+  /// Little-endian numbers, one after the other.
+  private static func numbers<Number: FixedWidthInteger>(_ bytes: [UInt8]) -> [Number] {
+    let width = Number.bitWidth / 8
+    return (0..<bytes.count / width).map { index in
+      (0..<width).reduce(0) { $0 | Number(truncatingIfNeeded: bytes[index * width + $1]) << (8 * $1) }
+    }
+  }
+
+  /// A stereo wave in which each sample tells its place.
+  private func wave(frames: Int) -> [Int16] {
+    (0..<frames * 2).map { Int16(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 16) }
+  }
+
+  private func play(_ wave: [Int16], on sink: ALSASink, blockFrames: Int = 960) throws {
+    let floats = wave.map { SampleConversion.float($0) }
+    try floats.withUnsafeBufferPointer { all in
+      for start in stride(from: 0, to: all.count, by: blockFrames * 2) {
+        let block = all[start..<min(all.count, start + blockFrames * 2)]
+        try sink.write(UnsafeBufferPointer(rebasing: block))
+      }
+    }
+  }
+
+  private func sink(_ card: PlugCard) throws -> ALSASink {
+    try ALSASink(device: "plug", format: .session, open: card.open)
+  }
+
   @Test("a house without a card is silent, says so in one line, and plays all the same")
   func missing() throws {
     let bench = try HouseBench.run(isVirtual: false, output: .alsa(device: "hw:77")) { bench in
@@ -19,12 +53,10 @@ struct ALSATests {
 
   @Test("a card that takes everything at once is fed at the pace of the clock, speakers mixed")
   func bottomless() throws {
-    // ALSA's own plug-ins stand for a card: what they are sent lands in a file.
     let folder = try TemporaryFolder()
-    let device = "file:'\(folder.file("card.raw"))',raw"
     let clock = ContinuousClock()
     var took = Duration.zero
-    let bench = try HouseBench.run(isVirtual: false, output: .alsa(device: device)) { bench in
+    let bench = try HouseBench.run(isVirtual: false, output: file(folder.file("card.raw"))) { bench in
       let path = try bench.source("a.wav", Signal.constant(0.125, frames: 48_000))
       let start = clock.now
       try await bench.house.session.play(path)
@@ -32,13 +64,137 @@ struct ALSATests {
       took = start.duration(to: clock.now)
     }
     try #require(bench.logged.isEmpty, "\(bench.logged)")
-    let bytes = try readBytes(folder.file("card.raw"))
-    let samples = stride(from: 0, to: bytes.count - 1, by: 2).map { index in
-      Int16(bitPattern: UInt16(bytes[index]) | UInt16(bytes[index + 1]) << 8)
-    }
     // Two speakers of 0.125 on one card.
-    #expect(samples.filter { $0 == 8192 }.count == 96_000)
-    #expect(took > .milliseconds(700) && took < .milliseconds(2500))
+    #expect(try samples(of: folder.file("card.raw")).filter { $0 == 8192 }.count == 96_000)
+    #expect(took > .milliseconds(700))
+  }
+
+  @Test("a 16-bit source on one speaker reaches a 16-bit card sample for sample")
+  func exact() throws {
+    let folder = try TemporaryFolder()
+    let wave = wave(frames: 24_001)
+    let one = [SpeakerSpec(name: "A", volume: 50)]
+    let output = file(folder.file("card.raw"))
+    let bench = try HouseBench.run(isVirtual: false, speakers: one, output: output) { bench in
+      let left = stride(from: 0, to: wave.count, by: 2).map { SampleConversion.float(wave[$0]) }
+      let right = stride(from: 1, to: wave.count, by: 2).map { SampleConversion.float(wave[$0]) }
+      try await bench.house.session.play(try bench.source("a.wav", left, right))
+      #expect(try await bench.house.session.finish() == .ended(.finished))
+    }
+    #expect(bench.logged.isEmpty)
+    #expect(try samples(of: folder.file("card.raw")) == wave)
+  }
+
+  @Test("speakers whose sum is above full scale are limited to −0.3 dBFS on the card")
+  func limited() throws {
+    let folder = try TemporaryFolder()
+    try HouseBench.run(isVirtual: false, output: file(folder.file("card.raw"))) { bench in
+      try await bench.house.session.play(try bench.source("a.wav", Signal.constant(0.75, frames: 9_600)))
+      #expect(try await bench.house.session.finish() == .ended(.finished))
+    }
+    let samples = try samples(of: folder.file("card.raw"))
+    #expect(samples.count == 19_200)
+    #expect(samples.allSatisfy { $0 <= SampleConversion.int16(Decibels.gain(-0.3)) })
+    #expect(samples.max() ?? 0 > 31_000)
+  }
+
+  @Test("a card that has no 16 bits gets 32, with the same upper 16")
+  func wide() throws {
+    let card = PlugCard(formats: [SND_PCM_FORMAT_S32_LE])
+    let wave = wave(frames: 4_801)
+    let sink = try sink(card)
+    try play(wave, on: sink)
+    try sink.finish()
+    #expect(Self.numbers(card.bytes) == wave.map { Int32($0) << 16 })
+  }
+
+  @Test("a card that has neither 16 nor 32 bits is refused by name")
+  func narrow() throws {
+    let error = #expect(throws: AudioError.self) {
+      try sink(PlugCard(formats: [SND_PCM_FORMAT_U8]))
+    }
+    #expect(error?.code == "audio.no_output")
+    #expect(error?.message.contains("\"plug\"") == true)
+  }
+
+  @Test("after an underrun the card is made ready, and goes on with the next sample")
+  func underrun() throws {
+    let card = PlugCard()
+    card.underruns = [6_000, 6_500, 20_000]
+    let wave = wave(frames: 30_000)
+    let sink = try sink(card)
+    try play(wave, on: sink)
+    try sink.finish()
+    #expect(card.underruns.isEmpty)
+    #expect(card.timesPrepared == 4)
+    #expect(Self.numbers(card.bytes) == wave)
+  }
+
+  @Test("a card that never gets over an underrun is given up")
+  func dry() throws {
+    let card = PlugCard()
+    let sink = try sink(card)
+    card.isAlwaysDry = true
+    let error = #expect(throws: AudioError.self) { try play(wave(frames: 9_600), on: sink) }
+    #expect(error?.code == "audio.no_output")
+  }
+
+  @Test("a card that was pulled out is an error in ALSA's words, and so is every write after it")
+  func gone() throws {
+    let card = PlugCard()
+    let sink = try sink(card)
+    try play(wave(frames: 9_600), on: sink)
+    card.isGone = true
+    for _ in 0..<2 {
+      let error = #expect(throws: AudioError.self) { try play(wave(frames: 960), on: sink) }
+      #expect(error?.code == "audio.no_output")
+      #expect(error?.message.contains("no such device") == true)
+    }
+    try sink.finish()
+    #expect(throws: AudioError.self) { try play(wave(frames: 960), on: sink) }
+  }
+
+  @Test("what the card has not played yet is counted as latency, until it rests")
+  func latency() throws {
+    let card = PlugCard()
+    card.delay = 4_321
+    let sink = try sink(card)
+    try play(wave(frames: 960), on: sink)
+    #expect(sink.delay == 4_321)
+    try sink.rest()
+    try play(wave(frames: 960), on: sink)
+    #expect(card.timesPrepared == 2)
+    #expect(Self.numbers(card.bytes) == wave(frames: 960) + wave(frames: 960))
+  }
+
+  @Test("a card that is lost is told once and tried again; the sound comes back where it would be by then")
+  func lostAndBack() throws {
+    // What is written to /dev/full fails; a second later the name leads to a card that works.
+    let folder = try TemporaryFolder()
+    let (card, works) = (folder.file("card"), folder.file("card.raw"))
+    let one = [SpeakerSpec(name: "A", volume: 50)]
+    try #require(symlink("/dev/full", card) == 0)
+    let wave = wave(frames: 144_000)
+    var told: [String] = []
+    let bench = try HouseBench.run(isVirtual: false, speakers: one, output: file(card)) { bench in
+      bench.record()
+      let left = stride(from: 0, to: wave.count, by: 2).map { SampleConversion.float(wave[$0]) }
+      let right = stride(from: 1, to: wave.count, by: 2).map { SampleConversion.float(wave[$0]) }
+      try await bench.house.session.play(try bench.source("a.wav", left, right))
+      while !bench.told.contains("error audio.no_output") { try await bench.wait(0.01) }
+      #expect(unlink(card) == 0 && symlink(works, card) == 0)
+      #expect(try await bench.house.session.finish(timeout: .seconds(60)) == .ended(.finished))
+      try await bench.wait(0.1)
+      told = bench.toldOfSession
+    }
+    #expect(bench.logged.isEmpty)
+    #expect(told.filter { $0.hasPrefix("error") } == ["error audio.no_output"])
+    #expect(told.last == "ended a.wav finished")
+    let heard = try samples(of: works)
+    // Lost for a second at least, and then the whole rest of the tune without a gap, from the start of a block.
+    #expect(!heard.isEmpty && heard.count <= (144_000 - 48_000) * 2)
+    #expect(heard.count % 1_920 == 0)
+    #expect(heard == wave.suffix(heard.count))
   }
 
   @Test("retries come after 1 s, then twice as long each time, 30 s at most")

@@ -127,6 +127,28 @@ struct GainTests {
     #expect(sound[9_600...].allSatisfy { $0 == 0.5 })
   }
 
+  @Test("a gain set while paused is there when something else plays, from its first frame", arguments: 0..<3)
+  func setWhilePaused(how: Int) throws {
+    let bench = try HouseBench.run { bench in
+      let session = bench.house.session
+      let path = try bench.source("a.wav", Signal.constant(0.5, frames: 9_600))
+      try await session.play(path)
+      try await bench.wait(0.05)
+      session.pause()
+      try await bench.wait(0.05)
+      if how == 0 {
+        bench.loop.start { try? await session.fade(gain: -20, over: .seconds(1)) }
+      } else {
+        try session.setGain(-20)
+      }
+      try await bench.wait(0.05)
+      if how < 2 { session.stop() }
+      try await session.play(path)
+      _ = try await session.finish()
+    }
+    #expect(try bench.played("A").channels[0].suffix(9_600).allSatisfy { abs($0 - 0.05) < 0x1p-15 })
+  }
+
   @Test(
     "a volume fade ends with all members at one level, in steps that are told, and leaves a touched one alone"
   )

@@ -83,6 +83,7 @@ final class HouseBench {
       case .state(let state, _): told.append("state \(state.rawValue)")
       case .time(let elapsed, _): told.append("time \(elapsed)")
       case .ended(_, let source, let reason): told.append("ended \(source.title) \(reason.rawValue)")
+      case .suspension(let phase, let session, _): told.append("\(phase.rawValue) \(session.name)")
       case .error(let code, _, _, _): told.append("error \(code)")
       }
     }

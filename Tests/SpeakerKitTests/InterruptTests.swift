@@ -26,8 +26,9 @@ struct InterruptTests {
       try await session.play(path)
       try await bench.wait(0.5)
       bench.record()
-      house.events.onSuspension { event in
-        told.append("\(event.phase.rawValue) \(event.session.name) by \(event.by.name)")
+      house.events.on { event in
+        guard case .suspension(let phase, let session, let by) = event else { return }
+        told.append("\(phase.rawValue) \(session.name) by \(by.name)")
       }
       try await house.interrupt(devices: house.devices, name: "bell") { by in
         #expect(session.isSuspended && session.state == .playing && session.devices.isEmpty)
@@ -110,6 +111,34 @@ struct InterruptTests {
       try await bench.wait(0.1)
       #expect(house.devices.map(\.volume) == [21, 20, 40])
       #expect(house.devices.map(\.isMuted) == [false, true, false])
+    }
+  }
+
+  @Test("a level comes back also where role or balance have been changed since")
+  func otherChanges() throws {
+    try HouseBench.run(output: .null) { bench in
+      let house = bench.house
+      try await house.interrupt(devices: house.devices, volume: 30) { _ in
+        try house.devices[0].setRole(.left)
+        try house.devices[1].setBalance(3)
+        try await bench.wait(0.1)
+      }
+      try await bench.wait(0.1)
+      #expect(house.devices.map(\.volume) == [50, 50])
+    }
+  }
+
+  @Test("a level that comes back muted is told once")
+  func mutedToldOnce() throws {
+    try HouseBench.run(output: .null) { bench in
+      let house = bench.house
+      try house.devices[0].mute()
+      try await house.interrupt(devices: [house.devices[0]], volume: 30) { _ in
+        try await bench.wait(0.1)
+        bench.record()
+      }
+      try await bench.wait(0.1)
+      #expect(bench.told.filter { $0.hasPrefix("volume") } == ["volume A 50 muted, average 25"])
     }
   }
 

@@ -81,6 +81,57 @@ struct LookUpTests {
     }
   }
 
+  @Test(
+    "a place is a room or a speaker: whole names first, a room before its own speakers",
+    arguments: [
+      ("Kitchen", ["Kitchen"]), ("kitchen", ["Kitchen"]), ("kit", ["Kitchen"]),
+      ("Bedroom", ["Bedroom Left", "Bedroom Right"]), ("BED", ["Bedroom Left", "Bedroom Right"]),
+      ("bedroom l", ["Bedroom Left"]), ("Living Room Right", ["Living Room Right"]), ("bath", ["Bathroom"]),
+    ])
+  func places(typed: String, speakers: [String]) throws {
+    try HouseBench.run(speakers: nil, output: .null) { bench in
+      let found = try bench.house.speakers(in: typed).map(\.name)
+      #expect(found == speakers)
+    }
+  }
+
+  @Test("a place that could be several, or is none, is an error that says what to write")
+  func noPlace() throws {
+    try HouseBench.run(speakers: nil, output: .null) { bench in
+      let hints = [
+        ("room", "write more of the name: \"Living Room\", \"Bedroom\", \"Bathroom\""),
+        ("left", "write more of the name: \"Living Room Left\", \"Bedroom Left\""),
+        ("kichen", "did you mean \"Kitchen\"?"), ("Bedrom", "did you mean \"Bedroom\"?"),
+      ]
+      for (typed, hint) in hints {
+        let error = await bench.failure { _ = try bench.house.speakers(in: typed) }
+        #expect(
+          error?.code == "speaker.unknown" && error?.hint == hint, "\(typed): \(String(describing: error))")
+      }
+      let error = await bench.failure { _ = try bench.house.speakers(in: "") }
+      #expect(error?.message == "no room or speaker is called \"\"")
+    }
+  }
+
+  @Test(
+    "a place that is a speaker in no room, or a speaker's id, or a room of the same name as a speaker elsewhere"
+  )
+  func mixedPlaces() throws {
+    let specs = [
+      SpeakerSpec(name: "Kitchen", group: "Upstairs"), SpeakerSpec(name: "Sink", group: "Kitchen"),
+      SpeakerSpec(name: "Portable"),
+    ]
+    try HouseBench.run(speakers: specs, output: .null) { bench in
+      let house = bench.house
+      for (typed, speaker) in [("kitchen", "Sink"), (house.devices[0].id, "Kitchen"), ("port", "Portable")] {
+        let found = try house.speakers(in: typed).map(\.name)
+        #expect(found == [speaker], "\(typed)")
+      }
+      let error = await bench.failure { _ = try house.speakers(in: "harman") }
+      #expect(error?.code == "speaker.unknown")
+    }
+  }
+
   @Test("a name like no other lists what there is")
   func noSuggestion() throws {
     try HouseBench.run(output: .null) { bench in
@@ -116,6 +167,9 @@ struct LookUpTests {
     #expect(try Output(parsing: "alsa") == .alsa(device: "default"))
     #expect(try Output(parsing: "alsa:hw:1,0") == .alsa(device: "hw:1,0"))
     #expect(try Output(parsing: "wav:/tmp/a:b") == .wav(folder: "/tmp/a:b"))
+    for text in ["null", "alsa", "alsa:hw:1,0", "wav:/tmp/a:b"] {
+      #expect(try Output(parsing: text).text == text)
+    }
     for text in ["", "wav", "wav:", "null:", "alsa:", "pulse"] {
       #expect(throws: SpeakerError.self) { try Output(parsing: text) }
     }

@@ -8,11 +8,13 @@ import Testing
 /// A card that keeps what it is given.
 private final class KeepingCard: CardSink, Sendable {
   let format = AudioFormat.session
-  let delay = 0
+  let delay: Int
   private let samples = Lock<[Float]>([])
 
   /// What was written so far.
   var written: [Float] { samples.withLock { $0 } }
+
+  init(delay: Int = 0) { self.delay = delay }
 
   func write(_ new: UnsafeBufferPointer<Float>) throws { samples.withLock { $0 += Array(new) } }
   func rest() throws {}
@@ -23,6 +25,40 @@ private final class KeepingCard: CardSink, Sendable {
 extension RealTimeTests {
   @Suite("Several sessions on one sound card")
   struct MixedCardTests {
+    @Test("what the card has not played yet has not been heard: the position waits for it")
+    func latency() throws {
+      let (folder, loop) = (try TemporaryFolder(), EventLoop())
+      // A minute between the card and the ear.
+      let card = KeepingCard(delay: 2_880_000)
+      let format = AudioFormat.session
+      let waiter = try Waiter()
+      let writer = try SinkWriter(format: format, frames: 2_880, policy: .openAgain, renderer: waiter) {
+        card
+      }
+      let memory = RenderMemory(devices: 1, sessions: 1, format: format)
+      let stage = try ThreadedStage(
+        loop: loop, memory: memory, outputs: Outputs(.mixed(writer), waiter), format: format)
+      let renderer = PCMRenderer(loop: loop, format: format, memory: memory, stage: stage)
+      let path = folder.file("a.wav")
+      try Sound(sampleRate: 48_000, channels: [Signal.constant(0.5, frames: 480_000)]).write(to: path)
+      var isDone = false
+      loop.start {
+        do {
+          try await stage.openCard(writer)
+          renderer.setSession(0, ofDevice: 0)
+          let cue = try await renderer.load(SourceRequest(path: path))
+          renderer.start(cue, in: 0, paused: false)
+          while card.written.count < 48_000 { try await loop.sleep(for: .milliseconds(10)) }
+          #expect(writer.port.latency >= 2_880_000)
+          #expect(renderer.position(of: 0) == 0)
+        } catch { Issue.record("\(error)") }
+        await renderer.close()
+        loop.after(.milliseconds(1)) { isDone = true }
+      }
+      #expect(loop.run(until: { isDone }) == .done)
+      loop.close()
+    }
+
     /// What the card gets of two sessions on a speaker each, which play constants of these amplitudes for a second.
     private func mix(_ first: Float, _ second: Float) throws -> [Float] {
       let (folder, card, loop) = (try TemporaryFolder(), KeepingCard(), EventLoop())

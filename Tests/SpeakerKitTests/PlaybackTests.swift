@@ -212,6 +212,22 @@ struct PlaybackTests {
     }
   }
 
+  @Test("the end is no place past the end, whatever becomes of its frames in seconds", arguments: outputs)
+  func endInSeconds(output: Output?) throws {
+    // 28/48000 s times 48000/s is more than 28.
+    #expect(Double(28) / 48_000 * 48_000 > 28)
+    try HouseBench.run(output: output) { bench in
+      let session = bench.house.session
+      let file = try bench.source("a.wav", Signal.constant(0.25, frames: 28))
+      bench.record()
+      try await session.play(file, start: Double(28) / 48_000)
+      session.pause()
+      try session.seek(toSeconds: Double(28) / 48_000)
+      try session.resume()
+      #expect(try await session.finish() == .ended(.finished))
+    }
+  }
+
   @Test("play from a place in the middle, and not from past the end", arguments: outputs)
   func startsInTheMiddle(output: Output?) throws {
     try HouseBench.run(output: output) { bench in

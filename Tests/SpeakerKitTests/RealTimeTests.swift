@@ -116,6 +116,59 @@ struct RealTimeTests {
     #expect(second.clicks().isEmpty)
   }
 
+  @Test("a speaker that is put up later has a file as long as the others', silent up to when it joined")
+  func added() throws {
+    let bench = try HouseBench.run(isVirtual: false) { bench in
+      let controls = try bench.house.controls()
+      try await bench.house.session.play(try bench.source("a.wav", Signal.noise(seed: 3, frames: 48_000)))
+      try await bench.wait(0.3)
+      let late = try controls.add(SpeakerSpec(name: "C", volume: 50))
+      try await late.join()
+      try await bench.wait(0.2)
+      // Never heard, but there.
+      try controls.add(SpeakerSpec(name: "D", volume: 50))
+      _ = try await bench.house.session.finish()
+      // After the last block.
+      try controls.add(SpeakerSpec(name: "a", volume: 50))
+    }
+    let first = try bench.played("A")
+    let late = try bench.played("C")
+    let joined = try #require(late.channels[0].firstIndex { $0 != 0 }) / 960 * 960
+    #expect(joined >= 12_000)
+    #expect(late.frameCount == 48_000)
+    #expect(late.channels[0][(joined + 960)...] == first.channels[0][(joined + 960)...])
+    for name in ["D", "a 2"] {
+      let silent = try bench.played(name)
+      #expect(silent.frameCount == 48_000)
+      #expect(silent.channels[0].allSatisfy { $0 == 0 })
+    }
+  }
+
+  @Test("a speaker that is put up before anything played gets what the others get")
+  func addedFirst() throws {
+    let bench = try HouseBench.run(isVirtual: false) { bench in
+      try await bench.house.controls().add(SpeakerSpec(name: "C", volume: 50)).join()
+      try await bench.house.session.play(try bench.source("a.wav", Signal.noise(seed: 4, frames: 4_801)))
+      _ = try await bench.house.session.finish()
+    }
+    #expect(try bench.played("C") == bench.played("A"))
+  }
+
+  @Test("a speaker that is put up later and whose file can't be written is told; the others' files are whole")
+  func addedOnFullDisk() throws {
+    var devices: [String?] = []
+    let bench = try HouseBench.run(isVirtual: false) { bench in
+      bench.house.events.on(.error) { devices.append($0.device?.name) }
+      try await bench.house.session.play(try bench.source("a.wav", Signal.noise(seed: 5, frames: 24_000)))
+      #expect(mkdir(bench.folder.file("out/C.wav"), 0o755) == 0)
+      try bench.house.controls().add(SpeakerSpec(name: "C", volume: 50))
+      _ = try await bench.house.session.finish()
+      try await bench.wait(0.1)
+    }
+    #expect(devices == ["C"])
+    #expect(try bench.played("A").frameCount == 24_000)
+  }
+
   @Test("two houses of one process do not know of each other")
   func twoHouses() throws {
     let folder = try TemporaryFolder()

@@ -1,5 +1,6 @@
 import AudioCore
 import EventLoop
+import Synchronization
 import TestSupport
 import Testing
 
@@ -9,13 +10,13 @@ import Testing
 struct StateTests {
   /// Opens a house over `folder`, runs `body` and closes it.
   private func run(
-    _ folder: String, _ specs: [SpeakerSpec] = EditingTests.three, wait: Duration = .zero,
-    isVirtual: Bool = true,
+    _ folder: String, _ specs: [SpeakerSpec] = EditingTests.three, output: Output = .null,
+    access: HouseAccess = .drive, wait: Duration = .zero, isVirtual: Bool = true,
     log: @escaping (String) -> Void = { _ in }, _ body: @escaping (House) async throws -> Void
   ) throws {
     let loop = EventLoop(clock: isVirtual ? .virtual(start: WallTime(seconds: 0)) : .wall)
     let driver = HouseDriver(
-      loop: loop, speakers: specs, output: .null, stateFolder: folder, wait: wait,
+      loop: loop, speakers: specs, output: output, stateFolder: folder, access: access, wait: wait,
       processName: "test \u{7}run",
       log: log)
     let house = House(loop: loop, driver: driver)
@@ -100,6 +101,28 @@ struct StateTests {
     #expect(HouseState.parse(long).state == nil)
   }
 
+  @Test("what was kept of speakers outlives a run of a house without them")
+  func otherHouse() throws {
+    let folder = try TemporaryFolder()
+    let (a, b) = (SpeakerSpec(name: "A"), SpeakerSpec(name: "B"))
+    for (specs, volume) in [([a, b], 7), ([b], 8)] {
+      try run(folder.file("s"), specs) { house in
+        for device in house.devices { try device.setVolume(volume) }
+      }
+    }
+    try run(folder.file("s"), [a, b]) { house in #expect(house.devices.map(\.volume) == [7, 8]) }
+  }
+
+  @Test("a state that has grown too long for a file keeps the speakers that are there")
+  func tooLong() {
+    var old = HouseState()
+    for number in 0..<20_000 { old.speakers["\(number)"] = HouseState.Speaker() }
+    let info = HouseSpeakers.demonstration
+    #expect(HouseState(info, besides: old) == HouseState(info))
+    old.speakers = old.speakers.filter { $0.key.count < 3 }
+    #expect(HouseState(info, besides: old).speakers.count == 106)
+  }
+
   @Test("a kept name that the configuration gives to another speaker by now is not taken up")
   func takenName() throws {
     let folder = try TemporaryFolder()
@@ -135,5 +158,111 @@ struct StateTests {
     }
     // Closed, and free.
     #expect(try other.lock(as: "x") == nil)
+  }
+
+  @Test("a closed house no longer waits for the process that has its state")
+  func closedWhileWaiting() throws {
+    let folder = try TemporaryFolder()
+    let other = StateFolder(path: folder.file("s"))
+    #expect(try other.lock(as: "other") == nil)
+    let error = #expect(throws: SpeakerError.self) {
+      try run(folder.file("t")) { house in
+        let second = House(
+          loop: house.loop,
+          driver: HouseDriver(
+            loop: house.loop, output: .null, stateFolder: folder.file("s"), wait: .seconds(1_000)))
+        house.loop.after(.seconds(5)) { house.loop.start { await second.close() } }
+        do { try await second.open() } catch {
+          #expect(house.loop.now < Instant.start.advanced(by: .seconds(7)))
+          throw error
+        }
+      }
+    }
+    #expect(error?.code == "speaker.closed")
+  }
+
+  @Test("who only looks sees the house as it was left while another process has it, and changes nothing")
+  func looks() throws {
+    let folder = try TemporaryFolder()
+    let state = folder.file("s")
+    try run(state) { house in
+      try await house.devices[0].setName("Hall")
+      try house.devices[1].setVolume(7)
+      try await house.loop.sleep(for: .milliseconds(10))
+    }
+    let kept = try readBytes(state + "/house.state")
+    let owner = StateFolder(path: state)
+    #expect(try owner.lock(as: "night watch") == nil)
+    let lock = try readBytes(state + "/house.lock")
+    // On the wall clock a house that sounds would have threads and files by now.
+    try run(state, output: .wav(folder: folder.file("out")), access: .look, isVirtual: false) { house in
+      #expect(house.devices.map(\.name) == ["Hall", "B", "C"] && house.devices[1].volume == 7)
+      try house.setVolume(40)
+      try await house.devices[2].setName("Other")
+      #expect(house.devices.map(\.volume) == [40, 40, 40])
+    }
+    #expect(try readBytes(state + "/house.state") == kept)
+    #expect(try readBytes(state + "/house.lock") == lock)
+    #expect(try Command.succeed("ls", [state]).text == "house.lock\nhouse.state\n")
+    #expect(try Command.run("ls", [folder.file("out")]).status != 0)
+    #expect(try HouseDriver.owner(ofStateFolder: state)?.name == "night watch")
+  }
+
+  @Test("who only looks makes no folder, and leaves a damaged file where it is")
+  func looksAtNothing() throws {
+    let folder = try TemporaryFolder()
+    var lines: [String] = []
+    try run(folder.file("none"), access: .look, log: { lines.append($0) }) { house in
+      #expect(house.devices.map(\.name) == ["A", "B", "C"])
+    }
+    #expect(lines.isEmpty)
+    #expect(try Command.run("ls", [folder.file("none")]).status != 0)
+    _ = try folder.write(Array("hello".utf8), to: "house.state")
+    try run(folder.path, access: .look, log: { lines.append($0) }) { _ in }
+    #expect(lines.count == 1 && lines[0].contains("is damaged"))
+    #expect(try Command.succeed("ls", [folder.path]).text == "house.state\n")
+  }
+
+  @Test("who has the house is told without the lock being in anybody's way")
+  func owner() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("s")
+    #expect(try HouseDriver.owner(ofStateFolder: path) == nil)
+    let state = StateFolder(path: path)
+    #expect(try state.lock(as: "first") == nil)
+    let own = try #require(try HouseDriver.owner(ofStateFolder: path))
+    #expect(own.name == "first" && own.description == "first (process \(own.processID ?? 0))")
+    state.unlock()
+    #expect(try HouseDriver.owner(ofStateFolder: path) == nil)
+
+    // Somebody asks all the time; whoever wants the lock gets it at the first attempt, each time.
+    let isDone = Atomic(false)
+    let asker = try TestThread {
+      while !isDone.load(ordering: .relaxed) { _ = try? HouseDriver.owner(ofStateFolder: path) }
+    }
+    var refusals = 0
+    for _ in 0..<1_000 {
+      if try state.lock(as: "again") != nil { refusals += 1 }
+      state.unlock()
+    }
+    isDone.store(true, ordering: .relaxed)
+    asker.join()
+    #expect(refusals == 0)
+  }
+
+  @Test(
+    "what stands in a lock that somebody has is not believed",
+    arguments: [
+      ("", "another process"), ("\u{1b}[2J", "another process"), ("-4 x", "another process"),
+      ("7\n", "another program (process 7)"), ("99999999999 x", "another process"),
+      ("8 a\u{7}b\nc", "ab (process 8)"),
+    ])
+  func strangeLock(text: String, told: String) throws {
+    let folder = try TemporaryFolder()
+    let state = StateFolder(path: folder.path)
+    #expect(try state.lock(as: "x") == nil)
+    _ = try folder.write(Array(text.utf8), to: "house.lock")
+    #expect(try HouseDriver.owner(ofStateFolder: folder.path)?.description == told)
+    #expect(try StateFolder(path: folder.path).lock(as: "y")?.description == told)
   }
 }

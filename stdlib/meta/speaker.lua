@@ -13,7 +13,7 @@
 -- the house with all speakers in the default session, so every function but `is_open` and `is_opening` may suspend
 -- until it is open. After `close` they raise `speaker.closed`, until `open` opens a new house. Objects are the same
 -- for as long as the script holds them, and their fields follow what happens. Assigning to a field raises and names
--- the method that changes it.
+-- the method that changes it. What the driver can't do raises `speaker.unsupported`, see `capabilities`.
 
 error("stdlib/meta/speaker.lua is a description, not a module: require \"speaker\" finds the module itself")
 
@@ -30,10 +30,13 @@ speaker.UNGROUPED = "harman"
 ---@field driver? "house" What drives the speakers.
 ---@field license? string What the driver needs to be let in; the embedded house needs none.
 ---@field add_all? boolean Whether every speaker joins the default session; true unless told.
+---@field wait? Duration|false How long to wait while another process has the house; 30 s unless told, false not at all.
 
----Opens the house and returns after the first discovery; at once when it is open already.
+---Opens the house, as it was left by the last run, and returns after the first discovery; at once when it is open
+---already. One process at a time drives a house: a second one says that it waits, and does.
 ---
----Raises `speaker.unsupported` (a driver that is not there), `audio.no_output`, `speaker.closed` (closed meanwhile),
+---Raises `speaker.busy` (another process has the house: `process` says which), `speaker.unsupported` (a driver that is
+---not there), `audio.no_output`, `speaker.lost` (names and volumes can't be kept), `speaker.closed` (closed meanwhile),
 ---`speaker.unknown` and `speaker.range` (what the configuration says of the speakers), `argument`,
 ---`task.cannot_suspend`.
 ---@async
@@ -96,8 +99,8 @@ function speaker.active_groups() end
 ---@return speaker.Session
 function speaker.default_session() end
 
----Sets every speaker of the house to one level and unmutes it; takes effect some milliseconds later, which the `volume`
----event tells. Raises `speaker.closed`, `argument`.
+---Sets members of the default session and speakers in no session to one level and unmutes them; takes effect some
+---milliseconds later, which the `volume` event tells. Raises `speaker.closed`, `argument`.
 ---@param volume integer 0 to 50.
 function speaker.set_volume(volume) end
 
@@ -105,13 +108,13 @@ function speaker.set_volume(volume) end
 ---@return integer
 function speaker.volume() end
 
----Silences every speaker; each keeps its level. Raises `speaker.closed`.
+---Silences the speakers that `set_volume` acts on; each keeps its level. Raises `speaker.closed`.
 function speaker.mute() end
 
----Gives every speaker the level that it had. Raises `speaker.closed`.
+---Gives the speakers that `set_volume` acts on the level that they had. Raises `speaker.closed`.
 function speaker.unmute() end
 
----Whether every available speaker is muted. Raises `speaker.closed`.
+---Whether all available ones of the speakers that `set_volume` acts on are muted. Raises `speaker.closed`.
 ---@return boolean
 function speaker.is_muted() end
 
@@ -126,7 +129,8 @@ function speaker.is_muted() end
 ---
 ---Raises `speaker.no_active_device` before it opens the file; `audio.not_found`, `audio.unreadable`,
 ---`audio.unsupported`, and what played goes on then; `speaker.range` (`start` past the end); `speaker.superseded` (a
----`stop`, `close` or other `play` came while it was opening); `speaker.closed`, `argument`, `task.cannot_suspend`.
+---`stop` or another `play` came, or the last speaker left, while it was opening); `speaker.closed`, `argument`,
+---`task.cannot_suspend`.
 ---@async
 ---@param path string WAV, AIFF, CAF, MP3, FLAC, Ogg Vorbis; in the working folder or beside the script, or `~/…`.
 ---@param options? speaker.PlayOptions
@@ -290,6 +294,7 @@ function speaker.finish(timeout) end
 ---@overload fun(event: "time", fn: async fun(event: speaker.TimeEvent)): Subscription
 ---@overload fun(event: "ended", fn: async fun(event: speaker.EndedEvent)): Subscription
 ---@overload fun(event: "error", fn: async fun(event: speaker.ErrorEvent)): Subscription
+---@overload fun(event: "suspending"|"suspended"|"resumed", fn: async fun(event: speaker.SuspensionEvent)): Subscription
 function speaker.on(event, fn) end
 
 ---As `on`, for the next event only. Raises `argument`, `speaker.closed`.
@@ -302,6 +307,7 @@ function speaker.on(event, fn) end
 ---@overload fun(event: "time", fn: async fun(event: speaker.TimeEvent)): Subscription
 ---@overload fun(event: "ended", fn: async fun(event: speaker.EndedEvent)): Subscription
 ---@overload fun(event: "error", fn: async fun(event: speaker.ErrorEvent)): Subscription
+---@overload fun(event: "suspending"|"suspended"|"resumed", fn: async fun(event: speaker.SuspensionEvent)): Subscription
 function speaker.once(event, fn) end
 
 ---Waits for the next event of that name, never for one that has happened.
@@ -318,9 +324,10 @@ function speaker.once(event, fn) end
 ---@overload fun(event: "time", timeout?: Duration): speaker.TimeEvent?, string?
 ---@overload fun(event: "ended", timeout?: Duration): speaker.EndedEvent?, string?
 ---@overload fun(event: "error", timeout?: Duration): speaker.ErrorEvent?, string?
+---@overload fun(event: "suspending"|"suspended"|"resumed", timeout?: Duration): speaker.SuspensionEvent?, string?
 function speaker.wait(event, timeout) end
 
----@alias speaker.Event "device"|"volume"|"state"|"time"|"ended"|"error"
+---@alias speaker.Event "device"|"volume"|"state"|"time"|"ended"|"error"|"suspending"|"suspended"|"resumed"
 ---@alias speaker.State "stopped"|"playing"|"paused"
 ---Heard to its end; stopped by somebody; another source took its place; it turned bad; no speaker is left.
 ---@alias speaker.EndReason "finished"|"stopped"|"replaced"|"failed"|"no_devices"
@@ -331,6 +338,12 @@ function speaker.wait(event, timeout) end
 ---| "left" It is out of its session.
 ---| "available" It can be reached again.
 ---| "unavailable" It can't be reached.
+---| "renamed" It has another name.
+---| "regrouped" It is in another group, or its group has another id.
+---| "role" It renders other channels.
+---| "balance" It has another balance.
+---| "wifi" It is received better or worse.
+---| "removed" It is gone for good.
 ---| "playing" Its session plays, pauses or stops.
 
 ---Something other than its volume has changed on a speaker.
@@ -360,6 +373,12 @@ function speaker.wait(event, timeout) end
 ---@field session speaker.Session
 ---@field source speaker.Source
 ---@field reason speaker.EndReason
+
+---An interruption that takes all speakers of a session: `suspending` while it fades out, `suspended` when it stands
+---still, `resumed` when it has its speakers back.
+---@class speaker.SuspensionEvent
+---@field session speaker.Session The session that was interrupted.
+---@field by speaker.Session The session that interrupts it.
 
 ---Something failed that no caller waits for.
 ---@class speaker.ErrorEvent
@@ -399,19 +418,20 @@ function speaker.wait(event, timeout) end
 local Device = {}
 
 ---Sets its level and unmutes it; takes effect some milliseconds later, which the `volume` event tells. Raises
----`speaker.closed`, `argument`.
+---`speaker.unavailable`, `speaker.closed`, `argument`.
 ---@param volume integer 0 to 50.
 function Device:set_volume(volume) end
 
----Silences it; it keeps its level. Raises `speaker.closed`.
+---Silences it; it keeps its level. Raises `speaker.unavailable`, `speaker.closed`.
 function Device:mute() end
 
----Gives it the level that it had. Raises `speaker.closed`.
+---Gives it the level that it had. Raises `speaker.unavailable`, `speaker.closed`.
 function Device:unmute() end
 
 ---Makes it a member of a session, also while that plays: it starts in step with the others. Takes it out of another.
 ---
----Raises `speaker.closed`, `argument`, `task.cannot_suspend`.
+---Raises `speaker.outranked` (it is in a session of higher priority), `speaker.closed`, `argument`,
+---`task.cannot_suspend`.
 ---@async
 ---@param session? speaker.Session By default the default session.
 function Device:join(session) end
@@ -421,38 +441,41 @@ function Device:join(session) end
 ---@async
 function Device:leave() end
 
----Asks it how well it is received. Raises `speaker.closed`, `task.cannot_suspend`.
+---Asks it how well it is received. Raises `speaker.unavailable`, `speaker.closed`, `task.cannot_suspend`.
 ---@async
 ---@return integer wifi_signal dBm
 function Device:refresh_wifi() end
 
 ---Gives it another name. While it plays, playback stops with the error `speaker.renamed_while_playing`.
 ---
----Raises `speaker.range` (a name that is empty or taken), `speaker.closed`, `argument`, `task.cannot_suspend`.
+---Raises `speaker.range` (a name that is empty or taken), `speaker.unavailable`, `speaker.closed`, `argument`,
+---`task.cannot_suspend`.
 ---@async
 ---@param name string
 function Device:set_name(name) end
 
 ---Puts it in the group of that name, which it founds when there is none. While it plays: as `set_name`.
 ---
----Raises `speaker.range`, `speaker.closed`, `argument`, `task.cannot_suspend`.
+---Raises `speaker.range`, `speaker.unavailable`, `speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
 ---@param name string
 function Device:set_group(name) end
 
----Takes it out of its group. While it plays: as `set_name`. Raises `speaker.closed`, `task.cannot_suspend`.
+---Takes it out of its group. While it plays: as `set_name`. Raises `speaker.unavailable`, `speaker.closed`,
+---`task.cannot_suspend`.
 ---@async
 function Device:leave_group() end
 
----Which channels it renders, from a moment later on. Raises `speaker.closed`, `argument`.
+---Which channels it renders, from a moment later on. Raises `speaker.unavailable`, `speaker.closed`, `argument`.
 ---@param role "stereo"|"left"|"right"|"mono"
 function Device:set_role(role) end
 
----How its two sides stand to each other, from a moment later on. Raises `speaker.closed`, `argument`.
+---How its two sides stand to each other, from a moment later on. Raises `speaker.unavailable`, `speaker.closed`,
+---`argument`.
 ---@param balance integer -6 (left) to 6 (right).
 function Device:set_balance(balance) end
 
----@alias speaker.DeviceEventName "device"|"volume"|"state"|"time"|"ended"
+---@alias speaker.DeviceEventName "device"|"volume"|"state"|"time"|"ended"|"suspending"|"suspended"|"resumed"
 
 ---As `speaker.on`, for its own events and those of the session that it is in. Raises `argument`, `speaker.closed`.
 ---@param event speaker.DeviceEventName
@@ -479,9 +502,32 @@ function Device:wait(event, timeout) end
 ---@class speaker.Group
 ---@field id? string Id of the speaker that founded it; nil when it has no member any more.
 ---@field name string
----@field devices speaker.Device[] The founder first, then in the order of the house.
+---@field devices speaker.Device[] The founder first, then in the order in which they joined it.
 ---@field active boolean Whether all its speakers are in a session.
 local Group = {}
+
+---@alias speaker.GroupEventName "device"|"volume"|"state"|"time"|"ended"|"suspending"|"suspended"|"resumed"
+
+---As `speaker.on`, for events of its speakers, also of one that leaves it, and of the sessions that they are in: each
+---once, however many of its speakers are in the session. Raises `argument`, `speaker.closed`.
+---@param event speaker.GroupEventName
+---@param fn async fun(event: table)
+---@return Subscription
+function Group:on(event, fn) end
+
+---As `on`, for the next event only. Raises `argument`, `speaker.closed`.
+---@param event speaker.GroupEventName
+---@param fn async fun(event: table)
+---@return Subscription
+function Group:once(event, fn) end
+
+---As `speaker.wait`, for the events of `on`. Raises `argument`, `speaker.closed`, `task.cannot_suspend`.
+---@async
+---@param event speaker.GroupEventName
+---@param timeout? Duration Seconds or text.
+---@return table? event
+---@return "timeout"|"closed"|nil why
+function Group:wait(event, timeout) end
 
 ---Speakers that sound together: one source, one state, one position; prints as
 ---`session "default" (playing "wake_up.mp3", 6 speakers)`.
@@ -497,16 +543,16 @@ local Session = {}
 ---@param options? speaker.PlayOptions
 function Session:play(path, options) end
 
----As `speaker.pause`.
+---As `speaker.pause`. Raises `speaker.closed`.
 function Session:pause() end
 
----As `speaker.resume`. Raises `speaker.not_paused`.
+---As `speaker.resume`. Raises `speaker.not_paused`, `speaker.closed`.
 function Session:resume() end
 
----As `speaker.stop`.
+---As `speaker.stop`. Raises `speaker.closed`.
 function Session:stop() end
 
----As `speaker.state`.
+---As `speaker.state`; `"stopped"` when it is closed.
 ---@return speaker.State
 function Session:state() end
 
@@ -522,7 +568,7 @@ function Session:position() end
 ---@return number? seconds
 function Session:duration() end
 
----As `speaker.seek`. Raises `speaker.range`, `speaker.no_seek`, `argument`.
+---As `speaker.seek`. Raises `speaker.range`, `speaker.no_seek`, `speaker.closed`, `argument`.
 ---@param seconds number From the start of the source.
 function Session:seek(seconds) end
 
@@ -573,7 +619,7 @@ function Session:unmute() end
 ---@return boolean
 function Session:is_muted() end
 
----@alias speaker.SessionEventName "state"|"time"|"ended"|"error"
+---@alias speaker.SessionEventName "state"|"time"|"ended"|"error"|"suspending"|"suspended"|"resumed"
 
 ---As `speaker.on`, for its own events. Raises `argument`, `speaker.closed`.
 ---@param event speaker.SessionEventName
@@ -595,8 +641,6 @@ function Session:once(event, fn) end
 ---@return "timeout"|"closed"|nil why
 function Session:wait(event, timeout) end
 
----What `on` and `once` return; lives until it is cancelled, whether or not the script keeps it. Prints as
----`subscription to "ended" (active)`.
 ---How some speakers were; prints as `snapshot of 6 speakers`.
 ---@class speaker.Snapshot
 ---@field devices speaker.Device[] Its speakers.
@@ -634,6 +678,8 @@ function House:add(options) end
 ---@param device speaker.Device
 function House:remove(device) end
 
+---What `on` and `once` return; lives until it is cancelled, whether or not the script keeps it. Prints as
+---`subscription to "ended" (active)`.
 ---@class Subscription
 ---@field event string What it listens to.
 ---@field active boolean Whether the function may still be called.

@@ -5,7 +5,7 @@ public import SpeakerKit
 /// script. Confined to the loop.
 public final class HouseDoor {
   private let loop: EventLoop
-  private let make: () throws -> House
+  private let make: (_ wait: Duration) throws -> House
   /// The house, once it has been asked for.
   public private(set) var house: House?
   private var isOpening = false
@@ -16,8 +16,13 @@ public final class HouseDoor {
   /// Told when the house has been opened, before any script code runs with it.
   public var onOpen: (House) -> Void = { _ in }
 
-  /// A door to the house that `make` builds.
-  public init(loop: EventLoop, _ make: @escaping () throws -> House) { (self.loop, self.make) = (loop, make) }
+  /// How long opening waits, unless told, for another process that has the house.
+  public static let defaultWait = Duration.seconds(30)
+
+  /// A door to the house that `make` builds, which is told how long its opening is to wait for another process.
+  public init(loop: EventLoop, _ make: @escaping (_ wait: Duration) throws -> House) {
+    (self.loop, self.make) = (loop, make)
+  }
 
   /// The house when it is open.
   public var open: House? { house?.isOpen == true ? house : nil }
@@ -27,12 +32,14 @@ public final class HouseDoor {
   public private(set) var wasClosed = false
 
   /// Opens the house; returns at once when it is open, and when it is opening together with whoever opens it.
-  /// - Parameter addAll: whether every speaker joins the default session.
-  public func open(addAll: Bool) async throws {
+  /// - Parameters:
+  ///   - addAll: whether every speaker joins the default session.
+  ///   - wait: how long to wait for another process that has the house; nil for `defaultWait`.
+  public func open(addAll: Bool, wait: Duration? = nil) async throws {
     // Closed while it was opening: that comes to its end first.
     while isOpening && house == nil { try? await opened() }
     if open != nil { return }
-    if !isOpening { begin(addAll: addAll) }
+    if !isOpening { begin(addAll: addAll, wait: wait ?? Self.defaultWait) }
     if isOpening { return try await opened() }
     try lastOpening.get()
   }
@@ -41,11 +48,11 @@ public final class HouseDoor {
   private func opened() async throws { try await withCheckedThrowingContinuation { waiting.append($0) } }
 
   /// Opens in a task of its own, as whoever asks first may be cancelled, which concerns nobody else.
-  private func begin(addAll: Bool) {
+  private func begin(addAll: Bool, wait: Duration) {
     isOpening = true
     loop.start { [self] in
       do {
-        try await openHouse(addAll: addAll)
+        try await openHouse(addAll: addAll, wait: wait)
         lastOpening = .success(())
       } catch {
         lastOpening = .failure(error)
@@ -57,8 +64,8 @@ public final class HouseDoor {
     }
   }
 
-  private func openHouse(addAll: Bool) async throws {
-    let house = try make()
+  private func openHouse(addAll: Bool, wait: Duration) async throws {
+    let house = try make(wait)
     self.house = house
     do {
       try await house.open(addAll: addAll)

@@ -6,6 +6,8 @@ internal import SpeakerKit
 /// What a session can do: methods of a session, and functions of the module for the default one.
 struct SessionFunctions {
   let name: String
+  /// Whether a session that was closed answers too, as one that is stopped.
+  var onlyLooks = false
   /// The number is that of the first argument after the session.
   let body: (Session, LuaCall, Int) throws -> LuaReturn
 
@@ -26,12 +28,16 @@ struct SessionFunctions {
         session.stop()
         return .none
       },
-      SessionFunctions(name: "state") { session, call, _ in call.return(.string(session.state.rawValue)) },
-      SessionFunctions(name: "is_playing") { session, call, _ in call.return(session.state == .playing) },
-      SessionFunctions(name: "position") { session, call, _ in
+      SessionFunctions(name: "state", onlyLooks: true) { session, call, _ in
+        call.return(.string(session.state.rawValue))
+      },
+      SessionFunctions(name: "is_playing", onlyLooks: true) { session, call, _ in
+        call.return(session.state == .playing)
+      },
+      SessionFunctions(name: "position", onlyLooks: true) { session, call, _ in
         call.return(.number(seconds(session.position, session)))
       },
-      SessionFunctions(name: "duration") { session, call, _ in
+      SessionFunctions(name: "duration", onlyLooks: true) { session, call, _ in
         call.return(.optional(session.duration.map { seconds($0, session) }))
       },
       SessionFunctions(name: "seek") { session, call, first in
@@ -43,14 +49,14 @@ struct SessionFunctions {
         return .none
       },
       SessionFunctions(name: "set_eq", body: setEqualizer),
-      SessionFunctions(name: "eq") { session, call, _ in
+      SessionFunctions(name: "eq", onlyLooks: true) { session, call, _ in
         let gains = session.equalizer
         let bands = zip(EqualizerGains.bands, gains.decibels).map { (key: $0, value: LuaValue.number($1)) }
         let preset = EqualizerGains.presets.first { $0.gains == gains }
         return call.return(.numbered(bands), .optional(preset?.name))
       },
       SessionFunctions(name: "fade", body: fade),
-      SessionFunctions(name: "finish") { session, call, first in
+      SessionFunctions(name: "finish", onlyLooks: true) { session, call, first in
         let timeout = try call.optionalDuration(first)
         return try call.suspend {
           switch try await session.finish(timeout: timeout) {

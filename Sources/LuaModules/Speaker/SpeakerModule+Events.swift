@@ -1,11 +1,13 @@
+internal import EventLoop
 internal import LuaRuntime
 internal import SpeakerKit
 
 /// What scripts are told of a house: one payload for each event, the same whoever listens.
 extension SpeakerModule {
   private static let allNames = HouseEvent.Kind.allCases.map(\.rawValue)
-  private static let sessionNames: [HouseEvent.Kind] = [.state, .time, .ended, .error]
-  private static let deviceNames: [HouseEvent.Kind] = [.device, .volume, .state, .time, .ended]
+  private static let suspensions: [HouseEvent.Kind] = [.suspending, .suspended, .resumed]
+  private static let sessionNames = [.state, .time, .ended, .error] + suspensions
+  private static let deviceNames = [.device, .volume, .state, .time, .ended] + suspensions
 
   /// `speaker.on`, `speaker.once`, `speaker.wait`.
   func houseEvents() -> [LuaFunction] {
@@ -23,24 +25,61 @@ extension SpeakerModule {
   /// A session's own events.
   func sessionFeed() -> EventFeed<Session> {
     EventFeed(names: Self.sessionNames.map(\.rawValue)) { [unowned self] session, name, deliver, closed in
-      guard let house = door.open else { throw SpeakerError(.closed, "the house is closed") }
-      guard house.session === session else { throw Self.gone("session \"\(session.name)\"") }
-      return subscribe(to: house, name, deliver, closed) { $0.session === session }
+      try session.requireOpen()
+      guard let house = door.open else { throw Self.gone("session \"\(session.name)\"") }
+      let end = subscribe(to: house, name, deliver, closed) { $0.session === session }
+      let gone = afterListeners(closed)
+      let forget = session.whenClosed { house.events.afterEvents(gone.happens) }
+      return {
+        end()
+        forget()
+        gone.takeBack()
+      }
     }
   }
 
   /// A speaker's own events, and those of the session that it is in.
   func deviceFeed() -> EventFeed<Device> {
     EventFeed(names: Self.deviceNames.map(\.rawValue)) { [unowned self] device, name, deliver, closed in
-      guard let house = door.open else { throw SpeakerError(.closed, "the house is closed") }
-      guard house.devices.contains(where: { $0 === device }) else {
+      guard let house = door.open, house.devices.contains(where: { $0 === device }) else {
         throw Self.gone("speaker \"\(device.name)\"")
       }
-      return subscribe(to: house, name, deliver, closed) { event in
+      let end = subscribe(to: house, name, deliver, closed) { event in
         if let other = event.device { return other === device }
         return event.session.map { $0 === device.session } ?? false
       }
+      let gone = afterListeners(closed)
+      let removal = house.events.on(.device) { event in
+        if case .device(let other, .removed) = event, other === device { gone.happens() }
+      }
+      return {
+        end()
+        removal.cancel()
+        gone.takeBack()
+      }
     }
+  }
+
+  /// Events of a group's speakers, also of one that leaves it, and of the sessions that they are in.
+  func groupFeed() -> EventFeed<ScriptGroup> {
+    EventFeed(names: Self.deviceNames.map(\.rawValue)) { [unowned self] group, name, deliver, closed in
+      guard let house = door.open, house === group.house else { throw Self.gone("group \"\(group.name)\"") }
+      return subscribe(to: house, name, deliver, closed) { event in
+        if let device = event.device { return [device.groupName, device.leavesGroup].contains(group.name) }
+        guard let session = event.session else { return false }
+        return session.devices.contains { $0.groupName == group.name }
+      }
+    }
+  }
+
+  /// Calls `closed` in the turn after it `happens`, when listeners have heard of what came before, unless it is taken
+  /// back.
+  private func afterListeners(_ closed: @escaping () -> Void) -> (
+    happens: () -> Void, takeBack: () -> Void
+  ) {
+    var isWanted = true
+    let loop = script.loop
+    return ({ loop.next { if isWanted { closed() } } }, { isWanted = false })
   }
 
   /// The error for an object of a house before the one that is open: it would never be told anything.
@@ -52,10 +91,11 @@ extension SpeakerModule {
 
   private func subscribe(
     to house: House, _ name: String, _ deliver: @escaping (LuaValue) -> Void, _ closed: @escaping () -> Void,
-    where concerns: @escaping (HouseEvent) -> Bool
+    where isConcerned: @escaping (HouseEvent) -> Bool
   ) -> () -> Void {
-    let subscription = house.events.on(HouseEvent.Kind(rawValue: name)) { [unowned self] event in
-      if concerns(event) { deliver(payload(event)) }
+    let kind = HouseEvent.Kind(rawValue: name)
+    let subscription = house.events.on(kind, where: isConcerned) { [unowned self] event in
+      deliver(payload(event))
     }
     let forget = door.whenClosed(closed)
     return {
@@ -82,6 +122,8 @@ extension SpeakerModule {
         ("session", sessions(session)), ("reason", .string(reason.rawValue)),
         ("source", .record([("path", .string(source.path)), ("title", .string(source.title))])),
       ])
+    case .suspension(_, let session, let by):
+      .record([("session", sessions(session)), ("by", sessions(by))])
     case .error(let code, let message, let device, let session):
       .record([
         ("code", .string(code)), ("message", .string(message)),

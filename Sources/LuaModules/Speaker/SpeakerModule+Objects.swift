@@ -76,6 +76,7 @@ extension SpeakerModule {
     groups.field("devices") { [unowned self] group, call in
       call.return(.list((group.current?.devices ?? []).map { devices($0) }))
     }
+    events.add(to: groups, groupFeed())
   }
 
   /// Fields and methods of a session.
@@ -86,7 +87,10 @@ extension SpeakerModule {
       call.return(.list(session.devices.map { devices($0) }))
     }
     for function in SessionFunctions.all(self) {
-      sessions.method(function.name) { session, call in try function.body(session, call, 2) }
+      sessions.method(function.name) { session, call in
+        if !function.onlyLooks { try session.requireOpen() }
+        return try function.body(session, call, 2)
+      }
     }
     sessions.method("set_volume") { session, call in
       try session.setVolume(try call.int(2, in: 0...House.maximumVolume))

@@ -72,7 +72,7 @@ final class SpeakerModule {
       if door.wasClosed {
         throw SpeakerError(.closed, "the house is closed", hint: "open it again with speaker.open()")
       }
-      return try call.suspendThenAgain { try await door.open(addAll: true) }
+      return try call.suspendThenAgain { try await door.open(addAll: true, wait: nil) }
     }
   }
 
@@ -82,7 +82,7 @@ final class SpeakerModule {
     let door = door
     return [
       LuaFunction("open") { call in
-        let options = try call.options(1, ["driver", "license", "add_all"])
+        let options = try call.options(1, ["driver", "license", "add_all", "wait"])
         if let driver = try options.string("driver"), driver != "house" {
           throw SpeakerError(
             .unsupported, "no driver is called \"\(driver)\"", hint: "the driver here is \"house\"")
@@ -90,8 +90,10 @@ final class SpeakerModule {
         // The embedded house lets everybody in; a licence for another driver does no harm here.
         _ = try options.string("license")
         let addAll = try options.bool("add_all") ?? true
+        let wait =
+          if case .bool(false)? = options["wait"] { Duration.zero } else { try options.duration("wait") }
         return try call.suspend {
-          try await door.open(addAll: addAll)
+          try await door.open(addAll: addAll, wait: wait)
           return []
         }
       },

@@ -23,7 +23,7 @@ public final class Timeline {
   /// Takes the lines, each when it is complete.
   public var onEntry: (Entry) -> Void = { _ in }
 
-  private let engine: Engine
+  private let loop: EventLoop
   private let zone: any LocalZone
   private var pending: [(entry: Entry, ramp: String?)] = []
   private var ramps: [String: Ramp] = [:]
@@ -39,7 +39,7 @@ public final class Timeline {
 
   /// Follows the house of `engine`, from its opening on.
   public init(_ engine: Engine) {
-    self.engine = engine
+    loop = engine.loop
     zone = engine.options.zone
     engine.house.onOpen = { [unowned self] in follow($0) }
   }
@@ -56,7 +56,7 @@ public final class Timeline {
   }
 
   private func entry(_ text: String, room: String) -> Entry {
-    let now = engine.loop.wallNow
+    let now = loop.wallNow
     return Entry(time: zone.local(now), offset: zone.offset(at: Int(now.seconds)), room: room, text: text)
   }
 
@@ -76,7 +76,8 @@ public final class Timeline {
     case .device(let device, .left): add("leaves", room: room(of: device))
     case .device(let device, .unavailable): add("is away", room: room(of: device))
     case .device(let device, .available): add("is back", room: room(of: device))
-    case .device, .time: break
+    // What interrupts tells of itself, and the speakers' going and coming tells the rest.
+    case .device, .time, .suspension: break
     case .state(.playing, let session):
       add("▶ \(quoted(session.source)) at \(level(of: session))", room: rooms(of: session))
     case .state(.paused, let session): add("⏸ paused", room: rooms(of: session))
@@ -115,7 +116,7 @@ public final class Timeline {
   // MARK: Volumes
 
   private func volume(of device: Device, _ volume: Int, _ muted: Bool) {
-    let (room, now) = (room(of: device), engine.loop.now)
+    let (room, now) = (room(of: device), loop.now)
     let before = volumes.updateValue(volume, forKey: device.id) ?? volume
     if before == volume { return add(muted ? "muted" : "volume \(volume)", room: room) }
     closeSettledRamps()
@@ -134,7 +135,7 @@ public final class Timeline {
 
   /// Completes the ramps that have not moved for three seconds.
   private func closeSettledRamps() {
-    let now = engine.loop.now
+    let now = loop.now
     closeRamps { room in ramps[room].map { $0.end.duration(to: now) > .seconds(3) } ?? false }
   }
 

@@ -13,7 +13,8 @@ enum Request: Sendable, Equatable {
 /// Reads command lines by a table of commands.
 ///
 /// As GNU programs do: `--opt=value`, `--opt value`, `-o value`, `-ovalue`, bundled flags, `--` ends the options, `-`
-/// is an operand. An option with a value can be given once; none is shortened.
+/// is an operand. An option with a value can be given once, unless its spec says otherwise; none is
+/// shortened.
 struct ArgumentParser: Sendable {
   let program: ProgramSpec
 
@@ -144,7 +145,7 @@ private struct CommandReading {
       }
       return
     }
-    if given.contains(where: { $0.option == option }) {
+    if !option.isRepeated, given.contains(where: { $0.option == option }) {
       throw error(.option, "\(option.dashed) is given twice")
     }
     guard let text = attached ?? nextValue() else {

@@ -1,3 +1,5 @@
+internal import SpeakerKit
+
 // The one table of commands and options. The parser and the help text read it, and nothing else knows an option.
 
 extension ProgramSpec {
@@ -6,7 +8,7 @@ extension ProgramSpec {
     name: "roomtone",
     version: "0.1.0",
     summary: "Roomtone runs a home's audio from Lua scripts.",
-    commands: [.run, .simulate, .repl],
+    commands: [.run, .simulate, .repl, .play, .devices, .groups, .status],
     options: [.help, .version],
     notes: [
       """
@@ -17,6 +19,7 @@ extension ProgramSpec {
     examples: [
       ExampleSpec("roomtone run wake_up.lua", "runs a routine until it is through"),
       ExampleSpec("roomtone simulate wake_up.lua --for 7d", "tells what the routine would do in a week"),
+      ExampleSpec("roomtone play tune.mp3 --on kitchen", "plays a file in one room"),
     ])
 }
 
@@ -86,7 +89,80 @@ extension CommandSpec {
     ])
 }
 
+extension CommandSpec {
+  static let play = CommandSpec(
+    name: "play",
+    summary: "plays a file until it has been heard to its end",
+    operands: [.audioFile],
+    options: [.on, .volume, .house, .output, .config],
+    notes: [
+      """
+      A room is a group of speakers. Part of a name is enough when it means one room or speaker only; a room goes \
+      before its own speakers. Speakers that are not named stay silent.
+      """,
+      """
+      On a terminal one line shows position, length and rooms. Elsewhere, as in cron, nothing is printed unless \
+      something goes wrong. A volume that is set stays when the file has ended.
+      """,
+    ],
+    examples: [
+      ExampleSpec("roomtone play tune.mp3", "on every speaker"),
+      ExampleSpec(
+        "roomtone play tune.mp3 --on kitchen --on 'bedroom left' --volume 20", "in a room and on a speaker"),
+    ])
+
+  static let devices = CommandSpec(
+    name: "devices",
+    summary: "lists the speakers of the house",
+    operands: [], options: listing,
+    notes: [
+      """
+      The list shows the house as it was left. While another process has it, levels and names are at most some \
+      seconds old, and which speakers play is not known: 'unknown' in the table, null in JSON.
+      """
+    ],
+    examples: [
+      ExampleSpec("roomtone devices", "a table"),
+      ExampleSpec("roomtone devices --json", "all attributes of each speaker, for programs"),
+    ])
+
+  static let groups = CommandSpec(
+    name: "groups",
+    summary: "lists the groups that the speakers form, which are the rooms",
+    operands: [], options: listing,
+    notes: [
+      """
+      A group is active when all its speakers are in use. While another process has the house that is not known: \
+      'unknown' in the table, null in JSON.
+      """
+    ],
+    examples: [
+      ExampleSpec("roomtone groups", "a table"),
+      ExampleSpec("roomtone groups --json", "the same for programs"),
+    ])
+
+  static let status = CommandSpec(
+    name: "status",
+    summary: "tells who has the house, and where its files are",
+    operands: [], options: listing,
+    notes: [
+      """
+      One process at a time drives the house. This command only looks: it works whoever has the house, and is never \
+      in the way.
+      """
+    ],
+    examples: [
+      ExampleSpec("roomtone status", "a line for each fact"),
+      ExampleSpec("roomtone status --json", "the same for programs"),
+    ])
+
+  /// Options of the commands that only look.
+  private static let listing: [OptionSpec] = [.jsonList, .house, .config]
+}
+
 extension OperandSpec {
+  static let audioFile = OperandSpec(
+    name: "FILE", summary: "WAV, AIFF, CAF, MP3, AAC, M4A, FLAC or Ogg Vorbis")
   fileprivate static func script(replacement: String? = nil) -> OperandSpec {
     OperandSpec(name: "SCRIPT", summary: "a Lua file, or - for standard input", replacement: replacement)
   }
@@ -125,5 +201,16 @@ extension OptionSpec {
   static let render = OptionSpec(
     "render", .folder, "writes the sound to this folder, a WAV file for each speaker")
   static let json = OptionSpec("json", .flag, "prints the events as JSON objects, one a line")
-  static let seed = OptionSpec("seed", .number, "where the script's random numbers begin; 1 otherwise")
+  static let seed = OptionSpec(
+    "seed", .number(0...UInt64.max), "where the script's random numbers begin; 1 otherwise")
+
+  // Of `play`.
+  static let on = OptionSpec(
+    "on", .text, valueName: "ROOM", isRepeated: true,
+    "a room or a speaker to play on; may be given several times; every speaker otherwise")
+  static let volume = OptionSpec(
+    "volume", .number(0...UInt64(House.maximumVolume)), "sets the volume of these speakers first, 0 to 50")
+
+  // Of the commands that list something.
+  static let jsonList = OptionSpec("json", .flag, "prints JSON instead of a table")
 }

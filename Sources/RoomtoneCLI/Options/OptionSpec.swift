@@ -10,15 +10,17 @@ struct OptionSpec: Sendable, Equatable {
   let valueName: String?
   /// One sentence for help, in lower case and without a full stop.
   let summary: String
+  /// Whether it may be given several times.
+  let isRepeated: Bool
   /// Long names of the options that make no sense together with this one.
   let excludes: [String]
 
   init(
     _ long: String, short: Character? = nil, _ kind: OptionKind, valueName: String? = nil,
-    excludes: [String] = [],
-    _ summary: String
+    isRepeated: Bool = false, excludes: [String] = [], _ summary: String
   ) {
     (self.long, self.short, self.kind, self.excludes) = (long, short, kind, excludes)
+    self.isRepeated = isRepeated
     self.valueName = valueName ?? kind.valueName
     self.summary = summary
   }
@@ -50,8 +52,8 @@ enum OptionKind: Sendable, Equatable {
   case dateTime
   /// A name of the time zone database: `Europe/Berlin`. Whether it exists is for the command to find out.
   case timeZone
-  /// A whole number from 0 to 2⁶⁴ − 1.
-  case number
+  /// A whole number of this range.
+  case number(ClosedRange<UInt64>)
   /// Where speakers sound: `null`, `alsa`, `alsa:DEVICE`, `wav:DIR`.
   case output
   /// One of these words.

@@ -24,10 +24,11 @@ extension OptionSpec {
       case .duration: return .success(.duration(try DurationText.parse(text)))
       case .dateTime: return .success(.dateTime(try LocalDateTime(parsing: text)))
       case .output: return .success(.output(try Output(parsing: text)))
-      case .number:
+      case .number(let range):
         let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) }
-        guard isPlain, let number = UInt64(text) else {
-          return .failure("\(quoted(text)) is no whole number from 0 to \(UInt64.max)")
+        guard isPlain, let number = UInt64(text), range.contains(number) else {
+          return .failure(
+            "\(quoted(text)) is no whole number from \(range.lowerBound) to \(range.upperBound)")
         }
         return .success(.number(number))
       case .choice(let words):

@@ -12,7 +12,7 @@ struct ParsedArguments: Sendable, Equatable {
   }
 
   let command: CommandSpec
-  /// Options, in the order in which they were given, each once.
+  /// Options, in the order in which they were given, each once unless it may be repeated.
   let given: [Given]
   /// All operands, in their order.
   let operands: [String]
@@ -24,6 +24,12 @@ struct ParsedArguments: Sendable, Equatable {
   func text(_ option: OptionSpec) -> String? {
     precondition(option.kind != .flag, "\(option.dashed) has no value")
     return find(option)?.text
+  }
+
+  /// The values of an option that may be repeated, as they were typed.
+  func texts(_ option: OptionSpec) -> [String] {
+    precondition(option.isRepeated && command.allOptions.contains(option))
+    return given.filter { $0.option == option }.map(\.text)
   }
 
   /// The value of an option of kind `duration`.
@@ -42,7 +48,6 @@ struct ParsedArguments: Sendable, Equatable {
 
   /// The value of an option of kind `number`.
   func number(_ option: OptionSpec) -> UInt64? {
-    precondition(option.kind == .number, "\(option.dashed) is no number")
     guard case .number(let value)? = find(option)?.value else { return nil }
     return value
   }

@@ -38,11 +38,16 @@ public final class HouseControls {
     driver.setSignal(dBm, device.id)
   }
 
-  /// Puts up one more speaker, which is in no session. Its name must be free.
+  /// Puts up one more speaker, which is in no session. Its name must be free. In real time its file is opened on another
+  /// thread: what is wrong with that comes as an `error` event of the speaker.
   /// - Throws: `speaker.range`, `speaker.unknown` as for a configured one, `audio.no_output`, `speaker.closed`.
   @discardableResult
   public func add(_ spec: SpeakerSpec) throws -> Device {
-    guard house.isOpen else { throw House.closedError }
+    guard house.isOpen else {
+      throw SpeakerError(
+        .closed, "the controls belong to a house that was closed",
+        hint: "ask for those of the house that is open")
+    }
     try NameRule.check(spec.name, of: "speaker")
     return try house.device(try driver.add(spec))
   }

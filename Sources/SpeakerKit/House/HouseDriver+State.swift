@@ -1,5 +1,41 @@
 internal import EventLoop
 
+/// What somebody wants of a house that is kept in a state folder.
+public enum HouseAccess: Sendable {
+  /// To let it sound and to change it, which one process at a time can.
+  case drive
+  /// To see how it was left, also while another process drives it: takes no lock, opens no output, starts no thread,
+  /// and writes nothing.
+  case look
+}
+
+/// The process that drives a house, as far as it told.
+public struct HouseOwner: Sendable, Equatable, CustomStringConvertible {
+  /// Its number; nil when it did not tell.
+  public let processID: Int32?
+  /// Its name, one line; nil when it did not tell.
+  public let name: String?
+
+  /// A process that told this of itself.
+  public init(processID: Int32? = nil, name: String? = nil) {
+    (self.processID, self.name) = (processID, name)
+  }
+
+  /// `roomtone (process 123)`.
+  public var description: String {
+    processID.map { "\(name ?? "another program") (process \($0))" } ?? "another process"
+  }
+}
+
+extension HouseDriver {
+  /// Who drives the house that is kept in the folder at `path`; nil when nobody does. Any thread; takes nothing and
+  /// changes nothing.
+  /// - Throws: `speaker.lost` when the folder's lock can't be looked at.
+  public static func owner(ofStateFolder path: String) throws(SpeakerError) -> HouseOwner? {
+    try StateFolder(path: path).owner()
+  }
+}
+
 /// What stays between runs.
 extension HouseDriver {
   /// How long changes are gathered before they are written.
@@ -8,28 +44,30 @@ extension HouseDriver {
   private static let lockInterval = Duration.milliseconds(100)
 
   /// Takes the lock of the state folder, waiting for it as long as was asked.
-  /// - Throws: `speaker.busy`, `speaker.lost`, `CancellationError`.
+  /// - Throws: `speaker.busy`, `speaker.lost`, `speaker.closed` when the driver is closed meanwhile,
+  ///   `CancellationError`.
   func lockState() async throws {
-    guard let state else { return }
+    guard let state, access == .drive else { return }
     var left = lockWait
     var hasTold = false
     while let owner = try state.lock(as: processName) {
       guard left > .zero else {
         throw SpeakerError(
-          .busy, "\(owner) has the house", hint: "end it, or let it run the script",
-          facts: [.init("process", .string(owner)), .init("path", .string(state.path))])
+          .busy, "\(owner) has the house", hint: "end it, or wait longer",
+          facts: [.init("process", .string(owner.description)), .init("path", .string(state.path))])
       }
       if !hasTold { log("\(owner) has the house: waiting for it") }
       hasTold = true
       let step = min(left, Self.lockInterval)
       try await loop.sleep(for: step)
+      guard !isClosed else { throw House.closedError }
       left -= step
     }
   }
 
   /// Something that is kept has changed.
   func stateChanged() {
-    guard state != nil, stateTimer == nil else { return }
+    guard state != nil, access == .drive, stateTimer == nil else { return }
     stateTimer = loop.after(Self.writingDelay) { [weak self] in self?.writeState() }
   }
 
@@ -38,6 +76,6 @@ extension HouseDriver {
     guard let timer = stateTimer else { return }
     timer.cancel()
     stateTimer = nil
-    do { try state?.write(HouseState(present)) } catch { log(error.message) }
+    do { try state?.write(HouseState(present, besides: kept)) } catch { log(error.message) }
   }
 }

@@ -31,11 +31,19 @@ public final class HouseDriver: Driver {
   private let specs: [SpeakerSpec]?
   private let output: Output
   let log: (String) -> Void
+  /// Takes what a speaker plays in place of the output, where time is virtual: for measuring. To be set before `open`.
+  package var makeSink: ((_ device: Int) throws -> any PCMSink)?
   /// Where the house is kept between runs; nil when it is not.
   let state: StateFolder?
+  /// What is wanted of the house that is kept there.
+  let access: HouseAccess
+  /// Whether `close` was called.
+  private(set) var isClosed = false
   /// How long to wait for another process that has the state folder, and what that is told who has it then.
   let lockWait: Duration
   let processName: String
+  /// What was kept when it opened.
+  var kept = HouseState()
   /// Writes the state, when something has changed.
   var stateTimer: LoopTimer?
   weak var reports: (any DriverReports)?
@@ -61,18 +69,20 @@ public final class HouseDriver: Driver {
   ///   - output: where they sound.
   ///   - stateFolder: where names, groups, levels, roles and balance are kept between runs; one process at a time
   ///     has it. Nil keeps nothing. What is kept of a speaker goes before its configuration.
+  ///   - access: whether the house may sound and change, or is only looked at.
   ///   - wait: how long opening waits for another process that has the folder.
   ///   - processName: what others are told while this one has it.
   ///   - log: takes one line that a person should read; called on the loop.
   public init(
     loop: EventLoop, speakers: [SpeakerSpec]? = nil, output: Output, stateFolder: String? = nil,
-    wait: Duration = .seconds(30), processName: String = "roomtone",
+    access: HouseAccess = .drive, wait: Duration = .seconds(30), processName: String = "roomtone",
     log: @escaping (String) -> Void = { _ in }
   ) {
     self.loop = loop
     specs = speakers
     self.output = output
     state = stateFolder.map(StateFolder.init)
+    self.access = access
     lockWait = wait
     self.processName = processName
     self.log = log
@@ -81,6 +91,7 @@ public final class HouseDriver: Driver {
   /// Finds the speakers, as they were left, and opens the output.
   /// - Throws: `speaker.busy` when another process has the state folder for too long; `speaker.lost`.
   public func open(reports: any DriverReports) async throws -> [DeviceInfo] {
+    isClosed = false
     try await lockState()
     let outcome: Result<[DeviceInfo], any Error>
     do { outcome = .success(try await openLocked(reports)) } catch { outcome = .failure(error) }
@@ -90,13 +101,14 @@ public final class HouseDriver: Driver {
 
   private func openLocked(_ reports: any DriverReports) async throws -> [DeviceInfo] {
     devices = try findSpeakers()
-    if let kept = state?.read(log) { devices = kept.applied(to: devices) }
+    kept = state?.read(setsAside: access == .drive, log) ?? HouseState()
+    devices = kept.applied(to: devices)
     lastGroupRank = devices.map(\.groupRank).max() ?? 0
     signals = devices.map(\.wifiSignal)
     memberships = devices.map { _ in nil }
     removed = []
     speakerLimit = devices.count + RendererFactory.spareSpeakers
-    try await loop.sleep(for: Self.discoveryTime)
+    if access == .drive { try await loop.sleep(for: Self.discoveryTime) }
     connect(try await makeRenderer())
     self.reports = reports
     return devices
@@ -108,9 +120,10 @@ public final class HouseDriver: Driver {
   }
 
   private func makeRenderer() async throws -> any Renderer {
-    try await RendererFactory(
+    if access == .look { return ArithmeticRenderer(loop: loop, format: format) }
+    return try await RendererFactory(
       loop: loop, format: format, speakers: devices.map(\.name), sessions: sessionLimit, output: output,
-      log: log
+      makeSink: makeSink, log: log
     ).make()
   }
 
@@ -127,6 +140,9 @@ public final class HouseDriver: Driver {
 
   /// Finishes the output.
   public func close() async {
+    isClosed = true
+    // What was asked for a moment ago is how the house is left.
+    applyAll()
     reports = nil
     writeState()
     await renderer?.close()
@@ -168,7 +184,7 @@ public final class HouseDriver: Driver {
   private func apply(_ changes: [(device: String, change: LevelChange)]) {
     guard let reports else { return }
     stateChanged()
-    var changed: [(device: String, volume: Int, isMuted: Bool)] = []
+    var changed: [Int] = []
     for (id, change) in changes {
       guard let index = index(of: id) else { continue }
       switch change {
@@ -192,9 +208,11 @@ public final class HouseDriver: Driver {
         continue
       }
       renderer?.setMix(devices[index].mix, ofDevice: index)
-      changed.append((id, devices[index].volume, devices[index].isMuted))
+      // Told once, however many of the changes are about it.
+      if !changed.contains(index) { changed.append(index) }
     }
-    if !changed.isEmpty { reports.levelsChanged(changed) }
+    if changed.isEmpty { return }
+    reports.levelsChanged(changed.map { (devices[$0].id, devices[$0].volume, devices[$0].isMuted) })
   }
 
   private func apply(_ edit: DeviceEdit, to device: String) {

@@ -35,8 +35,17 @@ struct HouseState: Equatable {
 
   init() {}
 
-  /// What is to be kept of `devices`.
-  init(_ devices: [DeviceInfo]) {
+  /// What is to be kept of `devices`, and of speakers that an older state tells of: they may be in the next
+  /// configuration again. A state that has grown too long for a file loses those.
+  init(_ devices: [DeviceInfo], besides old: HouseState = HouseState()) {
+    speakers = old.speakers
+    take(devices)
+    guard text.utf8.count > Self.sizeLimit else { return }
+    speakers = [:]
+    take(devices)
+  }
+
+  private mutating func take(_ devices: [DeviceInfo]) {
     for device in devices {
       speakers[device.id] = Speaker(
         name: device.name, group: device.groupName, rank: device.groupRank, volume: device.volume,

@@ -25,4 +25,14 @@ public enum Output: Sendable, Equatable {
         facts: [.init("output", .string(text))])
     }
   }
+
+  /// What `init(parsing:)` reads.
+  public var text: String {
+    switch self {
+    case .null: "null"
+    case .wav(let folder): "wav:\(folder)"
+    case .alsa("default"): "alsa"
+    case .alsa(let device): "alsa:\(device)"
+    }
+  }
 }

@@ -9,6 +9,8 @@ struct RendererFactory {
   let speakers: [String]
   let sessions: Int
   let output: Output
+  /// Takes what a speaker plays in place of `output`, where time is virtual.
+  let makeSink: ((_ device: Int) throws -> any PCMSink)?
   let log: (String) -> Void
 
   /// Speakers that may come while the house is open.
@@ -21,10 +23,12 @@ struct RendererFactory {
 
   /// - Throws: `audio.no_output` when a folder can't be written.
   func make() async throws -> any Renderer {
+    if let makeSink, loop.isVirtual { return inline { device, _ in try makeSink(device) } }
     switch output {
     case .wav(let folder):
-      let folder = try WAVFolder(path: folder)
-      return loop.isVirtual ? inline(folder) : try threaded(folder)
+      let (folder, format) = (try WAVFolder(path: folder), format)
+      guard loop.isVirtual else { return try threaded(folder) }
+      return inline { try folder.makeSink($0, of: $1, format: format) }
     case .null:
       return loop.isVirtual ? arithmetic : try threaded(Outputs(.none, Waiter()))
     case .alsa(let device):
@@ -39,24 +43,29 @@ struct RendererFactory {
     RenderMemory(devices: speakers.count + Self.spareSpeakers, sessions: sessions, format: format)
   }
 
-  private func inline(_ folder: WAVFolder) -> any Renderer {
-    let (memory, format) = (makeMemory(), format)
+  private func inline(
+    _ makeSink: @escaping (_ device: Int, _ speakers: [String]) throws -> any PCMSink
+  ) -> any Renderer {
+    let memory = makeMemory()
     let stage = InlineStage(
-      loop: loop, memory: memory, format: format, speakers: speakers
-    ) { device, speakers in
-      try folder.makeSink(device, of: speakers, format: format)
-    }
+      loop: loop, memory: memory, format: format, speakers: speakers, makeSink: makeSink)
     return PCMRenderer(loop: loop, format: format, memory: memory, stage: stage)
   }
 
   private func threaded(_ folder: WAVFolder) throws -> any Renderer {
-    let (waiter, format, speakers) = (try Waiter(), format, speakers)
-    let writers = try speakers.indices.map { device in
+    let (waiter, format, fileRing) = (try Waiter(), format, fileRing)
+    func makeWriter(_ device: Int, of speakers: [String]) throws -> SinkWriter {
       try SinkWriter(format: format, frames: fileRing, policy: .giveUp, renderer: waiter) {
         try folder.makeSink(device, of: speakers, format: format)
       }
     }
-    return try threaded(Outputs(.perDevice(writers), waiter))
+    var speakers = speakers
+    let writers = try speakers.indices.map { try makeWriter($0, of: speakers) }
+    return try threaded(Outputs(.perDevice(writers), waiter)) { name in
+      let writer = try makeWriter(speakers.count, of: speakers + [name])
+      speakers.append(name)
+      return writer
+    }
   }
 
   /// Opens the card; without one the house is silent, and says so.
@@ -74,13 +83,19 @@ struct RendererFactory {
     return PCMRenderer(loop: loop, format: format, memory: memory, stage: stage)
   }
 
-  private func threaded(_ outputs: Outputs) throws -> any Renderer {
-    let (memory, stage) = try makeStage(outputs)
+  private func threaded(
+    _ outputs: Outputs, makeWriter: ((_ name: String) throws -> SinkWriter)? = nil
+  ) throws -> any Renderer {
+    let (memory, stage) = try makeStage(outputs, makeWriter)
     return PCMRenderer(loop: loop, format: format, memory: memory, stage: stage)
   }
 
-  private func makeStage(_ outputs: Outputs) throws -> (RenderMemory, ThreadedStage) {
+  private func makeStage(
+    _ outputs: Outputs, _ makeWriter: ((_ name: String) throws -> SinkWriter)? = nil
+  ) throws -> (RenderMemory, ThreadedStage) {
     let memory = makeMemory()
-    return (memory, try ThreadedStage(loop: loop, memory: memory, outputs: outputs, format: format))
+    let stage = try ThreadedStage(
+      loop: loop, memory: memory, outputs: outputs, format: format, makeWriter: makeWriter)
+    return (memory, stage)
   }
 }

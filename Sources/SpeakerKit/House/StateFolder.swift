@@ -3,8 +3,9 @@ internal import Glibc
 
 /// The folder in which a house keeps its state, and the lock that lets one process at a time drive it.
 ///
-/// The lock is flock(2) on the file `house.lock`, which holds the process's id and name; it ends with the process,
-/// however that ends. Confined to the loop.
+/// The lock is one of the open file description of `house.lock`, which holds the process's id and name; it ends with
+/// the process, however that ends. Unlike flock(2) it can be asked for without being taken, so that whoever only
+/// looks is never in the way of whoever wants it. Confined to the loop.
 final class StateFolder {
   let path: String
   private var lockDescriptor: Int32 = -1
@@ -14,22 +15,24 @@ final class StateFolder {
   deinit { unlock() }
 
   private var statePath: String { path + "/house.state" }
+  private var lockPath: String { path + "/house.lock" }
 
   /// Takes the lock.
-  /// - Returns: nil when it is taken, else who has it: `"roomtone (process 123)"`.
+  /// - Returns: nil when it is taken, else who has it.
   /// - Throws: `speaker.lost` when the folder can't be made or written.
-  func lock(as name: String) throws(SpeakerError) -> String? {
+  func lock(as name: String) throws(SpeakerError) -> HouseOwner? {
     guard lockDescriptor < 0 else { return nil }
     var made = path.hasPrefix("/") ? "" : "."
     for part in path.split(separator: "/") {
       made += "/" + part
       if mkdir(made, 0o700) != 0, errno != EEXIST { throw failure("make") }
     }
-    let file = open(path + "/house.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+    let file = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
     guard file >= 0 else { throw failure("open the lock in") }
-    guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
+    var wanted = Self.wholeFile
+    guard fcntl(file, Self.takeLock, &wanted) == 0 else {
       defer { close(file) }
-      guard errno == EWOULDBLOCK else { throw failure("lock") }
+      guard errno == EAGAIN || errno == EACCES else { throw failure("lock") }
       return Self.owner(from: file)
     }
     let text = Array("\(getpid()) \(Self.cleaned(name))\n".utf8)
@@ -45,15 +48,33 @@ final class StateFolder {
   func unlock() {
     if lockDescriptor >= 0 {
       // Closing alone would leave the lock with a program that is being started at this moment.
-      flock(lockDescriptor, LOCK_UN)
+      var free = Self.wholeFile
+      free.l_type = Int16(F_UNLCK)
+      _ = fcntl(lockDescriptor, Self.takeLock, &free)
       close(lockDescriptor)
     }
     lockDescriptor = -1
   }
 
-  /// What was kept; nil when there is nothing. A damaged file is set aside, as `house.state.damaged`.
-  /// - Parameter log: takes one line about damage.
-  func read(_ log: (String) -> Void) -> HouseState? {
+  /// Who has the lock, nil when nobody does. Changes nothing: whoever takes the lock meanwhile gets it.
+  /// - Throws: `speaker.lost` when the lock can't be looked at.
+  func owner() throws(SpeakerError) -> HouseOwner? {
+    let file = open(lockPath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard file >= 0 else {
+      if errno == ENOENT { return nil }
+      throw failure("open the lock in")
+    }
+    defer { close(file) }
+    var wanted = Self.wholeFile
+    guard fcntl(file, Self.askForLock, &wanted) == 0 else { throw failure("ask for the lock in") }
+    return wanted.l_type == Int16(F_UNLCK) ? nil : Self.owner(from: file)
+  }
+
+  /// What was kept; nil when there is nothing.
+  /// - Parameters:
+  ///   - setsAside: whether a damaged file is renamed to `house.state.damaged`; else nothing is touched.
+  ///   - log: takes one line about damage.
+  func read(setsAside: Bool = true, _ log: (String) -> Void) -> HouseState? {
     let file = open(statePath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard file >= 0 else {
       if errno != ENOENT { log("the state in \(path) can't be read: \(String(cString: strerror(errno)))") }
@@ -71,7 +92,7 @@ final class StateFolder {
     let (state, badLine) = HouseState.parse(Array(bytes.prefix(count)))
     if let state { return state }
     log("line \(badLine) of \(statePath) is damaged: the house begins as it is configured")
-    _ = rename(statePath, statePath + ".damaged")
+    if setsAside { _ = rename(statePath, statePath + ".damaged") }
     return nil
   }
 
@@ -96,13 +117,22 @@ final class StateFolder {
     guard isWhole, isClosed, rename(new, statePath) == 0 else { throw failure("write") }
   }
 
-  private static func owner(from file: Int32) -> String {
+  /// What Swift's Glibc module leaves out of <fcntl.h>: `F_OFD_GETLK` and `F_OFD_SETLK`.
+  private static let (askForLock, takeLock): (Int32, Int32) = (36, 37)
+
+  /// A lock that keeps out all others, from the first byte to the last.
+  private static var wholeFile: flock {
+    flock(l_type: Int16(F_WRLCK), l_whence: Int16(SEEK_SET), l_start: 0, l_len: 0, l_pid: 0)
+  }
+
+  /// Reads what the lock's owner has written there; hostile as all files are.
+  private static func owner(from file: Int32) -> HouseOwner {
     var bytes = [UInt8](repeating: 0, count: 128)
     let count = pread(file, &bytes, bytes.count, 0)
     let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
     let parts = cleaned(text).split(separator: " ", maxSplits: 1).map(String.init)
-    guard let id = parts.first.flatMap({ Int32($0) }), id > 0 else { return "another process" }
-    return "\(parts.count > 1 ? parts[1] : "another program") (process \(id))"
+    guard let id = parts.first.flatMap({ Int32($0) }), id > 0 else { return HouseOwner() }
+    return HouseOwner(processID: id, name: parts.count > 1 ? parts[1] : nil)
   }
 
   /// One line without control characters, of 60 letters at most.

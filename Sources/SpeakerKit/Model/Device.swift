@@ -10,10 +10,14 @@ public final class Device {
   /// Nil when the house is gone.
   weak var house: House?
   var info: DeviceInfo
+  /// The group that it has left, while that is told.
+  public internal(set) var leavesGroup: String?
   /// Number of its last move to another session, among all of the house.
   var lastMove = 0
   /// How often somebody has set its level or mute.
   var levelTouches = 0
+  /// The level that an interruption could not give back, with `levelTouches` then.
+  var owedLevel: (volume: Int, isMuted: Bool, touches: Int)?
   /// Whether it has gone for good.
   public internal(set) var isRemoved = false
 

@@ -8,11 +8,16 @@ internal import EventLoop
 public final class EventHub {
   /// A listener's place in the hub. Lives until it is cancelled, whether or not anybody keeps it.
   public final class Subscription {
-    fileprivate let since: UInt64
-    fileprivate var listener: ((Told) -> Void)?
+    fileprivate let kind: HouseEvent.Kind?
+    fileprivate let isConcerned: (HouseEvent) -> Bool
+    fileprivate var listener: ((HouseEvent) -> Void)?
 
-    fileprivate init(since: UInt64, listener: @escaping (Told) -> Void) {
-      self.since = since
+    fileprivate init(
+      _ kind: HouseEvent.Kind?, _ isConcerned: @escaping (HouseEvent) -> Bool,
+      _ listener: @escaping (HouseEvent) -> Void
+    ) {
+      self.kind = kind
+      self.isConcerned = isConcerned
       self.listener = listener
     }
 
@@ -21,18 +26,17 @@ public final class EventHub {
 
     /// The listener is not called again, not even with an event that is being told now.
     public func cancel() { listener = nil }
-  }
 
-  /// What stands in the one queue.
-  fileprivate enum Told {
-    case event(HouseEvent)
-    case suspension(SuspensionEvent)
+    fileprivate func wants(_ event: HouseEvent) -> Bool {
+      isActive && (kind == nil || kind == event.kind) && isConcerned(event)
+    }
   }
 
   private let loop: EventLoop
   private var subscriptions: [Subscription] = []
-  private var queue: [(number: UInt64, told: Told)] = []
-  private var count: UInt64 = 0
+  /// How many subscriptions there may be before the cancelled ones among them are dropped.
+  private var roomForSubscriptions = 16
+  private var queue: [() -> Void] = []
   private var isTelling = false
   private var isClosed = false
 
@@ -42,39 +46,36 @@ public final class EventHub {
   public var hasPending: Bool { isTelling || !queue.isEmpty }
 
   /// Calls `listener` with every event of `kind`, nil for all, that happens from now on.
+  /// - Parameter isConcerned: whether an event is meant. Asked in the middle of what causes the event, when the house
+  ///   is what it was when it happened: only looks, and touches nothing.
   @discardableResult
   public func on(
-    _ kind: HouseEvent.Kind? = nil, _ listener: @escaping (HouseEvent) -> Void
+    _ kind: HouseEvent.Kind? = nil, where isConcerned: @escaping (HouseEvent) -> Bool = { _ in true },
+    _ listener: @escaping (HouseEvent) -> Void
   ) -> Subscription {
-    subscribe { told in
-      if case .event(let event) = told, kind == nil || kind == event.kind { listener(event) }
-    }
-  }
-
-  /// Calls `listener` with every suspension that happens from now on, in its place among the events.
-  @discardableResult
-  public func onSuspension(_ listener: @escaping (SuspensionEvent) -> Void) -> Subscription {
-    subscribe { told in if case .suspension(let event) = told { listener(event) } }
-  }
-
-  private func subscribe(_ listener: @escaping (Told) -> Void) -> Subscription {
-    let subscription = Subscription(since: count, listener: listener)
+    let subscription = Subscription(kind, isConcerned, listener)
     if isClosed { subscription.cancel() } else { subscriptions.append(subscription) }
+    // In a house where nothing happens, somebody may wait for ever with a timeout each time.
+    if subscriptions.count > roomForSubscriptions {
+      subscriptions.removeAll { !$0.isActive }
+      roomForSubscriptions = max(16, 2 * subscriptions.count)
+    }
     return subscription
   }
 
-  /// Puts an event in the queue.
-  func tell(_ event: HouseEvent) { tell(.event(event)) }
-
-  /// Puts a suspension in the queue.
-  func tell(_ event: SuspensionEvent) { tell(.suspension(event)) }
-
-  private func tell(_ told: Told) {
+  /// Puts an event in the queue, for those who listen now.
+  func tell(_ event: HouseEvent) {
     guard !isClosed else { return }
-    count += 1
-    // Who subscribes later is not told of it.
-    if subscriptions.isEmpty { return }
-    queue.append((count, told))
+    subscriptions.removeAll { !$0.isActive }
+    let listeners = subscriptions.filter { $0.wants(event) }
+    if listeners.isEmpty { return }
+    afterEvents { for subscription in listeners { subscription.listener?(event) } }
+  }
+
+  /// Calls `body` when all that has happened by now has been told; not when the house closes before.
+  public func afterEvents(_ body: @escaping () -> Void) {
+    guard !isClosed else { return }
+    queue.append(body)
     guard queue.count == 1, !isTelling else { return }
     scheduleTelling()
   }
@@ -97,10 +98,7 @@ public final class EventHub {
   private func tellQueued() {
     let batch = queue
     queue.removeAll(keepingCapacity: true)
-    for (number, told) in batch {
-      for subscription in subscriptions where subscription.since < number { subscription.listener?(told) }
-    }
-    subscriptions.removeAll { !$0.isActive }
+    for tell in batch where !isClosed { tell() }
     isTelling = false
     if !queue.isEmpty { scheduleTelling() }
   }

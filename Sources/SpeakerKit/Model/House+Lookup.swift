@@ -41,19 +41,23 @@ enum NameSearch {
     if let only = sameName.first, sameName.count == 1 { return only }
     let candidates = sameName.isEmpty ? elements.filter { name($0).lowercased().contains(wanted) } : sameName
     guard candidates.count > 1 else { return candidates.first }
-    let names = candidates.map(name)
-    throw SpeakerError(
-      .unknown, "\"\(text)\" could be several \(kind)s",
+    throw ambiguous(text, "\(kind)s", candidates.map(name))
+  }
+
+  /// The error for a name that several things have.
+  static func ambiguous(_ text: String, _ plural: String, _ names: [String]) -> SpeakerError {
+    SpeakerError(
+      .unknown, "\"\(text)\" could be several \(plural)",
       hint: "write more of the name: " + names.map { "\"\($0)\"" }.joined(separator: ", "),
       facts: [.init("name", .string(text)), .init("candidates", .strings(names))])
   }
 
   /// The error for a name that nothing has.
-  static func unknown(_ text: String, kind: String, names: [String]) -> SpeakerError {
+  static func unknown(_ text: String, kind: String, plural: String? = nil, names: [String]) -> SpeakerError {
     let nearest = nearest(to: text, in: names)
     let hint =
       if let nearest { "did you mean \"\(nearest)\"?" } else if names.isEmpty {
-        "the house has no \(kind)s"
+        "the house has no \(plural ?? kind + "s")"
       } else { "there are " + names.map { "\"\($0)\"" }.joined(separator: ", ") }
     return SpeakerError(
       .unknown, "no \(kind) is called \"\(text)\"", hint: hint,

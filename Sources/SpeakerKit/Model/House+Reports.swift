@@ -56,6 +56,7 @@ extension House: DriverReports {
       guard device.info.isAvailable != isAvailable else { return }
       device.info.isAvailable = isAvailable
       events.tell(.device(device, isAvailable ? .available : .unavailable))
+      if isAvailable, let level = device.owedLevel { giveBack(level, to: device) }
       device.session?.watchSilence()
     }
   }
@@ -87,10 +88,12 @@ extension House: DriverReports {
   /// Tells it of the speaker, and of those whose group has another id now that its founder is elsewhere.
   private func regroup(_ device: Device, _ name: String, _ rank: Int) {
     let before = groupIDs
+    device.leavesGroup = device.groupName
     device.info.groupName = name
     device.info.groupRank = rank
     let after = groupIDs
     events.tell(.device(device, .regrouped))
+    device.leavesGroup = nil
     for other in devices where other !== device && before[other.id] != after[other.id] {
       events.tell(.device(other, .regrouped))
     }

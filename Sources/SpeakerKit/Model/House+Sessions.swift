@@ -101,19 +101,34 @@ extension Session {
     guard let house else { return }
     for device in devices { house.move(device, to: nil) }
     house.sessions.removeAll { $0 === self }
-    let listeners = closeListeners
-    closeListeners = []
-    for listener in listeners { listener() }
+    let listeners = closeListeners.sorted { $0.key < $1.key }
+    closeListeners = [:]
+    for listener in listeners { listener.value() }
   }
 
   /// Calls `body` once when it is closed; not when its house is.
-  public func whenClosed(_ body: @escaping () -> Void) {
-    if !isClosed { closeListeners.append(body) }
+  /// - Returns: takes that back.
+  @discardableResult
+  public func whenClosed(_ body: @escaping () -> Void) -> () -> Void {
+    if isClosed { return {} }
+    closeListenerCount += 1
+    let key = closeListenerCount
+    closeListeners[key] = body
+    return { [weak self] in self?.closeListeners[key] = nil }
   }
+
+  /// Nothing, when it can be used.
+  /// - Throws: `speaker.closed`.
+  public func requireOpen() throws(SpeakerError) { _ = try openHouse() }
 
   /// Its house, when it can be used.
   func openHouse() throws(SpeakerError) -> House {
-    guard let house, house.isOpen else { throw House.closedError }
+    guard let house, house.isOpen else {
+      // Scripts see sessions of a house that has been open only; it may be open again, with other objects.
+      throw SpeakerError(
+        .closed, "the session \"\(name)\" belongs to a house that was closed",
+        hint: "take the session of the house that is open")
+    }
     guard !isClosed else { throw SpeakerError(.closed, "the session \"\(name)\" is closed") }
     return house
   }

@@ -34,8 +34,26 @@ extension House {
     if case .volume(let level) = change { try Self.check(volume: level) }
     let reachable = devices.filter(\.isAvailable)
     guard !reachable.isEmpty else { return }
-    for device in reachable { device.levelTouches += 1 }
+    switch change {
+    case .volume, .muted: for device in reachable { device.levelTouches += 1 }
+    // An interruption gives back the level of a speaker whose role or balance was changed.
+    case .role, .balance: break
+    }
     driver.change(reachable.map { ($0.id, change) })
+  }
+
+  /// Gives a speaker the level that it had, unless somebody has set another since. One that can't be reached gets it
+  /// when it can.
+  func giveBack(_ level: (volume: Int, isMuted: Bool, touches: Int), to device: Device) {
+    device.owedLevel = nil
+    guard level.touches == device.levelTouches else { return }
+    guard device.isAvailable else {
+      device.owedLevel = level
+      return
+    }
+    var levels: [(device: String, change: LevelChange)] = [(device.id, .volume(level.volume))]
+    if level.isMuted { levels.append((device.id, .muted(true))) }
+    driver.change(levels)
   }
 
   static func check(volume: Int) throws(SpeakerError) {

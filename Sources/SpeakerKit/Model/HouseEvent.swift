@@ -36,6 +36,16 @@ public struct SourceInfo: Sendable, Equatable {
   }
 }
 
+/// How far an interruption of a session is that takes all its speakers; the name by which scripts subscribe.
+public enum SuspensionPhase: String, Sendable {
+  /// It fades out.
+  case suspending
+  /// It stands still, and is silent.
+  case suspended
+  /// It has its speakers back, and goes on as it was, or as somebody wished meanwhile.
+  case resumed
+}
+
 /// What listeners of a house are told. Objects in it are the house's own: read them, on the loop.
 public enum HouseEvent {
   /// Something other than the volume changed on a speaker.
@@ -49,12 +59,14 @@ public enum HouseEvent {
   case time(elapsed: Int, Session)
   /// A source no longer plays.
   case ended(Session, source: SourceInfo, reason: EndReason)
+  /// A session loses all its speakers to an interruption, whose session is `by`, or has them back.
+  case suspension(SuspensionPhase, Session, by: Session)
   /// Something failed that no caller waits for.
   case error(code: String, message: String, device: Device?, session: Session?)
 
   /// The name by which scripts subscribe.
   public enum Kind: String, Sendable, CaseIterable {
-    case device, volume, state, time, ended, error
+    case device, volume, state, time, ended, error, suspending, suspended, resumed
   }
 
   /// Which event this is.
@@ -66,14 +78,19 @@ public enum HouseEvent {
     case .time: .time
     case .ended: .ended
     case .error: .error
+    case .suspension(.suspending, _, _): .suspending
+    case .suspension(.suspended, _, _): .suspended
+    case .suspension(.resumed, _, _): .resumed
     }
   }
 
-  /// The session that it is about: its own for `state`, `time` and `ended`, the one concerned for `error`.
+  /// The session that it is about: its own for `state`, `time` and `ended`, the one interrupted for suspensions, the
+  /// one concerned for `error`.
   public var session: Session? {
     switch self {
     case .device, .volume: nil
     case .state(_, let session), .time(_, let session), .ended(let session, _, _): session
+    case .suspension(_, let session, _): session
     case .error(_, _, _, let session): session
     }
   }
@@ -83,7 +100,7 @@ public enum HouseEvent {
     switch self {
     case .device(let device, _), .volume(let device, _, _, _): device
     case .error(_, _, let device, _): device
-    case .state, .time, .ended: nil
+    case .state, .time, .ended, .suspension: nil
     }
   }
 }

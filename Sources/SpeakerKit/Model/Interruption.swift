@@ -160,11 +160,7 @@ final class Interruption {
       }
       if heir.loans[index].level != nil { return heir }
     }
-    if let level = loan.level, level.touches == device.levelTouches, device.isAvailable {
-      var levels: [(device: String, change: LevelChange)] = [(device.id, .volume(level.volume))]
-      if level.isMuted { levels.append((device.id, .muted(true))) }
-      house.driver.change(levels)
-    }
+    if let level = loan.level { house.giveBack(level, to: device) }
     return heir
   }
 
@@ -187,7 +183,7 @@ final class Interruption {
     house.driver.setGain(other.gain, over: fade, of: other.id)
   }
 
-  private func tell(_ phase: SuspensionEvent.Phase, _ other: Session) {
-    house.events.tell(SuspensionEvent(phase: phase, session: other, by: session))
+  private func tell(_ phase: SuspensionPhase, _ other: Session) {
+    house.events.tell(.suspension(phase, other, by: session))
   }
 }

@@ -39,8 +39,9 @@ public final class Session {
   /// Whole seconds told last.
   var toldSeconds = 0
 
-  /// Called when it is closed.
-  var closeListeners: [() -> Void] = []
+  /// Called when it is closed, in order of their numbers.
+  var closeListeners: [Int: () -> Void] = [:]
+  var closeListenerCount = 0
 
   init(id: SessionID, name: String, driver: any Driver, loop: EventLoop, priority: Int = 100) {
     self.priority = priority
@@ -125,7 +126,7 @@ public final class Session {
     let actions: [SessionMachine.Action]
     do {
       _ = try openHouse()
-      if let length = cue.duration, request.start * Double(format.sampleRate) > Double(length) {
+      if let length = cue.duration, (request.start * Double(format.sampleRate)).rounded() > Double(length) {
         throw SpeakerError(
           .range, "start \(request.start) s is past the end of \(request.name)",
           facts: [.init("start", .number(request.start))])
@@ -166,13 +167,14 @@ public final class Session {
       throw SpeakerError(
         .noSeek, "seek: \"\(current.source.title)\" is a stream", hint: "move the stream itself")
     }
-    let frame = seconds * Double(format.sampleRate)
+    // Rounded first: frames that went through seconds need not come back as whole numbers.
+    let frame = (seconds * Double(format.sampleRate)).rounded()
     guard frame >= 0, frame <= Double(current.cue.duration ?? 1 << 52) else {
       throw SpeakerError(
         .range, "seek to \(seconds) s is outside \"\(current.source.title)\"",
         facts: [.init("seconds", .number(seconds))])
     }
-    reposition(current, toFrame: Int(frame.rounded()))
+    reposition(current, toFrame: Int(frame))
   }
 
   /// Awaits the end of what plays or is paused, whatever its reason: when the last frame has been heard, unless

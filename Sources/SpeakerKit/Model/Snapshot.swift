@@ -17,7 +17,8 @@ public final class Snapshot {
     let request: SourceRequest?
   }
 
-  private unowned let house: House
+  /// Kept: a script may hold on to a snapshot for longer than the house is open.
+  private let house: House
   private let members: [Member]
   private let playbacks: [Playback]
 
@@ -49,7 +50,11 @@ public final class Snapshot {
   ///   source is gone, after all else is restored.
   public func restore() async throws {
     house.loop.assertOnLoop()
-    guard house.isOpen else { throw House.closedError }
+    guard house.isOpen else {
+      throw SpeakerError(
+        .closed, "the snapshot belongs to a house that was closed",
+        hint: "take one of the house that is open")
+    }
     let present = members.filter { !$0.device.isRemoved }
     for member in present {
       guard let session = member.session, session.isOpen, member.device.session !== session else { continue }

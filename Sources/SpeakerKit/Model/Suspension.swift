@@ -1,26 +1,5 @@
 internal import EventLoop
 
-/// A session that lost all its speakers to an interruption, or has them back. Objects in it are the house's own: read
-/// them, on the loop.
-public struct SuspensionEvent {
-  /// How far it is.
-  public enum Phase: String, Sendable, CaseIterable {
-    /// It fades out.
-    case suspending
-    /// It stands still, and is silent.
-    case suspended
-    /// It goes on as it was, or as somebody wished meanwhile.
-    case resumed
-  }
-
-  /// How far it is; the name by which scripts subscribe.
-  public let phase: Phase
-  /// The session that was interrupted.
-  public let session: Session
-  /// The session that interrupted it.
-  public let by: Session
-}
-
 /// What a suspended session does and leaves: its `state` is what will be restored.
 extension Session {
   /// Whether an interruption has all its speakers. `play`, `pause`, `resume` and `stop` then change what it will do

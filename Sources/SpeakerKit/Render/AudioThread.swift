@@ -22,7 +22,7 @@ struct Outputs: Sendable {
     self.waiter = waiter
   }
 
-  /// Every writer.
+  /// The writers that there are from the start.
   var writers: [SinkWriter] {
     switch layout {
     case .none: []
@@ -41,6 +41,8 @@ final class AudioThread: @unchecked Sendable {
   let commands = RingBuffer<RenderCommand>(minimumCapacity: 1024)
   /// Wakes the thread: commands, room in outputs, frames of sources.
   let waiter: Waiter
+  /// Outputs of devices that come while it runs, in the order of the devices: those of a layout `perDevice`.
+  let arrivals: RingBuffer<SinkPort>
   /// Rings when there are reports.
   let reportBell: Bell
 
@@ -49,7 +51,12 @@ final class AudioThread: @unchecked Sendable {
   private let core: RenderCore
   /// Keeps what `ports` lead to.
   private let outputs: Outputs
-  private let ports: UnsafeMutableBufferPointer<SinkPort>
+  /// Room for an output of every device that can come.
+  private let portMemory: UnsafeMutableBufferPointer<SinkPort>
+  /// Of `portMemory`, those that are there.
+  private var ports: UnsafeMutableBufferPointer<SinkPort>
+  /// Frames that went to `ports` since the start: what the file of a device that comes later lacks.
+  private var framesGiven = 0
   private let isMixed: Bool
   private let mixBlock: PCMBlock
   private var limiter: Limiter
@@ -61,8 +68,11 @@ final class AudioThread: @unchecked Sendable {
     core = memory.core
     self.outputs = outputs
     let writers = outputs.writers
-    ports = .allocate(capacity: writers.count)  // freed in deinit
-    _ = ports.initialize(from: writers.map(\.port))
+    let capacity = max(writers.count, memory.core.devices.count)
+    portMemory = .allocate(capacity: capacity)  // freed in deinit
+    _ = portMemory.initialize(from: writers.map(\.port))
+    ports = UnsafeMutableBufferPointer(rebasing: portMemory[..<writers.count])
+    arrivals = RingBuffer(minimumCapacity: capacity)
     if case .mixed = outputs.layout { isMixed = true } else { isMixed = false }
     waiter = outputs.waiter
     self.reportBell = reportBell
@@ -71,7 +81,7 @@ final class AudioThread: @unchecked Sendable {
     pacer = Pacer(sampleRate: format.sampleRate)
   }
 
-  deinit { ports.deallocate() }
+  deinit { portMemory.deallocate() }
 
   /// Runs until `RenderCommand.quit` has come and nothing sounds.
   func run() {
@@ -80,6 +90,8 @@ final class AudioThread: @unchecked Sendable {
       while let command = commands.consumer.pop() {
         if !core.apply(command) { mayQuit = true }
       }
+      // After the commands: a device that they name has its output by then.
+      while let port = arrivals.consumer.pop() { take(port) }
       tellReports()
       guard core.isSounding else {
         if mayQuit { return }
@@ -106,6 +118,14 @@ final class AudioThread: @unchecked Sendable {
     }
   }
 
+  private func take(_ port: SinkPort) {
+    guard ports.count < portMemory.count else { return }
+    portMemory.initializeElement(at: ports.count, to: port)
+    ports = UnsafeMutableBufferPointer(rebasing: portMemory[...ports.count])
+    port.begin(after: framesGiven)
+    port.wake()
+  }
+
   private var mode: Pacer.Mode { isMixed && !ports[0].isLost ? .room : .clock }
 
   /// Frames from here to the ear.
@@ -125,6 +145,7 @@ final class AudioThread: @unchecked Sendable {
       if !ports[0].isLost { ports[0].write(mix) }
     } else {
       core.writeDevices(frames: frames, to: ports)
+      framesGiven += frames
     }
     for port in ports where !port.isLost { port.wake() }
   }

@@ -83,10 +83,12 @@ struct RenderCore: BitwiseCopyable {
       retire(sessions[session].start(source, paused: paused))
     case .gain(let session, let change):
       chains[session].gain.move(change)
-      if case .idle = sessions[session].phase { chains[session].settle() }
+      // Unheard it is there at once; a fade stands still while its session does.
+      if change.blocks <= 1 && !sessions[session].isSounding { chains[session].gain.settle() }
+      settleIfIdle(session)
     case .equalizer(let session, let setting):
       chains[session].equalizer.take(setting)
-      if case .idle = sessions[session].phase { chains[session].settle() }
+      settleIfIdle(session)
     case .pause(let session):
       sessions[session].pause()
     case .resume(let session):
@@ -95,6 +97,7 @@ struct RenderCore: BitwiseCopyable {
       let (unused, old) = sessions[session].stop()
       retire(unused)
       retire(old)
+      settleIfIdle(session)
     case .quit:
       return false
     }
@@ -200,7 +203,12 @@ struct RenderCore: BitwiseCopyable {
       }
     }
     retire(sessions[index].finishBlock(isAtEnd: isAtEnd))
-    if case .idle = sessions[index].phase { chains[index].settle() }
+    settleIfIdle(index)
+  }
+
+  /// When nothing plays any more a session's gain and equalizer are where they were going.
+  @_noLocks private func settleIfIdle(_ session: Int) {
+    if case .idle = sessions[session].phase { chains[session].settle() }
   }
 
   /// Lets a device go where it was told to once it has faded out, or at once when nothing sounds any more.

@@ -13,7 +13,10 @@ final class ThreadedStage: RenderStage {
   private let loop: EventLoop
   private let audio: AudioThread
   private let core: RenderCore
-  private let outputs: Outputs
+  /// Makes the writer of one more device; nil where devices share an output or have none.
+  private let makeWriter: ((_ name: String) throws -> SinkWriter)?
+  /// In the order of the devices, or the one that they share.
+  private var writers: [SinkWriter]
   private let reportWatch: FDWatch
   private var thread: WorkerThread?
   private var feeds: [Int: FeedThread] = [:]
@@ -25,9 +28,13 @@ final class ThreadedStage: RenderStage {
   private var closing: CheckedContinuation<Void, Never>?
   private let this: LoopOnly<ThreadedStage>
 
-  init(loop: EventLoop, memory: RenderMemory, outputs: Outputs, format: AudioFormat) throws {
+  init(
+    loop: EventLoop, memory: RenderMemory, outputs: Outputs, format: AudioFormat,
+    makeWriter: ((_ name: String) throws -> SinkWriter)? = nil
+  ) throws {
     self.loop = loop
-    self.outputs = outputs
+    self.makeWriter = makeWriter
+    writers = outputs.writers
     core = memory.core
     let bell = try Bell()
     audio = AudioThread(memory: memory, outputs: outputs, format: format, reportBell: bell)
@@ -49,16 +56,13 @@ final class ThreadedStage: RenderStage {
     for feed in feeds.values { feed.cancel() }
     thread?.join()
     for feed in Array(feeds.values) + Array(endingFeeds.values) { feed.join() }
-    for writer in outputs.writers { writer.finish() }
-    for writer in outputs.writers { writer.join() }
+    for writer in writers { writer.finish() }
+    for writer in writers { writer.join() }
   }
 
   func prepare() throws {
     guard thread == nil else { return }
-    for (index, writer) in outputs.writers.enumerated() {
-      let tell = telling(index)
-      try start(writer, at: index) { error in if let error { tell(error) } }
-    }
+    for index in writers.indices { try start(at: index) }
     let audio = audio
     let ended = ending { $0.audioEnded() }
     thread = try WorkerThread(isRealTime: true) {
@@ -67,8 +71,22 @@ final class ThreadedStage: RenderStage {
     }
   }
 
-  /// Speakers that come later share the card, or are silent: files are opened with the house only.
-  func addDevice(_ name: String) {}
+  /// The file of a speaker that comes later is opened on a thread of its own: what is wrong with it is told as the
+  /// trouble of that device.
+  func addDevice(_ name: String) throws {
+    guard let makeWriter else { return }
+    let writer = try makeWriter(name)
+    writers.append(writer)
+    if thread != nil {
+      do { try start(at: writers.count - 1) } catch {
+        writers.removeLast()
+        throw error
+      }
+    }
+    // As many fit as there can be devices.
+    _ = audio.arrivals.producer.push(writer.port)
+    audio.waiter.bell.ring()
+  }
 
   func send(_ command: RenderCommand) {
     guard thread != nil else {
@@ -126,7 +144,7 @@ final class ThreadedStage: RenderStage {
   private func finishClosing() {
     guard let closing, thread == nil else { return }
     for cue in feeds.keys.sorted() { close(feed: cue) }
-    for writer in outputs.writers { writer.finish() }
+    for writer in writers { writer.finish() }
     guard endingFeeds.isEmpty, runningWriters.isEmpty else { return }
     self.closing = nil
     closing.resume()
@@ -149,6 +167,12 @@ final class ThreadedStage: RenderStage {
     }
   }
 
+  /// Starts the thread of a writer, unless it runs; what it can't open it tells.
+  private func start(at index: Int) throws {
+    let tell = telling(index)
+    try start(writers[index], at: index) { error in if let error { tell(error) } }
+  }
+
   /// Starts the thread of a writer, unless it runs.
   private func start(
     _ writer: SinkWriter, at index: Int, onOpened: @escaping @Sendable ((any CodedError)?) -> Void
@@ -165,7 +189,7 @@ final class ThreadedStage: RenderStage {
   private func telling(_ index: Int) -> @Sendable (any CodedError) -> Void {
     let (loop, this) = (loop, this)
     var device: Int?
-    if case .perDevice = outputs.layout { device = index }
+    if makeWriter != nil { device = index }
     return { [device] error in
       loop.post { this.object?.onTrouble?(error, device) }
     }
@@ -184,7 +208,7 @@ final class ThreadedStage: RenderStage {
   }
 
   private func writerEnded(_ index: Int) {
-    outputs.writers[index].join()
+    writers[index].join()
     runningWriters.remove(index)
     finishClosing()
   }

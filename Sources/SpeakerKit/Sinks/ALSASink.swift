@@ -12,6 +12,8 @@ final class ALSASink: CardSink {
   private static let sampleFormats = [SND_PCM_FORMAT_S16_LE, SND_PCM_FORMAT_S32_LE]
   /// Length of the card's buffer in microseconds.
   private static let bufferTime: UInt32 = 100_000
+  /// How often a card may break down within one `write` before it counts as lost.
+  private static let mostRecoveries = 8
 
   private struct Handle: ~Copyable {
     let raw: OpaquePointer
@@ -26,12 +28,21 @@ final class ALSASink: CardSink {
 
   /// Opens the card called `device` (`"default"`, `"hw:1"`).
   /// - Throws: `audio.no_output` with ALSA's words.
-  init(device: String, format: AudioFormat) throws(AudioError) {
+  convenience init(device: String, format: AudioFormat) throws(AudioError) {
+    try self.init(device: device, format: format) { raw in
+      snd_pcm_open(&raw, device, SND_PCM_STREAM_PLAYBACK, 0)
+    }
+  }
+
+  /// The same with a PCM that `open` makes: it gives a status of ALSA's, and the PCM when that is 0.
+  init(
+    device: String, format: AudioFormat, open: (_ pcm: inout OpaquePointer?) -> Int32
+  ) throws(AudioError) {
     alsa_silence_messages()
     self.device = device
     self.format = format
     var raw: OpaquePointer?
-    let status = snd_pcm_open(&raw, device, SND_PCM_STREAM_PLAYBACK, 0)
+    let status = open(&raw)
     guard status == 0, let raw else { throw Self.error(device, status) }
     let handle = Handle(raw: raw)
     var refusal: Int32 = -1
@@ -90,7 +101,7 @@ final class ALSASink: CardSink {
       }
       recoveries += 1
       let status = snd_pcm_recover(raw, Int32(written), 1)
-      if status < 0 || recoveries > 8 { throw Self.error(device, Int32(written)) }
+      if status < 0 || recoveries > Self.mostRecoveries { throw Self.error(device, Int32(written)) }
     }
   }
 

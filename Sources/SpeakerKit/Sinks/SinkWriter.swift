@@ -12,6 +12,8 @@ struct SinkPort: BitwiseCopyable, Sendable {
     let isLost = Atomic(false)
     /// Frames between the sink and the ear.
     let delay = Atomic(0)
+    /// Frames of silence that come before what is in the ring, and that nobody has written yet.
+    let silence = Atomic(0)
   }
 
   private let ring: SampleRingWriter
@@ -39,6 +41,9 @@ struct SinkPort: BitwiseCopyable, Sendable {
 
   /// Hands over a block for which there is room.
   @_noLocks func write(_ block: PCMView) { _ = ring.write(block) }
+
+  /// What is handed over from now on comes after so many frames of silence; before the first `write`.
+  func begin(after frames: Int) { state.pointee.silence.store(frames, ordering: .releasing) }
 
   /// Wakes the writing thread if it sleeps; after `write`.
   func wake() {
@@ -132,10 +137,12 @@ final class SinkWriter: @unchecked Sendable {
       let isLast = isFinishing.load(ordering: .acquiring)
       let count = ring.reader.read(into: block.view)
       do {
+        // Asked after the ring was read: what precedes its first frames is known by then.
+        try writeSilence(to: sink)
         if count > 0 {
           try sink?.write(
             UnsafeBufferPointer(rebasing: block.view.buffer.prefix(count * block.view.channels)))
-          hasUnrested = true
+          hasUnrested = sink != nil
           if let card = sink as? any CardSink {
             port.state.pointee.delay.store(card.delay, ordering: .relaxed)
           }
@@ -168,6 +175,18 @@ final class SinkWriter: @unchecked Sendable {
       }
     }
     do { try sink?.finish() } catch { onTrouble(Self.coded(error)) }
+  }
+
+  /// Writes the silence with which a sink begins that came late.
+  private func writeSilence(to sink: (any PCMSink)?) throws {
+    var missing = port.state.pointee.silence.exchange(0, ordering: .acquiring)
+    guard missing > 0, let sink else { return }
+    let silence = PCMBlock(format: block.format, frames: 4800)
+    while missing > 0 {
+      let part = silence.view.prefix(missing)
+      try sink.write(UnsafeBufferPointer(part.buffer))
+      missing -= part.frames
+    }
   }
 
   /// Sleeps until the bell rings, or for that many milliseconds.

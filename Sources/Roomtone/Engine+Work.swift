@@ -1,0 +1,95 @@
+internal import EventLoop
+internal import Glibc
+internal import LuaModules
+internal import LuaRuntime
+public import SpeakerKit
+
+extension Engine {
+  /// Opens the house, no speaker of which is in a session, runs `body` on the loop until it returns, then ends
+  /// everything tidily. Blocks the calling thread.
+  ///
+  /// SIGINT and SIGTERM cancel `body` and close the house; a second one within 3 s ends the process.
+  /// - Returns: 0, or 130 and 143 after these signals.
+  /// - Throws: what opening the house or `body` threw, unless a signal ended it.
+  public func perform(_ body: @escaping (House) async throws -> Void) throws -> RunResult {
+    var outcome: Result<Void, any Error>?
+    var task: Task<Void, Never>?
+    var closing: Task<Void, Never>?
+    var hasLeft = false
+    let signals = EndSignals(of: self) { [self] in
+      guard outcome == nil, closing == nil else { return }
+      task?.cancel()
+      // Whoever waits for the house to open hears of its closing only.
+      closing = loop.start { [self] in await house.close() }
+    }
+    task = loop.start { [self] in
+      do {
+        outcome = .success(try await work(body))
+      } catch {
+        outcome = .failure(error)
+      }
+      if let closing { await closing.value } else { await house.close() }
+      loop.next(turns: 3) { hasLeft = true }
+    }
+    _ = loop.run(until: { hasLeft })
+    signals.cancel()
+    awaitThreads()
+    loop.close()
+    if let status = signals.status { return RunResult(status: status) }
+    guard let outcome else {
+      throw LuaError(code: "script.stuck", message: "waits for something that can't happen any more")
+    }
+    try outcome.get()
+    return RunResult(status: 0)
+  }
+
+  private func work(_ body: (House) async throws -> Void) async throws {
+    try await house.open(addAll: false)
+    guard let open = house.open else { throw CancellationError() }
+    try await body(open)
+  }
+
+  /// Lets threads that work for the loop, such as one that waits for a program that was told to end, tell the loop
+  /// that they have: for two seconds at most.
+  func awaitThreads() {
+    guard !loop.heldBy.isEmpty else { return }
+    var isPatient = true
+    let patience = loop.after(.seconds(2), keepsAlive: false) { isPatient = false }
+    _ = loop.run(until: { [loop] in !isPatient || loop.heldBy.isEmpty })
+    patience.cancel()
+  }
+}
+
+extension EventLoop {
+  /// Runs `body` some turns later. A task that ends all asks for this: it must have ended itself before the loop does,
+  /// else it keeps what it refers to for ever.
+  func next(turns: Int, _ body: @escaping () -> Void) {
+    next { [self] in if turns > 0 { next(turns: turns - 1, body) } else { body() } }
+  }
+}
+
+/// SIGINT and SIGTERM: the first asks for a tidy end, a second one within 3 s ends the process. Confined to the loop.
+final class EndSignals {
+  /// 130 or 143, once one has come.
+  private(set) var status: Int32?
+  private var last: Instant?
+  private var watch: SignalWatch?
+
+  /// Calls `end` with each signal of `numbers` that does not end the process.
+  init(_ numbers: [Int32] = [SIGINT, SIGTERM], of engine: Engine, _ end: @escaping () -> Void) {
+    let loop = engine.loop
+    do {
+      watch = try loop.onSignal(numbers) { [unowned self] signal in
+        if let last, last.duration(to: loop.now) < .seconds(3) { _exit(128 + signal) }
+        last = loop.now
+        status = 128 + signal
+        end()
+      }
+    } catch {
+      engine.onLog(.warn, "signals end this process at once: \(error.message)", [])
+    }
+  }
+
+  /// Gives the signals their usual action back.
+  func cancel() { watch?.cancel() }
+}

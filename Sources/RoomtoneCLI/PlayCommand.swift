@@ -1,0 +1,109 @@
+internal import EventLoop
+internal import LuaModules
+internal import Roomtone
+internal import SpeakerKit
+
+/// `roomtone play`
+enum PlayCommand {
+  struct Options {
+    var file: String
+    /// Names of rooms and speakers; none for all.
+    var places: [String]
+    var volume: Int?
+    var output: Output?
+    var configuration: String?
+  }
+
+  /// What can't be played, or was not played to its end.
+  struct Failure: CodedError {
+    let code: String
+    let message: String
+    var hint: String?
+  }
+
+  static func run(_ options: Options) throws -> Int32 {
+    if let scheme = scheme(of: options.file) {
+      // The rest of a URL may hold a password.
+      throw Failure(
+        code: "stream.unsupported", message: "\(scheme):// can't be played yet",
+        hint: "play a file, by its path")
+    }
+    let engine = try EngineSetup.engine(
+      EngineSetup.ownHouse(
+        try EngineSetup.configuration(file: options.configuration, output: options.output), command: "play",
+        script: nil))
+    let line = ProgressLine(isShown: Terminal.showsProgress)
+    defer { line.end() }
+    let result = try engine.perform { house in try await play(options, in: house, engine, line) }
+    return result.status
+  }
+
+  private static func play(_ options: Options, in house: House, _ engine: Engine, _ line: ProgressLine)
+    async throws
+  {
+    let devices = try choose(options.places, in: house)
+    for device in devices { try await device.join() }
+    let session = house.session
+    if let volume = options.volume { try session.setVolume(volume) }
+
+    var failure: Failure?
+    house.events.on { event in
+      switch event {
+      case .time(_, let session): line.show(session)
+      case .error(let code, let message, _, let session) where session != nil:
+        failure = Failure(code: code, message: message)
+      case .error(let code, let message, _, _):
+        line.clear()
+        engine.onLog(.warn, "\(message) (\(code))", [])
+      default: break
+      }
+    }
+    try await session.play(options.file)
+    line.places = places(of: devices, in: house)
+    line.show(session)
+    let result = try await session.finish()
+    // What went wrong is told in turns of their own.
+    while house.events.hasPending { try await house.loop.sleep(for: .zero) }
+    switch (result, failure) {
+    case (.ended(.finished), let failure?): engine.onLog(.warn, failure.description, [])
+    case (_, let failure?): throw failure
+    case (.ended(.finished), nil), (.idle, nil): return
+    case (.ended(.failed), nil): throw ended("has failed", options)
+    case (.ended(.noDevices), nil): throw ended("ended early: no speaker is left", options)
+    case (.ended(.stopped), nil), (.ended(.replaced), nil), (.timeout, nil):
+      throw ended("ended early", options)
+    }
+  }
+
+  private static func ended(_ what: String, _ options: Options) -> Failure {
+    Failure(code: "speaker.ended", message: "\(options.file) \(what)")
+  }
+
+  /// The speakers of the places, in the order of the house, each once.
+  private static func choose(_ places: [String], in house: House) throws -> [Device] {
+    if places.isEmpty { return house.devices }
+    let chosen = try Set(places.flatMap { try house.speakers(in: $0) }.map(\.id))
+    return house.devices.filter { chosen.contains($0.id) }
+  }
+
+  /// `Kitchen, Bedroom Left`: rooms of which all speakers play, and the other speakers.
+  private static func places(of devices: [Device], in house: House) -> String {
+    let whole = house.groups.filter(\.isActive).map(\.name)
+    var names: [String] = []
+    for device in devices {
+      let name = whole.contains(device.groupName) ? device.groupName : device.name
+      if !names.contains(name) { names.append(name) }
+    }
+    return names.joined(separator: ", ")
+  }
+
+  /// The scheme of a URL (RFC 3986 §3.1), nil for a path.
+  static func scheme(of text: String) -> String? {
+    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, parts[1].hasPrefix("//"), let first = parts[0].utf8.first,
+      first | 0x20 >= UInt8(ascii: "a"), first | 0x20 <= UInt8(ascii: "z"),
+      parts[0].allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) })
+    else { return nil }
+    return parts[0].lowercased()
+  }
+}

@@ -1,0 +1,180 @@
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("roomtone play") struct PlayTests {
+  /// Four stereo speakers in three rooms, at unity.
+  private static let speakers = """
+    house { speakers = {
+      { name = "Kitchen", group = "Kitchen", volume = 50 }, { name = "Bed left", group = "Bedroom", volume = 50 },
+      { name = "Bath", group = "Bath", volume = 50 }, { name = "Bed right", group = "Bedroom", volume = 50 } } }
+    """
+
+  private func home(frames: Int = 9_600) throws -> (home: Home, tune: Sound) {
+    let home = try Home()
+    try home.script(Self.speakers, as: "config.lua")
+    return (home, try home.tune(frames: frames))
+  }
+
+  /// What a speaker played: nil when it made no sound.
+  private func played(_ speaker: String, _ home: Home) throws -> Sound? {
+    let path = home.path("out/\(speaker).wav")
+    guard access(path, F_OK) == 0 else { return nil }
+    let sound = try Sound(file: path)
+    return sound.peak == 0 ? nil : sound
+  }
+
+  private let nothing = Outcome(status: 0, output: "", errors: "")
+
+  @Test("sounds on exactly the rooms and speakers that are named, whole, and prints nothing")
+  func rooms() throws {
+    let (home, tune) = try home()
+    let outcome = try home.run(
+      "play", "--config", "config.lua", "--output", "wav:out", "tune.wav", "--on", "kit", "--on=bed left")
+    #expect(outcome == nothing)
+    #expect(try unfinishedWAVs(in: home.path("out")) == [])
+    for speaker in ["Kitchen", "Bed left"] {
+      let sound = try #require(try played(speaker, home))
+      let place = sound.alignment(to: tune).frames
+      #expect(sound.frameCount >= place + tune.frameCount, "\(speaker): \(sound) from \(place)")
+      #expect(sound.errorToSignal(against: tune, delay: place) == -.infinity)
+    }
+    #expect(try played("Bath", home) == nil && played("Bed right", home) == nil)
+  }
+
+  @Test("sounds on all speakers of a room that is named, and on every speaker when none is")
+  func groups() throws {
+    let (home, _) = try home(frames: 2_400)
+    #expect(
+      try home.run("play", "tune.wav", "--config=config.lua", "--output=wav:out", "--on", "BED") == nothing)
+    let sounding = ["Kitchen", "Bath", "Bed left", "Bed right"].map { try? played($0, home) != nil }
+    #expect(sounding == [false, false, true, true])
+
+    #expect(try home.run("play", "tune.wav", "--config=config.lua", "--output=wav:out") == nothing)
+    for speaker in ["Kitchen", "Bath", "Bed left", "Bed right"] { #expect(try played(speaker, home) != nil) }
+  }
+
+  @Test("sets the volume from the first frame on, of the named speakers only, and it stays")
+  func volume() throws {
+    let (home, tune) = try home()
+    #expect(
+      try home.run(
+        "play", "tune.wav", "--config=config.lua", "--output=wav:out", "--on=kitchen", "--volume", "40")
+        == nothing)
+    let sound = try #require(try played("Kitchen", home))
+    let place = sound.alignment(to: tune).frames
+    // Ten steps of 0.9 dB. Rounded to 16 bit the noise of half scale keeps some 80 dB.
+    let part = sound[place..<(place + tune.frameCount)]
+    #expect(abs(part.level - tune.level + 9) < 0.01)
+    let head = part[0..<960].level - tune[0..<960].level
+    #expect(abs(head + 9) < 0.05)
+    let lines = try home.run("devices", "--config=config.lua").lines
+    let volumes = lines.dropFirst().map { $0.split(separator: " ", omittingEmptySubsequences: true) }
+    #expect(volumes.map { $0.contains("40") } == [true, false, false, false], "\(lines)")
+  }
+
+  @Test("says in one line what can't be played or found, with status 1, and the usage with status 2")
+  func failures() throws {
+    let (home, _) = try home(frames: 480)
+    try home.script("no music", as: "text.mp3")
+    let house = ["--config=config.lua", "--output=null"]
+    for (words, line) in [
+      (["missing.wav"], "cannot open missing.wav: no such file or directory (audio.not_found)"),
+      (
+        ["tune.wav", "--on", "kichen"],
+        "no room or speaker is called \"kichen\" (speaker.unknown); did you mean \"Kitchen\"?"
+      ),
+      (
+        ["tune.wav", "--on", "kitchen", "--on", "b"],
+        "\"b\" could be several rooms or speakers (speaker.unknown); write more of the name: \"Bedroom\", \"Bath\""
+      ),
+      (
+        ["http://user:secret@station.example/live"],
+        "http:// can't be played yet (stream.unsupported); play a file, by its path"
+      ),
+    ] {
+      let outcome = try home.start(["play"] + house + words).finish()
+      #expect(outcome == Outcome(status: 1, output: "", errors: "roomtone: \(line)\n"))
+    }
+    let unreadable = try home.start(["play", "text.mp3"] + house).finish()
+    #expect(unreadable.status == 1 && unreadable.output == "" && unreadable.errorLines.count == 1)
+    #expect(unreadable.errors.contains("(audio.un"), "\(unreadable)")
+    for words in [
+      ["play"], ["play", "a", "b"], ["play", "tune.wav", "--volume", "51"], ["play", "x", "--on"],
+    ] {
+      let outcome = try home.start(words).finish()
+      #expect(outcome.status == 2 && outcome.output == "" && outcome.errorLines.count == 1, "\(words)")
+    }
+  }
+
+  @Test("a file that turns bad in the middle is heard up to there, and is a failure")
+  func turnsBad() throws {
+    let (home, _) = try home(frames: 480)
+    var bytes = try readBytes(Fixtures.path("music-44k.flac"))
+    for index in (bytes.count / 2)..<(bytes.count / 2 + 2_000) { bytes[index] = UInt8(index & 0x7f) }
+    try home.write(bytes, to: "bad.flac")
+    let outcome = try home.run("play", "bad.flac", "--config=config.lua", "--output=wav:out", "--on=kitchen")
+    #expect(outcome.status == 1 && outcome.output == "" && outcome.errorLines.count == 1, "\(outcome)")
+    #expect(outcome.errors.hasPrefix("roomtone: ") && outcome.errors.hasSuffix("(audio.unreadable)\n"))
+    #expect(try unfinishedWAVs(in: home.path("out")) == [])
+    #expect(try played("Kitchen", home)?.frameCount ?? 0 > 10_000)
+  }
+
+  @Test("shows on a terminal how far it is, where, and for how long, in one line")
+  func progress() throws {
+    let (home, _) = try home(frames: 2 * 48_000 + 4_800)
+    let player = try home.start(
+      [
+        "play", "tune.wav", "--config=config.lua", "--output=null", "--on=bed", "--on=bath", "--on=bed r",
+        "--on=kitchen",
+      ],
+      input: .terminal)
+    let outcome = try player.finish()
+    #expect(outcome.status == 0 && outcome.errors == "")
+    #expect(outcome.output.hasSuffix("\r\n"))
+    let shown = outcome.output.dropLast().split(separator: "\r").map(String.init)
+    let lines = ["0:00", "0:01", "0:02"].map { "▶ tune.wav  \($0) / 0:02  Kitchen, Bedroom, Bath" }
+    // A machine that is busy may leave a second out; none comes twice.
+    #expect(shown.last == lines[2] && shown.count > 1, "\(shown)")
+    #expect(shown == lines.filter(shown.contains), "\(shown)")
+  }
+
+  @Test("ends tidily with a signal: 130 or 143, whole WAV files, no complaint", arguments: [SIGINT, SIGTERM])
+  func signals(signal: Int32) throws {
+    let (home, _) = try home(frames: 480)
+    try home.music()
+    let player = try home.start(
+      ["play", "music.mp3", "--config=config.lua", "--output=wav:out", "--on=kitchen"], input: .terminal)
+    // As it begins, and a second later.
+    for _ in 1...2 { try player.expect(" / 0:23  Kitchen") }
+    player.send(signal)
+    let outcome = try player.finish()
+    #expect(outcome.status == 128 + signal && outcome.errors == "", "\(outcome)")
+    #expect(outcome.output.hasSuffix("\r\n"))
+    #expect(try unfinishedWAVs(in: home.path("out")) == [])
+    let sound = try #require(try played("Kitchen", home))
+    #expect(sound.frameCount > 48_000 && sound.frameCount < 20 * 48_000)
+  }
+
+  @Test("waits for another process that has the house, says so once, and a signal ends the waiting")
+  func waits() throws {
+    let (home, _) = try home(frames: 480)
+    try home.music()
+    let house = ["--config=config.lua", "--output=null"]
+    let first = try home.start(["play", "music.mp3"] + house, input: .terminal)
+    try first.expect(" / 0:23")
+    let waiting = try home.start(["play", "tune.wav"] + house)
+    let patient = try home.start(["play", "tune.wav"] + house)
+    usleep(500_000)
+    waiting.send(SIGTERM)
+    let outcome = try waiting.finish()
+    #expect(outcome.status == 143 && outcome.output == "", "\(outcome)")
+    #expect(outcome.errorLines.count == 1)
+    #expect(outcome.errors.hasPrefix("warn: roomtone play (process "), "\(outcome)")
+    #expect(outcome.errors.hasSuffix(") has the house: waiting for it\n"))
+    first.send(SIGINT)
+    #expect(try first.finish().status == 130)
+    let played = try patient.finish()
+    #expect(played.status == 0 && played.errorLines.count == 1, "\(played)")
+  }
+}

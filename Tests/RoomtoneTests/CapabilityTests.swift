@@ -1,0 +1,142 @@
+import AudioCore
+import EventLoop
+import LuaModules
+import LuaRuntime
+import Scheduling
+import SpeakerKit
+import Testing
+
+@Suite("speaker: drivers other than the house's")
+struct CapabilityTests {
+  /// One speaker that has a volume, and nothing else that can be done to it; a source takes a second to open.
+  private final class PlainDriver: Driver {
+    let name = "plain"
+    let capabilities: Set<String>
+    let format = AudioFormat.session
+    let sessionLimit = 4
+    private let loop: EventLoop
+    private weak var reports: (any DriverReports)?
+    private var cues = 0
+
+    init(_ loop: EventLoop, and more: Set<String>) {
+      self.loop = loop
+      capabilities = more.union(["volume", "mute", "join", "play", "pause"])
+    }
+
+    func open(reports: any DriverReports) async throws -> [DeviceInfo] {
+      self.reports = reports
+      return [
+        DeviceInfo(
+          id: "1", name: "Kitchen", groupName: Group.ungrouped, model: "plain", ipAddress: "192.168.1.2",
+          port: 1,
+          macAddress: "00:00:00:00:00:01", version: "1", wifiSignal: -50)
+      ]
+    }
+    func close() async {}
+    func change(_ changes: [(device: String, change: LevelChange)]) {
+      for case (let device, .volume(let volume)) in changes {
+        reports?.levelsChanged([(device, volume, false)])
+      }
+    }
+    func setSession(_ session: SessionID?, ofDevice device: String) {}
+    func load(_ request: SourceRequest) async throws -> Cue {
+      cues += 1
+      let cue = cues
+      try await loop.sleep(for: .seconds(1))
+      return Cue(id: cue, duration: 48_000)
+    }
+    func discard(_ cue: Cue) {}
+    func start(_ cue: Cue, in session: SessionID, paused: Bool) {}
+    func pause(_ session: SessionID) {}
+    func resume(_ session: SessionID) {}
+    func stop(_ session: SessionID) {}
+    func position(of session: SessionID) -> Int { 0 }
+  }
+
+  /// What `code` printed in a house of that driver.
+  private func printed(_ code: String, and more: Set<String> = []) throws -> [String] {
+    let loop = EventLoop(clock: .virtual(start: EngineBench.monday))
+    let state = try LuaState(name: "test.lua", loop: loop, limits: LuaLimits(), watchdog: try LuaWatchdog())
+    let script = Script(name: "test.lua", folder: nil, number: 1, state: state)
+    let door = HouseDoor(loop: loop) { _ in House(loop: loop, driver: PlainDriver(loop, and: more)) }
+    try script.registerModules(
+      ModuleServices(
+        house: door, jobs: JobTable(loop: loop, zone: ProcessZone()) { _, _ in }, zone: ProcessZone(),
+        input: StandardInput(loop: loop)),
+      global: true)
+    var lines: [String] = []
+    var failure: LuaError?
+    state.onPrint = { lines.append($0) }
+    script.onFailure = { failure = $0 }
+    let routine = state.start(try state.load(Array(code.utf8), chunkName: "@test.lua"), name: "test")
+    var hasEnded = false
+    routine.whenEnded { outcome in
+      if case .failed(let error) = outcome { failure = error }
+      loop.start {
+        await script.end()
+        await door.close()
+        loop.next { loop.next { hasEnded = true } }
+      }
+    }
+    _ = loop.run(until: { hasEnded })
+    loop.close()
+    if let failure { throw failure }
+    return lines
+  }
+
+  @Test("capabilities say so, and what is missing raises speaker.unsupported with the driver's name")
+  func unsupported() throws {
+    let lines = try printed(
+      """
+      local can = speaker.capabilities()
+      print(can.volume, can.rename, can.sessions, can.interrupt)
+      local kitchen = speaker.device "Kitchen"
+      for name, call in pairs {
+        set_name = function() kitchen:set_name "x" end, set_group = function() kitchen:set_group "x" end,
+        leave_group = function() kitchen:set_group "x" end, set_role = function() kitchen:set_role "left" end,
+        set_balance = function() kitchen:set_balance(1) end, session = function() speaker.session {} end,
+        interrupt = function() speaker.interrupt { play = "x.wav" } end, set_gain = function() speaker.set_gain(1) end,
+        fade_gain = function() speaker.fade { gain = 1, over = 1 } end,
+        fade_volume = function() speaker.fade { volume = 1, over = 1 } end,
+        house = function() speaker.house() end,
+      } do
+        local _, err = task.try(call)
+        print(name, err and err.code, err and err.message:match '^the driver "plain"' ~= nil)
+      end
+      print(select(2, task.try(kitchen.set_name, kitchen, "x")).capability)
+      kitchen:set_volume(4)
+      print(kitchen.volume)
+      """)
+    #expect(lines.first == "true\tnil\tnil\tnil")
+    let refused = [
+      "fade_gain", "fade_volume", "house", "interrupt", "leave_group", "session", "set_balance", "set_gain",
+      "set_group", "set_name", "set_role",
+    ]
+    #expect(lines.dropFirst().dropLast(2).sorted() == refused.map { "\($0)\tspeaker.unsupported\ttrue" })
+    #expect(lines.suffix(2) == ["rename", "4"])
+  }
+
+  @Test(
+    "a second play, a stop, a close and a leave give up a play that is still opening",
+    arguments: [
+      ("mine:stop()", "speaker.superseded", "stopped"),
+      ("mine:play 'other.wav'", "speaker.superseded", "playing"),
+      ("mine:close()", "speaker.closed", "stopped"),
+      ("speaker.device 'Kitchen':leave()", "speaker.superseded", "stopped"), ("", "none", "playing"),
+    ])
+  func superseded(_ command: String, _ code: String, _ state: String) throws {
+    let lines = try printed(
+      """
+      local mine = speaker.session { devices = { "Kitchen" } }
+      local playing = task.spawn(function()
+        local _, err = task.try(mine.play, mine, "song.wav")
+        return err and err.code or "none"
+      end)
+      task.sleep(0.5)
+      print(mine:state())
+      \(command)
+      print(playing:await(), mine:state())
+      """, and: ["sessions"])
+    #expect(lines == ["stopped", "\(code)\t\(state)"])
+  }
+}

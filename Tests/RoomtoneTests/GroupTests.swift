@@ -1,0 +1,149 @@
+import LuaRuntime
+import Testing
+
+@Suite("speaker: groups")
+struct GroupTests {
+  @Test("speakers and groups are there by index, as the seed has them")
+  func indexes() throws {
+    let lines = try EngineBench.printed(
+      """
+      print(#speaker.devices(), speaker.devices()[1].name, speaker.devices()[6].name, speaker.devices()[7])
+      print(#speaker.groups(), speaker.groups()[3].name, speaker.groups()[3].id == speaker.device "Bedroom Left".id)
+      print(#speaker.groups()[3].devices, speaker.groups()[3].devices[2] == speaker.device "Bedroom Right")
+      print(speaker.groups()[5], speaker.groups()[3].devices[3], speaker.group "Bedroom" == speaker.groups()[3])
+      print(#speaker.active_devices(), speaker.active_devices()[3].name, #speaker.active_groups())
+      """)
+    #expect(
+      lines == [
+        "6\tLiving Room Left\tBathroom\tnil", "4\tBedroom\ttrue", "2\ttrue", "nil\tnil\ttrue",
+        "6\tKitchen\t4",
+      ])
+  }
+
+  @Test("a founder that founds another group leaves its id to the longest member, and all are told")
+  func founder() throws {
+    let lines = try EngineBench.printed(
+      """
+      speaker.open { add_all = false }
+      local left, right, kitchen = speaker.device "Bedroom Left", speaker.device "Bedroom Right", speaker.device "Kitchen"
+      kitchen:set_group "Bedroom"
+      local bedroom = speaker.group "Bedroom"
+      print(bedroom.id == left.id, names(bedroom.devices), left.is_master, right.is_master)
+      speaker.on("device", function(e) print(e.device.name, e.reason) end)
+      left:set_group "Attic"
+      task.sleep(0.1)
+      print(bedroom.id == right.id, right.is_master, kitchen.group_id == right.id, names(bedroom.devices))
+      print(left.is_master, left.group.id == left.id, left.group.name, names(speaker.groups()))
+      """)
+    #expect(lines[0] == "true\tBedroom Left, Bedroom Right, Kitchen\ttrue\tfalse")
+    #expect(
+      lines[1...3].sorted() == ["Bedroom Left\tregrouped", "Bedroom Right\tregrouped", "Kitchen\tregrouped"])
+    #expect(
+      lines.dropFirst(4) == [
+        "true\ttrue\ttrue\tBedroom Right, Kitchen",
+        "true\ttrue\tAttic\tLiving Room, Attic, Bedroom, Bathroom",
+      ])
+  }
+
+  @Test("a group without members does not exist; the same group again changes nothing and tells nothing")
+  func empty() throws {
+    let lines = try EngineBench.printed(
+      """
+      speaker.open { add_all = false }
+      local kitchen, group = speaker.device "Kitchen", speaker.group "Kitchen"
+      speaker.on("device", function(e) print(e.device.name, e.reason) end)
+      kitchen:set_group "Kitchen"
+      task.sleep(0.1)
+      kitchen:leave_group()
+      kitchen:leave_group()
+      task.sleep(0.1)
+      print(group.id, #group.devices, group.active, group, kitchen.group, kitchen.group_name)
+      print(names(speaker.groups()), code(speaker.group, "Kitchen"), code(speaker.group, "harman"))
+      kitchen:set_group "Kitchen"
+      print(group.id == kitchen.id, kitchen.group == group)
+      """)
+    #expect(
+      lines.filter { $0 != "Kitchen\tregrouped" } == [
+        "nil\t0\tfalse\tgroup \"Kitchen\" (0 speakers)\tnil\tharman",
+        "Living Room, Bedroom, Bathroom\tspeaker.unknown\tspeaker.unknown", "true\ttrue",
+      ])
+    #expect(lines.count { $0 == "Kitchen\tregrouped" } <= 2)
+    #expect(lines.first == "Kitchen\tregrouped", "leave_group is told, and setting the same group was not")
+  }
+
+  @Test("a group tells volume and device of its speakers, also of one that leaves it, and of no other")
+  func devices() throws {
+    let lines = try EngineBench.printed(
+      """
+      local bedroom, right, kitchen = speaker.group "Bedroom", speaker.device "Bedroom Right", speaker.device "Kitchen"
+      bedroom:on("volume", function(e) print("volume", e.device.name, e.volume) end)
+      bedroom:on("device", function(e) print("device", e.device.name, e.reason) end)
+      kitchen:set_volume(7)
+      right:set_volume(8)
+      task.sleep(0.1)
+      kitchen:set_group "Bedroom"
+      task.sleep(0.1)
+      kitchen:set_volume(9)
+      right:leave_group()
+      task.sleep(0.1)
+      right:set_volume(10)
+      task.sleep(0.1)
+      print(bedroom:wait("volume", "1s"))
+      task.spawn(function() kitchen:set_volume(11) end)
+      print(bedroom:wait("volume", "1s").device.name)
+      """)
+    #expect(
+      lines == [
+        "volume\tBedroom Right\t8", "device\tKitchen\tregrouped", "volume\tKitchen\t9",
+        "device\tBedroom Right\tregrouped", "nil\ttimeout", "volume\tKitchen\t11", "Kitchen",
+      ])
+  }
+
+  @Test("a group tells state, time and ended of the sessions its speakers are in, each event once")
+  func sessions() throws {
+    let lines = try EngineBench.printed(
+      """
+      local bedroom = speaker.group "Bedroom"
+      local bath = speaker.session { name = "bath", devices = { "Bathroom" } }
+      bedroom:on("state", function(e) print("state", e.state, e.session.name) end)
+      bedroom:on("time", function(e) print("time", e.elapsed, e.session.name) end)
+      bedroom:on("ended", function(e) print("ended", e.reason, e.session.name) end)
+      bedroom:once("time", function() print "once" end)
+      bath:play("tone.wav")
+      speaker.play("tone.wav")
+      speaker.finish()
+      task.sleep(1)
+      local mine = speaker.session { name = "mine", devices = { "Bedroom Left" } }
+      mine:play("tone.wav", { start = 2.5 })
+      mine:finish()
+      task.sleep(0.1)
+      """)
+    #expect(
+      lines == [
+        "state\tplaying\tdefault", "time\t1\tdefault", "once", "time\t2\tdefault", "time\t3\tdefault",
+        "state\tstopped\tdefault", "ended\tfinished\tdefault", "state\tplaying\tmine", "time\t3\tmine",
+        "state\tstopped\tmine", "ended\tfinished\tmine",
+      ])
+  }
+
+  @Test("renaming or regrouping stops what plays, with an error event that names speaker and session")
+  func whilePlaying() throws {
+    let lines = try EngineBench.printed(
+      """
+      speaker.on("error", function(e) print(e.code, e.device.name, e.session.name) end)
+      local bath = speaker.session { devices = { "Bathroom" } }
+      bath:play "long.wav"
+      for _, edit in ipairs { function(d) d:set_group "Attic" end, function(d) d:leave_group() end } do
+        speaker.play "long.wav"
+        edit(speaker.device "Kitchen")
+        task.sleep(0.1)
+        print(speaker.state(), bath:state(), speaker.device "Kitchen".group_name)
+      end
+      """)
+    #expect(
+      lines == [
+        "speaker.renamed_while_playing\tKitchen\tdefault", "stopped\tplaying\tAttic",
+        "speaker.renamed_while_playing\tKitchen\tdefault", "stopped\tplaying\tharman",
+      ])
+  }
+}

@@ -1,0 +1,280 @@
+import LuaRuntime
+import Testing
+
+@Suite("speaker.interrupt, from Lua")
+struct InterruptionTests {
+  @Test(
+    "suspending, suspended and resumed are told to the house, the session, a speaker and a group, once each")
+  func events() throws {
+    let lines = try EngineBench.printed(
+      """
+      local default, bedroom = speaker.default_session(), speaker.group "Bedroom"
+      local mine = speaker.session { name = "mine", devices = { "Kitchen" } }
+      local objects = {
+        { "house", speaker.on }, { "session", default.on, default }, { "speaker", bedroom.devices[1].on, bedroom.devices[1] },
+        { "group", bedroom.on, bedroom }, { "mine", mine.on, mine }, { "kitchen", speaker.device "Kitchen".on, speaker.device "Kitchen" },
+      }
+      for _, phase in ipairs { "suspending", "suspended", "resumed" } do
+        for _, object in ipairs(objects) do
+          local function tell(e) print(phase, object[1], e.session.name, e.by.name) end
+          if object[3] then object[2](object[3], phase, tell) else object[2](phase, tell) end
+        end
+      end
+      speaker.play "long.wav"
+      task.sleep(1)
+      speaker.interrupt { devices = default.devices, play = "tone.wav" }
+      task.sleep(1)
+      """)
+    let expected = ["suspending", "suspended", "resumed"].flatMap { phase in
+      ["house", "session", "speaker", "group"].map { "\(phase)\t\($0)\tdefault\tinterruption" }
+    }
+    #expect(lines == expected)
+  }
+
+  @Test("with a fade suspending comes first, suspended after the fade; wait gives the payload")
+  func fade() throws {
+    let lines = try EngineBench.printed(
+      """
+      speaker.play "long.wav"
+      task.sleep(1)
+      local begin = task.now()
+      local waits = {}
+      for i, phase in ipairs { "suspending", "suspended", "resumed" } do
+        waits[i] = task.spawn(function()
+          local event = speaker.default_session():wait(phase)
+          return string.format("%s %.1f %s", phase, task.now() - begin, event.by.name)
+        end)
+      end
+      task.sleep(0)
+      speaker.interrupt { fade = "500ms", play = "tone.wav" }
+      for i = 1, 3 do print(waits[i]:await()) end
+      """)
+    #expect(
+      lines == ["suspending 0.0 interruption", "suspended 0.5 interruption", "resumed 3.5 interruption"])
+  }
+
+  @Test("it comes back to a paused session paused, at its position")
+  func paused() throws {
+    let lines = try EngineBench.printed(
+      """
+      speaker.play "long.wav"
+      task.sleep(2)
+      speaker.pause()
+      speaker.on("state", function(e) if e.session == speaker.default_session() then print("told", e.state) end end)
+      speaker.interrupt { play = "tone.wav" }
+      task.sleep(1)
+      print(speaker.state(), speaker.position())
+      speaker.resume()
+      task.sleep(1)
+      print(speaker.state(), speaker.position())
+      speaker.stop()
+      """)
+    #expect(lines.prefix(2) == ["paused\t2.0", "told\tplaying"])
+    #expect(lines.count > 2 && lines[2] == "playing\t3.0")
+  }
+
+  @Test("interruptions nest, and each restores what it found, in whatever order they end", arguments: [2, 6])
+  func nests(_ seconds: Int) throws {
+    let lines = try EngineBench.printed(
+      """
+      local kitchen = speaker.device "Kitchen"
+      speaker.play "long.wav"
+      task.sleep(1)
+      local outer = task.spawn(speaker.interrupt, { volume = 30, play = function(session)
+        session:play("long.wav", { title = "outer" })
+        task.sleep(4)
+      end })
+      task.sleep(1)
+      print(kitchen.volume)
+      local inner = task.spawn(speaker.interrupt, { devices = { kitchen }, volume = 40, play = function(session)
+        session:play("long.wav", { title = "inner" })
+        task.sleep(\(seconds))
+      end })
+      task.sleep(1)
+      print(kitchen.volume, #speaker.default_session().devices, speaker.device "Bathroom".volume)
+      inner:await()
+      outer:await()
+      task.sleep(0.1)
+      print(kitchen.volume, #speaker.default_session().devices, speaker.device "Bathroom".volume)
+      print(speaker.state(), speaker.position() > 1 and speaker.position() < 9)
+      speaker.stop()
+      """)
+    #expect(lines == ["30", "40\t0\t30", "22\t6\t20", "playing\ttrue"])
+  }
+
+  @Test("of equal priorities the later one wins")
+  func equals() throws {
+    let lines = try EngineBench.printed(
+      """
+      local kitchen = speaker.device "Kitchen"
+      local first = speaker.session { name = "first", devices = { kitchen }, priority = 120 }
+      first:play "long.wav"
+      first:on("ended", function(e) print("ended", e.reason) end)
+      local second = speaker.session { name = "second", devices = { kitchen }, priority = 120 }
+      task.sleep(0.1)
+      print(#first.devices, #second.devices, first:state())
+      print(code(speaker.session, { devices = { kitchen }, priority = 119 }))
+      """)
+    #expect(lines == ["ended\tno_devices", "0\t1\tstopped", "speaker.outranked"])
+  }
+
+  @Test("outranked is all or nothing")
+  func outranked() throws {
+    let lines = try EngineBench.printed(
+      """
+      local kitchen, bath = speaker.device "Kitchen", speaker.device "Bathroom"
+      local alarm = speaker.session { name = "alarm", devices = { kitchen }, priority = 200 }
+      alarm:play "long.wav"
+      speaker.play "long.wav"
+      speaker.on("device", function(e) print(e.device.name, e.reason) end)
+      local err = failure(speaker.interrupt, { devices = { bath, kitchen }, volume = 45, play = "tone.wav" })
+      print(err.code, err.message:match '"Kitchen" is in "alarm"' ~= nil)
+      task.sleep(0.1)
+      print(bath.volume, bath.is_playing, #alarm.devices, #speaker.default_session().devices)
+      speaker.interrupt { devices = { bath, kitchen }, priority = 200, play = function(s) print(#s.devices) end }
+      os.exit(0)
+      """)
+    #expect(lines.prefix(2) == ["speaker.outranked\ttrue", "20\ttrue\t1\t5"])
+    #expect(lines.contains("2"))
+  }
+
+  @Test("some members of a session: the others play on, those given back rejoin, and nothing is suspended")
+  func partial() throws {
+    let lines = try EngineBench.printed(
+      """
+      local kitchen, session = speaker.device "Kitchen", speaker.default_session()
+      speaker.on("suspended", function() print "suspended" end)
+      speaker.on("state", function(e) if e.session == session then print("state", e.state) end end)
+      speaker.play "long.wav"
+      task.sleep(1)
+      speaker.interrupt { devices = { "Kitchen" }, volume = 35, play = function(by)
+        by:play "tone.wav"
+        task.sleep(1)
+        print(kitchen.volume, #session.devices, session:state(), session:position(), #by.devices)
+      end }
+      task.sleep(1)
+      print(kitchen.volume, #session.devices, kitchen.is_playing, session:position())
+      speaker.stop()
+      """)
+    #expect(lines.prefix(3) == ["state\tplaying", "35\t5\tplaying\t2.0\t1", "22\t6\ttrue\t3.0"])
+  }
+
+  @Test("a volume or mute that somebody changes meanwhile stays, the others come back")
+  func touched() throws {
+    let lines = try EngineBench.printed(
+      """
+      local kitchen, bath, left = speaker.device "Kitchen", speaker.device "Bathroom", speaker.device "Bedroom Left"
+      left:mute()
+      task.sleep(0.1)
+      speaker.play "long.wav"
+      speaker.interrupt { volume = 40, play = function()
+        task.sleep(0.1)
+        print(kitchen.volume, bath.volume, left.volume, left.muted)
+        kitchen:set_volume(11)
+        task.sleep(0.1)
+      end }
+      task.sleep(0.1)
+      print(kitchen.volume, bath.volume, left.volume, left.muted)
+      speaker.stop()
+      """)
+    #expect(lines == ["40\t40\t40\tfalse", "11\t20\t18\ttrue"])
+  }
+
+  @Test(
+    "play, pause and stop on a suspended session change what comes back",
+    arguments: [
+      ("speaker.pause()", "paused\t2.0\tlong.wav"), ("speaker.stop()", "stopped\t0.0\tnil"),
+      ("speaker.play('tone.wav', { title = 'other' })", "playing\t0.5\tother"),
+      ("speaker.pause() speaker.resume()", "playing\t2.5\tlong.wav"),
+    ])
+  func suspended(_ command: String, _ expected: String) throws {
+    let lines = try EngineBench.printed(
+      """
+      local session = speaker.default_session()
+      speaker.play "long.wav"
+      task.sleep(2)
+      speaker.interrupt { play = function(by)
+        by:play("tone.wav", { title = "bell" })
+        task.sleep(0.5)
+        \(command)
+        task.sleep(1)
+        print(session:position(), #session.devices)
+      end }
+      task.sleep(0.5)
+      print(session:state(), string.format("%.1f", session:position()), tostring(session):match '"default".*"(.-)"')
+      speaker.stop()
+      """)
+    let position = command.contains("stop") || command.contains("other") ? "0.0" : "2.0"
+    #expect(lines == ["\(position)\t0", expected])
+  }
+
+  @Test("without restore everything stays as it is at the end")
+  func noRestore() throws {
+    let lines = try EngineBench.printed(
+      """
+      local kitchen = speaker.device "Kitchen"
+      speaker.on("ended", function(e) if e.session == speaker.default_session() then print(e.reason) end end)
+      speaker.play "long.wav"
+      speaker.interrupt { volume = 40, restore = false, play = "tone.wav" }
+      task.sleep(0.1)
+      print(speaker.state(), kitchen.active, kitchen.volume)
+      """)
+    #expect(lines == ["no_devices", "stopped\tfalse\t40"])
+  }
+
+  @Test("a cancelled interruption gives back too; a speaker that left meanwhile stays where it was put")
+  func cancelled() throws {
+    let lines = try EngineBench.printed(
+      """
+      local kitchen, bath = speaker.device "Kitchen", speaker.device "Bathroom"
+      speaker.play "long.wav"
+      task.sleep(1)
+      local routine = task.spawn(speaker.interrupt, { volume = 40, play = function() task.sleep "1h" end })
+      task.sleep(1)
+      bath:leave()
+      routine:cancel()
+      print(code(routine.await, routine))
+      task.sleep(0.5)
+      print(kitchen.volume, kitchen.active, bath.active, speaker.state(), speaker.position())
+      speaker.stop()
+      """)
+    #expect(lines == ["task.cancelled", "22\ttrue\tfalse\tplaying\t1.5"])
+  }
+
+  @Test("a speaker that can't be reached at the end has its level back when it can, unless it is set before")
+  func unplugged() throws {
+    let lines = try EngineBench.printed(
+      """
+      local house, kitchen, bath = speaker.house(), speaker.device "Kitchen", speaker.device "Bathroom"
+      kitchen:mute()
+      task.sleep(0.1)
+      for _ = 1, 2 do
+        speaker.interrupt { volume = 40, play = function()
+          task.sleep(0.1)
+          house:unplug(kitchen)
+          house:unplug(bath)
+        end }
+        task.sleep(0.1)
+        print(kitchen.volume, bath.volume, kitchen.active)
+        house:plug(kitchen)
+        house:plug(bath)
+        bath:set_volume(9)
+        task.sleep(0.1)
+        print(kitchen.volume, kitchen.muted, bath.volume)
+      end
+      """)
+    #expect(lines == ["40\t40\ttrue", "22\ttrue\t9", "40\t40\ttrue", "22\ttrue\t9"])
+  }
+
+  @Test("without a speaker that can be reached it raises speaker.no_active_device")
+  func nobody() throws {
+    let lines = try EngineBench.printed(
+      """
+      local kitchen = speaker.device "Kitchen"
+      speaker.house():unplug(kitchen)
+      print(code(speaker.interrupt, { devices = { kitchen }, play = "tone.wav" }))
+      print(code(speaker.interrupt, { devices = {}, play = "tone.wav" }))
+      """)
+    #expect(lines == ["speaker.no_active_device", "speaker.no_active_device"])
+  }
+}

@@ -1,0 +1,194 @@
+import AudioCore
+
+extension HouseModel {
+  /// Does what the step asks for, now.
+  /// - Returns: the code of what it raises.
+  mutating func perform(_ step: WalkStep) -> String? {
+    switch step {
+    case .join(let speaker, let session): return join(speaker, session)
+    case .leave(let speaker): move(speaker, to: nil)
+    case .play(let session, let play): return self.play(session, play)
+    case .pause(let session): pause(session)
+    case .resume(let session): return resume(session)
+    case .stop(let session): stop(session, "stopped")
+    case .seek(let session, let frame): return seek(session, to: frame)
+    case .volume(let target, let volume): return ask(.volume(volume), of: target)
+    case .mute(let target, let isMuted): return ask(.muted(isMuted), of: target)
+    case .role(let speaker, let role): return ask(.role(role), of: .speaker(speaker))
+    case .balance(let speaker, let balance): return ask(.balance(balance), of: .speaker(speaker))
+    case .gain(let session, let gain): return setGain(gain, of: session)
+    case .plug(let speaker, let isPlugged): plug(speaker, isPlugged)
+    case .interrupt(let request): return interrupt(request)
+    case .close(let session): if players[session].isOpen { close(session) }
+    case .rename(let speaker, let name): return rename(speaker, name)
+    case .regroup(let speaker, let name): return regroup(speaker, name)
+    case .powerCut: for speaker in speakers.indices { plug(speaker, false) }
+    }
+    return nil
+  }
+
+  // MARK: Speakers
+
+  func isOutranked(_ speaker: Int, by priority: Int) -> Bool {
+    speakers[speaker].session.map { players[$0].priority > priority } ?? false
+  }
+
+  private mutating func join(_ speaker: Int, _ session: Int) -> String? {
+    guard players[session].isOpen else { return "speaker.closed" }
+    guard speakers[speaker].session != session else { return nil }
+    if isOutranked(speaker, by: players[session].priority) { return "speaker.outranked" }
+    move(speaker, to: session)
+    return nil
+  }
+
+  /// Moves a speaker; the session that loses its last one stops, unless an interruption has taken them.
+  mutating func move(_ speaker: Int, to session: Int?) {
+    let old = speakers[speaker].session
+    guard old != session else { return }
+    speakers[speaker].session = session
+    moveCount += 1
+    speakers[speaker].move = moveCount
+    flush()
+    send(.member(speaker: speaker, session: speakers[speaker].isAvailable ? session : nil))
+    if old != nil { tellDevice(speaker, "left") }
+    if session != nil { tellDevice(speaker, "joined") }
+    if let old {
+      if members(of: old).isEmpty, !isSuspended(old) { stop(old, "no_devices") }
+      follow(old)
+    }
+    if let session { follow(session) }
+  }
+
+  private mutating func plug(_ speaker: Int, _ isPlugged: Bool) {
+    guard speakers[speaker].isAvailable != isPlugged else { return }
+    speakers[speaker].isAvailable = isPlugged
+    send(.member(speaker: speaker, session: isPlugged ? speakers[speaker].session : nil))
+    tellDevice(speaker, isPlugged ? "available" : "unavailable")
+    if isPlugged, let level = speakers[speaker].owed { give(level, to: speaker) }
+    if let session = speakers[speaker].session { follow(session) }
+  }
+
+  private mutating func rename(_ speaker: Int, _ name: String) -> String? {
+    guard speakers[speaker].isAvailable else { return "speaker.unavailable" }
+    guard speakers[speaker].name != name else { return nil }
+    guard !speakers.contains(where: { $0.name == name }) else { return "speaker.range" }
+    silence(speaker)
+    ask(.name(speaker, name))
+    return nil
+  }
+
+  private mutating func regroup(_ speaker: Int, _ name: String) -> String? {
+    guard speakers[speaker].isAvailable else { return "speaker.unavailable" }
+    guard groupName(of: speaker) != name else { return nil }
+    silence(speaker)
+    ask(.group(speaker, name))
+    return nil
+  }
+
+  /// A speaker of this house can't play while it gets another name or group.
+  private mutating func silence(_ speaker: Int) {
+    guard let session = speakers[speaker].session, runs(session) else { return }
+    tell("error speaker.renamed_while_playing \(speakers[speaker].label) \(players[session].name)")
+    stop(session, "failed")
+  }
+
+  // MARK: Levels
+
+  private mutating func ask(_ level: Level, of target: WalkStep.Target) -> String? {
+    let wanted: [Int]
+    switch target {
+    case .house: wanted = speakers.indices.filter { (speakers[$0].session ?? 0) == 0 }
+    case .session(let session):
+      guard players[session].isOpen else { return "speaker.closed" }
+      wanted = members(of: session)
+    case .speaker(let speaker):
+      guard speakers[speaker].isAvailable else { return "speaker.unavailable" }
+      wanted = [speaker]
+    }
+    switch level {
+    case .volume(let volume) where !(0...50).contains(volume): return "speaker.range"
+    case .balance(let balance) where !(-6...6).contains(balance): return "speaker.range"
+    default: break
+    }
+    let reached = wanted.filter { speakers[$0].isAvailable }
+    guard !reached.isEmpty else { return nil }
+    switch level {
+    case .volume, .muted: for index in reached { speakers[index].touches += 1 }
+    case .role, .balance: break
+    }
+    ask(.levels(reached.map { ($0, level) }))
+    return nil
+  }
+
+  private mutating func setGain(_ gain: Double, of session: Int) -> String? {
+    guard players[session].isOpen else { return "speaker.closed" }
+    guard (-90...12).contains(gain) else { return "speaker.range" }
+    send(.gain(session))
+    return nil
+  }
+
+  // MARK: Playing
+
+  mutating func play(_ session: Int, _ play: WalkStep.Play) -> String? {
+    guard players[session].isOpen else { return "speaker.closed" }
+    if play.first < 0 { return "speaker.range" }
+    guard canBeHeard(session) || isSuspended(session) else { return "speaker.no_active_device" }
+    let length = WalkStep.lengths[play.title] ?? 0
+    guard (0...length).contains(play.first) else { return "speaker.range" }
+    checkSeconds(session)
+    if let old = players[session].title { tell("ended \(old) replaced \(players[session].name)") }
+    players[session].title = play.title
+    players[session].length = length
+    players[session].loops = play.loops
+    players[session].state = "playing"
+    begin(session, at: play.first)
+    tellState(session)
+    tellPlaying(session)
+    if let priority = play.priority { players[session].priority = priority }
+    return nil
+  }
+
+  private mutating func seek(_ session: Int, to frame: Int) -> String? {
+    guard players[session].title != nil else { return "speaker.no_seek" }
+    guard (0...players[session].length).contains(frame) else { return "speaker.range" }
+    checkSeconds(session)
+    begin(session, at: frame)
+    return nil
+  }
+
+  /// What the session plays begins anew at a frame.
+  private mutating func begin(_ session: Int, at first: Int) {
+    let one = players[session]
+    cueCount += 1
+    players[session].cue = cueCount
+    players[session].first = first
+    players[session].second = first / DeckModel.sampleRate
+    flush()
+    let source = DeckModel.Source(cue: cueCount, first: first, length: one.loops ? nil : one.length)
+    send(.start(session, source, stands: !runs(session)))
+    players[session].runningSince = nil
+    follow(session)
+  }
+
+  private mutating func pause(_ session: Int) {
+    guard players[session].state == "playing" else { return }
+    checkSeconds(session)
+    players[session].state = "paused"
+    if !isSuspended(session) { send(.pause(session)) }
+    changed(session)
+  }
+
+  private mutating func resume(_ session: Int) -> String? {
+    guard players[session].state == "paused" else { return "speaker.not_paused" }
+    players[session].state = "playing"
+    if !isSuspended(session) { send(.resume(session)) }
+    changed(session)
+    return nil
+  }
+
+  private mutating func changed(_ session: Int) {
+    tellState(session)
+    tellPlaying(session)
+    follow(session)
+  }
+}

@@ -1,0 +1,346 @@
+import AudioCore
+
+/// What an embedded house does and tells, by the contract with script authors: a second, plain description of it, which
+/// shares no code with the house and knows nothing of how that works.
+///
+/// It is told what is asked of the house, and when; it says what the call raises, and `told` says which events come, at
+/// which nanosecond. Only the seconds (`time`) are judged, not foretold: see `hear(second:of:at:)`.
+struct HouseModel {
+  /// An event, as `WalkRecorder` words it.
+  struct Told: Equatable {
+    let instant: Int64
+    let text: String
+  }
+
+  struct Speaker {
+    let label: String
+    var name: String
+    var volume: Int
+    var isMuted = false
+    var role: ChannelRole
+    var balance: Int
+    var isAvailable = true
+    var session: Int?
+    /// Number of its last move, and how often somebody set its level: what an interruption looks at.
+    var move = 0
+    var touches = 0
+    /// The level that an interruption could not give back.
+    var owed: (volume: Int, isMuted: Bool, touches: Int)?
+  }
+
+  struct Player {
+    var name: String
+    var priority = 100
+    var isOpen = true
+    var state = "stopped"
+    var title: String?
+    /// What it plays: the cue, where that began, and the length of the source.
+    var cue = -1
+    var first = 0
+    var length = 0
+    var loops = false
+    /// Interruptions that have its speakers.
+    var suspensions = 0
+    /// The second that was told last, and since when the next one is looked for.
+    var second = 0
+    var runningSince: Int64?
+    /// Since when it plays and nobody can hear it.
+    var silentSince: Int64?
+    /// Which of the decks plays it; that of a closed session goes to the next one that is made.
+    var deck = 0
+  }
+
+  enum Level {
+    case volume(Int)
+    case muted(Bool)
+    case role(ChannelRole)
+    case balance(Int)
+  }
+
+  enum Effect {
+    case levels([(speaker: Int, level: Level)])
+    case name(Int, String)
+    case group(Int, String)
+  }
+
+  /// From asking for a level or a name to its effect.
+  static let reaction: Int64 = 5_000_000
+  /// How long a session plays to nobody.
+  static let patience: Int64 = 30_000_000_000
+
+  var now: Int64
+  var speakers: [Speaker]
+  /// All sessions that there have been.
+  var players = [Player(name: "default")]
+  var decks = [DeckModel()]
+  /// Members of each group, who joined it first first. A group without members does not exist.
+  var groups: [String: [Int]] = [:]
+  var told: [Told] = []
+  /// Why the events of seconds were wrong.
+  var complaints: [String] = []
+  var mix: MixModel
+  var pending: [(due: Int64, effect: Effect)] = []
+  var ends: [(due: Int64, cue: Int)] = []
+  var interruptions: [InterruptionModel] = []
+  var cueCount = 0
+  var moveCount = 0
+
+  init(_ speakers: [Speaker], at now: Int64) {
+    self.speakers = speakers
+    mix = MixModel(memberships: speakers.map(\.session))
+    self.now = now
+  }
+
+  // MARK: Time
+
+  private enum Happening { case block, end, effect, interruption(Int), silence(Int) }
+
+  /// Lets everything happen that happens before `instant`.
+  mutating func advance(to instant: Int64) {
+    while let (due, what) = nextHappening, due < instant {
+      now = due
+      switch what {
+      case .block: renderBlock()
+      case .end:
+        let cue = ends.removeFirst().cue
+        if let player = players.firstIndex(where: { $0.cue == cue }) { finish(player) }
+      case .effect: apply(pending.removeFirst().effect)
+      case .interruption(let index): endInterruption(index)
+      case .silence(let player): stop(player, "no_devices")
+      }
+    }
+    now = instant
+  }
+
+  private var nextHappening: (Int64, Happening)? {
+    // Of what happens at one moment, what was set in motion first comes first.
+    var all: [(Int64, Happening)] = []
+    for (index, one) in players.enumerated() {
+      if let since = one.silentSince { all.append((since + Self.patience, .silence(index))) }
+    }
+    for (index, one) in interruptions.enumerated() { all.append((one.endsAt, .interruption(index))) }
+    if let due = mix.nextBlock { all.append((due, .block)) }
+    if let first = ends.first { all.append((first.due, .end)) }
+    if let first = pending.first { all.append((first.due, .effect)) }
+    return all.min { $0.0 < $1.0 }
+  }
+
+  private mutating func renderBlock() {
+    // What begins and ends to sound between two blocks is heard falling.
+    var heard = speakers.indices.map { isHeard($0) }
+    for command in mix.takeWaiting() {
+      carryOut(command)
+      for index in heard.indices where isHeard(index) { heard[index] = true }
+    }
+    guard decks.contains(where: \.sounds) else { return mix.rest() }
+    var frames = 0
+    for index in decks.indices {
+      let (count, ended) = decks[index].render(at: now)
+      frames = max(frames, count)
+      if let ended {
+        let length = Int64(count) * 1_000_000_000 / Int64(DeckModel.sampleRate)
+        let due = now + length
+        ends.insert((due, ended), at: ends.firstIndex { $0.due > due } ?? ends.count)
+      }
+    }
+    mix.rendered(frames: frames, heard: heard)
+    if !decks.contains(where: \.sounds) { mix.rest() }
+  }
+
+  /// Whether a block that is rendered now may be heard from a speaker.
+  private func isHeard(_ speaker: Int) -> Bool {
+    mix.deck(of: speaker).map { decks[$0].sounds } ?? false
+  }
+
+  /// A command reaches the mix at the next block; at once when there is none.
+  mutating func send(_ command: MixModel.Command) {
+    if mix.nextBlock != nil { return mix.waiting.append(command) }
+    carryOut(command)
+    if decks.contains(where: \.sounds) { mix.begin(at: now) } else { mix.forgetRamps() }
+  }
+
+  private mutating func carryOut(_ command: MixModel.Command) {
+    switch command {
+    case .start(let player, let source, let stands):
+      mix.note(.playing, ofDeck: players[player].deck)
+      decks[players[player].deck].start(source, standing: stands)
+    case .pause(let player):
+      mix.note(.playing, ofDeck: players[player].deck)
+      decks[players[player].deck].pause()
+    case .resume(let player):
+      mix.note(.playing, ofDeck: players[player].deck)
+      decks[players[player].deck].resume()
+    case .stop(let player):
+      mix.note(.playing, ofDeck: players[player].deck)
+      decks[players[player].deck].stop()
+    case .member(let speaker, let session): mix.move(speaker, to: session.map { players[$0].deck })
+    case .level(let speaker): mix.noteLevel(of: speaker)
+    case .gain(let player):
+      if decks[players[player].deck].sounds { mix.note(.gain, ofDeck: players[player].deck) }
+    }
+  }
+
+  // MARK: Events
+
+  mutating func tell(_ text: String) { told.append(Told(instant: now, text: text)) }
+
+  mutating func tellDevice(_ speaker: Int, _ reason: String) {
+    tell("device \(speakers[speaker].label) \(reason)")
+  }
+
+  /// Tells a session's state; then, once all else of the change is told, comes `tellPlaying`.
+  mutating func tellState(_ player: Int) { tell("state \(players[player].state) \(players[player].name)") }
+
+  mutating func tellPlaying(_ player: Int) {
+    for index in members(of: player) where speakers[index].isAvailable { tellDevice(index, "playing") }
+  }
+
+  // MARK: Seconds
+
+  /// A `time` event came. It must tell the second that has just been heard of a session that runs, no second twice and
+  /// none later than 1 ms: so long may pass before the house looks again when it looked too early, which it does when
+  /// a source begins with the next block only.
+  mutating func hear(second: Int, of player: Int, at instant: Int64) {
+    // Not yet what happens at this very moment: the last second comes just before the end.
+    advance(to: instant)
+    let one = players[player]
+    let isAtEnd = !one.loops && heardFrames(player) == one.length
+    if !isAtEnd, one.runningSince == nil { complaints.append("time \(second) \(one.name): it does not run") }
+    let heard = heardFrames(player) / DeckModel.sampleRate
+    if second != heard || second <= one.second {
+      complaints.append("time \(second) \(one.name): \(heard) s heard, \(one.second) told before")
+    }
+    players[player].second = second
+  }
+
+  /// Before a session runs no longer, or plays something else: what has been heard for 1 ms has been told.
+  mutating func checkSeconds(_ player: Int) {
+    let one = players[player]
+    guard let since = one.runningSince, since + 1_000_000 <= now else { return }
+    let heard = max(one.first, heardFrames(player) - DeckModel.sampleRate / 1000 - 1)
+    if heard / DeckModel.sampleRate > one.second {
+      complaints.append("\(one.name): second \(heard / DeckModel.sampleRate) is missing at \(now)")
+    }
+  }
+
+  /// Frames of what a session plays that have been heard, through its loops.
+  func heardFrames(_ player: Int) -> Int {
+    let one = players[player]
+    return max(one.first, decks[one.deck].heard(of: one.cue, at: now) ?? one.first)
+  }
+
+  // MARK: Playing
+
+  func members(of player: Int) -> [Int] { speakers.indices.filter { speakers[$0].session == player } }
+  func canBeHeard(_ player: Int) -> Bool { members(of: player).contains { speakers[$0].isAvailable } }
+  func isSuspended(_ player: Int) -> Bool { players[player].suspensions > 0 }
+  func runs(_ player: Int) -> Bool { players[player].state == "playing" && !isSuspended(player) }
+
+  /// After a change of a session's state, its members or what can be reached.
+  mutating func follow(_ player: Int) {
+    guard runs(player) else {
+      players[player].runningSince = nil
+      players[player].silentSince = nil
+      return
+    }
+    players[player].runningSince = players[player].runningSince ?? now
+    players[player].silentSince = canBeHeard(player) ? nil : players[player].silentSince ?? now
+  }
+
+  /// Ends what a session plays; nothing when it plays nothing.
+  mutating func stop(_ player: Int, _ reason: String) {
+    guard let title = players[player].title else { return }
+    checkSeconds(player)
+    players[player].title = nil
+    players[player].cue = -1
+    players[player].state = "stopped"
+    send(.stop(player))
+    tellState(player)
+    tell("ended \(title) \(reason) \(players[player].name)")
+    tellPlaying(player)
+    follow(player)
+  }
+
+  /// The last frame has been heard.
+  private mutating func finish(_ player: Int) {
+    let seconds = heardFrames(player) / DeckModel.sampleRate
+    if seconds > players[player].second {
+      complaints.append("\(players[player].name): the last second, \(seconds), is missing at \(now)")
+    }
+    players[player].second = seconds
+    stop(player, "finished")
+  }
+
+  // MARK: Levels and names
+
+  /// The average level of the speakers that can be reached; a muted one counts as 0.
+  var average: Int {
+    let levels = speakers.filter(\.isAvailable).map { $0.isMuted ? 0 : $0.volume }
+    guard !levels.isEmpty else { return 0 }
+    return Int((Double(levels.reduce(0, +)) / Double(levels.count)).rounded())
+  }
+
+  /// Takes effect some milliseconds later, before a source starts or a speaker moves: see `flush`.
+  mutating func ask(_ effect: Effect) { pending.append((now + Self.reaction, effect)) }
+
+  mutating func flush() {
+    while !pending.isEmpty { apply(pending.removeFirst().effect) }
+  }
+
+  private mutating func apply(_ effect: Effect) {
+    switch effect {
+    case .levels(let levels):
+      var changed: [Int] = []
+      for (speaker, level) in levels where set(level, on: speaker) && !changed.contains(speaker) {
+        changed.append(speaker)
+      }
+      for index in changed {
+        let (one, muted) = (speakers[index], speakers[index].isMuted ? " muted" : "")
+        tell("volume \(one.label) \(one.volume)\(muted), average \(average)")
+      }
+    case .name(let speaker, let name):
+      speakers[speaker].name = name
+      tellDevice(speaker, "renamed")
+    case .group(let speaker, let name):
+      let before = founders
+      for key in groups.keys { groups[key]?.removeAll { $0 == speaker } }
+      if name != "harman" { groups[name, default: []].append(speaker) }
+      tellDevice(speaker, "regrouped")
+      for other in speakers.indices where other != speaker && before[other] != founders[other] {
+        tellDevice(other, "regrouped")
+      }
+    }
+  }
+
+  /// - Returns: whether that is a `volume` event.
+  private mutating func set(_ level: Level, on index: Int) -> Bool {
+    let before = speakers[index]
+    switch level {
+    case .volume(let volume): (speakers[index].volume, speakers[index].isMuted) = (volume, false)
+    case .muted(let isMuted):
+      guard before.isMuted != isMuted else { return false }
+      speakers[index].isMuted = isMuted
+    case .role(let role):
+      guard before.role != role else { return false }
+      speakers[index].role = role
+      tellDevice(index, "role")
+    case .balance(let balance):
+      guard before.balance != balance else { return false }
+      speakers[index].balance = balance
+      tellDevice(index, "balance")
+    }
+    send(.level(index))
+    switch level {
+    case .volume, .muted: return true
+    case .role, .balance: return false
+    }
+  }
+
+  /// The name of each speaker's group, by its place; and the founder of it.
+  func groupName(of speaker: Int) -> String { groups.first { $0.value.contains(speaker) }?.key ?? "harman" }
+  private var founders: [Int: Int] {
+    var founders: [Int: Int] = [:]
+    for members in groups.values { for member in members { founders[member] = members.first } }
+    return founders
+  }
+}

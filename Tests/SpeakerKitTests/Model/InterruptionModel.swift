@@ -1,0 +1,141 @@
+/// An interruption that has not ended: what it took, and from where.
+struct InterruptionModel {
+  struct Loan {
+    let speaker: Int
+    /// Where it goes back to; nil for no session.
+    var from: Int?
+    /// Numbers of its last move before it was taken, and of that move.
+    let before: Int
+    let taken: Int
+    /// The level that was changed, and how often people had set it by then; nil when it was left alone.
+    var level: (volume: Int, isMuted: Bool, touches: Int)?
+  }
+
+  let player: Int
+  let restores: Bool
+  let endsAt: Int64
+  var loans: [Loan] = []
+  /// Sessions that lost all their speakers to it.
+  var suspended: [Int] = []
+}
+
+extension HouseModel {
+  /// Takes speakers, all or none, plays the bell on them, and gives back when its time is over.
+  mutating func interrupt(_ request: WalkStep.Interruption) -> String? {
+    guard request.speakers.contains(where: { speakers[$0].isAvailable }) else {
+      return "speaker.no_active_device"
+    }
+    if request.speakers.contains(where: { isOutranked($0, by: request.priority) }) {
+      return "speaker.outranked"
+    }
+    let player = open(request.name, priority: request.priority)
+    var one = InterruptionModel(player: player, restores: request.restores, endsAt: now + request.length)
+    if request.restores {
+      one.suspended = players.indices.filter { index in
+        let members = members(of: index)
+        return !members.isEmpty && members.allSatisfy(request.speakers.contains)
+      }
+    }
+    for other in one.suspended { tell("suspending \(players[other].name) by \(request.name)") }
+    for other in one.suspended { suspend(other, by: request.name) }
+    for index in request.speakers {
+      let (from, before) = (speakers[index].session, speakers[index].move)
+      move(index, to: player)
+      one.loans.append(.init(speaker: index, from: from, before: before, taken: speakers[index].move))
+    }
+    if let volume = request.volume {
+      var levels: [(speaker: Int, level: Level)] = []
+      for index in one.loans.indices where speakers[one.loans[index].speaker].isAvailable {
+        let speaker = speakers[one.loans[index].speaker]
+        one.loans[index].level = (speaker.volume, speaker.isMuted, speaker.touches)
+        levels.append((one.loans[index].speaker, .volume(volume)))
+      }
+      ask(.levels(levels))
+    }
+    interruptions.append(one)
+    return play(player, .init(title: "bell", first: 0, loops: false, priority: nil))
+  }
+
+  /// A session for an interruption; also makes those that are there all the time.
+  mutating func open(_ name: String, priority: Int) -> Int {
+    let player = players.count
+    var deck = 1
+    while players.contains(where: { $0.isOpen && $0.deck == deck }) { deck += 1 }
+    if deck == decks.count { decks.append(DeckModel()) }
+    players.append(Player(name: name, priority: priority, deck: deck))
+    send(.gain(player))
+    return player
+  }
+
+  private mutating func suspend(_ player: Int, by name: String) {
+    checkSeconds(player)
+    if runs(player) { send(.pause(player)) }
+    players[player].suspensions += 1
+    follow(player)
+    tell("suspended \(players[player].name) by \(name)")
+  }
+
+  /// Gives back what nobody has changed since.
+  mutating func endInterruption(_ index: Int) {
+    let one = interruptions.remove(at: index)
+    stop(one.player, "stopped")
+    var heirs: [Int] = []
+    if one.restores { for loan in one.loans { if let heir = giveBack(loan, of: one) { heirs.append(heir) } } }
+    for other in one.suspended where players[other].isOpen { release(other, of: one, to: heirs) }
+    for member in members(of: one.player) { move(member, to: nil) }
+    players[one.player].isOpen = false
+  }
+
+  /// - Returns: the player of a later interruption that took it from this one, and now gives it back instead.
+  private mutating func giveBack(_ loan: InterruptionModel.Loan, of one: InterruptionModel) -> Int? {
+    let index = loan.speaker
+    let from = loan.from.flatMap { players[$0].isOpen ? $0 : nil }
+    if speakers[index].session == one.player, speakers[index].move == loan.taken {
+      move(index, to: from)
+      speakers[index].move = loan.before
+    }
+    let later = interruptions.indices.first { other in
+      interruptions[other].loans.contains { $0.speaker == index && $0.from == one.player }
+    }
+    var keepsLevel = false
+    if let later, let place = interruptions[later].loans.firstIndex(where: { $0.speaker == index }) {
+      interruptions[later].loans[place].from = from
+      if let found = interruptions[later].loans[place].level {
+        // What the later one found is what this one set, unless somebody has touched it between.
+        if let level = loan.level, level.touches == found.touches {
+          interruptions[later].loans[place].level = level
+        }
+        keepsLevel = true
+      }
+    }
+    if !keepsLevel, let level = loan.level { give(level, to: index) }
+    return later.map { interruptions[$0].player }
+  }
+
+  /// Gives a level back that nobody has set since; a speaker that can't be reached gets it when it can.
+  mutating func give(_ level: (volume: Int, isMuted: Bool, touches: Int), to index: Int) {
+    speakers[index].owed = nil
+    guard level.touches == speakers[index].touches else { return }
+    guard speakers[index].isAvailable else { return speakers[index].owed = level }
+    ask(.levels([(index, .volume(level.volume))] + (level.isMuted ? [(index, .muted(true))] : [])))
+  }
+
+  private mutating func release(_ player: Int, of one: InterruptionModel, to heirs: [Int]) {
+    let heir = interruptions.firstIndex { other in
+      heirs.contains(other.player) && other.loans.contains { $0.from == player }
+    }
+    let isEmpty = members(of: player).isEmpty
+    if isEmpty, let heir { return interruptions[heir].suspended.append(player) }
+    if isEmpty { stop(player, "no_devices") }
+    players[player].suspensions -= 1
+    guard !isSuspended(player) else { return }
+    if runs(player) { send(.resume(player)) }
+    follow(player)
+    tell("resumed \(players[player].name) by \(players[one.player].name)")
+  }
+
+  /// Ends a session, or the interruption that it belongs to.
+  mutating func close(_ player: Int) {
+    if let index = interruptions.firstIndex(where: { $0.player == player }) { endInterruption(index) }
+  }
+}

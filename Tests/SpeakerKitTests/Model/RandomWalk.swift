@@ -1,0 +1,259 @@
+import AudioCore
+import EventLoop
+import SpeakerKit
+import TestSupport
+
+/// Asks a house and its model for the same things, and compares what they raise, tell and show after every step.
+final class RandomWalk {
+  private struct Event {
+    let told: HouseModel.Told
+    /// The second and the session of a `time` event.
+    let second: (Int, player: Int)?
+  }
+
+  static let speakers = [
+    SpeakerSpec(name: "A", group: "Room", volume: 50),
+    SpeakerSpec(name: "B", group: "Room", role: .left, volume: 45, balance: -2),
+    SpeakerSpec(name: "C", group: "Hall", role: .right, volume: 50, balance: 3),
+    SpeakerSpec(name: "D", role: .mono, volume: 48),
+  ]
+
+  private let bench: HouseBench
+  private let seed: UInt64
+  private let paths: [String: String]
+  private var random: SeededRandom
+  private(set) var model: HouseModel
+  /// By number, also those that have been closed.
+  private var sessions: [Session]
+  private let devices: [Device]
+  private var inbox: [Event] = []
+  private var told: [HouseModel.Told] = []
+  private var compared = 0
+  private var history: [String] = []
+  /// Words of the events that were told, and codes that were raised.
+  private(set) var seen: Set<String> = []
+  private var interruptions = 0
+
+  /// - Parameter paths: the sources by title.
+  init(_ bench: HouseBench, seed: UInt64, paths: [String: String]) throws {
+    self.bench = bench
+    self.seed = seed
+    self.paths = paths
+    random = SeededRandom(seed: seed)
+    let house = bench.house
+    devices = house.devices
+    model = HouseModel(
+      Self.speakers.map {
+        .init(
+          label: $0.name, name: $0.name, volume: $0.volume, role: $0.role, balance: $0.balance, session: 0)
+      }, at: bench.loop.now.nanoseconds)
+    for (index, speaker) in Self.speakers.enumerated() {
+      if let group = speaker.group { model.groups[group, default: []].append(index) }
+    }
+    sessions = [house.session]
+    for (name, priority) in [("low", 50), ("high", 150)] {
+      sessions.append(try house.makeSession(name: name, priority: priority))
+      _ = model.open(name, priority: priority)
+    }
+    record()
+  }
+
+  /// Takes steps, then ends all that goes on and lets it fall silent.
+  func run(steps: Int) async throws {
+    for number in 1...steps {
+      // Two at a time nest in every way that the contract speaks of.
+      let step = WalkStep.random(
+        number, known: sessions.count, mayInterrupt: model.interruptions.count < 2, using: &random)
+      let wait = step.randomWait(using: &random)
+      try await take(step, number, wait: wait)
+    }
+    while interruptions > 0 {
+      try await bench.loop.sleep(for: .milliseconds(100))
+      try compare()
+    }
+    for session in 0..<WalkStep.sessionCount { try await take(.stop(session), steps, wait: 50_000_001) }
+  }
+
+  private func take(_ step: WalkStep, _ number: Int, wait: Int64) async throws {
+    history.append("\(number) at \(bench.loop.now.nanoseconds): \(step), then \(wait) ns")
+    let expected = model.perform(step)
+    let raised = await perform(step)
+    if let raised { seen.insert(raised) }
+    guard raised == expected else {
+      throw failure("it raised \(raised ?? "nothing"), the contract says \(expected ?? "nothing")")
+    }
+    try await bench.loop.sleep(for: .nanoseconds(wait))
+    try compare()
+  }
+
+  // MARK: The house
+
+  /// - Returns: the code of what it raises.
+  private func perform(_ step: WalkStep) async -> String? {
+    do {
+      try await ask(step)
+      return nil
+    } catch { return Self.code(of: error) }
+  }
+
+  private static func code(of error: any Error) -> String { (error as? any CodedError)?.code ?? "\(error)" }
+
+  private func ask(_ step: WalkStep) async throws {
+    let controls = try bench.house.controls()
+    switch step {
+    case .join(let speaker, let session): try await devices[speaker].join(sessions[session])
+    case .leave(let speaker): try await devices[speaker].leave()
+    case .play(let session, let play):
+      try await sessions[session].play(
+        paths[play.title] ?? "", title: play.title, start: Double(play.first) / 48_000, loops: play.loops,
+        priority: play.priority)
+    case .pause(let session): sessions[session].pause()
+    case .resume(let session): try sessions[session].resume()
+    case .stop(let session): sessions[session].stop()
+    case .seek(let session, let frame): try sessions[session].seek(toSeconds: Double(frame) / 48_000)
+    case .volume(let target, let volume):
+      switch target {
+      case .house: try bench.house.setVolume(volume)
+      case .session(let session): try sessions[session].setVolume(volume)
+      case .speaker(let speaker): try devices[speaker].setVolume(volume)
+      }
+    case .mute(let target, let isMuted):
+      switch target {
+      case .house: try isMuted ? bench.house.mute() : bench.house.unmute()
+      case .session(let session): try isMuted ? sessions[session].mute() : sessions[session].unmute()
+      case .speaker(let speaker): try isMuted ? devices[speaker].mute() : devices[speaker].unmute()
+      }
+    case .role(let speaker, let role): try devices[speaker].setRole(role)
+    case .balance(let speaker, let balance): try devices[speaker].setBalance(balance)
+    case .gain(let session, let gain): try sessions[session].setGain(gain)
+    case .plug(let speaker, let isPlugged):
+      if isPlugged { try controls.plug(devices[speaker]) } else { try controls.unplug(devices[speaker]) }
+    case .interrupt(let request): try interrupt(request)
+    case .close(let session): try sessions[session].close()
+    case .rename(let speaker, let name): try await devices[speaker].setName(name)
+    case .regroup(let speaker, let name): try await devices[speaker].setGroup(name)
+    case .powerCut: for device in devices { try controls.unplug(device) }
+    }
+  }
+
+  /// Begins an interruption in a routine of its own.
+  private func interrupt(_ request: WalkStep.Interruption) throws {
+    var failure: (any Error)?
+    interruptions += 1
+    bench.loop.start { [self] in
+      do {
+        try await bench.house.interrupt(
+          devices: request.speakers.map { devices[$0] }, priority: request.priority, volume: request.volume,
+          restore: request.restores, name: request.name
+        ) { session in
+          sessions.append(session)
+          try await session.play(paths["bell"] ?? "", title: "bell")
+          try await bench.loop.sleep(for: .nanoseconds(request.length))
+        }
+      } catch { failure = error }
+      interruptions -= 1
+    }
+    if let failure { throw failure }
+  }
+
+  private func record() {
+    let house = bench.house
+    house.events.on { [unowned self] event in
+      switch event {
+      case .device(let device, let reason): note("device \(label(device)) \(reason.rawValue)")
+      case .volume(let device, let volume, let muted, let average):
+        note("volume \(label(device)) \(volume)\(muted ? " muted" : ""), average \(average)")
+      case .state(let state, let session): note("state \(state.rawValue) \(session.name)")
+      case .time(let elapsed, let session):
+        let player = sessions.firstIndex { $0 === session } ?? -1
+        note("time \(elapsed) \(session.name)", second: (elapsed, player))
+      case .ended(let session, let source, let reason):
+        note("ended \(source.title) \(reason.rawValue) \(session.name)")
+      case .error(let code, _, let device, let session):
+        note("error \(code) \(device.map(label) ?? "-") \(session?.name ?? "-")")
+      case .suspension(let phase, let session, let by):
+        note("\(phase.rawValue) \(session.name) by \(by.name)")
+      }
+    }
+  }
+
+  private func note(_ text: String, second: (Int, player: Int)? = nil) {
+    seen.formUnion(text.split(separator: " ").map(String.init))
+    inbox.append(Event(told: .init(instant: bench.loop.now.nanoseconds, text: text), second: second))
+  }
+
+  private func label(_ device: Device) -> String {
+    devices.firstIndex { $0 === device }.map { Self.speakers[$0].name } ?? "?"
+  }
+
+  // MARK: Comparing
+
+  private func compare() throws {
+    for event in inbox {
+      if let (second, player) = event.second {
+        guard player >= 0 else { throw failure("\(event.told.text): of no session that is known") }
+        model.hear(second: second, of: player, at: event.told.instant)
+      } else {
+        told.append(event.told)
+      }
+    }
+    inbox = []
+    model.advance(to: bench.loop.now.nanoseconds)
+    if let complaint = model.complaints.first { throw failure(complaint) }
+    while compared < min(told.count, model.told.count), told[compared] == model.told[compared] {
+      compared += 1
+    }
+    if compared < max(told.count, model.told.count) {
+      throw failure(
+        """
+        the events differ; nanosecond and event, in the house:
+        \(Self.lines(told, around: compared))
+        by the contract:
+        \(Self.lines(model.told, around: compared))
+        """)
+    }
+    for (shown, expected) in zip(shownByHouse, shownByModel) where shown != expected {
+      throw failure("the house shows \(shown), the contract says \(expected)")
+    }
+  }
+
+  private var shownByHouse: [String] {
+    devices.map { one in
+      """
+      \(one.name) of \(one.groupName): \(one.volume) \(one.isMuted) \(one.role) \(one.balance) \
+      \(one.isAvailable) \(one.session?.name ?? "-") \(one.isPlaying)
+      """
+    }
+      + sessions.suffix(5).map { one in
+        "\(one.name): \(one.state) \(one.position) \(one.isSuspended) \(one.isOpen) \(one.priority)"
+      } + ["average \(bench.house.volume)"]
+  }
+
+  private var shownByModel: [String] {
+    model.speakers.indices.map { index in
+      let one = model.speakers[index]
+      let isPlaying = one.isAvailable && (one.session.map { model.runs($0) } ?? false)
+      return """
+        \(one.name) of \(model.groupName(of: index)): \(one.volume) \(one.isMuted) \(one.role) \(one.balance) \
+        \(one.isAvailable) \(one.session.map { model.players[$0].name } ?? "-") \(isPlaying)
+        """
+    }
+      + model.players.indices.suffix(5).map { index in
+        let one = model.players[index]
+        var position = one.title == nil ? 0 : model.heardFrames(index)
+        if one.loops, one.title != nil { position %= one.length }
+        return
+          "\(one.name): \(one.state) \(position) \(model.isSuspended(index)) \(one.isOpen) \(one.priority)"
+      } + ["average \(model.average)"]
+  }
+
+  private static func lines(_ all: [HouseModel.Told], around index: Int) -> String {
+    let range = max(0, index - 4)..<min(all.count, index + 8)
+    return range.map { "  \($0 == index ? ">" : " ") \(all[$0].instant) \(all[$0].text)" }
+      .joined(separator: "\n")
+  }
+
+  private func failure(_ what: String) -> TestFailure {
+    TestFailure("seed \(seed): \(what)\nthe last steps:\n  \(history.suffix(10).joined(separator: "\n  "))")
+  }
+}

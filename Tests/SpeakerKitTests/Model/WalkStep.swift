@@ -1,0 +1,151 @@
+import AudioCore
+import TestSupport
+
+/// One thing that somebody asks of a house. Speakers and sessions go by number; session 0 is the default one, those from
+/// 3 on are of interruptions, also of past ones.
+enum WalkStep {
+  enum Target {
+    case house
+    case session(Int)
+    case speaker(Int)
+  }
+
+  /// What `play` is asked for; `first` is the frame with which it begins.
+  struct Play {
+    let title: String
+    let first: Int
+    let loops: Bool
+    let priority: Int?
+  }
+
+  struct Interruption {
+    let name: String
+    let speakers: [Int]
+    let priority: Int
+    let volume: Int?
+    let restores: Bool
+    /// In nanoseconds.
+    let length: Int64
+  }
+
+  case join(Int, session: Int)
+  case leave(Int)
+  case play(Int, Play)
+  case pause(Int)
+  case resume(Int)
+  case stop(Int)
+  case seek(Int, frame: Int)
+  case volume(Target, Int)
+  case mute(Target, Bool)
+  case role(Int, ChannelRole)
+  case balance(Int, Int)
+  case gain(Int, Double)
+  case plug(Int, Bool)
+  case interrupt(Interruption)
+  case close(Int)
+  case rename(Int, String)
+  case regroup(Int, String)
+  /// All speakers lose their power, and it takes a while.
+  case powerCut
+}
+
+extension WalkStep {
+  static let speakerCount = 4
+  /// Sessions that are there all the time.
+  static let sessionCount = 3
+  /// Frames of the sources, by title. One ends with a whole second, the others in the middle of a block.
+  static let lengths = ["long": 400_333, "short": 96_000, "bell": 30_011]
+
+  /// A random step, more often one that lets something sound than one that ends it.
+  /// - Parameters:
+  ///   - number: of the step.
+  ///   - known: how many sessions there have been.
+  ///   - mayInterrupt: whether one more interruption may begin.
+  static func random(_ number: Int, known: Int, mayInterrupt: Bool, using random: inout SeededRandom)
+    -> WalkStep
+  {
+    let speaker = Int.random(in: 0..<speakerCount, using: &random)
+    let isOfInterruption = known > sessionCount && Int.random(in: 0..<10, using: &random) == 0
+    let sessions = isOfInterruption ? max(sessionCount, known - 2)..<known : 0..<sessionCount
+    let session = Int.random(in: sessions, using: &random)
+    let target: Target =
+      switch Int.random(in: 0..<6, using: &random) {
+      case 0: .house
+      case 1, 2: .session(session)
+      default: .speaker(speaker)
+      }
+    switch Int.random(in: 0..<120, using: &random) {
+    case 0..<14: return .join(speaker, session: session)
+    case 16..<21: return .leave(speaker)
+    case 21..<41: return .play(session, randomPlay(using: &random))
+    case 41..<48: return .pause(session)
+    case 48..<57: return .resume(session)
+    case 57..<60: return .stop(session)
+    case 60..<69: return .seek(session, frame: randomFrame(using: &random))
+    case 69..<79: return .volume(target, Int.random(in: -1...56, using: &random))
+    case 79..<87: return .mute(target, Bool.random(using: &random))
+    case 87..<91: return .role(speaker, ChannelRole.allCases.randomElement(using: &random) ?? .mono)
+    case 91..<95: return .balance(speaker, Int.random(in: -7...7, using: &random))
+    case 95..<101: return .gain(session, [0, 0, -3, -12.5, -60, 12.5].randomElement(using: &random) ?? 0)
+    case 101..<105: return .plug(speaker, false)
+    case 105..<112: return .plug(speaker, true)
+    case 112..<116:
+      return mayInterrupt ? .interrupt(randomInterruption(number, using: &random)) : .leave(speaker)
+    case 116: return known > sessionCount ? .close(known - 1) : .leave(speaker)
+    case 14, 117: return .rename(speaker, "Speaker \(Int.random(in: 0..<6, using: &random))")
+    case 15, 118:
+      return .regroup(speaker, ["harman", "Room", "Hall"].randomElement(using: &random) ?? "harman")
+    default: return Int.random(in: 0..<3, using: &random) == 0 ? .powerCut : .leave(speaker)
+    }
+  }
+
+  private static func randomPlay(using random: inout SeededRandom) -> Play {
+    let title = ["long", "long", "short", "bell"].randomElement(using: &random) ?? "long"
+    let first = Bool.random(using: &random) ? 0 : randomFrame(using: &random)
+    return Play(
+      title: title, first: first, loops: Int.random(in: 0..<4, using: &random) == 0,
+      priority: Int.random(in: 0..<5, using: &random) == 0
+        ? [50, 100, 150].randomElement(using: &random) : nil)
+  }
+
+  /// Anywhere, now and then at an end exactly, or past it.
+  private static func randomFrame(using random: inout SeededRandom) -> Int {
+    switch Int.random(in: 0..<12, using: &random) {
+    case 0: Array(lengths.values.sorted())[Int.random(in: 0..<3, using: &random)]
+    case 1: 500_000
+    case 2: Int.random(in: 0...8, using: &random) * 48_000 - 30
+    case 3..<6: Int.random(in: 0..<60_000, using: &random)
+    default: Int.random(in: 0..<400_000, using: &random)
+    }
+  }
+
+  private static func randomInterruption(
+    _ number: Int, using random: inout SeededRandom
+  ) -> Interruption {
+    let count = Int.random(in: 1...speakerCount, using: &random)
+    return Interruption(
+      name: "call \(number)", speakers: Array((0..<speakerCount).shuffled(using: &random).prefix(count)),
+      priority: [100, 150, 150, 200].randomElement(using: &random) ?? 150,
+      volume: Bool.random(using: &random) ? Int.random(in: 20...50, using: &random) : nil,
+      restores: Int.random(in: 0..<5, using: &random) > 0,
+      length: Int64.random(in: 1_000_000...3_000_000_000, using: &random))
+  }
+
+  /// How long nothing is asked after it, in nanoseconds: next to nothing, less than a block, some blocks, seconds. What
+  /// is asked at the very same moment may come before a block of that moment or after it: that is left out.
+  func randomWait(using random: inout SeededRandom) -> Int64 {
+    let longest: Int64 =
+      switch Int.random(in: 0..<100, using: &random) {
+      case 0..<15: 1
+      case 15..<55: 20_000_000
+      case 55..<88: 120_000_000
+      case 88..<99: 500_000_000
+      default: 4_000_000_000
+      }
+    if case .powerCut = self { return Int64.random(in: 20_000_000_000...45_000_000_000, using: &random) }
+    // The name is there when the call returns, and what comes next sees it.
+    if case .rename = self { return Int64.random(in: 1_000...20_000_000, using: &random) }
+    if case .regroup = self { return Int64.random(in: 1_000...20_000_000, using: &random) }
+    return Int64.random(in: 1...longest, using: &random)
+  }
+}

@@ -1,0 +1,129 @@
+import CALSA
+import CALSA.External
+import Glibc
+import TestSupport
+
+/// A card that the test plays, behind ALSA's own state machine: made with alsa-lib's kit for external plug-ins.
+///
+/// It plays what it is given at once, but for the last 10 ms, and breaks down where it is told to. For one thread.
+///
+/// Source: https://www.alsa-project.org/alsa-doc/alsa-lib/pcm_external_plugins.html
+final class PlugCard {
+  /// The only formats that it takes.
+  let formats: [snd_pcm_format_t]
+  /// It runs dry when so many frames have been written.
+  var underruns: [Int] = []
+  /// Whether it runs dry again and again, however often it is prepared.
+  var isAlwaysDry = false
+  /// Whether it was pulled out.
+  var isGone = false
+  /// Frames between the card and the ear.
+  var delay = 0
+  /// What was written, in the order in which it came.
+  private(set) var bytes: [UInt8] = []
+  /// How often it was made ready, the first time included.
+  private(set) var timesPrepared = 0
+
+  /// Frames that it has not played when it is asked.
+  private static let held = 480
+  private let plug: UnsafeMutablePointer<snd_pcm_ioplug_t>
+  private let callbacks: UnsafeMutablePointer<snd_pcm_ioplug_callback_t>
+  /// Ready to be written to whenever ALSA asks.
+  private let always = Glibc.open("/dev/null", O_WRONLY | O_CLOEXEC)
+  private let name = strdup("plug card")
+  private var framesWritten = 0
+  private var framesSincePrepared = 0
+
+  init(formats: [snd_pcm_format_t] = [SND_PCM_FORMAT_S16_LE]) {
+    self.formats = formats
+    plug = .allocate(capacity: 1)  // both are freed in deinit
+    plug.initialize(to: snd_pcm_ioplug_t())
+    callbacks = .allocate(capacity: 1)
+    callbacks.initialize(to: Self.callbacks)
+  }
+
+  deinit {
+    plug.deallocate()
+    callbacks.deallocate()
+    free(name)
+    close(always)
+  }
+
+  /// Opens it, as `snd_pcm_open` does a card.
+  func open(_ pcm: inout OpaquePointer?) -> Int32 {
+    plug.pointee.version = alsa_ioplug_version
+    plug.pointee.name = UnsafePointer(name)
+    plug.pointee.poll_fd = always
+    plug.pointee.poll_events = UInt32(POLLOUT)
+    plug.pointee.callback = UnsafePointer(callbacks)
+    // Released when ALSA closes the card.
+    plug.pointee.private_data = Unmanaged.passRetained(self).toOpaque()
+    let status = snd_pcm_ioplug_create(plug, "plug card", SND_PCM_STREAM_PLAYBACK, 0)
+    guard status == 0 else { return status }
+    allow(SND_PCM_IOPLUG_HW_ACCESS, [UInt32(SND_PCM_ACCESS_RW_INTERLEAVED.rawValue)])
+    allow(SND_PCM_IOPLUG_HW_FORMAT, formats.map { UInt32($0.rawValue) })
+    allow(SND_PCM_IOPLUG_HW_CHANNELS, [2])
+    allow(SND_PCM_IOPLUG_HW_RATE, [48_000])
+    pcm = plug.pointee.pcm
+    return 0
+  }
+
+  private func allow(_ parameter: some BinaryInteger, _ values: [UInt32]) {
+    snd_pcm_ioplug_set_param_list(plug, Int32(parameter), UInt32(values.count), values)
+  }
+
+  private static var callbacks: snd_pcm_ioplug_callback_t {
+    var callbacks = snd_pcm_ioplug_callback_t()
+    callbacks.start = { _ in 0 }
+    callbacks.stop = { _ in 0 }
+    callbacks.drain = { _ in 0 }
+    callbacks.pointer = { plug in card(plug)?.pointer ?? -Int(EIO) }
+    callbacks.transfer = { plug, areas, offset, size in
+      card(plug)?.take(areas, Int(offset), Int(size)) ?? -Int(EIO)
+    }
+    callbacks.prepare = { plug in
+      card(plug)?.prepare() ?? -EIO
+    }
+    callbacks.delay = { plug, frames in
+      frames?.pointee = card(plug)?.delay ?? 0
+      return 0
+    }
+    callbacks.close = { plug in
+      if let data = plug?.pointee.private_data { Unmanaged<PlugCard>.fromOpaque(data).release() }
+      return 0
+    }
+    return callbacks
+  }
+
+  fileprivate func prepare() -> Int32 {
+    timesPrepared += 1
+    framesSincePrepared = 0
+    return isGone ? -ENODEV : 0
+  }
+
+  /// Where in its ring it plays, or that it has run dry.
+  fileprivate var pointer: Int {
+    if isAlwaysDry { return -Int(EPIPE) }
+    if let next = underruns.first, framesWritten >= next {
+      underruns.removeFirst()
+      return -Int(EPIPE)
+    }
+    return max(0, framesSincePrepared - Self.held) % Int(plug.pointee.buffer_size)
+  }
+
+  fileprivate func take(_ areas: UnsafePointer<snd_pcm_channel_area_t>?, _ offset: Int, _ size: Int) -> Int {
+    if isGone { return -Int(ENODEV) }
+    guard let area = areas?.pointee, let start = area.addr else { return -Int(EIO) }
+    let frameBytes = Int(area.step) / 8
+    let place = start + Int(area.first) / 8 + offset * frameBytes
+    bytes += UnsafeRawBufferPointer(start: place, count: size * frameBytes)
+    framesWritten += size
+    framesSincePrepared += size
+    return size
+  }
+}
+
+/// The card behind ALSA's pointer.
+private func card(_ plug: UnsafeMutablePointer<snd_pcm_ioplug_t>?) -> PlugCard? {
+  (plug?.pointee.private_data).map { Unmanaged<PlugCard>.fromOpaque($0).takeUnretainedValue() }
+}

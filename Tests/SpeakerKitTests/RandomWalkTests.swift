@@ -1,0 +1,142 @@
+import AudioCore
+import EventLoop
+import Glibc
+import SpeakerKit
+import TestSupport
+import Testing
+
+/// A thousand random steps each. `ROOMTONE_FUZZ_SECONDS` goes on with other seeds for that time; `ROOMTONE_FUZZ_SEED`
+/// takes the seed that a failure named.
+@Suite("A thousand random steps through a house") struct RandomWalkTests {
+  enum Source: String { case sine, constant }
+
+  static let amplitude: Float = 0.9
+  static let steps = 1_000
+  /// What the fixed seeds come by, each of them.
+  static let wanted: Set = [
+    "joined", "left", "available", "unavailable", "playing", "role", "balance", "renamed", "regrouped",
+    "volume",
+    "muted,", "paused", "stopped", "time", "finished", "replaced", "failed", "no_devices", "suspending",
+    "suspended", "resumed", "speaker.renamed_while_playing", "speaker.outranked", "speaker.not_paused",
+    "speaker.no_active_device", "speaker.no_seek", "speaker.range", "speaker.unavailable", "speaker.closed",
+  ]
+
+  @Test(
+    "no step clicks, and every event and error is the one that the contract predicts",
+    arguments: [(Source.sine, 1), (.constant, 2), (.sine, 3), (.constant, 4)] as [(Source, UInt64)])
+  func walks(source: Source, seed: UInt64) throws {
+    let first = Self.number("ROOMTONE_FUZZ_SEED").map { UInt64($0) } ?? seed
+    guard let seconds = Self.number("ROOMTONE_FUZZ_SECONDS") else {
+      let seen = try walk(source, seed: first)
+      if first == seed { #expect(Self.wanted.subtracting(seen).isEmpty) }
+      return
+    }
+    let clock = ContinuousClock()
+    let end = clock.now + .seconds(seconds)
+    var other = UInt64(getpid()) &* 1_000_000 &+ seed &* 100_000
+    repeat {
+      try walk(source, seed: other)
+      other += 1
+    } while clock.now < end
+  }
+
+  private static func number(_ variable: String) -> Int? {
+    getenv(variable).flatMap { Int(String(cString: $0)) }.flatMap { $0 < 0 ? nil : $0 }
+  }
+
+  /// - Returns: what was told and raised.
+  @discardableResult
+  private func walk(_ source: Source, seed: UInt64) throws -> Set<String> {
+    var blocks: [MixModel.Block] = []
+    var seen: Set<String> = []
+    var largestStep: Float = 0
+    let bench = try HouseBench.run(speakers: RandomWalk.speakers) { bench in
+      var paths: [String: String] = [:]
+      for (title, frames) in WalkStep.lengths {
+        let signal = Self.signal(source, frames: frames)
+        largestStep = max(largestStep, Self.largestStep(of: signal))
+        // The other channel is quieter, so that roles differ, but points the same way: no mix of the two is larger.
+        paths[title] = try bench.source("\(title).wav", signal, signal.map { $0 / 2 })
+      }
+      let walk = try RandomWalk(bench, seed: seed, paths: paths)
+      try await walk.run(steps: Self.steps)
+      (blocks, seen) = (walk.model.mix.blocks, walk.seen)
+    }
+    for (index, speaker) in RandomWalk.speakers.enumerated() {
+      let path = bench.folder.file("out/\(speaker.name).wav")
+      if let problem = try Self.problem(
+        in: path, speaker: index, blocks: blocks, largestStep: largestStep)
+      {
+        throw TestFailure("seed \(seed), \(source.rawValue): speaker \(speaker.name) \(problem)")
+      }
+    }
+    return seen
+  }
+
+  /// A signal that rises over its first block and falls over its last, so that it may be played from its beginning and
+  /// to its end. The sine has one period per block: its slope is a few times that of a ramp, and hides no click.
+  private static func signal(_ source: Source, frames: Int) -> [Float] {
+    let block = DeckModel.blockFrames
+    return (0..<frames).map { frame in
+      let edge = Float(min(frame + 1, frames - frame, block)) / Float(block)
+      switch source {
+      case .constant: return amplitude * edge
+      case .sine: return amplitude * edge * Float(sin(2 * .pi * Double(frame) / Double(block)))
+      }
+    }
+  }
+
+  private static func largestStep(of signal: [Float]) -> Float {
+    var (largest, last): (Float, Float) = (0, 0)
+    for sample in signal {
+      largest = max(largest, abs(sample - last))
+      last = sample
+    }
+    return max(largest, abs(last))
+  }
+
+  /// What is wrong with a speaker's file.
+  ///
+  /// A sample is the source's times four factors: whether its session sounds, the session's gain, the speaker's level,
+  /// role and balance, and whether it is a member. None is above 1 here, and each moves in a straight line over one
+  /// block at the steepest, so with n of them on the move neighbours differ by no more than the source's own largest
+  /// step and n times amplitude/960. (The product of straight lines is steepest at an end, where the others are 1.)
+  /// Which of them may move in a block follows from what was asked before it; in most blocks none does. Rounding the
+  /// source and the result to 16 bits adds one step each.
+  private static func problem(
+    in path: String, speaker: Int, blocks: [MixModel.Block], largestStep: Float
+  ) throws -> String? {
+    let bytes = try readBytes(path)
+    let frames = (bytes.count - 44) / 4
+    let expected = blocks.last.map { $0.firstFrame + $0.frames } ?? 0
+    guard frames == expected else { return "has \(frames) frames instead of \(expected)" }
+    return bytes.withUnsafeBytes { bytes in
+      var (left, right) = (0, 0)
+      var wasHeard = false
+      for block in blocks {
+        let ramps = Float(block.ramps[speaker].count) * amplitude / Float(DeckModel.blockFrames)
+        let limit = Int((largestStep + ramps) * 32_768) + 2
+        let isHeard = block.heard[speaker] || wasHeard
+        wasHeard = block.heard[speaker]
+        var place = 44 + block.firstFrame * 4
+        let end = place + block.frames * 4
+        while place < end {
+          let newLeft = Int(bytes.loadUnaligned(fromByteOffset: place, as: Int16.self))
+          let newRight = Int(bytes.loadUnaligned(fromByteOffset: place + 2, as: Int16.self))
+          if abs(newLeft - left) > limit || abs(newRight - right) > limit {
+            return """
+              clicks at frame \((place - 44) / 4): from \(left), \(right) to \(newLeft), \(newRight), which may \
+              be \(limit) apart, with \(block.ramps[speaker])
+              """
+          }
+          if !isHeard, newLeft != 0 || newRight != 0 {
+            return "sounds at frame \((place - 44) / 4), where it is in no session that does"
+          }
+          (left, right) = (newLeft, newRight)
+          place += 4
+        }
+      }
+      return nil
+    }
+  }
+}
