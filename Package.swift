@@ -53,6 +53,7 @@ let package = Package(
     library("Codecs", ["AudioCore", "EventLoop", "CMPG123", "CFAAD", "CSndfile", "CSoxr"]),
     library("SpeakerKit", ["AudioCore", "Codecs", "EventLoop", "CALSA"]),
     library("Scheduling", ["EventLoop"]),
+    library("StreamKit", ["AudioCore", "Codecs", "EventLoop", "CXML2"]),
 
     // Scripts.
     library("LuaModules", ["LuaRuntime", "EventLoop", "AudioCore", "SpeakerKit", "Scheduling"]),
@@ -67,6 +68,7 @@ let package = Package(
       name: "RoomtoneBench",
       dependencies: [
         "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "Codecs", "SpeakerKit",
+        "StreamKit",
       ],
       swiftSettings: strict),
 
@@ -80,6 +82,7 @@ let package = Package(
     tests(of: "Codecs", ["Codecs", "AudioCore", "TestSupport"]),
     tests(of: "SpeakerKit", ["SpeakerKit", "AudioCore", "Codecs", "EventLoop", "TestSupport"]),
     tests(of: "Scheduling", ["Scheduling", "EventLoop"]),
+    tests(of: "StreamKit", ["StreamKit", "AudioCore", "Codecs", "EventLoop", "TestSupport"]),
     tests(of: "Roomtone", ["Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "TestSupport"]),
     tests(of: "RoomtoneCLI", ["RoomtoneCLI", "EventLoop", "SpeakerKit", "Scheduling"]),
     tests(of: "Journey", ["AudioCore", "Codecs", "RoomtoneCLI", "TestSupport"]),
