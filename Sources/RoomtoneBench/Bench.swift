@@ -17,7 +17,7 @@ enum Bench {
   private static let benchmarks: [(name: String, run: @Sendable () throws -> [Figure])] = [
     ("start", StartBench.run), ("calls", CallBench.run), ("events", EventBench.run),
     ("timers", TimerBench.run),
-    ("mp3", MP3Bench.run), ("simulation", SimulationBench.run),
+    ("mp3", MP3Bench.run), ("framing", FramingBench.run), ("simulation", SimulationBench.run),
   ]
 
   static func main(_ arguments: [String]) -> Int32 {
