@@ -18,6 +18,9 @@ struct FrameHistory: Sendable {
   private var recentBytes = 0
   private var recentTime = StreamTime.zero
 
+  /// Bytes of memory that it takes.
+  var size: Int { hashes.count * (8 + 4 + 2) }
+
   /// Seconds that a byte takes, at the rate of the last frames; 0 before there are any.
   var secondsPerByte: Double { recentBytes > 0 ? recentTime.seconds / Double(recentBytes) : 0 }
 

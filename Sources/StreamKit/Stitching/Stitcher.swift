@@ -66,6 +66,11 @@ public struct Stitcher: Sendable {
   /// A stitcher for a new stream, whose first connection's frames all pass.
   public init() {}
 
+  /// Bytes of memory that the frames which are held take.
+  var heldSize: Int { held.size }
+  /// Bytes of memory that the old frames' hashes take.
+  var historySize: Int { history.size }
+
   /// Whether frames are held.
   public var isJoining: Bool { join != nil }
 
