@@ -25,8 +25,8 @@ import Testing
   @Test("endless silence is joined to a tenth of a second", arguments: Programme.Kind.promised)
   func endlessSilence(kind: Programme.Kind) throws {
     var station = Station(programme: try Programme(kind, seconds: 60, silence: [0..<100]))
-    station.burst = 8000
-    for outage in [0, 0.4] {
+    for (outage, burst) in [(0, 8000), (0.4, 8000), (0.4, 65_535)] {
+      station.burst = burst
       let listener = try listen(station, outage: outage)
       guard case .stitched = listener.outcome else {
         Issue.record("\(listener.outcome)")

@@ -1,6 +1,7 @@
-import StreamKit
 import TestSupport
 import Testing
+
+@testable import StreamKit
 
 @Suite("Packet buffer") struct PacketBufferTests {
   private static let format = StreamFormat(codec: .mp3, sampleRate: 44_100, channels: 2)
@@ -200,6 +201,11 @@ import Testing
     }
     #expect(buffer.duration.seconds == 0.5)
     #expect(buffer.packet(at: buffer.start)?.duration.seconds == 0.25)
+  }
+
+  @Test("a frame takes 48 bytes besides its own") func entrySize() {
+    #expect(MemoryLayout<StreamFrame>.stride == 32)
+    #expect(MemoryLayout<PacketBuffer.Entry?>.stride == 48)
   }
 
   @Test("is empty after all was let go, and goes on") func removeAll() {

@@ -2,10 +2,10 @@
 ///
 /// For every old frame it keeps how many frames up to it are the last new frames, in the same order: a run. A run that
 /// reaches the newest old frame is an overlap, verified whole; what follows it is new. It may begin with the first new
-/// frame or behind others, a pre-roll. Frames that occur once in the old and once in the new are *landmarks*: an
-/// overlap with three of them is certain, one with fewer (digital silence, a loop) needs the time to confirm it.
+/// frame or behind others, a pre-roll. Old frames that are alone of their kind are *landmarks*: an overlap with three
+/// of them is certain, one with fewer (digital silence, a loop) needs the time to confirm it.
 ///
-/// Work: one pass over the old frames for each new one. Memory: 4 bytes an old frame, 16 KiB for uncertain overlaps.
+/// Work: one pass over the old frames for each new one. Memory: 3 bytes an old frame, 12 KiB for uncertain overlaps.
 struct OverlapSearch: Sendable {
   /// An overlap that was found.
   struct Overlap: Sendable, Equatable {
@@ -21,14 +21,12 @@ struct OverlapSearch: Sendable {
 
   /// Landmarks that make an overlap certain.
   static let enoughLandmarks = 3
-  /// Uncertain overlaps that are remembered; a stream of silence has more, at which any will do.
+  /// Uncertain overlaps that are remembered, the last ones: in a stream of silence the right one is near live.
   private static let mostUncertain = 512
 
   private let isUnique: [Bool]
   /// For every old frame: the length of the run that ends with it.
   private var runs: [UInt16]
-  /// For every old frame: how often it came, up to 2.
-  private var timesSeen: [UInt8]
   /// New frames so far.
   private(set) var count = 0
   /// What they take.
@@ -39,7 +37,6 @@ struct OverlapSearch: Sendable {
   init(_ history: FrameHistory) {
     isUnique = history.areUnique()
     runs = [UInt16](repeating: 0, count: history.count)
-    timesSeen = [UInt8](repeating: 0, count: history.count)
   }
 
   /// Takes the next new frame.
@@ -48,26 +45,24 @@ struct OverlapSearch: Sendable {
     count += 1
     time = time + frame.duration
     runs.withUnsafeMutableBufferPointer { runs in
-      timesSeen.withUnsafeMutableBufferPointer { timesSeen in
-        history.withHashes { hashes in
-          // From the newest, as each run goes on what the one before it was.
-          var index = hashes.count - 1
-          while index >= 0 {
-            if hashes[index] == frame.hash, history.isAlike(frame, index) {
-              runs[index] = index > 0 ? runs[index - 1] + 1 : 1
-              timesSeen[index] = min(2, timesSeen[index] + 1)
-            } else {
-              runs[index] = 0
-            }
-            index -= 1
+      history.withHashes { hashes in
+        // From the newest, as each run goes on what the one before it was.
+        var index = hashes.count - 1
+        while index >= 0 {
+          if hashes[index] == frame.hash, history.isAlike(frame, index) {
+            runs[index] = index > 0 ? runs[index - 1] + 1 : 1
+          } else {
+            runs[index] = 0
           }
+          index -= 1
         }
       }
     }
     guard let length = runs.last, length > 0 else { return nil }
     let overlap = Overlap(end: count, length: Int(length), time: time)
     if landmarks(upTo: runs.count - 1) >= Self.enoughLandmarks { return overlap }
-    if uncertain.count < Self.mostUncertain { uncertain.append(overlap) }
+    if uncertain.count == Self.mostUncertain { uncertain.removeFirst(Self.mostUncertain / 2) }
+    uncertain.append(overlap)
     return nil
   }
 
@@ -77,8 +72,7 @@ struct OverlapSearch: Sendable {
     var landmarks: [UInt16] = [0]
     landmarks.reserveCapacity(runs.count + 1)
     for index in runs.indices.dropLast() {
-      let isLandmark = isUnique[index] && timesSeen[index] == 1
-      landmarks.append(landmarks[index] + (isLandmark ? 1 : 0))
+      landmarks.append(landmarks[index] + (isUnique[index] ? 1 : 0))
       let inRun = landmarks[index + 1] - landmarks[index + 1 - Int(runs[index])]
       if inRun >= Self.enoughLandmarks { return true }
     }
@@ -90,7 +84,7 @@ struct OverlapSearch: Sendable {
     var found = 0
     var index = last
     while index > last - Int(runs[last]), found < Self.enoughLandmarks {
-      if isUnique[index], timesSeen[index] == 1 { found += 1 }
+      if isUnique[index] { found += 1 }
       index -= 1
     }
     return found
