@@ -71,6 +71,8 @@ let package = Package(
       dependencies: [
         "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "Codecs", "SpeakerKit", "CMPG123",
         "CFAAD",
+        "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "Codecs", "SpeakerKit",
+        "StreamKit",
       ],
       swiftSettings: strict),
 

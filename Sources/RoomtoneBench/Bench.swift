@@ -17,7 +17,8 @@ enum Bench {
   private static let benchmarks: [(name: String, run: @Sendable () throws -> [Figure])] = [
     ("start", StartBench.run), ("calls", CallBench.run), ("events", EventBench.run),
     ("timers", TimerBench.run),
-    ("decoding", DecodingBench.run), ("house", HouseBench.run), ("simulation", SimulationBench.run),
+    ("decoding", DecodingBench.run), ("framing", FramingBench.run), ("house", HouseBench.run),
+    ("simulation", SimulationBench.run),
   ]
 
   static func main(_ arguments: [String]) -> Int32 {

@@ -16,6 +16,9 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
   /// Bytes so far that belonged to tags.
   private(set) var tagBytes = 0
 
+  /// Bytes that were fed and not looked at for good.
+  var pendingBytes: Int { buffer.count - start }
+
   private var buffer: [UInt8] = []
   /// Index of the first byte that was not yet looked at for good.
   private var start = 0
@@ -51,6 +54,17 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
     let first = frame.offset - base
     guard first >= 0, first + frame.length <= buffer.count else { return [] }
     return buffer[first..<(first + frame.length)]
+  }
+
+  /// Calls `body` with bytes of the stream, without a copy; nil when they are not those of the frame given last.
+  func withBytes<Result>(
+    at offset: Int, count: Int, _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) rethrows -> Result? {
+    let first = offset - base
+    guard first >= 0, count >= 0, first + count <= buffer.count else { return nil }
+    return try buffer.withUnsafeBytes {
+      try body(UnsafeRawBufferPointer(rebasing: $0[first..<(first + count)]))
+    }
   }
 
   /// The next frame; nil when more bytes are needed, or none follows.

@@ -40,7 +40,7 @@ public struct MPEGAudioFraming: Sendable {
     let bytes = scanner.bytes(of: found.frame)
     return Frame(
       encoded: found.frame, layer: found.header.layer, bitRate: found.header.bitRate,
-      mainDataBegin: Self.mainDataBegin(bytes, found.header),
+      mainDataBegin: bytes.withUnsafeBytes { Self.mainDataBegin($0, found.header) },
       streamLength: StreamLength(bytes, header: found.header))
   }
 
@@ -48,9 +48,9 @@ public struct MPEGAudioFraming: Sendable {
   public func bytes(of frame: Frame) -> ArraySlice<UInt8> { scanner.bytes(of: frame.encoded) }
 
   /// The first 9 bits of the side information, 8 in MPEG-2 and 2.5. Source: ISO/IEC 11172-3 §2.4.1.7.
-  private static func mainDataBegin(_ bytes: ArraySlice<UInt8>, _ header: MPEGAudioHeader) -> Int {
-    let first = bytes.startIndex + header.headerLength
-    guard header.layer == 3, first + 2 <= bytes.endIndex else { return 0 }
+  static func mainDataBegin(_ bytes: UnsafeRawBufferPointer, _ header: MPEGAudioHeader) -> Int {
+    let first = header.headerLength
+    guard header.layer == 3, first + 2 <= bytes.count else { return 0 }
     let high = Int(bytes[first])
     return header.version == .mpeg1 ? high << 1 | Int(bytes[first + 1] >> 7) : high
   }

@@ -1,0 +1,317 @@
+/// What a station sent last, in blocks of 5 KiB that hold whole frames: what time-shift moves in.
+///
+/// Readers have cursors of their own. A frame that does not fit in the rest of a block goes into the next one; one that
+/// is longer than a block spans as many as it needs. When all blocks are used the oldest frames make room, unless a
+/// cursor that may not be overtaken stands at them: then new ones are refused.
+///
+/// Memory: blocks are taken when they are reached for the first time, at most `blocks` × 5 KiB, and 48 bytes a frame,
+/// of which a block holds 64 at most. Not locked: who shares it between threads owns a lock.
+public struct PacketBuffer: Sendable {
+  /// Bytes of a block.
+  public static let blockSize = 5120
+  /// Frames that a block holds, however short they are; bounds the memory of the index.
+  public static let framesPerBlock = 64
+
+  /// Why a frame does not go on the one before it.
+  public enum Discontinuity: Sendable, Equatable {
+    /// A connection was joined without an overlap; about so many seconds are missing, and the format may be another.
+    case gap(seconds: Double)
+    /// Codec, rate or channels are others.
+    case format
+  }
+
+  /// A place in the buffer, in front of a frame. Stays valid for ever; what it stands at may not.
+  public struct Cursor: Sendable, Hashable, Comparable {
+    /// Number of the frame, counted from the first that was ever put in.
+    public fileprivate(set) var frame: Int
+
+    /// The earlier is less.
+    public static func < (left: Cursor, right: Cursor) -> Bool { left.frame < right.frame }
+  }
+
+  /// A frame as it stands in the buffer.
+  public struct Packet: Sendable, Equatable {
+    /// Where it is.
+    public let cursor: Cursor
+    /// The frame.
+    public let frame: StreamFrame
+    /// Audio in the stream before it, gaps not counted.
+    public let start: StreamTime
+    /// What it takes.
+    public let duration: StreamTime
+    /// What is between it and the frame before.
+    public let discontinuity: Discontinuity?
+    /// Frames that made room before the cursor came to them: audio that is missing in front of this one.
+    public let missed: Int
+  }
+
+  struct Entry: Sendable {
+    let frame: StreamFrame
+    let start: StreamTime
+    let block: UInt32
+    let place: UInt16
+    let mark: Mark
+  }
+  enum Mark: UInt8 {
+    case none
+    case gap
+    case format
+  }
+
+  /// Blocks that may be used.
+  public let size: Int
+
+  private var blocks: [[UInt8]] = []
+  /// Frames in order, a ring.
+  private var entries: [Entry?] = []
+  private var oldest = 0
+  /// Frames that are held.
+  private(set) var count = 0
+  /// Number of the oldest frame.
+  private var firstFrame = 0
+  /// Where the newest frame ends: the block, bytes in it, and frames that begin in it.
+  private var tail: (block: Int, used: Int, frames: Int)
+  /// Blocks in use, from the oldest frame's to `tail.block`.
+  public private(set) var used = 0
+  /// Bytes of all frames that are held.
+  private var bytes = 0
+  /// Where the newest frame ends in time.
+  private var endTime = StreamTime.zero
+  /// Seconds of the gaps in front of frames that are held, by their numbers.
+  private var gaps: [(frame: Int, seconds: Double)] = []
+
+  /// - Parameter blocks: at least 1.
+  public init(blocks: Int = 1200) {
+    precondition(blocks > 0, "a packet buffer has at least one block")
+    size = blocks
+    tail = (blocks - 1, Self.blockSize, 0)
+  }
+
+  // MARK: Writing
+
+  /// Appends a frame.
+  /// - Parameters:
+  ///   - bytes: its bytes, which are copied.
+  ///   - duration: what it takes, where the frame itself does not know.
+  ///   - discontinuity: what is between it and the frame before.
+  ///   - kept: a cursor whose frame may not make room, as it has not been heard.
+  /// - Returns: whether it was taken; it is refused when `kept` stands in the way, and when it does not fit at all.
+  public mutating func append(
+    _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, duration: StreamTime? = nil,
+    discontinuity: Discontinuity? = nil, keeping kept: Cursor? = nil
+  ) -> Bool {
+    precondition(bytes.count == frame.length, "the bytes of a frame are as many as it says")
+    let needed = blocksNeeded(for: bytes.count)
+    guard needed <= size else { return false }
+    while used + needed > size {
+      if let kept, kept.frame <= firstFrame { return false }
+      removeOldest()
+    }
+    if needed > 0 {
+      tail = ((tail.block + 1) % size, 0, 0)
+      used += 1
+    }
+    let (block, place) = (tail.block, tail.used)
+    write(bytes)
+    append(
+      Entry(
+        frame: frame, start: endTime, block: UInt32(block), place: UInt16(place),
+        mark: mark(discontinuity)))
+    self.bytes += bytes.count
+    endTime = endTime + (duration ?? frame.duration)
+    return true
+  }
+
+  /// Whether a frame of `length` bytes is refused while `kept` may not be overtaken.
+  public func isFull(keeping kept: Cursor, length: Int = PacketBuffer.blockSize) -> Bool {
+    kept.frame <= firstFrame && count > 0 && used + blocksNeeded(for: length) > size
+  }
+
+  /// Lets go of all frames; cursors that stood at them go on with the next that comes.
+  public mutating func removeAll() {
+    while count > 0 { removeOldest() }
+  }
+
+  /// Blocks behind the last one that a frame of `length` bytes takes.
+  private func blocksNeeded(for length: Int) -> Int {
+    if used > 0, tail.used + length <= Self.blockSize, tail.frames < Self.framesPerBlock { return 0 }
+    return max(1, (length + Self.blockSize - 1) / Self.blockSize)
+  }
+
+  private mutating func write(_ bytes: UnsafeRawBufferPointer) {
+    tail.frames += 1
+    var rest = bytes[...]
+    while true {
+      while blocks.count <= tail.block { blocks.append([]) }
+      let part = rest.prefix(Self.blockSize - tail.used)
+      if blocks[tail.block].isEmpty, !part.isEmpty {
+        blocks[tail.block] = [UInt8](repeating: 0, count: Self.blockSize)
+      }
+      blocks[tail.block].withUnsafeMutableBytes { block in
+        UnsafeMutableRawBufferPointer(rebasing: block[tail.used...].prefix(part.count))
+          .copyMemory(from: UnsafeRawBufferPointer(rebasing: part))
+      }
+      tail.used += part.count
+      rest = rest.dropFirst(part.count)
+      if rest.isEmpty { return }
+      tail = ((tail.block + 1) % size, 0, tail.frames)
+      used += 1
+    }
+  }
+
+  private mutating func mark(_ discontinuity: Discontinuity?) -> Mark {
+    switch discontinuity {
+    case nil: return .none
+    case .format: return .format
+    case .gap(let seconds):
+      gaps.append((firstFrame + count, seconds))
+      return .gap
+    }
+  }
+
+  private mutating func append(_ entry: Entry) {
+    if count == entries.count {
+      entries = Array(entries[oldest...] + entries[..<oldest])
+      oldest = 0
+      let most = size * Self.framesPerBlock
+      let added = min(most, max(64, entries.count + entries.count / 2)) - entries.count
+      entries.reserveCapacity(entries.count + added)
+      for _ in 0..<added { entries.append(nil) }
+    }
+    entries[(oldest + count) % entries.count] = entry
+    count += 1
+  }
+
+  private mutating func removeOldest() {
+    guard count > 0, let entry = entries[oldest] else { return }
+    entries[oldest] = nil
+    oldest = (oldest + 1) % entries.count
+    count -= 1
+    if entry.mark == .gap, gaps.first?.frame == firstFrame { gaps.removeFirst() }
+    firstFrame += 1
+    bytes -= entry.frame.length
+    guard count > 0, let next = entries[oldest] else {
+      used = 0
+      return
+    }
+    used -= (Int(next.block) - Int(entry.block) + size) % size
+  }
+
+  // MARK: Reading
+
+  /// In front of the oldest frame.
+  public var start: Cursor { Cursor(frame: firstFrame) }
+  /// Behind the newest frame: live.
+  public var end: Cursor { Cursor(frame: firstFrame + count) }
+
+  /// The frame at a cursor, or the oldest if that one has made room; moves the cursor behind it.
+  /// - Returns: nil when there is none yet.
+  public func next(_ cursor: inout Cursor) -> Packet? {
+    guard let packet = packet(at: cursor) else { return nil }
+    cursor.frame = packet.cursor.frame + 1
+    return packet
+  }
+
+  /// The frame at a cursor, or the oldest if that one has made room; nil when there is none yet.
+  public func packet(at cursor: Cursor) -> Packet? {
+    let number = max(cursor.frame, firstFrame)
+    guard let entry = entry(number) else { return nil }
+    let following = self.entry(number + 1)?.start ?? endTime
+    let discontinuity: Discontinuity? =
+      switch entry.mark {
+      case .none: nil
+      case .format: .format
+      case .gap: .gap(seconds: gaps.first { $0.frame == number }?.seconds ?? 0)
+      }
+    return Packet(
+      cursor: Cursor(frame: number), frame: entry.frame, start: entry.start,
+      duration: following - entry.start, discontinuity: discontinuity, missed: number - cursor.frame)
+  }
+
+  /// Calls `body` with the bytes of a frame, without a copy unless it spans blocks; nil when it has made room.
+  public func withBytes<Result>(
+    of packet: Packet, _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) rethrows -> Result? {
+    guard let entry = entry(packet.cursor.frame) else { return nil }
+    var (block, place) = (Int(entry.block), Int(entry.place))
+    let length = entry.frame.length
+    if place + length <= Self.blockSize {
+      return try blocks[block].withUnsafeBytes {
+        try body(UnsafeRawBufferPointer(rebasing: $0[place..<(place + length)]))
+      }
+    }
+    var joined: [UInt8] = []
+    joined.reserveCapacity(length)
+    while joined.count < length {
+      joined += blocks[block][place...].prefix(length - joined.count)
+      (block, place) = ((block + 1) % size, 0)
+    }
+    return try joined.withUnsafeBytes(body)
+  }
+
+  private func entry(_ number: Int) -> Entry? {
+    let index = number - firstFrame
+    guard index >= 0, index < count else { return nil }
+    return entries[(oldest + index) % entries.count]
+  }
+}
+
+// MARK: - Time
+
+extension PacketBuffer {
+  /// Audio that is held.
+  public var duration: StreamTime { endTime - startTime }
+
+  /// Audio that would be held if all blocks were used, at the bit rate of what is held: 0 before anything is.
+  public var capacity: StreamTime {
+    guard count > 0, bytes > 0 else { return .zero }
+    // No frame is cut, so a block ends with a gap.
+    let length = Double(bytes) / Double(count)
+    let perBlock = Double(Self.blockSize) / length
+    let frames = perBlock < 1 ? perBlock : min(Double(Self.framesPerBlock), perBlock.rounded(.down))
+    return StreamTime(seconds: duration.seconds / Double(count) * frames * Double(size))
+  }
+
+  /// The block that a cursor stands in, counted from 0; nil when it is live, with nothing to play.
+  public func block(at cursor: Cursor) -> Int? {
+    entry(max(cursor.frame, firstFrame)).map { Int($0.block) }
+  }
+
+  /// Byte of the received audio that a cursor stands at; nil when it is live, with nothing to play.
+  public func byteOffset(at cursor: Cursor) -> Int? {
+    entry(max(cursor.frame, firstFrame))?.frame.offset
+  }
+
+  /// Audio in the stream before a cursor.
+  public func time(at cursor: Cursor) -> StreamTime {
+    entry(max(cursor.frame, firstFrame))?.start ?? endTime
+  }
+
+  /// Audio between a cursor and the newest frame's end: how far behind live it is.
+  public func timeShift(at cursor: Cursor) -> StreamTime { endTime - time(at: cursor) }
+
+  /// Moves a cursor by `seconds` of audio, back when they are negative, to the frame in which that is, but not beyond
+  /// what is held.
+  /// - Returns: seconds that it moved, exactly.
+  public func seek(_ cursor: inout Cursor, by seconds: Double) -> Double {
+    let from = time(at: cursor)
+    let target = from + StreamTime(seconds: seconds)
+    cursor = self.cursor(at: target)
+    return (time(at: cursor) - from).seconds
+  }
+
+  /// In front of the frame in which `time` of the stream is: the oldest when that is before it, behind the newest when
+  /// that is not there yet.
+  public func cursor(at time: StreamTime) -> Cursor {
+    var (low, high) = (firstFrame, firstFrame + count)
+    while low < high {
+      let middle = (low + high) / 2
+      let end = entry(middle + 1)?.start ?? endTime
+      if end <= time { low = middle + 1 } else { high = middle }
+    }
+    return Cursor(frame: low)
+  }
+
+  /// Audio in the stream before the oldest frame.
+  private var startTime: StreamTime { entry(firstFrame)?.start ?? endTime }
+}

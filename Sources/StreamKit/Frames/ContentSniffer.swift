@@ -1,0 +1,78 @@
+/// What the first bytes of a stream, and its content type, say when they are no frames.
+enum ContentSniffer {
+  /// Bytes that tell a container.
+  static let magicLength = 12
+  /// Bytes that tell a page.
+  static let pageLength = 64
+  /// Bytes that tell text: longer than any usual frame, as encoders pad silent frames with letters.
+  static let textLength = 2048
+
+  /// The container that begins with `head`; nil when none does that is known.
+  static func container(_ head: ArraySlice<UInt8>) -> StreamCodec? {
+    func has(_ text: String, at offset: Int = 0) -> Bool { head.dropFirst(offset).starts(with: text.utf8) }
+    if has("OggS") { return .ogg }
+    if has("fLaC") { return .flac }
+    if has("RIFF") && has("WAVE", at: 8) { return .wav }
+    if has("ftyp", at: 4) { return .mp4 }
+    if head.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) { return .other }  // Matroska, WebM
+    return nil
+  }
+
+  /// What goes through without frames when the content type says so; nil for any other type.
+  static func container(contentType: String) -> StreamCodec? {
+    let name = contentType.prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
+    return switch name {
+    case "application/ogg", "audio/ogg", "audio/x-ogg", "audio/vorbis", "audio/opus", "video/ogg": .ogg
+    case "audio/flac", "audio/x-flac": .flac
+    case "audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave": .wav
+    case "audio/mp4", "audio/x-m4a", "video/mp4": .mp4
+    case "audio/webm", "video/webm", "audio/x-matroska", "video/x-matroska": .other
+    default: nil
+    }
+  }
+
+  /// What kind of page or document `head` begins, in words; nil when it looks like none.
+  static func page(_ head: ArraySlice<UInt8>) -> String? {
+    guard isText(head) else { return nil }
+    let text = String(decoding: trimmed(head).prefix(pageLength), as: UTF8.self).lowercased()
+    if ["<!doctype html", "<html", "<head", "<body", "<script"].contains(where: text.hasPrefix) {
+      return "an HTML page"
+    }
+    if text.hasPrefix("<?xml") { return "XML" }
+    if text.hasPrefix("#extm3u") { return "an M3U playlist" }
+    if text.hasPrefix("[playlist]") { return "a PLS playlist" }
+    return nil
+  }
+
+  /// What kind of text `head` is, in words; nil when it is none.
+  static func text(_ head: ArraySlice<UInt8>) -> String? {
+    guard !head.isEmpty, isText(head) else { return nil }
+    if let page = page(head) { return page }
+    switch trimmed(head).first {
+    case UInt8(ascii: "{"), UInt8(ascii: "["): return "JSON"
+    case UInt8(ascii: "<"): return "XML"
+    default: return "text"
+    }
+  }
+
+  /// Unknown bytes, in words.
+  static func describe(_ head: ArraySlice<UInt8>) -> String {
+    if head.isEmpty { return "nothing" }
+    let digits = head.prefix(4).map { byte in
+      (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }
+    return "bytes without frames (\(digits.joined(separator: " ")))"
+  }
+
+  /// Without white space and a byte order mark in front.
+  private static func trimmed(_ head: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    let text = head.starts(with: [0xEF, 0xBB, 0xBF]) ? head.dropFirst(3) : head
+    return text.drop { $0 == 0x20 || (0x09...0x0D).contains($0) }
+  }
+
+  /// Without control characters other than white space, and without bytes that UTF-8 never has: of those is the
+  /// first byte of every frame.
+  private static func isText(_ bytes: ArraySlice<UInt8>) -> Bool {
+    bytes.allSatisfy { ($0 >= 0x20 && $0 != 0x7F && $0 < 0xF5) || (0x09...0x0D).contains($0) }
+  }
+}

@@ -1,0 +1,82 @@
+/// What a block of metadata says.
+///
+/// `StreamTitle='A - Café d'Or; live';StreamUrl='http://…';` with zeros behind it. Nothing is escaped, so a text ends
+/// at the `';` behind which the block ends or another name starts. What is none of this is passed over.
+public struct ICYMetadata: Sendable, Equatable {
+  /// `StreamTitle` as it was sent, without control characters and blanks around it; nil when it was not sent.
+  public let title: String?
+  /// `StreamUrl`, in the same way.
+  public let url: String?
+
+  /// Bytes that are looked at: what a block can have.
+  private static let limit = 255 * 16
+
+  /// Reads a block.
+  /// - Parameter encoding: what texts are in that are not UTF-8.
+  public init(_ block: some Collection<UInt8>, encoding: MetadataEncoding = .latin1) {
+    let bytes = Array(block.prefix(Self.limit))
+    let end = bytes.lastIndex { $0 != 0 }.map { $0 + 1 } ?? 0
+    var fields: [String: String] = [:]
+    var start = 0
+    while let field = Self.field(in: bytes[start..<end]) {
+      if fields[field.name] == nil { fields[field.name] = encoding.text(field.value) }
+      start = field.next
+    }
+    title = fields["streamtitle"]
+    url = fields["streamurl"]
+  }
+
+  private struct Field {
+    let name: String
+    let value: ArraySlice<UInt8>
+    let next: Int
+  }
+
+  private static let quote = UInt8(ascii: "'")
+
+  /// The first `name='value';` in `bytes`.
+  private static func field(in bytes: ArraySlice<UInt8>) -> Field? {
+    var index = bytes.startIndex
+    while index < bytes.endIndex {
+      guard let length = nameLength(in: bytes[index...]) else {
+        index += 1
+        continue
+      }
+      let name = String(decoding: bytes[index..<(index + length)], as: UTF8.self).lowercased()
+      let first = index + length + 2
+      let (end, next) = self.end(of: bytes[first...])
+      return Field(name: name, value: bytes[first..<end], next: next)
+    }
+    return nil
+  }
+
+  /// Length of the name if `bytes` start with `name='`.
+  private static func nameLength(in bytes: ArraySlice<UInt8>) -> Int? {
+    let length = bytes.prefix(32).prefix { isLetter($0) }.count
+    let rest = bytes.dropFirst(length)
+    return length > 0 && rest.starts(with: [UInt8(ascii: "="), quote]) ? length : nil
+  }
+
+  private static func isLetter(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || (0x30...0x39).contains(byte)
+      || byte == UInt8(ascii: "_")
+  }
+
+  /// Where the value that `bytes` start with ends, and where to go on.
+  private static func end(of bytes: ArraySlice<UInt8>) -> (end: Int, next: Int) {
+    var firstEnd: Int?
+    var index = bytes.startIndex
+    while index + 1 < bytes.endIndex {
+      if bytes[index] == quote, bytes[index + 1] == UInt8(ascii: ";") {
+        let behind = bytes[(index + 2)...].drop { $0 <= 0x20 }
+        if behind.isEmpty || nameLength(in: behind) != nil { return (index, index + 2) }
+        firstEnd = firstEnd ?? index
+      }
+      index += 1
+    }
+    if let firstEnd { return (firstEnd, firstEnd + 2) }
+    // The block was cut off, or the station forgot the semicolon.
+    let hasQuote = bytes.last == quote
+    return (bytes.endIndex - (hasQuote ? 1 : 0), bytes.endIndex)
+  }
+}

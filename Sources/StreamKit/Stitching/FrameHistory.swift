@@ -1,0 +1,89 @@
+/// Hashes, lengths and reservoir reach of the frames that were passed on last: what a new connection is matched with.
+///
+/// Memory: 14 bytes a frame, so 28 KiB at most, taken as it fills.
+struct FrameHistory: Sendable {
+  /// Bytes of audio that are remembered.
+  static let byteLimit = 256 * 1024
+  /// Frames that are remembered.
+  static let frameLimit = 2048
+
+  private(set) var count = 0
+  /// Place of the oldest.
+  private var first = 0
+  private var hashes: [UInt64] = []
+  private var lengths: [UInt32] = []
+  private var begins: [UInt16] = []
+  private var bytes = 0
+  /// Recent audio, for `secondsPerByte`.
+  private var recentBytes = 0
+  private var recentTime = StreamTime.zero
+
+  /// Bytes of memory that it takes.
+  var size: Int { hashes.count * (8 + 4 + 2) }
+
+  /// Seconds that a byte takes, at the rate of the last frames; 0 before there are any.
+  var secondsPerByte: Double { recentBytes > 0 ? recentTime.seconds / Double(recentBytes) : 0 }
+
+  /// Remembers a frame; what has no frames cannot be matched.
+  mutating func append(_ frame: StreamFrame) {
+    guard frame.codec.hasFrames else { return }
+    if recentBytes > 65_536 {
+      recentBytes /= 2
+      recentTime.ticks /= 2
+    }
+    recentBytes += frame.length
+    recentTime = recentTime + frame.duration
+    while count > 0, count == Self.frameLimit || bytes + frame.length > Self.byteLimit {
+      bytes -= Int(lengths[first])
+      first = (first + 1) % hashes.count
+      count -= 1
+    }
+    if count == hashes.count { grow() }
+    let place = (first + count) % hashes.count
+    hashes[place] = frame.hash
+    lengths[place] = UInt32(clamping: frame.length)
+    begins[place] = UInt16(clamping: frame.mainDataBegin)
+    bytes += frame.length
+    count += 1
+  }
+
+  private mutating func grow() {
+    straighten()
+    let added = min(Self.frameLimit, max(64, hashes.count * 2)) - hashes.count
+    hashes += [UInt64](repeating: 0, count: added)
+    lengths += [UInt32](repeating: 0, count: added)
+    begins += [UInt16](repeating: 0, count: added)
+  }
+
+  /// Puts the oldest frame in place 0, so that going through them is quick.
+  mutating func straighten() {
+    guard first > 0 else { return }
+    hashes = Array(hashes[first...] + hashes[..<first])
+    lengths = Array(lengths[first...] + lengths[..<first])
+    begins = Array(begins[first...] + begins[..<first])
+    first = 0
+  }
+
+  /// Whether each frame, from the oldest, is the only one of its kind here.
+  func areUnique() -> [Bool] {
+    let places = (0..<count).map { (first + $0) % hashes.count }
+    let order = (0..<count).sorted { hashes[places[$0]] < hashes[places[$1]] }
+    var unique = [Bool](repeating: true, count: count)
+    for (left, right) in zip(order, order.dropFirst()) where hashes[places[left]] == hashes[places[right]] {
+      unique[left] = false
+      unique[right] = false
+    }
+    return unique
+  }
+
+  /// Calls `body` with the hashes, from the oldest; `straighten` comes before.
+  func withHashes(_ body: (UnsafeBufferPointer<UInt64>) -> Void) {
+    precondition(first == 0, "straighten the history before its hashes are looked at")
+    hashes.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[..<count])) }
+  }
+
+  /// Whether a frame, whose hash is that of an old one, is like it in all else.
+  func isAlike(_ frame: StreamFrame, _ index: Int) -> Bool {
+    Int(lengths[index]) == frame.length && Int(begins[index]) == frame.mainDataBegin
+  }
+}

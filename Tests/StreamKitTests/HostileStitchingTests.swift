@@ -1,0 +1,228 @@
+import TestSupport
+import Testing
+
+@testable import StreamKit
+
+/// Programmes and servers that make stitching hard.
+@Suite("Stitching against the odds") struct HostileStitchingTests {
+  private func listen(
+    _ station: Station, from first: Double = 12, loss: Double = 20, outage: Double, seconds: Double = 0.8
+  ) throws -> Listener {
+    var listener = Listener(station)
+    try listener.listen(from: first, loss: loss, outage: outage, seconds: seconds)
+    return listener
+  }
+
+  @Test("a loop shorter than what is remembered is joined where the time says", arguments: [0, 1.3, 2.9])
+  func shortLoop(outage: Double) throws {
+    // A second and a half, so that the right place is nearer than the next.
+    let station = Station(programme: try Programme(.mp3, seconds: 40, period: 60))
+    let listener = try listen(station, outage: outage)
+    let isExact = listener.isExact
+    #expect(isExact)
+  }
+
+  @Test("endless silence is joined to a tenth of a second", arguments: Programme.Kind.promised)
+  func endlessSilence(kind: Programme.Kind) throws {
+    var station = Station(programme: try Programme(kind, seconds: 60, silence: [0..<100]))
+    for (outage, burst) in [(0, 8000), (0.4, 8000), (0.4, 65_535)] {
+      station.burst = burst
+      let listener = try listen(station, outage: outage)
+      guard case .stitched = listener.outcome else {
+        Issue.record("\(listener.outcome)")
+        continue
+      }
+      let duration = listener.received[0].duration.seconds
+      let sound = Double(listener.received.count) * duration
+      let passed = 20 - 12 + outage + max(0.8, listener.waited)
+      // The model's own blocks are up to two seconds of silence.
+      let block = 1400 / Double(listener.received[0].length) * duration
+      #expect((sound - passed).magnitude < 0.15 + 2 * block)
+    }
+  }
+
+  @Test("silence before and behind a long outage is no overlap") func silenceOnBothSides() throws {
+    let programme = try Programme(.mp3, seconds: 60, silence: [19..<20.5, 30..<31.5])
+    let station = Station(programme: programme)
+    // The burst begins in the second silence.
+    let listener = try listen(station, outage: 14.3)
+    guard case .gap(let seconds) = listener.outcome else {
+      Issue.record("\(listener.outcome)")
+      return
+    }
+    #expect((seconds - 10.3).magnitude < 0.2)
+  }
+
+  @Test("another format behind a reconnect is a gap, with its frames whole") func otherFormat() throws {
+    let (mp3, aac) = (try Programme(.mp3, seconds: 30), try Programme(.aac, seconds: 30))
+    var stitcher = Stitcher()
+    let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+    for frame in mp3.frames { #expect(stitcher.receive(frame, nothing) == .pass) }
+    #expect(stitcher.lost(at: 100) == nil)
+    var actions: [Stitcher.Action] = []
+    var given: [StreamFrame] = []
+    var time = 101.0
+    for frame in aac.frames {
+      aac.bytes[frame.offset..<(frame.offset + frame.length)].withUnsafeBytes {
+        actions.append(stitcher.receive(frame, $0, at: time))
+      }
+      stitcher.release { frame, _ in given.append(frame) }
+      if actions.last == .pass { given.append(frame) }
+      time += frame.duration.seconds
+    }
+    let gaps = actions.compactMap { if case .gap(let seconds) = $0 { seconds } else { nil } }
+    #expect(gaps.count == 1 && ((gaps.first ?? 0) - 1).magnitude < 0.1)
+    #expect(given == aac.frames)
+  }
+
+  /// ADTS frames of any length, with random bytes.
+  private func adts(_ lengths: [Int], seed: UInt64) -> [UInt8] {
+    var random = SeededRandom(seed: seed)
+    return lengths.flatMap { length -> [UInt8] in
+      let header: [UInt8] = [
+        0xFF, 0xF1, 0x50, 0x80 | UInt8(length >> 11), UInt8(length >> 3 & 0xFF),
+        UInt8(length & 7) << 5 | 0x1F,
+        0xFC,
+      ]
+      return header + random.bytes(length - 7).map { $0 & 0x7F }
+    }
+  }
+
+  @Test("tiny and huge frames are stitched as others", arguments: [9, 12, 40, 8191]) func lengths(length: Int)
+    throws
+  {
+    // Frames of nine bytes have two that differ: most are not alone of their kind, and yet in the right order.
+    let count = min(6000, max(250, 400_000 / length))
+    let bytes = adts([Int](repeating: length, count: count), seed: UInt64(length))
+    let programme = Programme(bytes: bytes)
+    #expect(programme.frames.count == count)
+    let station = Station(programme: programme, burst: length < 100 ? 6000 : 65_535)
+    let overlap = Double(station.burst) / Double(length) * 1024 / 44_100
+    let loss = programme.seconds / 2
+    let outage = min(0.5, overlap / 2)
+    // A block of the model is up to four seconds of tiny frames.
+    let listener = try listen(
+      station, from: loss / 2, loss: loss, outage: outage, seconds: length < 100 ? 5 : 0.8)
+    let isExact = listener.isExact
+    #expect(isExact)
+    guard case .stitched = listener.outcome else { return #expect(Bool(false)) }
+  }
+
+  @Test("a burst that reaches back further than what is remembered") func longBurst() throws {
+    let station = Station(programme: try Programme(.mp3, seconds: 60), burst: 450_000)
+    let listener = try listen(station, from: 20, loss: 50, outage: 1)
+    let isExact = listener.isExact
+    #expect(isExact)
+  }
+
+  @Test("a server that sends slowly what it still has is waited for") func slowServer() throws {
+    let programme = try Programme(.mp3, seconds: 40)
+    var stitcher = Stitcher()
+    let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+    for frame in programme.frames[0..<700] { _ = stitcher.receive(frame, nothing) }
+    _ = stitcher.lost(at: 20)
+    var time = 20.5
+    var joined: Stitcher.Action?
+    for frame in programme.frames[300...] where joined == nil {
+      let action = programme.bytes[frame.offset..<(frame.offset + frame.length)].withUnsafeBytes {
+        stitcher.receive(frame, $0, at: time)
+      }
+      if action != .hold { joined = action }
+      // As fast as it plays: ten seconds pass before the old frames end.
+      time += 0.026
+    }
+    #expect(joined == .joined(overlap: 400, preRoll: 0))
+  }
+
+  @Test(
+    "a connection that goes again before the join is found is as if it had not been", arguments: [1, 40, 130])
+  func flapping(count: Int) throws {
+    let programme = try Programme(.mp3, seconds: 30)
+    var stitcher = Stitcher()
+    var received: [StreamFrame] = []
+    func receive(_ range: Range<Int>, at time: Double) {
+      for frame in programme.frames[range] {
+        let action = programme.bytes[frame.offset..<(frame.offset + frame.length)].withUnsafeBytes {
+          stitcher.receive(frame, $0, at: time)
+        }
+        if action == .pass { received.append(frame) }
+        stitcher.release { frame, _ in received.append(frame) }
+      }
+    }
+    receive(0..<500, at: 0)
+    #expect(stitcher.lost(at: 10) == nil)
+    receive(360..<(360 + count), at: 10.3)
+    #expect(stitcher.lost(at: 10.4) == nil)
+    receive(370..<540, at: 10.9)
+    #expect(received == Array(programme.frames[0..<540]))
+    #expect(!stitcher.isJoining)
+  }
+
+  @Test("frames of a connection that was new for certain are kept when it goes again")
+  func flappingBehindGap() throws {
+    let programme = try Programme(.mp3, seconds: 60)
+    var stitcher = Stitcher()
+    var received: [StreamFrame] = []
+    func receive(_ range: Range<Int>, at time: Double) {
+      for frame in programme.frames[range] {
+        let action = programme.bytes[frame.offset..<(frame.offset + frame.length)].withUnsafeBytes {
+          stitcher.receive(frame, $0, at: time)
+        }
+        if action == .pass { received.append(frame) }
+        stitcher.release { frame, _ in received.append(frame) }
+      }
+    }
+    receive(0..<300, at: 0)
+    _ = stitcher.lost(at: 10)
+    receive(700..<800, at: 24)
+    let action = stitcher.lost(at: 24)
+    guard case .gap(let seconds) = action else {
+      Issue.record("\(String(describing: action))")
+      return
+    }
+    #expect((seconds - (14 - 100 * 1152 / 44_100.0)).magnitude < 0.01)
+    stitcher.release { frame, _ in received.append(frame) }
+    receive(720..<900, at: 25)
+    #expect(received == Array(programme.frames[0..<300]) + Array(programme.frames[700..<900]))
+  }
+
+  @Test("streams without frames pass, and a reconnect of theirs is a gap") func withoutFrames() throws {
+    let programme = try Programme(.mp3, seconds: 5)
+    var stitcher = Stitcher()
+    let piece = StreamFrame(offset: 0, length: 3, hash: 0, format: StreamFormat(codec: .ogg))
+    [1 as UInt8, 2, 3].withUnsafeBytes { bytes in
+      #expect(stitcher.receive(piece, bytes) == .pass)
+      #expect(stitcher.lost(at: 1) == nil)
+      #expect(stitcher.receive(piece, bytes, at: 3) == .pass)
+      for frame in programme.frames { _ = stitcher.receive(frame, bytes) }
+      #expect(stitcher.lost(at: 10) == nil)
+      #expect(stitcher.receive(piece, bytes, at: 13) == .gap(seconds: 3))
+      var given: [[UInt8]] = []
+      stitcher.release { _, bytes in given.append(Array(bytes)) }
+      #expect(given == [[1, 2, 3]])
+    }
+  }
+
+  @Test("while it joins it holds no more than its budget, whatever comes", arguments: [9, 200, 8191])
+  func memory(length: Int) {
+    let old = Programme(bytes: adts([Int](repeating: length, count: 400_000 / length), seed: 1))
+    let new = Programme(bytes: adts([Int](repeating: length, count: 600_000 / length), seed: 2))
+    var stitcher = Stitcher()
+    let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+    for frame in old.frames { _ = stitcher.receive(frame, nothing) }
+    #expect(stitcher.historySize <= 28 * 1024)
+    _ = stitcher.lost(at: 0)
+    var most = 0
+    var decided: Int?
+    for (index, frame) in new.frames.enumerated() where decided == nil {
+      // Everything comes at once, so the time says that it may be a pre-roll.
+      let action = new.bytes[frame.offset..<(frame.offset + frame.length)].withUnsafeBytes {
+        stitcher.receive(frame, $0, at: 0.1)
+      }
+      most = max(most, stitcher.heldSize)
+      if action != .hold { decided = index }
+    }
+    #expect(most > 80 * 1024 && most <= 104 * 1024)
+    #expect(decided.map { $0 * length <= 256 * 1024 } == true)
+  }
+}
