@@ -44,6 +44,7 @@ let package = Package(
 
     // The ground.
     library("EventLoop", ["CLinux"]),
+    library("HTTP", ["EventLoop", "CCurl"]),
 
     // Lua for Swift.
     library("LuaRuntime", ["CLua", "CLuaShim", "EventLoop"]),
