@@ -76,6 +76,7 @@ let package = Package(
       name: "TestSupport", dependencies: ["AudioCore", "Codecs", "EventLoop"],
       path: "Tests/TestSupport", swiftSettings: strict),
     tests(of: "EventLoop", ["EventLoop"]),
+    tests(of: "HTTP", ["HTTP", "EventLoop", "TestSupport"]),
     tests(of: "LuaRuntime", ["LuaRuntime", "EventLoop", "TestSupport"]),
     tests(of: "AudioCore", ["AudioCore", "TestSupport"]),
     tests(of: "Codecs", ["Codecs", "AudioCore", "TestSupport"]),
