@@ -60,8 +60,3 @@ static inline void *curl_get_private(CURL *handle) {
   void *value = NULL;
   return curl_easy_getinfo(handle, CURLINFO_PRIVATE, (char **)&value) == CURLE_OK ? value : NULL;
 }
-/// The socket of a transfer that is connected, else -1.
-static inline int curl_get_socket(CURL *handle) {
-  curl_socket_t value = CURL_SOCKET_BAD;
-  return curl_easy_getinfo(handle, CURLINFO_ACTIVESOCKET, &value) == CURLE_OK ? value : CURL_SOCKET_BAD;
-}

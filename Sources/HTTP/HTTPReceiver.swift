@@ -2,7 +2,8 @@
 public enum HTTPFlow: Sendable {
   /// More, as it comes.
   case more
-  /// Nothing until `HTTPTransfer.resume()`. The server is held back by the full socket.
+  /// No bytes until `HTTPTransfer.resume()`. The server is held back by the full socket. The end of an answer that has
+  /// no bytes left is told all the same.
   case pause
   /// Nothing ever again; as `HTTPTransfer.cancel()`, there will not be an end.
   case stop

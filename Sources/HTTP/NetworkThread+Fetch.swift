@@ -3,7 +3,7 @@ public import EventLoop
 extension NetworkThread {
   /// Gets a whole body that is not large: a playlist, a feed. Whatever the status is; a compressed body is decoded.
   ///
-  /// The loop is held until then. Call it on the loop's thread.
+  /// The loop is held until then, for a minute at most where the request has no timeout. Call it on the loop's thread.
   /// - Parameter limit: bytes of the decoded body that are taken at most.
   /// - Throws: `HTTPError` (`.tooLarge` beyond the limit), `CancellationError` as soon as the task is cancelled.
   public func fetch(
@@ -12,6 +12,7 @@ extension NetworkThread {
     loop.assertOnLoop()
     var request = request
     request.acceptsCompression = true
+    request.timeout = request.timeout ?? .seconds(60)
     let fetch = Fetch(host: request.host, limit: limit, loop: loop)
     return try await withTaskCancellationHandler {
       try await withUnsafeThrowingContinuation { continuation in fetch.begin(request, on: self, continuation)

@@ -168,6 +168,7 @@ final class CurlLoop: @unchecked Sendable {
 
   private func watch(_ socket: Int32, for what: Int32, _ easy: UnsafeMutableRawPointer?) {
     watches.removeValue(forKey: socket)?.cancel()
+    note(socket, isOpen: what != CURL_POLL_REMOVE, of: CurlTransfer.of(easy))
     var events: FDEvents = []
     if what & CURL_POLL_IN != 0 { events.insert(.readable) }
     if what & CURL_POLL_OUT != 0 { events.insert(.writable) }
@@ -188,6 +189,11 @@ final class CurlLoop: @unchecked Sendable {
       )
       loop.next { self.remove(handle)?.end(failure) }
     }
+  }
+
+  private func note(_ socket: Int32, isOpen: Bool, of transfer: CurlTransfer?) {
+    guard let transfer else { return }
+    if isOpen { transfer.socket = socket } else if transfer.socket == socket { transfer.socket = -1 }
   }
 
   private func arm(_ milliseconds: Int) {

@@ -9,6 +9,9 @@ final class CurlTransfer {
   private(set) var easy: UnsafeMutableRawPointer?
   /// Counted among those that connect; set and cleared by the loop.
   var isConnecting = false
+  /// The socket that libcurl last wanted to be watched for this transfer: from the first byte of an answer on that of
+  /// the connection. (libcurl itself tells it only after the end.) Below 0 when there is none.
+  var socket: Int32 = -1
   /// Called when the transfer is connected, from within libcurl.
   private let whenConnected: (CurlTransfer) -> Void
   private let receiver: any HTTPReceiver
@@ -84,9 +87,7 @@ final class CurlTransfer {
 
   /// Has the socket wait for `bytes` before it wakes the thread.
   func setLowWater(_ bytes: Int) {
-    guard let easy else { return }
-    let socket = curl_get_socket(easy)
-    guard socket >= 0 else { return }
+    guard easy != nil, hasHead, socket >= 0 else { return }
     var value = Int32(clamping: max(1, bytes))
     setsockopt(socket, SOL_SOCKET, SO_RCVLOWAT, &value, socklen_t(MemoryLayout<Int32>.size))
   }
