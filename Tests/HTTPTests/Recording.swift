@@ -57,6 +57,7 @@ final class Recording: HTTPReceiver, @unchecked Sendable {
 
   var heads: [HTTPResponse] { state.withLock { $0.heads } }
   var body: [UInt8] { state.withLock { $0.body } }
+  var chunks: Int { state.withLock { $0.chunks } }
   var text: String { String(decoding: body, as: UTF8.self) }
   var ends: [HTTPError?] { state.withLock { $0.ends } }
 

@@ -25,14 +25,17 @@ public final class Icecast: Sendable {
         Array(Self.configuration(port: port, burst: burst, folder: folder.path).utf8), to: "icecast.xml")
       let server = try ServerProcess("icecast2", ["-c", configuration], log: folder.file("log-\(attempts)"))
       do {
-        // By the time it accepts, it is ready; another process may have taken the port before it.
-        try server.wait(for: "icecast2 to listen") { _ in try? close(Socket.connected(to: port)) }
-        if server.isRunning {
-          (self.server, self.port, self.folder) = (server, port, folder)
-          return
+        // Another process may have taken the port: who answers must be Icecast.
+        let greeting = "GET / HTTP/1.0\r\n\r\n"
+        try server.wait(for: "icecast2 to answer") { _ -> Bool? in
+          guard let source = try? Source(port: port, head: greeting), source.answer.contains("Icecast") else {
+            return nil
+          }
+          return true
         }
+        (self.server, self.port, self.folder) = (server, port, folder)
+        return
       } catch { if attempts == 5 { throw error } }
-      if attempts == 5 { throw TestFailure("icecast2 finds no port: \(server.output)") }
     }
   }
 
@@ -41,8 +44,8 @@ public final class Icecast: Sendable {
 
   /// Opens `mount` for what this source sends.
   public func source(_ mount: String, type: String = "audio/mpeg") throws -> Source {
-    try Source(
-      port: port, mount: mount,
+    let source = try Source(
+      port: port,
       head: """
         SOURCE \(mount) HTTP/1.0\r
         Authorization: Basic \(base64("source:\(Self.password)"))\r
@@ -53,6 +56,15 @@ public final class Icecast: Sendable {
         \r
 
         """)
+    try check(source, mount)
+    return source
+  }
+
+  /// - Throws: `TestFailure`, with what Icecast has logged, unless the answer is 200.
+  private func check(_ source: Source, _ mount: String) throws {
+    guard !source.answer.contains(" 200 OK") else { return }
+    let log = (try? readBytes(folder.file("error.log"))).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    throw TestFailure("icecast2 says \"\(source.answer)\" to a source of \(mount): \(server.output) \(log)")
   }
 
   /// Sets the title of what is sent to `mount` from now on. Letters and digits only.
@@ -63,10 +75,7 @@ public final class Icecast: Sendable {
       \r
 
       """
-    let answer = try Source(port: port, mount: mount, head: head)
-    guard answer.status.contains("200") else {
-      throw TestFailure("icecast2 takes no title: \(answer.status)")
-    }
+    try check(try Source(port: port, head: head), mount)
   }
 
   /// Whether icecast2 still runs.
@@ -75,23 +84,15 @@ public final class Icecast: Sendable {
   /// Who sends a programme to a server. For one thread.
   public final class Source {
     private let descriptor: Int32
-    /// The status line that the server gave.
-    let status: String
+    /// The head that the server answered with, empty when it hung up.
+    let answer: String
 
-    fileprivate init(port: UInt16, mount: String, head: String) throws {
+    fileprivate init(port: UInt16, head: String) throws {
       descriptor = try Socket.connected(to: port)
-      guard Self.sendAll(Array(head.utf8), to: descriptor) else {
-        close(descriptor)
-        throw TestFailure("icecast2 hears nothing")
-      }
+      _ = Self.sendAll(Array(head.utf8), to: descriptor)
       var bytes = [UInt8](repeating: 0, count: 4096)
       let count = recv(descriptor, &bytes, bytes.count, 0)
-      let answer = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
-      status = String(answer.prefix { $0 != "\r\n" })
-      guard status.contains(" 200") else {
-        close(descriptor)
-        throw TestFailure("icecast2 says \(status) to \(mount)")
-      }
+      answer = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
     }
 
     deinit { close(descriptor) }

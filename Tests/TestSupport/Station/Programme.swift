@@ -40,13 +40,17 @@ public struct Programme: Sendable {
   /// Noise in which no eight bytes come twice, so that a piece of it tells where it is from.
   public static func noise(seed: UInt64, bytesPerSecond: Int = 16_000, titles: [Title] = []) -> Programme {
     Programme(bytesPerSecond: bytesPerSecond, titles: titles) { range in
-      var result: [UInt8] = []
-      result.reserveCapacity(range.count + 16)
-      for word in range.lowerBound / 8...range.upperBound / 8 {
-        var random = SeededRandom(seed: seed &+ UInt64(word))
-        withUnsafeBytes(of: random.next()) { result += $0 }
+      let first = range.lowerBound / 8
+      let count = range.upperBound / 8 - first + 1
+      let words = [UInt8](unsafeUninitializedCapacity: count * 8) { buffer, initialized in
+        let bytes = UnsafeMutableRawBufferPointer(buffer)
+        for index in 0..<count {
+          var random = SeededRandom(seed: seed &+ UInt64(first + index))
+          bytes.storeBytes(of: random.next(), toByteOffset: index * 8, as: UInt64.self)
+        }
+        initialized = count * 8
       }
-      return Array(result.dropFirst(range.lowerBound % 8).prefix(range.count))
+      return Array(words.dropFirst(range.lowerBound % 8).prefix(range.count))
     }
   }
 
