@@ -44,6 +44,7 @@ let package = Package(
 
     // The ground.
     library("EventLoop", ["CLinux"]),
+    library("HTTP", ["EventLoop", "CCurl"]),
 
     // Lua for Swift.
     library("LuaRuntime", ["CLua", "CLuaShim", "EventLoop"]),
@@ -81,6 +82,7 @@ let package = Package(
       name: "TestSupport", dependencies: ["AudioCore", "Codecs", "EventLoop"],
       path: "Tests/TestSupport", swiftSettings: strict),
     tests(of: "EventLoop", ["EventLoop"]),
+    tests(of: "HTTP", ["HTTP", "EventLoop", "TestSupport"]),
     tests(of: "LuaRuntime", ["LuaRuntime", "EventLoop", "TestSupport"]),
     tests(of: "AudioCore", ["AudioCore", "TestSupport"]),
     tests(of: "Codecs", ["Codecs", "AudioCore", "TestSupport"]),

@@ -1,0 +1,209 @@
+internal import CCurl
+internal import Glibc
+
+/// One transfer and its libcurl handle. Confined to the network thread.
+final class CurlTransfer {
+  let request: HTTPRequest
+  let handle: HTTPTransfer
+  /// libcurl's handle, from `open` to `close`.
+  private(set) var easy: UnsafeMutableRawPointer?
+  /// Counted among those that connect; set and cleared by the loop.
+  var isConnecting = false
+  /// The socket that libcurl last wanted to be watched for this transfer: from the first byte of an answer on that of
+  /// the connection. (libcurl itself tells it only after the end.) Below 0 when there is none.
+  var socket: Int32 = -1
+  /// Called when the transfer is connected, from within libcurl.
+  private let whenConnected: (CurlTransfer) -> Void
+  private let receiver: any HTTPReceiver
+  private var lists: [UnsafeMutablePointer<curl_slist>] = []
+  private let words: UnsafeMutablePointer<CChar>
+  private var collector = HeaderCollector()
+  /// A head that is not told yet, because another one may follow.
+  private var pendingHead: HeaderCollector.Head?
+  private var hasHead = false
+  private var isInHead = false
+  private var isPaused = false
+  /// Why we made libcurl stop.
+  private var failure: HTTPError?
+
+  init(
+    _ request: HTTPRequest, handle: HTTPTransfer, receiver: any HTTPReceiver,
+    whenConnected: @escaping (CurlTransfer) -> Void
+  ) {
+    (self.request, self.handle, self.receiver, self.whenConnected) = (
+      request, handle, receiver, whenConnected
+    )
+    words = .allocate(capacity: Int(CURL_ERROR_SIZE))  // freed in deinit
+    words.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+  }
+
+  deinit { words.deallocate() }
+
+  // MARK: The handle
+
+  /// Makes the handle, with all options set.
+  /// - Throws: `.system`, `.badHeader`.
+  func open() throws(HTTPError) -> UnsafeMutableRawPointer {
+    try request.checkHeaders()
+    guard let easy = curl_easy_init() else {
+      throw HTTPError(.system, host: request.host, "no memory for a transfer")
+    }
+    self.easy = easy
+    let context = Unmanaged.passRetained(self).toOpaque()  // released in close
+    curl_set_pointer(easy, CURLOPT_PRIVATE, context)
+    curl_set_pointer(easy, CURLOPT_ERRORBUFFER, words)
+    curl_set_header_function(easy, Self.header, context)
+    curl_set_body_function(easy, Self.body, context)
+    curl_set_request_function(easy, Self.connected, context)
+    do throws(HTTPError) { lists = try request.apply(to: easy) } catch {
+      close()
+      throw error
+    }
+    return easy
+  }
+
+  /// Ends the handle. It has left its multi handle, so libcurl does not call again.
+  func close() {
+    guard let easy else { return }
+    self.easy = nil
+    curl_easy_cleanup(easy)
+    for list in lists { curl_slist_free_all(list) }
+    lists = []
+    Unmanaged.passUnretained(self).release()
+  }
+
+  /// The transfer that a handle belongs to.
+  static func of(_ easy: UnsafeMutableRawPointer?) -> CurlTransfer? {
+    easy.flatMap { curl_get_private($0) }.map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  /// Goes on after a pause.
+  /// - Returns: how libcurl liked what had waited.
+  func resume() -> CURLcode {
+    guard isPaused, let easy else { return CURLE_OK }
+    isPaused = false
+    return curl_easy_pause(easy, CURLPAUSE_CONT)
+  }
+
+  /// Has the socket wait for `bytes` before it wakes the thread.
+  func setLowWater(_ bytes: Int) {
+    guard easy != nil, hasHead, socket >= 0 else { return }
+    var value = Int32(clamping: max(1, bytes))
+    setsockopt(socket, SOL_SOCKET, SO_RCVLOWAT, &value, socklen_t(MemoryLayout<Int32>.size))
+  }
+
+  /// Tells the end of it, with `code` of libcurl's.
+  func end(_ code: CURLcode) {
+    if code == CURLE_OK, let head = pendingHead { _ = deliver(head) }
+    if code == CURLE_OK, !hasHead, failure == nil {
+      // libcurl is content with a head that the end of the connection cuts off.
+      failure = HTTPError(.reset, host: request.host, "before the end of its head")
+    }
+    end(code == CURLE_OK ? failure : error(code))
+  }
+
+  /// Tells the end of it. Nothing when it was cancelled.
+  func end(_ failure: HTTPError?) {
+    close()
+    if handle.end() { receiver.receiveEnd(failure) }
+  }
+
+  /// The error that stands behind a code.
+  private func error(_ code: CURLcode) -> HTTPError {
+    if let failure { return failure }
+    let systemError = easy.map { Int32(clamping: curl_get_long($0, CURLINFO_OS_ERRNO)) } ?? 0
+    return CurlFailure(code: code, systemError: systemError, isInHead: isInHead)
+      .error(for: request, words: String(cString: words))
+  }
+
+  // MARK: What libcurl tells
+
+  /// What a callback returns to end the transfer: no buffer has that many bytes.
+  private static let refusal = -1
+
+  private static let connected: curl_request_function = { context, _, _, _, _ in
+    guard let context else { return CURL_PREREQFUNC_ABORT }
+    let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
+    transfer.isInHead = true
+    transfer.whenConnected(transfer)
+    return transfer.handle.isEnded ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK
+  }
+
+  private static let header: curl_bytes_function = { bytes, size, count, context in
+    guard let context else { return refusal }
+    let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+    return Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().receiveHeader(line)
+  }
+
+  private static let body: curl_bytes_function = { bytes, size, count, context in
+    guard let context else { return refusal }
+    let bytes = UnsafeRawBufferPointer(start: bytes, count: size * count)
+    return Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().receiveBody(bytes)
+  }
+
+  private func receiveHeader(_ line: UnsafeRawBufferPointer) -> Int {
+    guard !handle.isEnded else { return Self.refusal }
+    guard !hasHead else { return receiveTrailer(line) }
+    do throws(HeaderCollector.Fault) {
+      guard let head = try collector.receive(line) else { return line.count }
+      if head.isInterim { return line.count }
+      isInHead = false
+      if head.isRedirect, request.maximumRedirects > 0 {
+        pendingHead = head
+        return line.count
+      }
+      return deliver(head) ? line.count : Self.refusal
+    } catch {
+      return refuse(error)
+    }
+  }
+
+  /// Trailers tell nothing that we need, but are counted all the same.
+  private func receiveTrailer(_ line: UnsafeRawBufferPointer) -> Int {
+    do throws(HeaderCollector.Fault) { _ = try collector.receive(line) } catch { return refuse(error) }
+    return line.count
+  }
+
+  private func refuse(_ fault: HeaderCollector.Fault) -> Int {
+    switch fault {
+    case .tooLarge(let words): failure = HTTPError(.headersTooLarge, host: request.host, words)
+    case .malformed(let words): failure = HTTPError(.protocolViolation, host: request.host, words)
+    }
+    return Self.refusal
+  }
+
+  private func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
+    guard !handle.isEnded else { return Self.refusal }
+    if let head = pendingHead, !deliver(head) { return Self.refusal }
+    guard !bytes.isEmpty else { return 0 }
+    return follow(receiver.receiveBody(bytes)) ? bytes.count : Self.refusal
+  }
+
+  /// Tells the head.
+  /// - Returns: false when the transfer is to end.
+  private func deliver(_ head: HeaderCollector.Head) -> Bool {
+    (pendingHead, hasHead) = (nil, true)
+    let url = easy.flatMap { curl_get_string($0, CURLINFO_EFFECTIVE_URL) }.map { String(cString: $0) }
+    let clean = url.flatMap { try? CurlURL($0).text } ?? request.url
+    let response = HTTPResponse(status: head.status, url: clean, headers: head.headers)
+    if let coding = response.bodyCoding, !request.acceptsCompression {
+      failure = HTTPError(.encoding, host: request.host, "Content-Encoding: \(coding.prefix(32))")
+      return false
+    }
+    if request.isRecordOnly { setLowWater(response.lowWater) }
+    return follow(receiver.receiveHead(response))
+  }
+
+  /// Does what the receiver asks for.
+  /// - Returns: false when the transfer is to end.
+  private func follow(_ flow: HTTPFlow) -> Bool {
+    switch flow {
+    case .more: break
+    case .pause:
+      isPaused = true
+      if let easy { curl_easy_pause(easy, CURLPAUSE_RECV) }
+    case .stop: _ = handle.end()
+    }
+    return !handle.isEnded
+  }
+}

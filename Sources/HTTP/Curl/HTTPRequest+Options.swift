@@ -1,0 +1,79 @@
+internal import CCurl
+internal import EventLoop
+
+extension HTTPRequest {
+  /// Sets the options of a libcurl handle.
+  /// - Returns: the lists that must live as long as the handle.
+  /// - Throws: `.system` when libcurl takes an option not, `.badURL`.
+  func apply(to easy: UnsafeMutableRawPointer) throws(HTTPError) -> [UnsafeMutablePointer<curl_slist>] {
+    let schemes = "http,https"
+    try require(curl_set_string(easy, CURLOPT_URL, url))
+    try require(curl_set_string(easy, CURLOPT_PROTOCOLS_STR, schemes))
+    try require(curl_set_string(easy, CURLOPT_REDIR_PROTOCOLS_STR, schemes))
+    try require(curl_set_string(easy, CURLOPT_USERAGENT, userAgent))
+    if let credentials {
+      try require(curl_set_string(easy, CURLOPT_USERNAME, credentials.user))
+      try require(curl_set_string(easy, CURLOPT_PASSWORD, credentials.password))
+      curl_set_long(easy, CURLOPT_HTTPAUTH, CURL_BASIC_AUTHENTICATION)
+    }
+    if offset > 0 { try require(curl_set_string(easy, CURLOPT_RANGE, "\(offset)-")) }
+    if acceptsCompression { try require(curl_set_string(easy, CURLOPT_ACCEPT_ENCODING, "gzip, deflate")) }
+
+    if maximumRedirects > 0 {
+      curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 1)
+      curl_set_long(easy, CURLOPT_MAXREDIRS, maximumRedirects)
+    }
+    curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, connectTimeout.curlMilliseconds)
+    if let timeout { curl_set_long(easy, CURLOPT_TIMEOUT_MS, timeout.curlMilliseconds) }
+
+    // One transfer, one connection: what is sent on it is counted, paused and dropped by itself.
+    curl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+    curl_set_long(easy, CURLOPT_FORBID_REUSE, 1)
+    curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    curl_set_long(easy, CURLOPT_BUFFERSIZE, isRecordOnly ? 8192 : 16384)
+    // Signals are process-wide; and a name server that is slow must not hold the thread when a transfer is removed.
+    curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
+    curl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
+    // A folder of certificates is read anew for every connection; the file is kept, read.
+    try require(curl_set_string(easy, CURLOPT_CAPATH, nil))
+    if let certificateFile { try require(curl_set_string(easy, CURLOPT_CAINFO, certificateFile)) }
+
+    var lists: [UnsafeMutablePointer<curl_slist>] = []
+    if wantsICY, let list = curl_slist_append(nil, "ICY 200 OK") {
+      curl_set_pointer(easy, CURLOPT_HTTP200ALIASES, list)
+      lists.append(list)
+    }
+    var lines: UnsafeMutablePointer<curl_slist>?
+    for line in headerLines {
+      guard let longer = curl_slist_append(lines, line) else {
+        curl_slist_free_all(lines)
+        lists.forEach { curl_slist_free_all($0) }
+        throw HTTPError(.system, host: host, "no memory for headers")
+      }
+      lines = longer
+    }
+    if let lines {
+      curl_set_pointer(easy, CURLOPT_HTTPHEADER, lines)
+      lists.append(lines)
+    }
+    return lists
+  }
+
+  private var headerLines: [String] {
+    var lines: [String] = []
+    if wantsICY { lines.append("Icy-MetaData: 1") }
+    if !acceptsCompression { lines.append("Accept-Encoding: identity") }
+    // A header without a value ends in a semicolon for libcurl, which takes a colon for "do not send".
+    return lines + headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
+  }
+
+  private func require(_ code: CURLcode) throws(HTTPError) {
+    guard code != CURLE_OK else { return }
+    throw CurlFailure(code: code, systemError: 0, isInHead: false).error(for: self, words: "")
+  }
+}
+
+extension Duration {
+  /// Milliseconds for libcurl: at least 1, since 0 is its "default", and at most 24 days.
+  fileprivate var curlMilliseconds: Int { Int(min(max(nanoseconds / 1_000_000, 1), Int64(Int32.max))) }
+}

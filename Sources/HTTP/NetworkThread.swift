@@ -1,0 +1,109 @@
+internal import EventLoop
+internal import Glibc
+internal import Synchronization
+
+/// One thread that runs every HTTP transfer given to it, asleep when nothing happens. Several can live in one process.
+///
+/// Its methods may be called on any thread.
+public final class NetworkThread: Sendable {
+  private let core: CurlLoop
+  private let thread: Lock<pthread_t?>
+
+  /// Starts the thread.
+  /// - Throws: `.system` when the system has no thread left, or libcurl does not start.
+  public init() throws(HTTPError) {
+    let core = try CurlLoop()
+    self.core = core
+    thread = Lock(try startThread { core.run() })
+  }
+
+  deinit {
+    guard core.loop.isOnLoop else { return close() }
+    // Let go by a receiver, at its end: a thread cannot wait for itself.
+    core.stop()
+    if let handle = takeThread() { pthread_detach(handle) }
+  }
+
+  /// Starts a transfer, or puts it in line: no more than 32 connect at a time.
+  /// - Parameter receiver: kept until the transfer has ended or was cancelled. After `close` its end is told at once,
+  ///   on the calling thread.
+  public func start(_ request: HTTPRequest, on receiver: any HTTPReceiver) -> HTTPTransfer {
+    let transfer = HTTPTransfer(core)
+    let isTaken = core.perform { $0.start(request, handle: transfer, receiver: receiver) }
+    if !isTaken, transfer.end() { receiver.receiveEnd(HTTPError(.cancelled, host: request.host)) }
+    return transfer
+  }
+
+  /// Ends all transfers, each with the end `.cancelled`, and waits until the thread has ended. Nothing the second
+  /// time. Not on the network thread.
+  public func close() {
+    precondition(!core.loop.isOnLoop, "the network thread cannot wait for its own end")
+    core.stop()
+    if let handle = takeThread() { pthread_join(handle, nil) }
+  }
+
+  private func takeThread() -> pthread_t? {
+    thread.withLock { thread in
+      defer { thread = nil }
+      return thread
+    }
+  }
+}
+
+/// A transfer under way. May be let go; the transfer goes on. Its methods may be called on any thread.
+public final class HTTPTransfer: Sendable {
+  private weak let core: CurlLoop?
+  private let hasEnded = Atomic(false)
+
+  init(_ core: CurlLoop) { self.core = core }
+
+  /// Ends the transfer. The receiver hears nothing any more, not even of the end, once the call that it may be in
+  /// has returned; called on the network thread, nothing from here on.
+  public func cancel() {
+    if end() { _ = core?.perform { $0.drop(self) } }
+  }
+
+  /// Goes on after the receiver has returned `.pause`. A call from before that is forgotten.
+  public func resume() { _ = core?.perform { $0.resume(self) } }
+
+  /// Wakes the thread only for so many bytes at a time, or the end: less work for bytes that nobody waits for.
+  /// - Parameter bytes: 1 to 8192; at most a quarter of a second, so that silence is told from a full socket. Only
+  ///   for a body that ends with its connection: the last bytes of another may not be worth a wake.
+  public func setLowWater(_ bytes: Int) {
+    let bytes = min(max(bytes, 1), 8192)
+    _ = core?.perform { $0.setLowWater(bytes, of: self) }
+  }
+
+  var isEnded: Bool { hasEnded.load(ordering: .acquiring) }
+
+  /// Notes the end; true for whoever is first.
+  func end() -> Bool { !hasEnded.exchange(true, ordering: .acquiringAndReleasing) }
+}
+
+/// Starts a thread that runs `body` and takes no signals: they are for threads that expect them. A write to a closed
+/// TLS connection would otherwise end the process by SIGPIPE.
+private func startThread(_ body: @escaping @Sendable () -> Void) throws(HTTPError) -> pthread_t {
+  var (blocked, before) = (sigset_t(), sigset_t())
+  sigfillset(&blocked)
+  for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] { sigdelset(&blocked, fault) }
+  pthread_sigmask(SIG_SETMASK, &blocked, &before)
+  defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+  let start = Unmanaged.passRetained(ThreadBody(run: body))  // released by the thread, or below
+  var thread = pthread_t()
+  let status = pthread_create(
+    &thread, nil,
+    { raw in
+      if let raw { Unmanaged<ThreadBody>.fromOpaque(raw).takeRetainedValue().run() }
+      return nil
+    }, start.toOpaque())
+  guard status == 0 else {
+    start.release()
+    throw HTTPError(.system, "no thread for the network: \(String(cString: strerror(status)))")
+  }
+  return thread
+}
+
+private final class ThreadBody: Sendable {
+  let run: @Sendable () -> Void
+  init(run: @escaping @Sendable () -> Void) { self.run = run }
+}

@@ -1,0 +1,129 @@
+import EventLoop
+import HTTP
+import TestSupport
+import Testing
+
+@Suite("Fetching what is small")
+struct FetchTests {
+  private let station: Station
+  private let network: NetworkThread
+
+  init() throws { (station, network) = (try Station(), try NetworkThread()) }
+
+  /// Runs one fetch on a loop of its own.
+  private func fetch(
+    _ path: String, limit: Int = 1_000_000, on loop: EventLoop = EventLoop()
+  ) throws -> Result<(HTTPResponse, [UInt8]), any Error> {
+    let request = try HTTPRequest(station.url(path))
+    var result: Result<(HTTPResponse, [UInt8]), any Error>?
+    loop.start { [network] in
+      do {
+        result = .success(try await network.fetch(request, limit: limit, on: loop))
+      } catch { result = .failure(error) }
+    }
+    #expect(loop.run(until: { result != nil }) == .done)
+    return try #require(result)
+  }
+
+  @Test("a playlist comes with its type")
+  func playlist() throws {
+    station.answer(
+      "/a.pls", with: .page("[playlist]\nFile1=http://x/\n", type: "audio/x-scpls; charset=utf-8"))
+    let (head, body) = try fetch("/a.pls").get()
+    #expect(head.contentType?.name == "audio/x-scpls")
+    #expect(String(decoding: body, as: UTF8.self).hasPrefix("[playlist]"))
+  }
+
+  @Test("a status that is not 200 is an answer too")
+  func status() throws {
+    station.answer("/a", with: .status("503 Service Unavailable", retryAfter: "120"))
+    let (head, _) = try fetch("/a").get()
+    #expect(head.status == 503)
+    #expect(head.headers["Retry-After"] == "120")
+  }
+
+  @Test("a compressed body is decoded, and counted as decoded")
+  func compressed() throws {
+    let text = String(repeating: "radio ", count: 20_000)
+    station.answer("/a", with: .page(text).gzipped())
+    let (_, body) = try fetch("/a").get()
+    #expect(String(decoding: body, as: UTF8.self) == text)
+    #expect(station.visits[0]["Accept-Encoding"] == "gzip, deflate")
+    #expect(kind(try fetch("/a", limit: 119_999)) == .tooLarge)
+    station.answer("/b", with: .page("hello").with("Content-Encoding", "gzip"))
+    #expect(kind(try fetch("/b")) == .encoding)
+  }
+
+  @Test("a body that unpacks to much more than it says is refused at the limit")
+  func bomb() throws {
+    let folder = try TemporaryFolder()
+    let zeros = try folder.write([UInt8](repeating: 0, count: 20_000_000), to: "zeros")
+    let packed = try Command.succeed("gzip", ["-c", zeros]).output
+    #expect(packed.count < 100_000)
+    station.answer("/a", with: .page(packed, type: "text/xml").with("Content-Encoding", "gzip"))
+    #expect(kind(try fetch("/a", limit: 1_000_000)) == .tooLarge)
+  }
+
+  @Test("more than the limit is refused: by the length that is told, or as it comes")
+  func limit() throws {
+    station.answer("/a", with: .page("hello"))
+    #expect(try fetch("/a", limit: 5).get().1.count == 5)
+    #expect(kind(try fetch("/a", limit: 4)) == .tooLarge)
+    station.answer("/c", with: .page("hello").chunked(2))
+    #expect(try fetch("/c", limit: 5).get().1.count == 5)
+    #expect(kind(try fetch("/c", limit: 4)) == .tooLarge)
+    station.answer("/live", with: .live(Live(.noise(seed: 1))))
+    #expect(kind(try fetch("/live", limit: 100_000)) == .tooLarge)
+    try eventually("the connection has ended") { station.openConnections == 0 }
+  }
+
+  @Test("an error of the transfer is thrown")
+  func failure() throws {
+    station.answer("/a", with: .page("hello").claiming(9))
+    #expect(kind(try fetch("/a")) == .reset)
+    station.refuse()
+    #expect(kind(try fetch("/a")) == .refused)
+    network.close()
+    #expect(kind(try fetch("/a")) == .cancelled)
+  }
+
+  @Test("a fetch holds the loop, whose virtual time stands still meanwhile")
+  func hold() throws {
+    station.answer("/a", with: .page("hello").stalling(at: 2, for: .milliseconds(100)))
+    let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 0)))
+    var hasFired = false
+    loop.after(.seconds(3600)) { hasFired = true }
+    #expect(try fetch("/a", on: loop).get().1.count == 5)
+    #expect(!hasFired)
+    #expect(loop.now == .start)
+    #expect(loop.heldBy.isEmpty)
+    #expect(loop.run(until: { false }) == .idle)
+    #expect(hasFired)
+  }
+
+  @Test("a cancelled task throws at once, and its connection ends", arguments: [true, false])
+  func cancel(beforeStart: Bool) throws {
+    station.answer("/a", with: .page("hello").stalling(at: 2))
+    let loop = EventLoop()
+    let request = try HTTPRequest(station.url("/a"))
+    var failure: (any Error)?
+    let task = loop.start { [network] in
+      if beforeStart { withUnsafeCurrentTask { $0?.cancel() } }
+      do { _ = try await network.fetch(request, limit: 100, on: loop) } catch { failure = error }
+    }
+    if !beforeStart {
+      try eventually("the station is asked") { !station.visits.isEmpty }
+      task.cancel()
+    }
+    #expect(loop.run(until: { failure != nil }) == .done)
+    #expect(failure is CancellationError)
+    #expect(loop.heldBy.isEmpty)
+    try eventually("the connection has ended") { station.openConnections == 0 }
+    #expect(station.visits.count == (beforeStart ? 0 : 1))
+  }
+
+  private func kind(_ result: Result<(HTTPResponse, [UInt8]), any Error>) -> HTTPError.Kind? {
+    if case .failure(let error) = result { return (error as? HTTPError)?.kind }
+    return nil
+  }
+}

@@ -1,0 +1,68 @@
+import EventLoop
+import Glibc
+import HTTP
+import TestSupport
+import Testing
+
+@Suite("What wakes the network thread")
+struct WakeTests {
+  private let station: Station
+  private let network: NetworkThread
+
+  init() throws { (station, network) = (try Station(), try NetworkThread()) }
+
+  @Test("nothing does while nothing comes")
+  func idle() throws {
+    station.answer("/live", with: .live(Live(.noise(seed: 1))).stalling(at: 1_000))
+    let thread = Lock("")
+    let recording = Recording(onHead: { _ in
+      var path = [CChar](repeating: 0, count: 64)
+      let count = readlink("/proc/thread-self", &path, path.count)
+      let text = String(decoding: path.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      thread.withLock { $0 = text }
+      return .more
+    })
+    _ = network.start(try HTTPRequest(station.url("/live")), on: recording)
+    try recording.wait { $0.body.count == 1_000 }
+    // The time that libcurl gives a connect is looked at once more, soon after it.
+    usleep(1_200_000)
+    func sleeps() throws -> Int {
+      let status = String(
+        decoding: try readBytes("/proc/\(thread.withLock { $0 })/status"), as: UTF8.self)
+      let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("voluntary_ctxt_switches") })
+      return try #require(Int(line.split(separator: "\t").last ?? ""))
+    }
+    let before = try sleeps()
+    usleep(500_000)
+    #expect(try sleeps() - before <= 1)
+  }
+
+  @Test("a recording's bytes do when there is a quarter of a second of them, a player's one by one")
+  func lowWater() throws {
+    let live = Live(.noise(seed: 2))  // at 128 kbit/s: 4,000 bytes
+    let answer = Answer.live(live).inPieces(100, delay: .milliseconds(1)).dropping(at: 30_000)
+    station.answer("/live", with: answer)
+    let recording = try network.get(station.url("/live")) { $0.isRecordOnly = true }
+    let start = station.visits[0].start
+    #expect(recording.body == live.programme.bytes(start..<start + 30_000))
+    #expect(recording.chunks <= 10)
+
+    let played = try network.get(station.url("/live"))
+    #expect(played.body.count == 30_000)
+    #expect(played.chunks > 20)
+  }
+
+  @Test("a transfer can be told what is worth a wake")
+  func change() throws {
+    let live = Live(.noise(seed: 3))
+    station.answer("/live", with: .live(live).inPieces(100, delay: .milliseconds(1)).dropping(at: 30_000))
+    let recording = Recording()
+    let transfer = network.start(try HTTPRequest(station.url("/live")), on: recording)
+    try recording.wait { $0.body.count >= 100 }
+    transfer.setLowWater(100_000)  // 8,192 are the most
+    let before = recording.chunks
+    #expect(try recording.waitForEnd() == nil)
+    #expect(recording.body.count == 30_000)
+    #expect(recording.chunks - before <= 8)
+  }
+}

@@ -1,0 +1,212 @@
+internal import EventLoop
+internal import Glibc
+
+/// A radio station on a free port of 127.0.0.1, with the faults of real ones. Answers are given by path, and for each
+/// path in turn; the last one stays. One connection, one request.
+///
+/// Its methods may be called on any thread. Ends, with all its threads, when it is let go.
+public final class Station: Sendable {
+  /// The port, chosen by the kernel.
+  public let port: UInt16
+  private let core: StationCore
+  private let thread: Lock<TestThread?>
+
+  /// Opens a station without answers; what it is asked for is 404 until it gets some.
+  public init() throws {
+    let core = try StationCore()
+    (self.core, port) = (core, core.port)
+    thread = Lock(try TestThread { core.run() })
+    core.listen(true)
+  }
+
+  deinit { close() }
+
+  /// The URL of `path`, which begins with a slash.
+  public func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
+
+  /// Answers requests for `path` with each of `answers` in turn, and then with the last of them.
+  public func answer(_ path: String, with answers: Answer...) {
+    precondition(!answers.isEmpty, "an answer is given")
+    core.state.withLock { $0.mounts[path] = StationCore.Mount(answers: answers) }
+  }
+
+  /// The requests so far, in the order in which they came.
+  public var visits: [Visit] { core.state.withLock { $0.visits } }
+
+  /// How many connections are open.
+  public var openConnections: Int { core.state.withLock { $0.connections } }
+
+  /// Refuses connections, as a host does where nobody listens. Has happened when this returns.
+  public func refuse() { core.listen(false) }
+
+  /// Lets listeners in again.
+  public func accept() { core.listen(true) }
+
+  /// Ends all connections and waits for the station's threads. Nothing the second time.
+  public func close() {
+    let thread = thread.withLock { thread in
+      defer { thread = nil }
+      return thread
+    }
+    guard let thread else { return }
+    core.stop()
+    thread.join()
+  }
+}
+
+/// One request that a station got.
+public struct Visit: Sendable {
+  /// `GET`.
+  public let method: String
+  /// A path; a whole URL where the station is taken for a proxy.
+  public let target: String
+  /// As they came.
+  public let headers: [(name: String, value: String)]
+  /// Bytes of the programme that there were at that moment; 0 where none is sent.
+  public internal(set) var edge = 0
+  /// Position in the programme of the first byte that this listener gets.
+  public internal(set) var start = 0
+  /// Position behind the last byte that was sent.
+  public internal(set) var end = 0
+
+  /// The value of a header.
+  public subscript(name: String) -> String? {
+    headers.first { $0.name.lowercased() == name.lowercased() }?.value
+  }
+
+  init?(_ text: String) {
+    var lines = text.split(separator: "\r\n", omittingEmptySubsequences: true)
+    guard !lines.isEmpty else { return nil }
+    let words = lines.removeFirst().split(separator: " ")
+    guard words.count == 3 else { return nil }
+    (method, target) = (String(words[0]), String(words[1]))
+    headers = lines.compactMap { line in
+      guard let colon = line.firstIndex(of: ":") else { return nil }
+      return (String(line[..<colon]), String(line[line.index(after: colon)...].drop { $0 == " " }))
+    }
+  }
+
+  /// The path, also of a whole URL.
+  var path: String {
+    guard target.hasPrefix("http://") else { return target }
+    let rest = target.dropFirst(7)
+    return rest.firstIndex(of: "/").map { String(rest[$0...]) } ?? "/"
+  }
+}
+
+/// What the threads of a station share.
+final class StationCore: Sendable {
+  /// The answers for a path, and the programme that they share.
+  struct Mount: Sendable {
+    var answers: [Answer]
+    /// Nil until a live answer is given for the first time.
+    var edge: Int?
+    var opened = ContinuousClock.now
+
+    /// The end of the programme, for `live` now.
+    mutating func edge(of live: Live) -> Int {
+      if edge == nil { (edge, opened) = (live.age, .now) }
+      guard case .realTime(let factor) = live.pace else { return edge ?? 0 }
+      let seconds = (ContinuousClock.now - opened) / .seconds(1)
+      return (edge ?? 0) + Int(seconds * factor * Double(live.programme.bytesPerSecond))
+    }
+  }
+
+  struct State: Sendable {
+    var mounts: [String: Mount] = [:]
+    var visits: [Visit] = []
+    var connections = 0
+    var wantsListening = true
+    var isListening = false
+    var isStopped = false
+  }
+
+  private static let maximumConnections = 1000
+
+  let port: UInt16
+  let state = Lock(State())
+  /// Keeps the port while nobody listens.
+  private let reserve: Int32
+  /// Written to when the accepting thread has something to look at.
+  private let bell: (reading: Int32, writing: Int32)
+  /// The writing end is closed when the station ends.
+  private let stopping: (reading: Int32, writing: Int32)
+
+  init() throws {
+    (reserve, port) = try Socket.bound(port: 0)
+    (bell, stopping) = (try Self.pipe(), try Self.pipe())
+  }
+
+  deinit { for descriptor in [reserve, bell.reading, bell.writing, stopping.reading] { close(descriptor) } }
+
+  private static func pipe() throws -> (Int32, Int32) {
+    var ends: [Int32] = [0, 0]
+    guard Glibc.pipe(&ends) == 0 else { throw TestFailure("no pipe for a station") }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    return (ends[0], ends[1])
+  }
+
+  func listen(_ isWanted: Bool) {
+    state.withLock { $0.wantsListening = isWanted }
+    ring()
+    while state.withLock({ $0.isListening != isWanted && !$0.isStopped }) { usleep(200) }
+  }
+
+  func stop() {
+    state.withLock { $0.isStopped = true }
+    close(stopping.writing)
+    ring()
+  }
+
+  private func ring() {
+    var byte: UInt8 = 1
+    _ = write(bell.writing, &byte, 1)
+  }
+
+  /// Lets connections in, each on a thread of its own, and waits for these at the end.
+  func run() {
+    var threads: [TestThread] = []
+    var listener: Int32 = -1
+    while !state.withLock({ $0.isStopped }) {
+      let isWanted = state.withLock { $0.wantsListening }
+      if isWanted, listener < 0 {
+        listener = (try? Socket.bound(port: port).descriptor) ?? -1
+        if listener >= 0 { Glibc.listen(listener, 512) }
+      } else if !isWanted, listener >= 0 {
+        close(listener)
+        listener = -1
+      }
+      state.withLock { $0.isListening = listener >= 0 }
+      var requests = [
+        pollfd(fd: bell.reading, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: listener, events: Int16(POLLIN), revents: 0),  // below 0 it is not looked at
+      ]
+      _ = poll(&requests, 2, -1)
+      if requests[0].revents != 0 {
+        var bytes = [UInt8](repeating: 0, count: 64)
+        _ = read(bell.reading, &bytes, 64)
+      }
+      guard requests[1].revents != 0 else { continue }
+      let descriptor = Glibc.accept(listener, nil, nil)
+      guard descriptor >= 0 else { continue }
+      let isTaken = state.withLock { state in
+        guard state.connections < Self.maximumConnections else { return false }
+        state.connections += 1
+        return true
+      }
+      let stop = stopping.reading
+      let thread = isTaken ? try? TestThread { self.serve(descriptor, stop: stop) } : nil
+      if let thread { threads.append(thread) } else { close(descriptor) }
+    }
+    if listener >= 0 { close(listener) }
+    for thread in threads { thread.join() }
+  }
+
+  private func serve(_ descriptor: Int32, stop: Int32) {
+    do {
+      let socket = Socket(descriptor, stop: stop)
+      StationConnection(socket, of: self).serve()
+    }
+    state.withLock { $0.connections -= 1 }
+  }
+}
