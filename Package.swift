@@ -53,7 +53,7 @@ let package = Package(
     library("AudioCore", ["EventLoop"]),
     library("Codecs", ["AudioCore", "EventLoop", "CMPG123", "CFAAD", "CSndfile", "CSoxr"]),
     library("SpeakerKit", ["AudioCore", "Codecs", "EventLoop", "CALSA"]),
-    library("StreamKit", ["AudioCore", "Codecs", "EventLoop", "CXML2"]),
+    library("StreamKit", ["AudioCore", "Codecs", "EventLoop", "HTTP", "CXML2"]),
     library("Scheduling", ["EventLoop"]),
 
     // Scripts.
@@ -87,7 +87,7 @@ let package = Package(
     tests(of: "AudioCore", ["AudioCore", "TestSupport"]),
     tests(of: "Codecs", ["Codecs", "AudioCore", "TestSupport"]),
     tests(of: "SpeakerKit", ["SpeakerKit", "AudioCore", "CALSA", "Codecs", "EventLoop", "TestSupport"]),
-    tests(of: "StreamKit", ["StreamKit", "AudioCore", "Codecs", "EventLoop", "TestSupport"]),
+    tests(of: "StreamKit", ["StreamKit", "HTTP", "AudioCore", "Codecs", "EventLoop", "TestSupport"]),
     tests(of: "Scheduling", ["Scheduling", "EventLoop"]),
     tests(of: "Roomtone", ["Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "TestSupport"]),
     tests(of: "RoomtoneCLI", ["RoomtoneCLI", "EventLoop", "SpeakerKit", "Scheduling"]),

@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 internal import Glibc
 internal import Synchronization
 
@@ -6,6 +6,10 @@ internal import Synchronization
 ///
 /// Its methods may be called on any thread.
 public final class NetworkThread: Sendable {
+  /// The loop that the thread runs, for what belongs to transfers and is to happen beside them: timers of receivers. It
+  /// ends with the thread.
+  public var loop: EventLoop { core.loop }
+
   private let core: CurlLoop
   private let thread: Lock<pthread_t?>
 

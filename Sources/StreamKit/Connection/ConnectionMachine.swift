@@ -79,6 +79,13 @@ public struct ConnectionMachine: Sendable {
     return connect(to: url, depth: 0, at: now)
   }
 
+  /// Connects again after `stop`, as after a loss.
+  public mutating func restart(at now: Instant) -> [Action] {
+    guard phase == .idle else { return [] }
+    delay.reset()
+    return connect(to: currentURL, depth: depth, at: now)
+  }
+
   /// Nothing more is to be done; a transfer that is open is ended by the caller.
   public mutating func stop() {
     phase = .idle

@@ -110,6 +110,14 @@ final class Reception: HTTPReceiver, @unchecked Sendable {
     loop.post { self.end() }
   }
 
+  /// Receives again after the buffer was full. May be called on any thread.
+  func restart() {
+    loop.post {
+      self.isStopped = false
+      self.perform(self.machine.restart(at: self.loop.now))
+    }
+  }
+
   /// The player has nothing left: what is held back may be all that it gets for long. May be called on any thread.
   func playerIsDry() {
     loop.post {
@@ -183,7 +191,7 @@ final class Reception: HTTPReceiver, @unchecked Sendable {
     timer = nil
     guard !isStopped, var due = machine.deadline else { return }
     if stitcher.isJoining { due = min(due, loop.now.advanced(by: .milliseconds(500))) }
-    timer = loop.at(due, keepsAlive: false) { [weak self] in self?.timePassed() }
+    timer = loop.at(due) { [weak self] in self?.timePassed() }
   }
 
   private func timePassed() {
@@ -354,8 +362,10 @@ final class Reception: HTTPReceiver, @unchecked Sendable {
     let arrival = buffer.append(frame, bytes, discontinuity)
     discontinuity = nil
     guard arrival.isTaken else {
+      // What follows is lost: when it is received again, that is a gap.
       tell(.full)
-      return end()
+      end()
+      return lose()
     }
     if arrival.isEnough { tell(.buffered) }
     while let title = titles.first, title.position < frame.offset + frame.length {

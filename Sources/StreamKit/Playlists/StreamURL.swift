@@ -1,4 +1,3 @@
-internal import CXML2
 internal import EventLoop
 
 /// Addresses of streams: what there is to know of a URL before a connection.
@@ -22,19 +21,14 @@ public enum StreamURL {
   /// The host of an http or https address, without user, password and port; nil for anything else.
   public static func host(_ url: String) -> String? {
     guard let scheme = scheme(url), scheme == "http" || scheme == "https", url.utf8.count <= lengthLimit,
-      let parsed = xmlParseURI(url)
+      let host = URIReference.host(url), !host.isEmpty
     else { return nil }
-    defer { xmlFreeURI(parsed) }
-    guard let server = parsed.pointee.server else { return nil }
-    let host = String(cString: server)
-    return host.isEmpty ? nil : host
+    return host
   }
 
   /// The path of an address, "/" when it has none.
   static func path(_ url: String) -> String {
-    guard url.utf8.count <= lengthLimit, let parsed = xmlParseURI(url) else { return "/" }
-    defer { xmlFreeURI(parsed) }
-    return parsed.pointee.path.map { String(cString: $0) } ?? "/"
+    url.utf8.count <= lengthLimit ? URIReference.path(url) ?? "/" : "/"
   }
 
   /// Checks what a person gave.
@@ -57,17 +51,13 @@ public enum StreamURL {
     }
   }
 
-  /// A reference as an address of its own. Blanks and the like in it are escaped. Source: RFC 3986 §5, as libxml2
-  /// carries it out.
+  /// A reference as an address of its own. Blanks and the like in it are escaped.
   /// - Returns: nil for what is neither an address nor a reference to one.
   static func resolve(_ reference: String, base: String) -> String? {
     guard !reference.isEmpty, reference.utf8.count <= lengthLimit, base.utf8.count <= lengthLimit else {
       return nil
     }
-    let escaped = escaping(reference)
-    guard let resolved = xmlBuildURI(escaped, base) else { return nil }
-    defer { shim_xml_free(resolved) }
-    return String(cString: resolved)
+    return URIReference.resolve(escaping(reference), base: base)
   }
 
   /// With what may not stand in a URL as %XX.

@@ -37,7 +37,7 @@ private final class LivePacketSource: AACPacketSource {
   private let source: any FrameSource
   /// Frames that were given before the track began, and are given again.
   private var kept: [[UInt8]] = []
-  private var next = 0
+  private var position = 0
   private var hasBegun = false
   private var offset = 0
 
@@ -45,7 +45,7 @@ private final class LivePacketSource: AACPacketSource {
 
   /// Whether there is a frame; takes it from the source.
   var hasFrame: Bool {
-    if next < kept.count { return true }
+    if position < kept.count { return true }
     guard let frame = source.nextFrame() else { return false }
     kept.append(frame)
     return true
@@ -63,22 +63,22 @@ private final class LivePacketSource: AACPacketSource {
   }
 
   func seek(toSample sample: Int) throws -> Int {
-    (next, hasBegun) = (0, true)
+    (position, hasBegun) = (0, true)
     return 0
   }
 
   private func takeFrame() -> [UInt8]? {
-    if next < kept.count {
-      defer { next += 1 }
-      return kept[next]
+    if position < kept.count {
+      defer { position += 1 }
+      return kept[position]
     }
     if hasBegun {
-      (kept, next) = ([], 0)
+      (kept, position) = ([], 0)
       return source.nextFrame()
     }
     guard let frame = source.nextFrame() else { return nil }
     kept.append(frame)
-    next += 1
+    position += 1
     return frame
   }
 }

@@ -1,0 +1,27 @@
+internal import CXML2
+
+/// Addresses by RFC 3986, as libxml2 reads them.
+enum URIReference {
+  /// The host without user, password and port, nil when there is none.
+  static func host(_ uri: String) -> String? {
+    withParts(uri) { $0.pointee.server.map { String(cString: $0) } } ?? nil
+  }
+
+  /// The path; nil when there is none, or the text is no address.
+  static func path(_ uri: String) -> String? {
+    withParts(uri) { $0.pointee.path.map { String(cString: $0) } } ?? nil
+  }
+
+  /// A reference as an address of its own (§5); nil for what is none.
+  static func resolve(_ reference: String, base: String) -> String? {
+    guard let resolved = xmlBuildURI(reference, base) else { return nil }
+    defer { shim_xml_free(resolved) }
+    return String(cString: resolved)
+  }
+
+  private static func withParts<Result>(_ uri: String, _ body: (xmlURIPtr) -> Result) -> Result? {
+    guard let parts = xmlParseURI(uri) else { return nil }
+    defer { xmlFreeURI(parts) }
+    return body(parts)
+  }
+}
