@@ -79,7 +79,8 @@ import Testing
     }
   }
 
-  @Test("a damaged block is silence of its length, and so is the rest of its frame; what follows keeps its place")
+  @Test(
+    "a damaged block is silence of its length, and so is the rest of its frame; what follows keeps its place")
   func damaged() throws {
     var stream = try stream("aac-lc-44k.aac", blocks: 3, hasChecksum: true)
     let plain = try Sound(file: Fixtures.path("aac-lc-44k.aac"))

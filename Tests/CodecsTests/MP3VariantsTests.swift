@@ -23,7 +23,11 @@ import Testing
     #expect(decoder.frameCount == whole.frameCount)
     for target in [1, 1152, 20_000, whole.frameCount - 1000, whole.frameCount] {
       try decoder.seek(toFrame: target)
-      #expect(try Sound(decoding: decoder) == whole[target..<whole.frameCount], "at \(target)")
+      let rest = try Sound(decoding: decoder)
+      #expect(rest.frameCount == whole.frameCount - target)
+      let error =
+        target < whole.frameCount ? rest.errorToSignal(against: whole[target..<whole.frameCount]) : -.infinity
+      #expect(error <= -130, "at \(target): \(error) dB")
     }
   }
 
@@ -44,7 +48,9 @@ import Testing
   }
 
   /// ffmpeg does not read free format: LAME's own decoder is the reference, which writes 16 bits.
-  @Test("free format sounds as LAME decodes it, and seeks", arguments: [450, 330, 200]) func freeFormat(rate: Int)
+  @Test("free format sounds as LAME decodes it, and seeks", arguments: [450, 330, 200]) func freeFormat(
+    rate: Int
+  )
     throws
   {
     for tag in [[], ["-t"]] {
@@ -70,7 +76,8 @@ import Testing
     try checkSeeks(folder.file("t.mp2"), whole: sound)
   }
 
-  @Test("a tag that claims more frames than the file has room for is not believed", arguments: ["Xing", "VBRI"])
+  @Test(
+    "a tag that claims more frames than the file has room for is not believed", arguments: ["Xing", "VBRI"])
   func claims(kind: String) throws {
     var bytes = kind == "VBRI" ? try VBRI.file(frames: 100) : try readBytes(encode(["-V", "4"]))
     let whole = try Sound(file: folder.write(bytes, to: "whole.mp3"))
@@ -78,8 +85,9 @@ import Testing
     let frames = place + (kind == "VBRI" ? 14 : 8)
     bytes.replaceSubrange(frames..<(frames + 4), with: [0x40, 0, 0, 0])
     let decoder = try AudioFile.open(folder.write(bytes, to: "claim.mp3"))
+    let count = decoder.frameCount
     let sound = try Sound(decoding: decoder)
-    #expect(decoder.frameCount == sound.frameCount)
+    #expect(count == sound.frameCount)
     #expect(abs(sound.frameCount - whole.frameCount) <= 3 * 1152)
   }
 }

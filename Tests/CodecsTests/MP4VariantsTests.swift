@@ -13,7 +13,9 @@ import Testing
 
   private func path(_ file: MP4File) throws -> String { try folder.write(file.bytes(), to: "t.m4a") }
 
-  @Test("sizes of 4, 8 and 16 bits are read", arguments: [4, 8, 16], [1, 7]) func sizes(bits: Int, perChunk: Int)
+  @Test("sizes of 4, 8 and 16 bits are read", arguments: [4, 8, 16], [1, 7]) func sizes(
+    bits: Int, perChunk: Int
+  )
     throws
   {
     // Frames of fewer than 16 bytes hold silence; of fewer than 256, HE-AAC v2.

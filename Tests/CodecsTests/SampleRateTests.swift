@@ -17,6 +17,7 @@ private let rates = [
   /// The sound of a file that `encode` makes of a sweep in mono and one in stereo, each compared with ffmpeg.
   private func check(
     _ rate: Int, _ suffix: String, bound: Double, channels told: [Int] = [1, 2], seeks: Double = -.infinity,
+    reference: ((String, AudioFormat) throws -> Sound) = Sound.init(ffmpeg:format:),
     encode: (_ wav: String, _ file: String) throws -> Void
   ) throws {
     for channels in 1...2 {
@@ -28,10 +29,12 @@ private let rates = [
       #expect(decoder.format == AudioFormat(sampleRate: rate, channels: told[channels - 1]))
       let sound = try Sound(decoding: decoder)
       #expect(decoder.frameCount == sound.frameCount)
-      let reference = try Sound(
-        ffmpeg: path, format: AudioFormat(sampleRate: rate, channels: channels))
-      // ffmpeg plays the last frame of an MP4 file to its end, whatever the file says.
-      #expect((0...(suffix == "m4a" ? 1024 : 0)).contains(reference.frameCount - sound.frameCount))
+      let reference = try reference(path, AudioFormat(sampleRate: rate, channels: channels))
+      switch suffix {
+      // ffmpeg plays the last frame of an MP4 file to its end, and ends Vorbis early or late, whatever the file says.
+      case "m4a", "ogg": #expect(sound.frameCount == original.frameCount)
+      default: #expect(sound.frameCount == reference.frameCount)
+      }
       let error = sound.errorToSignal(against: reference)
       #expect(error <= bound, "\(suffix), \(rate) Hz, \(channels): \(error) dB")
       for target in [0, 1, sound.frameCount / 3, sound.frameCount - 700] {
@@ -44,6 +47,13 @@ private let rates = [
 
   private func ffmpeg(_ arguments: String...) -> (String, String) throws -> Void {
     { try Command.succeed("ffmpeg", ["-v", "error", "-y", "-i", $0] + arguments + [$1]) }
+  }
+
+  /// What LAME's own decoder makes of a file, in 16 bits. At 24 kHz it and libmpg123 agree, and ffmpeg 5.1 differs by
+  /// up to −38 dB in joint stereo.
+  private func lame(_ path: String, _ format: AudioFormat) throws -> Sound {
+    try Command.succeed("lame", ["--quiet", "--decode", path, folder.file("reference.wav")])
+    return try Sound(file: folder.file("reference.wav"))
   }
 
   @Test("WAV of 8, 16, 24 and 32 bits and of floats", arguments: rates) func wav(rate: Int) throws {
@@ -62,9 +72,11 @@ private let rates = [
   @Test("MP3 at constant and at variable bit rate", arguments: rates.filter { $0 <= 48_000 })
   func mp3(rate: Int) throws {
     for options in [["-b", "64"], ["-V", "3"]] {
-      // MPEG-2 and 2.5 come out bit for bit but for the last one.
-      try check(rate, "mp3", bound: -75, seeks: rate >= 32_000 ? -.infinity : -130) {
-        try Command.succeed("lame", ["--quiet", "--resample", "\(Double(rate) / 1000)"] + options + [$0, $1])
+      try check(
+        rate, "mp3", bound: -75, seeks: -130, reference: rate == 24_000 ? lame : Sound.init(ffmpeg:format:)
+      ) {
+        try Command.succeed(
+          "lame", ["--quiet", "--resample", "\(Double(rate) / 1000)"] + options + [$0, $1])
       }
     }
   }
@@ -96,7 +108,10 @@ private let rates = [
       files.append("t.mp3")
       try Command.succeed(
         "lame",
-        ["--quiet", "--resample", "\(Double(rate) / 1000)", "-V", "0", folder.file("t.wav"), folder.file("t.mp3")])
+        [
+          "--quiet", "--resample", "\(Double(rate) / 1000)", "-V", "0", folder.file("t.wav"),
+          folder.file("t.mp3"),
+        ])
     }
     for file in files {
       let sound = try Sound(file: folder.file(file))

@@ -19,7 +19,9 @@ func checkScanner<Header: FrameHeader>(_: Header.Type, _ input: UnsafeBufferPoin
   var end = 0
   for frame in whole.frames {
     require(frame.offset >= end, "frames don't overlap")
-    require(frame.length > frame.headerLength && frame.length <= Header.longest + 4, "frames have a length that can be")
+    require(
+      frame.length > frame.headerLength && frame.length <= Header.longest + 4,
+      "frames have a length that can be")
     require(frame.samples > 0 && frame.sampleRate > 0, "frames last some time")
     end = frame.offset + frame.length
   }

@@ -21,7 +21,8 @@ private let file: CInt = {
     let total = source.sampleCount
     require(total >= 0 && total <= count * 1024, "no more frames than bytes")
     let frames = try read(source, size: count)
-    require(frames <= total / source.demuxer.configuration.samplesPerFrame, "no more frames than were counted")
+    require(
+      frames <= total / source.demuxer.configuration.samplesPerFrame, "no more frames than were counted")
     for target in [0, total / 2, total] {
       let first = try source.seek(toSample: target)
       require((0...target).contains(first), "a seek goes to the frame or before it")
