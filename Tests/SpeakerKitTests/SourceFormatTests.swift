@@ -86,7 +86,6 @@ private let deep = [
     let delay = sound.alignment(to: reference).delay
     #expect(abs(delay) < 0.01)
     let error = sound.errorToSignal(against: reference)
-    print("MEASURED", format.name, error, delay, sound.frameCount, reference.frameCount)
     #expect(error <= format.bound, "\(error) dB")
   }
 

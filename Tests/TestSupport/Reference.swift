@@ -5,8 +5,8 @@ extension Sound {
   /// What ffmpeg makes of the file at `path`, in 32-bit floats.
   public init(ffmpeg path: String, format: AudioFormat) throws {
     let output = try Command.succeed("ffmpeg", ["-v", "error", "-i", path, "-f", "f32le", "-"]).output
-    let samples = stride(from: 0, to: output.count / 4 * 4, by: 4).map { index in
-      Float(bitPattern: (0..<4).reduce(0) { $0 | UInt32(output[index + $1]) << UInt32(8 * $1) })
+    let samples = output.withUnsafeBytes { bytes in
+      (0..<(bytes.count / 4)).map { bytes.loadUnaligned(fromByteOffset: 4 * $0, as: Float.self) }
     }
     self.init(interleaved: samples, format: format)
   }
