@@ -9,7 +9,8 @@ private let formats: [(name: String, bound: Double)] = [
   ("aac-lc-quicktime-v1.mov", -75), ("aac-lc-quicktime-v2.mov", -75), ("he-aac-v1-48k.aac", -60),
   ("he-aac-v1-48k.m4a", -60),
   ("he-aac-v2-48k.aac", -50), ("mp3-cbr128-44k.mp3", -75), ("mp3-vbr-v4-44k.mp3", -75),
-  ("mp3-mpeg2-64-22k.mp3", -75), ("mp3-mpeg25-32-11k-mono.mp3", -75), ("music-44k.ogg", -75),
+  ("mp3-cbr32-44k-mono.mp3", -75), ("mp3-mpeg2-64-22k.mp3", -75), ("mp3-mpeg25-32-11k-mono.mp3", -75),
+  ("music-44k.ogg", -75),
   ("music-44k.flac", -.infinity), ("base.aiff", -.infinity), ("base.caf", -.infinity),
   ("base-24bit.wav", -140),
 ]
