@@ -117,7 +117,8 @@ public final class MP3Decoder: Decoder {
     }
     let isThere = firstFrame + (length.bytes ?? 0) <= file.size
     let hasRoom = (length.frames ?? .max) <= (file.size - firstFrame) / header.shortestFrame
-    return (isThere && hasRoom ? length : nil, length.delay)
+    // Without a number of frames libmpg123 leaves nothing out.
+    return (isThere && hasRoom ? length : nil, length.frames ?? 0 > 0 ? length.delay : nil)
   }
 }
 

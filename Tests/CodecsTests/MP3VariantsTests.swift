@@ -90,4 +90,17 @@ import Testing
     #expect(count == sound.frameCount)
     #expect(abs(sound.frameCount - whole.frameCount) <= 3 * 1152)
   }
+
+  @Test("a tag that counts no frames has them counted") func tagWithoutFrames() throws {
+    var bytes = try readBytes(encode(["-V", "4"]))
+    let place = try #require((0..<200).first { bytes[$0...].starts(with: "Xing".utf8) })
+    let end = try #require(MPEGAudioFraming.frames(of: bytes).first.map { $0.offset + $0.length })
+    bytes[place + 7] &= 0xFE
+    bytes.insert(contentsOf: [0, 0, 0, 0], at: end)
+    bytes.removeSubrange((place + 8)..<(place + 12))
+    let decoder = try AudioFile.open(folder.write(bytes, to: "uncounted.mp3"))
+    let count = decoder.frameCount
+    #expect(try count == Sound(decoding: decoder).frameCount)
+    #expect(count.map { $0 >= original.frameCount } == true)
+  }
 }
