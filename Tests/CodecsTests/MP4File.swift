@@ -12,15 +12,35 @@ struct MP4File {
   var perChunk = 5
   var has64Bits = false
   var isMoovFirst = false
+  /// Bits of a frame's size in `stz2`; nil for `stsz`.
+  var sizeBits: Int?
+  var description = SoundDescription.plain
   /// `edts` and the like, inside the track.
   var inTrack: [UInt8] = []
   /// `udta` and the like, inside `moov`.
   var inMovie: [UInt8] = []
   var movieScale = 1000
 
+  /// The forms of the entry that describes the sound. Sources: ISO/IEC 14496-12 §12.2.3; Apple, QuickTime File Format,
+  /// "Sound Sample Description (Version 1)" and "(Version 2)".
+  enum SoundDescription: CaseIterable {
+    case plain
+    /// An `AudioSampleEntryV1`, which has no more fields and stands in an `stsd` of version 1.
+    case isoVersion1
+    /// Four more numbers; what MPEG-4 adds lies in a `wave` box.
+    case quickTime1
+    /// The rate as a float, and 36 bytes more.
+    case quickTime2
+  }
+
   /// The frames of an ADTS fixture.
   init(adts name: String, configuration: [UInt8]) throws {
-    let bytes = try readBytes(Fixtures.path(name))
+    try self.init(path: Fixtures.path(name), configuration: configuration)
+  }
+
+  /// The frames of an ADTS file.
+  init(path: String, configuration: [UInt8]) throws {
+    let bytes = try readBytes(path)
     frames = ADTSFraming.frames(of: bytes).map {
       Array(bytes[($0.offset + $0.headerLength)..<($0.offset + $0.length)])
     }
@@ -87,19 +107,55 @@ struct MP4File {
       if index % perChunk == 0 { places.append(F.big(offset, has64Bits ? 8 : 4)) }
       offset += frame.count
     }
-    func descriptor(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
-      [tag, 0x80, 0x80, UInt8(content.count)] + content
-    }
-    let decoder = [0x40, 0x15] + F.big(0, 11) + descriptor(5, configuration)
-    let esds = F.big(0, 4) + descriptor(3, F.big(1, 3) + descriptor(4, decoder))
-    let entry = F.big(0, 6) + F.big(1, 2) + F.big(0, 8) + F.big(2, 2) + F.big(16, 2) + F.big(0, 8)
     let perChunk = min(perChunk, frames.count)
     let lastChunk = (frames.count - 1) % perChunk + 1
     var runs = [F.big(1, 4) + F.big(perChunk, 4) + F.big(1, 4)]
     if lastChunk != perChunk { runs.append(F.big(places.count, 4) + F.big(lastChunk, 4) + F.big(1, 4)) }
-    return F.table("stsd", [F.box("mp4a", entry + F.box("esds", esds))])
+    return descriptions
       + F.table("stts", [F.big(frames.count, 4) + F.big(frameDuration, 4)]) + F.table("stsc", runs)
-      + F.box("stsz", F.big(0, 8) + F.big(frames.count, 4) + frames.flatMap { F.big($0.count, 4) })
-      + F.table(has64Bits ? "co64" : "stco", places)
+      + sizes + F.table(has64Bits ? "co64" : "stco", places)
+  }
+
+  private var sizes: [UInt8] {
+    typealias F = MP4File
+    guard let sizeBits else {
+      return F.box("stsz", F.big(0, 8) + F.big(frames.count, 4) + frames.flatMap { F.big($0.count, 4) })
+    }
+    var numbers = frames.map(\.count)
+    if sizeBits == 4 {
+      numbers = stride(from: 0, to: numbers.count, by: 2).map {
+        numbers[$0] << 4 | ($0 + 1 < numbers.count ? numbers[$0 + 1] : 0)
+      }
+    }
+    let entries = numbers.flatMap { F.big($0, max(1, sizeBits / 8)) }
+    return F.box("stz2", F.big(0, 7) + F.big(sizeBits, 1) + F.big(frames.count, 4) + entries)
+  }
+
+  private var descriptions: [UInt8] {
+    typealias F = MP4File
+    func descriptor(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
+      [tag, 0x80, 0x80, UInt8(content.count)] + content
+    }
+    let decoder = [0x40, 0x15] + F.big(0, 11) + descriptor(5, configuration)
+    let esds = F.box("esds", F.big(0, 4) + descriptor(3, F.big(1, 3) + descriptor(4, decoder)))
+    let wave = F.box("wave", F.box("frma", Array("mp4a".utf8)) + F.box("mp4a", F.big(0, 4)) + esds)
+    /// The fields that all forms have; those behind the version differ in meaning.
+    func entry(_ version: Int, _ channels: Int, _ bits: Int, _ rest: [UInt8]) -> [UInt8] {
+      F.big(0, 6) + F.big(1, 2) + F.big(version, 2) + F.big(0, 6) + F.big(channels, 2) + F.big(bits, 2) + rest
+    }
+    let rate = F.big(0, 4) + F.big(min(timescale, 0xFFFF), 2) + F.big(0, 2)
+    let content: [UInt8]
+    switch description {
+    case .plain: content = entry(0, 2, 16, rate) + esds
+    case .isoVersion1: content = entry(1, 2, 16, rate) + esds
+    case .quickTime1: content = entry(1, 2, 16, rate + F.big(1024, 4) + F.big(0, 12)) + wave
+    case .quickTime2:
+      let double = F.big(Int(Double(timescale).bitPattern), 8)
+      let fields = F.big(72, 4) + double + F.big(2, 4) + F.big(0x7F00_0000, 4) + F.big(0, 12) + F.big(1024, 4)
+      content = entry(2, 3, 16, F.big(0xFFFE_0000, 4) + F.big(0x1_0000, 4) + fields) + wave
+    }
+    var table = F.table("stsd", [F.box("mp4a", content)])
+    table[8] = description == .isoVersion1 ? 1 : 0
+    return table
   }
 }

@@ -3,15 +3,6 @@ import Codecs
 import TestSupport
 
 extension Sound {
-  /// What ffmpeg makes of a file, in 32-bit floats.
-  init(ffmpeg path: String, format: AudioFormat) throws {
-    let output = try Command.succeed("ffmpeg", ["-v", "error", "-i", path, "-f", "f32le", "-"]).output
-    let samples = stride(from: 0, to: output.count / 4 * 4, by: 4).map { index in
-      Float(bitPattern: (0..<4).reduce(0) { $0 | UInt32(output[index + $1]) << UInt32(8 * $1) })
-    }
-    self.init(interleaved: samples, format: format)
-  }
-
   /// Up to `limit` frames of what `decoder` gives.
   init(decoding decoder: any Decoder, limit: Int) throws {
     var samples: [Float] = []

@@ -14,6 +14,8 @@ final class MPEGFrameReader {
   /// What is given, in order.
   private var segments: [Segment] = []
   private var position = 0
+  /// PCM frames in the frames of sound so far.
+  private var samples = 0
   /// The end was asked for. Nobody knows where it is before all was looked at; a tag is not there.
   private var isAtEnd = false
   /// A part of the file that was read.
@@ -83,6 +85,12 @@ final class MPEGFrameReader {
     segment(at: position).map { $0.offset + position - $0.start } ?? min(scanned, file.size)
   }
 
+  /// PCM frames in all frames of sound; looks at the rest of the file for it.
+  func sampleCount() -> Int {
+    while !isComplete { lookOn() }
+    return samples
+  }
+
   private func segment(at position: Int) -> Segment? {
     var (low, high) = (0, segments.count)
     while low < high {
@@ -110,6 +118,7 @@ final class MPEGFrameReader {
     while let frame = framing.next() {
       // libmpg123 would take it for a frame of silence.
       if frame.streamLength?.kind == .vbri { continue }
+      if frame.streamLength == nil { samples += frame.encoded.samples }
       append(offset: frame.encoded.offset, length: frame.encoded.length)
     }
   }

@@ -90,8 +90,10 @@ struct MP4Demuxer {
       let isName = entry.type.unicodeScalars.allSatisfy { (0x20..<0x7F).contains($0.value) }
       return .other(kinds[entry.type] ?? "sound of kind \(isName ? entry.type : "unknown") in MP4")
     }
-    // QuickTime's versions 1 and 2 have more fields in front of the boxes, and may keep esds in a "wave" box.
-    let extra = [0: 0, 1: 16, 2: 36][entry.content.number(8, 2) ?? 0] ?? 0
+    // QuickTime's versions 1 and 2 have more fields in front of the boxes, and may keep esds in a "wave" box. ISO's
+    // own version 1, which an stsd of version 1 tells, has no more fields.
+    let version = stsd.number(0, 1) == 1 ? 0 : entry.content.number(8, 2)
+    let extra = [0: 0, 1: 16, 2: 36][version ?? 0] ?? 0
     let inner = entry.content.dropping(28 + extra)
     guard let esds = inner?.box("esds") ?? inner?.box("wave/esds") else {
       throw MP4Obstacle(found: "AAC without a description", byte: entry.content.offset)

@@ -6,8 +6,8 @@ internal import Glibc
 /// MPEG audio files, layers I to III, through libmpg123.
 ///
 /// Gapless: the encoder's delay and padding, where a LAME tag tells them, are not heard and not counted. Mono
-/// stays mono. `seek` is exact to a frame and gives the samples that decoding from the start would have given
-/// (in MPEG-2 and 2.5 but for the rounding of the last bit, −140 dB).
+/// stays mono. `seek` is exact to a frame and gives the samples that decoding from the start would have given, but
+/// for the rounding of the last bit (−130 dB): libmpg123 may add in another order then.
 /// Memory is bounded whatever the file holds.
 public final class MP3Decoder: Decoder {
   /// Rate and channels of the frames that the last `read` gave; a file may change them on its way.
@@ -19,7 +19,10 @@ public final class MP3Decoder: Decoder {
 
   private let handle: MPG123Handle
   private let path: String
+  /// What the first frame tells, nil when that can't be.
   private let length: StreamLength?
+  /// PCM frames in front that libmpg123 leaves out: what the first frame tells, believed or not, and the decoder's own.
+  private let skipped: Int?
   /// Whether what is decoded next has another format than what was given last.
   private var formatChanges = false
 
@@ -35,7 +38,9 @@ public final class MP3Decoder: Decoder {
 
   /// - Parameter firstFrame: byte at which the first MPEG frame starts.
   init(_ file: consuming FileDescriptor, path: String, firstFrame: Int) throws {
-    length = Self.length(file, firstFrame: firstFrame)
+    let tag = Self.tag(file, firstFrame: firstFrame)
+    length = tag.length
+    skipped = tag.delay.map { $0 + Self.decoderDelay }
     handle = try MPG123Handle(MPEGFrameReader(file, firstFrame: firstFrame))
     self.path = path
     guard let format = handle.format else {
@@ -87,20 +92,33 @@ public final class MP3Decoder: Decoder {
 
   private func countFrames() -> Int? {
     if let length, length.kind == .vbri, let frames = length.frames { return frames * length.samplesPerFrame }
+    if length == nil, let skipped {
+      // libmpg123's own scan would notice that the tag is wrong, and then no longer leave out what stands in front.
+      return max(0, handle.sampleCount() - skipped)
+    }
     if length == nil { mpg123_scan(handle.raw) }
     let length = mpg123_length(handle.raw)
     return length >= 0 ? Int(length) : nil
   }
 
-  /// What the first frame tells of a file of this size; nil when it does not count frames, or when it counts bytes
-  /// that are not there, as in a file that was cut off.
-  private static func length(_ file: borrowing FileDescriptor, firstFrame: Int) -> StreamLength? {
+  /// Frames by which a decoder of layer III comes later than its encoder. Source: libmpg123, GAPLESS_DELAY.
+  private static let decoderDelay = 529
+
+  /// What the first frame tells of a file of this size.
+  /// - Returns: `length`, nil when it does not count frames, when it counts bytes that are not there, as in a file that
+  ///   was cut off, or more frames than the file has room for; and the encoder's delay, whether or not that is so.
+  private static func tag(
+    _ file: borrowing FileDescriptor, firstFrame: Int
+  ) -> (length: StreamLength?, delay: Int?) {
     let bytes = file.bytes(at: firstFrame, count: 256)
     guard let header = MPEGAudioHeader(bytes, at: 0), let length = StreamLength(bytes[...], header: header)
     else {
-      return nil
+      return (nil, nil)
     }
-    return length.frames != nil && firstFrame + (length.bytes ?? 0) <= file.size ? length : nil
+    let isThere = firstFrame + (length.bytes ?? 0) <= file.size
+    let hasRoom = (length.frames ?? .max) <= (file.size - firstFrame) / header.shortestFrame
+    // Without a number of frames libmpg123 leaves nothing out.
+    return (isThere && hasRoom ? length : nil, length.frames ?? 0 > 0 ? length.delay : nil)
   }
 }
 
@@ -139,6 +157,9 @@ private struct MPG123Handle: ~Copyable {
 
   /// Byte of the file up to which was read.
   var fileOffset: Int { reader.fileOffset }
+
+  /// PCM frames in all MPEG frames of sound, which are looked for.
+  func sampleCount() -> Int { reader.sampleCount() }
 
   deinit { mpg123_delete(raw) }
 

@@ -24,6 +24,7 @@ public final class SoundFileDecoder: Decoder {
 
   init(_ file: consuming FileDescriptor, path: String) throws {
     var info = SF_INFO()
+    let size = file.size
     handle = try SoundFileHandle(reading: file, path: path, &info)
     guard (1...32).contains(info.channels), (1_000...768_000).contains(info.samplerate) else {
       throw AudioError(
@@ -37,6 +38,16 @@ public final class SoundFileDecoder: Decoder {
     // An Ogg file whose end is missing claims the largest number there is.
     frameCount = info.frames >= 0 && info.frames < Int64.max ? Int(info.frames) : nil
     self.path = path
+    if frameCount == nil { try findFirstFrame(fileSize: size) }
+  }
+
+  /// An Ogg file that ends before its first whole page of sound opens, and would play nothing without a word.
+  private func findFirstFrame(fileSize: Int) throws {
+    var frame = [Float](repeating: 0, count: format.channels)
+    guard sf_readf_float(handle.raw, &frame, 1) == 1 else {
+      throw AudioError.unreadable(path, found: "the end of the file before any sound", atByte: fileSize)
+    }
+    try seek(toFrame: 0)
   }
 
   /// Reads the next frames.

@@ -1,0 +1,90 @@
+import AudioCore
+import Codecs
+import TestSupport
+import Testing
+
+/// A file of every format.
+private let names = [
+  "base-24bit.wav", "base.aiff", "base.caf", "music-44k.flac", "music-44k.ogg", "mp3-cbr128-44k.mp3",
+  "mp3-vbr-v4-44k.mp3", "mp3-mpeg2-64-22k.mp3", "mp3-mpeg25-32-11k-mono.mp3", "aac-lc-44k.aac",
+  "he-aac-v1-48k.aac", "he-aac-v2-48k.aac", "aac-lc-44k.m4a", "he-aac-v1-48k.m4a",
+  "aac-lc-noise-moov-at-end.m4a",
+]
+
+@Suite("Bad input of every format") struct BadInputTests {
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  /// Opens and reads `bytes`, which must fail as damage, at a byte of the file.
+  private func expectUnreadable(_ bytes: [UInt8], _ name: String) throws {
+    let path = try folder.write(bytes, to: "bad.wav")
+    let error = #expect(throws: AudioError.self, "\(name), \(bytes.count) bytes") { try Sound(file: path) }
+    #expect(error?.code == "audio.unreadable", "\(name): \(error?.message ?? "")")
+    #expect(error?.message.hasPrefix("cannot decode \(path): found ") == true, "\(error?.message ?? "")")
+    let byte = error?.message.split(separator: " ").last.flatMap { Int($0) }
+    #expect(byte.map { (0...bytes.count).contains($0) } == true, "\(error?.message ?? "")")
+  }
+
+  @Test("a head with nothing, zeros, text or noise behind it is unreadable at a byte", arguments: names)
+  func heads(name: String) throws {
+    let head = try Array(readBytes(Fixtures.path(name)).prefix(12))
+    var random = SeededRandom(seed: 60)
+    let before = peakMemory()
+    try expectUnreadable([], name)
+    try expectUnreadable(head, name)
+    try expectUnreadable(head + [UInt8](repeating: 0, count: 5000), name)
+    try expectUnreadable(head + Array(String(repeating: "not a sound ", count: 400).utf8), name)
+    for _ in 0..<20 { try expectUnreadable(head + random.bytes(5000), name) }
+    #expect(peakMemory() - before < 300_000_000)
+  }
+
+  @Test("a file that ends early has no more than what was there, and tells so", arguments: names)
+  func truncated(name: String) throws {
+    let bytes = try readBytes(Fixtures.path(name))
+    let whole = try Sound(file: Fixtures.path(name)).frameCount
+    for part in [0.02, 0.25, 0.5, 0.9] {
+      let cut = Array(bytes.prefix(Int(Double(bytes.count) * part)))
+      do {
+        let decoder = try AudioFile.open(folder.write(cut, to: "cut"))
+        let sound = try Sound(decoding: decoder)
+        #expect(sound.frameCount < whole && sound.frameCount > 0, "\(name), \(part)")
+        #expect(decoder.frameCount == nil || decoder.frameCount.map { $0 >= sound.frameCount } == true)
+        // Ogg has pages of half a second here, of which the last is lost.
+        let lost = name.hasSuffix("ogg") ? 0.45 : 0.2
+        #expect(Double(sound.frameCount) > Double(whole) * (part - lost), "\(name), \(part)")
+      } catch let error as AudioError {
+        #expect(error.code == "audio.unreadable", "\(error)")
+        #expect(error.message.contains(": found ") && error.message.contains(" at byte "))
+        // CAF tells its length in front and MP4 its table of frames behind; the others have frames from the front on.
+        let isWhole = name.hasSuffix("caf") || name.hasSuffix("m4a") || name.hasSuffix("ogg") && part < 0.6
+        #expect(part < 0.1 || isWhole, "\(name), \(part): \(error.message)")
+      }
+    }
+  }
+
+  /// Source: RFC 3533 §6: the page's position in frames is 8 bytes behind its sixth, its checksum 4 behind its 22nd.
+  @Test("an Ogg file that claims a gigabyte has the frames that are there") func oggClaims() throws {
+    var bytes = try readBytes(Fixtures.path("music-44k.ogg"))
+    let whole = try Sound(file: Fixtures.path("music-44k.ogg")).frameCount
+    let page = try #require((0..<(bytes.count - 27)).last { bytes[$0...].starts(with: "OggS".utf8) })
+    bytes.replaceSubrange((page + 6)..<(page + 14), with: [0, 0, 0, 0x40, 0, 0, 0, 0])
+    bytes.replaceSubrange((page + 22)..<(page + 26), with: [0, 0, 0, 0])
+    let sum = Self.checksum(bytes[page...])
+    bytes.replaceSubrange(
+      (page + 22)..<(page + 26), with: (0..<4).map { UInt8(truncatingIfNeeded: sum >> (8 * $0)) })
+    let before = peakMemory()
+    let decoder = try AudioFile.open(folder.write(bytes, to: "claim.ogg"))
+    let sound = try Sound(decoding: decoder)
+    #expect(sound.frameCount <= whole + 4096 && sound.frameCount >= whole - 4096)
+    #expect(peakMemory() - before < 300_000_000)
+  }
+
+  private static func checksum(_ page: ArraySlice<UInt8>) -> UInt32 {
+    page.reduce(UInt32(0)) { sum, byte in
+      (0..<8).reduce(sum ^ UInt32(byte) << 24) { sum, _ in
+        sum & 0x8000_0000 != 0 ? sum << 1 ^ 0x04C1_1DB7 : sum << 1
+      }
+    }
+  }
+}

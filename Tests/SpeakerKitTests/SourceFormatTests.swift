@@ -1,0 +1,160 @@
+import AudioCore
+import Codecs
+import EventLoop
+import SpeakerKit
+import TestSupport
+import Testing
+
+/// A format at 48 kHz: a fixture, or how it is made of a sweep.
+struct SourceFormat: CustomTestStringConvertible, Sendable {
+  let name: String
+  var program = "ffmpeg"
+  var options: [String] = []
+  var isFixture = false
+  /// Most error against ffmpeg's decoding, in dB; none at all where nothing is told.
+  var bound = -Double.infinity
+  var testDescription: String { name }
+}
+
+private let aac = ["-c:a", "aac", "-aac_pns", "0", "-b:a", "160k"]
+private let lossy = [
+  SourceFormat(name: "cbr.mp3", program: "lame", options: ["-b", "192"], bound: -75),
+  SourceFormat(name: "vbr.mp3", program: "lame", options: ["-V", "2"], bound: -75),
+  SourceFormat(name: "mono.mp3", program: "lame", options: ["-m", "m", "-b", "96"], bound: -75),
+  SourceFormat(name: "lc.aac", options: aac, bound: -75),
+  SourceFormat(name: "lc.m4a", options: aac, bound: -75),
+  SourceFormat(name: "front.m4a", options: aac + ["-movflags", "+faststart"], bound: -75),
+  SourceFormat(name: "vorbis.ogg", options: ["-c:a", "libvorbis", "-q:a", "6"], bound: -75),
+  SourceFormat(name: "he-aac-v1-48k.aac", isFixture: true, bound: -60),
+  SourceFormat(name: "he-aac-v1-48k.m4a", isFixture: true, bound: -60),
+  SourceFormat(name: "he-aac-v2-48k.aac", isFixture: true, bound: -50),
+]
+private let lossless = [
+  SourceFormat(name: "8.wav", options: ["-c:a", "pcm_u8"]),
+  SourceFormat(name: "16.wav"), SourceFormat(name: "t.flac"),
+  SourceFormat(name: "t.aiff"), SourceFormat(name: "t.caf"),
+  SourceFormat(name: "t.au", options: ["-c:a", "pcm_s16be"]),
+  SourceFormat(name: "mono.flac", options: ["-ac", "1"]),
+]
+/// More bits than the speaker's file has.
+private let deep = [
+  SourceFormat(name: "24.wav", options: ["-af", "volume=0.7", "-c:a", "pcm_s24le"]),
+  SourceFormat(name: "32.wav", options: ["-af", "volume=0.7", "-c:a", "pcm_s32le"]),
+  SourceFormat(name: "float.wav", options: ["-af", "volume=0.7", "-c:a", "pcm_f32le"]),
+  SourceFormat(name: "24.flac", options: ["-af", "volume=0.7", "-sample_fmt", "s32"]),
+]
+
+/// What every kind of file sounds like at the speaker, at volume 50 and at the session's rate, in a file of 16 bits.
+@Suite("Files of every format, as the speakers play them") struct SourceFormatTests {
+  /// Writes the file of `format` into `folder` and returns its path.
+  private func file(_ format: SourceFormat, in folder: TemporaryFolder) throws -> String {
+    if format.isFixture { return Fixtures.path(format.name) }
+    let (wav, path) = (folder.file("sweep.wav"), folder.file(format.name))
+    try Sound.sweep(sampleRate: 48_000, frames: 60_001).write(to: wav)
+    let first =
+      format.program == "lame"
+      ? ["--quiet"] + format.options + [wav] : ["-v", "error", "-i", wav] + format.options
+    try Command.succeed(format.program, first + [path])
+    return path
+  }
+
+  /// What ffmpeg makes of a file, in stereo.
+  private func reference(_ path: String) throws -> Sound {
+    let format = try AudioFile.open(path).format
+    // AAC in mono comes from here in two channels.
+    var sound = try Sound(ffmpeg: path, format: format)
+    if sound.channels.count == 1 { sound.channels.append(sound.channels[0]) }
+    return sound
+  }
+
+  /// What the speaker plays of a file from `start` on.
+  private func played(_ path: String, start: Double = 0) throws -> Sound {
+    try HouseBench.run(speakers: [SpeakerSpec(name: "A", volume: 50)]) { bench in
+      try await bench.house.session.play(path, start: start)
+      #expect(try await bench.house.session.finish() == .ended(.finished))
+    }.played("A")
+  }
+
+  @Test(
+    "lossy formats differ from ffmpeg's decoding by less than can be heard, and not by a frame",
+    arguments: lossy)
+  func sounds(format: SourceFormat) throws {
+    let folder = try TemporaryFolder()
+    let path = try file(format, in: folder)
+    let (sound, reference) = (try played(path), try reference(path))
+    #expect(sound.frameCount == (try AudioFile.open(path).frameCount))
+    let delay = sound.alignment(to: reference).delay
+    #expect(abs(delay) < 0.01)
+    let error = sound.errorToSignal(against: reference)
+    #expect(error <= format.bound, "\(error) dB")
+  }
+
+  @Test("lossless formats of up to 16 bits come out bit for bit, from any frame on", arguments: lossless)
+  func exact(format: SourceFormat) throws {
+    let folder = try TemporaryFolder()
+    let path = try file(format, in: folder)
+    let reference = try reference(path)
+    #expect(reference.frameCount == 60_001)
+    #expect(try played(path) == reference)
+    // What begins inside a source fades in over a block, so that it does not click.
+    let rest = try played(path, start: 0.5)
+    #expect(rest.frameCount == 36_001)
+    #expect(rest[960..<36_001] == reference[24_960..<60_001])
+  }
+
+  @Test("more bits than the speaker's file has are rounded to the nearest", arguments: deep)
+  func rounds(format: SourceFormat) throws {
+    let folder = try TemporaryFolder()
+    let path = try file(format, in: folder)
+    let (sound, reference) = (try played(path), try reference(path))
+    #expect(sound.frameCount == reference.frameCount)
+    for (own, other) in zip(sound.channels, reference.channels) {
+      #expect(zip(own, other).allSatisfy { abs($0 - $1) <= 0x1p-16 })
+    }
+  }
+
+  @Test("begins at a time: to the frame, with what playing from the front has there", arguments: lossy)
+  func begins(format: SourceFormat) throws {
+    let folder = try TemporaryFolder()
+    let path = try file(format, in: folder)
+    let whole = try played(path)
+    let rest = try played(path, start: 0.5)
+    #expect(rest.frameCount == whole.frameCount - 24_000)
+    // HE-AAC fills replicated bands with noise that can't be begun in the middle.
+    if format.isFixture { return }
+    // What begins inside a source fades in over a block, so that it does not click.
+    let error = rest[960..<rest.frameCount].errorToSignal(against: whole[24_960..<whole.frameCount])
+    #expect(error < -95, "\(error) dB")
+  }
+
+  /// What is left of each format when all behind its first bytes is lost or something else.
+  @Test("what can't be decoded, of every format, leaves what plays as it is, bit for bit") func goesOn()
+    throws
+  {
+    var source: Sound?
+    let names = [
+      "base-24bit.wav", "base.aiff", "base.caf", "music-44k.flac", "music-44k.ogg", "mp3-cbr128-44k.mp3",
+      "mp3-mpeg25-32-11k-mono.mp3", "aac-lc-44k.aac", "he-aac-v2-48k.aac", "aac-lc-44k.m4a",
+    ]
+    let bench = try HouseBench.run(speakers: [SpeakerSpec(name: "A", volume: 50)]) { bench in
+      let good = try bench.source("good.wav", Signal.noise(seed: 7, amplitude: 0.5, frames: 96_000))
+      source = try Sound(file: good)
+      try await bench.house.session.play(good)
+      var random = SeededRandom(seed: 70)
+      for name in names {
+        let head = try Array(readBytes(Fixtures.path(name)).prefix(12))
+        for bytes in [[], head, head + [UInt8](repeating: 0, count: 3000), head + random.bytes(3000)] {
+          let bad = try bench.folder.write(bytes, to: "bad")
+          let error = await bench.failure { try await bench.house.session.play(bad) }
+          #expect(error?.code == "audio.unreadable", "\(name): \(error?.message ?? "it plays")")
+          #expect(error?.message.contains("found ") == true && error?.message.contains(" at byte ") == true)
+          #expect(bench.house.session.state == .playing)
+          try await bench.wait(0.01)
+        }
+      }
+      #expect(bench.house.session.source?.path == good)
+      #expect(try await bench.house.session.finish() == .ended(.finished))
+    }
+    #expect(try bench.played("A") == source)
+  }
+}
