@@ -6,10 +6,8 @@ extension HTTPRequest {
   /// - Returns: the lists that must live as long as the handle.
   /// - Throws: `.system` when libcurl takes an option not, `.badURL`.
   func apply(to easy: UnsafeMutableRawPointer) throws(HTTPError) -> [UnsafeMutablePointer<curl_slist>] {
-    let schemes = "http,https"
     try require(curl_set_string(easy, CURLOPT_URL, url))
-    try require(curl_set_string(easy, CURLOPT_PROTOCOLS_STR, schemes))
-    try require(curl_set_string(easy, CURLOPT_REDIR_PROTOCOLS_STR, schemes))
+    try require(curl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https"))  // also where a redirect leads
     try require(curl_set_string(easy, CURLOPT_USERAGENT, userAgent))
     if let credentials {
       try require(curl_set_string(easy, CURLOPT_USERNAME, credentials.user))
