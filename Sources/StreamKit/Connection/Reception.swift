@@ -121,7 +121,9 @@ final class Reception: HTTPReceiver, @unchecked Sendable {
   /// The player has nothing left: what is held back may be all that it gets for long. May be called on any thread.
   func playerIsDry() {
     loop.post {
-      if !self.isStopped, let action = self.stitcher.decide(at: self.seconds, isFinal: true) { self.resolve(action) }
+      if !self.isStopped, let action = self.stitcher.decide(at: self.seconds, isFinal: true) {
+        self.resolve(action)
+      }
     }
   }
 
@@ -206,7 +208,9 @@ final class Reception: HTTPReceiver, @unchecked Sendable {
     guard !isStopped else { return .stop }
     self.head = head
     guard head.status < 400 else {
-      let wait = head.headers["Retry-After"].flatMap { Int($0) }.map { Duration.seconds(min(max($0, 0), 3600)) }
+      let wait = head.headers["Retry-After"].flatMap { Int($0) }.map {
+        Duration.seconds(min(max($0, 0), 3600))
+      }
       transfer = nil
       body = .done
       perform(machine.ended(.answer(head.status, url: head.url), retryAfter: wait ?? .zero, at: loop.now))
@@ -258,13 +262,21 @@ final class Reception: HTTPReceiver, @unchecked Sendable {
         perform(machine.found(try Playlist(text, format: format, base: machine.currentURL), at: now))
       } catch { perform(machine.ended(error, at: now)) }
       return
+    case .audio where format == nil:
+      // Too little came to tell what it is: what it is not may be told now.
+      framer.end()
+      if case .notAudio(let found)? = framer.next() {
+        _ = drop(notAudio(found))
+        return
+      }
     default: break
     }
     lose()
     let error =
       failure.map { StreamError($0, url: machine.currentURL) }
       ?? StreamError(
-        .network, "\(machine.currentURL) ended the connection", facts: [.init("url", .string(machine.currentURL))])
+        .network, "\(machine.currentURL) ended the connection",
+        facts: [.init("url", .string(machine.currentURL))])
     perform(machine.ended(error, at: now))
   }
 
@@ -277,8 +289,9 @@ final class Reception: HTTPReceiver, @unchecked Sendable {
   }
 
   private func recognise(_ start: [UInt8]) -> HTTPFlow {
-    let type = head?.contentType.map { "\($0)".lowercased() }
-    if let format = Playlist.format(start: start, contentType: type, path: StreamURL.path(machine.currentURL)) {
+    let type = head?.contentType?.name
+    if let format = Playlist.format(start: start, contentType: type, path: StreamURL.path(machine.currentURL))
+    {
       body = .playlist(format, start)
       return .more
     }
@@ -313,11 +326,7 @@ final class Reception: HTTPReceiver, @unchecked Sendable {
             take(frame)
             if isStopped { return .stop }
           case .notAudio(let found):
-            return drop(
-              StreamError(
-                .content, "\(machine.currentURL) sends no audio: found \(found)",
-                hint: "check the address in a browser",
-                facts: [.init("url", .string(machine.currentURL)), .init("found", .string(found))]))
+            return drop(notAudio(found))
           }
         }
       case .metadata(let block):
@@ -327,6 +336,13 @@ final class Reception: HTTPReceiver, @unchecked Sendable {
     }
     perform(machine.received(.nanoseconds(Int64(received.seconds * 1e9)), at: loop.now))
     return isStopped ? .stop : .more
+  }
+
+  private func notAudio(_ found: String) -> StreamError {
+    StreamError(
+      .content, "\(machine.currentURL) sends no audio: found \(found)",
+      hint: "check the address in a browser",
+      facts: [.init("url", .string(machine.currentURL)), .init("found", .string(found))])
   }
 
   private func begin(_ new: StreamFormat) {

@@ -52,7 +52,9 @@ public final class Stream {
 
   /// A stream at `url`; nothing is connected.
   /// - Throws: `stream.url`, `stream.unsupported`.
-  public init(url: String, options: StreamOptions = .init(), loop: EventLoop, network: NetworkThread) throws(StreamError) {
+  public init(url: String, options: StreamOptions = .init(), loop: EventLoop, network: NetworkThread)
+    throws(StreamError)
+  {
     try StreamURL.check(url)
     self.url = url
     self.options = options
@@ -174,7 +176,8 @@ public final class Stream {
     case .metadata(let metadata, let time):
       let title = StreamTitle(metadata)
       onEvent(.metadata(title, isRealtime: true))
-      titles.append((time, title))
+      // A station tells a new listener its title some seconds late: what came before had it too.
+      titles.append((titles.isEmpty && self.title == nil ? .zero : time, title))
       followTitles()
     case .failed(let error): onEvent(.failed(error))
     case .buffered: begin()

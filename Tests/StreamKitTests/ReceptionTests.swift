@@ -1,0 +1,172 @@
+import EventLoop
+import Glibc
+import HTTP
+import TestSupport
+import Testing
+
+@testable import StreamKit
+
+/// A reception from a station of a test, and what it told.
+private final class Receiver: Sendable {
+  let station: TestSupport.Station
+  let network: NetworkThread
+  let buffer: StreamBuffer
+  private let told = Lock<[String]>([])
+  private let reception: Lock<Reception?>
+
+  /// Receives `/live` until the buffer is full.
+  init(_ station: TestSupport.Station, options: Reception.Options = .init(), blocks: Int = 150) throws {
+    (self.station, network) = (station, try NetworkThread())
+    buffer = StreamBuffer(blocks: blocks, wait: .zero)
+    buffer.keepUnheard(true)
+    reception = Lock(nil)
+    let reception = Reception(
+      url: station.url("/live"), options: options, network: network, buffer: buffer
+    ) { [told] event in
+      let text = Self.words(for: event)
+      told.withLock { $0.append(text) }
+    }
+    self.reception.withLock { $0 = reception }
+    reception.start()
+  }
+
+  var events: [String] { told.withLock { $0 } }
+
+  /// Waits for an event that begins so, a minute at most.
+  func wait(for start: String) -> Bool {
+    for _ in 0..<6_000 {
+      if events.contains(where: { $0.hasPrefix(start) }) { return true }
+      usleep(10_000)
+    }
+    return false
+  }
+
+  /// Ends it, and gives the bytes of all frames.
+  func end() -> [UInt8] {
+    reception.withLock { $0 }?.stop()
+    network.close()
+    var bytes: [UInt8] = []
+    while case .frame(_, let frame) = buffer.read() { bytes += frame }
+    return bytes
+  }
+
+  private static func words(for event: ReceptionEvent) -> String {
+    switch event {
+    case .connecting: "connecting"
+    case .answered(let station): "answered \(station.name ?? "-") \(station.bitRate ?? 0)"
+    case .format(let format): "format \(format.codec) \(format.sampleRate) \(format.channels)"
+    case .metadata(let metadata, _): "title \(metadata.title ?? "-")"
+    case .failed(let error): "failed \(error.code)"
+    case .reconnected(let gap, let stitched, _): "reconnected \(stitched ? "stitched" : "gap \(gap > 0)")"
+    case .buffered: "buffered"
+    case .full: "full"
+    case .gaveUp(let error): "gave up \(error.code)"
+    case .complete: "complete"
+    }
+  }
+}
+
+@Suite("A stream that is received")
+struct ReceptionTests {
+  private static let programmes = Result {
+    try Dictionary(
+      uniqueKeysWithValues: [Programme.Kind.mp3, .aac].map {
+        ($0, try Programme($0, seconds: 60, silence: []))
+      })
+  }
+
+  private func live(_ kind: Programme.Kind) throws -> (Live, [UInt8]) {
+    guard let programme = try Self.programmes.get()[kind] else { throw TestFailure("no programme") }
+    var live = Live(.init(repeating: programme.bytes, bytesPerSecond: 16_000))
+    live.metaint = 8_192
+    return (live, programme.bytes)
+  }
+
+  /// Whether `bytes` are a piece of the endless repetition of `programme` that begins within 4 KiB behind `start`.
+  private func isSlice(_ bytes: [UInt8], of programme: [UInt8], from start: Int) -> Bool {
+    (start..<start + 4096).contains { first in
+      bytes.indices.allSatisfy { bytes[$0] == programme[(first + $0) % programme.count] }
+    }
+  }
+
+  @Test(
+    "what is received over drops is a slice of what the station sent",
+    arguments: [Programme.Kind.mp3, .aac], [0, 8_000, 32_000, 48_000])
+  func exact(kind: Programme.Kind, outage: Int) throws {
+    let (live, programme) = try live(kind)
+    let station = try TestSupport.Station()
+    station.answer(
+      "/live", with: .live(live).dropping(at: 150_000, by: .reset, outage: outage),
+      .live(live).dropping(at: 190_001, by: .finish, outage: outage), .live(live))
+    let receiver = try Receiver(station)
+    #expect(receiver.wait(for: "full"), "\(receiver.events)")
+    let bytes = receiver.end()
+    let events = receiver.events
+    #expect(bytes.count > 600_000)
+    #expect(isSlice(bytes, of: programme, from: try #require(station.visits.first).start), "\(events)")
+    #expect(events.filter { $0 == "reconnected stitched" }.count == 2, "\(events)")
+    #expect(events.first == "connecting" && events[1] == "answered Test station 128")
+  }
+
+  @Test("a list leads to the station; its entries are tried in turn")
+  func playlist() throws {
+    let (live, programme) = try live(.mp3)
+    let station = try TestSupport.Station()
+    station.answer(
+      "/live", with: .page("[playlist]\nFile1=/gone\nFile2=/real\n", type: "audio/x-scpls"))
+    station.answer("/real", with: .live(live))
+    let receiver = try Receiver(station)
+    #expect(receiver.wait(for: "full"), "\(receiver.events)")
+    let bytes = receiver.end()
+    #expect(isSlice(bytes, of: programme, from: try #require(station.visits.last).start))
+    #expect(receiver.events.contains("failed stream.not_found"))
+    #expect(!receiver.events.contains { $0.hasPrefix("gave up") })
+  }
+
+  @Test(
+    "what can't be played is told by its kind, and ends the first connection",
+    arguments: [
+      (Answer.page("<html><body>Our station</body></html>"), "stream.content"),
+      (.status("404 Not Found"), "stream.not_found"), (.status("403 Forbidden"), "stream.auth"),
+      (.status("500 Oops"), "stream.http"), (.raw("garbage\r\n\r\n"), "stream.content"),
+      (.endlessHeaders, "stream.content"),
+      (.page("#EXTM3U\n#EXT-X-TARGETDURATION:10\nx.ts\n", type: "audio/x-mpegurl"), "stream.unsupported"),
+      (.page("[playlist]\n", type: "audio/x-scpls"), "stream.not_found"),
+    ])
+  func refused(answer: Answer, code: String) throws {
+    let station = try TestSupport.Station()
+    station.answer("/live", with: answer)
+    let receiver = try Receiver(station)
+    #expect(receiver.wait(for: "gave up"), "\(receiver.events)")
+    _ = receiver.end()
+    #expect(receiver.events.suffix(2) == ["failed \(code)", "gave up \(code)"])
+  }
+
+  @Test("nobody at the port is told as a network that fails")
+  func refusedConnection() throws {
+    let station = try TestSupport.Station()
+    station.refuse()
+    let receiver = try Receiver(station)
+    #expect(receiver.wait(for: "gave up"))
+    _ = receiver.end()
+    #expect(receiver.events == ["connecting", "failed stream.network", "gave up stream.network"])
+  }
+
+  @Test("titles are told once each, in their order, also over a drop")
+  func titles() throws {
+    let (plain, programme) = try live(.mp3)
+    var live = plain
+    live.programme = .init(
+      repeating: programme, bytesPerSecond: 16_000,
+      titles: [.init("One - First", at: 0), .init("Two - Café", at: 300_000), .init("Three", at: 500_000)])
+    let station = try TestSupport.Station()
+    station.answer("/live", with: .live(live).dropping(at: 150_000, by: .reset), .live(live))
+    let receiver = try Receiver(station)
+    #expect(receiver.wait(for: "full"), "\(receiver.events)")
+    _ = receiver.end()
+    #expect(
+      receiver.events.filter { $0.hasPrefix("title") } == [
+        "title One - First", "title Two - Café", "title Three",
+      ])
+  }
+}

@@ -1,0 +1,252 @@
+import AudioCore
+import EventLoop
+import HTTP
+import TestSupport
+import Testing
+
+@testable import StreamKit
+
+/// A stream of a test on a loop of its own, in real time. Used on the thread that calls `run`.
+private final class StreamBench {
+  let loop = EventLoop()
+  let station: TestSupport.Station
+  let stream: StreamKit.Stream
+  private(set) var told: [String] = []
+
+  private init(_ station: TestSupport.Station, _ network: NetworkThread, _ options: StreamOptions) throws {
+    self.station = station
+    stream = try StreamKit.Stream(url: station.url("/live"), options: options, loop: loop, network: network)
+    stream.onEvent = { [unowned self] event in told.append(words(for: event)) }
+  }
+
+  static func run(
+    _ station: TestSupport.Station, bufferWait: Duration = .milliseconds(500), blocks: Int = 1200,
+    pauseTimeout: Duration = .seconds(300), _ body: @escaping (StreamBench) async throws -> Void
+  ) throws {
+    let network = try NetworkThread()
+    defer { network.close() }
+    var options = StreamOptions()
+    options.bufferWait = bufferWait
+    options.bufferBlocks = blocks
+    options.pauseTimeout = pauseTimeout
+    let bench = try StreamBench(station, network, options)
+    var outcome: Result<Void, any Error>?
+    bench.loop.start {
+      let ended: Result<Void, any Error>
+      do {
+        try await body(bench)
+        ended = .success(())
+      } catch { ended = .failure(error) }
+      bench.stream.stop()
+      bench.loop.after(.milliseconds(1)) { outcome = ended }
+    }
+    defer { bench.loop.close() }
+    _ = bench.loop.run(until: { outcome != nil })
+    try outcome?.get()
+  }
+
+  /// Waits until it is so, a minute at most.
+  func wait(until condition: () -> Bool) async throws {
+    for _ in 0..<6_000 {
+      if condition() { return }
+      try await loop.sleep(for: .milliseconds(10))
+    }
+    throw TestFailure("it did not come: \(told), \(stream.status)")
+  }
+
+  private func words(for event: StreamEvent) -> String {
+    let status = stream.status.rawValue
+    return switch event {
+    case .connecting: "connecting (\(status))"
+    case .buffering: "buffering (\(status))"
+    case .started: "started (\(status))"
+    case .paused: "paused (\(status))"
+    case .stopped: "stopped (\(status))"
+    case .metadata(let title, let isRealtime): "\(isRealtime ? "came" : "heard"): \(title.text)"
+    case .failed(let error): "failed \(error.code)"
+    case .queueExhausted: "queue exhausted"
+    case .reconnected(_, let stitched, _): "reconnected \(stitched)"
+    }
+  }
+}
+
+@Suite("A stream that plays")
+struct StreamTests {
+  private static let programme = Result { try Programme(.mp3, seconds: 60, silence: []) }
+
+  /// A station at the pace of hearing.
+  private func live(titles: [TestSupport.Programme.Title] = [], pace: Live.Pace = .realTime(1)) throws -> Live
+  {
+    let bytes = try Self.programme.get().bytes
+    var live = Live(.init(repeating: bytes, bytesPerSecond: 16_000, titles: titles))
+    live.pace = pace
+    live.metaint = 8_192
+    return live
+  }
+
+  @Test("it connects, fills and plays, and the state is the new one when its event comes")
+  func starts() throws {
+    let station = try TestSupport.Station()
+    station.answer("/live", with: .live(try live()))
+    try StreamBench.run(station) { bench in
+      let stream = bench.stream
+      #expect(stream.status == .stopped && !stream.isPlaying)
+      try await stream.start()
+      #expect(bench.told == ["connecting (connecting)", "buffering (buffering)", "started (playing)"])
+      #expect(stream.isPlaying && stream.station.name == "Test station" && stream.station.bitRate == 128)
+      #expect(stream.format?.codec == .mp3)
+      let (before, moment) = (stream.position, bench.loop.now)
+      try await bench.loop.sleep(for: .milliseconds(300))
+      let passed = Double(moment.duration(to: bench.loop.now).nanoseconds) / 1e9
+      #expect(abs((stream.position - before).seconds - passed) < 0.01)
+      stream.stop()
+      #expect(bench.told.last == "stopped (stopped)" && !stream.isPlaying)
+    }
+  }
+
+  @Test("paused it stands still and keeps what comes; it can be moved there, and go on")
+  func pauses() throws {
+    let station = try TestSupport.Station()
+    station.answer("/live", with: .live(try live()))
+    try StreamBench.run(station) { bench in
+      let stream = bench.stream
+      try await stream.start()
+      stream.pause()
+      #expect(bench.told.last == "paused (paused)" && stream.isPlaying)
+      let position = stream.position
+      try await bench.loop.sleep(for: .milliseconds(500))
+      #expect(stream.position == position)
+      let shift = stream.figures.timeShift
+      #expect(shift > 3.5)
+      #expect(stream.canMove(by: 2) && !stream.canMove(by: 60) && !stream.canMove(by: -60))
+      let forward = try stream.move(by: 2)
+      #expect(abs(forward - 2) < 0.03 && abs(stream.figures.timeShift - shift + 2) < 0.3)
+      let back = try stream.move(by: -1000)
+      #expect(back < -1.9 && stream.status == .paused)
+      try await stream.start()
+      #expect(bench.told.last == "started (playing)")
+    }
+  }
+
+  @Test("paused for too long it stops")
+  func pauseTimeout() throws {
+    let station = try TestSupport.Station()
+    station.answer("/live", with: .live(try live()))
+    try StreamBench.run(station, pauseTimeout: .milliseconds(200)) { bench in
+      try await bench.stream.start()
+      bench.stream.pause()
+      try await bench.wait { bench.stream.status == .stopped }
+      #expect(bench.told.last == "stopped (stopped)")
+    }
+  }
+
+  @Test("a title is told when it comes, and when it is heard; moved back, the one before is heard again")
+  func titles() throws {
+    let station = try TestSupport.Station()
+    // The station has 200,000 bytes when it opens; what it says from 190,000 on is heard 3 s after the start.
+    station.answer(
+      "/live",
+      with: .live(try live(titles: [.init("A - One", at: 0), .init("B - Two", at: 160_000)])))
+    try StreamBench.run(station) { bench in
+      let stream = bench.stream
+      try await stream.start()
+      try await bench.wait { bench.told.contains("heard: B - Two") }
+      #expect(stream.title?.artist == "B" && stream.title?.withoutArtist == "Two")
+      for way in ["came", "heard"] {
+        #expect(bench.told.filter { $0.hasPrefix(way) } == ["\(way): A - One", "\(way): B - Two"])
+      }
+      let moved = try stream.move(by: -10)
+      #expect(moved < -0.5)
+      #expect(bench.told.last == "heard: A - One" && stream.title?.text == "A - One")
+    }
+  }
+
+  @Test("over a drop it plays on from the buffer, tells the join, and started when it is received again")
+  func drops() throws {
+    let station = try TestSupport.Station()
+    let live = try live()
+    station.answer("/live", with: .live(live).dropping(at: 80_000, by: .reset), .live(live))
+    try StreamBench.run(station) { bench in
+      let stream = bench.stream
+      try await stream.start()
+      try await bench.wait { bench.told.contains("reconnected true") }
+      let tail = Array(bench.told.drop { $0 != "failed stream.network" })
+      #expect(tail.prefix(3) == ["failed stream.network", "connecting (connecting)", "reconnected true"])
+      try await bench.wait { bench.told.last == "started (playing)" }
+      #expect(!bench.told.contains("queue exhausted"))
+    }
+  }
+
+  @Test("when the buffer runs dry that is told, then buffering, and started when enough has come again")
+  func runsDry() throws {
+    let station = try TestSupport.Station()
+    var live = try live()
+    live.burst = 16_000
+    station.answer("/live", with: .live(live).stalling(at: 20_000, for: .seconds(3)))
+    try StreamBench.run(station) { bench in
+      try await bench.stream.start()
+      try await bench.wait { bench.told.contains("queue exhausted") }
+      #expect(bench.told.suffix(2) == ["queue exhausted", "buffering (buffering)"])
+      try await bench.wait { bench.told.last == "started (playing)" }
+    }
+  }
+
+  @Test("a first connection that fails is thrown by start, and the stream is stopped")
+  func fails() throws {
+    let station = try TestSupport.Station()
+    station.answer("/live", with: .status("404 Not Found"))
+    try StreamBench.run(station) { bench in
+      do {
+        try await bench.stream.start()
+        Issue.record("it started")
+      } catch let error as StreamError { #expect(error.kind == .notFound && error.status == 404) }
+      #expect(bench.stream.status == .stopped)
+      #expect(bench.told == ["connecting (connecting)", "failed stream.not_found", "stopped (stopped)"])
+    }
+  }
+
+  @Test("stop while it connects ends the waiting start")
+  func stopsEarly() throws {
+    let station = try TestSupport.Station()
+    station.answer("/live", with: .live(try live()).withSlowHead(.seconds(1)))
+    try StreamBench.run(station) { bench in
+      bench.loop.after(.milliseconds(100)) { bench.stream.stop() }
+      await #expect(throws: CancellationError.self) { try await bench.stream.start() }
+    }
+  }
+
+  @Test("its sound is decoded for one player at a time, and the position follows what is heard")
+  func sounds() throws {
+    let station = try TestSupport.Station()
+    var live = try live(pace: .asRead)
+    let file = try readBytes(Fixtures.path("mp3-cbr128-44k.mp3"))
+    live.programme = .init(repeating: file, bytesPerSecond: 16_000)
+    live.age = 0
+    station.answer("/live", with: .live(live))
+    try StreamBench.run(station, blocks: 100) { bench in
+      let stream = bench.stream
+      try await stream.start()
+      stream.pause()
+      var heard = 0.0
+      let playback = try stream.attach(heard: { heard }, moved: {})
+      let error = #expect(throws: StreamError.self) { try stream.attach(heard: { 0 }, moved: {}) }
+      #expect(error?.kind == .inUse)
+      let decoder = playback.makeDecoder()
+      let block = PCMBlock(format: .session, frames: 1000)
+      var samples = 0
+      while samples < 44_100 {
+        let count = try decoder.read(into: block.view.buffer)
+        if count == 0 {
+          #expect(decoder.isWaiting)
+          try await bench.loop.sleep(for: .milliseconds(10))
+        }
+        samples += count
+      }
+      #expect(decoder.format.sampleRate == 44_100 && samples >= 44_100)
+      let start = stream.position
+      heard = 0.5
+      #expect(abs((stream.position - start).seconds - 0.5) < 1e-6)
+      stream.detach()
+    }
+  }
+}
