@@ -186,6 +186,28 @@ import Testing
     #expect(received == Array(programme.frames[0..<300]) + Array(programme.frames[700..<900]))
   }
 
+  @Test("a loss that is told before the frames are released waits for them") func lostBeforeRelease() throws {
+    let programme = try Programme(.mp3, seconds: 20)
+    var stitcher = Stitcher()
+    func receive(_ range: Range<Int>, at time: Double) -> Stitcher.Action? {
+      var last: Stitcher.Action?
+      for frame in programme.frames[range] where last != .joined(overlap: 100, preRoll: 0) {
+        last = programme.bytes[frame.offset..<(frame.offset + frame.length)].withUnsafeBytes {
+          stitcher.receive(frame, $0, at: time)
+        }
+      }
+      return last
+    }
+    #expect(receive(0..<300, at: 8) == .pass)
+    #expect(stitcher.lost(at: 8) == nil)
+    #expect(receive(200..<320, at: 9) == .joined(overlap: 100, preRoll: 0))
+    #expect(stitcher.lost(at: 9) == nil)
+    #expect(!stitcher.isJoining)
+    stitcher.release { _, _ in }
+    #expect(stitcher.isJoining)
+    #expect(receive(200..<320, at: 10) == .joined(overlap: 100, preRoll: 0))
+  }
+
   @Test("streams without frames pass, and a reconnect of theirs is a gap") func withoutFrames() throws {
     let programme = try Programme(.mp3, seconds: 5)
     var stitcher = Stitcher()

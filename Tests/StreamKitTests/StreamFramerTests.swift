@@ -116,6 +116,18 @@ private typealias Item = StreamFramer.Item
     #expect(framer.next() == .notAudio(found: "text"))
   }
 
+  @Test("a stream that is joined where an encoder padded a frame with letters is no text") func padding()
+    throws
+  {
+    let padding = [UInt8](repeating: UInt8(ascii: "U"), count: 900)
+    let stream = try padding + bytes("mp3-without-tag.mp3")
+    for size in [1, 900, .max] {
+      let items = StreamFramer.items(of: stream, pieces: size)
+      #expect(formats(items).map(\.codec) == [.mp3])
+      #expect(frames(items).first?.offset == 900)
+    }
+  }
+
   @Test("random bytes are not audio after 32 KiB") func randomBytes() {
     var random = SeededRandom(seed: 9)
     let noise = random.bytes(70_000)

@@ -25,10 +25,14 @@ struct HeldFrames: Sendable {
     frames.append(frame)
   }
 
-  /// Lets go of the oldest frames, until `space` bytes are free that were not.
-  mutating func dropOldest(_ space: Int) {
+  /// Lets go of the oldest frames until `space` bytes are free that were not, but only of those that begin before
+  /// `time` in what was ever held.
+  mutating func dropOldest(_ space: Int, until time: StreamTime) {
     var (count, length) = (0, 0)
-    while count < frames.count, length + count * MemoryLayout<StreamFrame>.stride < max(space, Self.step) {
+    // More than is needed at once, as what stays is moved.
+    while count < frames.count, droppedTime < time,
+      length + count * MemoryLayout<StreamFrame>.stride < max(space, Self.step)
+    {
       length += frames[count].length
       droppedTime = droppedTime + frames[count].duration
       count += 1

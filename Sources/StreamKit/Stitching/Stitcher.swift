@@ -91,7 +91,7 @@ public struct Stitcher: Sendable {
     }
     guard history.count > 0 else { return action }
     afterLoss = (time, Double(pending) * history.secondsPerByte)
-    if action == nil { beginAfterLoss() }
+    if releaseFrom == nil { beginAfterLoss() }
     return action
   }
 
@@ -184,12 +184,19 @@ public struct Stitcher: Sendable {
   /// Whether the oldest frames that are held are no loss: they are old ones, or the time says that what is new begins
   /// well behind them.
   private func mayDrop(_ join: Join) -> Bool {
-    held.droppedTime.seconds < join.expectedOverlap - Self.timeTolerance || join.search.isWithin
+    held.droppedTime < oldTime(join) || join.search.isWithin
+  }
+
+  /// Audio in front of the new connection that the time says is old, or a pre-roll.
+  private func oldTime(_ join: Join) -> StreamTime {
+    StreamTime(seconds: join.expectedOverlap - Self.timeTolerance)
   }
 
   private mutating func makeRoom(for frame: StreamFrame, _ join: Join) {
     let size = held.size + HeldFrames.size(of: frame)
-    if size > HeldFrames.limit, mayDrop(join) { held.dropOldest(size - HeldFrames.limit) }
+    guard size > HeldFrames.limit else { return }
+    let old = join.search.isWithin ? join.search.time : oldTime(join)
+    held.dropOldest(size - HeldFrames.limit, until: old)
   }
 
   private mutating func resolve(_ join: Join) -> Action {
