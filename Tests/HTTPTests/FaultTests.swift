@@ -135,7 +135,7 @@ struct FaultTests {
   @Test("after a drop the station refuses for a time, then lets in again")
   func refusal() throws {
     station.answer(
-      "/a", with: .page("hello").dropping(at: 3, by: .reset, refusing: .milliseconds(200)), .page("again"))
+      "/a", with: .page("hello").dropping(at: 3, by: .reset, refusing: .seconds(3)), .page("again"))
     let first = try network.get(station.url("/a"))
     #expect(first.text == "hel")
     #expect(try network.failure(station.url("/a"))?.kind == .refused)
@@ -162,7 +162,7 @@ struct FaultTests {
   @Test("the timeout of the whole ends a body that stalls")
   func timeout() throws {
     station.answer("/a", with: .page("hello").stalling(at: 2))
-    let recording = try network.get(station.url("/a")) { $0.timeout = .milliseconds(300) }
+    let recording = try network.get(station.url("/a")) { $0.timeout = .seconds(2) }
     #expect(recording.text == "he")
     #expect(recording.ends.first??.kind == .timeout)
   }
