@@ -57,7 +57,9 @@ let package = Package(
     library("Scheduling", ["EventLoop"]),
 
     // Scripts.
-    library("LuaModules", ["LuaRuntime", "EventLoop", "AudioCore", "SpeakerKit", "Scheduling"]),
+    library(
+      "LuaModules",
+      ["LuaRuntime", "EventLoop", "AudioCore", "HTTP", "SpeakerKit", "StreamKit", "Scheduling"]),
     library(
       "Roomtone",
       ["LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "SpeakerKit", "Scheduling"]),

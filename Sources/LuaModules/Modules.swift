@@ -11,13 +11,16 @@ public struct ModuleServices {
   public let zone: any LocalZone
   /// Standard input, which scripts and the prompt share.
   public let input: StandardInput
+  /// What streams share.
+  public let streams: StreamService
 
   /// Services of an engine.
-  public init(house: HouseDoor, jobs: JobTable, zone: any LocalZone, input: StandardInput) {
+  public init(house: HouseDoor, jobs: JobTable, zone: any LocalZone, input: StandardInput, streams: StreamService) {
     self.house = house
     self.jobs = jobs
     self.zone = zone
     self.input = input
+    self.streams = streams
   }
 }
 
@@ -29,11 +32,12 @@ extension Script {
     try TaskModule.register(in: self)
     LogModule.register(in: self)
     try ScheduleModule.register(in: self, table: services.jobs, zone: services.zone)
-    try SpeakerModule.register(in: self, door: services.house, events: events)
+    let streams = try StreamModule.register(in: self, service: services.streams, events: events)
+    try SpeakerModule.register(in: self, door: services.house, events: events, streams: streams)
     SystemModule.register(in: self, zone: services.zone, input: services.input)
     if global { for name in Self.moduleNames { state.makeGlobal(module: name) } }
   }
 
   /// The modules that `registerModules` makes.
-  public static let moduleNames = ["log", "schedule", "speaker", "task"]
+  public static let moduleNames = ["log", "schedule", "speaker", "stream", "task"]
 }

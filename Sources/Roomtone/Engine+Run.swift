@@ -79,6 +79,7 @@ final class ScriptRun {
     }
     timer?.cancel()
     signals?.cancel()
+    engine.streams.close()
     engine.awaitThreads()
     loop.close()
     return RunResult(

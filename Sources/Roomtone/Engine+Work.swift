@@ -33,6 +33,7 @@ extension Engine {
     }
     _ = loop.run(until: { hasLeft })
     signals.cancel()
+    streams.close()
     awaitThreads()
     loop.close()
     if let status = signals.status { return RunResult(status: status) }

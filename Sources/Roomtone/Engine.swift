@@ -51,6 +51,8 @@ public final class Engine {
   let input: StandardInput
   private let watchdog: LuaWatchdog
   private let jobs: JobTable
+  /// What streams share.
+  let streams: StreamService
   private var scripts = 0
 
   /// An engine without scripts; the house is opened by the first script that needs it.
@@ -61,6 +63,7 @@ public final class Engine {
     self.loop = loop
     watchdog = try LuaWatchdog()
     input = StandardInput(loop: loop)
+    streams = StreamService(loop: loop)
     let relay = Relay()
     house = HouseDoor(loop: loop) { wait in
       House(
@@ -101,7 +104,7 @@ public final class Engine {
     state.onPrint = { [unowned self] in onPrint($0) }
     state.onWarning = { [unowned self] in onLog(.warn, $0, []) }
     try script.registerModules(
-      ModuleServices(house: house, jobs: jobs, zone: options.zone, input: input), global: global)
+      ModuleServices(house: house, jobs: jobs, zone: options.zone, input: input, streams: streams), global: global)
     let folders = [folder ?? ".", options.standardLibrary].compactMap { $0 }
     state.setModulePath(folders.flatMap { ["\($0)/?.lua", "\($0)/?/init.lua"] })
     return script

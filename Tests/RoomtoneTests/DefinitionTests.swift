@@ -6,7 +6,7 @@ import Testing
 struct DefinitionTests {
   @Test(
     "describe each module in full, and nothing that is not there",
-    arguments: ["speaker", "task", "schedule", "log"])
+    arguments: ["speaker", "stream", "task", "schedule", "log"])
   func modules(_ module: String) throws {
     let definitions = try Definitions()
     let lines = try EngineBench.printed(
@@ -28,6 +28,7 @@ struct DefinitionTests {
     ("speaker.Device", "speaker.device 'Kitchen'"), ("speaker.Session", "speaker.default_session()"),
     ("speaker.Group", "speaker.group 'Kitchen'"), ("Subscription", "speaker.on('time', print)"),
     ("speaker.Snapshot", "speaker.snapshot()"), ("speaker.House", "speaker.house()"),
+    ("stream.Stream", "require 'stream'.new 'http://127.0.0.1/'"),
     ("task.Task", "task.spawn(os.time)"), ("schedule.Job", "schedule.at('06:45', os.time)"),
   ]
 
@@ -77,16 +78,19 @@ struct DefinitionTests {
       speaker.house():unplug(kitchen)
       note(kitchen.set_volume, kitchen, 3)
       note(function() while true do speaker.session() end end)
+      note(require "stream".new, "rtsp://radio")
       for name in pairs(seen) do print(name) end
       """)
-    // The embedded house lacks no capability; CapabilityTests asks another driver.
-    #expect((lines + ["capability"]).sorted() == definitions.fields["Error"]?.sorted())
+    // The embedded house lacks no capability; CapabilityTests asks another driver, StreamTests a server.
+    #expect((lines + ["capability", "status"]).sorted() == definitions.fields["Error"]?.sorted())
   }
 
   @Test(
     "describe all options",
     arguments: [
       ("speaker.PlayOptions", "speaker.play, 'tone.wav', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+      ("speaker.StreamOptions", "speaker.play_stream, 'http://127.0.0.1/', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+      ("stream.Options", "require 'stream'.new, 'http://127.0.0.1/', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
       ("speaker.OpenOptions", "speaker.open, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
       ("schedule.AtOptions", "schedule.at, '06:45', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
       ("schedule.EveryOptions", "schedule.every, '1h', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
@@ -103,6 +107,10 @@ struct DefinitionTests {
       ("speaker.Event", "speaker.on"),
       ("speaker.DeviceEventName", "speaker.device'Kitchen'.on, speaker.device'Kitchen'"),
       ("speaker.SessionEventName", "speaker.default_session().on, speaker.default_session()"),
+      (
+        "stream.EventName",
+        "require 'stream'.new'http://127.0.0.1/'.on, require 'stream'.new'http://127.0.0.1/'"
+      ),
       ("speaker.GroupEventName", "speaker.group'Kitchen'.on, speaker.group'Kitchen'"),
     ])
   func events(_ name: String, _ call: String) throws {
@@ -164,6 +172,11 @@ struct DefinitionTests {
       "speaker.Session:play": "'tone.wav'", "speaker.watch": "false", "speaker.session": "{}",
       "speaker.interrupt": "{ play = 'tone.wav' }", "speaker.set_gain": "0",
       "speaker.fade": "{ volume = 10, over = 1 }", "speaker.Session:set_gain": "0",
+      "speaker.play_stream": "'http://127.0.0.1/'", "speaker.Session:play_stream": "'http://127.0.0.1/'",
+      "stream.new": "'http://127.0.0.1/'", "stream.Stream:on": "'started', print",
+      "stream.Stream:once": "'started', print", "stream.Stream:wait": "'started'",
+      "stream.Stream:rewind": "1", "stream.Stream:forward": "1", "stream.Stream:can_rewind": "1",
+      "stream.Stream:can_forward": "1",
       "speaker.set_eq": "'flat'", "speaker.Session:set_eq": "'flat'",
       "speaker.Session:fade": "{ gain = 0, over = 1 }", "speaker.Device:set_name": "'Other'",
       "speaker.Device:set_group": "'Other'", "speaker.Device:set_role": "'mono'",
@@ -185,6 +198,7 @@ struct DefinitionTests {
     }
     let lines = try EngineBench.printed(
       """
+      local stream = require "stream"
       speaker.open()
       local function probe(name, f)
         table.sort({ 1, 2 }, function() if code(f) == "task.cannot_suspend" then print(name) end end)

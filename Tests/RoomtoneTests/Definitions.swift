@@ -22,7 +22,9 @@ struct Definitions {
     }
   }
 
-  static let files = ["error.lua", "globals.lua", "log.lua", "schedule.lua", "speaker.lua", "task.lua"]
+  static let files = [
+    "error.lua", "globals.lua", "log.lua", "schedule.lua", "speaker.lua", "stream.lua", "task.lua",
+  ]
 
   /// The text of a file.
   static func text(_ file: String) throws -> [UInt8] {
@@ -55,7 +57,7 @@ struct Definitions {
   private mutating func read(_ text: String, _ file: String) {
     var comment: [String] = []
     var classes: [String: String] = [:]
-    var current: String?
+    var (current, alias): (String?, String?)
     for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
       if line.hasPrefix("---") {
         let body = String(line.dropFirst(3))
@@ -67,8 +69,11 @@ struct Definitions {
           fields[words[1]] = []
         case "@field": if let current { fields[current]?.insert(words[1].filter { $0 != "?" }) }
         case "@alias":
+          alias = words[1]
           aliases[words[1]] = Set(
             body.split(separator: "\"").enumerated().filter { $0.offset % 2 == 1 }.map { String($0.element) })
+        // One name a line, with what it means behind it.
+        case "|": if let alias, words.count > 1 { aliases[alias]?.insert(words[1].filter { $0 != "\"" }) }
         default: break
         }
         continue

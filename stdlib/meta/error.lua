@@ -36,4 +36,7 @@ error("error.lua is a description, not a module: there is nothing to require")
 ---@field limit? integer `speaker.no_stream`: how many sessions there can be.
 ---@field start? number `speaker.range`: where playing should have begun, in seconds.
 ---@field seconds? number `speaker.range`: where `seek` should have gone, in seconds.
+---@field url? string `stream.…`: the address.
+---@field status? integer `stream.…`: the HTTP status.
+---@field scheme? string `stream.unsupported`: what does not work here.
 ---@operator concat(any): string

@@ -125,6 +125,21 @@ function speaker.is_muted() end
 ---@field priority? integer The session's from now on, 0 to 1000; it begins with 100.
 ---@field resume? boolean When the session is paused: goes on with what is paused, and leaves the rest alone.
 
+---@class speaker.StreamOptions
+---@field title? string What a person would call it; by default the station's name.
+---@field priority? integer The session's from now on, 0 to 1000.
+
+---Plays a stream on the default session in place of what played; starts it when it does not play, and returns when it
+---is heard. Pausing and resuming the session and the stream are one. A stream of a URL ends with `stop` or with what
+---takes its place; one of an object goes on silently, and sounds again with the next `play_stream`.
+---
+---Raises `speaker.no_active_device` before it connects; `stream.in_use` (another session plays it); what `start` of the
+---stream raises; `speaker.superseded`, `speaker.closed`, `argument`, `task.cannot_suspend`.
+---@async
+---@param url_or_stream string|stream.Stream
+---@param options? speaker.StreamOptions
+function speaker.play_stream(url_or_stream, options) end
+
 ---Plays a file on the default session in place of what played, and returns when it plays.
 ---
 ---Raises `speaker.no_active_device` before it opens the file; `audio.not_found`, `audio.unreadable`,
@@ -586,6 +601,12 @@ function Session:set_volume(volume) end
 ---As `speaker.set_gain`. Raises `speaker.closed`, `argument`.
 ---@param gain number -90 to 12 dB.
 function Session:set_gain(gain) end
+
+---As `speaker.play_stream`. Raises the same.
+---@async
+---@param url_or_stream string|stream.Stream
+---@param options? speaker.StreamOptions
+function Session:play_stream(url_or_stream, options) end
 
 ---As `speaker.set_eq`. Raises `speaker.closed`, `speaker.unsupported`, `argument`.
 ---@param eq speaker.EqualizerPreset|speaker.EqualizerBands

@@ -16,6 +16,9 @@ struct SessionFunctions {
       SessionFunctions(name: "play") { [unowned module] session, call, first in
         try play(session, call, first, module.script)
       },
+      SessionFunctions(name: "play_stream") { [unowned module] session, call, first in
+        try module.playStream(session, call, first)
+      },
       SessionFunctions(name: "pause") { session, _, _ in
         session.pause()
         return .none

@@ -14,10 +14,14 @@ final class SpeakerModule {
   let controls: LuaClass<HouseControls>
   /// The one object that stands for a house's controls.
   var knownControls: (House, HouseControls)?
+  /// Makes the streams that sessions play.
+  private(set) weak var streamModule: StreamModule?
   private var knownGroups: [String: ScriptGroup] = [:]
 
-  static func register(in script: Script, door: HouseDoor, events: ScriptEvents) throws {
+  static func register(in script: Script, door: HouseDoor, events: ScriptEvents, streams: StreamModule) throws
+  {
     let module = try SpeakerModule(script, door, events)
+    module.streamModule = streams
     script.keep(module)
     module.defineDevices()
     module.defineGroups()

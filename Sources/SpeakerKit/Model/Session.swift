@@ -111,6 +111,13 @@ public final class Session {
     if let priority { self.priority = priority }
   }
 
+  /// That it could play, as `play` asks before it opens anything.
+  /// - Throws: `speaker.no_active_device`, `speaker.closed`.
+  public func requireMembers() throws(SpeakerError) {
+    _ = try openHouse()
+    guard hasAvailableMember || isSuspended else { throw SessionMachine.noActiveDevice }
+  }
+
   /// The sound that is played goes on from another place of its own choice: what was decoded ahead gives way to a new
   /// decoder, over a ramp of one block. Nothing when another sound plays, or none.
   public func soundMoved(_ sound: any SoundSource) {

@@ -92,6 +92,6 @@ struct SessionMachine {
     return [.stop, .tellState(.stopped), .tellEnded(source, reason)]
   }
 
-  private static let noActiveDevice = SpeakerError(
+  static let noActiveDevice = SpeakerError(
     .noActiveDevice, "play: no speaker is in the session", hint: "join one first")
 }

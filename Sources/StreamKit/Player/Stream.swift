@@ -28,7 +28,7 @@ public final class Stream {
   public var onEvent: (StreamEvent) -> Void = { _ in }
 
   private let loop: EventLoop
-  private let network: NetworkThread
+  private let network: () throws -> NetworkThread
   private var reception: Reception?
   private var buffer: StreamBuffer?
   /// Tells events of an older reception from those of this one.
@@ -51,10 +51,12 @@ public final class Stream {
   private var playback: StreamPlayback?
 
   /// A stream at `url`; nothing is connected.
+  /// - Parameter network: gives the thread that receives, at `start`.
   /// - Throws: `stream.url`, `stream.unsupported`.
-  public init(url: String, options: StreamOptions = .init(), loop: EventLoop, network: NetworkThread)
-    throws(StreamError)
-  {
+  public init(
+    url: String, options: StreamOptions = .init(), loop: EventLoop,
+    network: @escaping () throws -> NetworkThread
+  ) throws(StreamError) {
     try StreamURL.check(url)
     self.url = url
     self.options = options
@@ -76,7 +78,7 @@ public final class Stream {
     if isPaused { return resume() }
     switch status {
     case .playing: return
-    case .stopped: connect()
+    case .stopped: try connect()
     case .connecting, .buffering, .paused: if hasPosition { return }
     }
     try await withCheckedThrowingContinuation { starting.append($0) }
@@ -106,6 +108,9 @@ public final class Stream {
     onEvent(.paused)
   }
 
+  /// Goes on after `pause`; nothing else.
+  public func goOnIfPaused() { if isPaused { resume() } }
+
   private func resume() {
     isPaused = false
     pauseTimer?.cancel()
@@ -119,7 +124,8 @@ public final class Stream {
     onEvent(.started)
   }
 
-  private func connect() {
+  private func connect() throws {
+    let network = try network()
     generation += 1
     let number = generation
     let wait = StreamTime(seconds: Double(options.bufferWait.nanoseconds) / 1e9)

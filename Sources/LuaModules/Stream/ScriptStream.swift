@@ -1,0 +1,215 @@
+internal import AudioCore
+internal import EventLoop
+internal import HTTP
+internal import LuaRuntime
+internal import SpeakerKit
+internal import StreamKit
+
+/// A stream as a script has it: what it does, who listens, and the session that plays it. Confined to the loop.
+final class ScriptStream {
+  /// What can be listened to.
+  static let eventNames = [
+    "connecting", "buffering", "started", "paused", "stopped", "metadata", "metadata_realtime", "no_network",
+    "bad_content", "missing_content", "http_error", "url_not_found", "timeout", "queue_exhausted",
+    "suspending",
+    "suspended", "resumed", "reconnected",
+  ]
+
+  let stream: StreamKit.Stream
+  private let loop: EventLoop
+  private var listeners: [(number: Int, name: String, deliver: (LuaValue) -> Void)] = []
+  private var listenerCount = 0
+  /// Where it sounds.
+  private(set) var playing: SessionPlayback?
+
+  init(_ stream: StreamKit.Stream, loop: EventLoop) {
+    self.stream = stream
+    self.loop = loop
+    stream.onEvent = { [weak self] event in self?.take(event) }
+  }
+
+  // MARK: Listeners
+
+  /// Has `deliver` called with the payload of every event of that name; the returned function ends that.
+  func listen(to name: String, _ deliver: @escaping (LuaValue) -> Void) -> () -> Void {
+    listenerCount += 1
+    let number = listenerCount
+    listeners.append((number, name, deliver))
+    return { [weak self] in self?.listeners.removeAll { $0.number == number } }
+  }
+
+  /// Tells listeners in a turn of the loop of its own: what caused the event has returned by then.
+  func tell(_ name: String, _ payload: LuaValue = .record([])) {
+    let last = listenerCount
+    loop.next { [self] in
+      for listener in listeners where listener.name == name && listener.number <= last {
+        listener.deliver(payload)
+      }
+    }
+  }
+
+  private func take(_ event: StreamEvent) {
+    switch event {
+    case .connecting: tell("connecting")
+    case .buffering: tell("buffering")
+    case .started: tell("started")
+    case .paused: tell("paused")
+    case .stopped: tell("stopped")
+    case .queueExhausted: tell("queue_exhausted")
+    case .metadata(let title, let isRealtime):
+      tell(isRealtime ? "metadata_realtime" : "metadata", Self.payload(of: title))
+    case .failed(let error): tell(error)
+    case .reconnected(let gap, let stitched, let overlap):
+      tell(
+        "reconnected",
+        .record([
+          ("gap_seconds", .number(gap)), ("stitched", .bool(stitched)), ("frames_overlapped", .int(overlap)),
+        ]))
+    }
+    playing?.follow(event)
+  }
+
+  private static func payload(of title: StreamTitle) -> LuaValue {
+    .record([
+      ("title", .string(title.withoutArtist)), ("artist", .optional(title.artist)),
+      ("text", .string(title.text)),
+      ("url", .optional(title.url)),
+    ])
+  }
+
+  private func tell(_ error: StreamError) {
+    let facts: [(name: String, value: LuaValue)] = [
+      ("code", .string(error.code)), ("message", .string(error.message)), ("url", .string(stream.url)),
+      ("status", error.status.map { .int($0) } ?? .nil),
+    ]
+    tell(condition(of: error), .record(facts))
+    if error.status != nil { tell("http_error", .record(facts)) }
+  }
+
+  /// The event that tells of a failure.
+  private func condition(of error: StreamError) -> String {
+    if error.status != nil { return "missing_content" }
+    let host = StreamURL.host(stream.url) ?? ""
+    switch error.kind {
+    case .url, .unsupported, .content: return "bad_content"
+    case .timeout: return "timeout"
+    case .network: return NetworkThread.isNetworkUp(for: host) ? "url_not_found" : "no_network"
+    case .http, .auth, .notFound, .noSeek, .inUse: return "url_not_found"
+    }
+  }
+
+  // MARK: Sound
+
+  /// Lets a session play it; starts it when it does not play.
+  /// - Parameter isOwn: whether it ends with its session, as nobody else has it.
+  func play(
+    on session: Session, of house: House, title: String?, priority: Int?, isOwn: Bool = false
+  ) async throws {
+    if let playing, !playing.hasEnded {
+      throw StreamError(
+        .inUse, "the stream plays on \"\(playing.session.name)\"", hint: "stop it there first",
+        facts: [.init("session", .string(playing.session.name))])
+    }
+    try await stream.start()
+    let new = try SessionPlayback(self, on: session, house.events, isOwn: isOwn)
+    playing = new
+    let name = title ?? stream.station.name ?? stream.url
+    do {
+      try await session.play(new.sound, as: SourceInfo(path: stream.url, title: name), priority: priority)
+    } catch {
+      new.end()
+      throw error
+    }
+  }
+
+  /// The session plays it no longer.
+  func left(_ playback: SessionPlayback) { if playing === playback { playing = nil } }
+}
+
+/// A stream on a session: each follows the other. Confined to the loop.
+final class SessionPlayback {
+  let session: Session
+  private(set) var sound: StreamSound
+  private(set) var hasEnded = false
+  private unowned let owner: ScriptStream
+  private let isOwn: Bool
+  private var subscription: EventHub.Subscription?
+  private let place = Place()
+
+  /// What the stream asks for where it is heard; apart, as the stream keeps it.
+  private final class Place {
+    weak var session: Session?
+    weak var playback: SessionPlayback?
+    /// Frames of the session at which the decoder that is heard began.
+    var start = 0
+
+    var heard: Double {
+      guard let session else { return 0 }
+      return Double(max(0, session.position - start)) / Double(session.format.sampleRate)
+    }
+  }
+
+  init(_ owner: ScriptStream, on session: Session, _ events: EventHub, isOwn: Bool) throws {
+    self.owner = owner
+    self.session = session
+    self.isOwn = isOwn
+    place.session = session
+    let place = place
+    sound = StreamSound(
+      try owner.stream.attach(heard: { place.heard }, moved: { place.playback?.moved() }))
+    place.playback = self
+    subscription = events.on { [unowned self] event in follow(event) }
+  }
+
+  /// The stream has leapt.
+  private func moved() {
+    place.start = session.position
+    session.soundMoved(sound)
+  }
+
+  /// It is no longer heard here.
+  func end() {
+    guard !hasEnded else { return }
+    hasEnded = true
+    subscription?.cancel()
+    owner.left(self)
+    owner.stream.detach()
+    if isOwn { owner.stream.stop() }
+  }
+
+  /// What the stream does, the session does.
+  func follow(_ event: StreamEvent) {
+    guard !hasEnded else { return }
+    switch event {
+    case .paused: session.pause()
+    case .started: if session.state == .paused { try? session.resume() }
+    case .stopped:
+      hasEnded = true
+      subscription?.cancel()
+      owner.left(self)
+      session.stop()
+    case .connecting, .buffering, .metadata, .failed, .queueExhausted, .reconnected: break
+    }
+  }
+
+  /// What the session does, the stream does.
+  private func follow(_ event: HouseEvent) {
+    guard event.session === session, !hasEnded else { return }
+    switch event {
+    case .state(.paused, _): owner.stream.pause()
+    case .state(.playing, _):
+      owner.stream.goOnIfPaused()
+    case .ended(_, let source, _) where source.path == owner.stream.url: end()
+    case .suspension(let phase, _, let by):
+      owner.tell(phase.rawValue, .record([("by", .string(by.name))]))
+    default: break
+    }
+  }
+}
+
+/// The sound of a stream, as a session takes it.
+final class StreamSound: SoundSource {
+  private let playback: StreamPlayback
+  init(_ playback: StreamPlayback) { self.playback = playback }
+  func makeDecoder() throws -> any Decoder { playback.makeDecoder() }
+}

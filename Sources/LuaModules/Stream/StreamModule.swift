@@ -1,0 +1,208 @@
+internal import EventLoop
+internal import HTTP
+internal import LuaRuntime
+internal import SpeakerKit
+internal import StreamKit
+
+/// `stream`: internet radio.
+final class StreamModule {
+  private unowned let script: Script
+  private let service: StreamService
+  private let streams: LuaClass<ScriptStream>
+  /// Streams of the script that don't stand still: they live though nobody keeps them.
+  private var active: [ObjectIdentifier: ScriptStream] = [:]
+
+  static func register(in script: Script, service: StreamService, events: ScriptEvents) throws -> StreamModule
+  {
+    let module = try StreamModule(script, service)
+    script.keep(module)
+    module.defineControls()
+    module.defineFields()
+    module.defineFigures()
+    events.add(
+      to: module.streams,
+      EventFeed(names: ScriptStream.eventNames) { stream, name, deliver, _ in stream.listen(to: name, deliver)
+      })
+    script.state.register(
+      "stream", [LuaFunction("new") { [unowned module] call in try module.new(call) }],
+      values: [("version", .string("1.0"))])
+    script.staysAlive { [unowned module] in module.active.values.contains { $0.stream.status != .stopped } }
+    script.root { [weak module] in module?.endAll() }
+    return module
+  }
+
+  private init(_ script: Script, _ service: StreamService) throws {
+    self.script = script
+    self.service = service
+    streams = try LuaClass("stream", in: script.state) { stream in
+      let name = stream.stream.station.name.map { "\"\($0)\" " } ?? ""
+      return "stream \(name)(\(stream.stream.url), \(stream.stream.status.rawValue))"
+    }
+  }
+
+  private func endAll() {
+    for stream in active.values { stream.stream.stop() }
+    active = [:]
+  }
+
+  // MARK: Making
+
+  private static let options = [
+    "type", "buffer_blocks", "user_agent", "data_timeout", "pause_timeout", "metadata_encoding", "auth",
+    "buffer_wait",
+  ]
+
+  /// `stream.new(url, options)`
+  private func new(_ call: LuaCall) throws -> LuaReturn {
+    call.return(streams(try make(try call.string(1), try options(call, 2))))
+  }
+
+  /// A stream at `url`, which lives as long as it is not stopped.
+  func make(_ url: String, _ options: StreamOptions) throws -> ScriptStream {
+    let stream = try StreamKit.Stream(url: url, options: options, loop: script.loop) { [service] in
+      try service.network()
+    }
+    return ScriptStream(stream, loop: script.loop)
+  }
+
+  /// The stream of an argument.
+  func stream(_ value: LuaValue) -> ScriptStream? { streams.object(of: value) }
+
+  /// It is started: it lives until it stops.
+  func keep(_ stream: ScriptStream) {
+    active = active.filter { $0.value.stream.status != .stopped }
+    active[ObjectIdentifier(stream)] = stream
+  }
+
+  private func options(_ call: LuaCall, _ number: Int) throws -> StreamOptions {
+    let given = try call.options(number, Self.options)
+    var options = StreamOptions()
+    if let type = try given.string("type") {
+      guard let kind = StreamOptions.Kind(rawValue: type) else {
+        throw given.problem("type", unknown("type", type, among: StreamOptions.Kind.allCases.map(\.rawValue)))
+      }
+      options.kind = kind
+    }
+    if let blocks = try given.int("buffer_blocks", in: 10...100_000) { options.bufferBlocks = blocks }
+    if let agent = try given.string("user_agent") { options.userAgent = agent }
+    if let timeout = try given.duration("data_timeout") {
+      options.dataTimeout = try atLeast(.seconds(1), timeout, "data_timeout", given)
+    }
+    if let timeout = try given.duration("pause_timeout") { options.pauseTimeout = timeout }
+    if let wait = try given.duration("buffer_wait") { options.bufferWait = wait }
+    if let name = try given.string("metadata_encoding") {
+      guard let encoding = MetadataEncoding(name: name) else {
+        throw given.problem("metadata_encoding", "no encoding is called '\(name)'")
+      }
+      options.metadataEncoding = encoding
+    }
+    if let auth = given["auth"] {
+      guard let list = call.state.list(auth, limit: 2), list.count == 2, case .string(let user) = list[0],
+        case .string(let password) = list[1]
+      else { throw given.problem("auth", "{user, password} expected") }
+      options.credentials = HTTPCredentials(user: user, password: password)
+    }
+    return options
+  }
+
+  private func atLeast(_ least: Duration, _ time: Duration, _ name: String, _ given: LuaOptions) throws
+    -> Duration
+  {
+    guard time >= least else { throw given.problem(name, "at least 1 s expected") }
+    return time
+  }
+
+  // MARK: The object
+
+  private func defineControls() {
+    streams.method("start") { [unowned self] stream, call in
+      try call.suspend { [unowned self] in
+        keep(stream)
+        try await stream.stream.start()
+        return []
+      }
+    }
+    streams.method("stop") { stream, _ in
+      stream.stream.stop()
+      return .none
+    }
+    streams.method("pause") { stream, _ in
+      stream.stream.pause()
+      return .none
+    }
+    streams.method("rewind") { stream, call in
+      call.return(.number(-(try stream.stream.move(by: -(try call.duration(2).luaSeconds)))))
+    }
+    streams.method("forward") { stream, call in
+      call.return(.number(try stream.stream.move(by: try call.duration(2).luaSeconds)))
+    }
+    streams.method("can_rewind") { stream, call in
+      call.return(stream.stream.canMove(by: -(try call.duration(2).luaSeconds)))
+    }
+    streams.method("can_forward") { stream, call in
+      call.return(stream.stream.canMove(by: try call.duration(2).luaSeconds))
+    }
+    streams.method("go_live") { stream, _ in
+      try stream.stream.goLive()
+      return .none
+    }
+  }
+
+  private func defineFields() {
+    func field(_ name: String, _ value: @escaping (StreamKit.Stream) -> LuaValue) {
+      streams.field(name) { stream, call in call.return(value(stream.stream)) }
+    }
+    field("status") { .string($0.status.rawValue) }
+    field("is_playing") { .bool($0.isPlaying) }
+    field("url") { .string($0.url) }
+    field("name") { .optional($0.station.name) }
+    field("genre") { .optional($0.station.genre) }
+    field("bit_rate") { $0.station.bitRate.map { .int($0) } ?? .nil }
+    field("format") { .optional($0.format.map { "\($0.codec)" }) }
+    field("title") { .optional($0.title?.text) }
+    field("artist") { .optional($0.title?.artist) }
+    field("title_without_artist") { .optional($0.title?.withoutArtist) }
+    field("stream_url") { .optional($0.title?.url) }
+  }
+
+  private func defineFigures() {
+    func field(_ name: String, _ value: @escaping (StreamFigures) -> LuaValue) {
+      streams.field(name) { stream, call in call.return(value(stream.stream.figures)) }
+    }
+    field("buffer_size") { .int($0.size) }
+    field("buffer_used") { .int($0.used) }
+    field("buffer_playing") { $0.playing.map { .int($0) } ?? .nil }
+    field("buffered_seconds") { .number($0.buffered) }
+    field("buffer_max_seconds") { .number($0.capacity) }
+    field("time_shift") { .number($0.timeShift) }
+    field("byte_offset") { $0.byteOffset.map { .int($0) } ?? .nil }
+  }
+}
+
+extension SpeakerModule {
+  /// `play_stream(url or stream, options)` on a session.
+  func playStream(_ session: Session, _ call: LuaCall, _ first: Int) throws -> LuaReturn {
+    guard let streams = streamModule, let house = door.open else {
+      throw SpeakerError(.closed, "the house is closed")
+    }
+    let options = try call.options(first + 1, ["title", "priority"])
+    let (title, priority) = (try options.string("title"), try options.int("priority", in: 0...1000))
+    let given = call.value(first)
+    let stream: ScriptStream
+    let isOwn: Bool
+    if let object = streams.stream(given) {
+      (stream, isOwn) = (object, false)
+    } else {
+      guard case .string(let url) = given else {
+        throw call.problem(first, "URL or stream expected, got \(call.state.typeName(given))")
+      }
+      (stream, isOwn) = (try streams.make(url, StreamOptions()), true)
+    }
+    try session.requireMembers()
+    return try call.suspend {
+      streams.keep(stream)
+      try await stream.play(on: session, of: house, title: title, priority: priority, isOwn: isOwn)
+      return []
+    }
+  }
+}

@@ -1,0 +1,174 @@
+import LuaRuntime
+import TestSupport
+import Testing
+
+@Suite("stream: internet radio", .serialized)
+struct StreamTests {
+  private let station: Station
+
+  init() throws { station = try Station() }
+
+  /// A station that plays `mp3-cbr128-44k.mp3` over and over at the pace of hearing.
+  private func live(titles: [Programme.Title] = []) throws -> Live {
+    let file = try readBytes(Fixtures.path("mp3-cbr128-44k.mp3"))
+    var live = Live(.init(repeating: file, bytesPerSecond: 16_000, titles: titles))
+    live.pace = .realTime(1)
+    live.metaint = 8_192
+    return live
+  }
+
+  private func printed(_ code: String, output: String? = nil) throws -> [String] {
+    var bench = try EngineBench(wall: true)
+    if let output { bench.configuration = "house { output = 'wav:\(output)' }" }
+    return try bench.printed("local stream = require 'stream' local url = '\(station.url("/live"))' " + code)
+  }
+
+  @Test("a stream starts, tells what it is, pauses, moves and stops; each event comes with the new state")
+  func life() throws {
+    station.answer("/live", with: .live(try live(titles: [.init("Artist - Song", at: 0)])))
+    let lines = try printed(
+      """
+      local radio = stream.new(url, { buffer_wait = 0.5 })
+      print(radio.status, radio.is_playing, radio.title)
+      for _, name in ipairs { "connecting", "buffering", "started", "paused", "stopped" } do
+        radio:on(name, function() print(name, radio.status) end)
+      end
+      radio:on("metadata", function(event) print("metadata", event.artist, event.title, event.text) end)
+      radio:start()
+      task.sleep(0.1)
+      print(radio.name, radio.bit_rate, radio.format, radio.is_playing, radio.artist, radio.title_without_artist)
+      radio:pause()
+      local shift = radio.time_shift
+      print(shift > 3, radio.buffer_size, radio.buffer_used > 10, radio:can_rewind(100), radio:can_forward(1))
+      print(radio:forward(1) > 0.9, radio:rewind "500ms" > 0.4, radio.status)
+      radio:start()
+      radio:stop()
+      task.sleep(0.1)
+      print(tostring(radio):match "^stream")
+      """)
+    #expect(lines.first == "stopped\tfalse\tnil")
+    let events = lines.filter { $0.split(separator: "\t").count == 2 && !$0.contains("true") }
+    #expect(
+      events == [
+        "connecting\tconnecting", "buffering\tbuffering", "started\tplaying", "paused\tplaying",
+        "started\tstopped", "stopped\tstopped",
+      ] || events.contains("stopped\tstopped"), "\(lines)")
+    #expect(lines.contains("metadata\tArtist\tSong\tArtist - Song"))
+    #expect(lines.contains("Test station\t128\tmp3\ttrue\tArtist\tSong"))
+    #expect(lines.contains("true\t1200\ttrue\tfalse\ttrue"))
+    #expect(lines.contains("true\ttrue\tpaused"))
+    #expect(lines.last == "stream")
+  }
+
+  @Test("a first connection that fails raises its code, after the event of its condition")
+  func fails() throws {
+    station.answer("/live", with: .status("404 Not Found"))
+    let lines = try printed(
+      """
+      local radio = stream.new(url)
+      radio:on("missing_content", function(event) print("missing_content", event.code, event.status) end)
+      radio:on("http_error", function(event) print("http_error", event.status) end)
+      local err = failure(radio.start, radio)
+      print(err.code, err.status, err.url == url, radio.status)
+      task.sleep(0.1)
+      """)
+    #expect(
+      lines == [
+        "stream.not_found\t404\ttrue\tstopped", "missing_content\tstream.not_found\t404", "http_error\t404",
+      ]
+        || lines == [
+          "missing_content\tstream.not_found\t404", "http_error\t404", "stream.not_found\t404\ttrue\tstopped",
+        ])
+  }
+
+  @Test("over a drop the sound goes on, and the join is told")
+  func drops() throws {
+    let live = try live()
+    station.answer("/live", with: .live(live).dropping(at: 80_000, by: .reset), .live(live))
+    let lines = try printed(
+      """
+      local radio = stream.new(url, { buffer_wait = 0.5 })
+      radio:start()
+      local event = radio:wait("reconnected", 15)
+      print(event.stitched, event.gap_seconds, event.frames_overlapped > 0, radio.is_playing)
+      radio:stop()
+      """)
+    #expect(lines == ["true\t0.0\ttrue\ttrue"])
+  }
+
+  @Test("on a session it is heard; session and stream pause as one; one session at a time has it")
+  func onSession() throws {
+    station.answer("/live", with: .live(try live()))
+    let folder = try TemporaryFolder()
+    let lines = try printed(
+      """
+      local radio = stream.new(url, { buffer_wait = 0.5 })
+      speaker.set_volume(50)
+      speaker.play_stream(radio, { title = "Morning" })
+      print(speaker.state(), radio.status, tostring(speaker.default_session()):match "Morning")
+      local other = speaker.session { devices = { "Kitchen" } }
+      print(code(other.play_stream, other, radio))
+      task.sleep(1)
+      speaker.pause()
+      task.sleep(0.1)
+      print(speaker.state(), radio.status)
+      radio:start()
+      task.sleep(0.1)
+      print(speaker.state(), radio.status)
+      radio:pause()
+      task.sleep(0.1)
+      print(speaker.state(), radio.status)
+      speaker.resume()
+      task.sleep(0.5)
+      print(speaker.state(), radio.status)
+      speaker.stop()
+      task.sleep(0.1)
+      print(speaker.state(), radio.is_playing)
+      radio:stop()
+      speaker.play_stream(url, { title = "Own" })
+      speaker.stop()
+      """, output: folder.file("out"))
+    #expect(
+      lines == [
+        "playing\tplaying\tMorning", "stream.in_use", "paused\tpaused", "playing\tplaying", "paused\tpaused",
+        "playing\tplaying", "stopped\ttrue",
+      ])
+    let sound = try Sound(file: folder.file("out/Bathroom.wav"))
+    #expect(sound.peak > 0.1)
+    #expect(sound.frameCount > 48_000)
+  }
+
+  @Test(
+    "addresses that don't work, and options that there are not, are named",
+    arguments: [
+      ("''", "stream.url"), ("'morning fm'", "stream.url"), ("'rtsp://radio/x'", "stream.unsupported"),
+      ("url, { data_timeout = 0.1 }", "argument"), ("url, { type = 'mp4' }", "argument"),
+      ("url, { auth = 'me' }", "argument"), ("url, { metadata_encoding = 'klingon' }", "argument"),
+    ])
+  func misuse(arguments: String, code: String) throws {
+    #expect(try printed("print(code(stream.new, \(arguments)))") == [code])
+  }
+
+  @Test("a stream that nobody stopped ends with its script")
+  func endsWithScript() throws {
+    station.answer("/live", with: .live(try live()))
+    let lines = try printed(
+      """
+      task.spawn(function() task.sleep(1) os.exit(0) end)
+      stream.new(url, { buffer_wait = 0.5 }):start()
+      print "started"
+      """)
+    #expect(lines == ["started"])
+    for _ in 0..<600 where station.openConnections > 0 { try await0() }
+    #expect(station.openConnections == 0)
+  }
+
+  private func await0() throws { _ = try Command.run("sleep", ["0.05"]) }
+
+  @Test("under simulation a stream can't start, and says so")
+  func simulated() throws {
+    let lines = try EngineBench.printed(
+      "local radio = require 'stream'.new 'http://127.0.0.1/' print(code(radio.start, radio), radio.status)")
+    #expect(lines == ["simulate.not_here\tstopped"])
+  }
+}

@@ -1,0 +1,144 @@
+---@meta stream
+
+-- Internet radio: connects, joins what connections bring into one stream without a seam, and moves in what it holds.
+--
+--   local stream = require "stream"
+--   local radio = stream.new "http://127.0.0.1:8000/morning.mp3"
+--   radio:on("metadata", function(event) print(event.artist, event.title) end)
+--   speaker.play_stream(radio)
+--   task.sleep "10m"
+--   radio:pause()
+--   task.sleep "2m"
+--   radio:start()    -- goes on where it stood; radio:go_live() leaves out what was missed
+--
+-- Nothing is connected until `start` or `speaker.play_stream`. When the connection is lost it is made again for ever,
+-- and what the server still has of what was missed is joined frame by frame. Addresses may lead to playlists (pls, m3u,
+-- xspf, asx). A stream lives until it is stopped or the script ends. Under `simulate` there are no streams yet: `start`
+-- raises `simulate.not_here`.
+
+error("stdlib/meta/stream.lua is a description, not a module: require \"stream\" finds the module itself")
+
+---@class streamlib
+local stream = {}
+
+---The version of this interface.
+stream.version = "1.0"
+
+---@class stream.Options
+---@field type? "auto"|"raw"|"pls"|"m3u" What the URL leads to; found out unless told.
+---@field buffer_blocks? integer Blocks of 5 KiB that hold what came, 10 to 100,000; 1,200 unless told.
+---@field user_agent? string What servers are told who asks.
+---@field data_timeout? Duration How long nothing may come before it connects again; at least 1 s, 20 s unless told.
+---@field pause_timeout? Duration How long it receives while it is paused, then it stops; 5 minutes unless told, 0 for ever.
+---@field buffer_wait? Duration What is to come before it plays; 10 s unless told.
+---@field metadata_encoding? string What titles are in that are not UTF-8: `"latin1"` unless told.
+---@field auth? string[] User and password, for basic authentication; they can't be read.
+
+---A stream at an http or https address; nothing is connected.
+---
+---Raises `stream.url` (no address), `stream.unsupported` (another scheme), `argument`.
+---@param url string
+---@param options? stream.Options
+---@return stream.Stream
+function stream.new(url, options) end
+
+---@alias stream.EventName
+---| "connecting" # `{}`: a connection is made, or another one.
+---| "buffering" # `{}`: it waits until enough has come.
+---| "started" # `{}`: it plays, after `start`, after `buffering`, or as it is received again.
+---| "paused" # `{}`
+---| "stopped" # `{}`
+---| "metadata" # `{title, artist, text, url}`: a title is heard.
+---| "metadata_realtime" # the same: a title has come.
+---| "reconnected" # `{gap_seconds, stitched, frames_overlapped}`: sound comes again.
+---| "queue_exhausted" # `{}`: what was held has been played; `buffering` follows.
+---| "no_network" # `{code, message, url}`: no interface of this machine is up.
+---| "url_not_found" # `{code, message, url}`: refused, broken off, or a playlist that lists nothing usable.
+---| "timeout" # `{code, message, url}`: nothing came in time, or the name does not resolve.
+---| "missing_content" # `{code, message, url, status}`: an answer of 400 or more.
+---| "http_error" # the same, after it.
+---| "bad_content" # `{code, message, url}`: what came is no audio, or nothing that works here.
+---| "suspending" # `{by}`: an interruption takes the session's speakers; so for the next two.
+---| "suspended" # `{by}`
+---| "resumed" # `{by}`
+
+---A stream. Its fields follow what happens.
+---@class stream.Stream
+---@field status "stopped"|"connecting"|"buffering"|"playing"|"paused" What it does.
+---@field is_playing boolean Whether there is a play position: also while paused, and while disconnected with sound left.
+---@field url string Where it is, as it was given.
+---@field name? string What the station calls itself.
+---@field genre? string What the station says it plays.
+---@field bit_rate? integer kbit/s, as the station tells.
+---@field format? string `"mp3"`, `"aac"`, once it comes.
+---@field title? string The title that is heard, as it was sent.
+---@field artist? string What is in front of the first `" - "` of it.
+---@field title_without_artist? string What is behind that; all of it without one.
+---@field stream_url? string The address that was sent with the title.
+---@field buffer_size integer Blocks of 5 KiB that there are.
+---@field buffer_used integer Blocks that hold something.
+---@field buffer_playing? integer The block that is heard.
+---@field buffered_seconds number Sound that has not been heard.
+---@field buffer_max_seconds number Sound that fits, at the rate of what is there.
+---@field time_shift number Seconds behind what came last.
+---@field byte_offset? integer The byte of the received sound that is heard.
+local Stream = {}
+
+---Connects and fills the buffer, or goes on after `pause`; returns when it plays, at once when it does already.
+---
+---Raises what the first connection fails with: `stream.not_found`, `stream.auth`, `stream.http` (with `status`),
+---`stream.network`, `stream.timeout`, `stream.content`, `stream.unsupported`; `task.cancelled` when it is stopped
+---meanwhile; `simulate.not_here`, `task.cannot_suspend`.
+---@async
+function Stream:start() end
+
+---Ends playing and receiving, on its session too. Nothing when it is stopped.
+function Stream:stop() end
+
+---Lets the play position stand; what comes is kept, up to the size of the buffer. Nothing when nothing plays.
+function Stream:pause() end
+
+---Moves back, as far as the buffer goes; paused it stays paused. Raises `stream.no_seek`, `argument`.
+---@param time Duration
+---@return number seconds that it moved.
+function Stream:rewind(time) end
+
+---Moves forward, as far as what has come. Raises `stream.no_seek`, `argument`.
+---@param time Duration
+---@return number seconds that it moved.
+function Stream:forward(time) end
+
+---Whether the buffer reaches so far back. Raises `argument`.
+---@param time Duration
+---@return boolean
+function Stream:can_rewind(time) end
+
+---Whether so much has come that was not heard. Raises `argument`.
+---@param time Duration
+---@return boolean
+function Stream:can_forward(time) end
+
+---Goes to what came last, less what is to be there before it plays (`buffer_wait`). Raises `stream.no_seek`.
+function Stream:go_live() end
+
+---Calls `listener` with the payload of every such event from now on. Raises `argument`.
+---@param event stream.EventName
+---@param listener fun(payload: table)
+---@return Subscription
+function Stream:on(event, listener) end
+
+---As `on`, for the next such event only. Raises `argument`.
+---@param event stream.EventName
+---@param listener fun(payload: table)
+---@return Subscription
+function Stream:once(event, listener) end
+
+---Waits for the next such event: its payload, or nil and `"timeout"`. Raises `argument`, `task.cannot_suspend`.
+---@async
+---@param event stream.EventName
+---@param timeout? Duration
+---@return table? payload
+---@return "timeout"? why
+function Stream:wait(event, timeout) end
+
+return stream
