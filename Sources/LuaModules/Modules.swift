@@ -15,7 +15,9 @@ public struct ModuleServices {
   public let streams: StreamService
 
   /// Services of an engine.
-  public init(house: HouseDoor, jobs: JobTable, zone: any LocalZone, input: StandardInput, streams: StreamService) {
+  public init(
+    house: HouseDoor, jobs: JobTable, zone: any LocalZone, input: StandardInput, streams: StreamService
+  ) {
     self.house = house
     self.jobs = jobs
     self.zone = zone

@@ -104,7 +104,8 @@ public final class Engine {
     state.onPrint = { [unowned self] in onPrint($0) }
     state.onWarning = { [unowned self] in onLog(.warn, $0, []) }
     try script.registerModules(
-      ModuleServices(house: house, jobs: jobs, zone: options.zone, input: input, streams: streams), global: global)
+      ModuleServices(house: house, jobs: jobs, zone: options.zone, input: input, streams: streams),
+      global: global)
     let folders = [folder ?? ".", options.standardLibrary].compactMap { $0 }
     state.setModulePath(folders.flatMap { ["\($0)/?.lua", "\($0)/?/init.lua"] })
     return script

@@ -15,7 +15,8 @@ private final class StreamBench {
 
   private init(_ station: TestSupport.Station, _ network: NetworkThread, _ options: StreamOptions) throws {
     self.station = station
-    stream = try StreamKit.Stream(url: station.url("/live"), options: options, loop: loop, network: { network })
+    stream = try StreamKit.Stream(
+      url: station.url("/live"), options: options, loop: loop, network: { network })
     stream.onEvent = { [unowned self] event in told.append(words(for: event)) }
   }
 
