@@ -25,10 +25,11 @@ public final class Icecast: Sendable {
         Array(Self.configuration(port: port, burst: burst, folder: folder.path).utf8), to: "icecast.xml")
       let server = try ServerProcess("icecast2", ["-c", configuration], log: folder.file("log-\(attempts)"))
       do {
-        // Another process may have taken the port: who answers must be Icecast.
+        // Another server, even another Icecast, may have taken the port: who answers must be this one.
         let greeting = "GET / HTTP/1.0\r\n\r\n"
         try server.wait(for: "icecast2 to answer") { _ -> Bool? in
-          guard let source = try? Source(port: port, head: greeting), source.answer.contains("Icecast") else {
+          guard let source = try? Source(port: port, head: greeting), source.answer.contains(folder.path)
+          else {
             return nil
           }
           return true
@@ -64,7 +65,9 @@ public final class Icecast: Sendable {
   private func check(_ source: Source, _ mount: String) throws {
     guard !source.answer.contains(" 200 OK") else { return }
     let log = (try? readBytes(folder.file("error.log"))).map { String(decoding: $0, as: UTF8.self) } ?? ""
-    throw TestFailure("icecast2 says \"\(source.answer)\" to a source of \(mount): \(server.output) \(log)")
+    throw TestFailure(
+      "icecast2 says \"\(source.answer)\" to a source of \(mount)\(isRunning ? "" : " and ended"): \(server.output) \(log)"
+    )
   }
 
   /// Sets the title of what is sent to `mount` from now on. Letters and digits only.
@@ -122,6 +125,7 @@ public final class Icecast: Sendable {
         <location>here</location>
         <admin>nobody@localhost</admin>
         <hostname>localhost</hostname>
+        <server-id>Icecast of \(folder)</server-id>
         <limits>
           <clients>1100</clients>
           <sources>10</sources>

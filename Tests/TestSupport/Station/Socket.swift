@@ -95,7 +95,8 @@ final class Socket {
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
     var one: Int32 = 1
-    setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &one, 4)
+    // Not before the kernel has chosen: it must not choose one that another station shares.
+    if port != 0 { setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &one, 4) }
     var address = localAddress(port)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let status = withUnsafeMutablePointer(to: &address) { pointer in
@@ -109,6 +110,7 @@ final class Socket {
       close(descriptor)
       throw TestFailure("cannot bind to 127.0.0.1:\(port): \(reason)")
     }
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &one, 4)
     return (descriptor, UInt16(bigEndian: address.sin_port))
   }
 
