@@ -52,7 +52,7 @@ public final class Engine {
   private let watchdog: LuaWatchdog
   private let jobs: JobTable
   /// What streams share.
-  let streams: StreamService
+  public let streams: StreamService
   private var scripts = 0
 
   /// An engine without scripts; the house is opened by the first script that needs it.

@@ -22,12 +22,6 @@ enum PlayCommand {
   }
 
   static func run(_ options: Options) throws -> Int32 {
-    if let scheme = scheme(of: options.file) {
-      // The rest of a URL may hold a password.
-      throw Failure(
-        code: "stream.unsupported", message: "\(scheme):// can't be played yet",
-        hint: "play a file, by its path")
-    }
     let engine = try EngineSetup.engine(
       EngineSetup.ownHouse(
         try EngineSetup.configuration(file: options.configuration, output: options.output), command: "play",
@@ -58,8 +52,21 @@ enum PlayCommand {
       default: break
       }
     }
-    try await session.play(options.file)
     line.places = places(of: devices, in: house)
+    if scheme(of: options.file) == nil {
+      try await session.play(options.file)
+    } else {
+      try await engine.streams.play(options.file, on: session, of: house) { news in
+        switch news {
+        case .title(let title):
+          line.title = title
+          line.show(session)
+        case .failure(let error):
+          line.clear()
+          engine.onLog(.warn, "\(error.message) (\(error.code))", [])
+        }
+      }
+    }
     line.show(session)
     let result = try await session.finish()
     // What went wrong is told in turns of their own.

@@ -89,8 +89,8 @@ import Testing
         "\"b\" could be several rooms or speakers (speaker.unknown); write more of the name: \"Bedroom\", \"Bath\""
       ),
       (
-        ["http://user:secret@station.example/live"],
-        "http:// can't be played yet (stream.unsupported); play a file, by its path"
+        ["rtsp://user:secret@station.example/live"],
+        "rtsp:// addresses don't work here (stream.unsupported); use http:// or https://"
       ),
     ] {
       let outcome = try home.start(["play"] + house + words).finish()
@@ -176,5 +176,27 @@ import Testing
     #expect(try first.finish().status == 130)
     let played = try patient.finish()
     #expect(played.status == 0 && played.errorLines.count == 1, "\(played)")
+  }
+
+  @Test(
+    "a station plays until a signal ends it, without a word off a terminal; its speakers' files are whole")
+  func station() throws {
+    let station = try Station()
+    var live = Live(
+      .init(repeating: try readBytes(Fixtures.path("mp3-cbr128-44k.mp3")), bytesPerSecond: 16_000))
+    live.pace = .realTime(8)
+    station.answer("/live", with: .live(live))
+    let (home, _) = try home()
+    let command = try home.start(
+      ["play", station.url("/live"), "--config", "config.lua", "--on", "kitchen", "--output", "wav:out"])
+    // Twelve seconds of the station: the buffer is full and some of it is heard.
+    for _ in 0..<6_000 where (station.visits.first?.end ?? 0) < 500_000 { usleep(10_000) }
+    usleep(1_000_000)
+    command.send(SIGINT)
+    let outcome = try command.finish()
+    #expect(outcome == Outcome(status: 130, output: "", errors: ""))
+    #expect(try unfinishedWAVs(in: home.path("out")) == [])
+    #expect(try #require(try played("Kitchen", home)).peak > 0.1)
+    #expect(try played("Bath", home) == nil)
   }
 }

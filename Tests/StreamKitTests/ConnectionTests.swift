@@ -159,6 +159,17 @@ struct ConnectionMachineTests {
     #expect((at(10.25)...at(10.5)).contains(machine.deadline ?? at(0)))
   }
 
+  @Test("a connection that brings only what had come before gives no sound")
+  func sameAgain() {
+    var machine = playing()
+    _ = machine.ended(lost(), at: at(10))
+    _ = machine.deadlinePassed(at: at(10))
+    #expect(machine.received(.seconds(3), isNew: false, at: at(10)) == [])
+    #expect(machine.phase == .connecting)
+    _ = machine.ended(lost(), at: at(10))
+    #expect((at(10.25)...at(10.5)).contains(machine.deadline ?? at(0)))
+  }
+
   @Test("a stalled connection is dropped and told as a timeout")
   func stalls() {
     var machine = playing(at: 0.1)

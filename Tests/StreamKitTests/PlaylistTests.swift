@@ -169,4 +169,13 @@ struct StreamURLTests {
     "addresses that work pass",
     arguments: ["http://a", "HTTPS://user:pw@a.example:8000/x?y=z", "http://[::1]:80/"])
   func accepted(url: String) throws { try StreamURL.check(url) }
+
+  @Test(
+    "what is shown of an address has no user and no password",
+    arguments: [
+      ("http://me:secret@a.example:8000/x@y", "http://a.example:8000/x@y"),
+      ("http://a/x?u=@b", "http://a/x?u=@b"),
+      ("http://me@a", "http://a"), ("nonsense@x", "nonsense@x"), ("http://a:p@b@c/", "http://c/"),
+    ])
+  func shown(url: String, expected: String) { #expect(StreamURL.shown(url) == expected) }
 }

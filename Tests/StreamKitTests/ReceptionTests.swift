@@ -142,6 +142,17 @@ struct ReceptionTests {
     #expect(receiver.events.suffix(2) == ["failed \(code)", "gave up \(code)"])
   }
 
+  @Test("a file on a server is told from a station")
+  func file() throws {
+    let station = try TestSupport.Station()
+    station.answer(
+      "/live", with: .file(try readBytes(Fixtures.path("mp3-cbr128-44k.mp3")), type: "audio/mpeg"))
+    let receiver = try Receiver(station)
+    #expect(receiver.wait(for: "gave up"), "\(receiver.events)")
+    _ = receiver.end()
+    #expect(receiver.events.suffix(2) == ["failed stream.unsupported", "gave up stream.unsupported"])
+  }
+
   @Test("nobody at the port is told as a network that fails")
   func refusedConnection() throws {
     let station = try TestSupport.Station()

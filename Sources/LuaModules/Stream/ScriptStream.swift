@@ -19,6 +19,8 @@ final class ScriptStream {
   private let loop: EventLoop
   private var listeners: [(number: Int, name: String, deliver: (LuaValue) -> Void)] = []
   private var listenerCount = 0
+  /// Told of each connection that fails, at once.
+  var onFailure: (StreamError) -> Void = { _ in }
   /// Where it sounds.
   private(set) var playing: SessionPlayback?
 
@@ -58,7 +60,9 @@ final class ScriptStream {
     case .queueExhausted: tell("queue_exhausted")
     case .metadata(let title, let isRealtime):
       tell(isRealtime ? "metadata_realtime" : "metadata", Self.payload(of: title))
-    case .failed(let error): tell(error)
+    case .failed(let error):
+      onFailure(error)
+      tell(error)
     case .reconnected(let gap, let stitched, let overlap):
       tell(
         "reconnected",

@@ -1,12 +1,24 @@
 public import EventLoop
 internal import HTTP
 internal import LuaRuntime
+public import SpeakerKit
+internal import StreamKit
+
+/// What a person who listens to a station wants to know.
+public enum StreamNews {
+  /// A title is heard.
+  case title(String)
+  /// A connection failed; another one follows by itself.
+  case failure(any CodedError)
+}
 
 /// What the streams of all scripts of an engine share: the network thread, which begins with the first of them.
 /// Confined to the loop.
 public final class StreamService {
   private let loop: EventLoop
   private var thread: NetworkThread?
+  /// What plays without a script.
+  private var playing: ScriptStream?
 
   /// No thread yet.
   public init(loop: EventLoop) { self.loop = loop }
@@ -25,8 +37,27 @@ public final class StreamService {
     return new
   }
 
+  /// Plays the station at `url` on a session, without a script. Returns when it is heard; it ends with `stop` of the
+  /// session, and with the house.
+  /// - Parameter told: takes each title that is heard, and each failure of a connection, on the loop.
+  /// - Throws: `StreamError`, `SpeakerError`; `simulate.not_here`.
+  public func play(
+    _ url: String, on session: Session, of house: House, told: @escaping (StreamNews) -> Void
+  ) async throws {
+    let stream = ScriptStream(
+      try StreamKit.Stream(url: url, loop: loop) { [unowned self] in try network() }, loop: loop)
+    _ = stream.listen(to: "metadata") { _ in if let title = stream.stream.title { told(.title(title.text)) } }
+    try session.requireMembers()
+    playing = stream
+    try await stream.play(on: session, of: house, title: nil, priority: nil, isOwn: true)
+    // What the first connection fails with is thrown.
+    stream.onFailure = { told(.failure($0)) }
+  }
+
   /// Ends the thread, and with it all that is received.
   public func close() {
+    playing?.stream.stop()
+    playing = nil
     thread?.close()
     thread = nil
   }

@@ -5,6 +5,8 @@ internal import SpeakerKit
 ///
 /// It is drawn over itself with a carriage return and blanks, which every terminal understands. Confined to the loop.
 final class ProgressLine {
+  /// What a station says that it plays; nil for what the source is called.
+  var title: String?
   /// Where it sounds.
   var places = ""
   private let isShown: Bool
@@ -19,7 +21,8 @@ final class ProgressLine {
     guard isShown, let source = session.source else { return }
     let rate = session.format.sampleRate
     let line = Self.text(
-      title: source.title, position: session.position / rate, duration: session.duration.map { $0 / rate },
+      title: title ?? source.title, position: session.position / rate,
+      duration: session.duration.map { $0 / rate },
       places: places, columns: Terminal.columns)
     Terminal.write("\r" + line + String(repeating: " ", count: max(0, shown - line.count)))
     shown = line.count

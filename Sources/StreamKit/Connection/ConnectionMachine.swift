@@ -43,6 +43,9 @@ public struct ConnectionMachine: Sendable {
   /// When the sound was lost; nil while it comes, and before the first.
   public private(set) var lostAt: Instant?
 
+  /// The current URL without user and password.
+  private var shownURL: String { StreamURL.shown(currentURL) }
+
   private let url: String
   private let dataTimeout: Duration
   private var random: any RandomNumberGenerator & Sendable
@@ -104,20 +107,23 @@ public struct ConnectionMachine: Sendable {
     guard phase == .connecting else { return [] }
     guard depth < Playlist.depthLimit else {
       let error = StreamError(
-        .notFound, "\(url) leads to lists of lists, more than \(Playlist.depthLimit) deep",
-        facts: [.init("url", .string(url))])
+        .notFound, "\(shownURL) leads to lists of lists, more than \(Playlist.depthLimit) deep",
+        facts: [.init("url", .string(shownURL))])
       return [.disconnect] + failed(error, at: now)
     }
     candidates = playlist.entries.map { ($0.url, depth + 1) } + candidates
     return [.disconnect] + nextCandidate(at: now)
   }
 
-  /// Bytes have come that hold `audio` of sound; zero while that can't be told yet.
-  public mutating func received(_ audio: Duration, at now: Instant) -> [Action] {
+  /// Bytes have come.
+  /// - Parameters:
+  ///   - audio: the sound in them; zero while that can't be told yet.
+  ///   - isNew: whether some of it had not come before: a server that sends the same again and again gives no sound.
+  public mutating func received(_ audio: Duration, isNew: Bool = true, at now: Instant) -> [Action] {
     guard phase == .connecting || phase == .receiving else { return [] }
     stall?.received(audio, at: now)
     var actions: [Action] = []
-    if phase == .connecting, audio > .zero {
+    if phase == .connecting, audio > .zero, isNew {
       phase = .receiving
       if hasSounded { actions.append(.resumed) }
       hasSounded = true
@@ -151,7 +157,7 @@ public struct ConnectionMachine: Sendable {
       let what = phase == .receiving ? "sent nothing for" : "gave no sound for"
       let time = phase == .receiving ? stall?.patience ?? dataTimeout : dataTimeout
       let error = StreamError(
-        .timeout, "\(currentURL) \(what) \(Self.seconds(time)) s", facts: [.init("url", .string(currentURL))])
+        .timeout, "\(shownURL) \(what) \(Self.seconds(time)) s", facts: [.init("url", .string(shownURL))])
       return [.disconnect] + failed(error, at: now)
     }
   }

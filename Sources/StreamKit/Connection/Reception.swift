@@ -84,6 +84,8 @@ final class Reception: HTTPReceiver, @unchecked Sendable {
   /// Titles whose sound has not come yet, by the audio byte that they stand in front of.
   private var titles: [(position: Int, metadata: ICYMetadata)] = []
   private var lastTitle: ICYMetadata?
+  /// Frames have gone into the buffer since the machine was told of what came.
+  private var hasDelivered = false
   private var isStopped = false
 
   /// - Parameters:
@@ -126,6 +128,9 @@ final class Reception: HTTPReceiver, @unchecked Sendable {
       }
     }
   }
+
+  /// The URL of the transfer without user and password.
+  private var shownURL: String { StreamURL.shown(machine.currentURL) }
 
   private var seconds: Double { Double(loop.now.nanoseconds) / 1e9 }
 
@@ -236,7 +241,7 @@ final class Reception: HTTPReceiver, @unchecked Sendable {
       if start.count >= 64 { return recognise(start) }
     case .playlist(let format, let text):
       guard text.count + bytes.count <= Playlist.sizeLimit else {
-        return drop(StreamError(.content, "the playlist \(machine.currentURL) has more than 1 MiB"))
+        return drop(StreamError(.content, "the playlist \(shownURL) has more than 1 MiB"))
       }
       body = .playlist(format, text + bytes)
     case .audio: return take(bytes)
@@ -273,10 +278,10 @@ final class Reception: HTTPReceiver, @unchecked Sendable {
     }
     lose()
     let error =
-      failure.map { StreamError($0, url: machine.currentURL) }
+      failure.map { StreamError($0, url: shownURL) }
       ?? StreamError(
-        .network, "\(machine.currentURL) ended the connection",
-        facts: [.init("url", .string(machine.currentURL))])
+        .network, "\(shownURL) ended the connection",
+        facts: [.init("url", .string(shownURL))])
     perform(machine.ended(error, at: now))
   }
 
@@ -320,7 +325,9 @@ final class Reception: HTTPReceiver, @unchecked Sendable {
         framer.feed(UnsafeRawBufferPointer(rebasing: bytes[range]))
         while let item = framer.next() {
           switch item {
-          case .format(let new): begin(new)
+          case .format(let new):
+            if let refusal = fileRefusal { return drop(refusal) }
+            begin(new)
           case .frame(let frame):
             received = received + frame.duration
             take(frame)
@@ -334,15 +341,28 @@ final class Reception: HTTPReceiver, @unchecked Sendable {
         if titles.count > 64 { titles.removeFirst() }
       }
     }
-    perform(machine.received(.nanoseconds(Int64(received.seconds * 1e9)), at: loop.now))
+    let audio = Duration.nanoseconds(Int64(received.seconds * 1e9))
+    perform(machine.received(audio, isNew: hasDelivered, at: loop.now))
+    hasDelivered = false
     return isStopped ? .stop : .more
+  }
+
+  /// Why what is a file, with a length and nothing of a station, is not played; nil for a station.
+  private var fileRefusal: StreamError? {
+    guard let head, head.contentLength != nil, head.headers["icy-metaint"] == nil,
+      head.headers["icy-name"] == nil,
+      head.headers["icy-br"] == nil
+    else { return nil }
+    return StreamError(
+      .unsupported, "\(shownURL) is a file and no station: only live streams play from a URL",
+      hint: "download it and play it by its path", facts: [.init("url", .string(shownURL))])
   }
 
   private func notAudio(_ found: String) -> StreamError {
     StreamError(
-      .content, "\(machine.currentURL) sends no audio: found \(found)",
+      .content, "\(shownURL) sends no audio: found \(found)",
       hint: "check the address in a browser",
-      facts: [.init("url", .string(machine.currentURL)), .init("found", .string(found))])
+      facts: [.init("url", .string(shownURL)), .init("found", .string(found))])
   }
 
   private func begin(_ new: StreamFormat) {
@@ -376,6 +396,7 @@ final class Reception: HTTPReceiver, @unchecked Sendable {
   private func deliver(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer) {
     guard !isStopped else { return }
     let arrival = buffer.append(frame, bytes, discontinuity)
+    hasDelivered = true
     discontinuity = nil
     guard arrival.isTaken else {
       // What follows is lost: when it is received again, that is a gap.

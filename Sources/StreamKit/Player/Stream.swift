@@ -12,7 +12,7 @@ public final class Stream {
     case stopped, connecting, buffering, playing, paused
   }
 
-  /// Where it is.
+  /// Where it is, without user and password.
   public private(set) var url: String
   /// How it is received; takes effect with the next `start`.
   public var options: StreamOptions
@@ -27,6 +27,8 @@ public final class Stream {
   /// Told of everything, on the loop, when it has happened.
   public var onEvent: (StreamEvent) -> Void = { _ in }
 
+  /// The URL as it was given.
+  private let address: String
   private let loop: EventLoop
   private let network: () throws -> NetworkThread
   private var reception: Reception?
@@ -58,7 +60,8 @@ public final class Stream {
     network: @escaping () throws -> NetworkThread
   ) throws(StreamError) {
     try StreamURL.check(url)
-    self.url = url
+    self.url = StreamURL.shown(url)
+    address = url
     self.options = options
     self.loop = loop
     self.network = network
@@ -144,7 +147,7 @@ public final class Stream {
     settings.encoding = options.metadataEncoding
     settings.isRaw = options.kind == .raw
     settings.playlist = options.kind == .pls ? .pls : options.kind == .m3u ? .m3u : nil
-    let reception = Reception(url: url, options: settings, network: network, buffer: buffer) { event in
+    let reception = Reception(url: address, options: settings, network: network, buffer: buffer) { event in
       loop.post { if this.object?.generation == number { this.object?.take(event) } }
     }
     self.reception = reception

@@ -85,9 +85,10 @@ public struct Playlist: Sendable, Equatable {
   /// - Throws: `stream.not_found` when it lists nothing that can be played, `stream.unsupported` when all that it lists
   ///   is of kinds that don't work here, or it is a list of segments.
   public init(_ bytes: [UInt8], format: Format, base: String) throws(StreamError) {
+    let shown = StreamURL.shown(base)
     guard bytes.count <= Self.sizeLimit else {
       throw StreamError(
-        .content, "the playlist \(base) has more than 1 MiB", facts: [.init("url", .string(base))])
+        .content, "the playlist \(shown) has more than 1 MiB", facts: [.init("url", .string(shown))])
     }
     let found: [Entry]
     switch format {
@@ -108,13 +109,13 @@ public struct Playlist: Sendable, Equatable {
     }
     if entries.isEmpty, let refused {
       throw StreamError(
-        .unsupported, "the playlist \(base) lists only \(refused):// addresses, which don't work here",
-        facts: [.init("url", .string(base)), .init("scheme", .string(refused))])
+        .unsupported, "the playlist \(shown) lists only \(refused):// addresses, which don't work here",
+        facts: [.init("url", .string(shown)), .init("scheme", .string(refused))])
     }
     guard !entries.isEmpty else {
       throw StreamError(
-        .notFound, "the playlist \(base) lists nothing that can be played",
-        hint: "open it in a text editor to see what it holds", facts: [.init("url", .string(base))])
+        .notFound, "the playlist \(shown) lists nothing that can be played",
+        hint: "open it in a text editor to see what it holds", facts: [.init("url", .string(shown))])
     }
     self.entries = entries
   }
@@ -145,6 +146,7 @@ public struct Playlist: Sendable, Equatable {
   /// A place on each line that is no comment; `#EXTINF:` tells the title of the next one.
   /// Source: RFC 8216 for what marks lists of segments.
   private static func m3u(_ text: String, _ base: String) throws(StreamError) -> [Entry] {
+    let shown = StreamURL.shown(base)
     var entries: [Entry] = []
     var title: String?
     for line in lines(of: text) {
@@ -153,9 +155,9 @@ public struct Playlist: Sendable, Equatable {
         || upper.hasPrefix("#EXT-X-STREAM-INF")
       {
         throw StreamError(
-          .unsupported, "\(base) is a list of segments (HLS), which doesn't work here",
+          .unsupported, "\(shown) is a list of segments (HLS), which doesn't work here",
           hint: "look for an address of the station that ends in .mp3, .aac, .pls or .m3u",
-          facts: [.init("url", .string(base))])
+          facts: [.init("url", .string(shown))])
       }
       if upper.hasPrefix("#EXTINF:") {
         title = line.firstIndex(of: ",").map { line[line.index(after: $0)...].trimmingEnds() }

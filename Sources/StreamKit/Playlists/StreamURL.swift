@@ -31,23 +31,32 @@ public enum StreamURL {
     url.utf8.count <= lengthLimit ? URIReference.path(url) ?? "/" : "/"
   }
 
+  /// An address as it may be shown: without user and password.
+  public static func shown(_ url: String) -> String {
+    guard let colon = url.firstIndex(of: ":"), url[colon...].hasPrefix("://") else { return url }
+    let start = url.index(colon, offsetBy: 3)
+    let server = url[start...].prefix { !"/?#".contains($0) }
+    guard let at = server.lastIndex(of: "@") else { return url }
+    return String(url[..<start] + url[url.index(after: at)...])
+  }
+
   /// Checks what a person gave.
   /// - Throws: `stream.url` for what is no address, `stream.unsupported` for a scheme that does not work here.
   public static func check(_ url: String) throws(StreamError) {
     guard let scheme = scheme(url) else {
       throw StreamError(
-        .url, url.isEmpty ? "the URL is empty" : "\"\(url.prefix(100))\" is no URL",
-        hint: "write it with http:// or https://", facts: [.init("url", .string(url))])
+        .url, url.isEmpty ? "the URL is empty" : "\"\(shown(url).prefix(100))\" is no URL",
+        hint: "write it with http:// or https://", facts: [.init("url", .string(shown(url)))])
     }
     guard scheme == "http" || scheme == "https" else {
       throw StreamError(
         .unsupported, "\(scheme):// addresses don't work here", hint: "use http:// or https://",
-        facts: [.init("url", .string(url)), .init("scheme", .string(scheme))])
+        facts: [.init("url", .string(shown(url))), .init("scheme", .string(scheme))])
     }
     guard isPlayable(url) else {
       throw StreamError(
-        .url, "\"\(url.prefix(100))\" names no server", hint: "write it as http://server/path",
-        facts: [.init("url", .string(url))])
+        .url, "\"\(shown(url).prefix(100))\" names no server", hint: "write it as http://server/path",
+        facts: [.init("url", .string(shown(url)))])
     }
   }
 
