@@ -17,7 +17,9 @@ public final class Session {
   let loop: EventLoop
   var machine = SessionMachine()
   /// Routines in `finish`.
-  var finishing = FinishWaiters()
+  var finishing = SessionWaiters()
+  /// Routines in `fade`, for a gain.
+  var fading = SessionWaiters()
   /// A seek that is opening its cue, and where it goes, in frames.
   var seekTarget: (number: Int, frame: Int)?
   var seekCount = 0
@@ -185,7 +187,7 @@ public final class Session {
   public func finish(timeout: Duration? = nil) async throws -> FinishResult {
     loop.assertOnLoop()
     guard machine.current != nil else { return .idle }
-    return try await FinishWaiters.wait(on: self, timeout: timeout)
+    return try await SessionWaiters.wait(on: self, \.finishing, timeout: timeout)
   }
 
   /// Sets its members to one level; see `House.setVolume`.
