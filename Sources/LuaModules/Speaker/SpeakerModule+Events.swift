@@ -41,11 +41,11 @@ extension SpeakerModule {
   /// A speaker's own events, and those of the session that it is in.
   func deviceFeed() -> EventFeed<Device> {
     EventFeed(names: Self.deviceNames.map(\.rawValue)) { [unowned self] device, name, deliver, closed in
-      guard let house = door.open, device.isRemoved || house.devices.contains(where: { $0 === device }) else {
-        throw Self.gone("speaker \"\(device.name)\"")
-      }
       guard !device.isRemoved else {
-        throw SpeakerError(.unavailable, "\"\(device.name)\" was removed from the house")
+        throw SpeakerError(.closed, "the speaker \"\(device.name)\" was removed from the house")
+      }
+      guard let house = door.open, house.devices.contains(where: { $0 === device }) else {
+        throw Self.gone("speaker \"\(device.name)\"")
       }
       let end = subscribe(to: house, name, deliver, closed) { event in
         if let other = event.device { return other === device }
