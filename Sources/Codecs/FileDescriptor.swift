@@ -12,7 +12,7 @@ struct FileDescriptor: ~Copyable {
   init(reading path: String) throws(AudioError) {
     // Without O_NONBLOCK a pipe without a writer would hold the caller for ever.
     let raw = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard raw >= 0 else { throw .notFound(path, cause: Self.lastError()) }
+    guard raw >= 0 else { throw .notFound(path, cause: Self.lastError(), hint: Self.hint(for: path)) }
     var status = stat()
     guard fstat(raw, &status) == 0 else {
       let cause = Self.lastError()
@@ -34,6 +34,11 @@ struct FileDescriptor: ~Copyable {
     raw = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
     size = 0
     guard raw >= 0 else { throw .noOutput(path, cause: Self.lastError()) }
+  }
+
+  /// What no text holds stands for bytes of a name that were no UTF-8: under that name there is no file.
+  private static func hint(for path: String) -> String? {
+    path.unicodeScalars.contains("\u{FFFD}") ? "give the file a name in UTF-8" : nil
   }
 
   deinit { if raw >= 0 { close(raw) } }

@@ -5,7 +5,7 @@ extension Script {
   /// directory, then beside the script. What is in neither place stays as it is, so that the error names it.
   func audioPath(_ given: String) -> String {
     if given.hasPrefix("~/"), let home = getenv("HOME") { return String(cString: home) + given.dropFirst(1) }
-    guard !given.hasPrefix("/"), let folder, access(given, F_OK) != 0 else { return given }
+    guard !given.isEmpty, !given.hasPrefix("/"), let folder, access(given, F_OK) != 0 else { return given }
     let beside = "\(folder)/\(given)"
     return access(beside, F_OK) == 0 ? beside : given
   }

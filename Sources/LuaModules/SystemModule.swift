@@ -73,7 +73,7 @@ private final class Program: Sendable {
   private init(process: pid_t) { self.process = process }
 
   /// Starts it in a process group of its own, and with the signals that it would have in a terminal: this process
-  /// ignores SIGPIPE and blocks those that it watches.
+  /// ignores SIGPIPE and SIGXFSZ, and blocks those that it watches.
   static func start(_ command: String) -> Result<Program, Failure> {
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
@@ -84,7 +84,7 @@ private final class Program: Sendable {
     var signals = sigset_t()
     sigemptyset(&signals)
     posix_spawnattr_setsigmask(&attributes, &signals)
-    for signal in [SIGPIPE, SIGINT, SIGTERM] { sigaddset(&signals, signal) }
+    for signal in [SIGPIPE, SIGXFSZ, SIGINT, SIGTERM] { sigaddset(&signals, signal) }
     posix_spawnattr_setsigdefault(&attributes, &signals)
     let shell: [UnsafeMutablePointer<CChar>?] = ["/bin/sh", "-c", command].map { (text: String) in
       strdup(text)

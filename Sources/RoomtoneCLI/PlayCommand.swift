@@ -41,13 +41,16 @@ enum PlayCommand {
     if let volume = options.volume { try session.setVolume(volume) }
 
     var failure: Failure?
+    var silent: [String] = []
     house.events.on { event in
       switch event {
       case .time(_, let session): line.show(session)
       case .error(let code, let message, _, let session) where session != nil:
         failure = Failure(code: code, message: message)
-      case .error(let code, let message, _, _):
+      case .error(let code, let message, let device, _):
         line.clear()
+        // A sound card that is shared comes back; what is one speaker's own does not.
+        if let device, devices.contains(where: { $0 === device }) { silent.append(device.name) }
         engine.onLog(.warn, "\(message) (\(code))", [])
       default: break
       }
@@ -74,7 +77,8 @@ enum PlayCommand {
     switch (result, failure) {
     case (.ended(.finished), let failure?): engine.onLog(.warn, failure.description, [])
     case (_, let failure?): throw failure
-    case (.ended(.finished), nil), (.idle, nil): return
+    case (.ended(.finished), nil), (.idle, nil):
+      if !silent.isEmpty { throw ended("was not heard whole on " + silent.joined(separator: ", "), options) }
     case (.ended(.failed), nil): throw ended("has failed", options)
     case (.ended(.noDevices), nil): throw ended("ended early: no speaker is left", options)
     case (.ended(.stopped), nil), (.ended(.replaced), nil), (.timeout, nil):

@@ -9,10 +9,10 @@ enum Terminal {
   /// The first errno of output that could not be written, 0 while all could.
   private static let firstFailure = Atomic<Int32>(0)
 
-  /// A reader that goes away ends no script, and a stream that was closed is an empty one: else the next file that
+  /// A reader that goes away and a file that must not grow end no script, and a stream that was closed is an empty one: else the next file that
   /// is opened would take its place.
   static func prepare() {
-    signal(SIGPIPE, SIG_IGN)
+    for ending in [SIGPIPE, SIGXFSZ] { signal(ending, SIG_IGN) }
     for stream in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(stream, F_GETFD) == -1 {
       _ = open("/dev/null", O_RDWR)  // the lowest free number: this one
     }
@@ -50,10 +50,15 @@ enum Terminal {
   static func writeError(_ text: String) { put(text, STDERR_FILENO) }
 
   /// What failed, for a person: one line, and below it where the script was.
-  static func failure(_ error: any CodedError) { failure((error as? LuaError)?.report ?? error.description) }
+  static func failure(_ error: any CodedError) {
+    guard let report = (error as? LuaError)?.report else { return failure(error.description) }
+    // A script's own message may have lines, and so has what tells where it was.
+    let lines = report.split(separator: "\n", omittingEmptySubsequences: false).map { escaped(String($0)) }
+    writeError("roomtone: \(lines.joined(separator: "\n"))\n")
+  }
 
   /// What failed, in one line.
-  static func failure(_ message: String) { writeError("roomtone: \(message)\n") }
+  static func failure(_ message: String) { writeError("roomtone: \(escaped(message))\n") }
 
   /// A line of the log: `warn: message key=value`; one line, whatever is in it.
   static func log(_ level: LogLevel, _ message: String, _ fields: [(String, String)]) {

@@ -30,6 +30,9 @@ import Testing
     }
     #expect(cause("/no/such.mp3") == "cannot open /no/such.mp3: no such file or directory")
     #expect(cause(folder.path) == "cannot open \(folder.path): it is a folder")
+    #expect(
+      #expect(throws: AudioError.self) { try AudioFile.open("/no/\u{FFFD}.mp3") }?.hint
+        == "give the file a name in UTF-8")
     #expect(cause("/dev/null") == "cannot open /dev/null: it is not a regular file")
     let secret = try folder.write([1], to: "secret.mp3")
     try Command.succeed("chmod", ["000", secret])

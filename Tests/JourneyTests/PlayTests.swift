@@ -120,6 +120,39 @@ import Testing
     #expect(try played("Kitchen", home)?.frameCount ?? 0 > 10_000)
   }
 
+  @Test(
+    "a speaker whose file can't be written is a failure, unless it was not named",
+    arguments: ["kit", "bed l"])
+  func unwritten(place: String) throws {
+    let (home, _) = try home()
+    try #require(mkdir(home.path("out"), 0o700) == 0)
+    try #require(symlink("/dev/full", home.path("out/Kitchen.wav")) == 0)
+    let outcome = try home.run(
+      "play", "tune.wav", "--config=config.lua", "--output=wav:out", "--on", place)
+    var lines = ["warn: cannot write audio to out/Kitchen.wav: no space left on device (audio.no_output)"]
+    if place == "kit" { lines.append("roomtone: tune.wav was not heard whole on Kitchen (speaker.ended)") }
+    #expect(outcome.errorLines == lines)
+    #expect(outcome.status == (place == "kit" ? 1 : 0))
+  }
+
+  @Test("a file that must not grow ends as one on a full disk does")
+  func limited() throws {
+    let (home, _) = try home(frames: 48_000)
+    let outcome = try home.runInShell(
+      "ulimit -f 100; \"$ROOMTONE\" play tune.wav --config=config.lua --output=wav:out --on=kit")
+    #expect(outcome.status == 1 && outcome.errors.contains("file too large"), "\(outcome)")
+  }
+
+  @Test("a name with line ends and escapes is shown in one line")
+  func controlCharacters() throws {
+    let (home, _) = try home(frames: 480)
+    #expect(
+      try home.run("play", "a\nb\u{1b}[2J", "--output=null")
+        == Outcome(
+          status: 1, output: "",
+          errors: "roomtone: cannot open a\\nb\\x1b[2J: no such file or directory (audio.not_found)\n"))
+  }
+
   @Test("shows on a terminal how far it is, where, and for how long, in one line")
   func progress() throws {
     let (home, _) = try home(frames: 2 * 48_000 + 4_800)

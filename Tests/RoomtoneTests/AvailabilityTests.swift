@@ -135,13 +135,15 @@ struct AvailabilityTests {
       house:remove(kitchen)
       print(task.timeout(1, function() return waits[1]:await(), waits[2]:await(), waits[3]:await(), waits[4]:await() end))
       print(subscriptions[1].active, subscriptions[2].active)
+      print(tostring(select(2, pcall(kitchen.on, kitchen, "volume", print))):match "was removed from the house")
       print(code(kitchen.on, kitchen, "volume", print), code(session.on, session, "ended", print))
       print(code(session.stop, session), code(session.pause, session), code(session.seek, session, 1), session:state())
       """)
     #expect(
       lines.sorted()
         == [
-          "closed\tclosed\tclosed\ttold", "false\tfalse", "removed", "stopped\tstopped\t0.0",
+          "was removed from the house", "closed\tclosed\tclosed\ttold", "false\tfalse", "removed",
+          "stopped\tstopped\t0.0",
           "speaker.closed\tspeaker.closed",
           "speaker.closed\tspeaker.closed\tspeaker.closed\tstopped",
         ].sorted())

@@ -75,7 +75,7 @@ struct SessionTests {
       print(shot, speaker.state(), kitchen.volume, kitchen.active, speaker.position() >= 3, speaker.position() < 3.2)
       print(#speaker.snapshot { devices = { "kitchen", kitchen } }.devices)
       """)
-    #expect(lines == ["snapshot of 6 speakers\tplaying\t22\ttrue\ttrue\ttrue", "2"])
+    #expect(lines == ["snapshot of 6 speakers\tplaying\t22\ttrue\ttrue\ttrue", "1"])
   }
 
   @Test("fades take their time and end where they were told; a fade needs one aim")

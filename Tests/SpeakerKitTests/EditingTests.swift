@@ -28,7 +28,7 @@ struct EditingTests {
     try HouseBench.run(output: .null) { bench in
       let device = bench.house.devices[0]
       bench.record()
-      for name in ["", "  ", "B", "x\ny", "\u{7f}", String(repeating: "x", count: 101)] {
+      for name in ["a\u{FFFD}", "", "  ", "B", "x\ny", "\u{7f}", String(repeating: "x", count: 101)] {
         #expect(await bench.failure { try await device.setName(name) }?.code == "speaker.range", "\(name)")
       }
       for name in ["", " ", "x\ty"] {

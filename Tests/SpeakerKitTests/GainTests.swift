@@ -81,6 +81,19 @@ struct GainTests {
     #expect(abs(try #require(sound.last) - 0.005) < 0x1p-15)
   }
 
+  @Test(
+    "who fades goes on at once when what plays ends, and when another gain is set", arguments: [true, false])
+  func fadeGivenUp(stops: Bool) throws {
+    try HouseBench.run(output: .null) { bench in
+      let session = bench.house.session
+      try await session.play(try bench.source("a.wav", Signal.constant(0.5, frames: 480_000)))
+      bench.loop.after(.seconds(1)) { if stops { session.stop() } else { try? session.setGain(-3) } }
+      let start = bench.loop.now
+      try await session.fade(gain: -60, over: .seconds(3600))
+      #expect(start.duration(to: bench.loop.now) == .seconds(1))
+    }
+  }
+
   @Test("a newer gain takes the place of a fade, whose caller goes on; nothing jumps")
   func superseded() throws {
     let bench = try HouseBench.run { bench in

@@ -289,4 +289,81 @@ struct InterruptTests {
     #expect(sound.channels[0].suffix(10_000).contains(0.5))
     #expect(sound.largestStep < 0.5 / 960 * 1.1)
   }
+
+  @Test("a session whose speakers two others have goes on with the first that comes back", arguments: [0, 1])
+  func firstComesBack(first: Int) throws {
+    try HouseBench.run(output: .null) { bench in
+      let (house, session) = (bench.house, bench.house.session)
+      try await session.play(try bench.source("a.wav", Signal.constant(0.5, frames: 480_000)))
+      for (delay, length, devices) in [
+        (0.1, 1.0, house.devices), (0.2, 2.0, [house.devices[first]]), (0.3, 3.0, [house.devices[1 - first]]),
+      ] {
+        bench.loop.after(.seconds(delay)) {
+          bench.loop.start {
+            try? await house.interrupt(devices: devices) { _ in try await bench.wait(length) }
+          }
+        }
+      }
+      try await bench.wait(1.5)
+      #expect(session.isSuspended && session.devices.isEmpty && house.sessions.count == 3)
+      try await bench.wait(1)
+      #expect(!session.isSuspended && session.state == .playing && session.devices.count == 1)
+      bench.record()
+      try await bench.wait(2)
+      #expect(session.devices.count == 2 && house.sessions.count == 1 && !session.isSuspended)
+      #expect(!bench.told.contains("resumed default"))
+    }
+  }
+
+  @Test("what faded out fades in, also when another interruption gives it back")
+  func fadesForAnother() throws {
+    let bench = try HouseBench.run { bench in
+      let (house, session) = (bench.house, bench.house.session)
+      try await session.play(try bench.source("a.wav", Signal.constant(0.5, frames: 480_000)))
+      bench.loop.after(.seconds(1)) {
+        bench.loop.start {
+          try? await house.interrupt(devices: house.devices) { _ in try await bench.wait(2) }
+        }
+      }
+      try await house.interrupt(devices: house.devices, fade: .milliseconds(500)) { _ in
+        try await bench.wait(1)
+      }
+      #expect(session.isSuspended)
+      try await bench.wait(2)
+      #expect(!session.isSuspended)
+      session.stop()
+    }
+    let sound = try bench.played("A").channels[0]
+    #expect(sound.contains { $0 < 0.001 } && sound.suffix(10_000).contains(0.5))
+  }
+
+  @Test("an interruption that is closed while it fades lets what it faded out rise again")
+  func closedWhileFading() throws {
+    let bench = try HouseBench.run { bench in
+      let (house, session) = (bench.house, bench.house.session)
+      try await session.play(try bench.source("a.wav", Signal.constant(0.5, frames: 480_000)))
+      bench.loop.after(.milliseconds(500)) { try? house.sessions.last?.close() }
+      let failure = await bench.failure {
+        try await house.interrupt(devices: house.devices, fade: .seconds(1)) { _ in }
+      }
+      #expect(failure?.code == "speaker.closed" && house.sessions.count == 1)
+      try await bench.wait(2)
+      session.stop()
+    }
+    #expect(try bench.played("A").channels[0].suffix(10_000).contains(0.5))
+  }
+
+  @Test("a speaker that is named twice is taken once")
+  func namedTwice() throws {
+    try HouseBench.run(output: .null) { bench in
+      let house = bench.house
+      bench.record()
+      try await house.interrupt(devices: [house.devices[0], house.devices[0]], volume: 3) { _ in
+        try await bench.wait(0.1)
+      }
+      try await bench.wait(0.1)
+      #expect(
+        bench.told.filter { $0.hasPrefix("volume") } == ["volume A 3, average 27", "volume A 50, average 50"])
+    }
+  }
 }

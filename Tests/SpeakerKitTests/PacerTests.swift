@@ -34,6 +34,28 @@ struct PacerTests {
       pacer.next(now: now, mode: .clock, isReady: true, latency: 0) == .wait(until: second + 3600 * second))
   }
 
+  @Test("weeks without a pause are counted on")
+  func weeks() {
+    var pacer = Pacer(sampleRate: 48_000)
+    _ = pacer.next(now: second, mode: .clock, isReady: true, latency: 0)
+    let hours: Int64 = 500
+    pacer.rendered(frames: Int(hours) * 3600 * 48_000, now: second)
+    let due = second + hours * 3600 * second
+    #expect(pacer.next(now: due - 1, mode: .clock, isReady: true, latency: 0) == .wait(until: due))
+    #expect(pacer.next(now: due, mode: .clock, isReady: true, latency: 0) == .render(heardAt: due))
+  }
+
+  @Test("frames and time follow from each other, however many they are")
+  func frameTime() {
+    for frames: Int64 in [0, 1, 47_999, 48_000, -48_001, 1 << 40, 1 << 48] {
+      let time = FrameTime.nanoseconds(of: frames, at: 48_000)
+      #expect(abs(FrameTime.frames(in: time, at: 48_000) - frames) <= 1)
+    }
+    #expect(FrameTime.nanoseconds(of: .max, at: 48_000) == .max)
+    #expect(FrameTime.nanoseconds(of: .min, at: 48_000) == .min)
+    #expect(FrameTime.frames(in: .max, at: 192_000) == 1_770_887_431_076_116)
+  }
+
   @Test("a block that has no room waits; one that is very late begins a new count")
   func late() {
     var pacer = Pacer(sampleRate: 48_000)

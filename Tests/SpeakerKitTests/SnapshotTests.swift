@@ -97,4 +97,34 @@ struct SnapshotTests {
       #expect(house.volume == 50)
     }
   }
+
+  @Test("a level that comes back muted is told once, also of a speaker that is in a snapshot twice")
+  func toldOnce() throws {
+    try HouseBench.run(output: .null) { bench in
+      let (house, device) = (bench.house, bench.house.devices[0])
+      try device.setVolume(12)
+      try device.mute()
+      try await bench.wait(0.01)
+      let snapshot = try house.snapshot(devices: [device, device])
+      try device.setVolume(40)
+      try await bench.wait(0.01)
+      bench.record()
+      try await snapshot.restore()
+      try await bench.wait(0.01)
+      #expect(bench.told == ["volume A 12 muted, average 25"])
+    }
+  }
+
+  @Test("a level that was set just before is in the snapshot, and does not outlast a restoring")
+  func levelsOnTheWay() throws {
+    try HouseBench.run(output: .null) { bench in
+      let house = bench.house
+      try house.setVolume(12)
+      let snapshot = try house.snapshot()
+      try house.setVolume(40)
+      try await snapshot.restore()
+      try await bench.wait(0.1)
+      #expect(house.devices.map(\.volume) == [12, 12])
+    }
+  }
 }

@@ -62,6 +62,17 @@ struct StateTests {
     }
   }
 
+  @Test(
+    "speakers that have swapped or passed on their names keep them", arguments: ["BAC", "BCA", "CAB", "BCX"])
+  func namesThatMoved(wanted: String) throws {
+    let folder = try TemporaryFolder()
+    try run(folder.file("s")) { house in
+      for (index, device) in house.devices.enumerated() { try await device.setName("new \(index)") }
+      for (device, name) in zip(house.devices, wanted) { try await device.setName(String(name)) }
+    }
+    try run(folder.file("s")) { house in #expect(house.devices.map(\.name).joined() == wanted) }
+  }
+
   @Test("changes are written a second later, not only at the end")
   func writes() throws {
     let folder = try TemporaryFolder()

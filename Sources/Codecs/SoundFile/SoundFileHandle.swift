@@ -1,5 +1,6 @@
 internal import AudioCore
 internal import CSndfile
+internal import Glibc
 
 /// An open libsndfile file and its descriptor; both are closed, in this order, when the last reference goes.
 ///
@@ -20,10 +21,14 @@ final class SoundFileHandle {
   }
 
   /// Opens `file` for writing what `info` asks for.
-  /// - Throws: `audio.no_output` with libsndfile's words.
+  /// - Throws: `audio.no_output` with the system's words, else libsndfile's.
   convenience init(writing file: consuming FileDescriptor, path: String, _ info: inout SF_INFO) throws {
+    errno = 0
     guard let raw = sf_open_fd(file.duplicate(), CInt(SFM_WRITE), &info, CInt(SF_TRUE)) else {
-      throw AudioError.noOutput(path, cause: Self.words(sf_strerror(nil)))
+      // libsndfile takes a header that could not be written for no error.
+      let number = errno
+      let cause = number != 0 ? FileDescriptor.words(for: number) : Self.words(sf_strerror(nil))
+      throw AudioError.noOutput(path, cause: cause)
     }
     self.init(raw, file)
   }

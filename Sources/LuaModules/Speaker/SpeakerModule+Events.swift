@@ -41,6 +41,9 @@ extension SpeakerModule {
   /// A speaker's own events, and those of the session that it is in.
   func deviceFeed() -> EventFeed<Device> {
     EventFeed(names: Self.deviceNames.map(\.rawValue)) { [unowned self] device, name, deliver, closed in
+      guard !device.isRemoved else {
+        throw SpeakerError(.closed, "the speaker \"\(device.name)\" was removed from the house")
+      }
       guard let house = door.open, house.devices.contains(where: { $0 === device }) else {
         throw Self.gone("speaker \"\(device.name)\"")
       }

@@ -155,6 +155,9 @@ public final class HouseDriver: Driver {
     react { $0.apply(changes) }
   }
 
+  /// Levels, names and groups that were asked for a moment ago.
+  public func settle() { applyAll() }
+
   /// Another name or group.
   public func edit(_ edit: DeviceEdit, of device: String) async throws {
     react { $0.apply(edit, to: device) }

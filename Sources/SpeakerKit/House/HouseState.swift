@@ -97,11 +97,10 @@ struct HouseState: Equatable {
   /// The configured speakers as they were left; a name that another has by now is not taken up.
   func applied(to configured: [DeviceInfo]) -> [DeviceInfo] {
     var devices = configured
+    let names = names(of: configured)
     for index in devices.indices {
       guard let kept = speakers[devices[index].id] else { continue }
-      if !kept.name.isEmpty, !devices.contains(where: { $0.name == kept.name }) {
-        devices[index].name = kept.name
-      }
+      devices[index].name = names[index]
       devices[index].groupName = kept.group
       devices[index].groupRank = kept.rank
       devices[index].volume = kept.volume
@@ -110,6 +109,22 @@ struct HouseState: Equatable {
       devices[index].balance = kept.balance
     }
     return devices
+  }
+
+  /// The kept names of speakers, all at once: they may have swapped them. Of those that would have one name in common,
+  /// who was given it goes back to its configured one, until each has its own.
+  private func names(of configured: [DeviceInfo]) -> [String] {
+    var names = configured.map { device in
+      speakers[device.id].flatMap { $0.name.isEmpty ? nil : $0.name } ?? device.name
+    }
+    while true {
+      let uses = Dictionary(names.map { ($0, 1) }, uniquingKeysWith: +)
+      let clashing = names.indices.filter {
+        uses[names[$0], default: 0] > 1 && names[$0] != configured[$0].name
+      }
+      if clashing.isEmpty { return names }
+      for index in clashing { names[index] = configured[index].name }
+    }
   }
 }
 

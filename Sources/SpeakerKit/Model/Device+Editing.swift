@@ -100,6 +100,8 @@ enum NameRule {
   static func problem(with name: String) -> String? {
     if name.allSatisfy(\.isWhitespace) { return "is blank" }
     if name.count > 100 || name.utf8.count > 400 { return "has more than 100 letters" }
+    // What no text holds stands for bytes that were no UTF-8.
+    if name.unicodeScalars.contains("\u{FFFD}") { return "is no UTF-8 text" }
     let hasControl = name.unicodeScalars.contains { $0.properties.generalCategory == .control }
     return hasControl ? "has a control character in it" : nil
   }

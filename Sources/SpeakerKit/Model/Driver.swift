@@ -139,6 +139,8 @@ public protocol Driver: AnyObject {
 
   /// Changes levels of speakers, all in the same block.
   func change(_ changes: [(device: String, change: LevelChange)])
+  /// Lets changes that are on their way take effect, and reports them, where they need not be waited for.
+  func settle()
   /// Puts a speaker into a session, nil takes it out.
   func setSession(_ session: SessionID?, ofDevice device: String)
 
@@ -172,6 +174,8 @@ extension Driver {
   public var sessionLimit: Int { 1 }
   /// Goes on.
   public var editsStopPlayback: Bool { false }
+  /// Nothing: what was asked for takes its time.
+  public func settle() {}
   /// Nothing: what changes comes by itself.
   public func refresh(_ device: String?) async throws {}
   /// Can't.

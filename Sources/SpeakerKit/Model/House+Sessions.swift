@@ -64,6 +64,20 @@ extension House {
       ])
   }
 
+  /// Sessions that have speakers, and none but those.
+  func sessions(within devices: [Device]) -> [Session] {
+    sessions.filter { session in
+      let members = session.devices
+      return !members.isEmpty && members.allSatisfy { member in devices.contains { $0 === member } }
+    }
+  }
+
+  /// The speakers in the same order, without those that were named before.
+  static func eachOnce(_ devices: [Device]) -> [Device] {
+    var seen: Set<ObjectIdentifier> = []
+    return devices.filter { seen.insert(ObjectIdentifier($0)).inserted }
+  }
+
   /// Moves a speaker into a session or out of all, tells it, and stops a session that lost its last member.
   func move(_ device: Device, to session: Session?) {
     let old = device.session

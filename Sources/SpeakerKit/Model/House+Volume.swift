@@ -51,9 +51,15 @@ extension House {
       device.owedLevel = level
       return
     }
-    var levels: [(device: String, change: LevelChange)] = [(device.id, .volume(level.volume))]
-    if level.isMuted { levels.append((device.id, .muted(true))) }
-    driver.change(levels)
+    setLevels([(device, level.volume, level.isMuted)])
+  }
+
+  /// Sets level and mute of speakers in one change: each is told once.
+  func setLevels(_ levels: [(device: Device, volume: Int, isMuted: Bool)]) {
+    driver.change(
+      levels.flatMap { level in
+        [(level.device.id, .volume(level.volume))] + (level.isMuted ? [(level.device.id, .muted(true))] : [])
+      })
   }
 
   static func check(volume: Int) throws(SpeakerError) {

@@ -30,6 +30,7 @@ extension House {
     guard devices.contains(where: \.isAvailable) else {
       throw SpeakerError(.noActiveDevice, "interrupt: no speaker that can be reached", hint: "name one")
     }
+    let devices = Self.eachOnce(devices)
     for device in devices { try check(device, mayGoTo: priority) }
     let session = try makeSession(name: name, priority: priority)
     let interruption = Interruption(self, session, devices, fade: fade, restores: restore)
@@ -43,6 +44,18 @@ extension House {
     interruption.end()
     try outcome.get()
   }
+}
+
+/// The silence of a session that has lost all its speakers. Those who have them share it: the first that gives one back
+/// ends it. Confined to the loop.
+final class Suspension {
+  let session: Session
+  /// How long the session fades in after: as long as it faded out before.
+  let fade: Duration
+  /// Whether the session goes on.
+  var isOver = false
+
+  init(of session: Session, fade: Duration) { (self.session, self.fade) = (session, fade) }
 }
 
 /// What an interruption took, and from where. Confined to the loop.
@@ -64,7 +77,7 @@ final class Interruption {
   private let fade: Duration
   private let restores: Bool
   private var loans: [Loan] = []
-  private var suspended: [Session] = []
+  private var suspensions: [Suspension] = []
   private var hasEnded = false
 
   init(_ house: House, _ session: Session, _ devices: [Device], fade: Duration, restores: Bool) {
@@ -76,13 +89,7 @@ final class Interruption {
   }
 
   /// Sessions all of whose speakers it takes.
-  private var wholes: [Session] {
-    guard restores else { return [] }
-    return house.sessions.filter { session in
-      let members = session.devices
-      return !members.isEmpty && members.allSatisfy { member in devices.contains { $0 === member } }
-    }
-  }
+  private var wholes: [Session] { restores ? house.sessions(within: devices) : [] }
 
   /// Fades out what it interrupts, then takes the speakers.
   func begin(volume: Int?) async throws {
@@ -93,22 +100,26 @@ final class Interruption {
       let outcome: Result<Void, any Error>
       do {
         try await house.loop.sleep(for: fade)
+        // Whoever was told that it comes may have closed it.
+        try session.requireOpen()
         for device in devices { try house.check(device, mayGoTo: session.priority) }
         outcome = .success(())
       } catch { outcome = .failure(error) }
-      if case .failure = outcome { for other in fading { unduck(other) } }
+      if case .failure = outcome { for other in fading { unduck(other, over: fade) } }
       try outcome.get()
     }
-    guard house.isOpen, !session.isClosed else { throw House.closedError }
+    try session.requireOpen()
     take(volume)
-    for other in fading where !suspended.contains(where: { $0 === other }) { unduck(other) }
+    for other in fading where !suspensions.contains(where: { $0.session === other }) {
+      unduck(other, over: fade)
+    }
   }
 
   private func take(_ volume: Int?) {
-    suspended = wholes
-    for other in suspended {
-      other.suspend()
-      tell(.suspended, other)
+    suspensions = wholes.map { Suspension(of: $0, fade: fade) }
+    for suspension in suspensions {
+      suspension.session.suspend()
+      tell(.suspended, suspension.session)
     }
     for device in devices where !device.isRemoved {
       let (from, before) = (device.session, device.lastMove)
@@ -135,7 +146,7 @@ final class Interruption {
     session.stop()
     var heirs: [Interruption] = []
     if restores { for loan in loans { if let heir = giveBack(loan) { heirs.append(heir) } } }
-    for other in suspended where other.isOpen { release(other, to: heirs) }
+    for suspension in suspensions where suspension.session.isOpen { release(suspension, to: heirs) }
     do { try session.close() } catch {}
   }
 
@@ -164,21 +175,25 @@ final class Interruption {
     return heir
   }
 
-  /// Lets a session go on, unless a later interruption has its speakers.
-  private func release(_ other: Session, to heirs: [Interruption]) {
-    if other.devices.isEmpty,
-      let heir = heirs.first(where: { heir in heir.loans.contains { $0.from === other } })
-    {
-      heir.suspended.append(other)
-      return
+  /// Lets a session go on, unless all its speakers are with others, who then let it go on.
+  private func release(_ suspension: Suspension, to heirs: [Interruption]) {
+    let other = suspension.session
+    guard !suspension.isOver else { return }
+    if other.devices.isEmpty {
+      for heir in heirs where heir.loans.contains(where: { $0.from === other }) && !heir.shares(suspension) {
+        heir.suspensions.append(suspension)
+      }
+      if house.interruptions.contains(where: { $0.shares(suspension) }) { return }
+      other.perform(other.machine.stop(.noDevices))
     }
-    let isEmpty = other.devices.isEmpty
-    if isEmpty { other.perform(other.machine.stop(.noDevices)) }
-    unduck(other)
+    suspension.isOver = true
+    unduck(other, over: suspension.fade)
     if other.unsuspend() { tell(.resumed, other) }
   }
 
-  private func unduck(_ other: Session) {
+  private func shares(_ suspension: Suspension) -> Bool { suspensions.contains { $0 === suspension } }
+
+  private func unduck(_ other: Session, over fade: Duration) {
     guard fade > .zero, other.isOpen else { return }
     house.driver.setGain(other.gain, over: fade, of: other.id)
   }

@@ -33,7 +33,7 @@ extension Session {
         tellsPlaying = true
       case .tellEnded(let source, let reason):
         house?.events.tell(.ended(self, source: source, reason: reason))
-        finishing.ended(reason)
+        finishing.wake(.ended(reason))
       case .tellFailure(let error):
         house?.events.tell(.error(code: error.code, message: error.message, device: nil, session: self))
       }

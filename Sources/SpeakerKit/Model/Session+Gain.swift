@@ -35,7 +35,7 @@ extension Session {
     while number == gainChanges, machine.current != nil {
       let left = end - playClock.played(at: loop.now)
       guard left > .zero else { return }
-      try await loop.sleep(for: playClock.isRunning ? left : .milliseconds(20))
+      try await SessionWaiters.wait(on: self, \.fading, timeout: playClock.isRunning ? left : nil)
     }
   }
 
@@ -89,6 +89,7 @@ extension Session {
     try Self.check(duration)
     gain = decibels
     gainChanges += 1
+    fading.wake(.idle)
     driver.setGain(decibels, over: duration, of: id)
     return gainChanges
   }

@@ -17,7 +17,9 @@ public final class Session {
   let loop: EventLoop
   var machine = SessionMachine()
   /// Routines in `finish`.
-  var finishing = FinishWaiters()
+  var finishing = SessionWaiters()
+  /// Routines in `fade`, for a gain.
+  var fading = SessionWaiters()
   /// A seek that is opening its cue, and where it goes, in frames.
   var seekTarget: (number: Int, frame: Int)?
   var seekCount = 0
@@ -73,9 +75,9 @@ public final class Session {
 
   /// Plays a file on its members, in place of what played. Returns when it plays.
   /// - Parameters:
-  ///   - path: WAV, AIFF, CAF, MP3, FLAC, Ogg Vorbis.
+  ///   - path: WAV, AIFF, CAF, MP3, AAC (ADTS), M4A/MP4, FLAC, Ogg Vorbis.
   ///   - title: what a person would call it; by default the file's name.
-  ///   - seconds: where to begin; 0 or more.
+  ///   - seconds: where to begin; 0...1e9.
   ///   - loops: whether it begins again after its last frame, for ever.
   ///   - priority: the session's from now on.
   /// - Throws: `speaker.no_active_device` before it opens the file; `audio.not_found`, `audio.unreadable`, and
@@ -86,9 +88,9 @@ public final class Session {
   ) async throws {
     loop.assertOnLoop()
     _ = try openHouse()
-    guard seconds >= 0, seconds < 1e9 else {
+    guard (0...1e9).contains(seconds) else {
       throw SpeakerError(
-        .range, "start \(seconds) is not a number of seconds from 0 on",
+        .range, "start \(seconds) s is not in 0...1e9",
         facts: [.init("start", .number(seconds))])
     }
     let fileName = path.split(separator: "/").last.map(String.init) ?? path
@@ -192,7 +194,7 @@ public final class Session {
   public func finish(timeout: Duration? = nil) async throws -> FinishResult {
     loop.assertOnLoop()
     guard machine.current != nil else { return .idle }
-    return try await FinishWaiters.wait(on: self, timeout: timeout)
+    return try await SessionWaiters.wait(on: self, \.finishing, timeout: timeout)
   }
 
   /// Sets its members to one level; see `House.setVolume`.

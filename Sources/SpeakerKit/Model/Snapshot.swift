@@ -28,11 +28,7 @@ public final class Snapshot {
   fileprivate init(of devices: [Device], in house: House) {
     self.house = house
     members = devices.map { .init(device: $0, session: $0.session, volume: $0.volume, isMuted: $0.isMuted) }
-    let wholes = house.sessions.filter { session in
-      let members = session.devices
-      return !members.isEmpty && members.allSatisfy { member in devices.contains { $0 === member } }
-    }
-    playbacks = wholes.map { session in
+    playbacks = house.sessions(within: devices).map { session in
       let current = session.machine.current
       let start = Double(session.position) / Double(session.format.sampleRate)
       return Playback(
@@ -63,11 +59,14 @@ public final class Snapshot {
     for member in present where member.session?.isOpen ?? true {
       house.move(member.device, to: member.session)
     }
-    for member in present where member.device.isAvailable {
-      guard member.device.volume != member.volume || member.device.isMuted != member.isMuted else { continue }
-      try house.change(.volume(member.volume), of: [member.device])
-      if member.isMuted { try house.change(.muted(true), of: [member.device]) }
+    // A level that is on its way would come after the one that is restored.
+    house.driver.settle()
+    let changed = present.filter { member in
+      let device = member.device
+      return device.isAvailable && (device.volume != member.volume || device.isMuted != member.isMuted)
     }
+    for member in changed { member.device.levelTouches += 1 }
+    house.setLevels(changed.map { ($0.device, $0.volume, $0.isMuted) })
     var failure: (any Error)?
     for playback in playbacks where playback.session.isOpen {
       do { try await restore(playback) } catch { failure = failure ?? error }
@@ -88,6 +87,8 @@ extension House {
   public func snapshot(devices: [Device]? = nil) throws(SpeakerError) -> Snapshot {
     loop.assertOnLoop()
     guard isOpen else { throw Self.closedError }
-    return Snapshot(of: devices ?? self.devices, in: self)
+    // What was asked for just before is how the speakers are.
+    driver.settle()
+    return Snapshot(of: devices.map(Self.eachOnce) ?? self.devices, in: self)
   }
 }

@@ -25,10 +25,11 @@ extension Session {
     return true
   }
 
-  /// Clocks follow.
+  /// Clocks follow, and fades.
   func runningChanged() {
     armSeconds()
     watchSilence()
     playClock.run(isRunning, at: loop.now)
+    fading.wake(.idle)
   }
 }

@@ -82,7 +82,7 @@ final class ArithmeticRenderer: Renderer {
     guard let playback = playbacks[session], playback.since == nil else { return }
     playbacks[session]?.since = loop.now
     guard let end = playback.end else { return }
-    let length = Int64(end - playback.frame) * 1_000_000_000 / Int64(rate)
+    let length = FrameTime.nanoseconds(of: Int64(end - playback.frame), at: Int64(rate))
     playbacks[session]?.timer = loop.after(.nanoseconds(length)) { [weak self] in
       guard let self, playbacks[session]?.cue == playback.cue else { return }
       playbacks[session]?.frame = end
@@ -98,7 +98,7 @@ final class ArithmeticRenderer: Renderer {
   func position(of session: SessionID) -> Int {
     guard let playback = playbacks[session] else { return 0 }
     guard let since = playback.since else { return playback.frame }
-    let heard = since.duration(to: loop.now).nanoseconds * Int64(rate) / 1_000_000_000
+    let heard = FrameTime.frames(in: since.duration(to: loop.now).nanoseconds, at: Int64(rate))
     return min(playback.end ?? .max, playback.frame + Int(heard))
   }
 

@@ -92,7 +92,9 @@ final class InlineStage: RenderStage {
     sinks.removeAll()
   }
 
-  private var due: Int64 { anchor + framesSinceAnchor * 1_000_000_000 / Int64(format.sampleRate) }
+  private var due: Int64 {
+    anchor + FrameTime.nanoseconds(of: framesSinceAnchor, at: Int64(format.sampleRate))
+  }
 
   private func schedule() {
     guard timer == nil else { return }

@@ -118,7 +118,7 @@ final class PCMRenderer: Renderer {
     guard let current = current[session] else { return 0 }
     let block = memory.core.positions[session].read()
     guard block.cue == current.cue else { return current.firstFrame }
-    let heard = (stage.now - block.heardAt) * Int64(format.sampleRate) / 1_000_000_000
+    let heard = FrameTime.frames(in: stage.now - block.heardAt, at: Int64(format.sampleRate))
     return max(current.firstFrame, block.frame + min(block.count, Int(heard)))
   }
 

@@ -46,7 +46,7 @@ struct Pacer {
     switch mode {
     case .clock:
       let start = anchor ?? now
-      var due = start + framesSinceAnchor * 1_000_000_000 / sampleRate
+      var due = start + FrameTime.nanoseconds(of: framesSinceAnchor, at: sampleRate)
       if anchor == nil || now - due > Self.greatestLateness {
         anchor = now
         framesSinceAnchor = 0
@@ -57,14 +57,14 @@ struct Pacer {
     case .room:
       if !isReady { return .waitForRoom }
       if now < earliest { return .wait(until: earliest) }
-      return .render(heardAt: now + Int64(latency) * 1_000_000_000 / sampleRate)
+      return .render(heardAt: now + FrameTime.nanoseconds(of: Int64(latency), at: sampleRate))
     }
   }
 
   /// A block of `frames` was rendered.
   mutating func rendered(frames: Int, now: Int64) {
     framesSinceAnchor += Int64(frames)
-    let length = Int64(frames) * 1_000_000_000 / sampleRate
+    let length = FrameTime.nanoseconds(of: Int64(frames), at: sampleRate)
     earliest = max(earliest, now - Self.greatestLead * 20_000_000) + length * 98 / 100
   }
 

@@ -82,6 +82,8 @@ struct HouseModel {
   var pending: [(due: Int64, effect: Effect)] = []
   var ends: [(due: Int64, cue: Int)] = []
   var interruptions: [InterruptionModel] = []
+  /// All that there have been, by number.
+  var suspensions: [(player: Int, isOver: Bool)] = []
   var cueCount = 0
   var moveCount = 0
 

@@ -15,8 +15,8 @@ struct InterruptionModel {
   let restores: Bool
   let endsAt: Int64
   var loans: [Loan] = []
-  /// Sessions that lost all their speakers to it.
-  var suspended: [Int] = []
+  /// Numbers of the suspensions that it began, or shares with others since the one that began them has ended.
+  var suspensions: [Int] = []
 }
 
 extension HouseModel {
@@ -30,14 +30,19 @@ extension HouseModel {
     }
     let player = open(request.name, priority: request.priority)
     var one = InterruptionModel(player: player, restores: request.restores, endsAt: now + request.length)
+    var suspended: [Int] = []
     if request.restores {
-      one.suspended = players.indices.filter { index in
+      suspended = players.indices.filter { index in
         let members = members(of: index)
         return !members.isEmpty && members.allSatisfy(request.speakers.contains)
       }
     }
-    for other in one.suspended { tell("suspending \(players[other].name) by \(request.name)") }
-    for other in one.suspended { suspend(other, by: request.name) }
+    for other in suspended { tell("suspending \(players[other].name) by \(request.name)") }
+    for other in suspended {
+      one.suspensions.append(suspensions.count)
+      suspensions.append((other, isOver: false))
+      suspend(other, by: request.name)
+    }
     for index in request.speakers {
       let (from, before) = (speakers[index].session, speakers[index].move)
       move(index, to: player)
@@ -81,7 +86,9 @@ extension HouseModel {
     stop(one.player, "stopped")
     var heirs: [Int] = []
     if one.restores { for loan in one.loans { if let heir = giveBack(loan, of: one) { heirs.append(heir) } } }
-    for other in one.suspended where players[other].isOpen { release(other, of: one, to: heirs) }
+    for number in one.suspensions where players[suspensions[number].player].isOpen {
+      release(number, of: one, to: heirs)
+    }
     for member in members(of: one.player) { move(member, to: nil) }
     players[one.player].isOpen = false
   }
@@ -120,13 +127,21 @@ extension HouseModel {
     ask(.levels([(index, .volume(level.volume))] + (level.isMuted ? [(index, .muted(true))] : [])))
   }
 
-  private mutating func release(_ player: Int, of one: InterruptionModel, to heirs: [Int]) {
-    let heir = interruptions.firstIndex { other in
-      heirs.contains(other.player) && other.loans.contains { $0.from == player }
+  /// The first that gives a speaker back ends a suspension.
+  private mutating func release(_ number: Int, of one: InterruptionModel, to heirs: [Int]) {
+    let player = suspensions[number].player
+    if suspensions[number].isOver { return }
+    if members(of: player).isEmpty {
+      for index in interruptions.indices where heirs.contains(interruptions[index].player) {
+        guard interruptions[index].loans.contains(where: { $0.from == player }) else { continue }
+        if !interruptions[index].suspensions.contains(number) {
+          interruptions[index].suspensions.append(number)
+        }
+      }
+      if interruptions.contains(where: { $0.suspensions.contains(number) }) { return }
+      stop(player, "no_devices")
     }
-    let isEmpty = members(of: player).isEmpty
-    if isEmpty, let heir { return interruptions[heir].suspended.append(player) }
-    if isEmpty { stop(player, "no_devices") }
+    suspensions[number].isOver = true
     players[player].suspensions -= 1
     guard !isSuspended(player) else { return }
     if runs(player) { send(.resume(player)) }

@@ -61,9 +61,9 @@ final class RandomWalk {
   /// Takes steps, then ends all that goes on and lets it fall silent.
   func run(steps: Int) async throws {
     for number in 1...steps {
-      // Two at a time nest in every way that the contract speaks of.
+      // Three at a time nest in every way that the contract speaks of.
       let step = WalkStep.random(
-        number, known: sessions.count, mayInterrupt: model.interruptions.count < 2, using: &random)
+        number, known: sessions.count, mayInterrupt: model.interruptions.count < 3, using: &random)
       let wait = step.randomWait(using: &random)
       try await take(step, number, wait: wait)
     }

@@ -10,8 +10,11 @@ public enum FinishResult: Sendable, Equatable {
   case timeout
 }
 
-/// Routines that wait for a session's source to end. Confined to the loop.
-struct FinishWaiters {
+/// Routines that wait for something of a session: the end of its source, or what concerns a fade. Confined to the loop.
+struct SessionWaiters {
+  /// Where a session keeps them.
+  typealias Place = ReferenceWritableKeyPath<Session, SessionWaiters>
+
   private struct Waiter {
     let number: Int
     /// Nil until the routine is suspended, which it is some turns of the loop after it began to wait.
@@ -24,27 +27,28 @@ struct FinishWaiters {
   private var waiters: [Waiter] = []
   private var count = 0
 
-  /// Waits on `session.finishing` until `ended`, the timeout, or the cancellation of the task.
-  static func wait(on session: Session, timeout: Duration?) async throws -> FinishResult {
-    let number = session.finishing.begin()
-    session.finishing.setTimer(
+  /// Waits at a place of `session` until `wake`, the timeout, or the cancellation of the task.
+  @discardableResult
+  static func wait(on session: Session, _ place: Place, timeout: Duration?) async throws -> FinishResult {
+    let number = session[keyPath: place].begin()
+    session[keyPath: place].setTimer(
       number,
       timeout.map { timeout in
         session.loop.after(timeout) { [weak session] in
-          session?.finishing.settle(number, .success(.timeout))
+          session?[keyPath: place].settle(number, .success(.timeout))
         }
       })
-    let cancellation = Cancellation(session: session, number: number)
+    let cancellation = Cancellation(session, place, number)
     return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { session.finishing.suspend(number, $0) }
+      try await withCheckedThrowingContinuation { session[keyPath: place].suspend(number, $0) }
     } onCancel: {
       cancellation.cancel()
     }
   }
 
-  /// The source has ended: all that wait go on.
-  mutating func ended(_ reason: EndReason) {
-    for number in waiters.map(\.number) { settle(number, .success(.ended(reason))) }
+  /// All that wait go on.
+  mutating func wake(_ result: FinishResult) {
+    for number in waiters.map(\.number) { settle(number, .success(result)) }
   }
 
   private mutating func begin() -> Int {
@@ -86,20 +90,22 @@ struct FinishWaiters {
 
   /// Carries a cancellation, which may come on any thread, to the loop.
   ///
-  /// Unchecked: `session` is written in `init` and read on the loop only.
+  /// Unchecked: `session` is written in `init` and read on the loop only, `place` is only read.
   private final class Cancellation: @unchecked Sendable {
     private weak let session: Session?
     private let loop: EventLoop
+    private let place: Place
     private let number: Int
 
-    init(session: Session, number: Int) {
+    init(_ session: Session, _ place: Place, _ number: Int) {
       self.session = session
+      self.place = place
       self.loop = session.loop
       self.number = number
     }
 
     func cancel() {
-      loop.post { self.session?.finishing.settle(self.number, .failure(CancellationError())) }
+      loop.post { self.session?[keyPath: self.place].settle(self.number, .failure(CancellationError())) }
     }
   }
 }

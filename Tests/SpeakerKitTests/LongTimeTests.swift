@@ -1,0 +1,39 @@
+import EventLoop
+import SpeakerKit
+import TestSupport
+import Testing
+
+@Suite("A house that runs for days") struct LongTimeTests {
+  @Test("days of a loop, and of a pause, are no trouble")
+  func days() throws {
+    for output in [Output.null, nil] {
+      try HouseBench.run(output: output) { bench in
+        let session = bench.house.session
+        try await session.play(try bench.source("a.wav", Signal.noise(seed: 1, frames: 48_000)), loops: true)
+        if output == .null { try await bench.wait(60 * 3600 + 0.5) } else { try await bench.wait(0.5) }
+        #expect(abs(session.position - 24_000) <= 960)
+        session.pause()
+        try await bench.wait(60 * 3600)
+        #expect(abs(session.position - 24_000) <= 1_920)
+        session.stop()
+      }
+    }
+  }
+
+  @Test("a file that claims to last for weeks plays as far as it goes", arguments: [true, false])
+  func claims(isVirtual: Bool) throws {
+    try HouseBench.run(isVirtual: isVirtual, output: .null) { bench in
+      var bytes = try readBytes(Fixtures.path("music-44k.flac"))
+      // The 36 bits of STREAMINFO that count the samples (RFC 9639 §8.2).
+      bytes[21] |= 0x0f
+      bytes.replaceSubrange(22..<26, with: [0xff, 0xff, 0xff, 0xff])
+      let path = try bench.folder.write(bytes, to: "a.flac")
+      let session = bench.house.session
+      try await session.play(path)
+      #expect(session.duration ?? 0 > 1 << 36)
+      try session.seek(toSeconds: 0.5)
+      try await bench.wait(0.1)
+      #expect(session.position >= 24_000 && session.state == .playing)
+    }
+  }
+}
