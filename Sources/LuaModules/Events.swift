@@ -82,7 +82,8 @@ final class ScriptEvents {
           }, onFailure: { subscription.failures += 1 })
       },
       { subscription.cancel() })
-    let forget = script.root { end() }
+    // Cancelled with the script: what the feed keeps refers to the subscription.
+    let forget = script.root { subscription.cancel() }
     subscription.end = {
       forget()
       end()

@@ -46,7 +46,9 @@ public final class StreamService {
   ) async throws {
     let stream = ScriptStream(
       try StreamKit.Stream(url: url, loop: loop) { [unowned self] in try network() }, loop: loop)
-    _ = stream.listen(to: "metadata") { _ in if let title = stream.stream.title { told(.title(title.text)) } }
+    _ = stream.listen(to: "metadata") { [weak stream] _ in
+      if let title = stream?.stream.title { told(.title(title.text)) }
+    }
     try session.requireMembers()
     playing = stream
     try await stream.play(on: session, of: house, title: nil, priority: nil, isOwn: true)
