@@ -3,18 +3,26 @@ internal import LuaRuntime
 
 /// `io.read` and `io.lines` on standard input: only the calling routine waits.
 enum InputFunctions {
-  static func functions(_ input: StandardInput) -> [LuaFunction] {
+  static func functions(_ input: InputReader) -> [LuaFunction] {
     [
-      LuaFunction("read") { call in
-        let requests = try (0..<max(1, call.count)).map { index in
-          call.count == 0 ? .line(keepsEnd: false) : try request(call, index + 1)
-        }
-        return try read(requests, from: input, call)
-      }
+      LuaFunction("read") { call in try read(from: input, call, first: 1) }
     ]
   }
 
-  private static func request(_ call: LuaCall, _ number: Int) throws -> StandardInput.Request {
+  /// What the formats from argument `first` on ask for; a line without any.
+  static func read(from input: InputReader, _ call: LuaCall, first: Int) throws -> LuaReturn {
+    let requests = try (first..<max(first, call.count + 1)).map { try request(call, $0) }
+    return try read(requests.isEmpty ? [.line(keepsEnd: false)] : requests, from: input, call)
+  }
+
+  /// The format of an optional argument.
+  static func request(
+    _ call: LuaCall, _ number: Int, unless absent: InputReader.Request
+  ) throws -> InputReader.Request {
+    call.isNil(number) ? absent : try request(call, number)
+  }
+
+  private static func request(_ call: LuaCall, _ number: Int) throws -> InputReader.Request {
     if case .int = call.value(number) { return .bytes(try call.int(number, in: 0...(1 << 30))) }
     let format = try call.string(number)
     switch format.drop(while: { $0 == "*" }).first {
@@ -27,8 +35,8 @@ enum InputFunctions {
   }
 
   /// One result for each request, up to the first that finds the end.
-  private static func read(
-    _ requests: [StandardInput.Request], from input: StandardInput, _ call: LuaCall
+  static func read(
+    _ requests: [InputReader.Request], from input: InputReader, _ call: LuaCall
   ) throws -> LuaReturn {
     try call.suspend { continuation in
       var results: [LuaValue] = []
@@ -46,7 +54,7 @@ enum InputFunctions {
     }
   }
 
-  private static func value(_ bytes: [UInt8]?, for request: StandardInput.Request) -> LuaValue {
+  private static func value(_ bytes: [UInt8]?, for request: InputReader.Request) -> LuaValue {
     guard let bytes else { return .nil }
     guard case .numeral = request else { return .bytes(bytes) }
     let text = String(decoding: bytes, as: UTF8.self)

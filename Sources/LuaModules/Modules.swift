@@ -10,13 +10,13 @@ public struct ModuleServices {
   /// The zone of `schedule.at`, and of `os.date` under simulation.
   public let zone: any LocalZone
   /// Standard input, which scripts and the prompt share.
-  public let input: StandardInput
+  public let input: InputReader
   /// What streams share.
   public let streams: StreamService
 
   /// Services of an engine.
   public init(
-    house: HouseDoor, jobs: JobTable, zone: any LocalZone, input: StandardInput, streams: StreamService
+    house: HouseDoor, jobs: JobTable, zone: any LocalZone, input: InputReader, streams: StreamService
   ) {
     self.house = house
     self.jobs = jobs
@@ -36,7 +36,7 @@ extension Script {
     try ScheduleModule.register(in: self, table: services.jobs, zone: services.zone)
     let streams = try StreamModule.register(in: self, service: services.streams, events: events)
     try SpeakerModule.register(in: self, door: services.house, events: events, streams: streams)
-    SystemModule.register(in: self, zone: services.zone, input: services.input)
+    try SystemModule.register(in: self, zone: services.zone, input: services.input)
     if global { for name in Self.moduleNames { state.makeGlobal(module: name) } }
   }
 

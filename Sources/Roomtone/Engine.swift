@@ -48,7 +48,7 @@ public final class Engine {
   public var onFailure: (LuaError) -> Void = { _ in }
 
   /// Standard input, which scripts and the prompt share.
-  let input: StandardInput
+  let input: InputReader
   private let watchdog: LuaWatchdog
   private let jobs: JobTable
   /// What streams share.
@@ -62,7 +62,7 @@ public final class Engine {
     let loop = EventLoop(name: "engine", clock: options.clock)
     self.loop = loop
     watchdog = try LuaWatchdog()
-    input = StandardInput(loop: loop)
+    input = InputReader(loop: loop)
     streams = StreamService(loop: loop)
     let relay = Relay()
     house = HouseDoor(loop: loop) { wait in

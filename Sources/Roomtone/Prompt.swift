@@ -61,7 +61,7 @@ public final class Prompt {
     takeBack = engine.input.read(.line(keepsEnd: true)) { [unowned self] line in
       guard let line else { return takeEnd() }
       let hasEnd = line.last == UInt8(ascii: "\n")
-      if line.count > StandardInput.longest { return refuse(hasEnd: hasEnd) }
+      if line.count > InputReader.longest { return refuse(hasEnd: hasEnd) }
       take(String(decoding: hasEnd ? line.dropLast() : line[...], as: UTF8.self))
     }
   }
@@ -79,7 +79,7 @@ public final class Prompt {
     showError(
       LuaError(
         code: "script.syntax",
-        message: "stdin:\(chunkLine): the line is longer than \(StandardInput.longest >> 20) MB",
+        message: "stdin:\(chunkLine): the line is longer than \(InputReader.longest >> 20) MB",
         hint: "run long texts as a file, with roomtone run"))
     ask()
   }

@@ -62,7 +62,7 @@ struct CapabilityTests {
     try script.registerModules(
       ModuleServices(
         house: door, jobs: JobTable(loop: loop, zone: ProcessZone()) { _, _ in }, zone: ProcessZone(),
-        input: StandardInput(loop: loop), streams: StreamService(loop: loop)),
+        input: InputReader(loop: loop), streams: StreamService(loop: loop)),
       global: true)
     var lines: [String] = []
     var failure: LuaError?

@@ -116,10 +116,41 @@ function os.clock() end
 ---@return string
 function os.tmpname() end
 
----As Lua's, and blocks all routines while it reads; raises `simulate.not_here` under simulation.
+---What `io.popen` gives: a program that runs, with a pipe from it (mode "r") or to it ("w"). Ends with the script.
+---@class Program
+local Program = {}
+
+---Reads what the program writes, by the formats of Lua's `file:read`; a line without any. Nil at the end.
+---@async
+---@param ... string|integer
+---@return any ...
+function Program:read(...) end
+
+---An iterator that reads, by one format of `read`; lines unless told.
+---@param format? string|integer
+---@return fun(): any
+function Program:lines(format) end
+
+---Writes to the program, and waits until it has taken all but what the pipe holds.
+---@async
+---@param ... string|number
+---@return Program? program nil when the program reads no more
+---@return string? message
+---@return integer? number of the system's error
+function Program:write(...) end
+
+---Closes the pipe, and waits for the end of the program; the results are those of `os.execute`.
+---@async
+---@return true? success
+---@return "exit"|"signal" how
+---@return integer code
+function Program:close() end
+
+---Starts a program of the shell, of which only the routine that reads, writes or closes waits. Raises
+---`simulate.not_here` under simulation.
 ---@param program string
----@param mode? "r"|"w"
----@return file*? file
+---@param mode? "r"|"w" "r" unless told.
+---@return Program? program
 ---@return string? message
 function io.popen(program, mode) end
 

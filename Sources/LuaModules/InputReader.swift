@@ -1,9 +1,9 @@
 public import EventLoop
 internal import Glibc
 
-/// Standard input, for whoever asks: the prompt, or a routine in `io.read`. Waits on the loop, and reads ahead only
-/// while somebody waits. Confined to the loop.
-public final class StandardInput {
+/// What is read line by line by whoever asks: standard input for the prompt and `io.read`, the output of a program.
+/// Waits on the loop, and reads ahead only while somebody waits. Confined to the loop.
+public final class InputReader {
   /// What is asked for. Answered with the bytes, or nil at the end of the input.
   public enum Request {
     /// Up to the next line end, which is left out unless kept.
@@ -49,6 +49,12 @@ public final class StandardInput {
       self?.waiting.removeAll { $0.number == number }
       self?.rest()
     }
+  }
+
+  /// Nothing is read any more; who waits is not answered.
+  func end() {
+    waiting = []
+    rest()
   }
 
   private func serve() {

@@ -1,0 +1,105 @@
+internal import EventLoop
+internal import Glibc
+internal import LuaRuntime
+
+/// A command of the shell that runs, with all that it starts.
+final class Program: Sendable {
+  private let process: pid_t
+  /// Whether the process id is free for others again.
+  private let isReaped = Lock(false)
+
+  struct Failure: Error { let number: Int32 }
+
+  private init(process: pid_t) { self.process = process }
+
+  /// Starts it in a process group of its own, and with the signals that it would have in a terminal: this process
+  /// ignores SIGPIPE and SIGXFSZ, and blocks those that it watches.
+  /// - Parameter descriptor: takes the place of one of the program's own: 0 for its input, 1 for its output.
+  static func start(_ command: String, _ descriptor: (own: Int32, for: Int32)? = nil) -> Result<Program, Failure> {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    if let descriptor { posix_spawn_file_actions_adddup2(&actions, descriptor.own, descriptor.for) }
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    posix_spawnattr_setflags(
+      &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+    posix_spawnattr_setpgroup(&attributes, 0)
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    posix_spawnattr_setsigmask(&attributes, &signals)
+    for signal in [SIGPIPE, SIGXFSZ, SIGINT, SIGTERM] { sigaddset(&signals, signal) }
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    let shell: [UnsafeMutablePointer<CChar>?] = ["/bin/sh", "-c", command].map { (text: String) in
+      strdup(text)
+    }
+    defer { for text in shell { free(text) } }
+    var process = pid_t()
+    let failure = posix_spawn(&process, "/bin/sh", &actions, &attributes, shell + [nil], environ)
+    return failure == 0 ? .success(Program(process: process)) : .failure(Failure(number: failure))
+  }
+
+  /// Calls `ended` on the loop with the status that `waitpid` gave.
+  func wait(on loop: EventLoop, ended: @escaping (Int32) -> Void) {
+    // Made, called and let go on the loop's thread; the waiting thread only carries it.
+    nonisolated(unsafe) let ended = ended
+    let hold = loop.hold("a program runs")
+    let failure = WaitingThread.start { [self] in
+      let status = reap()
+      loop.post {
+        ended(status)
+        hold.release()
+      }
+    }
+    guard failure == 0 else {
+      end()
+      return ended(255 << 8)
+    }
+  }
+
+  /// What `os.execute` and `close` give for the status that `waitpid` gave.
+  static func results(of status: Int32) -> [LuaValue] {
+    let signal = status & 0x7f
+    let code = signal == 0 ? status >> 8 & 0xff : signal
+    let success: LuaValue = signal == 0 && code == 0 ? .bool(true) : .nil
+    return [success, .string(signal == 0 ? "exit" : "signal"), .int(Int(code))]
+  }
+
+  /// Ends the whole group, unless the process is gone: its number may be somebody else's then.
+  func end() { isReaped.withLock { if !$0 { kill(-process, SIGTERM) } } }
+
+  /// Waits without taking the status, so that the number stays taken until the lock is held.
+  private func reap() -> Int32 {
+    var info = siginfo_t()
+    while waitid(P_PID, id_t(process), &info, WEXITED | WNOWAIT) == -1 && errno == EINTR {}
+    return isReaped.withLock { isReaped in
+      var status: Int32 = 0
+      while waitpid(process, &status, 0) == -1 && errno == EINTR {}
+      isReaped = true
+      return status
+    }
+  }
+}
+
+/// A thread that does one thing.
+private enum WaitingThread {
+  private final class Work: Sendable {
+    let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+  }
+
+  /// - Returns: 0, or why there is no thread.
+  static func start(_ body: @escaping @Sendable () -> Void) -> Int32 {
+    var thread = pthread_t()
+    let raw = Unmanaged.passRetained(Work(body)).toOpaque()  // released by the thread
+    let failure = pthread_create(&thread, nil, { raw in WaitingThread.run(raw) }, raw)
+    if failure == 0 { pthread_detach(thread) } else { Unmanaged<Work>.fromOpaque(raw).release() }
+    return failure
+  }
+
+  private static func run(_ raw: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    if let raw { Unmanaged<Work>.fromOpaque(raw).takeRetainedValue().body() }
+    return nil
+  }
+}

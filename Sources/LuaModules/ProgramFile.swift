@@ -1,0 +1,219 @@
+internal import EventLoop
+internal import Glibc
+internal import LuaRuntime
+
+/// `io.popen`: programs of the shell with a pipe to or from them. Only the routine that reads, writes or closes waits.
+final class ProgramFiles {
+  private unowned let script: Script
+  private let files: LuaClass<ProgramFile>
+
+  init(_ script: Script) throws {
+    self.script = script
+    files = try LuaClass("program", in: script.state) { file in
+      "program \"\(file.command)\" (\(file.isClosed ? "closed" : "open"))"
+    }
+    script.keep(self)
+    files.method("read") { file, call in
+      try InputFunctions.read(from: try file.openInput(), call, first: 2)
+    }
+    files.method("lines") { [unowned script] file, call in
+      let format = try InputFunctions.request(call, 2, unless: .line(keepsEnd: false))
+      let input = try file.openInput()
+      return call.return(
+        script.state.value(
+          of: LuaFunction("lines") { call in try InputFunctions.read([format], from: input, call) }))
+    }
+    files.method("write") { [unowned self] file, call in
+      let output = try file.openOutput()
+      let bytes = try (2..<max(2, call.count + 1)).flatMap { number in
+        switch call.value(number) {
+        case .int, .number: Array(call.state.text(call.value(number)).utf8)
+        default: try call.bytes(number)
+        }
+      }
+      return try call.suspend { continuation in
+        output.write(bytes) { [unowned self] failure in
+          let text = String(cString: strerror(failure))
+          continuation.resume(
+            returning: failure == 0 ? [files(file)] : [.nil, .string(text), .int(Int(failure))])
+        }
+      }
+    }
+    files.method("close") { file, call in
+      try file.requireOpen()
+      return try call.suspend { continuation in
+        file.close { continuation.resume(returning: Program.results(of: $0)) }
+        return { file.end() }
+      }
+    }
+  }
+
+  /// `popen(command [, mode])`
+  func open(_ call: LuaCall) throws -> LuaReturn {
+    let command = try call.nameText(1)
+    let mode = call.isNil(2) ? "r" : try call.string(2)
+    guard mode == "r" || mode == "w" else { throw call.problem(2, "invalid mode '\(mode)': r or w") }
+    switch ProgramFile.start(command, isRead: mode == "r", script) {
+    case .success(let file): return call.return(files(file))
+    case .failure(let failure):
+      return call.return(
+        .nil, .string("\(command): \(String(cString: strerror(failure.number)))"), .int(Int(failure.number)))
+    }
+  }
+}
+
+/// A program that runs, and this end of its pipe. Ends with its script. Confined to the loop.
+final class ProgramFile {
+  let command: String
+  private let program: Program
+  private let loop: EventLoop
+  private var input: InputReader?
+  private var output: PipeWriter?
+  private var descriptor: Int32
+  private var forget: () -> Void = {}
+
+  /// Whether `close` was called, or the script has ended.
+  var isClosed: Bool { descriptor < 0 }
+
+  private init(_ command: String, _ program: Program, _ descriptor: Int32, isRead: Bool, _ script: Script) {
+    (self.command, self.program, self.descriptor, loop) = (command, program, descriptor, script.loop)
+    if isRead {
+      input = InputReader(loop: loop, fd: descriptor)
+    } else {
+      output = PipeWriter(loop: loop, fd: descriptor)
+    }
+    forget = script.root { [weak self] in self?.end() }
+  }
+
+  deinit { end() }
+
+  static func start(
+    _ command: String, isRead: Bool, _ script: Script
+  ) -> Result<ProgramFile, Program.Failure> {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { return .failure(.init(number: errno)) }
+    // No other program inherits them: programs are started on this thread.
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    let (own, other) = isRead ? (ends[0], ends[1]) : (ends[1], ends[0])
+    let started = Program.start(command, (own: other, for: isRead ? 1 : 0))
+    Glibc.close(other)
+    switch started {
+    case .success(let program): return .success(ProgramFile(command, program, own, isRead: isRead, script))
+    case .failure(let failure):
+      Glibc.close(own)
+      return .failure(failure)
+    }
+  }
+
+  func requireOpen() throws {
+    if isClosed { throw LuaError(code: "argument", message: "the program is closed") }
+  }
+
+  func openInput() throws -> InputReader {
+    try requireOpen()
+    guard let input else {
+      throw LuaError(code: "argument", message: "the program was opened for writing")
+    }
+    return input
+  }
+
+  func openOutput() throws -> PipeWriter {
+    try requireOpen()
+    guard let output else {
+      throw LuaError(code: "argument", message: "the program was opened for reading")
+    }
+    return output
+  }
+
+  /// Closes the pipe and waits for the end of the program.
+  func close(_ done: @escaping (Int32) -> Void) {
+    closePipe()
+    program.wait(on: loop) { done($0) }
+  }
+
+  /// Ends the program, if it runs.
+  func end() {
+    guard !isClosed else { return program.end() }
+    closePipe()
+    program.end()
+    program.wait(on: loop) { _ in }
+  }
+
+  private func closePipe() {
+    guard descriptor >= 0 else { return }
+    forget()
+    input?.end()
+    output?.end()
+    Glibc.close(descriptor)
+    descriptor = -1
+  }
+}
+
+/// Writes to a pipe as fast as somebody reads from it. Confined to the loop.
+final class PipeWriter {
+  private let loop: EventLoop
+  private let fd: Int32
+  private var watch: FDWatch?
+  private var waiting: [(number: Int, bytes: ArraySlice<UInt8>, done: (Int32) -> Void)] = []
+  private var asked = 0
+
+  /// Writes to `fd`, which is not owned.
+  init(loop: EventLoop, fd: Int32) {
+    self.loop = loop
+    self.fd = fd
+    _ = fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK)
+  }
+
+  /// Calls `done` in a later turn of the loop, with 0 when all is written, else with why it is not. Several writes
+  /// come in their order.
+  /// - Returns: what takes the rest of it back.
+  func write(_ bytes: [UInt8], _ done: @escaping (Int32) -> Void) -> () -> Void {
+    asked += 1
+    let number = asked
+    waiting.append((number, bytes[...], done))
+    loop.next { [weak self] in self?.serve() }
+    return { [weak self] in
+      self?.waiting.removeAll { $0.number == number }
+      self?.rest()
+    }
+  }
+
+  /// Nothing is written any more.
+  func end() {
+    watch?.cancel()
+    watch = nil
+    waiting = []
+  }
+
+  private func serve() {
+    while let first = waiting.first {
+      let count = first.bytes.withUnsafeBytes { Glibc.write(fd, $0.baseAddress, $0.count) }
+      if count < 0 && errno == EINTR { continue }
+      if count < 0 && errno == EAGAIN { break }
+      let failure = count < 0 ? errno : 0
+      waiting[0].bytes = first.bytes.dropFirst(max(0, count))
+      if failure != 0 || waiting[0].bytes.isEmpty {
+        waiting.removeFirst()
+        first.done(failure)
+      }
+    }
+    rest()
+  }
+
+  /// Watches while something waits for room.
+  private func rest() {
+    guard !waiting.isEmpty else {
+      watch?.cancel()
+      watch = nil
+      return
+    }
+    guard watch == nil else { return }
+    do {
+      watch = try loop.watch(fd, for: .writable) { [unowned self] _ in serve() }
+    } catch {
+      let failed = waiting
+      waiting = []
+      for write in failed { write.done(EIO) }
+    }
+  }
+}
