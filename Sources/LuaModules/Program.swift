@@ -15,7 +15,9 @@ final class Program: Sendable {
   /// Starts it in a process group of its own, and with the signals that it would have in a terminal: this process
   /// ignores SIGPIPE and SIGXFSZ, and blocks those that it watches.
   /// - Parameter descriptor: takes the place of one of the program's own: 0 for its input, 1 for its output.
-  static func start(_ command: String, _ descriptor: (own: Int32, for: Int32)? = nil) -> Result<Program, Failure> {
+  static func start(_ command: String, _ descriptor: (own: Int32, for: Int32)? = nil) -> Result<
+    Program, Failure
+  > {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }

@@ -1,4 +1,5 @@
 internal import CLuaShim
+internal import EventLoop
 
 /// A Swift class as scripts see it: a userdata with fields to read and methods to call, one for each object.
 ///
@@ -46,7 +47,7 @@ public final class LuaClass<Object: AnyObject> {
     let description = LuaFunction("tostring") { call in
       guard let raw = shim_test_object(call.stack.L, 1, type) else { return call.return(.string(name)) }
       let object = unsafeDowncast(Unmanaged<AnyObject>.fromOpaque(raw).takeUnretainedValue(), to: Object.self)
-      return call.return(.string(describe(object)))
+      return call.return(.string(describe(object).onOneLine))
     }
     type = shim_new_type(
       state.main.L, name, state.box(unknownName), state.box(assign), state.box(description))

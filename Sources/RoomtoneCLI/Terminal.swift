@@ -53,43 +53,26 @@ enum Terminal {
   static func failure(_ error: any CodedError) {
     guard let report = (error as? LuaError)?.report else { return failure(error.description) }
     // A script's own message may have lines, and so has what tells where it was.
-    let lines = report.split(separator: "\n", omittingEmptySubsequences: false).map { escaped(String($0)) }
+    let lines = report.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).onOneLine }
     writeError("roomtone: \(lines.joined(separator: "\n"))\n")
   }
 
   /// What failed, in one line.
-  static func failure(_ message: String) { writeError("roomtone: \(escaped(message))\n") }
+  static func failure(_ message: String) { writeError("roomtone: \(message.onOneLine)\n") }
 
   /// A line of the log: `warn: message key=value`; one line, whatever is in it.
   static func log(_ level: LogLevel, _ message: String, _ fields: [(String, String)]) {
-    let details = fields.map { " \(escaped($0.0))=\(fieldValue($0.1))" }.joined()
-    writeError("\(level.rawValue): \(escaped(message))\(details)\n")
+    let details = fields.map { " \($0.0.onOneLine)=\(fieldValue($0.1))" }.joined()
+    writeError("\(level.rawValue): \(message.onOneLine)\(details)\n")
   }
 
   /// A value that would not end where it seems to is quoted.
   private static func fieldValue(_ value: String) -> String {
     guard value.isEmpty || value.contains(where: { $0.isWhitespace || $0 == "\"" || $0 == "=" }) else {
-      return escaped(value)
+      return value.onOneLine
     }
     let quoted = value.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : String($0) }.joined()
-    return "\"\(escaped(quoted))\""
-  }
-
-  /// Control characters as Lua would write them: they could move a terminal's cursor, or look like another line.
-  static func escaped(_ text: String) -> String {
-    var result = ""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\n": result += "\\n"
-      case "\r": result += "\\r"
-      case "\t": result += "\\t"
-      case _ where scalar.properties.generalCategory == .control:
-        let hex = String(scalar.value, radix: 16)
-        result += "\\x" + (hex.count < 2 ? "0" : "") + hex
-      default: result.unicodeScalars.append(scalar)
-      }
-    }
-    return result
+    return "\"\(quoted.onOneLine)\""
   }
 
   /// What a script wrote through io.write.

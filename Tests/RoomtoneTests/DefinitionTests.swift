@@ -138,7 +138,9 @@ struct DefinitionTests {
 
   @Test("describe of Lua's own library only what is there, and name what is not")
   func globals() throws {
-    let functions = try Definitions().functions.filter { $0.place.hasPrefix("globals.lua") && !$0.name.contains(":") }
+    let functions = try Definitions().functions.filter {
+      $0.place.hasPrefix("globals.lua") && !$0.name.contains(":")
+    }
     #expect(functions.count > 20)
     let names = functions.map { "'\($0.name)'" }.joined(separator: ", ")
     let lines = try EngineBench.printed(

@@ -1,4 +1,5 @@
 internal import AudioCore
+internal import EventLoop
 internal import SpeakerKit
 
 /// The one line on a terminal that tells how far a file is: `▶ wake_up.mp3  0:12 / 0:23  Kitchen, Bedroom`.
@@ -44,7 +45,7 @@ final class ProgressLine {
   /// The line, cut where the terminal would break it.
   static func text(title: String, position: Int, duration: Int?, places: String, columns: Int) -> String {
     let time = clock(position) + (duration.map { " / " + clock($0) } ?? "")
-    let line = Terminal.escaped("▶ \(title)  \(time)  \(places)")
+    let line = "▶ \(title)  \(time)  \(places)".onOneLine
     // A letter in the last column moves some terminals to the next line.
     return line.count < columns ? line : line.prefix(max(0, columns - 2)) + "…"
   }

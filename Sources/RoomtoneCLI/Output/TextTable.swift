@@ -1,6 +1,8 @@
+internal import EventLoop
+
 /// Rows of text below one another, each column as wide as its widest cell.
 ///
-/// Widths are counted in letters as a person sees them; what a cell must not hold is escaped by `Terminal.escaped`.
+/// Widths are counted in letters as a person sees them; what a cell must not hold is written as `onOneLine` does.
 struct TextTable {
   private var rows: [[String]] = []
 
@@ -10,7 +12,7 @@ struct TextTable {
   }
 
   /// Adds a row.
-  mutating func add(_ cells: [String]) { rows.append(cells.map(Terminal.escaped)) }
+  mutating func add(_ cells: [String]) { rows.append(cells.map(\.onOneLine)) }
 
   /// The lines, without blanks at their ends and without line ends.
   var lines: [String] {
