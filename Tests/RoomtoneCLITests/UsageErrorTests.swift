@@ -145,7 +145,8 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         "repl a.lua b.lua", "operand", "repl takes one operand, 'b.lua' is too much",
         help: "see roomtone repl --help"),
       Mistake(
-        "play", "operand", "play needs a FILE: WAV, AIFF, CAF, MP3, AAC, M4A, FLAC or Ogg Vorbis; or the URL of a radio station",
+        "play", "operand",
+        "play needs a FILE: WAV, AIFF, CAF, MP3, AAC, M4A, FLAC, Ogg Vorbis, or a station's URL",
         help: "see roomtone play --help"),
       Mistake(
         "devices kitchen", "operand", "devices takes no operand, 'kitchen' is too much",

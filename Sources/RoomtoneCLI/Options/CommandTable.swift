@@ -162,7 +162,7 @@ extension CommandSpec {
 
 extension OperandSpec {
   static let audioFile = OperandSpec(
-    name: "FILE", summary: "WAV, AIFF, CAF, MP3, AAC, M4A, FLAC or Ogg Vorbis; or the URL of a radio station")
+    name: "FILE", summary: "WAV, AIFF, CAF, MP3, AAC, M4A, FLAC, Ogg Vorbis, or a station's URL")
   fileprivate static func script(replacement: String? = nil) -> OperandSpec {
     OperandSpec(name: "SCRIPT", summary: "a Lua file, or - for standard input", replacement: replacement)
   }
