@@ -7,21 +7,23 @@ import Testing
 @testable import StreamKit
 
 /// A reception from a station of a test, and what it told.
-private final class Receiver: Sendable {
-  let station: TestSupport.Station
+final class Receiver: Sendable {
   let network: NetworkThread
   let buffer: StreamBuffer
   private let told = Lock<[String]>([])
   private let reception: Lock<Reception?>
 
-  /// Receives `/live` until the buffer is full.
-  init(_ station: TestSupport.Station, options: Reception.Options = .init(), blocks: Int = 150) throws {
-    (self.station, network) = (station, try NetworkThread())
+  /// Receives `/live` of a station until the buffer is full.
+  convenience init(_ station: TestSupport.Station) throws { try self.init(url: station.url("/live")) }
+
+  /// Receives a stream until the buffer is full.
+  init(url: String, options: Reception.Options = .init(), blocks: Int = 150) throws {
+    network = try NetworkThread()
     buffer = StreamBuffer(blocks: blocks, wait: .zero)
     buffer.keepUnheard(true)
     reception = Lock(nil)
     let reception = Reception(
-      url: station.url("/live"), options: options, network: network, buffer: buffer
+      url: url, options: options, network: network, buffer: buffer
     ) { [told] event in
       let text = Self.words(for: event)
       told.withLock { $0.append(text) }
@@ -32,10 +34,10 @@ private final class Receiver: Sendable {
 
   var events: [String] { told.withLock { $0 } }
 
-  /// Waits for an event that begins so, a minute at most.
-  func wait(for start: String) -> Bool {
+  /// Waits for so many events that begin so, a minute at most.
+  func wait(for start: String, count: Int = 1) -> Bool {
     for _ in 0..<6_000 {
-      if events.contains(where: { $0.hasPrefix(start) }) { return true }
+      if events.count(where: { $0.hasPrefix(start) }) >= count { return true }
       usleep(10_000)
     }
     return false
