@@ -41,7 +41,7 @@ struct EngineBench {
   init(wall: Bool = false) throws {
     folder = try TemporaryFolder()
     isVirtual = !wall
-    if wall { limit = .seconds(20) }
+    if wall { limit = .seconds(120) }
     _ = try folder.write(Self.silence(seconds: 3), to: "tone.wav")
     _ = try folder.write(Self.silence(seconds: 10), to: "long.wav")
   }

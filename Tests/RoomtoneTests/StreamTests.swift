@@ -38,21 +38,28 @@ struct StreamTests {
       task.sleep(0.1)
       print(radio.name, radio.bit_rate, radio.format, radio.is_playing, radio.artist, radio.title_without_artist)
       radio:pause()
+      task.sleep(0.05)
       local shift = radio.time_shift
       print(shift > 3, radio.buffer_size, radio.buffer_used > 10, radio:can_rewind(100), radio:can_forward(1))
       print(radio:forward(1) > 0.9, radio:rewind "500ms" > 0.4, radio.status)
       radio:start()
+      task.sleep(0.05)
       radio:stop()
       task.sleep(0.1)
       print(tostring(radio):match "^stream")
       """)
     #expect(lines.first == "stopped\tfalse\tnil")
-    let events = lines.filter { $0.split(separator: "\t").count == 2 && !$0.contains("true") }
+    let names = ["connecting", "buffering", "started", "paused", "stopped"]
+    let events = lines.map { $0.split(separator: "\t").map(String.init) }.filter {
+      names.contains($0.first ?? "")
+    }
+    // The line that is printed first has no event's name in front, but a status.
     #expect(
-      events == [
-        "connecting\tconnecting", "buffering\tbuffering", "started\tplaying", "paused\tplaying",
-        "started\tstopped", "stopped\tstopped",
-      ] || events.contains("stopped\tstopped"), "\(lines)")
+      events.dropFirst().map { $0[0] } == [
+        "connecting", "buffering", "started", "paused", "started", "stopped",
+      ],
+      "\(lines)")
+    #expect(lines.contains("paused\tpaused") && lines.contains("stopped\tstopped"))
     #expect(lines.contains("metadata\tArtist\tSong\tArtist - Song"))
     #expect(lines.contains("Test station\t128\tmp3\ttrue\tArtist\tSong"))
     #expect(lines.contains("true\t1200\ttrue\tfalse\ttrue"))
