@@ -63,7 +63,6 @@ final class Receiver: Sendable {
     case .buffered: "buffered"
     case .full: "full"
     case .gaveUp(let error): "gave up \(error.code)"
-    case .complete: "complete"
     }
   }
 }

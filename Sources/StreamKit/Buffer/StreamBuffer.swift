@@ -24,18 +24,6 @@ final class StreamBuffer: Sendable {
     case end
   }
 
-  /// The figures that scripts read.
-  struct Figures {
-    var size = 0
-    var used = 0
-    var playingBlock: Int?
-    var buffered = StreamTime.zero
-    var capacity = StreamTime.zero
-    var timeShift = StreamTime.zero
-    var byteOffset: Int?
-    var time = StreamTime.zero
-  }
-
   private struct State {
     var packets: PacketBuffer
     var cursor: PacketBuffer.Cursor
@@ -111,11 +99,6 @@ final class StreamBuffer: Sendable {
     return reading
   }
 
-  /// Whether no frame is to be waited for.
-  var isAtEnd: Bool {
-    state.withLock { $0.isComplete && $0.packets.packet(at: $0.cursor) == nil }
-  }
-
   /// Has `wake` called, on any thread, when frames have come that can be read.
   func onFrames(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wakers = [wake] } }
 
@@ -158,15 +141,14 @@ final class StreamBuffer: Sendable {
   }
 
   /// The figures for a player that is heard at `time`.
-  func figures(heardAt time: StreamTime) -> Figures {
+  func figures(heardAt time: StreamTime) -> StreamFigures {
     state.withLock { state in
       let packets = state.packets
       let cursor = packets.cursor(at: time)
-      return Figures(
-        size: packets.size, used: packets.used, playingBlock: packets.block(at: cursor),
-        buffered: packets.timeShift(at: cursor), capacity: packets.capacity,
-        timeShift: packets.timeShift(at: cursor), byteOffset: packets.byteOffset(at: cursor),
-        time: packets.time(at: cursor))
+      let ahead = packets.timeShift(at: cursor).seconds
+      return StreamFigures(
+        size: packets.size, used: packets.used, playing: packets.block(at: cursor), buffered: ahead,
+        capacity: packets.capacity.seconds, timeShift: ahead, byteOffset: packets.byteOffset(at: cursor))
     }
   }
 }

@@ -36,8 +36,6 @@ enum ReceptionEvent: Sendable {
   case full
   /// The first connection failed: nothing follows.
   case gaveUp(StreamError)
-  /// A file has come to its end.
-  case complete
 }
 
 /// Receives one stream: connects, takes it apart, joins its connections, fills the buffer.

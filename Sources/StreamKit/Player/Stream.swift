@@ -203,7 +203,6 @@ public final class Stream {
       status = .stopped
       onEvent(.stopped)
       for continuation in starting { continuation.resume(throwing: error) }
-    case .complete: break
     }
   }
 
@@ -357,32 +356,28 @@ public final class Stream {
 
   // MARK: Figures
 
-  /// What scripts read of the buffer.
+  /// What scripts read of the buffer; empty while there is none.
   public var figures: StreamFigures {
-    let figures = buffer?.figures(heardAt: position)
-    return StreamFigures(
-      size: figures?.size ?? options.bufferBlocks, used: figures?.used ?? 0, playing: figures?.playingBlock,
-      buffered: figures?.buffered.seconds ?? 0, capacity: figures?.capacity.seconds ?? 0,
-      timeShift: hasPosition ? (figures?.timeShift.seconds ?? 0) : 0, byteOffset: figures?.byteOffset)
+    buffer?.figures(heardAt: position) ?? StreamFigures(size: options.bufferBlocks)
   }
 }
 
 /// What scripts read of a stream's buffer.
 public struct StreamFigures: Sendable {
   /// Blocks of 5 KiB.
-  public let size: Int
+  public var size: Int
   /// Blocks that hold something.
-  public let used: Int
+  public var used = 0
   /// The block that is heard.
-  public let playing: Int?
+  public var playing: Int?
   /// Seconds of sound that have not been heard.
-  public let buffered: Double
+  public var buffered = 0.0
   /// Seconds that it holds when it is full, at the rate of what is there.
-  public let capacity: Double
+  public var capacity = 0.0
   /// Seconds behind what has come last.
-  public let timeShift: Double
+  public var timeShift = 0.0
   /// Byte of the received sound that is heard.
-  public let byteOffset: Int?
+  public var byteOffset: Int?
 }
 
 /// The sound of a stream, for who plays it.
