@@ -72,10 +72,8 @@ let package = Package(
     .executableTarget(
       name: "RoomtoneBench",
       dependencies: [
-        "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "Codecs", "SpeakerKit", "CMPG123",
-        "CFAAD",
-        "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "Codecs", "SpeakerKit",
-        "StreamKit",
+        "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "HTTP", "AudioCore", "Codecs", "SpeakerKit",
+        "StreamKit", "CMPG123", "CFAAD",
       ],
       swiftSettings: strict),
 

@@ -42,7 +42,7 @@ enum ReceptionEvent: Sendable {
 ///
 /// Unchecked: confined to the loop of its network thread once `start` was posted there; what it is made of comes in by
 /// `init`.
-final class Reception: HTTPReceiver, @unchecked Sendable {
+final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   /// What is asked of servers.
   struct Options: Sendable {
     var userAgent = "Roomtone"
@@ -100,17 +100,14 @@ final class Reception: HTTPReceiver, @unchecked Sendable {
     machine = ConnectionMachine(url: url, dataTimeout: options.dataTimeout)
   }
 
-  /// Connects. May be called on any thread, once.
   func start() {
     loop.post { self.perform(self.machine.start(at: self.loop.now)) }
   }
 
-  /// Ends it; nothing is told any more once the network thread has come to it. May be called on any thread.
   func stop() {
     loop.post { self.end() }
   }
 
-  /// Receives again after the buffer was full. May be called on any thread.
   func restart() {
     loop.post {
       self.isStopped = false
@@ -118,7 +115,6 @@ final class Reception: HTTPReceiver, @unchecked Sendable {
     }
   }
 
-  /// The player has nothing left: what is held back may be all that it gets for long. May be called on any thread.
   func playerIsDry() {
     loop.post {
       if !self.isStopped, let action = self.stitcher.decide(at: self.seconds, isFinal: true) {

@@ -31,7 +31,7 @@ public final class Stream {
   private let address: String
   private let loop: EventLoop
   private let network: () throws -> NetworkThread
-  private var reception: Reception?
+  private var receiver: (any StreamReceiver)?
   private var buffer: StreamBuffer?
   /// Tells events of an older reception from those of this one.
   private var generation = 0
@@ -67,7 +67,7 @@ public final class Stream {
     self.network = network
   }
 
-  deinit { reception?.stop() }
+  deinit { receiver?.stop() }
 
   /// Whether there is a play position: also while paused, and while disconnected with sound left in the buffer.
   public var isPlaying: Bool { hasPosition }
@@ -122,7 +122,7 @@ public final class Stream {
     goOn()
     if isFull {
       isFull = false
-      reception?.restart()
+      receiver?.restart()
     }
     onEvent(.started)
   }
@@ -140,6 +140,15 @@ public final class Stream {
     let this = LoopReference(self)
     let loop = loop
     buffer.onDry { loop.post { if this.object?.generation == number { this.object?.ranDry() } } }
+    let receiver = Reception(url: address, options: receptionOptions, network: network, buffer: buffer) {
+      event in
+      loop.post { if this.object?.generation == number { this.object?.take(event) } }
+    }
+    self.receiver = receiver
+    receiver.start()
+  }
+
+  private var receptionOptions: Reception.Options {
     var settings = Reception.Options()
     settings.userAgent = options.userAgent
     settings.credentials = options.credentials
@@ -147,17 +156,13 @@ public final class Stream {
     settings.encoding = options.metadataEncoding
     settings.isRaw = options.kind == .raw
     settings.playlist = options.kind == .pls ? .pls : options.kind == .m3u ? .m3u : nil
-    let reception = Reception(url: address, options: settings, network: network, buffer: buffer) { event in
-      loop.post { if this.object?.generation == number { this.object?.take(event) } }
-    }
-    self.reception = reception
-    reception.start()
+    return settings
   }
 
   private func close() {
     generation += 1
-    reception?.stop()
-    reception = nil
+    receiver?.stop()
+    receiver = nil
     buffer?.complete()
     buffer = nil
     pauseTimer?.cancel()
@@ -224,7 +229,7 @@ public final class Stream {
   private func ranDry() {
     guard hasPosition, !isPaused else { return }
     standStill()
-    reception?.playerIsDry()
+    receiver?.playerIsDry()
     onEvent(.queueExhausted)
     guard status == .playing else { return }
     status = .buffering

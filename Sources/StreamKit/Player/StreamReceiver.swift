@@ -1,0 +1,12 @@
+/// What fills the buffer of one stream, and tells of what happens meanwhile: a station over the network, or whatever
+/// stands for one. All may be called on any thread.
+protocol StreamReceiver: AnyObject, Sendable {
+  /// Begins. Once.
+  func start()
+  /// Ends it for good; nothing is told any more once it has come to it.
+  func stop()
+  /// Receives again after the buffer was full.
+  func restart()
+  /// The player has nothing left: what is held back may be all that it gets for long.
+  func playerIsDry()
+}
