@@ -73,7 +73,7 @@ let package = Package(
       name: "RoomtoneBench",
       dependencies: [
         "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "HTTP", "AudioCore", "Codecs", "SpeakerKit",
-        "StreamKit", "CMPG123", "CFAAD",
+        "StreamKit", "TestSupport", "CMPG123", "CFAAD",
       ],
       swiftSettings: strict),
 

@@ -18,7 +18,7 @@ enum Bench {
     ("start", StartBench.run), ("calls", CallBench.run), ("events", EventBench.run),
     ("timers", TimerBench.run),
     ("decoding", DecodingBench.run), ("framing", FramingBench.run), ("house", HouseBench.run),
-    ("simulation", SimulationBench.run),
+    ("streams", StreamBench.run), ("simulation", SimulationBench.run),
   ]
 
   static func main(_ arguments: [String]) -> Int32 {

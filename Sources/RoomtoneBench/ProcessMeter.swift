@@ -1,0 +1,68 @@
+internal import Glibc
+
+/// Processes of other programs that run at the same time, and what they cost. Ended with the last reference.
+final class MeasuredProcesses {
+  private let program: String
+  private var identifiers: [pid_t] = []
+
+  /// None yet; all will be of `program`, found on PATH.
+  init(_ program: String) { self.program = program }
+
+  /// Starts one more.
+  /// - Throws: when there is no such program.
+  func start(_ arguments: [String]) throws {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    for (number, mode) in [(Int32(0), O_RDONLY), (1, O_WRONLY), (2, O_WRONLY)] {
+      posix_spawn_file_actions_addopen(&actions, number, "/dev/null", mode, 0)
+    }
+    let words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { (word: String) in strdup(word) }
+    defer { for word in words { free(word) } }
+    var identifier = pid_t()
+    guard posix_spawnp(&identifier, program, &actions, nil, words + [nil], environ) == 0 else {
+      throw StartBench.Failed(message: "can't start \(program)")
+    }
+    identifiers.append(identifier)
+  }
+
+  deinit {
+    for identifier in identifiers { kill(identifier, SIGKILL) }
+    for identifier in identifiers { while waitpid(identifier, nil, 0) < 0 && errno == EINTR {} }
+  }
+
+  /// How many there are.
+  var count: Int { identifiers.count }
+
+  /// Seconds that all threads have worked, to the microsecond.
+  /// - Throws: when one of the processes has ended.
+  func workTime() throws -> Double {
+    try identifiers.reduce(0) { sum, identifier in
+      let folder = "/proc/\(identifier)/task"
+      let threads = Self.names(in: folder)
+      guard waitpid(identifier, nil, WNOHANG) == 0, !threads.isEmpty else {
+        throw StartBench.Failed(message: "\(program) has ended")
+      }
+      return sum
+        + threads.reduce(0) { sum, thread in
+          // proc(5): nanoseconds on a processor, nanoseconds of waiting for one, turns.
+          let text = try? Fixture.bytes(at: "\(folder)/\(thread)/schedstat")
+          let first = text.map { String(decoding: $0.prefix { $0 != 0x20 }, as: UTF8.self) }
+          return sum + (first.flatMap { Double($0) } ?? 0) / 1e9
+        }
+    }
+  }
+
+  private static func names(in folder: String) -> [String] {
+    guard let list = opendir(folder) else { return [] }
+    defer { closedir(list) }
+    var names: [String] = []
+    while let entry = readdir(list) {
+      let name = withUnsafeBytes(of: entry.pointee.d_name) {
+        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name.first?.isNumber == true { names.append(name) }
+    }
+    return names
+  }
+}
