@@ -24,7 +24,7 @@ public struct HTTPRequest: Sendable {
   public var wantsICY = false
   /// For live bytes that nobody waits for: takes little memory, and wakes the thread for a quarter of a second of
   /// sound at a time, where the answer tells its bit rate.
-  public var isRecordOnly = false
+  public var isLive = false
   /// A file of certificates to trust in place of the system's.
   public var certificateFile: String?
   /// Lets the server compress the body, which is decoded; else a compressed body is an error.

@@ -190,7 +190,7 @@ final class CurlTransfer {
       failure = HTTPError(.encoding, host: request.host, "Content-Encoding: \(coding.prefix(32))")
       return false
     }
-    if request.isRecordOnly { setLowWater(response.lowWater) }
+    if request.isLive { setLowWater(response.lowWater) }
     return follow(receiver.receiveHead(response))
   }
 

@@ -4,11 +4,12 @@
 /// is longer than a block spans as many as it needs. When all blocks are used the oldest frames make room, unless a
 /// cursor that may not be overtaken stands at them: then new ones are refused.
 ///
-/// Memory: blocks are taken when they are reached for the first time, at most `blocks` × 5 KiB, and 48 bytes a frame,
-/// of which a block holds 64 at most. Not locked: who shares it between threads owns a lock.
+/// Memory: blocks are taken when they are reached for the first time, 16 at once, at most `blocks` × 5 KiB, and 48 bytes
+/// a frame, of which a block holds 64 at most. Not locked: who shares it between threads owns a lock.
 public struct PacketBuffer: Sendable {
   /// Bytes of a block.
   public static let blockSize = 5120
+  private static let blocksPerSlab = 16
   /// Frames that a block holds, however short they are; bounds the memory of the index.
   public static let framesPerBlock = 64
 
@@ -61,7 +62,8 @@ public struct PacketBuffer: Sendable {
   /// Blocks that may be used.
   public let size: Int
 
-  private var blocks: [[UInt8]] = []
+  /// Blocks, 16 of them in one piece: taken one by one they cost more than all else that is done to a frame.
+  private var slabs: [[UInt8]] = []
   /// Frames in order, a ring.
   private var entries: [Entry?] = []
   private var oldest = 0
@@ -142,13 +144,14 @@ public struct PacketBuffer: Sendable {
     tail.frames += 1
     var rest = bytes[...]
     while true {
-      while blocks.count <= tail.block { blocks.append([]) }
       let part = rest.prefix(Self.blockSize - tail.used)
-      if blocks[tail.block].isEmpty, !part.isEmpty {
-        blocks[tail.block] = [UInt8](repeating: 0, count: Self.blockSize)
+      let place = Self.place(of: tail.block, at: tail.used)
+      while slabs.count <= place.slab {
+        let rest = size - slabs.count * Self.blocksPerSlab
+        slabs.append([UInt8](repeating: 0, count: min(rest, Self.blocksPerSlab) * Self.blockSize))
       }
-      blocks[tail.block].withUnsafeMutableBytes { block in
-        UnsafeMutableRawBufferPointer(rebasing: block[tail.used...].prefix(part.count))
+      slabs[place.slab].withUnsafeMutableBytes { slab in
+        UnsafeMutableRawBufferPointer(rebasing: slab[place.byte...].prefix(part.count))
           .copyMemory(from: UnsafeRawBufferPointer(rebasing: part))
       }
       tail.used += part.count
@@ -236,17 +239,24 @@ public struct PacketBuffer: Sendable {
     var (block, place) = (Int(entry.block), Int(entry.place))
     let length = entry.frame.length
     if place + length <= Self.blockSize {
-      return try blocks[block].withUnsafeBytes {
-        try body(UnsafeRawBufferPointer(rebasing: $0[place..<(place + length)]))
+      let (slab, first) = Self.place(of: block, at: place)
+      return try slabs[slab].withUnsafeBytes {
+        try body(UnsafeRawBufferPointer(rebasing: $0[first..<(first + length)]))
       }
     }
     var joined: [UInt8] = []
     joined.reserveCapacity(length)
     while joined.count < length {
-      joined += blocks[block][place...].prefix(length - joined.count)
+      let (slab, first) = Self.place(of: block, at: place)
+      joined += slabs[slab][first...].prefix(min(length - joined.count, Self.blockSize - place))
       (block, place) = ((block + 1) % size, 0)
     }
     return try joined.withUnsafeBytes(body)
+  }
+
+  private static func place(of block: Int, at byte: Int) -> (slab: Int, byte: Int) {
+    let (slab, rest) = block.quotientAndRemainder(dividingBy: blocksPerSlab)
+    return (slab, rest * blockSize + byte)
   }
 
   private func entry(_ number: Int) -> Entry? {

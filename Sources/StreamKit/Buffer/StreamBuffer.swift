@@ -33,6 +33,8 @@ final class StreamBuffer: Sendable {
     var isComplete = false
     var keepsUnheard = false
     var wakers: [@Sendable () -> Void] = []
+    /// A reader found nothing: it is to be woken.
+    var hasWaited = false
     /// What the player is told when it runs dry.
     var onDry: (@Sendable () -> Void)?
 
@@ -64,7 +66,9 @@ final class StreamBuffer: Sendable {
         state.isFilling = false
         arrival.isEnough = true
       }
-      return (arrival, state.isFilling ? [] : state.wakers)
+      guard !state.isFilling, state.hasWaited else { return (arrival, []) }
+      state.hasWaited = false
+      return (arrival, state.wakers)
     }
     for waker in wakers { waker() }
     return arrival
@@ -85,14 +89,17 @@ final class StreamBuffer: Sendable {
   /// The next frame for the player; tells `onDry` when there is none, and waits then until enough has come.
   func read() -> Reading {
     let (reading, told) = state.withLock { state -> (Reading, (@Sendable () -> Void)?) in
-      if state.isFilling { return (.waiting, nil) }
+      if state.isFilling {
+        state.hasWaited = true
+        return (.waiting, nil)
+      }
       if let packet = state.packets.next(&state.cursor),
         let bytes = state.packets.withBytes(of: packet, { [UInt8]($0) })
       {
         return (.frame(packet, bytes), nil)
       }
       if state.isComplete { return (.end, nil) }
-      state.isFilling = true
+      (state.isFilling, state.hasWaited) = (true, true)
       return (.waiting, state.onDry)
     }
     told?()

@@ -155,6 +155,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
       request.userAgent = options.userAgent
       if let credentials = options.credentials { request.credentials = credentials }
       request.wantsICY = true
+      request.isLive = true
       transfer = network.start(request, on: self)
     } catch {
       // In a turn of its own: `perform` is in the middle of what was to be done.
