@@ -130,7 +130,7 @@ struct HeaderCollectorTests {
       ([("icy-br", "128"), ("Transfer-Encoding", "chunked")], 1),
     ] as [([(String, String)], Int)])
   func lowWater(fields: [(String, String)], bytes: Int) {
-    #expect(response(fields).lowWater == bytes)
+    #expect(response(fields).lowWater(.milliseconds(250)) == bytes)
   }
 
   private func response(_ fields: [(String, String)]) -> HTTPResponse {

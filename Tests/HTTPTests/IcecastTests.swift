@@ -53,7 +53,7 @@ struct IcecastTests {
     let network = try NetworkThread()
     let recording = Recording()
     var request = try HTTPRequest(icecast.url("/live.mp3"))
-    (request.wantsICY, request.isLive) = (true, true)
+    (request.wantsICY, request.wakeTime) = (true, .milliseconds(250))
     _ = network.start(request, on: recording)
     try recording.wait("a head") { !$0.heads.isEmpty }
     let metaint = try #require(recording.heads.first?.headers["icy-metaint"].flatMap { Int($0) })

@@ -200,11 +200,11 @@ struct TransferTests {
   func recordOnly() throws {
     let live = Live(.noise(seed: 4))
     station.answer("/live", with: .live(live).inPieces(1_000, 1).dropping(at: 100_001))
-    let recording = try network.get(station.url("/live")) { $0.isLive = true }
+    let recording = try network.get(station.url("/live")) { $0.wakeTime = .milliseconds(250) }
     let start = try #require(station.visits.first).start
     #expect(recording.body == live.programme.bytes(start..<start + 100_001))
     station.answer("/page", with: .page("short"))
-    #expect(try network.get(station.url("/page")) { $0.isLive = true }.text == "short")
+    #expect(try network.get(station.url("/page")) { $0.wakeTime = .milliseconds(250) }.text == "short")
   }
 
   /// What a player does, byte by byte.

@@ -41,7 +41,7 @@ struct WakeTests {
   func lowWater() throws {
     let live = Live(.noise(seed: 2))  // at 128 kbit/s: 4,000 bytes
     station.answer("/live", with: .live(live).inPieces(100, delay: .milliseconds(1)).dropping(at: 30_000))
-    let recording = try network.get(station.url("/live")) { $0.isLive = true }
+    let recording = try network.get(station.url("/live")) { $0.wakeTime = .milliseconds(250) }
     let start = station.visits[0].start
     #expect(recording.body == live.programme.bytes(start..<start + 30_000))
     #expect(recording.chunks <= 10)

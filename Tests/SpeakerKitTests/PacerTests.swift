@@ -22,6 +22,21 @@ struct PacerTests {
       pacer.next(now: late, mode: .clock, isReady: true, latency: 0) == .wait(until: second + 2 * block))
   }
 
+  @Test("for no outputs: ten blocks at once, each heard when it is due, then none for 200 ms")
+  func unheard() {
+    var pacer = Pacer(sampleRate: 48_000)
+    for round: Int64 in 0..<3 {
+      let start = 1_000_000_000 + round * 200_000_000
+      for block: Int64 in 0..<10 {
+        let step = pacer.next(now: start, mode: .unheard, isReady: true, latency: 0)
+        #expect(step == .render(heardAt: start + block * 20_000_000))
+        pacer.rendered(frames: 960, now: start)
+      }
+      let step = pacer.next(now: start, mode: .unheard, isReady: true, latency: 0)
+      #expect(step == .wait(until: start + 200_000_000))
+    }
+  }
+
   @Test("no drift after an hour of blocks")
   func noDrift() {
     var pacer = Pacer(sampleRate: 44_100)

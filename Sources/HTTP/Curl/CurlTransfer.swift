@@ -190,7 +190,7 @@ final class CurlTransfer {
       failure = HTTPError(.encoding, host: request.host, "Content-Encoding: \(coding.prefix(32))")
       return false
     }
-    if request.isLive { setLowWater(response.lowWater) }
+    if let time = request.wakeTime { setLowWater(response.lowWater(time)) }
     return follow(receiver.receiveHead(response))
   }
 

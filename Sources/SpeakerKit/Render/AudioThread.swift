@@ -126,7 +126,10 @@ final class AudioThread: @unchecked Sendable {
     port.wake()
   }
 
-  private var mode: Pacer.Mode { isMixed && !ports[0].isLost ? .room : .clock }
+  private var mode: Pacer.Mode {
+    if isMixed { return ports[0].isLost ? .clock : .room }
+    return ports.isEmpty ? .unheard : .clock
+  }
 
   /// Frames from here to the ear.
   private var latency: Int { isMixed ? ports[0].latency : 0 }

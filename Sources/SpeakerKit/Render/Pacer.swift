@@ -5,6 +5,8 @@ struct Pacer {
   enum Mode: Equatable {
     /// A block is due when the one before has been heard: for outputs without a clock of their own.
     case clock
+    /// The same, some blocks at a time: for no outputs at all, where nobody hears that a command comes a little late.
+    case unheard
     /// A block is due when the output has room: its own clock drains it, `latency` behind.
     case room
   }
@@ -24,12 +26,16 @@ struct Pacer {
   /// An output that takes everything at once (a null device behind a sound card's name) is not fed faster than
   /// this many blocks ahead, and then two per cent faster than the clock, which no real card's drift reaches.
   static let greatestLead: Int64 = 8
+  /// What is rendered at a time when nobody hears it: waking up for a block costs more than the block.
+  static let unheardBatch: Int64 = 200_000_000
 
   private let sampleRate: Int64
   private var mode = Mode.clock
   /// When the first frame since `anchor` was set is or was heard; nil when nothing runs.
   private var anchor: Int64?
   private var framesSinceAnchor: Int64 = 0
+  /// In mode `unheard`: blocks that are due before this time are rendered at once.
+  private var batchEnd: Int64 = .min
   /// In mode `room`: nothing before this time.
   private var earliest: Int64 = .min
 
@@ -44,7 +50,7 @@ struct Pacer {
       stop()
     }
     switch mode {
-    case .clock:
+    case .clock, .unheard:
       let start = anchor ?? now
       var due = start + FrameTime.nanoseconds(of: framesSinceAnchor, at: sampleRate)
       if anchor == nil || now - due > Self.greatestLateness {
@@ -52,7 +58,8 @@ struct Pacer {
         framesSinceAnchor = 0
         due = now
       }
-      if now < due { return .wait(until: due) }
+      if now < due, due >= batchEnd { return .wait(until: due) }
+      if mode == .unheard, due >= batchEnd { batchEnd = due + Self.unheardBatch }
       return isReady ? .render(heardAt: due) : .waitForRoom
     case .room:
       if !isReady { return .waitForRoom }
@@ -71,6 +78,7 @@ struct Pacer {
   /// Nothing sounds: the next block, whenever it comes, starts anew.
   mutating func stop() {
     anchor = nil
+    batchEnd = .min
     framesSinceAnchor = 0
   }
 }

@@ -52,6 +52,8 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     /// The kind of list that the URL leads to; nil to find out, which never fails for a list that says what it is.
     var playlist: Playlist.Format?
     var isRaw = false
+    /// Sound that comes at a time.
+    var wakeTime = Duration.milliseconds(250)
   }
 
   private enum Body {
@@ -155,7 +157,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
       request.userAgent = options.userAgent
       if let credentials = options.credentials { request.credentials = credentials }
       request.wantsICY = true
-      request.isLive = true
+      request.wakeTime = options.wakeTime
       transfer = network.start(request, on: self)
     } catch {
       // In a turn of its own: `perform` is in the middle of what was to be done.

@@ -156,6 +156,7 @@ public final class Stream {
     settings.encoding = options.metadataEncoding
     settings.isRaw = options.kind == .raw
     settings.playlist = options.kind == .pls ? .pls : options.kind == .m3u ? .m3u : nil
+    settings.wakeTime = min(.milliseconds(250), options.bufferWait / 10)
     return settings
   }
 
