@@ -69,7 +69,7 @@ public struct ZoneFile: LocalZone {
       }
   }
 
-  private static func read(_ path: String) -> [UInt8]? {
+  static func read(_ path: String) -> [UInt8]? {
     let fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     if fd < 0 { return nil }
     defer { close(fd) }

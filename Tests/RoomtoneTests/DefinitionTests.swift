@@ -91,6 +91,18 @@ struct DefinitionTests {
       ("speaker.PlayOptions", "speaker.play, 'tone.wav', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
       ("speaker.StreamOptions", "speaker.play_stream, 'http://127.0.0.1/', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
       ("stream.Options", "require 'stream'.new, 'http://127.0.0.1/', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+      (
+        "stream.AudioVaultOptions",
+        "(require 'stream'.new 'http://127.0.0.1/').audiovault, require 'stream'.new 'http://127.0.0.1/', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"
+      ),
+      (
+        "stream.Live365Options",
+        "(require 'stream'.new 'http://127.0.0.1/').live365, require 'stream'.new 'http://127.0.0.1/', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"
+      ),
+      (
+        "stream.Elements",
+        "(require 'stream'.new 'http://127.0.0.1/').audiovault, require 'stream'.new 'http://127.0.0.1/', { url = 'http://127.0.0.1/', elements = { qqqqqqqqqqqqqqqqqqqqqq = 1 } }"
+      ),
       ("speaker.OpenOptions", "speaker.open, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
       ("schedule.AtOptions", "schedule.at, '06:45', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
       ("schedule.EveryOptions", "schedule.every, '1h', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
@@ -178,7 +190,7 @@ struct DefinitionTests {
       "stream.new": "'http://127.0.0.1/'", "stream.Stream:on": "'started', print",
       "stream.Stream:once": "'started', print", "stream.Stream:wait": "'started'",
       "stream.Stream:rewind": "1", "stream.Stream:forward": "1", "stream.Stream:can_rewind": "1",
-      "stream.Stream:can_forward": "1",
+      "stream.Stream:can_forward": "1", "stream.Stream:audiovault": "false", "stream.Stream:live365": "false",
       "speaker.set_eq": "'flat'", "speaker.Session:set_eq": "'flat'",
       "speaker.Session:fade": "{ gain = 0, over = 1 }", "speaker.Device:set_name": "'Other'",
       "speaker.Device:set_group": "'Other'", "speaker.Device:set_role": "'mono'",

@@ -42,6 +42,26 @@ stream.version = "1.0"
 ---@return stream.Stream
 function stream.new(url, options) end
 
+---What the elements of an AudioVault feed are called. No public description of that XML is known, so the defaults are
+---nothing but the words for it, and unverified. Any case of letters; what is no letter, digit, `_`, `-` or `.` counts as
+---`_`, and prefixes don't count. An element may be at any depth, and an attribute does as well.
+---@class stream.Elements
+---@field event? string One thing that is played, with the others in it: `"event"` unless told.
+---@field title? string Its title: `"title"` unless told.
+---@field artist? string Who plays it: `"artist"` unless told.
+---@field start? string When it begins: `"start"` unless told.
+---@field length? string How long it is: `"length"` unless told.
+
+---@class stream.AudioVaultOptions
+---@field url string Where the XML is: http or https, with user and password in it where they are asked for.
+---@field timezone? string The station's: `"Europe/Berlin"`, or `"EST"`, `"PDT"` and the like, which are taken with their daylight-saving time; that of this machine unless told.
+---@field delay? Duration|number By how much the stream is behind the times of the feed, an hour at most; seconds may be negative.
+---@field elements? stream.Elements What the elements are called.
+---@field times? "auto"|"ms"|"s" What times are counted in since midnight; found out unless told. `14:05:09` does as well.
+
+---@class stream.Live365Options
+---@field url string Where the XML is: http or https.
+
 ---@alias stream.EventName
 ---| "connecting" # `{}`: a connection is made, or another one.
 ---| "buffering" # `{}`: it waits until enough has come.
@@ -71,9 +91,9 @@ function stream.new(url, options) end
 ---@field genre? string What the station says it plays.
 ---@field bit_rate? integer kbit/s, as the station tells.
 ---@field format? string `"mp3"`, `"aac"`, once it comes.
----@field title? string The title that is heard, as it was sent.
----@field artist? string What is in front of the first `" - "` of it.
----@field title_without_artist? string What is behind that; all of it without one.
+---@field title? string The title that is heard, as it was sent; `artist - title` from a feed.
+---@field artist? string What is in front of the first `" - "` of it, or what a feed tells.
+---@field title_without_artist? string What is behind that, all of it without one; or what a feed tells.
 ---@field stream_url? string The address that was sent with the title.
 ---@field buffer_size integer Blocks of 5 KiB that there are.
 ---@field buffer_used integer Blocks that hold something.
@@ -120,6 +140,23 @@ function Stream:can_forward(time) end
 
 ---Goes to what came last, less what is to be there before it plays (`buffer_wait`). Raises `stream.no_seek`.
 function Stream:go_live() end
+
+---Takes titles from an AudioVault "now playing" file, in place of those that come with the sound.
+---
+---It is asked while the stream is not stopped: when what it told ends, 10 s after the last time at the soonest, 5 minutes
+---at the latest, less often while it fails. A title is told at its time (`metadata_realtime`), and heard with the sound
+---that came then (`metadata`). A feed that fails is logged as a warning, once, and leaves the stream alone. New settings
+---take the place of the old ones, also of those of the other kind of feed; `false` ends it: titles come with the sound
+---again, from the next one on. Raises `stream.url`, `stream.unsupported`, `argument`.
+---
+---    radio:audiovault { url = "http://127.0.0.1/now.xml", timezone = "EST", elements = { event = "cut" } }
+---@param options stream.AudioVaultOptions|false
+function Stream:audiovault(options) end
+
+---Takes titles from Live365, in place of those that come with the sound: as `audiovault`, but asked as often as the feed
+---says, every 10 s to an hour, a minute where it says nothing. Raises `stream.url`, `stream.unsupported`, `argument`.
+---@param options stream.Live365Options|false
+function Stream:live365(options) end
 
 ---Calls `listener` with the payload of every such event from now on. Raises `argument`.
 ---@param event stream.EventName

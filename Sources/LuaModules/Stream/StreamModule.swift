@@ -6,9 +6,9 @@ internal import StreamKit
 
 /// `stream`: internet radio.
 final class StreamModule {
-  private unowned let script: Script
+  unowned let script: Script
   private let service: StreamService
-  private let streams: LuaClass<ScriptStream>
+  let streams: LuaClass<ScriptStream>
   /// Streams of the script that don't stand still: they live though nobody keeps them.
   private var active: [ObjectIdentifier: ScriptStream] = [:]
 
@@ -19,6 +19,7 @@ final class StreamModule {
     module.defineControls()
     module.defineFields()
     module.defineFigures()
+    module.defineFeeds()
     events.add(
       to: module.streams,
       EventFeed(names: ScriptStream.eventNames) { stream, name, deliver, _ in stream.listen(to: name, deliver)

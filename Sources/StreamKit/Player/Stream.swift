@@ -24,6 +24,13 @@ public final class Stream {
   public private(set) var format: StreamFormat?
   /// The title that is heard.
   public private(set) var title: StreamTitle?
+  /// What tells its titles in place of those that come with the sound, while it is received.
+  public var feed: Feed? {
+    didSet {
+      oldValue?.end()
+      beginFeed()
+    }
+  }
   /// Told of everything, on the loop, when it has happened.
   public var onEvent: (StreamEvent) -> Void = { _ in }
 
@@ -67,7 +74,10 @@ public final class Stream {
     self.network = network
   }
 
-  deinit { receiver?.stop() }
+  deinit {
+    receiver?.stop()
+    feed?.end()
+  }
 
   /// Whether there is a play position: also while paused, and while disconnected with sound left in the buffer.
   public var isPlaying: Bool { hasPosition }
@@ -146,6 +156,7 @@ public final class Stream {
     }
     self.receiver = receiver
     receiver.start()
+    beginFeed()
   }
 
   private var receptionOptions: Reception.Options {
@@ -164,6 +175,7 @@ public final class Stream {
     generation += 1
     receiver?.stop()
     receiver = nil
+    feed?.end()
     buffer?.complete()
     buffer = nil
     pauseTimer?.cancel()
@@ -188,12 +200,7 @@ public final class Stream {
       status = .buffering
       onEvent(.buffering)
     case .format(let format): self.format = format
-    case .metadata(let metadata, let time):
-      let title = StreamTitle(metadata)
-      onEvent(.metadata(title, isRealtime: true))
-      // A station tells a new listener its title some seconds late: what came before had it too.
-      titles.append((titles.isEmpty && self.title == nil ? .zero : time, title))
-      followTitles()
+    case .metadata(let metadata, let time): if feed == nil { take(StreamTitle(metadata), from: time) }
     case .failed(let error): onEvent(.failed(error))
     case .buffered: begin()
     case .reconnected(let gap, let stitched, let overlap):
@@ -309,6 +316,24 @@ public final class Stream {
   }
 
   // MARK: Titles
+
+  private func beginFeed() {
+    guard let feed, receiver != nil, let network = try? network() else { return }
+    feed.begin(network, userAgent: options.userAgent) { [unowned self] title in
+      take(title, from: buffer?.range.end ?? .zero)
+    }
+  }
+
+  /// A title has come, for the sound from `time` on.
+  private func take(_ new: StreamTitle, from time: StreamTime) {
+    onEvent(.metadata(new, isRealtime: true))
+    // A station tells a new listener its title some seconds late: what came before had it too.
+    let start = titles.isEmpty && title == nil ? .zero : max(time, titles.last?.time ?? .zero)
+    // While no sound comes the last title is the one that it comes with.
+    if titles.last?.time == start { titles.removeLast() }
+    titles.append((start, new))
+    followTitles()
+  }
 
   /// Tells the title that is heard, and waits for the next one.
   private func followTitles() {

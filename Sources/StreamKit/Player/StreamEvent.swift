@@ -13,20 +13,41 @@ public enum StreamEvent: Sendable {
 
 /// A title as stations send it.
 public struct StreamTitle: Sendable, Equatable {
-  /// As it was sent.
+  /// As it was sent; `artist - title` from a feed.
   public let text: String
   /// `StreamUrl`, when one was sent.
   public let url: String?
+  /// What a feed tells apart; either may be missing.
+  private let told: Told?
+
+  private struct Told: Sendable, Equatable {
+    let artist, title: String?
+  }
 
   init(_ metadata: ICYMetadata) {
     text = metadata.title ?? ""
     url = metadata.url
+    told = nil
   }
 
-  /// What is in front of the first " - "; nil without one.
-  public var artist: String? { parts?.artist }
-  /// What is behind it; the whole without one.
-  public var withoutArtist: String { parts?.title ?? text }
+  /// A title of a feed, which is cut to a thousand letters; nil when it says nothing.
+  init?(artist: String?, title: String?) {
+    let told = Told(
+      artist: artist.map { String($0.prefix(1000)) }, title: title.map { String($0.prefix(1000)) })
+    let parts = [told.artist, told.title].compactMap(\.self)
+    guard !parts.isEmpty else { return nil }
+    text = parts.joined(separator: " - ")
+    url = nil
+    self.told = told
+  }
+
+  /// What is in front of the first " - ", nil without one; or what a feed tells.
+  public var artist: String? { told != nil ? told?.artist : parts?.artist }
+  /// What is behind it, the whole without one; or what a feed tells.
+  public var withoutArtist: String {
+    if let told { return told.title ?? "" }
+    return parts?.title ?? text
+  }
 
   private var parts: (artist: String, title: String)? {
     let separator = Array(" - ")

@@ -1,0 +1,119 @@
+internal import EventLoop
+internal import LuaRuntime
+internal import Scheduling
+internal import StreamKit
+
+/// What a station tells of its titles beside the stream: `radio:audiovault{…}`, `radio:live365{…}`.
+extension StreamModule {
+  func defineFeeds() {
+    streams.method("audiovault") { [unowned self] stream, call in
+      try setFeed(of: stream, call, ["url", "timezone", "delay", "elements", "times"]) { given in
+        .audioVault(try audioVault(given, call))
+      } isSame: {
+        if case .audioVault = $0 { true } else { false }
+      }
+    }
+    streams.method("live365") { [unowned self] stream, call in
+      try setFeed(of: stream, call, ["url"]) { _ in
+        .live365
+      } isSame: {
+        if case .live365 = $0 { true } else { false }
+      }
+    }
+  }
+
+  /// The feed of a stream: new settings take the place of what there was, `false` ends a feed of this kind.
+  private func setFeed(
+    of stream: ScriptStream, _ call: LuaCall, _ options: [String],
+    reader: (LuaOptions) throws -> Feed.Reader, isSame: (Feed.Reader) -> Bool
+  ) throws -> LuaReturn {
+    let value = call.value(2)
+    if case .bool(false) = value {
+      if let feed = stream.stream.feed, isSame(feed.reader) { stream.stream.feed = nil }
+      return .none
+    }
+    let given = try call.options(2, options)
+    guard let url = try given.string("url") else {
+      throw given.problem("url", "it is missing: where the feed is")
+    }
+    stream.stream.feed = try Feed(url: url, reader: try reader(given), loop: script.loop) {
+      [weak script] news in
+      guard let script else { return }
+      let field = ("url", StreamURL.shown(url))
+      switch news {
+      case .failed(let error): script.onLog(.warn, error.message, [("code", error.code), field])
+      case .recovered: script.onLog(.info, "the feed can be used again", [field])
+      }
+    }
+    return .none
+  }
+
+  private func audioVault(_ given: LuaOptions, _ call: LuaCall) throws -> AudioVaultFeed {
+    var feed = AudioVaultFeed(clock: try clock(given))
+    if let delay = try delay(given) { feed.delay = delay }
+    if let times = try given.string("times") {
+      guard let unit = AudioVaultFeed.Unit(rawValue: times) else {
+        throw given.problem(
+          "times", unknown("unit", times, among: AudioVaultFeed.Unit.allCases.map(\.rawValue)))
+      }
+      feed.unit = unit
+    }
+    guard let value = given["elements"] else { return feed }
+    let names = try given.nested("elements", value, ["event", "title", "artist", "start", "length"])
+    func name(_ key: String, _ part: WritableKeyPath<AudioVaultFeed.Elements, String>) throws {
+      guard let text = try names.string(key) else { return }
+      guard !text.isEmpty, text.utf8.count <= 64 else {
+        throw names.problem(key, "the name of an element expected, of 1 to 64 letters")
+      }
+      feed.elements[keyPath: part] = text
+    }
+    try name("event", \.event)
+    try name("title", \.title)
+    try name("artist", \.artist)
+    try name("start", \.start)
+    try name("length", \.length)
+    return feed
+  }
+
+  /// A number may be negative: some clocks in stations are behind.
+  private func delay(_ given: LuaOptions) throws -> Duration? {
+    let delay: Duration?
+    switch given["delay"] {
+    case .int, .number: delay = .nanoseconds(Int64((try given.number("delay", in: -3600...3600) ?? 0) * 1e9))
+    default: delay = try given.duration("delay")
+    }
+    guard let delay, delay > .seconds(3600) else { return delay }
+    throw given.problem("delay", "at most an hour expected")
+  }
+
+  // MARK: Time zones
+
+  /// Zones by what their clocks are called, which are meant with their daylight-saving time.
+  private static let abbreviations = [
+    "EST": "America/New_York", "EDT": "America/New_York", "ET": "America/New_York",
+    "CST": "America/Chicago", "CDT": "America/Chicago", "CT": "America/Chicago",
+    "MST": "America/Denver", "MDT": "America/Denver", "MT": "America/Denver",
+    "PST": "America/Los_Angeles", "PDT": "America/Los_Angeles", "PT": "America/Los_Angeles",
+    "AKST": "America/Anchorage", "AKDT": "America/Anchorage", "HST": "Pacific/Honolulu",
+    "HDT": "America/Adak",
+    "AST": "America/Puerto_Rico", "SST": "Pacific/Pago_Pago", "CHST": "Pacific/Guam",
+  ]
+
+  private func clock(_ given: LuaOptions) throws -> StationClock {
+    guard let name = try given.string("timezone") else {
+      let zone = ProcessZone()
+      return StationClock { zone.offset(at: $0) }
+    }
+    do throws(ScheduleError) {
+      let zone = try ZoneFile(named: Self.abbreviations[name.uppercased()] ?? name)
+      return StationClock { zone.offset(at: $0) }
+    } catch {
+      let known = ZoneFile.names() + Self.abbreviations.keys
+      let city = known.first { $0.lowercased().hasSuffix("/" + name.lowercased()) }
+      if let near = city ?? nearest(name, among: known) {
+        throw given.problem("timezone", "no time zone is called '\(name)'; did you mean '\(near)'?")
+      }
+      throw given.problem("timezone", error.message, hint: error.hint)
+    }
+  }
+}

@@ -1,0 +1,161 @@
+public import EventLoop
+internal import HTTP
+
+/// What a station tells beside its sound of what it plays: asked while the stream is received. Confined to the loop.
+public final class Feed {
+  /// How its answers are read.
+  public enum Reader: Sendable {
+    case audioVault(AudioVaultFeed)
+    case live365
+  }
+
+  /// What who listens wants to know of the feed itself.
+  public enum News: Sendable {
+    /// It can't be used, and could before, or for another reason; it is asked again.
+    case failed(StreamError)
+    /// It can be used again.
+    case recovered
+  }
+
+  /// How its answers are read.
+  public let reader: Reader
+  /// Where it is, without user and password.
+  public let url: String
+
+  private let request: HTTPRequest
+  private let loop: EventLoop
+  private let told: (News) -> Void
+  private var machine = FeedMachine()
+  /// The stream that it is for, while that is received.
+  private var listener: (network: NetworkThread, userAgent: String, take: (StreamTitle) -> Void)?
+  private var timer: LoopTimer?
+  private var task: Task<Void, Never>?
+  /// Tells answers to an earlier stream from those to this one.
+  private var generation = 0
+  /// What the server calls its last answer.
+  private var validators: [(name: String, value: String)] = []
+
+  /// A feed at `url`; it is asked when a stream that has it is received.
+  /// - Parameter told: takes what becomes of it, on the loop.
+  /// - Throws: `stream.url`, `stream.unsupported`.
+  public init(url: String, reader: Reader, loop: EventLoop, told: @escaping (News) -> Void)
+    throws(StreamError)
+  {
+    try StreamURL.check(url)
+    self.url = StreamURL.shown(url)
+    do throws(HTTPError) {
+      request = try HTTPRequest(url)
+    } catch { throw StreamError(error, url: StreamURL.shown(url)) }
+    self.reader = reader
+    self.loop = loop
+    self.told = told
+  }
+
+  /// The stream is received: `take` gets each title when it begins.
+  func begin(_ network: NetworkThread, userAgent: String, take: @escaping (StreamTitle) -> Void) {
+    end()
+    listener = (network, userAgent, take)
+    perform(machine.start())
+  }
+
+  /// The stream is received no longer.
+  func end() {
+    generation += 1
+    timer?.cancel()
+    task?.cancel()
+    (listener, timer, task, validators) = (nil, nil, nil, [])
+  }
+
+  private var now: FeedMachine.Moment { .init(steady: loop.now, wall: loop.wallNow) }
+
+  private func perform(_ actions: [FeedMachine.Action]) {
+    let number = generation
+    for action in actions {
+      // Who is told may end it.
+      guard number == generation else { return }
+      switch action {
+      case .fetch: fetch()
+      case .tell(let title): listener?.take(title)
+      case .warn(let error): told(.failed(error))
+      case .recovered: told(.recovered)
+      }
+    }
+    guard number == generation else { return }
+    timer?.cancel()
+    timer = machine.rest(at: now).map { rest in
+      loop.after(rest, keepsAlive: false) { [weak self] in
+        guard let self else { return }
+        perform(machine.timePassed(at: now))
+      }
+    }
+  }
+
+  // MARK: Requests
+
+  private func fetch() {
+    guard let listener else { return }
+    var request = request
+    request.userAgent = listener.userAgent
+    request.timeout = .seconds(30)
+    request.headers = validators
+    let (number, asked, network) = (generation, request, listener.network)
+    task = loop.start { [weak self, loop] in
+      let result: Result<(head: HTTPResponse, body: [UInt8]), any Error>
+      do {
+        result = .success(try await network.fetch(asked, limit: FeedText.sizeLimit, on: loop))
+      } catch { result = .failure(error) }
+      guard let self, number == generation else { return }
+      task = nil
+      perform(take(result))
+    }
+  }
+
+  private func take(_ result: Result<(head: HTTPResponse, body: [UInt8]), any Error>) -> [FeedMachine.Action]
+  {
+    switch result {
+    case .success((let head, let body)): return take(head, body)
+    case .failure(let error as HTTPError):
+      return machine.failed(StreamError(error, url: url), at: now)
+    case .failure(let error): return machine.failed(flaw(FeedFlaw(words: "\(error)")), at: now)
+    }
+  }
+
+  private func take(_ head: HTTPResponse, _ body: [UInt8]) -> [FeedMachine.Action] {
+    if head.status == 304, !validators.isEmpty { return machine.received(nil, at: now) }
+    guard head.status == 200 else {
+      let wait = head.headers["Retry-After"].flatMap { Int($0) }.map {
+        Duration.seconds(min(max($0, 0), 3600))
+      }
+      let error =
+        head.status < 400
+        ? flaw(FeedFlaw(words: "it answered with HTTP \(head.status)")) : .answer(head.status, url: url)
+      return machine.failed(error, retryAfter: wait ?? .zero, at: now)
+    }
+    do throws(FeedFlaw) {
+      let content = try content(of: body)
+      validators = [("If-None-Match", "ETag"), ("If-Modified-Since", "Last-Modified")].compactMap {
+        name, field in
+        head.headers[field].flatMap { Self.isSendable($0) ? (name, $0) : nil }
+      }
+      return machine.received(content, at: now)
+    } catch { return machine.failed(flaw(error), at: now) }
+  }
+
+  /// What comes from a server goes back to it only when it is short and of letters that a header can have.
+  private static func isSendable(_ value: String) -> Bool {
+    !value.isEmpty && value.utf8.count <= 256 && value.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+  }
+
+  private func content(of body: [UInt8]) throws(FeedFlaw) -> FeedContent {
+    switch reader {
+    case .audioVault(let feed): try feed.content(body, at: loop.wallNow)
+    case .live365: try Live365Feed.content(body)
+    }
+  }
+
+  private func flaw(_ flaw: FeedFlaw) -> StreamError {
+    StreamError(
+      .content, "the feed \(url) can't be used: \(flaw.words)", hint: flaw.hint,
+      facts: [.init("url", .string(url))])
+  }
+}

@@ -1,0 +1,116 @@
+internal import EventLoop
+
+/// Decides when a feed is asked, and what is told of its answers. Knows no clock and no socket: it is told what happened
+/// and when, and says what is to be done.
+///
+/// A feed is asked at the end of what it told, 10 s after the last request at the soonest and 5 minutes at the latest;
+/// when it has nothing new by then, after 10, 20, 40 and then every 60 s. One that tells its own pace is asked at that,
+/// 10 s to an hour. All is scattered by up to 5 s, as listeners share the end of a song. After failures the waits double
+/// from 10 s to 5 minutes, and last as long as the server asks for.
+struct FeedMachine: Sendable {
+  /// What is to be done.
+  enum Action: Sendable, Equatable {
+    /// Ask the feed; `received` or `failed` follows.
+    case fetch
+    /// This is played now.
+    case tell(StreamTitle)
+    /// It can't be used, and could before, or for another reason.
+    case warn(StreamError)
+    /// It can be used again.
+    case recovered
+  }
+
+  /// A moment on both clocks: intervals are measured by the one, times of day are read from the other.
+  struct Moment: Sendable {
+    let steady: Instant
+    let wall: WallTime
+  }
+
+  static let shortest = Duration.seconds(10)
+  static let longest = Duration.seconds(300)
+  private static let longestIdle = Duration.seconds(60)
+  private static let longestAsked = Duration.seconds(3600)
+  /// The least between two looks at the entries, however close they are.
+  private static let look = Duration.seconds(1)
+
+  private var content: FeedContent?
+  private var told: StreamTitle?
+  private var failure: StreamError?
+  /// When to ask; nil before the start and while an answer is awaited.
+  private var nextFetch: Instant?
+  private var idle = FeedMachine.shortest
+  private var retry = FeedMachine.shortest
+  private var random: any RandomNumberGenerator & Sendable
+
+  init(random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) { self.random = random }
+
+  /// The stream is received from now on: all is told anew.
+  mutating func start() -> [Action] {
+    self = FeedMachine(random: random)
+    return [.fetch]
+  }
+
+  /// An answer has come; nil when it is the one before.
+  mutating func received(_ new: FeedContent?, at now: Moment) -> [Action] {
+    let isNew = new.map { !$0.says(the: content) } ?? false
+    if let new { content = new }
+    if isNew { idle = Self.shortest }
+    nextFetch = now.steady.advanced(by: scattered(wait(at: now)))
+    let recovered: [Action] = failure == nil ? [] : [.recovered]
+    (failure, retry) = (nil, Self.shortest)
+    return recovered + tell(at: now)
+  }
+
+  /// There is no answer that can be used.
+  mutating func failed(_ error: StreamError, retryAfter: Duration = .zero, at now: Moment) -> [Action] {
+    nextFetch = now.steady.advanced(by: scattered(max(retry, min(retryAfter, Self.longestAsked))))
+    retry = min(retry * 2, Self.longest)
+    defer { failure = error }
+    let isTold = failure.map { $0.code == error.code && $0.message == error.message } ?? false
+    return isTold ? [] : [.warn(error)]
+  }
+
+  /// The `deadline` has come, or the clocks were set.
+  mutating func timePassed(at now: Moment) -> [Action] {
+    let told = tell(at: now)
+    guard let nextFetch, nextFetch <= now.steady else { return told }
+    self.nextFetch = nil
+    return told + [.fetch]
+  }
+
+  /// How long nothing happens by itself; nil for ever.
+  func rest(at now: Moment) -> Duration? {
+    let change = content?.nextStart(after: now.wall).map { max(Self.look, now.wall.duration(to: $0)) }
+    // The clock on the wall may be set: it is looked at now and then.
+    let fetch = nextFetch.map { max(.zero, now.steady.duration(to: $0)) }
+    return [change, fetch].compactMap(\.self).min()
+  }
+
+  private mutating func tell(at now: Moment) -> [Action] {
+    guard let title = content?.entry(at: now.wall)?.title, title != told else { return [] }
+    told = title
+    return [.tell(title)]
+  }
+
+  private mutating func wait(at now: Moment) -> Duration {
+    if let refresh = content?.refresh { return min(max(refresh, Self.shortest), Self.longestAsked) }
+    if let end = content?.knownUntil, end > now.wall {
+      return min(max(now.wall.duration(to: end), Self.shortest), Self.longest)
+    }
+    defer { idle = min(idle * 2, Self.longestIdle) }
+    return idle
+  }
+
+  private mutating func scattered(_ wait: Duration) -> Duration {
+    let most = min(wait / 4, .seconds(5))
+    return wait + .nanoseconds(Int64.random(in: 0...max(0, most.nanoseconds), using: &random))
+  }
+}
+
+extension FeedContent {
+  /// Whether it says the same as another one.
+  fileprivate func says(the other: FeedContent?) -> Bool {
+    guard let other else { return false }
+    return entries == other.entries
+  }
+}

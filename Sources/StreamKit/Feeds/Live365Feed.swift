@@ -1,0 +1,19 @@
+/// What Live365 said of a station: `Refresh`, in seconds, and `PlaylistEntry` elements with `Title` and `Artist`, the
+/// first of which is played.
+enum Live365Feed {
+  /// Reads an answer.
+  static func content(_ bytes: [UInt8]) throws(FeedFlaw) -> FeedContent {
+    guard let document = FeedText.document(bytes) else { throw .notXML }
+    let entries = document.elements(named: "playlistentry")
+    let refresh = document.root.value("refresh").flatMap { Double($0.prefix(16)) }
+    guard !entries.isEmpty || refresh != nil else {
+      throw .missing(
+        "playlistentry", in: document, hint: "ask for viewType=xml, and check the name of the station")
+    }
+    let title = entries.first.flatMap { StreamTitle(artist: $0.value("artist"), title: $0.value("title")) }
+    return FeedContent(
+      entries: title.map { [FeedContent.Entry(title: $0)] } ?? [],
+      refresh: .nanoseconds(
+        Int64(min(max(refresh.flatMap { $0.isFinite ? $0 : nil } ?? 60, 0), 86_400) * 1e9)))
+  }
+}

@@ -1,0 +1,44 @@
+public import EventLoop
+
+/// The clock on a station's wall.
+public struct StationClock: Sendable {
+  /// Seconds by which it is ahead of UTC, at a moment in seconds since the epoch.
+  private let offset: @Sendable (Int) -> Int
+
+  /// A clock that is so many seconds ahead of UTC at a moment in seconds since the epoch.
+  public init(offset: @escaping @Sendable (Int) -> Int) { self.offset = offset }
+
+  private static let day = 86_400
+
+  /// The moment nearest to `now` at which the clock shows so much time since midnight, yesterday, today or tomorrow.
+  ///
+  /// When the clock is put back a time comes twice: the nearer one is meant. When it is put forward a time may not come:
+  /// then it is what it would be if the clock had not been touched.
+  public func moment(_ sinceMidnight: Duration, near now: WallTime) -> WallTime {
+    let seconds = Int(now.seconds)
+    let today = (seconds + offset(seconds)).dividedDown(by: Self.day)
+    let offsets = [0, -Self.day, Self.day].map { offset(seconds + $0) }
+    var best: WallTime?
+    for day in (today - 1)...(today + 1) {
+      let midnights = offsets.map { WallTime(seconds: Int64(day * Self.day - $0)) }
+      let moments = midnights.map { $0.advanced(by: sinceMidnight) }
+      let real = zip(moments, offsets).filter { offset(Int($0.0.seconds)) == $0.1 }.map(\.0)
+      for moment in real.isEmpty ? Array(moments.prefix(1)) : real {
+        if best.map({ distance(moment, now) < distance($0, now) }) ?? true { best = moment }
+      }
+    }
+    return best ?? now
+  }
+
+  private func distance(_ a: WallTime, _ b: WallTime) -> Duration {
+    a < b ? a.duration(to: b) : b.duration(to: a)
+  }
+}
+
+extension Int {
+  /// The quotient, rounded down.
+  fileprivate func dividedDown(by divisor: Int) -> Int {
+    let (quotient, rest) = quotientAndRemainder(dividingBy: divisor)
+    return rest < 0 ? quotient - 1 : quotient
+  }
+}

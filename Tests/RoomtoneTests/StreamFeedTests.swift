@@ -1,0 +1,205 @@
+import Glibc
+import LuaModules
+import LuaRuntime
+import TestSupport
+import Testing
+
+@Suite("stream: titles from feeds")
+struct StreamFeedTests {
+  private let station: Station
+
+  init() throws {
+    station = try Station()
+    var live = Live(
+      .init(
+        repeating: try readBytes(Fixtures.path("mp3-cbr128-44k.mp3")), bytesPerSecond: 16_000,
+        titles: [.init("Station - Own", at: 0), .init("Station - Second", at: 300_000)]))
+    live.pace = .realTime(1)
+    live.metaint = 8_192
+    station.answer("/live", with: .live(live))
+  }
+
+  private func run(_ code: String) throws -> EngineBench.Outcome {
+    var bench = try EngineBench(wall: true)
+    bench.limit = .seconds(90)
+    let outcome = try bench.run(
+      """
+      local stream = require 'stream'
+      local radio = stream.new('\(station.url("/live"))', { buffer_wait = 0.5 })
+      local feed, zone = '\(station.url("/feed.xml"))', 'Asia/Tokyo'
+      for _, name in ipairs { "metadata_realtime", "metadata" } do
+        radio:on(name, function(event) print(name, event.artist, event.title, event.text) end)
+      end
+      \(code)
+      """)
+    if let failure = outcome.failures.first { throw failure }
+    return outcome
+  }
+
+  /// Milliseconds since midnight in Tokyo, which has no daylight-saving time, in some seconds.
+  private func tokyo(in seconds: Int) -> Int {
+    let day = 86_400
+    return (((time(nil) + 9 * 3600 + seconds) % day + day) % day) * 1000
+  }
+
+  private func xml(_ events: (artist: String, title: String, in: Int)...) -> String {
+    let texts = events.map {
+      "<Event><Artist>\($0.artist)</Artist><Title>\($0.title)</Title><Start>\(tokyo(in: $0.in))</Start></Event>"
+    }
+    return "<?xml version=\"1.0\"?>" + texts.joined(separator: "<?xml version=\"1.0\"?>")
+  }
+
+  private var visits: Int { station.visits.filter { $0.target == "/feed.xml" }.count }
+
+  @Test(
+    "events come at their times and are heard with the sound of then; the feed's fields are told apart, once asked"
+  )
+  func audioVault() throws {
+    station.answer(
+      "/feed.xml", with: .page(xml(("A - B", "C - D", -60), ("E", "F & G", 4)), type: "text/xml"))
+    let lines = try run(
+      """
+      radio:audiovault { url = feed, timezone = zone, delay = 1 }
+      radio:start()
+      local heard = radio:wait("metadata_realtime", 30)
+      print("told", heard.title, radio.title)
+      print("heard", radio:wait("metadata", 30).title)
+      print(radio.artist, radio.title_without_artist, radio.title)
+      radio:stop()
+      """
+    ).lines
+    #expect(
+      lines == [
+        "metadata_realtime\tA - B\tC - D\tA - B - C - D", "metadata\tA - B\tC - D\tA - B - C - D",
+        "metadata_realtime\tE\tF & G\tE - F & G", "told\tF & G\tA - B - C - D",
+        "metadata\tE\tF & G\tE - F & G", "heard\tF & G", "E\tF & G\tE - F & G",
+      ])
+    #expect(visits == 1, "what is known need not be asked for")
+  }
+
+  @Test("a feed can begin and end while it plays; then titles come with the sound again")
+  func ends() throws {
+    station.answer(
+      "/feed.xml",
+      with: .page(
+        "<x><Refresh>10</Refresh><PlaylistEntry><Title>T</Title><Artist>A</Artist></PlaylistEntry></x>"))
+    let lines = try run(
+      """
+      radio:start()
+      while not radio.title do radio:wait("metadata", 30) end
+      radio:live365 { url = feed }
+      local event = radio:wait("metadata", 30)
+      while event.text ~= "A - T" do event = radio:wait("metadata", 30) end
+      radio:audiovault(false)
+      radio:live365(false)
+      print "ended"
+      while event.text ~= "Station - Second" do event = radio:wait("metadata", 60) end
+      radio:stop()
+      """
+    ).lines
+    #expect(lines.contains("metadata_realtime\tA\tT\tA - T"))
+    let end = try #require(lines.firstIndex(of: "ended"))
+    #expect(lines[..<end].contains("metadata\tA\tT\tA - T"))
+    #expect(lines[end...].contains("metadata\tStation\tSecond\tStation - Second"))
+    #expect(visits == 1)
+  }
+
+  @Test(
+    "a feed that fails is logged once and leaves the stream alone",
+    arguments: [
+      (Answer.status("503 Service Unavailable", retryAfter: "600"), "stream.http"),
+      (.page("<html><body>Hello</body></html>"), "stream.content"),
+      (.page(String(repeating: " ", count: (1 << 20) + 1)), "stream.content"),
+      (.raw("nonsense"), "stream."),
+    ])
+  func fails(answer: Answer, code: String) throws {
+    station.answer("/feed.xml", with: answer)
+    let outcome = try run(
+      """
+      radio:audiovault { url = feed, timezone = "EST" }
+      radio:start()
+      task.sleep(2)
+      print(radio.status)
+      radio:stop()
+      """)
+    #expect(outcome.lines == ["playing"])
+    #expect(outcome.log.map(\.level) == [.warn])
+    #expect(outcome.log.first?.fields.first?.hasPrefix("code=\(code)") == true, "\(outcome.log)")
+    #expect(visits == 1, "it is not asked again at once")
+  }
+
+  @Test("a feed is asked while the stream is received, and not otherwise; newer settings replace older ones")
+  func politeness() throws {
+    station.answer("/feed.xml", with: .page(xml(("A", "B", -5)), type: "text/xml").with("ETag", "\"1\""))
+    station.answer("/other.xml", with: .page("<PlaylistEntry><Title>Other</Title></PlaylistEntry>"))
+    let lines = try run(
+      """
+      radio:audiovault { url = feed, timezone = zone }
+      task.sleep(1)
+      radio:start()
+      radio:live365 { url = "\(station.url("/other.xml"))" }
+      local event
+      repeat event = radio:wait("metadata", 30) until not event or event.title == "Other"
+      print(event and event.title)
+      radio:stop()
+      task.sleep(12)
+      """
+    ).lines
+    #expect(lines.last == "Other")
+    #expect(visits == 1)
+    #expect(station.visits.filter { $0.target == "/other.xml" }.count == 1)
+  }
+
+  @Test("a feed without news is asked again 10 s later at the soonest, for what has changed")
+  func again() throws {
+    station.answer(
+      "/feed.xml",
+      with: .page("<PlaylistEntry><Title>One</Title></PlaylistEntry><Refresh>1</Refresh>").with(
+        "ETag", "\"1\""),
+      .page("<PlaylistEntry><Title>Two</Title></PlaylistEntry>"))
+    let lines = try run(
+      """
+      radio:live365 { url = feed }
+      radio:start()
+      local began = os.time()
+      repeat local event = radio:wait("metadata_realtime", 60) until not event or event.title == "Two"
+      print(os.time() - began >= 9)
+      radio:stop()
+      """
+    ).lines
+    #expect(lines.last == "true")
+    #expect(lines.contains("metadata_realtime\tnil\tTwo\tTwo"))
+    #expect(visits == 2)
+    #expect(station.visits.last { $0.target == "/feed.xml" }?["If-None-Match"] == "\"1\"")
+  }
+
+  @Test(
+    "settings that don't work are named",
+    arguments: [
+      ("{}", "option 'url': it is missing"), ("true", "table expected"), ("", "option 'url'"),
+      ("{ url = 'x' }", "no URL"), ("{ url = 'ftp://x' }", "ftp://"),
+      ("{ url = feed, timezone = 'Europe/Berln' }", "did you mean 'Europe/Berlin'?"),
+      ("{ url = feed, timezone = 'berlin' }", "did you mean 'Europe/Berlin'?"),
+      ("{ url = feed, timezone = 'PXT' }", "no time zone is called 'PXT'"),
+      ("{ url = feed, timezone = '../../etc/passwd' }", "there is no time zone"),
+      ("{ url = feed, delay = -3601 }", "option 'delay'"), ("{ url = feed, delay = '2h' }", "option 'delay'"),
+      ("{ url = feed, times = 'min' }", "option 'times'"),
+      ("{ url = feed, elements = { event = '' } }", "option 'event' of elements"),
+      ("{ url = feed, elements = { events = 'x' } }", "did you mean 'event'?"),
+      ("{ urll = feed }", "did you mean 'url'?"),
+    ])
+  func misuse(settings: String, words: String) throws {
+    let lines = try run("print(message(radio.audiovault, radio\(settings.isEmpty ? "" : ", " + settings)))")
+      .lines
+    #expect(lines.first?.contains(words) == true, "\(lines)")
+  }
+
+  @Test(
+    "zones go by their names and by what their clocks are called",
+    arguments: ["EST", "akdt", "Europe/Berlin", "UTC"])
+  func zones(name: String) throws {
+    let lines = try run("radio:audiovault { url = feed, timezone = '\(name)', delay = '30s' } print 'taken'")
+      .lines
+    #expect(lines == ["taken"])
+  }
+}
