@@ -1,0 +1,18 @@
+/// Hands `body` the bytes in pieces of `size`, in memory of their own, so that the address sanitizer sees their ends.
+func inPieces(_ bytes: some Collection<UInt8>, of size: Int, _ body: (UnsafeRawBufferPointer) -> Void) {
+  var rest = bytes[...]
+  while !rest.isEmpty {
+    Array(rest.prefix(max(1, size))).withUnsafeBytes(body)
+    rest = rest.dropFirst(max(1, size))
+  }
+}
+
+/// The size of pieces that an input is cut in, told by all of it: 1 to 4096.
+func pieceSize(of input: some Collection<UInt8>) -> Int {
+  1 + input.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFF }
+}
+
+/// Whether a text is as texts of stations are given: without control characters.
+func isClean(_ text: String) -> Bool {
+  text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+}
