@@ -174,6 +174,7 @@ struct FeedParsingTests {
     #expect(try title(Array("Café".utf8)) == "Café")
     #expect(try title([0x43, 0xE9]) == "Cé")
     #expect(try title([0xC4], "<?xml version='1.0' encoding='windows-1251'?>") == "Д")
+    #expect(try title([0xC4], "<?xml version='1.0' encoding='utf-16'?>") == "Ä", "it is not what it says")
     let wide = "<event>\n<title>Café</title></event>".utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
     #expect(
       try AudioVaultFeed(clock: utc).content([0xFF, 0xFE] + wide, at: noon).entries.first?.title.text

@@ -30,9 +30,14 @@ enum FeedText {
       }
       return text(Array(String(decoding: units, as: UTF16.self).utf8))
     }
-    let encoding = declaredEncoding(bytes).flatMap { MetadataEncoding(name: $0) } ?? .latin1
     // Line ends are blanks; what else is below 32 has no business here.
-    return encoding.text(bytes.map { $0 < 0x20 ? 0x20 : $0 }[...])
+    let bytes = bytes.map { $0 < 0x20 ? 0x20 : $0 }
+    if let encoding = declaredEncoding(bytes).flatMap({ MetadataEncoding(name: $0) }) {
+      let text = encoding.text(bytes[...])
+      // The declaration was read byte by byte: an encoding in which it is none is not the document's (UTF-16).
+      if text.hasPrefix("<?xml") { return text }
+    }
+    return MetadataEncoding.latin1.text(bytes[...])
   }
 
   /// `<?xml version="1.0" encoding="…"?>`
