@@ -7,9 +7,10 @@ func inPieces(_ bytes: some Collection<UInt8>, of size: Int, _ body: (UnsafeRawB
   }
 }
 
-/// The size of pieces that an input is cut in, told by all of it: 1 to 4096.
+/// The size of pieces that an input is cut in, told by all of it: 1 to 4096, small ones as often as large ones.
 func pieceSize(of input: some Collection<UInt8>) -> Int {
-  1 + input.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFF }
+  let sum = input.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF }
+  return 1 + (sum & 0xFFF) >> (sum >> 12)
 }
 
 /// Whether a text is as texts of stations are given: without control characters.
