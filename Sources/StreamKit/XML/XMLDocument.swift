@@ -37,9 +37,10 @@ struct XMLDocument {
   /// - Parameters:
   ///   - bytes: at most 1 MiB.
   ///   - isLoose: whether it is written as people write HTML: names in any case, attributes with bare ampersands.
-  /// - Returns: nil when there is not one element in `bytes`, or entities are declared.
+  /// - Returns: nil when there is not one element in `bytes`, when entities are declared, and when a tag has hundreds of
+  ///   attributes.
   init?(_ bytes: [UInt8], isLoose: Bool = false) {
-    guard bytes.count <= 1 << 20, !Self.declaresEntities(bytes) else { return nil }
+    guard bytes.count <= 1 << 20, !Self.declaresEntities(bytes), !TagScan.isCrowded(bytes) else { return nil }
     let document = bytes.withUnsafeBytes { raw in
       let start = raw.baseAddress?.assumingMemoryBound(to: CChar.self)
       return isLoose
