@@ -62,6 +62,8 @@ final class Receiver: Sendable {
     case .reconnected(let gap, let stitched, _): "reconnected \(stitched ? "stitched" : "gap \(gap > 0)")"
     case .buffered: "buffered"
     case .full: "full"
+    case .file(let facts): "file \(facts.canSeek ? "with" : "without") parts"
+    case .heldBack: "held back"
     case .gaveUp(let error): "gave up \(error.code)"
     }
   }
