@@ -248,7 +248,7 @@ struct FileReceptionTests {
   func withoutRanges() throws {
     let station = try TestSupport.Station()
     station.answer("/file", with: try answer("mp3-cbr128-44k.mp3").withoutRanges())
-    try FileBench.run(station) { bench in
+    try FileBench.run(station, wait: .seconds(1)) { bench in
       try await bench.stream.start()
       bench.stream.pause()
       #expect(!bench.stream.canSeek && !bench.stream.canMove(by: 15) && bench.stream.canMove(by: 0.2))
