@@ -191,6 +191,7 @@ struct DefinitionTests {
       "stream.Stream:once": "'started', print", "stream.Stream:wait": "'started'",
       "stream.Stream:rewind": "1", "stream.Stream:forward": "1", "stream.Stream:can_rewind": "1",
       "stream.Stream:can_forward": "1", "stream.Stream:audiovault": "false", "stream.Stream:live365": "false",
+      "stream.Stream:seek": "1", "stream.file": "'tone.wav'",
       "speaker.set_eq": "'flat'", "speaker.Session:set_eq": "'flat'",
       "speaker.Session:fade": "{ gain = 0, over = 1 }", "speaker.Device:set_name": "'Other'",
       "speaker.Device:set_group": "'Other'", "speaker.Device:set_role": "'mono'",

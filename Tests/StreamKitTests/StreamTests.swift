@@ -66,6 +66,7 @@ private final class StreamBench {
     case .metadata(let title, let isRealtime): "\(isRealtime ? "came" : "heard"): \(title.text)"
     case .failed(let error): "failed \(error.code)"
     case .queueExhausted: "queue exhausted"
+    case .fileComplete: "file complete (\(status))"
     case .reconnected(_, let stitched, _): "reconnected \(stitched)"
     }
   }

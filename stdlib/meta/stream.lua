@@ -13,8 +13,16 @@
 --
 -- Nothing is connected until `start` or `speaker.play_stream`. When the connection is lost it is made again for ever,
 -- and what the server still has of what was missed is joined frame by frame. Addresses may lead to playlists (pls, m3u,
--- xspf, asx). A stream lives until it is stopped or the script ends. Under `simulate` there are no streams yet: `start`
--- raises `simulate.not_here`.
+-- xspf, asx). A stream lives until it is stopped or the script ends. Under `simulate` nothing comes from the network:
+-- `start` raises `simulate.not_here`.
+--
+-- A URL may be a file (MP3, AAC, M4A, WAV): it is held back to the pace at which it is heard, goes on after a lost
+-- connection at the byte that is missing, can be gone to any place of, and stops at its end.
+--
+--   local show = stream.new "http://127.0.0.1:8000/show.mp3"
+--   show:start()
+--   show:seek "10m"
+--   show:wait "file_complete"
 
 error("stdlib/meta/stream.lua is a description, not a module: require \"stream\" finds the module itself")
 
@@ -31,6 +39,9 @@ stream.version = "1.0"
 ---@field data_timeout? Duration How long nothing may come before it connects again; at least 1 s, 20 s unless told.
 ---@field pause_timeout? Duration How long it receives while it is paused, then it stops; 5 minutes unless told, 0 for ever.
 ---@field buffer_wait? Duration What is to come before it plays; 10 s unless told.
+---@field is_file? boolean Whether the URL leads to a file and no station; found out unless told.
+---@field buffer_wait_file? Duration What is to come of a file before it plays; 3 s unless told.
+---@field throttle_bypass? Duration What of a file may come ahead of that, before it comes as it is heard; 0 unless told.
 ---@field metadata_encoding? string What titles are in that are not UTF-8: `"latin1"` unless told.
 ---@field auth? string[] User and password, for basic authentication; they can't be read.
 
@@ -62,6 +73,14 @@ function stream.new(url, options) end
 ---@class stream.Live365Options
 ---@field url string Where the XML is: http or https.
 
+---A sound file of this machine, of any kind that `speaker.play` takes; a relative path begins at the script's folder.
+---Nothing is opened: `start` raises `stream.not_found`, `stream.content`, `stream.unsupported`. Works under `simulate`
+---too. Raises `argument`.
+---@param path string
+---@param options? stream.Options
+---@return stream.Stream
+function stream.file(path, options) end
+
 ---@alias stream.EventName
 ---| "connecting" # `{}`: a connection is made, or another one.
 ---| "buffering" # `{}`: it waits until enough has come.
@@ -72,6 +91,7 @@ function stream.new(url, options) end
 ---| "metadata_realtime" # the same: a title has come.
 ---| "reconnected" # `{gap_seconds, stitched, frames_overlapped}`: sound comes again.
 ---| "queue_exhausted" # `{}`: what was held has been played; `buffering` follows.
+---| "file_complete" # `{}`: a file has been heard to its end; `stopped` follows.
 ---| "no_network" # `{code, message, url}`: no interface of this machine is up.
 ---| "url_not_found" # `{code, message, url}`: refused, broken off, or a playlist that lists nothing usable.
 ---| "timeout" # `{code, message, url}`: nothing came in time, or the name does not resolve.
@@ -101,7 +121,10 @@ function stream.new(url, options) end
 ---@field buffered_seconds number Sound that has not been heard.
 ---@field buffer_max_seconds number Sound that fits, at the rate of what is there.
 ---@field time_shift number Seconds behind what came last.
----@field byte_offset? integer The byte of the received sound that is heard.
+---@field byte_offset? integer The byte of the received sound, or of the file, that is heard.
+---@field can_seek boolean Whether any place of a file can be gone to: its length is known, and the server gives parts.
+---@field file_time? number Seconds of the file up to what is heard; nil for stations.
+---@field file_duration? number Seconds of the whole file; nil for stations, and while it is not known.
 local Stream = {}
 
 ---Connects and fills the buffer, or goes on after `pause`; returns when it plays, at once when it does already.
@@ -118,25 +141,32 @@ function Stream:stop() end
 ---Lets the play position stand; what comes is kept, up to the size of the buffer. Nothing when nothing plays.
 function Stream:pause() end
 
----Moves back, as far as the buffer goes; paused it stays paused. Raises `stream.no_seek`, `argument`.
+---Moves back, as far as the buffer goes, or to the start of a file; paused it stays paused. Raises `stream.no_seek`
+---(nothing plays, or the server gives no parts of its files), `argument`.
 ---@param time Duration
 ---@return number seconds that it moved.
 function Stream:rewind(time) end
 
----Moves forward, as far as what has come. Raises `stream.no_seek`, `argument`.
+---Moves forward, as far as what has come, or to the end of a file. Raises `stream.no_seek`, `argument`.
 ---@param time Duration
 ---@return number seconds that it moved.
 function Stream:forward(time) end
 
----Whether the buffer reaches so far back. Raises `argument`.
+---Whether the buffer, or the file, reaches so far back. Raises `argument`.
 ---@param time Duration
 ---@return boolean
 function Stream:can_rewind(time) end
 
----Whether so much has come that was not heard. Raises `argument`.
+---Whether so much has come that was not heard, or is in the file. Raises `argument`.
 ---@param time Duration
 ---@return boolean
 function Stream:can_forward(time) end
+
+---Goes to a place of a file, within the buffer or by asking the server for that part; paused it stays paused. Where the
+---file does not tell which byte that is (VBR without a table), near it: `file_time` says where. Raises
+---`stream.no_seek` (past the end, a station, no parts of files), `argument`.
+---@param time Duration from the start of the file.
+function Stream:seek(time) end
 
 ---Goes to what came last, less what is to be there before it plays (`buffer_wait`). Raises `stream.no_seek`.
 function Stream:go_live() end

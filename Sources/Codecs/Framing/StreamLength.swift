@@ -23,6 +23,29 @@ public struct StreamLength: Sendable, Equatable {
 
   /// PCM frames in one of the frames that are counted.
   public let samplesPerFrame: Int
+  /// Where in the stream some of its frames lie, in order; empty where it does not tell.
+  public private(set) var marks: [Mark] = []
+
+  /// A place that the frame tells.
+  public struct Mark: Sendable, Equatable {
+    /// Frames of sound before it; shares of a hundred make it no whole number.
+    public let frame: Double
+    /// Bytes from the start of the frame that tells to it.
+    public let byte: Int
+  }
+
+  /// Reads a frame of MPEG audio; nil when it holds sound, or is none.
+  public init?(_ frame: UnsafeRawBufferPointer) {
+    let bytes = [UInt8](frame)
+    guard let header = MPEGAudioHeader(bytes, at: 0) else { return nil }
+    self.init(bytes[...], header: header)
+  }
+
+  /// The bit rate that the header of a frame of MPEG audio tells, in bit/s; nil in free format.
+  public static func bitRate(_ frame: UnsafeRawBufferPointer) -> Int? {
+    let rate = MPEGAudioHeader([UInt8](frame.prefix(4)), at: 0)?.bitRate
+    return rate == 0 ? nil : rate
+  }
 
   /// Reads a frame of layer III; nil when it holds sound.
   init?(_ frame: ArraySlice<UInt8>, header: MPEGAudioHeader) {
@@ -36,6 +59,7 @@ public struct StreamLength: Sendable, Equatable {
       (kind, delay, padding) = (.vbri, nil, nil)
       frames = frame.count >= 54 ? word(50) : nil
       bytes = word(46)
+      if frame.count >= 62 { readVBRI(frame.dropFirst(54)) }
       return
     }
     // Tools that write a checksum differ in whether they count it.
@@ -57,8 +81,32 @@ public struct StreamLength: Sendable, Equatable {
       let hasLAME = next + 24 <= frame.count && frame[start + next] != 0
       let both = hasLAME ? word(next + 20) & 0xFF_FFFF : 0
       (delay, padding) = hasLAME ? (both >> 12, both & 0xFFF) : (nil, nil)
+      if flags & 4 != 0 { readTOC(frame.dropFirst(next - 100 - (flags & 8 != 0 ? 4 : 0)).prefix(100)) }
       return
     }
     return nil
+  }
+
+  /// A byte for each hundredth of the time: 256ths of all bytes.
+  private mutating func readTOC(_ table: ArraySlice<UInt8>) {
+    guard table.count == 100, let frames, let bytes else { return }
+    marks = table.enumerated().map { index, share in
+      Mark(frame: Double(index * frames) / 100, byte: bytes * Int(share) / 256)
+    }
+  }
+
+  /// Entries, scale, bytes of an entry and frames of an entry, two bytes each; then the lengths of the parts.
+  private mutating func readVBRI(_ table: ArraySlice<UInt8>) {
+    func number(_ index: Int, _ size: Int) -> Int {
+      table.dropFirst(index).prefix(size).reduce(0) { $0 << 8 | Int($1) }
+    }
+    let (entries, scale, size, step) = (number(0, 2), number(2, 2), number(4, 2), number(6, 2))
+    guard (1...4).contains(size), scale > 0, step > 0, 8 + entries * size <= table.count else { return }
+    var byte = 0
+    marks = [Mark(frame: 0, byte: 0)]
+    for index in 0..<entries {
+      byte += number(8 + index * size, size) * scale
+      marks.append(Mark(frame: Double((index + 1) * step), byte: byte))
+    }
   }
 }

@@ -96,9 +96,11 @@ extension FileDescriptor {
 }
 
 /// What stands in the way of reading an MP4 file, in words, and at which byte.
-struct MP4Obstacle: Error {
-  let found: String
-  let byte: Int
+public struct MP4Obstacle: Error, Equatable {
+  /// What was found.
+  public let found: String
+  /// At which byte of the file.
+  public let byte: Int
   /// Nothing is damaged, but this kind has no decoder here.
-  var isUnsupported = false
+  public var isUnsupported = false
 }

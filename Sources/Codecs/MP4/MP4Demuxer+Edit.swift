@@ -1,5 +1,21 @@
 /// What of the sound is to be heard: the encoder puts silence in front and fills up the last frame.
 extension MP4Demuxer {
+  /// Which of `all` PCM frames at `rate` are heard.
+  func heard(of all: Int, rate: Int) -> Range<Int> {
+    func frames(_ units: Int, _ scale: Int) -> Int {
+      Int(min(Double(all), (Double(units) * Double(rate) / Double(scale)).rounded()))
+    }
+    // The last frame may be told to be shorter than it is.
+    let end = table.duration > 0 ? frames(table.duration, timescale) : all
+    guard let edit else { return 0..<end }
+    let scale = edit.scale ?? rate
+    let start = min(end, frames(edit.start, scale))
+    guard let length = edit.length.map({ frames($0, scale) }) else { return start..<end }
+    // Lengths in the movie's units, often ms, are coarser than a frame: then the end of the track is meant.
+    let isEnd = abs(Double(start + length - end)) <= edit.tolerance * Double(rate) + 1
+    return start..<(isEnd ? end : min(end, start + length))
+  }
+
   /// The edit list's first part that is not empty. Source: ISO/IEC 14496-12 §8.6.6.
   static func editList(_ track: MP4Bytes, trackScale: Int, movieScale: Int) -> Edit? {
     guard let list = track.box("edts/elst"), let version = list.number(0, 1), let claimed = list.number(4, 4),

@@ -34,32 +34,36 @@ struct MP4Demuxer {
   /// - Throws: `audio.unsupported` for sound of other kinds, `audio.unreadable` for what is damaged.
   init(_ file: borrowing FileDescriptor, path: String) throws {
     do throws(MP4Obstacle) {
-      let moov = try file.topLevelBox("moov", limit: Self.longestHeader).get()
-      let tracks = moov.boxes().filter { $0.type == "trak" }.map(\.content)
-      guard let track = tracks.first(where: { $0.box("mdia/hdlr")?.type(8) == "soun" }),
-        let stbl = track.box("mdia/minf/stbl")
-      else {
-        throw MP4Obstacle(found: "an MP4 file without a track of sound", byte: moov.offset)
-      }
-      guard let timescale = Self.time(track.box("mdia/mdhd"))?.scale, timescale > 0 else {
-        throw MP4Obstacle(found: "a track without a measure of time", byte: track.offset)
-      }
-      switch try Self.description(stbl) {
-      case .aac(let configuration): self.configuration = configuration
-      case .other(let kind): throw MP4Obstacle(found: kind, byte: stbl.offset, isUnsupported: true)
-      }
-      table = try MP4SampleTable(stbl, fileSize: file.size)
-      if table.count == 0, moov.box("mvex") != nil {
-        throw MP4Obstacle(found: "fragmented MP4", byte: moov.offset, isUnsupported: true)
-      }
-      self.timescale = timescale
-      let scale = Self.time(moov.box("mvhd"))?.scale ?? 0
-      edit = Self.iTunes(moov) ?? Self.editList(track, trackScale: timescale, movieScale: scale)
+      try self.init(file.topLevelBox("moov", limit: Self.longestHeader).get(), fileSize: file.size)
     } catch {
       throw error.isUnsupported
         ? AudioError.unsupportedKind(path, error.found)
         : AudioError.unreadable(path, found: error.found, atByte: error.byte)
     }
+  }
+
+  /// Reads the content of `moov`.
+  init(_ moov: MP4Bytes, fileSize: Int) throws(MP4Obstacle) {
+    let tracks = moov.boxes().filter { $0.type == "trak" }.map(\.content)
+    guard let track = tracks.first(where: { $0.box("mdia/hdlr")?.type(8) == "soun" }),
+      let stbl = track.box("mdia/minf/stbl")
+    else {
+      throw MP4Obstacle(found: "an MP4 file without a track of sound", byte: moov.offset)
+    }
+    guard let timescale = Self.time(track.box("mdia/mdhd"))?.scale, timescale > 0 else {
+      throw MP4Obstacle(found: "a track without a measure of time", byte: track.offset)
+    }
+    switch try Self.description(stbl) {
+    case .aac(let configuration): self.configuration = configuration
+    case .other(let kind): throw MP4Obstacle(found: kind, byte: stbl.offset, isUnsupported: true)
+    }
+    table = try MP4SampleTable(stbl, fileSize: fileSize)
+    if table.count == 0, moov.box("mvex") != nil {
+      throw MP4Obstacle(found: "fragmented MP4", byte: moov.offset, isUnsupported: true)
+    }
+    self.timescale = timescale
+    let scale = Self.time(moov.box("mvhd"))?.scale ?? 0
+    edit = Self.iTunes(moov) ?? Self.editList(track, trackScale: timescale, movieScale: scale)
   }
 
   /// Units per second of `mdhd` or `mvhd`.

@@ -33,7 +33,7 @@ public final class MP4FileDecoder: Decoder {
     source = try MP4PacketSource(file, path: path)
     track = try AACTrack(source)
     let all = source.sampleCount * track.factor
-    let rest = Self.heard(source.demuxer, all: all, rate: track.format.sampleRate)
+    let rest = source.demuxer.heard(of: all, rate: track.format.sampleRate)
     skipped = rest.lowerBound
     frameCount = rest.count
     try track.seek(toFrame: skipped)
@@ -56,21 +56,5 @@ public final class MP4FileDecoder: Decoder {
     }
     try track.seek(toFrame: skipped + frame)
     position = frame
-  }
-
-  /// Which of `all` PCM frames at `rate` are heard.
-  private static func heard(_ demuxer: MP4Demuxer, all: Int, rate: Int) -> Range<Int> {
-    func frames(_ units: Int, _ scale: Int) -> Int {
-      Int(min(Double(all), (Double(units) * Double(rate) / Double(scale)).rounded()))
-    }
-    // The last frame may be told to be shorter than it is.
-    let end = demuxer.table.duration > 0 ? frames(demuxer.table.duration, demuxer.timescale) : all
-    guard let edit = demuxer.edit else { return 0..<end }
-    let scale = edit.scale ?? rate
-    let start = min(end, frames(edit.start, scale))
-    guard let length = edit.length.map({ frames($0, scale) }) else { return start..<end }
-    // Lengths in the movie's units, often ms, are coarser than a frame: then the end of the track is meant.
-    let isEnd = abs(Double(start + length - end)) <= edit.tolerance * Double(rate) + 1
-    return start..<(isEnd ? end : min(end, start + length))
   }
 }

@@ -11,6 +11,7 @@ final class ScriptStream {
   static let eventNames = [
     "connecting", "buffering", "started", "paused", "stopped", "metadata", "metadata_realtime", "no_network",
     "bad_content", "missing_content", "http_error", "url_not_found", "timeout", "queue_exhausted",
+    "file_complete",
     "suspending",
     "suspended", "resumed", "reconnected",
   ]
@@ -58,6 +59,7 @@ final class ScriptStream {
     case .paused: tell("paused")
     case .stopped: tell("stopped")
     case .queueExhausted: tell("queue_exhausted")
+    case .fileComplete: tell("file_complete")
     case .metadata(let title, let isRealtime):
       tell(isRealtime ? "metadata_realtime" : "metadata", Self.payload(of: title))
     case .failed(let error):
@@ -192,7 +194,7 @@ final class SessionPlayback {
       subscription?.cancel()
       owner.left(self)
       session.stop()
-    case .connecting, .buffering, .metadata, .failed, .queueExhausted, .reconnected: break
+    case .connecting, .buffering, .metadata, .failed, .queueExhausted, .fileComplete, .reconnected: break
     }
   }
 
@@ -203,7 +205,9 @@ final class SessionPlayback {
     case .state(.paused, _): owner.stream.pause()
     case .state(.playing, _):
       owner.stream.goOnIfPaused()
-    case .ended(_, let source, _) where source.path == owner.stream.url: end()
+    case .ended(_, let source, let reason) where source.path == owner.stream.url:
+      if reason == .finished { owner.stream.finish() }
+      end()
     case .suspension(let phase, _, let by):
       owner.tell(phase.rawValue, .record([("by", .string(by.name))]))
     default: break

@@ -4,7 +4,7 @@ internal import LuaRuntime
 internal import SpeakerKit
 internal import StreamKit
 
-/// `stream`: internet radio.
+/// `stream`: internet radio, and files.
 final class StreamModule {
   unowned let script: Script
   private let service: StreamService
@@ -20,12 +20,17 @@ final class StreamModule {
     module.defineFields()
     module.defineFigures()
     module.defineFeeds()
+    module.defineFiles()
     events.add(
       to: module.streams,
       EventFeed(names: ScriptStream.eventNames) { stream, name, deliver, _ in stream.listen(to: name, deliver)
       })
     script.state.register(
-      "stream", [LuaFunction("new") { [unowned module] call in try module.new(call) }],
+      "stream",
+      [
+        LuaFunction("new") { [unowned module] call in try module.new(call) },
+        LuaFunction("file") { [unowned module] call in try module.file(call) },
+      ],
       values: [("version", .string("1.0"))])
     script.staysAlive { [unowned module] in module.active.values.contains { $0.stream.status != .stopped } }
     script.root { [weak module] in module?.endAll() }
@@ -48,10 +53,11 @@ final class StreamModule {
 
   // MARK: Making
 
-  private static let options = [
-    "type", "buffer_blocks", "user_agent", "data_timeout", "pause_timeout", "metadata_encoding", "auth",
-    "buffer_wait",
-  ]
+  private static let options =
+    [
+      "type", "buffer_blocks", "user_agent", "data_timeout", "pause_timeout", "metadata_encoding", "auth",
+      "buffer_wait",
+    ] + fileOptions
 
   /// `stream.new(url, options)`
   private func new(_ call: LuaCall) throws -> LuaReturn {
@@ -75,7 +81,7 @@ final class StreamModule {
     active[ObjectIdentifier(stream)] = stream
   }
 
-  private func options(_ call: LuaCall, _ number: Int) throws -> StreamOptions {
+  func options(_ call: LuaCall, _ number: Int) throws -> StreamOptions {
     let given = try call.options(number, Self.options)
     var options = StreamOptions()
     if let type = try given.string("type") {
@@ -91,6 +97,7 @@ final class StreamModule {
     }
     if let timeout = try given.duration("pause_timeout") { options.pauseTimeout = timeout }
     if let wait = try given.duration("buffer_wait") { options.bufferWait = wait }
+    try readFileOptions(given, into: &options)
     if let name = try given.string("metadata_encoding") {
       guard let encoding = MetadataEncoding(name: name) else {
         throw given.problem("metadata_encoding", "no encoding is called '\(name)'")

@@ -134,6 +134,12 @@ public struct PacketBuffer: Sendable {
     while count > 0 { removeOldest() }
   }
 
+  /// Lets go of all frames; the next that comes begins at `time`.
+  public mutating func removeAll(thenAt time: StreamTime) {
+    removeAll()
+    endTime = time
+  }
+
   /// Blocks behind the last one that a frame of `length` bytes takes.
   private func blocksNeeded(for length: Int) -> Int {
     if used > 0, tail.used + length <= Self.blockSize, tail.frames < Self.framesPerBlock { return 0 }
@@ -320,6 +326,11 @@ extension PacketBuffer {
       if end <= time { low = middle + 1 } else { high = middle }
     }
     return Cursor(frame: low)
+  }
+
+  /// A cursor `frames` earlier, as far as what is held goes.
+  public func cursor(_ cursor: Cursor, back frames: Int) -> Cursor {
+    Cursor(frame: max(min(firstFrame, cursor.frame), cursor.frame - frames))
   }
 
   /// Audio in the stream before the oldest frame.

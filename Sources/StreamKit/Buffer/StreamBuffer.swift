@@ -13,6 +13,14 @@ final class StreamBuffer: Sendable {
     var isEnough = false
     /// Where the frame stands in the stream.
     var start = StreamTime.zero
+    /// Whether no more is to come until `onRoom` tells.
+    var isHeldBack = false
+  }
+
+  /// The sound of a file that is heard: what decoders need in front of it, and what fills its last frame, is not.
+  struct Heard: Equatable {
+    var start: StreamTime
+    var end: StreamTime?
   }
 
   /// What the player gets.
@@ -37,8 +45,32 @@ final class StreamBuffer: Sendable {
     var hasWaited = false
     /// What the player is told when it runs dry.
     var onDry: (@Sendable () -> Void)?
+    /// Number of the decoder that reads; those before it get nothing any more.
+    var reader = 0
+    var file = FileState()
 
     var ahead: StreamTime { packets.timeShift(at: cursor) }
+
+    /// What is to be told now that the player has moved on.
+    mutating func takeRoom() -> (@Sendable () -> Void)? {
+      guard file.isHeldBack, ahead < file.low else { return nil }
+      file.isHeldBack = false
+      return file.onRoom
+    }
+  }
+
+  /// What only files have.
+  private struct FileState {
+    /// Number of the leap behind which frames are taken.
+    var leap = 0
+    var heard: Heard?
+    /// Frames in front of the one that is wanted that decoders need.
+    var preroll = 0
+    /// More than this is held back; below `low` it comes again.
+    var high: StreamTime?
+    var low = StreamTime.zero
+    var isHeldBack = false
+    var onRoom: (@Sendable () -> Void)?
   }
 
   private let state: Lock<State>
@@ -53,16 +85,27 @@ final class StreamBuffer: Sendable {
 
   // MARK: The receiving thread
 
+  /// - Parameter leap: in a file, the number of the leap behind which the frame is; those of others are not taken.
   func append(
-    _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, _ discontinuity: PacketBuffer.Discontinuity?
+    _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, _ discontinuity: PacketBuffer.Discontinuity?,
+    leap: Int? = nil
   ) -> Arrival {
     // Called out of the lock, which is never held across a call.
     let (arrival, wakers) = state.withLock { state -> (Arrival, [@Sendable () -> Void]) in
       var arrival = Arrival()
+      if let leap, leap != state.file.leap {
+        (arrival.isTaken, arrival.isHeldBack) = (false, true)
+        return (arrival, [])
+      }
       arrival.start = state.packets.time(at: state.packets.end)
       let kept = state.keepsUnheard ? state.cursor : nil
       arrival.isTaken = state.packets.append(frame, bytes, discontinuity: discontinuity, keeping: kept)
-      if state.isFilling, state.ahead >= state.wanted {
+      if let high = state.file.high, !arrival.isTaken || state.ahead > high {
+        state.file.isHeldBack = true
+        arrival.isHeldBack = true
+      }
+      // More than fits can't be waited for.
+      if state.isFilling, state.ahead >= state.wanted || arrival.isHeldBack {
         state.isFilling = false
         arrival.isEnough = true
       }
@@ -75,20 +118,26 @@ final class StreamBuffer: Sendable {
   }
 
   /// No frame follows: what is there is enough.
-  func complete() {
-    let wakers = state.withLock { state in
-      state.isComplete = true
-      state.isFilling = false
-      return state.wakers
+  /// - Parameter leap: in a file, the number of the leap behind which nothing follows.
+  /// - Returns: whether the player may go on now, and could not before.
+  @discardableResult
+  func complete(leap: Int? = nil) -> Bool {
+    let (isEnough, wakers) = state.withLock { state -> (Bool, [@Sendable () -> Void]) in
+      if let leap, leap != state.file.leap { return (false, []) }
+      defer { (state.isComplete, state.isFilling) = (true, false) }
+      return (state.isFilling, state.wakers)
     }
     for waker in wakers { waker() }
+    return isEnough
   }
 
   // MARK: The player
 
   /// The next frame for the player; tells `onDry` when there is none, and waits then until enough has come.
-  func read() -> Reading {
+  /// - Parameter reader: the number that `beginReading` gave; a decoder that another one has replaced waits for ever.
+  func read(as reader: Int? = nil) -> Reading {
     let (reading, told) = state.withLock { state -> (Reading, (@Sendable () -> Void)?) in
+      if let reader, reader != state.reader { return (.waiting, nil) }
       if state.isFilling {
         state.hasWaited = true
         return (.waiting, nil)
@@ -96,7 +145,7 @@ final class StreamBuffer: Sendable {
       if let packet = state.packets.next(&state.cursor),
         let bytes = state.packets.withBytes(of: packet, { [UInt8]($0) })
       {
-        return (.frame(packet, bytes), nil)
+        return (.frame(packet, bytes), state.takeRoom())
       }
       if state.isComplete { return (.end, nil) }
       (state.isFilling, state.hasWaited) = (true, true)
@@ -121,11 +170,22 @@ final class StreamBuffer: Sendable {
   /// The player stands where this time of the stream is, or as near as the buffer goes.
   /// - Returns: where it stands.
   func move(to time: StreamTime) -> StreamTime {
-    state.withLock { state in
+    let (place, told) = state.withLock { state -> (StreamTime, (@Sendable () -> Void)?) in
+      state.reader += 1
       state.cursor = state.packets.cursor(at: time)
-      return state.packets.time(at: state.cursor)
+      let place = state.packets.time(at: state.cursor)
+      guard state.file.heard != nil else { return (place, nil) }
+      let exact = max(place, min(time, state.packets.time(at: state.packets.end)))
+      state.file.heard?.start = exact
+      state.cursor = state.packets.cursor(state.cursor, back: state.file.preroll)
+      return (exact, state.takeRoom())
     }
+    told?()
+    return place
   }
+
+  /// Number of the decoder that is to read from here on, until the player is moved.
+  func beginReading() -> Int { state.withLock { $0.reader } }
 
   /// Whether the player waits for more.
   var isFilling: Bool { state.withLock { $0.isFilling } }
@@ -143,9 +203,75 @@ final class StreamBuffer: Sendable {
   /// Time of the stream at which what is held begins and ends.
   var range: (start: StreamTime, end: StreamTime) {
     state.withLock { state in
-      (state.packets.time(at: state.packets.start), state.packets.time(at: state.packets.end))
+      let end = state.packets.time(at: state.packets.end)
+      return (state.packets.time(at: state.packets.start), min(end, state.file.heard?.end ?? end))
     }
   }
+
+  // MARK: Files
+
+  /// What fills it is a file: nothing that has not been heard makes room, and more than `limit` ahead of the player is
+  /// held back.
+  /// - Parameters:
+  ///   - wanted: what is to come before the player goes on.
+  ///   - room: called on the thread that reads when what is held back may come.
+  func holdBack(above limit: StreamTime, wanted: StreamTime, _ room: @escaping @Sendable () -> Void) {
+    state.withLock { state in
+      (state.keepsUnheard, state.wanted) = (true, wanted)
+      state.file.high = limit
+      // Not for every frame.
+      let step = min(StreamTime(seconds: 0.5), StreamTime(ticks: limit.ticks / 2))
+      (state.file.low, state.file.onRoom) = (max(limit - step, StreamTime(ticks: 1)), room)
+    }
+  }
+
+  /// The player has got to `time` without reading.
+  func pass(to time: StreamTime) {
+    let told = state.withLock { state in
+      state.cursor = state.packets.cursor(at: time)
+      return state.takeRoom()
+    }
+    told?()
+  }
+
+  /// How far ahead of the player what comes is held back, and below what it comes again; nil while it is not.
+  var heldBackUntil: StreamTime? { state.withLock { $0.file.isHeldBack ? $0.file.low : nil } }
+
+  /// Forgets what is held; the player waits at `time` until `wanted` has come.
+  /// - Returns: the number of the leap, for what comes behind it.
+  func leap(to time: StreamTime, wanted: StreamTime) -> Int {
+    state.withLock { state in
+      state.packets.removeAll(thenAt: time)
+      state.cursor = state.packets.end
+      state.reader += 1
+      (state.isFilling, state.isComplete, state.wanted) = (true, false, wanted)
+      state.file.isHeldBack = false
+      state.file.heard?.start = time
+      state.file.leap += 1
+      return state.file.leap
+    }
+  }
+
+  /// The next frame begins at `time`, and decoders need `preroll` frames in front of one. Nothing when frames came, or
+  /// for another leap.
+  func begin(at time: StreamTime, preroll: Int, leap: Int) {
+    state.withLock { state in
+      guard leap == state.file.leap, state.packets.count == 0 else { return }
+      state.packets.removeAll(thenAt: time)
+      state.cursor = state.packets.end
+      state.file.preroll = preroll
+      if state.file.heard == nil { state.file.heard = Heard(start: .zero, end: nil) }
+    }
+  }
+
+  /// Which sound is heard; nil for all.
+  var heard: Heard? { state.withLock { $0.file.heard } }
+
+  /// What is behind `end` is not heard.
+  func setEnd(_ end: StreamTime?) { state.withLock { $0.file.heard?.end = end } }
+
+  /// Whether nothing follows.
+  var isComplete: Bool { state.withLock { $0.isComplete } }
 
   /// The figures for a player that is heard at `time`.
   func figures(heardAt time: StreamTime) -> StreamFigures {

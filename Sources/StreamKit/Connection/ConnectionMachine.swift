@@ -48,6 +48,7 @@ public struct ConnectionMachine: Sendable {
 
   private let url: String
   private let dataTimeout: Duration
+  private let isPaced: Bool
   private var random: any RandomNumberGenerator & Sendable
   /// What is to be tried after the current URL, and how deep in lists it was found.
   private var candidates: [(url: String, depth: Int)] = []
@@ -62,14 +63,18 @@ public struct ConnectionMachine: Sendable {
   /// - Parameters:
   ///   - url: checked by the caller.
   ///   - dataTimeout: the longest that nothing may come.
+  ///   - isPaced: whether sound comes as fast as it is heard, so that a silence is told from a pause; not in a file.
+  ///   - hasSounded: whether sound has come before, so that it connects for ever.
   ///   - random: scatters attempts.
   public init(
-    url: String, dataTimeout: Duration = .seconds(20),
+    url: String, dataTimeout: Duration = .seconds(20), isPaced: Bool = true, hasSounded: Bool = false,
     random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
   ) {
     self.url = url
     currentURL = url
     self.dataTimeout = dataTimeout
+    self.isPaced = isPaced
+    self.hasSounded = hasSounded
     self.random = random
   }
 
@@ -78,7 +83,7 @@ public struct ConnectionMachine: Sendable {
 
   /// Connects. To be called once.
   public mutating func start(at now: Instant) -> [Action] {
-    startEnds = now.advanced(by: dataTimeout)
+    if !hasSounded { startEnds = now.advanced(by: dataTimeout) }
     return connect(to: url, depth: 0, at: now)
   }
 
@@ -166,7 +171,7 @@ public struct ConnectionMachine: Sendable {
     phase = .connecting
     currentURL = url
     self.depth = depth
-    stall = StallTest(at: now, limit: dataTimeout)
+    stall = StallTest(at: now, limit: dataTimeout, isPaced: isPaced)
     // The first connection shares its time among what is left to be tried.
     attemptEnds = startEnds.map { end in
       let share = now.duration(to: end) / (candidates.count + 1)

@@ -34,7 +34,11 @@ enum ReceptionEvent: Sendable {
   case buffered
   /// The buffer is full of what has not been heard: nothing is received any more.
   case full
-  /// The first connection failed: nothing follows.
+  /// It is a file, of which so much is known by now.
+  case file(FileFacts)
+  /// Enough of a file is ahead of the player: it is to say when that is no longer so.
+  case heldBack
+  /// The first connection failed, or it can't go on: nothing follows.
   case gaveUp(StreamError)
 }
 
@@ -54,6 +58,11 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     var isRaw = false
     /// Sound that comes at a time.
     var wakeTime = Duration.milliseconds(250)
+    /// Whether it is a file and no station; nil to find out.
+    var isFile: Bool?
+    /// What is to come of a file before it plays, and how much of it comes ahead of the player.
+    var fileWait = StreamTime(seconds: 3)
+    var fileLead = StreamTime(seconds: 3)
   }
 
   private enum Body {
@@ -87,6 +96,8 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   /// Frames have gone into the buffer since the machine was told of what came.
   private var hasDelivered = false
   private var isStopped = false
+  /// Receives in place of this, once what is received has turned out to be a file.
+  private var file: FileReception?
 
   /// - Parameters:
   ///   - tell: called on the network thread.
@@ -119,7 +130,8 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
 
   func playerIsDry() {
     loop.post {
-      if !self.isStopped, let action = self.stitcher.decide(at: self.seconds, isFinal: true) {
+      if !self.isStopped, self.file == nil, let action = self.stitcher.decide(at: self.seconds, isFinal: true)
+      {
         self.resolve(action)
       }
     }
@@ -156,8 +168,8 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
       var request = try HTTPRequest(url)
       request.userAgent = options.userAgent
       if let credentials = options.credentials { request.credentials = credentials }
-      request.wantsICY = true
       request.wakeTime = options.wakeTime
+      request.wantsICY = options.isFile != true
       transfer = network.start(request, on: self)
     } catch {
       // In a turn of its own: `perform` is in the middle of what was to be done.
@@ -181,8 +193,13 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     }
   }
 
+  func seek(to time: StreamTime, leap: Int) {
+    loop.post { self.file?.seek(to: time, leap: leap) }
+  }
+
   private func end() {
     isStopped = true
+    file?.end()
     machine.stop()
     timer?.cancel()
     timer = nil
@@ -230,6 +247,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
 
   func receiveBody(_ bytes: UnsafeRawBufferPointer) -> HTTPFlow {
     guard !isStopped else { return .stop }
+    if let file { return file.receiveBody(bytes) }
     lastByte = loop.now
     switch body {
     case .unknown(let start):
@@ -251,12 +269,14 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
 
   func receiveEnd(_ failure: HTTPError?) {
     guard !isStopped else { return }
+    if let file { return file.receiveEnd(failure) }
     transfer = nil
     let now = loop.now
     switch body {
     case .unknown(let start) where !start.isEmpty:
       if case .stop = recognise(start) { return }
       if case .unknown = body { break }
+      if let file { return file.receiveEnd(failure) }
       return receiveEnd(failure)
     case .playlist(let format, let text) where failure == nil:
       body = .done
@@ -298,7 +318,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
       return .more
     }
     beginAudio()
-    return start.withUnsafeBytes { take($0) }
+    return start.withUnsafeBytes { file?.receiveBody($0) ?? take($0) }
   }
 
   // MARK: Sound
@@ -311,6 +331,27 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     framer = StreamFramer(contentType: head.headers["Content-Type"], offset: icy.audioPosition)
     titles = []
     tell(.answered(StationInfo(head)))
+    if isFile(head) { handOver(head) }
+  }
+
+  /// Whether an answer is a file: it has a length, or can be asked for in parts, and tells nothing of a station.
+  private func isFile(_ head: HTTPResponse) -> Bool {
+    if let isFile = options.isFile { return isFile }
+    return (head.contentLength != nil || head.acceptsRanges)
+      && ["icy-metaint", "icy-name", "icy-br"].allSatisfy { head.headers[$0] == nil }
+  }
+
+  /// Lets the transfer, and all that follows, be received as a file.
+  private func handOver(_ head: HTTPResponse) {
+    timer?.cancel()
+    timer = nil
+    let url = machine.currentURL
+    machine.stop()
+    let file = FileReception(
+      url: url, head: head, options: options, network: network, buffer: buffer, tell: tell)
+    self.file = file
+    file.adopt(transfer)
+    transfer = nil
   }
 
   private func take(_ bytes: UnsafeRawBufferPointer) -> HTTPFlow {
@@ -323,7 +364,6 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
         while let item = framer.next() {
           switch item {
           case .format(let new):
-            if let refusal = fileRefusal { return drop(refusal) }
             begin(new)
           case .frame(let frame):
             received = received + frame.duration
@@ -342,17 +382,6 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     perform(machine.received(audio, isNew: hasDelivered, at: loop.now))
     hasDelivered = false
     return isStopped ? .stop : .more
-  }
-
-  /// Why what is a file, with a length and nothing of a station, is not played; nil for a station.
-  private var fileRefusal: StreamError? {
-    guard let head, head.contentLength != nil, head.headers["icy-metaint"] == nil,
-      head.headers["icy-name"] == nil,
-      head.headers["icy-br"] == nil
-    else { return nil }
-    return StreamError(
-      .unsupported, "\(shownURL) is a file and no station: only live streams play from a URL",
-      hint: "download it and play it by its path", facts: [.init("url", .string(shownURL))])
   }
 
   private func notAudio(_ found: String) -> StreamError {

@@ -14,6 +14,7 @@ public struct StallTest: Sendable {
   private static let burstTime = Duration.milliseconds(500)
 
   private let limit: Duration
+  private let isPaced: Bool
   private let connected: Instant
   private var first: Instant?
   private var last: Instant?
@@ -24,8 +25,10 @@ public struct StallTest: Sendable {
 
   /// A connection that was asked for at `now`.
   /// - Parameter limit: the longest that nothing may come.
-  public init(at now: Instant, limit: Duration) {
+  /// - Parameter isPaced: whether there may be a pace at all; else only `limit` counts.
+  public init(at now: Instant, limit: Duration, isPaced: Bool = true) {
     connected = now
+    self.isPaced = isPaced
     self.limit = limit
   }
 
@@ -46,7 +49,9 @@ public struct StallTest: Sendable {
 
   /// How long nothing may come.
   public var patience: Duration {
-    guard let steadySince, let last, steadySince.duration(to: last) >= Self.proof else { return limit }
+    guard isPaced, let steadySince, let last, steadySince.duration(to: last) >= Self.proof else {
+      return limit
+    }
     return min(limit, max(.milliseconds(1500), min(.seconds(3), burst * 2 / 5)))
   }
 }

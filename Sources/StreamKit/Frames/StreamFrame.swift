@@ -18,6 +18,8 @@ public enum StreamCodec: UInt8, Sendable {
   case mp4
   /// Something that only the content type names.
   case other
+  /// PCM of a file: frame after frame, little-endian; 1 byte a sample is without a sign, 4 are Float32.
+  case pcm
 
   /// Whether the stream is cut into frames; else it goes through in pieces that mean nothing.
   public var hasFrames: Bool { rawValue <= Self.aac.rawValue }

@@ -32,6 +32,11 @@ public struct StreamTime: Sendable, Hashable, Comparable, AdditiveArithmetic {
       ? 0 : Int((min(limit, max(-limit, seconds)) * Double(Self.ticksPerSecond)).rounded())
   }
 
+  /// The tick nearest to a duration.
+  public init(_ duration: Duration) {
+    self.init(seconds: Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18)
+  }
+
   /// In seconds.
   public var seconds: Double { Double(ticks) / Double(Self.ticksPerSecond) }
 

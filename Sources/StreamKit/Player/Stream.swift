@@ -2,7 +2,7 @@ public import AudioCore
 public import EventLoop
 public import HTTP
 
-/// A live stream: received on the network thread, moved through here. Confined to the loop.
+/// A live stream or a file: received on the network thread, moved through here. Confined to the loop.
 ///
 /// Nothing is connected until `start`. From then on the play position moves in real time, through a session that plays
 /// its sound, or silently without one; it can be moved in what the buffer holds.
@@ -17,7 +17,7 @@ public final class Stream {
   /// How it is received; takes effect with the next `start`.
   public var options: StreamOptions
   /// What it does.
-  public private(set) var status = Status.stopped
+  public internal(set) var status = Status.stopped
   /// What the station says of itself, as far as it is known.
   public private(set) var station = StationInfo()
   /// What its frames are, once they come.
@@ -34,30 +34,34 @@ public final class Stream {
   /// Told of everything, on the loop, when it has happened.
   public var onEvent: (StreamEvent) -> Void = { _ in }
 
-  /// The URL as it was given.
+  /// What a file tells of itself, while one is played.
+  private(set) var file: FileFacts?
+  /// The URL as it was given, or the path of a file.
   private let address: String
-  private let loop: EventLoop
+  /// Whether it is a file of this machine.
+  private let isLocal: Bool
+  let loop: EventLoop
   private let network: () throws -> NetworkThread
-  private var receiver: (any StreamReceiver)?
-  private var buffer: StreamBuffer?
+  var receiver: (any StreamReceiver)?
+  var buffer: StreamBuffer?
   /// Tells events of an older reception from those of this one.
   private var generation = 0
   private var starting: [CheckedContinuation<Void, any Error>] = []
   private var hold: Hold?
   private var pauseTimer: LoopTimer?
   private var isFull = false
-  private var isPaused = false
-  private var hasPosition = false
+  var isPaused = false
+  var hasPosition = false
 
   /// Titles that are still in the buffer, in the order of their times.
   private var titles: [(time: StreamTime, title: StreamTitle)] = []
   private var titleTimer: LoopTimer?
 
   /// Where the silent player stood at `since`; nil while it stands still.
-  private var silentTime = StreamTime.zero
-  private var silentSince: Instant?
-  private var silentTimer: LoopTimer?
-  private var playback: StreamPlayback?
+  var silentTime = StreamTime.zero
+  var silentSince: Instant?
+  var silentTimer: LoopTimer?
+  var playback: StreamPlayback?
 
   /// A stream at `url`; nothing is connected.
   /// - Parameter network: gives the thread that receives, at `start`.
@@ -68,10 +72,18 @@ public final class Stream {
   ) throws(StreamError) {
     try StreamURL.check(url)
     self.url = StreamURL.shown(url)
-    address = url
+    (address, isLocal) = (url, false)
     self.options = options
     self.loop = loop
     self.network = network
+  }
+
+  /// The sound file at `path` of this machine; nothing is opened.
+  public init(file path: String, options: StreamOptions = .init(), loop: EventLoop) {
+    (url, address, isLocal) = (path, path, true)
+    self.options = options
+    self.loop = loop
+    network = { throw StreamError(.unsupported, "a file of this machine needs no network") }
   }
 
   deinit {
@@ -138,10 +150,10 @@ public final class Stream {
   }
 
   private func connect() throws {
-    let network = try network()
+    let network = isLocal ? nil : try network()
     generation += 1
     let number = generation
-    let wait = StreamTime(seconds: Double(options.bufferWait.nanoseconds) / 1e9)
+    file = nil
     let buffer = StreamBuffer(blocks: options.bufferBlocks, wait: wait)
     self.buffer = buffer
     (isFull, isPaused, hasPosition) = (false, false, false)
@@ -150,10 +162,15 @@ public final class Stream {
     let this = LoopReference(self)
     let loop = loop
     buffer.onDry { loop.post { if this.object?.generation == number { this.object?.ranDry() } } }
-    let receiver = Reception(url: address, options: receptionOptions, network: network, buffer: buffer) {
-      event in
+    let tell: @Sendable (ReceptionEvent) -> Void = { event in
       loop.post { if this.object?.generation == number { this.object?.take(event) } }
     }
+    let receiver: any StreamReceiver =
+      if let network {
+        Reception(url: address, options: receptionOptions, network: network, buffer: buffer, tell: tell)
+      } else {
+        LocalReception(path: address, options: receptionOptions, loop: loop, buffer: buffer, tell: tell)
+      }
     self.receiver = receiver
     receiver.start()
     beginFeed()
@@ -166,6 +183,10 @@ public final class Stream {
     settings.dataTimeout = options.dataTimeout
     settings.encoding = options.metadataEncoding
     settings.isRaw = options.kind == .raw
+    settings.isFile = options.isFile
+    settings.fileWait = StreamTime(options.bufferWaitFile)
+    // What is a second ahead at least need not be asked for at every frame.
+    settings.fileLead = max(StreamTime(seconds: 1), settings.fileWait + StreamTime(options.throttleBypass))
     settings.playlist = options.kind == .pls ? .pls : options.kind == .m3u ? .m3u : nil
     settings.wakeTime = min(.milliseconds(250), options.bufferWait / 10)
     return settings
@@ -178,6 +199,7 @@ public final class Stream {
     feed?.end()
     buffer?.complete()
     buffer = nil
+    playback = nil
     pauseTimer?.cancel()
     titleTimer?.cancel()
     silentTimer?.cancel()
@@ -209,6 +231,8 @@ public final class Stream {
       status = isPaused ? .paused : buffer?.isFilling == true ? .buffering : .playing
       onEvent(isPaused ? .paused : status == .playing ? .started : .buffering)
     case .full: isFull = true
+    case .file(let facts): file = facts
+    case .heldBack: watchSilentEnd()
     case .gaveUp(let error):
       let starting = starting
       self.starting = []
@@ -221,9 +245,11 @@ public final class Stream {
 
   /// Enough has come.
   private func begin() {
+    // A file may have been moved since it was told.
+    guard buffer?.isFilling == false else { return }
     if !hasPosition {
       hasPosition = true
-      silentTime = buffer?.range.start ?? .zero
+      silentTime = file == nil ? buffer?.range.start ?? .zero : .zero
     }
     guard !isPaused else { return }
     status = .playing
@@ -254,7 +280,7 @@ public final class Stream {
     return min(silentTime + moved, buffer?.range.end ?? silentTime)
   }
 
-  private func goOn() {
+  func goOn() {
     if playback == nil {
       silentSince = loop.now
       watchSilentEnd()
@@ -262,7 +288,7 @@ public final class Stream {
     followTitles()
   }
 
-  private func standStill() {
+  func standStill() {
     silentTime = position
     silentSince = nil
     silentTimer?.cancel()
@@ -270,18 +296,21 @@ public final class Stream {
   }
 
   /// The silent player reads nothing: it looks whether there is still something when it would be through.
-  private func watchSilentEnd() {
+  func watchSilentEnd() {
     silentTimer?.cancel()
     guard playback == nil, silentSince != nil, let buffer else { return }
+    if buffer.heldBackUntil != nil { buffer.pass(to: position) }
     let left = (buffer.range.end - position).seconds
     guard left <= 0.02 else {
-      silentTimer = loop.after(.nanoseconds(Int64(left * 1e9)), keepsAlive: false) { [weak self] in
+      // What is held back is wanted before the end.
+      let next = buffer.heldBackUntil.map { max(0.05, left - $0.seconds + 0.05) } ?? left
+      silentTimer = loop.after(.nanoseconds(Int64(min(left, next) * 1e9)), keepsAlive: false) { [weak self] in
         self?.watchSilentEnd()
       }
       return
     }
+    guard file == nil || !buffer.isComplete else { return finish() }
     _ = buffer.move(to: position)
-    let wait = StreamTime(seconds: Double(options.bufferWait.nanoseconds) / 1e9)
     if !buffer.fill(to: wait) { ranDry() } else { watchSilentEnd() }
   }
 
@@ -289,28 +318,42 @@ public final class Stream {
   /// - Returns: seconds that it moved.
   /// - Throws: `stream.no_seek` when there is no play position.
   public func move(by seconds: Double) throws(StreamError) -> Double {
-    guard hasPosition, let buffer else { throw StreamError(.noSeek, "nothing plays that could be moved") }
+    guard hasPosition else { throw StreamError(.noSeek, "nothing plays that could be moved") }
     let before = position
-    let now = buffer.move(to: before + StreamTime(seconds: seconds))
+    if file != nil {
+      return try moveInFile(to: before + StreamTime(seconds: seconds)).seconds - before.seconds
+    }
+    return (move(to: before + StreamTime(seconds: seconds)) - before).seconds
+  }
+
+  /// Moves in what the buffer holds.
+  /// - Returns: where it stands then.
+  func move(to time: StreamTime) -> StreamTime {
+    guard let buffer else { return time }
+    let now = buffer.move(to: time)
     silentTime = now
     if silentSince != nil { silentSince = loop.now }
     playback?.moved()
     watchSilentEnd()
     followTitles()
-    return (now - before).seconds
+    return now
   }
+
+  /// What is to come before it plays.
+  private var wait: StreamTime { StreamTime(file == nil ? options.bufferWait : options.bufferWaitFile) }
 
   /// Goes to what has come last, but for what is to be there before it plays.
   /// - Throws: `stream.no_seek`.
   public func goLive() throws(StreamError) {
     guard hasPosition, let buffer else { throw StreamError(.noSeek, "nothing plays that could be moved") }
-    let wait = Double(options.bufferWait.nanoseconds) / 1e9
-    _ = try move(by: (buffer.range.end - position).seconds - wait)
+    guard file == nil else { throw StreamError(.noSeek, "a file is not live", hint: "use seek or forward") }
+    _ = try move(by: (buffer.range.end - position - wait).seconds)
   }
 
   /// Whether the buffer reaches so far: back when `seconds` is negative.
   public func canMove(by seconds: Double) -> Bool {
     guard hasPosition, let range = buffer?.range else { return false }
+    if file != nil { return canGo(to: position + StreamTime(seconds: seconds)) }
     let target = position + StreamTime(seconds: seconds)
     return range.start <= target && target <= range.end
   }
@@ -336,7 +379,7 @@ public final class Stream {
   }
 
   /// Tells the title that is heard, and waits for the next one.
-  private func followTitles() {
+  func followTitles() {
     titleTimer?.cancel()
     guard hasPosition else { return }
     let now = position
@@ -369,7 +412,11 @@ public final class Stream {
       throw StreamError(.inUse, "the stream plays on another session", hint: "stop it there first")
     }
     guard hasPosition, let buffer else { throw StreamError(.noSeek, "the stream does not play yet") }
+    // What went by silently while the player got ready is not to be missing from a file.
+    let wasReady = file == nil || silentSince.map { $0.duration(to: loop.now) > .milliseconds(250) } ?? true
+    let start = silentTime
     standStill()
+    if !wasReady { silentTime = start }
     _ = buffer.move(to: silentTime)
     let playback = StreamPlayback(buffer, heard: heard, moved: moved)
     self.playback = playback
@@ -434,7 +481,7 @@ public final class StreamPlayback: @unchecked Sendable {
   }
 
   fileprivate var position: StreamTime? { map.withLock { $0 }.time(heard: heard()) }
-  fileprivate func moved() { onMoved() }
+  func moved() { onMoved() }
 }
 
 /// Carries a weak reference to an object of the loop through other threads.

@@ -16,6 +16,9 @@ final class StreamDecoder: LiveDecoder {
   private let feed: Feed
   private var decoder: (any Decoder)?
   private var given = 0.0
+  /// Time of the stream of what the decoder gives next.
+  private var time = StreamTime.zero
+  private var isMarked = true
 
   init(_ buffer: StreamBuffer, map: PlayMap) {
     self.buffer = buffer
@@ -30,36 +33,68 @@ final class StreamDecoder: LiveDecoder {
     while true {
       if let count = try decoder?.read(into: buffer), count > 0, let decoder {
         format = decoder.format
-        given += Double(count) / Double(format.sampleRate)
         isWaiting = false
-        return count
+        let count = cut(count, of: buffer)
+        if count > 0 { return count }
+        continue
       }
       guard let first = feed.takeFirst() else {
         isWaiting = !feed.hasEnded
         return 0
       }
-      map.mark(given: given, time: first.start)
-      decoder = try Self.decoder(of: first.frame.codec, feed)
+      (time, isMarked) = (first.start, false)
+      decoder = try Self.decoder(of: first.frame, feed)
     }
+  }
+
+  /// Leaves out what is not heard of `count` frames that were decoded.
+  /// - Returns: how many are left, from the start of `buffer`.
+  private func cut(_ count: Int, of buffer: UnsafeMutableBufferPointer<Float>) -> Int {
+    let start = time
+    time = time + StreamTime(samples: count, sampleRate: format.sampleRate)
+    var range = 0..<count
+    if let heard = self.buffer.heard {
+      let rate = Double(format.sampleRate)
+      func frames(until place: StreamTime) -> Int {
+        Int(max(0, min(Double(count), ((place - start).seconds * rate).rounded())))
+      }
+      let end = heard.end.map(frames) ?? count
+      range = min(frames(until: heard.start), end)..<end
+    }
+    guard !range.isEmpty else { return 0 }
+    if !isMarked {
+      isMarked = true
+      let skipped = StreamTime(samples: range.lowerBound, sampleRate: format.sampleRate)
+      map.mark(given: given, time: start + skipped)
+    }
+    if range.lowerBound > 0 {
+      let samples = range.lowerBound * format.channels..<range.upperBound * format.channels
+      _ = buffer.update(fromContentsOf: Array(buffer[samples]))
+    }
+    given += Double(range.count) / Double(format.sampleRate)
+    return range.count
   }
 
   func seek(toFrame frame: Int) throws {
     throw StreamError(.noSeek, "a stream is moved by rewind and forward")
   }
 
-  private static func decoder(of codec: StreamCodec, _ feed: Feed) throws -> any Decoder {
-    switch codec {
+  private static func decoder(of frame: StreamFrame, _ feed: Feed) throws -> any Decoder {
+    switch frame.codec {
     case .layer1, .layer2, .mp3: return try MPEGStreamDecoder(feed)
     case .aac: return ADTSStreamDecoder(feed)
+    case .pcm: return PCMStreamDecoder(feed, of: frame)
     case .ogg, .flac, .wav, .mp4, .other:
       throw StreamError(
-        .unsupported, "a live stream of \(codec) can't be decoded here", hint: "look for one in MP3 or AAC")
+        .unsupported, "a live stream of \(frame.codec) can't be decoded here",
+        hint: "look for one in MP3 or AAC")
     }
   }
 
   /// The frames of the buffer that follow on each other.
   private final class Feed: FrameSource {
     private let buffer: StreamBuffer
+    private let reader: Int
     private var reservoir = BitReservoir()
     /// The first frame of those that follow on each other, which a new decoder begins with.
     private var first: (packet: PacketBuffer.Packet, bytes: [UInt8])?
@@ -68,7 +103,10 @@ final class StreamDecoder: LiveDecoder {
     private var isBroken = false
     private(set) var hasEnded = false
 
-    init(_ buffer: StreamBuffer) { self.buffer = buffer }
+    init(_ buffer: StreamBuffer) {
+      self.buffer = buffer
+      reader = buffer.beginReading()
+    }
 
     /// What a new decoder begins with, when the old one is through; its bytes are the next to be given.
     func takeFirst() -> PacketBuffer.Packet? {
@@ -109,7 +147,7 @@ final class StreamDecoder: LiveDecoder {
     }
 
     private func read() -> StreamBuffer.Reading {
-      let reading = buffer.read()
+      let reading = buffer.read(as: reader)
       if case .end = reading { hasEnded = true }
       return reading
     }

@@ -7,6 +7,8 @@ public enum StreamEvent: Sendable {
   case failed(StreamError)
   /// The buffer ran dry.
   case queueExhausted
+  /// A file has been heard to its end; it stops.
+  case fileComplete
   /// It was received again after a connection was lost.
   case reconnected(gap: Double, stitched: Bool, overlap: Int)
 }

@@ -24,6 +24,12 @@ public struct StreamOptions: Sendable {
   public var pauseTimeout = Duration.seconds(300)
   /// What is to come before it plays.
   public var bufferWait = Duration.seconds(10)
+  /// Whether the URL leads to a file and no station; nil to find out.
+  public var isFile: Bool?
+  /// What is to come of a file before it plays.
+  public var bufferWaitFile = Duration.seconds(3)
+  /// What of a file may come ahead of that before it is held back to the pace at which it is heard.
+  public var throttleBypass = Duration.zero
   /// What titles are written in that are not UTF-8.
   public var metadataEncoding = MetadataEncoding.latin1
   /// Who asks, for basic authentication.

@@ -9,4 +9,12 @@ protocol StreamReceiver: AnyObject, Sendable {
   func restart()
   /// The player has nothing left: what is held back may be all that it gets for long.
   func playerIsDry()
+  /// Goes to another place of a file: frames from there on are wanted, marked as behind the leap of that number.
+  func seek(to time: StreamTime, leap: Int)
+}
+
+extension StreamReceiver {
+  func restart() {}
+  func playerIsDry() {}
+  func seek(to time: StreamTime, leap: Int) {}
 }

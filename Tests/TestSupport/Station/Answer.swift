@@ -32,6 +32,7 @@ public struct Answer: Sendable {
   var drop: (position: Int, ending: Ending)?
   var outage = 0
   var refusal: Duration?
+  var givesRanges = true
 
   init(_ statusLine: String, _ body: Body) { (self.statusLine, self.body) = (statusLine, body) }
 
@@ -61,6 +62,14 @@ public struct Answer: Sendable {
     var answer = Answer("HTTP/1.1 200 OK", .file(bytes))
     answer.headers = [("Content-Type", type), ("Accept-Ranges", "bytes")]
     return answer
+  }
+
+  /// The same, from a server that gives no parts of files.
+  public func withoutRanges() -> Answer {
+    changed { answer in
+      answer.givesRanges = false
+      answer.headers.removeAll { $0.name == "Accept-Ranges" }
+    }
   }
 
   /// A status and nothing else, such as `"503 Service Unavailable"`.

@@ -25,7 +25,10 @@ public final class Station: Sendable {
   public func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
 
   /// Answers requests for `path` with each of `answers` in turn, and then with the last of them.
-  public func answer(_ path: String, with answers: Answer...) {
+  public func answer(_ path: String, with answers: Answer...) { answer(path, with: answers) }
+
+  /// The same.
+  public func answer(_ path: String, with answers: [Answer]) {
     precondition(!answers.isEmpty, "an answer is given")
     core.state.withLock { $0.mounts[path] = StationCore.Mount(answers: answers) }
   }
@@ -68,6 +71,8 @@ public struct Visit: Sendable {
   public internal(set) var start = 0
   /// Position behind the last byte that was sent.
   public internal(set) var end = 0
+  /// Bytes of a body that were sent, as far as sockets take them.
+  public internal(set) var sent = 0
 
   /// The value of a header.
   public subscript(name: String) -> String? {

@@ -65,7 +65,7 @@ struct StationConnection {
         return
       }
       send(answer, source(bytes), path)
-    case .file(let bytes): sendFile(answer, bytes, visit, path)
+    case .file(let bytes): sendFile(answer, bytes, visit, path, number)
     case .live(let live):
       let metaint = visit["Icy-MetaData"] == "1" ? live.metaint : nil
       guard sendHead(answer, answer.statusLine, length: nil, metaint: metaint) else { return }
@@ -74,10 +74,10 @@ struct StationConnection {
     }
   }
 
-  private func sendFile(_ answer: Answer, _ bytes: [UInt8], _ visit: Visit, _ path: String) {
-    guard let range = visit["Range"] else {
+  private func sendFile(_ answer: Answer, _ bytes: [UInt8], _ visit: Visit, _ path: String, _ number: Int) {
+    guard answer.givesRanges, let range = visit["Range"] else {
       guard sendHead(answer, answer.statusLine, length: bytes.count) else { return }
-      return send(answer, source(bytes), path)
+      return send(answer, source(bytes), path, number)
     }
     let ends = range.dropFirst("bytes=".count).split(separator: "-", omittingEmptySubsequences: false)
     guard let first = ends.first.flatMap({ Int($0) }), first < bytes.count else {
@@ -88,7 +88,7 @@ struct StationConnection {
     let answer = answer.with("Content-Range", "bytes \(first)-\(last)/\(bytes.count)")
     let part = first <= last ? Array(bytes[first...last]) : []
     guard sendHead(answer, "HTTP/1.1 206 Partial Content", length: part.count) else { return }
-    send(answer, source(part), path)
+    send(answer, source(part), path, number)
   }
 
   private func sendHead(_ answer: Answer, _ statusLine: String, length: Int?, metaint: Int? = nil) -> Bool {
@@ -130,7 +130,7 @@ struct StationConnection {
     return bytes
   }
 
-  private func send(_ answer: Answer, _ next: Source, _ path: String) {
+  private func send(_ answer: Answer, _ next: Source, _ path: String, _ number: Int? = nil) {
     var (sent, piece) = (0, 0)
     var stall = answer.stall
     while true {
@@ -151,6 +151,7 @@ struct StationConnection {
       }
       guard socket.send(answer.chunk == nil ? bytes : chunk(bytes)) else { return }
       (sent, piece) = (sent + bytes.count, piece + 1)
+      if let number { core.state.withLock { $0.visits[number].sent = sent } }
       if answer.pieceDelay > .zero, !socket.sleep(answer.pieceDelay) { return }
     }
     if answer.chunk != nil { _ = socket.send(Array("0\r\n\r\n".utf8)) }

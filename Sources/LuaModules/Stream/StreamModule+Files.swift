@@ -1,0 +1,34 @@
+internal import LuaRuntime
+internal import StreamKit
+
+/// Files: `stream.file`, `seek`, and the fields that only files have.
+extension StreamModule {
+  /// `stream.file(path, options)`
+  func file(_ call: LuaCall) throws -> LuaReturn {
+    let path = script.audioPath(try call.string(1))
+    let options = try options(call, 2)
+    return call.return(
+      streams(ScriptStream(Stream(file: path, options: options, loop: script.loop), loop: script.loop)))
+  }
+
+  func defineFiles() {
+    streams.method("seek") { stream, call in
+      try stream.stream.seek(to: try call.duration(2).luaSeconds)
+      return .none
+    }
+    func field(_ name: String, _ value: @escaping (StreamKit.Stream) -> LuaValue) {
+      streams.field(name) { stream, call in call.return(value(stream.stream)) }
+    }
+    field("can_seek") { .bool($0.canSeek) }
+    field("file_time") { $0.fileTime.map { .number($0) } ?? .nil }
+    field("file_duration") { $0.fileDuration.map { .number($0) } ?? .nil }
+  }
+
+  static let fileOptions = ["is_file", "buffer_wait_file", "throttle_bypass"]
+
+  func readFileOptions(_ given: LuaOptions, into options: inout StreamOptions) throws {
+    if let isFile = try given.bool("is_file") { options.isFile = isFile }
+    if let wait = try given.duration("buffer_wait_file") { options.bufferWaitFile = wait }
+    if let bypass = try given.duration("throttle_bypass") { options.throttleBypass = bypass }
+  }
+}

@@ -1,0 +1,56 @@
+internal import HTTP
+
+/// What an answer says of the file that it is, so that its parts are known to belong together.
+struct FileIdentity: Equatable {
+  /// Bytes of the whole file.
+  var size: Int?
+  var tag: String?
+  var modified: String?
+  var acceptsRanges: Bool
+
+  /// First byte that the answer brings.
+  let start: Int
+
+  init(_ head: HTTPResponse) {
+    tag = head.headers["ETag"]
+    modified = head.headers["Last-Modified"]
+    acceptsRanges = head.acceptsRanges
+    guard head.status == 206, let range = ContentRange(head.headers["Content-Range"] ?? "") else {
+      start = 0
+      size = head.contentLength.flatMap { Int(exactly: $0) }
+      return
+    }
+    (start, size) = (range.start ?? 0, range.size)
+  }
+
+  /// What a request for a part asks to be the same; a weak tag does not promise the same bytes.
+  var condition: String? { tag.flatMap { $0.hasPrefix("W/") ? nil : $0 } ?? modified }
+
+  /// Whether an answer is another file's.
+  func differs(from other: FileIdentity) -> Bool {
+    if let tag, let others = other.tag { return tag != others }
+    if let modified, let others = other.modified { return modified != others }
+    if let size, let others = other.size { return size != others }
+    return false
+  }
+}
+
+/// `Content-Range: bytes 100-199/1000`, or with a star for what is not known. Source: RFC 9110 §14.4.
+struct ContentRange: Equatable {
+  var start: Int?
+  var size: Int?
+
+  init?(_ text: String) {
+    let words = text.split(separator: " ")
+    guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
+    let parts = words[1].split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 2 else { return nil }
+    size = Self.number(parts[1])
+    start = parts[0].firstIndex(of: "-").flatMap { Self.number(parts[0][..<$0]) }
+    guard start != nil || parts[0] == "*" else { return nil }
+  }
+
+  private static func number(_ text: Substring) -> Int? {
+    text.utf8.allSatisfy { (48...57).contains($0) } ? Int(text) : nil
+  }
+}

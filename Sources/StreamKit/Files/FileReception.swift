@@ -1,0 +1,386 @@
+internal import EventLoop
+internal import HTTP
+
+/// Receives one file: takes over the connection that found it, holds back what is too far ahead of the player, asks for
+/// what is missing after a loss, and for other places of it.
+///
+/// Unchecked: confined to the loop of its network thread; what it is made of comes in by `init`.
+final class FileReception: HTTPReceiver, @unchecked Sendable {
+  private let url: String
+  private let options: Reception.Options
+  private let network: NetworkThread
+  private let loop: EventLoop
+  private let buffer: StreamBuffer
+  private let tell: @Sendable (ReceptionEvent) -> Void
+  private var machine: ConnectionMachine
+  private var transfer: HTTPTransfer?
+  private var timer: LoopTimer?
+  private var isStopped = false
+
+  private var identity: FileIdentity
+  private let contentType: String?
+  private var parser: (any FileParser)?
+  /// The start of the file, until it is enough to choose a parser.
+  private var start: [UInt8] = []
+  /// Byte that the transfer brings next, and the one that is wanted next.
+  private var position = 0
+  private var wanted = 0
+  /// Number of the last leap; frames of those before it are not taken.
+  private var leap = 0
+  /// What has been found and has no room yet.
+  private var waiting: FileItem?
+  private var isHeldBack = false
+  /// A transfer was lost while nothing was wanted: why.
+  private var loss: StreamError?
+  /// All has been found.
+  private var isThrough = false
+  private var hasSounded = false
+  private var isReconnecting = false
+  private var facts = FileFacts()
+  /// Leaps by request since the last frame.
+  private var requests = 0
+
+  /// Bytes that are rather read than leapt over by another request.
+  private static let shortLeap = 64 << 10
+
+  /// - Parameters:
+  ///   - head: the answer that is the file.
+  ///   - tell: called on the network thread.
+  init(
+    url: String, head: HTTPResponse, options: Reception.Options, network: NetworkThread, buffer: StreamBuffer,
+    tell: @escaping @Sendable (ReceptionEvent) -> Void
+  ) {
+    self.url = url
+    self.options = options
+    self.network = network
+    loop = network.loop
+    self.buffer = buffer
+    self.tell = tell
+    identity = FileIdentity(head)
+    contentType = head.headers["Content-Type"]
+    machine = ConnectionMachine(url: url, dataTimeout: options.dataTimeout, isPaced: false)
+  }
+
+  /// Takes over a transfer, whose bytes come to this from now on.
+  func adopt(_ transfer: HTTPTransfer?) {
+    self.transfer = transfer
+    // The transfer is there already.
+    _ = machine.start(at: loop.now)
+    tell(.file(facts))
+    buffer.holdBack(above: options.fileLead, wanted: options.fileWait) { [weak self] in
+      guard let self else { return }
+      loop.post { self.goOn() }
+    }
+    arm()
+  }
+
+  /// Ends it for good.
+  func end() {
+    isStopped = true
+    machine.stop()
+    timer?.cancel()
+    timer = nil
+    transfer?.cancel()
+    transfer = nil
+  }
+
+  /// Goes to another place; what came before is not wanted any more.
+  func seek(to time: StreamTime, leap: Int) {
+    guard !isStopped else { return }
+    self.leap = leap
+    (waiting, isHeldBack, isThrough, loss) = (nil, false, false, nil)
+    guard let byte = parser?.seek(to: time) else {
+      return fail(
+        StreamError(.noSeek, "\(shownURL) can't be gone to \(time.seconds) s: nobody knows where that is"))
+    }
+    if identity.size.map({ byte >= $0 }) ?? false { return finish() }
+    request(from: byte)
+  }
+
+  private var shownURL: String { StreamURL.shown(url) }
+
+  // MARK: Connections
+
+  /// Asks for the bytes from `byte` on, on a new connection.
+  private func request(from byte: Int) {
+    transfer?.cancel()
+    transfer = nil
+    wanted = byte
+    machine = ConnectionMachine(
+      url: url, dataTimeout: options.dataTimeout, isPaced: false, hasSounded: hasSounded)
+    perform(machine.start(at: loop.now))
+  }
+
+  private func perform(_ actions: [ConnectionMachine.Action]) {
+    for action in actions {
+      if isStopped { return }
+      switch action {
+      case .connect: connect()
+      case .disconnect:
+        transfer?.cancel()
+        transfer = nil
+      case .tell(let error):
+        isReconnecting = true
+        tell(.failed(error))
+      case .giveUp(let error):
+        tell(.gaveUp(error))
+        end()
+      case .resumed:
+        if isReconnecting { tell(.reconnected(gap: 0, stitched: true, overlap: 0)) }
+        isReconnecting = false
+      }
+    }
+    arm()
+  }
+
+  private func connect() {
+    if isReconnecting { tell(.connecting) }
+    position = 0
+    do throws(HTTPError) {
+      var request = try HTTPRequest(url)
+      request.userAgent = options.userAgent
+      if let credentials = options.credentials { request.credentials = credentials }
+      request.offset = Int64(wanted)
+      if wanted > 0, let condition = identity.condition { request.headers = [("If-Range", condition)] }
+      transfer = network.start(request, on: self)
+    } catch {
+      let failure = StreamError(error, url: url)
+      loop.next { if !self.isStopped { self.perform(self.machine.ended(failure, at: self.loop.now)) } }
+    }
+  }
+
+  private func arm() {
+    timer?.cancel()
+    timer = nil
+    // Nothing is missing while nothing is wanted.
+    guard !isStopped, !isHeldBack, !isThrough, let due = machine.deadline else { return }
+    timer = loop.at(due) { [weak self] in
+      guard let self, !isStopped else { return }
+      perform(machine.deadlinePassed(at: loop.now))
+    }
+  }
+
+  private func fail(_ error: StreamError) {
+    tell(.failed(error))
+    tell(.gaveUp(error))
+    end()
+  }
+
+  // MARK: A transfer
+
+  func receiveHead(_ head: HTTPResponse) -> HTTPFlow {
+    guard !isStopped else { return .stop }
+    if head.status == 416 { return receiveNoRange(head) }
+    guard head.status < 400 else {
+      transfer = nil
+      let wait = head.headers["Retry-After"].flatMap { Int($0) }.map {
+        Duration.seconds(min(max($0, 0), 3600))
+      }
+      perform(machine.ended(.answer(head.status, url: head.url), retryAfter: wait ?? .zero, at: loop.now))
+      return .stop
+    }
+    let new = FileIdentity(head)
+    guard !identity.differs(from: new), new.start <= wanted else { return failChanged() }
+    if let size = new.size { identity.size = size }
+    if new.start == 0, wanted > 0 { identity.acceptsRanges = false }
+    position = new.start
+    machine.answered(at: loop.now)
+    arm()
+    return .more
+  }
+
+  /// There is nothing at that byte: the file ends there, or has become shorter.
+  private func receiveNoRange(_ head: HTTPResponse) -> HTTPFlow {
+    transfer = nil
+    let size = head.headers["Content-Range"].flatMap { ContentRange($0)?.size }
+    guard size ?? wanted >= wanted, parser != nil else { return failChanged() }
+    identity.size = wanted
+    endOfFile()
+    return .stop
+  }
+
+  private func failChanged() -> HTTPFlow {
+    transfer = nil
+    fail(
+      StreamError(
+        .content, "\(shownURL) has changed while it was played", hint: "start it again",
+        facts: [.init("url", .string(shownURL))]))
+    return .stop
+  }
+
+  func receiveBody(_ bytes: UnsafeRawBufferPointer) -> HTTPFlow {
+    guard !isStopped else { return .stop }
+    let skipped = min(bytes.count, max(0, wanted - position))
+    position += bytes.count
+    var flow = HTTPFlow.more
+    if skipped < bytes.count {
+      wanted = position
+      flow = take(UnsafeRawBufferPointer(rebasing: bytes[skipped...]))
+    }
+    if case .stop = flow { return .stop }
+    received()
+    return isStopped ? .stop : flow
+  }
+
+  /// Tells the machine that the connection is not silent.
+  private func received() {
+    let audio = requests == 0 && hasSounded ? Duration.nanoseconds(1) : .zero
+    perform(machine.received(audio, at: loop.now))
+  }
+
+  func receiveEnd(_ failure: HTTPError?) {
+    guard !isStopped else { return }
+    transfer = nil
+    let isEnd = identity.size.map { position >= $0 } ?? (failure == nil)
+    if isEnd, position >= wanted { return endOfFile() }
+    let error =
+      failure.map { StreamError($0, url: shownURL) }
+      ?? StreamError(
+        .network, "\(shownURL) ended the connection", facts: [.init("url", .string(shownURL))])
+    if isHeldBack {
+      loss = error
+    } else {
+      perform(machine.ended(error, at: loop.now))
+    }
+  }
+
+  private func endOfFile() {
+    if parser == nil { _ = choose() }
+    parser?.end()
+    if !isHeldBack, !isStopped { _ = drain() }
+  }
+
+  // MARK: Sound
+
+  private func take(_ bytes: UnsafeRawBufferPointer) -> HTTPFlow {
+    guard parser == nil else {
+      parser?.feed(bytes)
+      return drain()
+    }
+    start.append(contentsOf: bytes)
+    guard start.count >= FileKind.magicLength else { return .more }
+    return choose() ? drain() : .stop
+  }
+
+  /// Chooses the parser.
+  private func choose() -> Bool {
+    switch FileKind.parser(for: start, contentType: contentType, size: identity.size) {
+    case .success(let parser):
+      self.parser = parser
+      start.withUnsafeBytes { self.parser?.feed($0) }
+      start = []
+      return true
+    case .failure(let file):
+      refuse("\(file.kind) from a URL", isUnsupported: true)
+      return false
+    }
+  }
+
+  private func refuse(_ found: String, isUnsupported: Bool) {
+    let facts: [ErrorFact] = [.init("url", .string(shownURL)), .init("found", .string(found))]
+    fail(
+      isUnsupported
+        ? StreamError(
+          .unsupported, "\(shownURL) can't be played here: \(found)",
+          hint: "download it and play it by its path", facts: facts)
+        : StreamError(
+          .content, "\(shownURL) is no audio: found \(found)", hint: "check the address in a browser",
+          facts: facts))
+  }
+
+  /// Puts what was found into the buffer, until there is no more, or no room.
+  private func drain() -> HTTPFlow {
+    while !isStopped {
+      guard let item = waiting ?? parser?.next() else {
+        tellFacts()
+        return .more
+      }
+      waiting = nil
+      switch item {
+      case .format(let format): tell(.format(format))
+      case .begins(let time):
+        tellFacts()
+        buffer.begin(at: time, preroll: parser?.preroll ?? 0, leap: leap)
+        buffer.setEnd(parser?.soundEnd)
+      case .frame(let frame, let bytes):
+        let arrival = bytes.withUnsafeBytes { buffer.append(frame, $0, nil, leap: leap) }
+        (hasSounded, requests) = (true, 0)
+        if !arrival.isTaken { waiting = item }
+        if arrival.isEnough { tell(.buffered) }
+        if arrival.isHeldBack { return holdBack() }
+      case .jump(let byte): if jump(to: byte) { return .stop }
+      case .end:
+        finish()
+        return .stop
+      case .unusable(let found, let isUnsupported):
+        refuse(found, isUnsupported: isUnsupported)
+        return .stop
+      }
+    }
+    return .stop
+  }
+
+  /// - Returns: whether another transfer brings it.
+  private func jump(to byte: Int) -> Bool {
+    wanted = byte
+    let isNear = byte >= position && (byte - position <= Self.shortLeap || !identity.acceptsRanges)
+    if isNear, transfer != nil { return false }
+    requests += 1
+    guard requests < 4 else {
+      refuse("a file whose parts lie all over it", isUnsupported: false)
+      return true
+    }
+    request(from: byte)
+    return true
+  }
+
+  private func holdBack() -> HTTPFlow {
+    isHeldBack = true
+    tellFacts()
+    arm()
+    tell(.heldBack)
+    return .pause
+  }
+
+  /// There is room.
+  private func goOn() {
+    guard isHeldBack, !isStopped else { return }
+    isHeldBack = false
+    guard case .more = drain(), !isStopped else { return }
+    if let error = loss {
+      loss = nil
+      perform(machine.ended(error, at: loop.now))
+    } else {
+      received()
+      transfer?.resume()
+    }
+  }
+
+  private func finish() {
+    isThrough = true
+    transfer?.cancel()
+    transfer = nil
+    machine.stop()
+    tellFacts()
+    buffer.setEnd(parser?.soundEnd)
+    if buffer.complete(leap: leap) { tell(.buffered) }
+    arm()
+  }
+
+  private func tellFacts() {
+    var new = FileFacts()
+    new.duration = parser?.duration
+    new.canSeek = identity.acceptsRanges && identity.size != nil && new.duration != nil
+    // A guess gets better with every frame: what nobody would notice is not told.
+    let isClose =
+      zip(new.duration, facts.duration).map { abs($0 - $1) < 0.001 * $0 } ?? (new.duration == facts.duration)
+    guard new.canSeek != facts.canSeek || !isClose || isThrough && new != facts else { return }
+    facts = new
+    tell(.file(new))
+  }
+
+  private func zip(_ first: Double?, _ second: Double?) -> (Double, Double)? {
+    guard let first, let second else { return nil }
+    return (first, second)
+  }
+}

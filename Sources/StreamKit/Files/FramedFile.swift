@@ -1,0 +1,167 @@
+internal import Codecs
+
+/// A file of whole frames: MP3 and its elder layers, AAC in ADTS.
+///
+/// A first frame that only tells of the others (Xing, Info, VBRI) is no sound; its table, a constant bit rate, or the
+/// average of what has come says which byte belongs to which time. Behind a leap the time of the first frame is what
+/// that says, to a whole frame: exact at a constant bit rate.
+struct FramedFile: FileParser {
+  private let contentType: String?
+  private let size: Int?
+  private var framer: StreamFramer
+  private var found: [FileItem] = []
+  private var format: StreamFormat?
+
+  /// What the first frame told, and where it lies.
+  private var tag: (length: StreamLength, offset: Int)?
+  private var hasBegun = false
+  /// Byte of the first frame of sound, and what such a frame lasts.
+  private var firstByte = 0
+  private var frameTime = StreamTime.zero
+  /// Sound in front that is not heard.
+  private var leadIn = StreamTime.zero
+  /// The next frame is the first behind a leap.
+  private var isLanding = false
+  /// All from the first frame on has come without a leap.
+  private var isContinuous = true
+  private var hasEnded = false
+  /// What is heard, once all of it has come.
+  private var total: StreamTime?
+  /// Of what has come, for the average.
+  private var bytes = 0
+  private var time = StreamTime.zero
+  /// The bit rate of all frames so far; nil when they differ.
+  private var bitRate: Int?
+
+  /// Frames by which a decoder of layer III comes later than its encoder.
+  private static let decoderDelay = 529
+
+  init(contentType: String?, size: Int?) {
+    (self.contentType, self.size) = (contentType, size)
+    framer = StreamFramer(contentType: contentType)
+  }
+
+  let preroll = 12
+
+  mutating func feed(_ bytes: UnsafeRawBufferPointer) { framer.feed(bytes) }
+
+  mutating func end() {
+    hasEnded = true
+    framer.end()
+  }
+
+  mutating func next() -> FileItem? {
+    while found.isEmpty {
+      guard let item = framer.next() else {
+        guard hasEnded else { return nil }
+        if isContinuous, told == nil, hasBegun { total = time - leadIn }
+        return .end
+      }
+      switch item {
+      case .format(let new):
+        if new != format { found.append(.format(new)) }
+        format = new
+      case .notAudio(let what): return .unusable(found: what, isUnsupported: false)
+      case .frame(let frame): framer.withBytes(of: frame) { take(frame, $0) }
+      }
+    }
+    return found.removeFirst()
+  }
+
+  private mutating func take(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer) {
+    guard frame.codec.hasFrames else {
+      found.append(.unusable(found: "\(frame.codec) without a beginning", isUnsupported: false))
+      return
+    }
+    if !hasBegun, tag == nil, frame.codec == .mp3, let length = StreamLength(bytes) {
+      tag = (length, frame.offset)
+      return
+    }
+    if !hasBegun { begin(frame, bytes) }
+    if isLanding { land(frame) }
+    if StreamLength.bitRate(bytes) != bitRate { bitRate = nil }
+    self.bytes += frame.length
+    time = time + frame.duration
+    found.append(.frame(frame, [UInt8](bytes)))
+  }
+
+  private mutating func begin(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer) {
+    hasBegun = true
+    (firstByte, frameTime) = (frame.offset, frame.duration)
+    if frame.codec != .aac { bitRate = StreamLength.bitRate(bytes) }
+    if let delay = tag?.length.delay, tag?.length.frames ?? 0 > 0 {
+      leadIn = StreamTime(samples: delay + Self.decoderDelay, sampleRate: frame.sampleRate)
+    }
+    found.append(.begins(at: .zero - leadIn))
+  }
+
+  // MARK: Times
+
+  /// What the tag says of all frames, unless it can't be.
+  private var told: (frames: Int, seconds: Double)? {
+    guard let tag, let frames = tag.length.frames, frames > 0, frameTime > .zero else { return nil }
+    if let size, tag.offset + (tag.length.bytes ?? 0) > size { return nil }
+    // No frame of layer III is shorter than 24 bytes.
+    if let size, frames > (size - firstByte) / 24 + 1 { return nil }
+    return (frames, Double(frames) * frameTime.seconds)
+  }
+
+  private var bytesPerSecond: Double? {
+    if let bitRate { return Double(bitRate) / 8 }
+    return time > .zero ? Double(bytes) / time.seconds : nil
+  }
+
+  private var table: SeekTable? {
+    guard hasBegun else { return nil }
+    if let tag, let told, tag.length.kind != .info {
+      let end = tag.offset + (tag.length.bytes ?? (size ?? 0) - tag.offset)
+      let marks = tag.length.marks.map {
+        SeekTable.Place(byte: Double(tag.offset + $0.byte), seconds: $0.frame * frameTime.seconds)
+      }
+      let places =
+        [SeekTable.Place(byte: Double(firstByte), seconds: 0)] + marks.filter { $0.byte < Double(end) }
+      if let table = SeekTable(places + [SeekTable.Place(byte: Double(end), seconds: told.seconds)]) {
+        return table
+      }
+    }
+    return bytesPerSecond.flatMap { SeekTable(start: firstByte, bytesPerSecond: $0) }
+  }
+
+  var duration: Double? {
+    if let total { return max(0, total.seconds) }
+    if let told, let tag {
+      let cut = (tag.length.delay ?? 0) + (tag.length.padding ?? 0)
+      return max(0, told.seconds - Double(cut) * frameTime.seconds / Double(tag.length.samplesPerFrame))
+    }
+    guard let size, let bytesPerSecond else { return nil }
+    return max(0, Double(size - firstByte) / bytesPerSecond - leadIn.seconds)
+  }
+
+  var soundEnd: StreamTime? {
+    tag?.length.delay != nil && told != nil ? duration.map { StreamTime(seconds: $0) } : nil
+  }
+
+  // MARK: Leaps
+
+  mutating func seek(to target: StreamTime) -> Int? {
+    guard let table, frameTime > .zero else { return nil }
+    let frame = (target + leadIn).ticks / frameTime.ticks - preroll
+    found = []
+    (isLanding, isContinuous, hasEnded) = (true, false, false)
+    var byte = firstByte
+    if frame > 0 {
+      byte = max(firstByte, Int(table.byte(at: Double(frame) * frameTime.seconds).rounded(.down)) - 1)
+    }
+    if let size { byte = min(byte, max(firstByte, size - 1)) }
+    framer = StreamFramer(contentType: contentType, offset: byte)
+    return byte
+  }
+
+  private mutating func land(_ frame: StreamFrame) {
+    isLanding = false
+    let seconds = table?.seconds(at: Double(frame.offset)) ?? 0
+    let number = (seconds / frameTime.seconds).rounded()
+    let start = StreamTime(ticks: Int(max(0, min(number, 1e9))) * frameTime.ticks)
+    found.append(.begins(at: start - leadIn))
+  }
+}

@@ -1,0 +1,164 @@
+internal import Codecs
+
+/// An MP4 file (M4A) as it comes: `moov` wherever it stands, then frame after frame of AAC, each given as ADTS.
+///
+/// `mdat` in front of `moov` is leapt over. Gapless: what the file says that is not heard has times outside of it.
+struct MP4File: FileParser {
+  private enum State {
+    /// Between boxes.
+    case boxes
+    /// In `moov`, of so many bytes.
+    case moov(length: Int)
+    case frames(MP4Track)
+  }
+
+  private let size: Int?
+  private var state = State.boxes
+  /// What was fed and not looked at, from byte `position` of the file on.
+  private var bytes: [UInt8] = []
+  private var position = 0
+  private var boxCount = 0
+  private var found: [FileItem] = []
+  private var hasEnded = false
+  /// The next frame, and where the one before it lies.
+  private var frame = 0
+  private var last: MP4Track.Place?
+
+  /// Longest `moov` that is read: 20 days of sound.
+  private static let longestHeader = 16 << 20
+
+  init(size: Int?) { self.size = size }
+
+  let preroll = 12
+
+  mutating func feed(_ new: UnsafeRawBufferPointer) { bytes.append(contentsOf: new) }
+  mutating func end() { hasEnded = true }
+
+  mutating func next() -> FileItem? {
+    while found.isEmpty {
+      let isReady =
+        switch state {
+        case .boxes: readBox()
+        case .moov(let length): readMoov(length)
+        case .frames(let track): readFrame(track)
+        }
+      guard isReady else {
+        guard hasEnded else { return nil }
+        if case .frames = state { return .end }
+        return .unusable(found: "an MP4 file that ends before it says what it holds", isUnsupported: false)
+      }
+    }
+    return found.removeFirst()
+  }
+
+  private mutating func refuse(_ found: String, isUnsupported: Bool = false) -> Bool {
+    self.found = [.unusable(found: found, isUnsupported: isUnsupported)]
+    return true
+  }
+
+  /// Goes to a byte, by passing over what is there or by asking for what is not.
+  private mutating func go(to offset: Int) {
+    if offset >= position, offset <= position + bytes.count {
+      bytes.removeFirst(offset - position)
+    } else {
+      (bytes, hasEnded) = ([], false)
+      found.append(.jump(to: offset))
+    }
+    position = offset
+  }
+
+  // MARK: Boxes
+
+  /// - Returns: whether something happened; else more bytes are needed.
+  private mutating func readBox() -> Bool {
+    func number(_ index: Int, _ count: Int) -> UInt64 {
+      bytes[index..<(index + count)].reduce(0) { $0 << 8 | UInt64($1) }
+    }
+    guard bytes.count >= 8 else { return false }
+    let (short, kind) = (number(0, 4), Array(bytes[4..<8]))
+    let header = short == 1 ? 16 : 8
+    guard bytes.count >= header else { return false }
+    let end = size ?? .max / 2
+    let told = short == 1 ? number(8, 8) : short
+    guard let length = short == 0 ? end - position : Int(exactly: told), length >= header,
+      length <= end - position
+    else { return refuse("an MP4 box of a size that can't be") }
+    boxCount += 1
+    guard boxCount < 4096 else { return refuse("an MP4 file of more than 4096 boxes") }
+    if kind.elementsEqual("moov".utf8) {
+      guard length <= Self.longestHeader else { return refuse("a moov box of \(length) bytes") }
+      go(to: position + header)
+      state = .moov(length: length - header)
+    } else {
+      guard length < end - position else { return refuse("an MP4 file without a moov box") }
+      go(to: position + length)
+    }
+    return true
+  }
+
+  private mutating func readMoov(_ length: Int) -> Bool {
+    guard bytes.count >= length else { return false }
+    do throws(MP4Obstacle) {
+      let track = try MP4Track(moov: Array(bytes[..<length]), offset: position, fileSize: size ?? .max / 2)
+      guard track.count > 0 else { return refuse("an MP4 file without frames of sound") }
+      state = .frames(track)
+      go(to: position + length)
+      let format = StreamFormat(codec: .aac, sampleRate: track.sampleRate, channels: track.channels)
+      found += [.format(format), .begins(at: .zero - leadIn(track))]
+      return true
+    } catch { return refuse(error.found, isUnsupported: error.isUnsupported) }
+  }
+
+  // MARK: Frames
+
+  /// - Returns: whether something happened; else more bytes are needed.
+  private mutating func readFrame(_ track: MP4Track) -> Bool {
+    guard let place = track.place(of: frame, after: last), place.offset >= 0, place.offset < size ?? .max
+    else {
+      found.append(.end)
+      return true
+    }
+    if place.offset < position || place.offset > position + bytes.count { last = nil }
+    let isWhole = place.size <= MP4Track.longestFrame
+    let length = isWhole ? place.size : 0
+    if place.offset != position {
+      go(to: place.offset)
+      if !found.isEmpty { return true }
+    }
+    guard bytes.count >= length else { return false }
+    let adts = track.adts(bytes[..<length])
+    let format = StreamFormat(codec: .aac, sampleRate: track.sampleRate, channels: track.channels)
+    found.append(
+      .frame(
+        StreamFrame(
+          offset: position, length: adts.count, hash: 0, format: format, samples: track.samplesPerFrame),
+        adts))
+    bytes.removeFirst(length)
+    position += length
+    last = place
+    frame += 1
+    return true
+  }
+
+  private func leadIn(_ track: MP4Track) -> StreamTime { StreamTime(seconds: track.heard.lowerBound) }
+
+  // MARK: Times
+
+  var duration: Double? {
+    guard case .frames(let track) = state else { return nil }
+    return track.heard.upperBound - track.heard.lowerBound
+  }
+  var soundEnd: StreamTime? { duration.map { StreamTime(seconds: $0) } }
+
+  mutating func seek(to time: StreamTime) -> Int? {
+    guard case .frames(let track) = state else { return nil }
+    let length = StreamTime(samples: track.samplesPerFrame, sampleRate: track.sampleRate)
+    let wanted = (time + leadIn(track)).ticks / max(1, length.ticks) - preroll
+    let first = max(0, min(wanted, track.count - 1))
+    guard let place = track.place(of: first), place.offset >= 0 else { return nil }
+    (bytes, position, hasEnded, frame, last) = ([], place.offset, false, first, nil)
+    let start = StreamTime(samples: first * track.samplesPerFrame, sampleRate: track.sampleRate)
+    found = [.begins(at: start - leadIn(track))]
+    return place.offset
+  }
+}

@@ -1,0 +1,73 @@
+internal import EventLoop
+
+/// What files can do that live streams can't.
+extension Stream {
+  /// Seconds of the file that have been heard, or were gone over; nil for live streams, and before it plays.
+  public var fileTime: Double? { file != nil && isPlaying ? position.seconds : nil }
+
+  /// Seconds of the whole file; nil for live streams, and while nobody knows.
+  public var fileDuration: Double? { file?.duration }
+
+  /// Whether any place of the file can be gone to.
+  public var canSeek: Bool { file?.canSeek ?? false }
+
+  /// Goes to a place of a file; paused it stays paused.
+  /// - Throws: `stream.no_seek` past its end, for a live stream, and where the server gives no parts of files.
+  public func seek(to seconds: Double) throws(StreamError) {
+    guard hasPosition else { throw StreamError(.noSeek, "nothing plays that could be moved") }
+    guard let file else {
+      throw StreamError(.noSeek, "a live stream has no time to go to", hint: "use rewind and forward")
+    }
+    if let duration = file.duration, seconds > duration {
+      throw StreamError(
+        .noSeek, "seek to \(Self.shown(seconds)) s is past the end: \(url) lasts \(Self.shown(duration)) s",
+        facts: [.init("seconds", .number(seconds)), .init("duration", .number(duration))])
+    }
+    _ = try moveInFile(to: StreamTime(seconds: seconds))
+  }
+
+  private static func shown(_ seconds: Double) -> String { "\((seconds * 1000).rounded() / 1000)" }
+
+  /// Moves in the buffer, or has the file received from elsewhere; not beyond its ends.
+  /// - Returns: where it stands then.
+  func moveInFile(to target: StreamTime) throws(StreamError) -> StreamTime {
+    let end = file?.duration.map { StreamTime(seconds: $0) }
+    let target = max(.zero, min(target, end ?? target))
+    if isHeld(target) { return move(to: target) }
+    guard let buffer, canSeek else {
+      throw StreamError(
+        .noSeek, "\(url) can't be gone to \(Self.shown(target.seconds)) s: the server gives no parts of it",
+        hint: "stay within what the buffer holds")
+    }
+    standStill()
+    silentTime = target
+    let leap = buffer.leap(to: target, wanted: StreamTime(options.bufferWaitFile))
+    receiver?.seek(to: target, leap: leap)
+    playback?.moved()
+    if !isPaused {
+      status = .buffering
+      onEvent(.buffering)
+    }
+    return target
+  }
+
+  /// Whether a place can be gone to: it is in the file, and in the buffer where the server gives no parts.
+  func canGo(to target: StreamTime) -> Bool {
+    guard target >= .zero else { return false }
+    if isHeld(target) { return true }
+    guard canSeek, let duration = file?.duration else { return false }
+    return target.seconds <= duration
+  }
+
+  private func isHeld(_ time: StreamTime) -> Bool {
+    guard let range = buffer?.range, range.start < range.end else { return false }
+    return range.start <= time && time < range.end
+  }
+
+  /// The last of a file has been heard: tells so, and stops. Nothing for a live stream.
+  public func finish() {
+    guard file != nil, isPlaying, buffer?.isComplete == true else { return }
+    onEvent(.fileComplete)
+    stop()
+  }
+}

@@ -1,0 +1,173 @@
+import Codecs
+import TestSupport
+import Testing
+
+@testable import StreamKit
+
+/// Feeds a parser from bytes in memory, and goes where it leaps.
+private struct Reading {
+  var parser: any FileParser
+  let bytes: [UInt8]
+  let piece: Int
+  var position = 0
+  /// First bytes and times of the frames.
+  var frames: [(offset: Int, time: StreamTime)] = []
+  var frameBytes = 0
+  var ending: FileItem?
+  var steps = 0
+
+  init?(_ bytes: [UInt8], piece: Int = 1000) {
+    guard
+      case .success(let parser) = FileKind.parser(
+        for: Array(bytes.prefix(12)), contentType: nil, size: bytes.count)
+    else { return nil }
+    (self.parser, self.bytes, self.piece) = (parser, bytes, piece)
+  }
+
+  /// Reads on until `count` more frames have come, or the end.
+  mutating func read(_ count: Int = .max) {
+    var (time, left, hasEnded) = (StreamTime.zero, count, false)
+    while left > 0, steps < 100_000 {
+      steps += 1
+      guard let item = parser.next() else {
+        if hasEnded { return }
+        let end = min(bytes.count, position + piece)
+        bytes[min(position, end)..<end].withUnsafeBytes { parser.feed($0) }
+        hasEnded = position >= bytes.count
+        if hasEnded { parser.end() }
+        position = end
+        continue
+      }
+      switch item {
+      case .format: break
+      case .begins(let start): time = start
+      case .jump(let target): (position, hasEnded) = (target, false)
+      case .frame(let frame, let bytes):
+        frames.append((frame.offset, time))
+        frameBytes += bytes.count
+        time = time + frame.duration
+        left -= 1
+      case .end, .unusable:
+        ending = item
+        return
+      }
+    }
+  }
+}
+
+@Suite("Files taken apart")
+struct FileParserTests {
+  private static let files = [
+    "mp3-cbr128-44k.mp3", "mp3-vbr-v4-44k.mp3", "aac-lc-44k.m4a", "aac-lc-noise-moov-at-end.m4a",
+    "aac-lc-44k.aac",
+    "base-24bit.wav",
+  ]
+
+  @Test("what is found does not depend on how the bytes come", arguments: files)
+  func pieces(name: String) throws {
+    let bytes = try readBytes(Fixtures.path(name))
+    var whole = try #require(Reading(bytes, piece: bytes.count))
+    whole.read()
+    #expect(whole.ending == .end && whole.frames.count > 10)
+    for piece in [7, 4096] {
+      var reading = try #require(Reading(bytes, piece: piece))
+      reading.read()
+      #expect(reading.frames.map(\.offset) == whole.frames.map(\.offset))
+      #expect(reading.ending == .end)
+    }
+  }
+
+  @Test(
+    "behind a leap the first frame has the time that it has from the start; near it where a table guesses",
+    arguments: files)
+  func leaps(name: String) throws {
+    let bytes = try readBytes(Fixtures.path(name))
+    var whole = try #require(Reading(bytes))
+    whole.read()
+    let length = try #require(whole.parser.duration)
+    for share in [0.0, 0.2, 0.5, 0.9] {
+      var reading = whole
+      reading.frames = []
+      let target = StreamTime(seconds: share * length)
+      let byte = reading.parser.seek(to: target)
+      reading.position = try #require(byte)
+      reading.read(1)
+      let found = try #require(reading.frames.first)
+      #expect(found.time.seconds <= target.seconds + 0.0001)
+      let real = try #require(
+        whole.frames.first { $0.offset == found.offset }
+          ?? whole.frames.min { abs($0.offset - found.offset) < abs($1.offset - found.offset) })
+      let error = abs((real.time - found.time).seconds)
+      // Pieces of PCM begin elsewhere.
+      let pieces = name.hasSuffix(".wav") ? 0.02 : 0.0001
+      // A Xing table tells hundredths of the time in 256ths of the bytes; ADTS is an average.
+      let slack = name.contains("vbr") ? length / 50 : name.hasSuffix(".aac") ? length / 4 : pieces
+      #expect(error <= slack, "\(share): \(error)")
+    }
+  }
+
+  @Test("damaged and hostile files end, without more sound than they have bytes", arguments: files)
+  func hostile(name: String) throws {
+    let bytes = try readBytes(Fixtures.path(name)).prefix(60_000)
+    for seed in 0..<120 as Range<UInt64> {
+      var random = SeededRandom(seed: seed)
+      var damaged = Array(bytes)
+      for _ in 0..<Int.random(in: 1...6, using: &random) {
+        let reach = Bool.random(using: &random) ? min(700, damaged.count) : damaged.count
+        let place = Int.random(in: 0..<reach, using: &random)
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: damaged[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+        case 1: for index in place..<min(place + 4, damaged.count) { damaged[index] = 0xFF }
+        case 2: for index in place..<min(place + 4, damaged.count) { damaged[index] = 0 }
+        default: damaged.removeSubrange(place..<min(place + 9, damaged.count))
+        }
+      }
+      guard var reading = Reading(damaged) else { continue }
+      // Frames of one byte all over a file would be a step each.
+      reading.read(5_000)
+      #expect(reading.steps < 100_000, "seed \(seed)")
+      #expect(reading.frameBytes <= 4 * damaged.count + 5_000 * 8, "seed \(seed)")
+      for share in [0.0, 0.5, 1, 1000] {
+        guard let byte = reading.parser.seek(to: StreamTime(seconds: share * (reading.parser.duration ?? 1)))
+        else { continue }
+        #expect(byte >= 0)
+        reading.position = byte
+        reading.read(3)
+      }
+    }
+  }
+
+  @Test("a table of VBRI is read: lengths of parts, each of so many frames")
+  func vbri() throws {
+    // MPEG-1 layer III, 128 kbit/s, 44.1 kHz; 1,000 bytes and 40 frames in 4 parts of 10.
+    var frame: [UInt8] = [0xFF, 0xFB, 0x90, 0x00] + [UInt8](repeating: 0, count: 32) + Array("VBRI".utf8)
+    frame += [0, 1, 0, 0, 0, 0] + [0, 0, 0x03, 0xE8] + [0, 0, 0, 40] + [0, 4, 0, 2, 0, 2, 0, 10]
+    frame += [0, 50, 0, 100, 0, 150, 0, 200]
+    frame += [UInt8](repeating: 0, count: 417 - frame.count)
+    let length = try #require(frame.withUnsafeBytes { StreamLength($0) })
+    #expect(length.kind == .vbri && length.frames == 40 && length.bytes == 1000)
+    #expect(length.marks.map(\.frame) == [0, 10, 20, 30, 40])
+    #expect(length.marks.map(\.byte) == [0, 100, 300, 600, 1000])
+  }
+
+  @Test("between known places the way is straight; what goes back is left out")
+  func table() throws {
+    let places = [(100, 0), (200, 1), (150, 2), (600, 3)].map {
+      SeekTable.Place(byte: Double($0.0), seconds: Double($0.1))
+    }
+    let table = try #require(SeekTable(places))
+    #expect(table.byte(at: 0.5) == 150 && table.byte(at: 2) == 400 && table.seconds(at: 400) == 2)
+    #expect(table.byte(at: 4) == 800 && table.seconds(at: 800) == 4)
+    #expect(SeekTable([places[0]]) == nil && SeekTable(start: 0, bytesPerSecond: 0) == nil)
+  }
+
+  @Test("ranges of contents are read, and nothing else")
+  func contentRange() {
+    #expect(ContentRange("bytes 100-199/1000").map { [$0.start, $0.size] } == [100, 1000])
+    #expect(ContentRange("bytes 5-9/*").map { [$0.start, $0.size] } == [5, nil])
+    #expect(ContentRange("bytes */77").map { [$0.start, $0.size] } == [nil, 77])
+    for text in ["", "bytes", "bytes 1-2", "lines 1-2/3", "bytes x-2/3", "bytes -1-2/3"] {
+      #expect(ContentRange(text) == nil, "\(text)")
+    }
+  }
+}

@@ -1,0 +1,307 @@
+import AudioCore
+import Codecs
+import EventLoop
+import HTTP
+import TestSupport
+import Testing
+
+@testable import StreamKit
+
+/// A file that a test receives from a station, and listens to as fast as it comes. Used on the thread that calls `run`.
+private final class FileBench {
+  let loop = EventLoop()
+  let station: TestSupport.Station
+  let stream: StreamKit.Stream
+  private(set) var told: [String] = []
+  private(set) var failure: StreamError?
+
+  private init(
+    _ station: TestSupport.Station, _ url: String, _ network: NetworkThread, _ options: StreamOptions
+  ) throws {
+    self.station = station
+    stream = try StreamKit.Stream(url: url, options: options, loop: loop, network: { network })
+    stream.onEvent = { [unowned self] event in
+      if case .failed(let error) = event { failure = error }
+      told.append("\(event)".split(separator: "(").first.map(String.init) ?? "")
+    }
+  }
+
+  static func run(
+    _ station: TestSupport.Station, path: String = "/file", wait: Duration = .milliseconds(300),
+    isFile: Bool? = nil,
+    dataTimeout: Duration = .seconds(20), blocks: Int = 1200,
+    _ body: @escaping (FileBench) async throws -> Void
+  ) throws {
+    let network = try NetworkThread()
+    defer { network.close() }
+    var options = StreamOptions()
+    (options.bufferWaitFile, options.isFile, options.bufferBlocks) = (wait, isFile, blocks)
+    options.dataTimeout = dataTimeout
+    let bench = try FileBench(station, station.url(path), network, options)
+    var outcome: Result<Void, any Error>?
+    bench.loop.start {
+      let ended: Result<Void, any Error>
+      do {
+        try await body(bench)
+        ended = .success(())
+      } catch { ended = .failure(error) }
+      bench.stream.stop()
+      bench.loop.after(.milliseconds(1)) { outcome = ended }
+    }
+    defer { bench.loop.close() }
+    _ = bench.loop.run(until: { outcome != nil })
+    try outcome?.get()
+  }
+
+  /// Waits until it is so, a minute at most.
+  func wait(until condition: () -> Bool) async throws {
+    for _ in 0..<6_000 {
+      if condition() { return }
+      try await loop.sleep(for: .milliseconds(10))
+    }
+    throw TestFailure("it did not come: \(told), \(stream.status), \(failure?.message ?? "")")
+  }
+
+  /// All sound from where it stands to the end, as fast as it comes.
+  func rest(of playback: StreamPlayback) async throws -> Sound {
+    let decoder = playback.makeDecoder()
+    var samples: [Float] = []
+    var chunk = [Float](repeating: 0, count: 8192)
+    for _ in 0..<60_000 {
+      let channels = decoder.format.channels
+      let count = try chunk.withUnsafeMutableBufferPointer {
+        try decoder.read(into: UnsafeMutableBufferPointer(rebasing: $0[..<(8192 / channels * channels)]))
+      }
+      if count > 0 {
+        samples += chunk[..<(count * decoder.format.channels)]
+      } else if decoder.isWaiting {
+        try await loop.sleep(for: .milliseconds(2))
+      } else {
+        return Sound(interleaved: samples, format: decoder.format)
+      }
+    }
+    throw TestFailure("the sound has no end: \(told) \(samples.count)")
+  }
+
+  func attach() throws -> StreamPlayback { try stream.attach(heard: { 0 }, moved: {}) }
+}
+
+@Suite("A file that is received")
+struct FileReceptionTests {
+  private static let files = [
+    "mp3-cbr128-44k.mp3", "mp3-vbr-v4-44k.mp3", "mp3-without-tag.mp3", "mp3-mpeg2-64-22k.mp3",
+    "aac-lc-44k.m4a",
+    "aac-lc-noise-moov-at-end.m4a", "he-aac-v1-48k.m4a", "aac-lc-44k.aac", "base-24bit.wav",
+  ]
+
+  private func answer(_ name: String) throws -> Answer {
+    .file(try readBytes(Fixtures.path(name)), type: "application/octet-stream")
+  }
+
+  /// The whole file as a stream gives it.
+  private func sound(_ station: TestSupport.Station, blocks: Int = 1200) throws -> Sound {
+    var sound: Sound?
+    try FileBench.run(station, blocks: blocks) { bench in
+      try await bench.stream.start()
+      sound = try await bench.rest(of: bench.attach())
+    }
+    return try #require(sound)
+  }
+
+  @Test("all kinds sound as from the disk, to the first and last sample", arguments: files)
+  func whole(name: String) throws {
+    let station = try TestSupport.Station()
+    station.answer("/file", with: try answer(name))
+    let (sound, reference) = (try sound(station), try Sound(file: Fixtures.path(name)))
+    #expect(sound.format == reference.format)
+    #expect(abs(sound.frameCount - reference.frameCount) <= 2, "\(sound.frameCount), \(reference.frameCount)")
+    #expect(sound.errorToSignal(against: reference) < -80, "\(sound.errorToSignal(against: reference))")
+  }
+
+  @Test(
+    "over drops not a sample is missing or doubled, with parts and without", arguments: files, [true, false])
+  func drops(name: String, hasRanges: Bool) throws {
+    let station = try TestSupport.Station()
+    let whole = try answer(name)
+    let file = hasRanges ? whole : whole.withoutRanges()
+    // The first connections, which must give sound, are spent on finding `moov`.
+    let isLate = name.contains("moov-at-end") || name.hasPrefix("he-aac")
+    let first = isLate ? hasRanges ? [file, file] : [file] : []
+    station.answer(
+      "/file", with: first + [file.dropping(at: 9_001, by: .reset), file.dropping(at: 10_999), file])
+    let (sound, reference) = (try sound(station), try Sound(file: Fixtures.path(name)))
+    #expect(abs(sound.frameCount - reference.frameCount) <= 2, "\(sound.frameCount), \(reference.frameCount)")
+    #expect(sound.errorToSignal(against: reference) < -80)
+    #expect(station.visits.count >= 2)
+    let ranges = station.visits.compactMap { $0["Range"] }
+    if hasRanges, name.hasSuffix("mp3") { #expect(ranges.first == "bytes=9001-") }
+  }
+
+  @Test("a small buffer loses nothing that is not heard")
+  func smallBuffer() throws {
+    let station = try TestSupport.Station()
+    station.answer("/file", with: try answer("mp3-cbr128-44k.mp3"))
+    let sound = try sound(station, blocks: 3)
+    let reference = try Sound(file: Fixtures.path("mp3-cbr128-44k.mp3"))
+    #expect(abs(sound.frameCount - reference.frameCount) <= 2)
+    #expect(sound.errorToSignal(against: reference) < -80)
+  }
+
+  @Test(
+    "behind a leap it sounds as the file there, and file_time says where",
+    arguments: files.filter { $0 != "aac-lc-noise-moov-at-end.m4a" }, [0.2, 0.7, 0.0])
+  func seeks(name: String, share: Double) throws {
+    let station = try TestSupport.Station()
+    station.answer("/file", with: try answer(name))
+    let reference = try Sound(file: Fixtures.path(name))
+    let start = Int(share * Double(reference.frameCount))
+    let target = Double(start) / Double(reference.sampleRate)
+    var sound: Sound?
+    try FileBench.run(station, wait: .milliseconds(100)) { bench in
+      let stream = bench.stream
+      try await stream.start()
+      stream.pause()
+      #expect(stream.canSeek)
+      let duration = try #require(stream.fileDuration)
+      // The average of ADTS so far is a guess.
+      let slack = name.hasSuffix(".aac") ? 1.5 : 0.1
+      #expect(abs(duration - Double(reference.frameCount) / Double(reference.sampleRate)) < slack)
+      // Far away first, so that what follows is not in the buffer.
+      try stream.seek(to: duration * 0.95)
+      try stream.seek(to: target)
+      #expect(abs((stream.fileTime ?? -1) - target) < 0.0001 && stream.status == .paused)
+      sound = try await bench.rest(of: bench.attach())
+    }
+    let found = try #require(sound)
+    // Tables of VBR files and averages lead near it; all others to the sample.
+    let expected = reference.frameCount - start
+    let slack = name.contains("vbr") || name.hasSuffix(".aac") ? reference.sampleRate : 2
+    #expect(abs(found.frameCount - expected) <= slack, "\(found.frameCount) of \(expected)")
+    if slack == 2 {
+      let rest = reference[start..<reference.frameCount]
+      // Band replication has a long memory.
+      let limit = name.hasPrefix("he-aac") ? -25.0 : -50.0
+      #expect(found.errorToSignal(against: rest) < limit, "\(found.errorToSignal(against: rest))")
+    }
+  }
+
+  @Test("it is held back: paused, not much more than the wait is sent; then it goes on")
+  func throttles() throws {
+    let station = try TestSupport.Station()
+    station.answer("/file", with: .file(wave(seconds: 300), type: "audio/wav"))
+    try FileBench.run(station) { bench in
+      try await bench.stream.start()
+      bench.stream.pause()
+      try await bench.loop.sleep(for: .milliseconds(300))
+      #expect(bench.stream.figures.buffered < 3)
+      #expect(abs((bench.stream.fileDuration ?? 0) - 300) < 0.001)
+      bench.stream.goOnIfPaused()
+      try await bench.wait { bench.stream.position.seconds > 2.5 }
+      #expect(!bench.told.contains("queueExhausted"))
+      #expect(bench.stream.figures.buffered < 3)
+      #expect(station.visits.count == 1)
+    }
+  }
+
+  @Test("played to its end it tells file_complete, then stopped, and plays again from its start")
+  func completes() throws {
+    let station = try TestSupport.Station()
+    station.answer("/file", with: try answer("mp3-mpeg25-32-11k-mono.mp3"))
+    try FileBench.run(station) { bench in
+      try await bench.stream.start()
+      #expect(abs((bench.stream.fileDuration ?? 0) - 3) < 0.2)
+      try bench.stream.seek(to: 2.5)
+      try await bench.wait { bench.stream.status == .stopped }
+      #expect(bench.told.suffix(2) == ["fileComplete", "stopped"] && !bench.told.contains("queueExhausted"))
+      try await bench.stream.start()
+      #expect(try #require(bench.stream.fileTime) < 1.5)
+      #expect(station.visits.count >= 2)
+    }
+  }
+
+  @Test("what has changed meanwhile fails, and says so", arguments: [true, false])
+  func changed(hasTag: Bool) throws {
+    let station = try TestSupport.Station()
+    let (old, new) = (try answer("mp3-cbr128-44k.mp3"), try answer("mp3-vbr-v4-44k.mp3"))
+    station.answer(
+      "/file", with: (hasTag ? old.with("ETag", "\"1\"") : old).dropping(at: 20_000),
+      hasTag ? old.with("ETag", "\"2\"") : new)
+    try FileBench.run(station, wait: .seconds(5)) { bench in
+      try? await bench.stream.start()
+      try await bench.wait { bench.stream.status == .stopped }
+      #expect(bench.failure?.kind == .content && bench.failure?.message.contains("has changed") == true)
+    }
+    if hasTag { #expect(station.visits.last?["If-Range"] == "\"1\"") }
+  }
+
+  @Test("a length that is too large is a loss; the file ends where it ends")
+  func wrongLength() throws {
+    let station = try TestSupport.Station()
+    let bytes = try readBytes(Fixtures.path("mp3-without-tag.mp3"))
+    station.answer("/file", with: try answer("mp3-without-tag.mp3").claiming(bytes.count + 5000))
+    let (sound, reference) = (try sound(station), try Sound(file: Fixtures.path("mp3-without-tag.mp3")))
+    #expect(abs(sound.frameCount - reference.frameCount) <= 2)
+    #expect(station.visits.last?["Range"] == "bytes=\(bytes.count)-")
+  }
+
+  @Test("a server without parts can't seek, and says so; what is in the buffer can be gone to")
+  func withoutRanges() throws {
+    let station = try TestSupport.Station()
+    station.answer("/file", with: try answer("mp3-cbr128-44k.mp3").withoutRanges())
+    try FileBench.run(station, wait: .seconds(1)) { bench in
+      try await bench.stream.start()
+      bench.stream.pause()
+      #expect(!bench.stream.canSeek && !bench.stream.canMove(by: 15) && bench.stream.canMove(by: 0.2))
+      #expect(throws: StreamError.self) { try bench.stream.seek(to: 15) }
+      try bench.stream.seek(to: 0.5)
+      #expect(bench.stream.fileTime == 0.5 && station.visits.count == 1)
+      let error = #expect(throws: StreamError.self) { try bench.stream.seek(to: 21) }
+      #expect(error?.kind == .noSeek && error?.message.contains("20.") == true)
+    }
+  }
+
+  @Test("a big tag in front does not falsify its length")
+  func bigTag() throws {
+    let station = try TestSupport.Station()
+    let size = 200_000
+    let tag = Array("ID3".utf8) + [4, 0, 0] + (0..<4).map { UInt8(size >> (7 * (3 - $0)) & 0x7F) }
+    let bytes =
+      try tag + [UInt8](repeating: 0x55, count: size) + readBytes(Fixtures.path("mp3-without-tag.mp3"))
+    station.answer("/file", with: .file(bytes, type: "audio/mpeg"))
+    try FileBench.run(station) { bench in
+      try await bench.stream.start()
+      #expect(abs((bench.stream.fileDuration ?? 0) - 3.03) < 0.05)
+      #expect(bench.stream.figures.byteOffset ?? 0 >= size)
+    }
+  }
+
+  @Test("a list leads to a file; what has no parser, or is told to be live, is refused or plays as it comes")
+  func kinds() throws {
+    let station = try TestSupport.Station()
+    station.answer("/file", with: .page("/song\n", type: "audio/x-mpegurl"))
+    station.answer("/song", with: try answer("mp3-cbr128-44k.mp3"))
+    station.answer("/flac", with: try answer("music-44k.flac"))
+    try FileBench.run(station) { bench in
+      try await bench.stream.start()
+      #expect(bench.stream.canSeek && bench.stream.fileTime != nil)
+    }
+    try FileBench.run(station, path: "/flac") { bench in
+      try? await bench.stream.start()
+      #expect(bench.failure?.kind == .unsupported && bench.failure?.hint != nil)
+    }
+    try FileBench.run(station, path: "/song", isFile: false) { bench in
+      try await bench.stream.start()
+      #expect(bench.stream.fileTime == nil && bench.stream.fileDuration == nil && !bench.stream.canSeek)
+    }
+  }
+
+  /// A WAV file of a rising saw, 16 bit, two channels.
+  private func wave(seconds: Int) -> [UInt8] {
+    func little(_ value: Int, _ count: Int) -> [UInt8] { (0..<count).map { UInt8(value >> (8 * $0) & 0xFF) } }
+    let size = seconds * 44_100 * 4
+    return Array("RIFF".utf8) + little(36 + size, 4) + Array("WAVEfmt ".utf8) + little(16, 4) + little(1, 2)
+      + little(2, 2) + little(44_100, 4) + little(176_400, 4) + little(4, 2) + little(16, 2)
+      + Array("data".utf8)
+      + little(size, 4) + (0..<size).map { UInt8(truncatingIfNeeded: $0 >> 8) }
+  }
+}
