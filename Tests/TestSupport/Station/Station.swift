@@ -25,7 +25,10 @@ public final class Station: Sendable {
   public func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
 
   /// Answers requests for `path` with each of `answers` in turn, and then with the last of them.
-  public func answer(_ path: String, with answers: Answer...) {
+  public func answer(_ path: String, with answers: Answer...) { answer(path, with: answers) }
+
+  /// The same.
+  public func answer(_ path: String, with answers: [Answer]) {
     precondition(!answers.isEmpty, "an answer is given")
     core.state.withLock { $0.mounts[path] = StationCore.Mount(answers: answers) }
   }
@@ -41,6 +44,11 @@ public final class Station: Sendable {
 
   /// Lets listeners in again.
   public func accept() { core.listen(true) }
+
+  /// Ends all connections that are open now, each when all that was sent has arrived. Happens soon after this returns.
+  public func cut(by ending: Answer.Ending = .reset) {
+    core.state.withLock { $0.cuts.append(ending) }
+  }
 
   /// Ends all connections and waits for the station's threads. Nothing the second time.
   public func close() {
@@ -68,6 +76,10 @@ public struct Visit: Sendable {
   public internal(set) var start = 0
   /// Position behind the last byte that was sent.
   public internal(set) var end = 0
+  /// Until the connection has ended.
+  public internal(set) var isOpen = true
+  /// Nothing is sent on it, by intent.
+  public internal(set) var isSilent = false
 
   /// The value of a header.
   public subscript(name: String) -> String? {
@@ -105,6 +117,7 @@ final class StationCore: Sendable {
 
     /// The end of the programme, for `live` now.
     mutating func edge(of live: Live) -> Int {
+      if case .told(let edge) = live.pace { return edge() }
       if edge == nil { (edge, opened) = (live.age, .now) }
       guard case .realTime(let factor) = live.pace else { return edge ?? 0 }
       let seconds = (ContinuousClock.now - opened) / .seconds(1)
@@ -116,6 +129,8 @@ final class StationCore: Sendable {
     var mounts: [String: Mount] = [:]
     var visits: [Visit] = []
     var connections = 0
+    /// How all connections were ended that were open then.
+    var cuts: [Answer.Ending] = []
     var wantsListening = true
     var isListening = false
     var isStopped = false
@@ -205,7 +220,8 @@ final class StationCore: Sendable {
   private func serve(_ descriptor: Int32, stop: Int32) {
     do {
       let socket = Socket(descriptor, stop: stop)
-      StationConnection(socket, of: self).serve()
+      var connection = StationConnection(socket, of: self)
+      connection.serve()
     }
     state.withLock { $0.connections -= 1 }
   }
