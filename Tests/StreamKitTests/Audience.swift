@@ -31,10 +31,17 @@ final class Audience {
     let path: String
     let model: Station
     let receiver: Receiver
+    private let clock: Lock<Double>
 
-    fileprivate init(_ seat: Seat, _ path: String, _ model: Station, _ receiver: Receiver) {
+    fileprivate init(
+      _ seat: Seat, _ path: String, _ model: Station, _ receiver: Receiver, _ clock: Lock<Double>
+    ) {
       (self.seat, self.path, self.model, self.receiver) = (seat, path, model, receiver)
+      self.clock = clock
     }
+
+    /// Byte of the programme up to which it has appeared.
+    var edge: Int { model.edge(at: seat.start + clock.withLock { $0 }) }
   }
 
   let station: TestSupport.Station
@@ -76,7 +83,7 @@ final class Audience {
     let receiver = try Receiver(
       url: station.url(path), blocks: blocks, network: network,
       clock: .moved { [clock] in Instant(nanoseconds: Int64(clock.withLock { $0 } * 1e9)) })
-    let member = Member(seat, path, model, receiver)
+    let member = Member(seat, path, model, receiver, clock)
     members.append(member)
     return member
   }
@@ -141,7 +148,7 @@ final class Audience {
     for (index, visit) in visits.enumerated() {
       sent += visit.end - visit.start + member.seat.preRolls[min(index, member.seat.preRolls.count - 1)].count
     }
-    let isSent = last.isSilent || last.end == member.model.edge(at: member.seat.start + now)
+    let isSent = last.isSilent || last.end == member.edge
     return isSent && state.audio == sent && state.phase != .waiting
   }
 }
@@ -152,13 +159,12 @@ extension Audience.Member {
 
   /// Why what was received is not all that the station sent, every frame once; nil when it is. To be asked once, at the
   /// end.
-  /// - Parameter now: the audience's time.
-  func fault(_ visits: [Visit], at now: Double) -> String? {
+  func fault(_ visits: [Visit]) -> String? {
     let frames = receiver.frames()
     guard let first = visits.first(where: { $0.target == path }) else { return "nobody came" }
     let programme = model.programme
     let begin = programme.frames.firstIndex { $0.offset >= first.start } ?? 0
-    let sent = programme.frames[begin..<programme.frames(before: model.edge(at: seat.start + now))]
+    let sent = programme.frames[begin..<programme.frames(before: edge)]
     if frames.count != sent.count { return "\(frames.count) frames, not \(sent.count): \(joins)" }
     for (frame, expected) in zip(frames, sent) where frame != Array(programme.bytes[expected.range]) {
       return "another frame at \(expected.offset): \(joins)"

@@ -19,7 +19,7 @@ enum Proof {
   static let isSanitized = ["__tsan_init", "__asan_init"].contains { (name: String) in dlsym(nil, name) != nil
   }
 
-  /// Programmes of two minutes, with half a second of silence every four seconds or none.
+  /// Programmes of 90 s, with half a second of silence every four seconds or none.
   static func programme(_ kind: Programme.Kind, silent: Bool = false) throws -> Programme {
     guard let programme = try programmes.get()["\(kind) \(silent)"] else { throw TestFailure("no \(kind)") }
     return programme
@@ -60,7 +60,7 @@ enum Proof {
       try audience.pass(1.2)
       let visits = audience.station.visits
       for (index, member) in audience.members.enumerated() {
-        if let fault = member.fault(visits, at: audience.now) { faults.append("\(batch + index): \(fault)") }
+        if let fault = member.fault(visits) { faults.append("\(batch + index): \(fault)") }
         if member.joins != ["reconnected stitched"] { faults.append("\(batch + index): \(member.joins)") }
       }
     }
@@ -102,5 +102,54 @@ enum Proof {
       seat.preRolls = [[], Array(advertisement.bytes.prefix(count))]
     }
     #expect(faults.isEmpty, "\(faults.count) of \(Proof.seeds): \(faults.prefix(5))")
+  }
+
+  @Test(
+    "a connection that stays open in silence is given up in time to find all again",
+    arguments: [Programme.Kind.mp3, .aac])
+  func stall(kind: Programme.Kind) throws {
+    let (audience, programme) = (try Audience(), try Proof.programme(kind))
+    for seed in 0..<20 {
+      var random = SeededRandom(seed: UInt64(seed))
+      var seat = Audience.Seat(start: Double.random(in: 18...40, using: &random))
+      // Not before the pace has held for ten seconds.
+      let rate = Double(programme.bytes.count) / programme.seconds
+      let position = 65_535 + Int(rate * Double.random(in: 11.5...13.5, using: &random))
+      seat.changes = [{ $0.stalling(at: position) }, { $0 }]
+      try audience.add(programme, seat)
+    }
+    try audience.pass(18)
+    let visits = audience.station.visits
+    for (seed, member) in audience.members.enumerated() {
+      #expect(member.receiver.events.contains("failed stream.timeout"), "seed \(seed)")
+      #expect(member.joins == ["reconnected stitched"], "seed \(seed): \(member.receiver.events)")
+      #expect(member.fault(visits) == nil, "seed \(seed)")
+    }
+  }
+
+  @Test(
+    "titles at other distances, bursts of other lengths and refusals in between change nothing",
+    arguments: [Programme.Kind.mp3, .aac])
+  func changes(kind: Programme.Kind) throws {
+    let audience = try Audience()
+    for seed in 0..<10 {
+      var random = SeededRandom(seed: UInt64(seed))
+      var seat = Audience.Seat(start: Double.random(in: 18...40, using: &random))
+      seat.metaints = ([8_192, nil, 977, 16_000, 255] as [Int?]).shuffled(using: &random)
+      seat.bursts = [65_535, 20_000, 131_072, 300_000, 30_000].shuffled(using: &random)
+      try audience.add(try Proof.programme(kind), seat)
+    }
+    for ending in [Answer.Ending.reset, .finish, .reset, .finish] {
+      try audience.pass(1.5)
+      try audience.cut(by: ending, outage: ending == .reset ? 0.3 : 0)
+    }
+    try audience.pass(1)
+    let visits = audience.station.visits
+    for (seed, member) in audience.members.enumerated() {
+      #expect(
+        member.joins.count == 4 && Set(member.joins) == ["reconnected stitched"],
+        "seed \(seed): \(member.joins)")
+      #expect(member.fault(visits) == nil, "seed \(seed)")
+    }
   }
 }

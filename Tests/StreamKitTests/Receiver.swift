@@ -11,6 +11,7 @@ final class Receiver: Sendable {
   let buffer: StreamBuffer
   private let ownsNetwork: Bool
   private let told = Lock<[String]>([])
+  private let toldGaps = Lock<[Double]>([])
   private let reception: Lock<Reception?>
 
   /// Receives `/live` of a station until the buffer is full.
@@ -29,13 +30,17 @@ final class Receiver: Sendable {
     reception = Lock(nil)
     let reception = Reception(
       url: url, options: options, network: network, buffer: buffer, clock: clock
-    ) { [told] event in
+    ) { [told, toldGaps] event in
+      if case .reconnected(let gap, false, _) = event { toldGaps.withLock { $0.append(gap) } }
       let text = Self.words(for: event)
       told.withLock { $0.append(text) }
     }
     self.reception.withLock { $0 = reception }
     reception.start()
   }
+
+  /// Seconds of each gap that was told.
+  var gaps: [Double] { toldGaps.withLock { $0 } }
 
   var events: [String] { told.withLock { $0 } }
 
