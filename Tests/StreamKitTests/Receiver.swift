@@ -22,6 +22,8 @@ final class Receiver: Sendable {
     url: String, options: Reception.Options = .init(), blocks: Int = 150, network: NetworkThread? = nil,
     clock: ReceptionClock = .loop
   ) throws {
+    var options = options
+    options.clock = clock
     ownsNetwork = network == nil
     let network = try network ?? NetworkThread()
     self.network = network
@@ -29,7 +31,7 @@ final class Receiver: Sendable {
     buffer.keepUnheard(true)
     reception = Lock(nil)
     let reception = Reception(
-      url: url, options: options, network: network, buffer: buffer, clock: clock
+      url: url, options: options, network: network, buffer: buffer
     ) { [told, toldGaps] event in
       if case .reconnected(let gap, false, _) = event { toldGaps.withLock { $0.append(gap) } }
       let text = Self.words(for: event)

@@ -54,6 +54,8 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     var isRaw = false
     /// Sound that comes at a time.
     var wakeTime = Duration.milliseconds(250)
+    /// What it waits and reckons by.
+    var clock = ReceptionClock.loop
   }
 
   private enum Body {
@@ -69,7 +71,6 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   private let loop: EventLoop
   private let options: Options
   private let buffer: StreamBuffer
-  private let clock: ReceptionClock
   private let tell: @Sendable (ReceptionEvent) -> Void
   private(set) var machine: ConnectionMachine
   private var transfer: HTTPTransfer?
@@ -93,13 +94,12 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   ///   - tell: called on the network thread.
   init(
     url: String, options: Options, network: NetworkThread, buffer: StreamBuffer,
-    clock: ReceptionClock = .loop, tell: @escaping @Sendable (ReceptionEvent) -> Void
+    tell: @escaping @Sendable (ReceptionEvent) -> Void
   ) {
     self.network = network
     loop = network.loop
     self.options = options
     self.buffer = buffer
-    self.clock = clock
     self.tell = tell
     machine = ConnectionMachine(url: url, dataTimeout: options.dataTimeout)
   }
@@ -135,6 +135,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   /// The URL of the transfer without user and password.
   private var shownURL: String { StreamURL.shown(machine.currentURL) }
 
+  private var clock: ReceptionClock { options.clock }
   private var now: Instant { clock.now(loop) }
   private var seconds: Double { Double(now.nanoseconds) / 1e9 }
 

@@ -165,6 +165,7 @@ public final class Stream {
     settings.credentials = options.credentials
     settings.dataTimeout = options.dataTimeout
     settings.encoding = options.metadataEncoding
+    settings.clock = options.clock
     settings.isRaw = options.kind == .raw
     settings.playlist = options.kind == .pls ? .pls : options.kind == .m3u ? .m3u : nil
     settings.wakeTime = min(.milliseconds(250), options.bufferWait / 10)

@@ -30,6 +30,7 @@ struct StationConnection {
   /// - Returns: the answer, the number of the visit, and where in the programme it begins.
   private func note(_ visit: Visit, _ path: String, _ state: inout StationCore.State) -> (Answer, Int, Int) {
     var visit = visit
+    if !state.keepsHeaders { visit.headers = [] }
     defer { state.visits.append(visit) }
     guard var mount = state.mounts[path] else {
       return (.status("404 Not Found"), state.visits.count, 0)
