@@ -59,6 +59,11 @@ final class Audience {
   /// Seconds since the first moment.
   var now: Double { clock.withLock { $0 } }
 
+  /// Up to where a programme has appeared that was at `start` at the first moment.
+  func edge(of programme: Programme, from start: Double) -> @Sendable () -> Int {
+    { [model = Station(programme: programme), clock] in model.edge(at: start + clock.withLock { $0 }) }
+  }
+
   /// Adds somebody who listens to `programme`.
   @discardableResult
   func add(_ programme: Programme, _ seat: Seat, blocks: Int = 150) throws -> Member {
@@ -67,7 +72,7 @@ final class Audience {
     let count = max(seat.preRolls.count, seat.metaints.count, seat.bursts.count, seat.changes.count)
     func at<Value>(_ values: [Value], _ index: Int) -> Value { values[min(index, values.count - 1)] }
     let bytes = programme.bytes
-    let edge = { @Sendable [clock] in model.edge(at: seat.start + clock.withLock { $0 }) }
+    let edge = edge(of: programme, from: seat.start)
     let titles = stride(from: 0, to: bytes.count, by: 50_000).map {
       TestSupport.Programme.Title("Artist - Song \($0)", at: $0)
     }
