@@ -79,6 +79,8 @@ final class Audience {
     let answers = (0..<count).map { index in
       var live = Live(.init(repeating: bytes, titles: titles))
       live.pace = .told(edge)
+      // Who is told no bit rate reads every byte as it comes, and so the test knows when all has arrived.
+      live.stationHeaders = [("icy-name", "Test station")]
       live.metaint = at(seat.metaints, index)
       live.preRoll = at(seat.preRolls, index)
       live.burst = at(seat.bursts, index)

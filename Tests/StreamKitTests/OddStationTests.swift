@@ -149,6 +149,7 @@ import Testing
         { _ in
           var live = Live(.init(repeating: bytes))
           live.pace = .told(edge)
+          live.stationHeaders = []
           return .live(live)
         },
       ]
