@@ -52,6 +52,7 @@ enum Proof {
         let piece = Int.random(in: 300...9000, using: &random)
         place.changes = [{ $0.inPieces(piece) }]
         place.metaints = [[8_192, 16_000, 4_000, nil].randomElement(using: &random) ?? nil]
+        place.bitRate = seed % 2 == 0 ? 128 : nil
         seat(&place, &random)
         try audience.add(programme, place)
       }
