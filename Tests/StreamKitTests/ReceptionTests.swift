@@ -1,73 +1,7 @@
-import EventLoop
-import Glibc
-import HTTP
 import TestSupport
 import Testing
 
 @testable import StreamKit
-
-/// A reception from a station of a test, and what it told.
-final class Receiver: Sendable {
-  let network: NetworkThread
-  let buffer: StreamBuffer
-  private let told = Lock<[String]>([])
-  private let reception: Lock<Reception?>
-
-  /// Receives `/live` of a station until the buffer is full.
-  convenience init(_ station: TestSupport.Station) throws { try self.init(url: station.url("/live")) }
-
-  /// Receives a stream until the buffer is full.
-  init(url: String, options: Reception.Options = .init(), blocks: Int = 150) throws {
-    network = try NetworkThread()
-    buffer = StreamBuffer(blocks: blocks, wait: .zero)
-    buffer.keepUnheard(true)
-    reception = Lock(nil)
-    let reception = Reception(
-      url: url, options: options, network: network, buffer: buffer
-    ) { [told] event in
-      let text = Self.words(for: event)
-      told.withLock { $0.append(text) }
-    }
-    self.reception.withLock { $0 = reception }
-    reception.start()
-  }
-
-  var events: [String] { told.withLock { $0 } }
-
-  /// Waits for so many events that begin so, a minute at most.
-  func wait(for start: String, count: Int = 1) -> Bool {
-    for _ in 0..<6_000 {
-      if events.count(where: { $0.hasPrefix(start) }) >= count { return true }
-      usleep(10_000)
-    }
-    return false
-  }
-
-  /// Ends it, and gives the bytes of all frames.
-  func end() -> [UInt8] {
-    reception.withLock { $0 }?.stop()
-    network.close()
-    var bytes: [UInt8] = []
-    while case .frame(_, let frame) = buffer.read() { bytes += frame }
-    return bytes
-  }
-
-  private static func words(for event: ReceptionEvent) -> String {
-    switch event {
-    case .connecting: "connecting"
-    case .answered(let station): "answered \(station.name ?? "-") \(station.bitRate ?? 0)"
-    case .format(let format): "format \(format.codec) \(format.sampleRate) \(format.channels)"
-    case .metadata(let metadata, _): "title \(metadata.title ?? "-")"
-    case .failed(let error): "failed \(error.code)"
-    case .reconnected(let gap, let stitched, _): "reconnected \(stitched ? "stitched" : "gap \(gap > 0)")"
-    case .buffered: "buffered"
-    case .full: "full"
-    case .file(let facts): "file \(facts.canSeek ? "with" : "without") parts"
-    case .heldBack: "held back"
-    case .gaveUp(let error): "gave up \(error.code)"
-    }
-  }
-}
 
 @Suite("A stream that is received")
 struct ReceptionTests {

@@ -31,6 +31,20 @@ private typealias Item = StreamFramer.Item
     }
   }
 
+  @Test(
+    "silence in AAC that begins in mid-frame is AAC, whatever its frames' lengths look like",
+    arguments: 15...40)
+  func silentAAC(length: Int) {
+    let header: [UInt8] = [
+      0xFF, 0xF1, 0x50, 0x80, UInt8(length >> 3), UInt8(length & 7) << 5 | 0x1F, 0xFC,
+    ]
+    let frame = header + [UInt8](repeating: 0, count: length - 7)
+    let stream = Array([[UInt8]](repeating: frame, count: 400).joined().dropFirst(3))
+    let items = StreamFramer.items(of: stream)
+    #expect(formats(items) == [StreamFormat(codec: .aac, sampleRate: 44_100, channels: 2)])
+    #expect(frames(items).count == 399)
+  }
+
   @Test("gives whole frames with hash, place, samples and bytes") func wholeFrames() throws {
     let stream = try bytes("aac-lc-44k.aac")
     var framer = StreamFramer(offset: 1000)

@@ -44,6 +44,7 @@ struct ADTSHeader: FrameHeader, Equatable {
   }
 
   var frameLength: Int? { length }
+  var shortestFrame: Int { Self.size }
   var headerLength: Int {
     guard hasChecksum else { return Self.size }
     // With several blocks the header also tells where each but the first starts.

@@ -96,6 +96,12 @@ enum AudioHeader: FrameHeader {
     case .adts(let header): header.frameLength
     }
   }
+  var shortestFrame: Int {
+    switch self {
+    case .mpeg(let header): header.shortestFrame
+    case .adts(let header): header.shortestFrame
+    }
+  }
   var headerLength: Int {
     switch self {
     case .mpeg(let header): header.headerLength

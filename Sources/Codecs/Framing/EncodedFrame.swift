@@ -27,6 +27,8 @@ protocol FrameHeader: Sendable {
 
   /// Bytes from this header to the next one; nil in free format while that distance is not known.
   var frameLength: Int? { get }
+  /// Bytes of the shortest frame that anybody would send.
+  var shortestFrame: Int { get }
   /// Bytes in front of the coded sound.
   var headerLength: Int { get }
   /// In Hz.

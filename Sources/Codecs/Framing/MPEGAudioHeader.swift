@@ -60,7 +60,7 @@ struct MPEGAudioHeader: FrameHeader, Equatable {
       : samplesPerFrame / 8 * bitRate / sampleRate + padding
   }
 
-  /// Bytes of the shortest frame of this version and rate in layer III, that of the lowest bit rate.
+  /// Bytes of the shortest frame of this version and rate, that of the lowest bit rate.
   var shortestFrame: Int { samplesPerFrame / 8 * (version == .mpeg1 ? 32_000 : 8000) / sampleRate }
 
   var headerLength: Int { hasChecksum ? 6 : 4 }

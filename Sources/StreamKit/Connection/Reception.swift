@@ -63,6 +63,8 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     /// What is to come of a file before it plays, and how much of it comes ahead of the player.
     var fileWait = StreamTime(seconds: 3)
     var fileLead = StreamTime(seconds: 3)
+    /// What it waits and reckons by.
+    var clock = ReceptionClock.loop
   }
 
   private enum Body {
@@ -79,12 +81,12 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   private let options: Options
   private let buffer: StreamBuffer
   private let tell: @Sendable (ReceptionEvent) -> Void
-  private var machine: ConnectionMachine
+  private(set) var machine: ConnectionMachine
   private var transfer: HTTPTransfer?
   private var timer: LoopTimer?
   private var head: HTTPResponse?
   private var body = Body.done
-  private var icy = ICYDeinterleaver(interval: 0)
+  private(set) var icy = ICYDeinterleaver(interval: 0)
   private var framer = StreamFramer()
   private var stitcher = Stitcher()
   private var lastByte = Instant.start
@@ -114,7 +116,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   }
 
   func start() {
-    loop.post { self.perform(self.machine.start(at: self.loop.now)) }
+    loop.post { self.perform(self.machine.start(at: self.now)) }
   }
 
   func stop() {
@@ -124,7 +126,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   func restart() {
     loop.post {
       self.isStopped = false
-      self.perform(self.machine.restart(at: self.loop.now))
+      self.perform(self.machine.restart(at: self.now))
     }
   }
 
@@ -137,10 +139,17 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     }
   }
 
+  /// What is due may be due now, by a clock that others move.
+  func clockMoved() {
+    loop.post { self.timePassed() }
+  }
+
   /// The URL of the transfer without user and password.
   private var shownURL: String { StreamURL.shown(machine.currentURL) }
 
-  private var seconds: Double { Double(loop.now.nanoseconds) / 1e9 }
+  private var clock: ReceptionClock { options.clock }
+  private var now: Instant { clock.now(loop) }
+  private var seconds: Double { Double(now.nanoseconds) / 1e9 }
 
   // MARK: Connections
 
@@ -174,7 +183,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     } catch {
       // In a turn of its own: `perform` is in the middle of what was to be done.
       let failure = StreamError(error, url: url)
-      loop.next { if !self.isStopped { self.perform(self.machine.ended(failure, at: self.loop.now)) } }
+      loop.next { if !self.isStopped { self.perform(self.machine.ended(failure, at: self.now)) } }
     }
   }
 
@@ -211,14 +220,15 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     timer?.cancel()
     timer = nil
     guard !isStopped, var due = machine.deadline else { return }
-    if stitcher.isJoining { due = min(due, loop.now.advanced(by: .milliseconds(500))) }
-    timer = loop.at(due) { [weak self] in self?.timePassed() }
+    if stitcher.isJoining { due = min(due, now.advanced(by: .milliseconds(500))) }
+    guard let wait = clock.sleep(due, loop) else { return }
+    timer = loop.after(wait) { [weak self] in self?.timePassed() }
   }
 
   private func timePassed() {
     guard !isStopped else { return }
     if let action = stitcher.decide(at: seconds) { resolve(action) }
-    perform(machine.deadlinePassed(at: loop.now))
+    perform(machine.deadlinePassed(at: now))
   }
 
   // MARK: A transfer
@@ -232,10 +242,10 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
       }
       transfer = nil
       body = .done
-      perform(machine.ended(.answer(head.status, url: head.url), retryAfter: wait ?? .zero, at: loop.now))
+      perform(machine.ended(.answer(head.status, url: head.url), retryAfter: wait ?? .zero, at: now))
       return .stop
     }
-    machine.answered(at: loop.now)
+    machine.answered(at: now)
     if options.isRaw {
       beginAudio()
     } else if let format = options.playlist {
@@ -248,7 +258,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   func receiveBody(_ bytes: UnsafeRawBufferPointer) -> HTTPFlow {
     guard !isStopped else { return .stop }
     if let file { return file.receiveBody(bytes) }
-    lastByte = loop.now
+    lastByte = now
     switch body {
     case .unknown(let start):
       let start = start + bytes
@@ -263,7 +273,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     case .done: return .stop
     }
     // Something has come: the connection is not silent.
-    perform(machine.received(.zero, at: loop.now))
+    perform(machine.received(.zero, at: now))
     return .more
   }
 
@@ -271,7 +281,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     guard !isStopped else { return }
     if let file { return file.receiveEnd(failure) }
     transfer = nil
-    let now = loop.now
+    let now = now
     switch body {
     case .unknown(let start) where !start.isEmpty:
       if case .stop = recognise(start) { return }
@@ -306,7 +316,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   private func drop(_ error: StreamError) -> HTTPFlow {
     transfer = nil
     lose()
-    perform(machine.ended(error, at: loop.now))
+    perform(machine.ended(error, at: now))
     return .stop
   }
 
@@ -379,7 +389,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
       }
     }
     let audio = Duration.nanoseconds(Int64(received.seconds * 1e9))
-    perform(machine.received(audio, isNew: hasDelivered, at: loop.now))
+    perform(machine.received(audio, isNew: hasDelivered, at: now))
     hasDelivered = false
     return isStopped ? .stop : .more
   }

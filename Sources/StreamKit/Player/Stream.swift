@@ -182,6 +182,7 @@ public final class Stream {
     settings.credentials = options.credentials
     settings.dataTimeout = options.dataTimeout
     settings.encoding = options.metadataEncoding
+    settings.clock = options.clock
     settings.isRaw = options.kind == .raw
     settings.isFile = options.isFile
     settings.fileWait = StreamTime(options.bufferWaitFile)

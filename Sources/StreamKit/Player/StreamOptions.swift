@@ -35,6 +35,9 @@ public struct StreamOptions: Sendable {
   /// Who asks, for basic authentication.
   public var credentials: HTTPCredentials?
 
+  /// What its connections go by.
+  var clock = ReceptionClock.loop
+
   /// The defaults.
   public init() {}
 }

@@ -154,6 +154,8 @@ public struct Live: Sendable {
     case asRead
     /// This many times as fast as in real time.
     case realTime(Double)
+    /// Up to the position that this says when it is asked, for a test that moves time itself.
+    case told(@Sendable () -> Int)
   }
 
   /// What is sent.

@@ -36,6 +36,9 @@ public final class Station: Sendable {
   /// The requests so far, in the order in which they came.
   public var visits: [Visit] { core.state.withLock { $0.visits } }
 
+  /// Keeps no headers of requests from now on, for a test that counts memory.
+  public func forgetHeaders() { core.state.withLock { $0.keepsHeaders = false } }
+
   /// How many connections are open.
   public var openConnections: Int { core.state.withLock { $0.connections } }
 
@@ -44,6 +47,11 @@ public final class Station: Sendable {
 
   /// Lets listeners in again.
   public func accept() { core.listen(true) }
+
+  /// Ends all connections that are open now, each when all that was sent has arrived. Happens soon after this returns.
+  public func cut(by ending: Answer.Ending = .reset) {
+    core.state.withLock { $0.cuts.append(ending) }
+  }
 
   /// Ends all connections and waits for the station's threads. Nothing the second time.
   public func close() {
@@ -64,7 +72,7 @@ public struct Visit: Sendable {
   /// A path; a whole URL where the station is taken for a proxy.
   public let target: String
   /// As they came.
-  public let headers: [(name: String, value: String)]
+  public internal(set) var headers: [(name: String, value: String)]
   /// Bytes of the programme that there were at that moment; 0 where none is sent.
   public internal(set) var edge = 0
   /// Position in the programme of the first byte that this listener gets.
@@ -73,6 +81,10 @@ public struct Visit: Sendable {
   public internal(set) var end = 0
   /// Bytes of a body that were sent, as far as sockets take them.
   public internal(set) var sent = 0
+  /// Until the connection has ended.
+  public internal(set) var isOpen = true
+  /// Nothing is sent on it, by intent.
+  public internal(set) var isSilent = false
 
   /// The value of a header.
   public subscript(name: String) -> String? {
@@ -110,6 +122,7 @@ final class StationCore: Sendable {
 
     /// The end of the programme, for `live` now.
     mutating func edge(of live: Live) -> Int {
+      if case .told(let edge) = live.pace { return edge() }
       if edge == nil { (edge, opened) = (live.age, .now) }
       guard case .realTime(let factor) = live.pace else { return edge ?? 0 }
       let seconds = (ContinuousClock.now - opened) / .seconds(1)
@@ -121,6 +134,11 @@ final class StationCore: Sendable {
     var mounts: [String: Mount] = [:]
     var visits: [Visit] = []
     var connections = 0
+    /// How all connections were ended that were open then.
+    var cuts: [Answer.Ending] = []
+    var keepsHeaders = true
+    /// Threads that are at their ends.
+    var ended: [Int] = []
     var wantsListening = true
     var isListening = false
     var isStopped = false
@@ -170,7 +188,8 @@ final class StationCore: Sendable {
 
   /// Lets connections in, each on a thread of its own, and waits for these at the end.
   func run() {
-    var threads: [TestThread] = []
+    var threads: [Int: TestThread] = [:]
+    var accepted = 0
     var listener: Int32 = -1
     while !state.withLock({ $0.isStopped }) {
       let isWanted = state.withLock { $0.wantsListening }
@@ -199,19 +218,32 @@ final class StationCore: Sendable {
         state.connections += 1
         return true
       }
-      let stop = stopping.reading
-      let thread = isTaken ? try? TestThread { self.serve(descriptor, stop: stop) } : nil
-      if let thread { threads.append(thread) } else { close(descriptor) }
+      let (stop, number) = (stopping.reading, accepted)
+      accepted += 1
+      let thread = isTaken ? try? TestThread { self.serve(descriptor, stop: stop, number) } : nil
+      if let thread { threads[number] = thread } else { close(descriptor) }
+      for ended in takeEnded() { threads.removeValue(forKey: ended)?.join() }
     }
     if listener >= 0 { close(listener) }
-    for thread in threads { thread.join() }
+    for thread in threads.values { thread.join() }
   }
 
-  private func serve(_ descriptor: Int32, stop: Int32) {
+  private func takeEnded() -> [Int] {
+    state.withLock { state in
+      defer { state.ended = [] }
+      return state.ended
+    }
+  }
+
+  private func serve(_ descriptor: Int32, stop: Int32, _ number: Int) {
     do {
       let socket = Socket(descriptor, stop: stop)
-      StationConnection(socket, of: self).serve()
+      var connection = StationConnection(socket, of: self)
+      connection.serve()
     }
-    state.withLock { $0.connections -= 1 }
+    state.withLock { state in
+      state.connections -= 1
+      state.ended.append(number)
+    }
   }
 }

@@ -4,13 +4,17 @@ internal import EventLoop
 struct StationConnection {
   private let socket: Socket
   private let core: StationCore
+  /// Cuts that were before it came.
+  private var cuts = 0
 
   init(_ socket: Socket, of core: StationCore) { (self.socket, self.core) = (socket, core) }
 
-  func serve() {
+  mutating func serve() {
     guard let visit = readRequest() else { return }
     let path = visit.path
+    cuts = core.state.withLock { $0.cuts.count }
     let (answer, number, position) = core.state.withLock { state in note(visit, path, &state) }
+    defer { core.state.withLock { $0.visits[number].isOpen = false } }
     if let credentials = answer.credentials {
       let wanted = "Basic " + base64("\(credentials.user):\(credentials.password)")
       guard visit["Authorization"] == wanted else {
@@ -26,6 +30,7 @@ struct StationConnection {
   /// - Returns: the answer, the number of the visit, and where in the programme it begins.
   private func note(_ visit: Visit, _ path: String, _ state: inout StationCore.State) -> (Answer, Int, Int) {
     var visit = visit
+    if !state.keepsHeaders { visit.headers = [] }
     defer { state.visits.append(visit) }
     guard var mount = state.mounts[path] else {
       return (.status("404 Not Found"), state.visits.count, 0)
@@ -59,18 +64,18 @@ struct StationConnection {
       guard socket.send(Array("\(answer.statusLine)\r\n".utf8)) else { return }
       var count = 0
       repeat { count += 1 } while socket.send(Array("X-Filler-\(count): \(count)\r\n".utf8))
-    case .raw(let bytes): send(answer, source(bytes), path)
+    case .raw(let bytes): send(answer, source(bytes), path, number)
     case .bytes(let bytes):
       guard sendHead(answer, answer.statusLine, length: answer.chunk == nil ? bytes.count : nil) else {
         return
       }
-      send(answer, source(bytes), path)
+      send(answer, source(bytes), path, number)
     case .file(let bytes): sendFile(answer, bytes, visit, path, number)
     case .live(let live):
       let metaint = visit["Icy-MetaData"] == "1" ? live.metaint : nil
       guard sendHead(answer, answer.statusLine, length: nil, metaint: metaint) else { return }
       var interleaver = Interleaver(live.programme, from: position, preRoll: live.preRoll, metaint: metaint)
-      send(answer, { nextLive(live, &interleaver, $0, path, number) }, path)
+      send(answer, { nextLive(live, &interleaver, $0, path, number) }, path, number)
     }
   }
 
@@ -120,7 +125,10 @@ struct StationConnection {
     _ live: Live, _ interleaver: inout Interleaver, _ count: Int, _ path: String, _ number: Int
   ) -> [UInt8] {
     var edge = Int.max
-    if case .realTime = live.pace { edge = core.state.withLock { $0.mounts[path]?.edge(of: live) ?? 0 } }
+    switch live.pace {
+    case .asRead: break
+    case .realTime, .told: edge = core.state.withLock { $0.mounts[path]?.edge(of: live) ?? 0 }
+    }
     let bytes = interleaver.next(count, edge: edge)
     let end = interleaver.position
     core.state.withLock { state in
@@ -130,15 +138,21 @@ struct StationConnection {
     return bytes
   }
 
-  private func send(_ answer: Answer, _ next: Source, _ path: String, _ number: Int? = nil) {
+  private func send(_ answer: Answer, _ next: Source, _ path: String, _ number: Int) {
     var (sent, piece) = (0, 0)
     var stall = answer.stall
     while true {
       if let (position, duration) = stall, sent == position {
         stall = nil
+        core.state.withLock { $0.visits[number].isSilent = true }
         guard socket.sleep(duration) else { return }
+        core.state.withLock { $0.visits[number].isSilent = false }
       }
       if let drop = answer.drop, sent == drop.position { return end(answer, drop.ending, path) }
+      if let ending = core.state.withLock({ $0.cuts.dropFirst(cuts).first }) {
+        if ending == .reset { socket.reset() }
+        return
+      }
       var count = answer.pieces.isEmpty ? 16_384 : answer.pieces[piece % answer.pieces.count]
       if let chunk = answer.chunk { count = min(count, chunk) }
       for position in [stall?.position, answer.drop?.position] {
@@ -146,12 +160,12 @@ struct StationConnection {
       }
       guard let bytes = next(count) else { break }
       if bytes.isEmpty {
-        guard socket.sleep(.milliseconds(5)) else { return }
+        guard socket.sleep(.milliseconds(2)) else { return }
         continue
       }
       guard socket.send(answer.chunk == nil ? bytes : chunk(bytes)) else { return }
       (sent, piece) = (sent + bytes.count, piece + 1)
-      if let number { core.state.withLock { $0.visits[number].sent = sent } }
+      core.state.withLock { $0.visits[number].sent = sent }
       if answer.pieceDelay > .zero, !socket.sleep(answer.pieceDelay) { return }
     }
     if answer.chunk != nil { _ = socket.send(Array("0\r\n\r\n".utf8)) }

@@ -1,0 +1,195 @@
+import EventLoop
+import Glibc
+import HTTP
+import TestSupport
+
+@testable import StreamKit
+
+/// Listeners to a station over sockets, in a time that the test moves: the programme comes into being, waits pass and
+/// gaps are reckoned by the same clock, and no step is taken before all that was sent has arrived. So what a test finds
+/// does not depend on how loaded the machine is.
+final class Audience {
+  /// Of one programme, each at a place of its own in it.
+  struct Seat {
+    /// Where in the programme it is at the audience's first moment.
+    var start: Double
+    /// What is sent to each connection in front of the burst; the last of them stays.
+    var preRolls: [[UInt8]] = [[]]
+    /// Bytes between titles, by connection; the last stays.
+    var metaints: [Int?] = [8_192]
+    /// Bytes that a new connection gets at once, by connection; the last stays.
+    var bursts = [65_535]
+    /// What is changed about each answer, by connection; the last stays.
+    var changes: [@Sendable (Answer) -> Answer] = [{ $0 }]
+
+    /// What the station says in kbit/s. Who is told reads a quarter of a second at a time; who is not, each byte.
+    var bitRate: Int?
+
+    init(start: Double) { self.start = start }
+
+    /// Bytes that may have come and not be read.
+    var unread: Int { bitRate.map { min(8192, $0 * 125 / 4) } ?? 0 }
+  }
+
+  /// Somebody who listens.
+  final class Member {
+    let seat: Seat
+    let path: String
+    let model: Station
+    let receiver: Receiver
+    private let clock: Lock<Double>
+
+    fileprivate init(
+      _ seat: Seat, _ path: String, _ model: Station, _ receiver: Receiver, _ clock: Lock<Double>
+    ) {
+      (self.seat, self.path, self.model, self.receiver) = (seat, path, model, receiver)
+      self.clock = clock
+    }
+
+    /// Byte of the programme up to which it has appeared.
+    var edge: Int { model.edge(at: seat.start + clock.withLock { $0 }) }
+  }
+
+  let station: TestSupport.Station
+  private(set) var members: [Member] = []
+  private let network: NetworkThread
+  private let clock = Lock(0.0)
+
+  init() throws {
+    station = try TestSupport.Station()
+    network = try NetworkThread()
+  }
+
+  deinit { network.close() }
+
+  /// Seconds since the first moment.
+  var now: Double { clock.withLock { $0 } }
+
+  /// Up to where a programme has appeared that was at `start` at the first moment.
+  func edge(of programme: Programme, from start: Double) -> @Sendable () -> Int {
+    { [model = Station(programme: programme), clock] in model.edge(at: start + clock.withLock { $0 }) }
+  }
+
+  /// Adds somebody who listens to `programme`.
+  @discardableResult
+  func add(_ programme: Programme, _ seat: Seat, blocks: Int = 150) throws -> Member {
+    let path = "/\(members.count)"
+    let model = Station(programme: programme)
+    let count = max(seat.preRolls.count, seat.metaints.count, seat.bursts.count, seat.changes.count)
+    func at<Value>(_ values: [Value], _ index: Int) -> Value { values[min(index, values.count - 1)] }
+    let bytes = programme.bytes
+    let edge = edge(of: programme, from: seat.start)
+    let titles = stride(from: 0, to: bytes.count, by: 50_000).map {
+      TestSupport.Programme.Title("Artist - Song \($0)", at: $0)
+    }
+    let answers = (0..<count).map { index in
+      var live = Live(.init(repeating: bytes, titles: titles))
+      live.pace = .told(edge)
+      live.stationHeaders =
+        [("icy-name", "Test station")] + (seat.bitRate.map { [("icy-br", "\($0)")] } ?? [])
+      live.metaint = at(seat.metaints, index)
+      live.preRoll = at(seat.preRolls, index)
+      live.burst = at(seat.bursts, index)
+      return at(seat.changes, index)(.live(live))
+    }
+    station.answer(path, with: answers)
+    let receiver = try Receiver(
+      url: station.url(path), blocks: blocks, network: network,
+      clock: .moved { [clock] in Instant(nanoseconds: Int64(clock.withLock { $0 } * 1e9)) })
+    let member = Member(seat, path, model, receiver, clock)
+    members.append(member)
+    return member
+  }
+
+  /// Lets `seconds` pass.
+  func pass(_ seconds: Double, step: Double = 0.1) throws {
+    let end = now + seconds
+    try settle()
+    while now < end - 1e-6 {
+      clock.withLock { $0 = min(end, $0 + step) }
+      for member in members { member.receiver.clockMoved() }
+      try settle()
+    }
+  }
+
+  /// Ends all connections, and lets nobody in for so long.
+  func cut(by ending: Answer.Ending = .reset, outage: Double, step: Double = 0.1) throws {
+    try settle()
+    if outage > 0 { station.refuse() }
+    let before = station.visits.count
+    station.cut(by: ending)
+    // Those who may come back at once have visits of their own.
+    while station.visits.prefix(before).contains(where: \.isOpen) { usleep(500) }
+    try pass(outage, step: step)
+    if outage > 0 { station.accept() }
+    try settle()
+  }
+
+  /// Waits until all has arrived that was sent, and nothing else is due at this moment.
+  private func settle() throws {
+    var unsettled: [String] = []
+    let (clock, start) = (ContinuousClock(), ContinuousClock.now)
+    repeat {
+      unsettled = whatIsUnsettled()
+      if unsettled.isEmpty { return }
+      usleep(500)
+    } while clock.now < start + .seconds(60)
+    throw TestFailure("at \(now) s something is missing: \(unsettled.prefix(3))")
+  }
+
+  private func whatIsUnsettled() -> [String] {
+    let states = Receiver.states(of: members.map(\.receiver), on: network)
+    let visits = Dictionary(grouping: station.visits, by: \.target)
+    let time = Instant(nanoseconds: Int64(now * 1e9))
+    return zip(members, states).compactMap { member, state in
+      let visits = visits[member.path] ?? []
+      if isSettled(member, state, visits, at: time) { return nil }
+      let last = visits.last.map { "open: \($0.isOpen), \($0.end)" } ?? ""
+      return "\(state), \(visits.count) visits, the last \(last), \(member.receiver.events)"
+    }
+  }
+
+  private func isSettled(_ member: Member, _ state: Receiver.State, _ visits: [Visit], at time: Instant)
+    -> Bool
+  {
+    if state.phase == .idle { return true }
+    guard state.answers == visits.count else { return false }
+    guard let last = visits.last, last.isOpen else {
+      return state.phase == .waiting && state.deadline.map { $0 > time } ?? false
+    }
+    var sent = 0
+    for (index, visit) in visits.enumerated() {
+      sent += visit.end - visit.start + member.seat.preRolls[min(index, member.seat.preRolls.count - 1)].count
+    }
+    let isSent = last.isSilent || last.end == member.edge
+    return isSent && (sent - member.seat.unread...sent).contains(state.audio) && state.phase != .waiting
+  }
+}
+
+extension Audience.Member {
+  /// What became of the connections, as it was told: `reconnected stitched` and such.
+  var joins: [String] { receiver.events.filter { $0.hasPrefix("reconnected") } }
+
+  /// Why what was received is not all that the station sent, every frame once; nil when it is. To be asked once, at the
+  /// end.
+  func fault(_ visits: [Visit]) -> String? {
+    let frames = receiver.frames()
+    guard let first = visits.first(where: { $0.target == path }) else { return "nobody came" }
+    let programme = model.programme
+    let begin = programme.frames.firstIndex { $0.offset >= first.start } ?? 0
+    let sent = programme.frames[begin..<programme.frames(before: edge)]
+    let least = programme.frames(before: edge - seat.unread) - begin
+    if !(least...sent.count).contains(frames.count) {
+      return "\(frames.count) frames, not \(sent.count): \(joins)"
+    }
+    for (frame, expected) in zip(frames, sent) where frame != Array(programme.bytes[expected.range]) {
+      return "another frame at \(expected.offset): \(joins)"
+    }
+    return nil
+  }
+}
+
+extension StreamFrame {
+  /// Where it stands in what was received.
+  var range: Range<Int> { offset..<(offset + length) }
+}

@@ -1,0 +1,123 @@
+import AudioCore
+import TestSupport
+import Testing
+
+@testable import StreamKit
+
+/// Outages that are longer than what the server still has.
+@Suite("Streams over HTTP with a gap") struct GapTests {
+  @Test(
+    "the bit reservoir is used to the full by what is tested with", arguments: [RealSound.mp3At320, .mp3At64])
+  func reservoir(kind: RealSound) throws {
+    let begins = try kind.programme().frames.map(\.mainDataBegin)
+    #expect(begins.count { $0 > 440 } > 20, "\(begins.max() ?? 0) at most")
+  }
+
+  @Test(
+    "the gap is told to a tenth of a second, and what is heard around it is right or silent",
+    arguments: RealSound.allCases, Proof.isSanitized ? [6] : [6, 13, 20])
+  func gap(kind: RealSound, outage: Double) throws {
+    let programme = try kind.programme()
+    let burst = 65_535 / Double(programme.bytes.count) * programme.seconds
+    let audience = try Audience()
+    for index in 0..<(Proof.isSanitized ? 1 : 2) {
+      var seat = Audience.Seat(start: 12 + Double(index) * 1.37)
+      seat.bitRate = index == 0 ? 128 : nil
+      try audience.add(programme, seat, blocks: 600)
+    }
+    try audience.pass(1.5, step: 0.05)
+    try audience.cut(outage: outage, step: 0.05)
+    // Attempts have become rare meanwhile.
+    while audience.members.contains(where: { $0.joins.isEmpty }), audience.now < 60 {
+      try audience.pass(0.5, step: 0.05)
+    }
+    try audience.pass(1, step: 0.05)
+    for member in audience.members {
+      if outage < burst - 0.5 {
+        // The server still had it all.
+        #expect(member.joins == ["reconnected stitched"])
+        #expect(member.fault(audience.station.visits) == nil)
+      } else {
+        try check(member, kind)
+      }
+    }
+  }
+
+  private func check(_ member: Audience.Member, _ kind: RealSound) throws {
+    let (programme, whole) = (try kind.programme(), try kind.sound())
+    let frames = member.receiver.frames()
+    let places = try places(of: frames, in: programme)
+    let join =
+      try #require(zip(places, places.dropFirst()).enumerated().first { $1.1 != $1.0 + 1 }?.offset) + 1
+    // Nothing twice, nothing else missing, and nothing that does not stand in the programme.
+    #expect(Array(places[..<join]) == Array(places[0]..<(places[0] + join)))
+    #expect(Array(places[join...]) == Array(places[join]..<(places[join] + places.count - join)))
+    #expect(places[join] > places[join - 1] && lastPlaces(of: member).contains(places.last ?? 0))
+    let missing = programme.ends[places[join] - 1] - programme.ends[places[join - 1]]
+    let gaps = member.receiver.gaps
+    #expect(gaps.count == 1 && (gaps[0] - missing).magnitude <= 0.1, "told \(gaps) of \(missing)")
+
+    // As the player hears it: each part as if it were alone.
+    let buffer = member.receiver.buffer
+    _ = buffer.move(to: .zero)
+    #expect(buffer.fill(to: .zero))
+    let heard = try Sound(decoding: StreamDecoder(buffer, map: PlayMap()))
+    let parts = [Array(places[..<join]), Array(places[join...])].map { playable($0, in: programme) }
+    #expect(places.count - parts[0].count - parts[1].count <= 8)
+    let codec = programme.frames[0].codec
+    let (before, after) = (
+      try ListedFrames.decode(parts[0], codec), try ListedFrames.decode(parts[1], codec)
+    )
+    #expect(heard.frameCount == before.frameCount + after.frameCount)
+    #expect(heard.commonStart(with: before) == before.frameCount)
+    #expect(heard.reversed.commonStart(with: after.reversed) == after.frameCount)
+    #expect(heard.peak > 0.1 && heard.peak <= whole.peak * 1.001)
+
+    // And all but eight frames as one hears it who has missed nothing. Band replication makes up noise, so that no two
+    // decoders agree.
+    guard kind != .heAAC, let last = places.last else { return }
+    let length = Int((Double(whole.frameCount) / Double(programme.frames.count)).rounded())
+    let offset = programme.frames.count * length - whole.frameCount
+    let truth = whole[0..<((last + 1) * length - offset)]
+    let alike = heard.reversed.commonStart(with: truth.reversed)
+    #expect(alike >= (places.count - join - 8) * length, "\(alike / length) of \(places.count - join)")
+  }
+
+  /// The frames of a part that need nothing from before it.
+  private func playable(_ places: [Int], in programme: Programme) -> [[UInt8]] {
+    // Bytes of main data that a frame of layer III can reach.
+    var reach = 0
+    return places.map { programme.frames[$0] }.filter { frame in
+      defer { reach += frame.mainDataLength }
+      return frame.codec != .mp3 || frame.mainDataBegin <= reach
+    }.map { Array(programme.bytes[$0.range]) }
+  }
+
+  /// The frame that may be the last that was read.
+  private func lastPlaces(of member: Audience.Member) -> ClosedRange<Int> {
+    let (programme, edge) = (member.model.programme, member.edge)
+    return programme.frames(before: edge - member.seat.unread) - 1...programme.frames(before: edge) - 1
+  }
+
+  /// Where frames stand in the programme, each as soon behind the one before as can be.
+  private func places(of frames: [[UInt8]], in programme: Programme) throws -> [Int] {
+    let hashes = frames.map { $0.withUnsafeBytes(FrameHash.of) }
+    // The first by three, and by three behind a leap, as some frames come again.
+    var places: [Int] = []
+    for (index, hash) in hashes.enumerated() {
+      if let last = places.last, last + 1 < programme.frames.count, programme.frames[last + 1].hash == hash {
+        places.append(last + 1)
+        continue
+      }
+      let next = Array(hashes[index...].prefix(6))
+      let from = (places.last ?? -1) + 1
+      guard
+        let place = (from..<programme.frames.count).first(where: {
+          programme.frames[$0...].prefix(next.count).map(\.hash) == next
+        })
+      else { throw TestFailure("frame \(index) is none of the programme") }
+      places.append(place)
+    }
+    return places
+  }
+}

@@ -1,0 +1,119 @@
+import EventLoop
+import Glibc
+import HTTP
+import TestSupport
+
+@testable import StreamKit
+
+/// A reception from a station of a test, and what it told.
+final class Receiver: Sendable {
+  let network: NetworkThread
+  let buffer: StreamBuffer
+  private let ownsNetwork: Bool
+  private let told = Lock<[String]>([])
+  private let toldGaps = Lock<[Double]>([])
+  private let reception: Lock<Reception?>
+
+  /// Receives `/live` of a station until the buffer is full.
+  convenience init(_ station: TestSupport.Station) throws { try self.init(url: station.url("/live")) }
+
+  /// Receives a stream until the buffer is full.
+  init(
+    url: String, options: Reception.Options = .init(), blocks: Int = 150, network: NetworkThread? = nil,
+    clock: ReceptionClock = .loop
+  ) throws {
+    var options = options
+    options.clock = clock
+    ownsNetwork = network == nil
+    let network = try network ?? NetworkThread()
+    self.network = network
+    buffer = StreamBuffer(blocks: blocks, wait: .zero)
+    buffer.keepUnheard(true)
+    reception = Lock(nil)
+    let reception = Reception(
+      url: url, options: options, network: network, buffer: buffer
+    ) { [told, toldGaps] event in
+      if case .reconnected(let gap, false, _) = event { toldGaps.withLock { $0.append(gap) } }
+      let text = Self.words(for: event)
+      told.withLock { $0.append(text) }
+    }
+    self.reception.withLock { $0 = reception }
+    reception.start()
+  }
+
+  /// Seconds of each gap that was told.
+  var gaps: [Double] { toldGaps.withLock { $0 } }
+
+  var events: [String] { told.withLock { $0 } }
+
+  /// Waits for so many events that begin so, a minute at most.
+  func wait(for start: String, count: Int = 1) -> Bool {
+    for _ in 0..<6_000 {
+      if events.count(where: { $0.hasPrefix(start) }) >= count { return true }
+      usleep(10_000)
+    }
+    return false
+  }
+
+  /// Ends it, and gives the bytes of all frames.
+  func end() -> [UInt8] {
+    reception.withLock { $0 }?.stop()
+    if ownsNetwork { network.close() }
+    return frames().flatMap { $0 }
+  }
+
+  /// The frames that have come since this was asked last.
+  func frames() -> [[UInt8]] {
+    var frames: [[UInt8]] = []
+    while case .frame(_, let bytes) = buffer.read() { frames.append(bytes) }
+    return frames
+  }
+
+  /// A clock that others move has moved.
+  func clockMoved() { reception.withLock { $0 }?.clockMoved() }
+
+  /// Where a reception is.
+  struct State {
+    var phase = ConnectionMachine.Phase.idle
+    var deadline: Instant?
+    /// Answers with sound in them, of all connections.
+    var answers = 0
+    /// Bytes of sound, of all connections.
+    var audio = 0
+  }
+
+  /// Where these receptions are, all at one moment between two things that they do.
+  static func states(of receivers: [Receiver], on network: NetworkThread) -> [State] {
+    let found = Lock<[State]?>(nil)
+    network.loop.post {
+      let states = receivers.map { receiver -> State in
+        guard let reception = receiver.reception.withLock({ $0 }) else { return State() }
+        let answers = receiver.events.count { $0.hasPrefix("answered") }
+        return State(
+          phase: reception.machine.phase, deadline: reception.machine.deadline, answers: answers,
+          audio: reception.icy.audioPosition)
+      }
+      found.withLock { $0 = states }
+    }
+    while true {
+      if let states = found.withLock({ $0 }) { return states }
+      usleep(100)
+    }
+  }
+
+  private static func words(for event: ReceptionEvent) -> String {
+    switch event {
+    case .connecting: "connecting"
+    case .answered(let station): "answered \(station.name ?? "-") \(station.bitRate ?? 0)"
+    case .format(let format): "format \(format.codec) \(format.sampleRate) \(format.channels)"
+    case .metadata(let metadata, _): "title \(metadata.title ?? "-")"
+    case .failed(let error): "failed \(error.code)"
+    case .reconnected(let gap, let stitched, _): "reconnected \(stitched ? "stitched" : "gap \(gap > 0)")"
+    case .buffered: "buffered"
+    case .full: "full"
+    case .file(let facts): "file \(facts.canSeek ? "with" : "without") parts"
+    case .heldBack: "held back"
+    case .gaveUp(let error): "gave up \(error.code)"
+    }
+  }
+}
