@@ -1,0 +1,105 @@
+internal import Glibc
+
+/// A filter of second order, with a0 = 1.
+struct Biquad: BitwiseCopyable, Sendable {
+  private var b0 = 1.0
+  private var b1 = 0.0
+  private var b2 = 0.0
+  private var a1 = 0.0
+  private var a2 = 0.0
+
+  init() {}
+
+  /// A peak of one octave between the frequencies of half its gain in dB.
+  init(peak frequency: Double, gain: Double, sampleRate: Double) {
+    let omega: Double = 2 * Double.pi * frequency / sampleRate
+    let amplitude = pow(10, gain / 40)
+    let width: Double = log(2) / 2 * omega / sin(omega)
+    let alpha = sin(omega) * sinh(width)
+    let a0 = 1 + alpha / amplitude
+    b0 = (1 + alpha * amplitude) / a0
+    b1 = -2 * cos(omega) / a0
+    b2 = (1 - alpha * amplitude) / a0
+    a1 = b1
+    a2 = (1 - alpha / amplitude) / a0
+  }
+
+  /// What passes below a frequency or above it, with a quality of 1/√2: Butterworth's, -3.01 dB at the frequency.
+  init(pass kind: PassFilter.Kind, frequency: Double, sampleRate: Double) {
+    let omega: Double = 2 * Double.pi * frequency / sampleRate
+    let alpha: Double = sin(omega) * 0.5.squareRoot()
+    let a0 = 1 + alpha
+    switch kind {
+    case .low:
+      b1 = (1 - cos(omega)) / a0
+      b0 = b1 / 2
+    case .high:
+      b1 = -(1 + cos(omega)) / a0
+      b0 = -b1 / 2
+    }
+    b2 = b0
+    a1 = -2 * cos(omega) / a0
+    a2 = (1 - alpha) / a0
+  }
+
+  /// One sample; `state` has two numbers.
+  @_noLocks func next(_ input: Double, _ state: UnsafeMutablePointer<Double>) -> Double {
+    let output = b0 * input + state[0]
+    state[0] = b1 * input - a1 * output + state[1]
+    state[1] = b2 * input - a2 * output
+    return output
+  }
+
+  /// `frames` samples, `stride` apart, in place.
+  @_noLocks func run(
+    _ samples: UnsafeMutablePointer<Float>, _ frames: Int, _ stride: Int,
+    _ state: UnsafeMutablePointer<Double>
+  ) {
+    var (first, second) = (state[0], state[1])
+    var place = 0
+    var frame = 0
+    while frame < frames {
+      let input = Double(samples[place])
+      let output = b0 * input + first
+      first = b1 * input - a1 * output + second
+      second = b2 * input - a2 * output
+      samples[place] = Float(output)
+      place &+= stride
+      frame &+= 1
+    }
+    Self.keep(first, second, in: state)
+  }
+
+  /// The same for the channel at `samples` and the one behind it.
+  @_noLocks func run(
+    _ samples: UnsafeMutablePointer<Float>, _ frames: Int, _ stride: Int,
+    _ left: UnsafeMutablePointer<Double>, _ right: UnsafeMutablePointer<Double>
+  ) {
+    var (first, second) = (left[0], left[1])
+    var (otherFirst, otherSecond) = (right[0], right[1])
+    var place = 0
+    var frame = 0
+    while frame < frames {
+      let (input, otherInput) = (Double(samples[place]), Double(samples[place &+ 1]))
+      let (output, otherOutput) = (b0 * input + first, b0 * otherInput + otherFirst)
+      first = b1 * input - a1 * output + second
+      otherFirst = b1 * otherInput - a1 * otherOutput + otherSecond
+      second = b2 * input - a2 * output
+      otherSecond = b2 * otherInput - a2 * otherOutput
+      samples[place] = Float(output)
+      samples[place &+ 1] = Float(otherOutput)
+      place &+= stride
+      frame &+= 1
+    }
+    Self.keep(first, second, in: left)
+    Self.keep(otherFirst, otherSecond, in: right)
+  }
+
+  /// Keeps a history, but for numbers that are too small to be heard: they are slow to compute with.
+  @_noLocks private static func keep(
+    _ first: Double, _ second: Double, in state: UnsafeMutablePointer<Double>
+  ) {
+    state[0] = first.magnitude < 1e-30 ? 0 : first
+    state[1] = second.magnitude < 1e-30 ? 0 : second
+  }
+}
