@@ -69,14 +69,18 @@ public final class Script {
   }
 
   /// Runs a function in a routine of its own; a failure is told and counted, and harms nothing else.
-  /// - Parameter name: for messages: `on "volume"`.
+  /// - Parameters:
+  ///   - name: for messages: `on "volume"`.
+  ///   - maySuspend: whether it may call functions that take time.
   @discardableResult
   public func call(
     _ function: LuaReference, _ arguments: [LuaValue] = [], name: String,
-    isWanted: @escaping () -> Bool = { true }, onFailure: @escaping () -> Void = {}
+    isWanted: @escaping () -> Bool = { true }, maySuspend: Bool = true,
+    onFailure: @escaping () -> Void = {}
   ) -> LuaRoutine? {
     guard !isEnding else { return nil }
-    let routine = state.start(function, arguments: arguments, name: name, isWanted: isWanted)
+    let routine = state.start(
+      function, arguments: arguments, name: name, isWanted: isWanted, maySuspend: maySuspend)
     routine.whenEnded { [weak self] outcome in
       guard case .failed(let error) = outcome else { return }
       onFailure()

@@ -57,13 +57,19 @@ public struct LuaCall {
 
   /// Suspends the calling routine until the continuation is resumed.
   /// - Parameter start: begins the work and returns what shall be done when the routine is cancelled meanwhile.
-  /// - Throws: `task.cannot_suspend` inside a function that Lua's C code calls.
+  /// - Throws: `task.cannot_suspend` inside a function that Lua's C code calls, and in a routine that may not suspend.
   public func suspend(_ start: (LuaContinuation) throws -> (() -> Void)?) throws -> LuaReturn {
     guard canSuspend, let routine = state.running else {
       throw LuaError(
         code: "task.cannot_suspend",
         message: "'\(function.name)' takes time and can't be called from inside a function of Lua's own",
         hint: "call it outside of sort and gsub functions, __tostring and coroutine.close")
+    }
+    guard routine.maySuspend else {
+      throw LuaError(
+        code: "task.cannot_suspend",
+        message: "'\(function.name)' takes time and can't be called in \(routine.name), which is waited for",
+        hint: "start it with task.spawn")
     }
     let continuation = LuaContinuation(routine: routine)
     continuation.onCancel = try start(continuation)

@@ -39,13 +39,16 @@ public final class LuaRoutine {
   private var onEnd: [Int: (Outcome) -> Void] = [:]
   private var lastOnEnd = 0
   private let isWanted: () -> Bool
+  /// Whether functions that take time may be called: somebody may be waiting for its end.
+  let maySuspend: Bool
 
   /// Starts `function` in a later turn of the loop.
   fileprivate init(
     _ function: LuaReference, arguments: [LuaValue], name: String, in state: LuaState,
-    isWanted: @escaping () -> Bool
+    isWanted: @escaping () -> Bool, maySuspend: Bool
   ) {
     self.name = name
+    self.maySuspend = maySuspend
     self.isWanted = isWanted
     self.state = state
     number = state.nextRoutine()
@@ -224,14 +227,17 @@ public final class LuaRoutine {
 
 extension LuaState {
   /// Starts a routine in the next turn of the loop.
-  /// - Parameter isWanted: asked when the turn has come; a routine that is not wanted any more ends unbegun.
+  /// - Parameters:
+  ///   - isWanted: asked when the turn has come; a routine that is not wanted any more ends unbegun.
+  ///   - maySuspend: whether it may call functions that take time.
   @discardableResult
   public func start(
     _ function: LuaReference, arguments: [LuaValue] = [], name: String,
-    isWanted: @escaping () -> Bool = { true }
+    isWanted: @escaping () -> Bool = { true }, maySuspend: Bool = true
   ) -> LuaRoutine {
     settle()
-    let routine = LuaRoutine(function, arguments: arguments, name: name, in: self, isWanted: isWanted)
+    let routine = LuaRoutine(
+      function, arguments: arguments, name: name, in: self, isWanted: isWanted, maySuspend: maySuspend)
     routines[routine.number] = routine
     routine.begin()
     return routine

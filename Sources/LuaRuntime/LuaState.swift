@@ -186,6 +186,19 @@ public final class LuaState {
     if global { makeGlobal(module: name) }
   }
 
+  /// A table of functions by their names, for a module that has parts.
+  public func table(_ functions: [LuaFunction]) -> LuaValue {
+    let stack = main
+    lua_createtable(stack.L, 0, Int32(functions.count))
+    for function in functions {
+      stack.push(function.name)
+      push(function, on: stack)
+      lua_rawset(stack.L, -3)
+    }
+    defer { stack.pop() }
+    return .reference(stack.reference(-1, in: self))
+  }
+
   /// Makes a global of what `require "module"` gives.
   public func makeGlobal(module: String) {
     let stack = main
