@@ -51,7 +51,10 @@ struct SessionFunctions {
         try session.setGain(try call.number(first, in: Session.gainRange))
         return .none
       },
-      SessionFunctions(name: "set_eq", body: setEqualizer),
+      SessionFunctions(name: "set_eq") { session, call, first in
+        try session.setEqualizer(try call.equalizer(first))
+        return .none
+      },
       SessionFunctions(name: "eq", onlyLooks: true) { session, call, _ in
         let gains = session.equalizer
         let bands = zip(EqualizerGains.bands, gains.decibels).map { (key: $0, value: LuaValue.number($1)) }
@@ -93,48 +96,6 @@ struct SessionFunctions {
       }
       return []
     }
-  }
-
-  /// `set_eq(preset)` or `set_eq{[31]=, [62]=, …}`, where bands that are left out are at 0 dB.
-  private static func setEqualizer(_ session: Session, _ call: LuaCall, _ first: Int) throws -> LuaReturn {
-    if case .string(let name) = call.value(first) {
-      guard let gains = EqualizerGains.preset(name) else {
-        throw call.problem(first, unknown("preset", name, among: EqualizerGains.presets.map(\.name)))
-      }
-      try session.setEqualizer(gains)
-      return .none
-    }
-    guard case .reference(let table) = call.value(first), call.state.typeName(.reference(table)) == "table"
-    else {
-      let given = call.state.typeName(call.value(first))
-      throw call.problem(first, "name of a preset, or table of bands expected, got \(given)")
-    }
-    var decibels = EqualizerGains.flat.decibels
-    for (key, value) in try call.entries(first) {
-      guard case .int(let frequency) = key, let band = EqualizerGains.bands.firstIndex(of: frequency) else {
-        let bands = EqualizerGains.bands.map { "\($0)" }.joined(separator: ", ")
-        throw call.problem(first, "no band is called '\(call.state.text(key))'; bands here: \(bands)")
-      }
-      decibels[band] = try gain(value, ofBand: frequency, call, first)
-    }
-    try session.setEqualizer(EqualizerGains(decibels))
-    return .none
-  }
-
-  private static func gain(_ value: LuaValue, ofBand band: Int, _ call: LuaCall, _ first: Int) throws
-    -> Double
-  {
-    let gain: Double
-    switch value {
-    case .int(let whole): gain = Double(whole)
-    case .number(let number): gain = number
-    default:
-      throw call.problem(first, "band \(band): number expected, got \(call.state.typeName(value))")
-    }
-    guard EqualizerGains.range.contains(gain) else {
-      throw call.problem(first, "band \(band): -12 to 12 dB expected, got \(call.state.text(value))")
-    }
-    return gain
   }
 
   private static func seconds(_ frames: Int, _ session: Session) -> Double {
