@@ -62,6 +62,10 @@ public final class Stream {
   var silentSince: Instant?
   var silentTimer: LoopTimer?
   var playback: StreamPlayback?
+  /// What is done to its sound.
+  let sound: SoundControls
+  /// Plays it for `sound` while no session does; `playback` is its then.
+  var silentPlayer: SilentPlayer?
 
   /// A stream at `url`; nothing is connected.
   /// - Parameter network: gives the thread that receives, at `start`.
@@ -76,6 +80,8 @@ public final class Stream {
     self.options = options
     self.loop = loop
     self.network = network
+    sound = SoundControls(loop)
+    sound.onUse = { [unowned self] in soundIsUsed() }
   }
 
   /// The sound file at `path` of this machine; nothing is opened.
@@ -84,6 +90,8 @@ public final class Stream {
     self.options = options
     self.loop = loop
     network = { throw StreamError(.unsupported, "a file of this machine needs no network") }
+    sound = SoundControls(loop)
+    sound.onUse = { [unowned self] in soundIsUsed() }
   }
 
   deinit {
@@ -208,6 +216,9 @@ public final class Stream {
     hasPosition = false
     isPaused = false
     hold = nil
+    silentPlayer = nil
+    playback = nil
+    sound.end()
   }
 
   // MARK: What is received
@@ -250,6 +261,7 @@ public final class Stream {
     guard buffer?.isFilling == false else { return }
     if !hasPosition {
       hasPosition = true
+      sound.begin()
       silentTime = file == nil ? buffer?.range.start ?? .zero : .zero
     }
     guard !isPaused else { return }
@@ -282,15 +294,18 @@ public final class Stream {
   }
 
   func goOn() {
+    if playback == nil, sound.isUsed { playSilently() }
     if playback == nil {
       silentSince = loop.now
       watchSilentEnd()
     }
+    silentPlayer?.goOn()
     followTitles()
   }
 
   func standStill() {
     silentTime = position
+    silentPlayer?.standStill()
     silentSince = nil
     silentTimer?.cancel()
     titleTimer?.cancel()
@@ -409,7 +424,7 @@ public final class Stream {
   public func attach(
     heard: @escaping () -> Double, moved: @escaping () -> Void
   ) throws(StreamError) -> StreamPlayback {
-    guard playback == nil else {
+    guard playback == nil || silentPlayer != nil else {
       throw StreamError(.inUse, "the stream plays on another session", hint: "stop it there first")
     }
     guard hasPosition, let buffer else { throw StreamError(.noSeek, "the stream does not play yet") }
@@ -418,8 +433,15 @@ public final class Stream {
     let start = silentTime
     standStill()
     if !wasReady { silentTime = start }
+    silentPlayer = nil
+    return attach(to: buffer, heard: heard, moved: moved)
+  }
+
+  func attach(
+    to buffer: StreamBuffer, heard: @escaping () -> Double, moved: @escaping () -> Void
+  ) -> StreamPlayback {
     _ = buffer.move(to: silentTime)
-    let playback = StreamPlayback(buffer, heard: heard, moved: moved)
+    let playback = StreamPlayback(buffer, sound.chain, heard: heard, moved: moved)
     self.playback = playback
     return playback
   }
@@ -467,9 +489,15 @@ public final class StreamPlayback: @unchecked Sendable {
   private let heard: () -> Double
   private let onMoved: () -> Void
   private let map = Lock(PlayMap())
+  private let levelMap = Lock(LevelMap())
+  private let chain: SoundChain
 
-  fileprivate init(_ buffer: StreamBuffer, heard: @escaping () -> Double, moved: @escaping () -> Void) {
+  fileprivate init(
+    _ buffer: StreamBuffer, _ chain: SoundChain, heard: @escaping () -> Double,
+    moved: @escaping () -> Void
+  ) {
     self.buffer = buffer
+    self.chain = chain
     self.heard = heard
     onMoved = moved
   }
@@ -478,17 +506,21 @@ public final class StreamPlayback: @unchecked Sendable {
   public func makeDecoder() -> any LiveDecoder {
     let new = PlayMap()
     map.withLock { $0 = new }
-    return StreamDecoder(buffer, map: new)
+    let levels = LevelMap()
+    levelMap.withLock { $0 = levels }
+    return SoundDecoder(
+      StreamDecoder(buffer, map: new), chain, levels, patience: chain.loop.isVirtual ? nil : .init())
   }
 
   fileprivate var position: StreamTime? { map.withLock { $0 }.time(heard: heard()) }
+  var levels: MeterReading? { levelMap.withLock { $0 }.reading(heard: heard()) }
   func moved() { onMoved() }
 }
 
 /// Carries a weak reference to an object of the loop through other threads.
 ///
 /// Unchecked: `object` is read on the loop only.
-private final class LoopReference<Object: AnyObject>: @unchecked Sendable {
+final class LoopReference<Object: AnyObject>: @unchecked Sendable {
   private(set) weak var object: Object?
   init(_ object: Object) { self.object = object }
 }

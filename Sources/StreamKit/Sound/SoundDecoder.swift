@@ -1,0 +1,136 @@
+internal import AudioCore
+internal import EventLoop
+
+/// A decoder's sound with what a stream's taps and its gain make of it. For one thread at a time.
+///
+/// The taps stand in a row of stages, each a decoder that reads the one before. Behind them come the gain, a limiter
+/// where something can exceed full scale, and the meter.
+final class SoundDecoder: LiveDecoder {
+  private(set) var format: AudioFormat
+  private(set) var isWaiting = false
+  var frameCount: Int? { inner.frameCount }
+
+  private let inner: any Decoder
+  private let chain: SoundChain
+  private let levels: LevelMap
+  private let waker = Waker()
+  private let patience: TapStage.Patience?
+  private var stages: [any SoundStage] = []
+  private var version: Int?
+  private var gain: Float = 1
+  private var output: SoundOutput?
+  /// Seconds that were given.
+  private var given = 0.0
+
+  /// - Parameter patience: how long a script's taps may take; nil where time stands still meanwhile.
+  init(_ inner: any Decoder, _ chain: SoundChain, _ levels: LevelMap, patience: TapStage.Patience?) {
+    self.inner = inner
+    self.chain = chain
+    self.levels = levels
+    self.patience = patience
+    format = inner.format
+  }
+
+  func onFrames(_ wake: @escaping @Sendable () -> Void) {
+    waker.set(wake)
+    (inner as? any LiveDecoder)?.onFrames(wake)
+  }
+
+  func seek(toFrame frame: Int) throws {
+    adoptSetting()
+    try last.seek(toFrame: frame)
+    output = nil
+  }
+
+  func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
+    adoptSetting()
+    let last = last
+    let count = try last.read(into: buffer)
+    isWaiting = last.isStillWaiting
+    dropStages()
+    guard count > 0, let samples = buffer.baseAddress else { return count }
+    format = last.format
+    let exceeds = stages.contains { $0.exceedsUnity }
+    if output?.format != format { output = SoundOutput(format, gain: gain, levels, from: given) }
+    output?.process(PCMView(samples: samples, frames: count, channels: format.channels), exceeds: exceeds)
+    given += Double(count) / Double(format.sampleRate)
+    return count
+  }
+
+  private var last: any Decoder { stages.last ?? inner }
+
+  /// Does what was said since the last time. Taps only ever come at the end.
+  private func adoptSetting() {
+    guard let setting = chain.setting(after: version) else { return }
+    let isFirst = version == nil
+    version = setting.version
+    gain = Decibels.gain(setting.gain)
+    output?.setGain(gain)
+    for stage in stages where !setting.taps.contains(where: { $0.number == stage.number }) { stage.remove() }
+    for tap in setting.taps where !stages.contains(where: { $0.number == tap.number }) {
+      stages.append(stage(tap, fadesIn: !isFirst))
+    }
+  }
+
+  private func stage(_ tap: SoundChain.Tap, fadesIn: Bool) -> any SoundStage {
+    let port = TapPort(tap.number, tap.object, loop: chain.loop, waker: waker)
+    switch tap.kind {
+    case .effect(let effect):
+      return EffectStage(effect, number: tap.number, upstream: last, fadesIn: fadesIn) { port.tell($0) }
+    case .blocks: return TapStage(port, upstream: last, patience: patience)
+    }
+  }
+
+  private func dropStages() {
+    guard stages.contains(where: { $0.isDone }) else { return }
+    stages.removeAll { $0.isDone }
+    var upstream = inner
+    for stage in stages {
+      stage.upstream = upstream
+      upstream = stage
+    }
+  }
+}
+
+/// The end of a stream's sound in one format: gain, limiter, meter.
+private final class SoundOutput {
+  let format: AudioFormat
+  private var gain: GainRamp
+  private var limiter: Limiter
+  private var meter = Meter()
+  private let levels: LevelMap
+  /// Frames until the next reading.
+  private var missing: Int
+  private var given: Double
+
+  init(_ format: AudioFormat, gain: Float, _ levels: LevelMap, from given: Double) {
+    self.format = format
+    self.gain = GainRamp(gain: gain, length: format.framesPerBlock)
+    limiter = Limiter(format: format)
+    self.levels = levels
+    self.given = given
+    missing = Self.frames(format)
+  }
+
+  func setGain(_ new: Float) { gain.move(to: new) }
+
+  func process(_ view: PCMView, exceeds: Bool) {
+    limiter.isActive = exceeds || gain.target > 1 || gain.current > 1
+    gain.apply(to: view)
+    limiter.process(view)
+    var rest = view
+    while rest.frames > 0 {
+      let piece = rest.prefix(missing)
+      meter.add(piece)
+      missing -= piece.frames
+      rest = rest.dropFirst(piece.frames)
+      if missing == 0 {
+        missing = Self.frames(format)
+        given += Double(missing) / Double(format.sampleRate)
+        levels.add(meter.take(), end: given)
+      }
+    }
+  }
+
+  private static func frames(_ format: AudioFormat) -> Int { max(1, format.sampleRate / 20) }
+}

@@ -1,0 +1,85 @@
+public import AudioCore
+
+/// What can be done to a stream's sound without a script.
+public enum SoundEffect: Sendable, Equatable {
+  /// Amplifies by dB.
+  case gain(Double)
+  /// Ten bands.
+  case equalizer(EqualizerGains)
+  /// All channels get the mean of them.
+  case mono
+  /// Left and right change places.
+  case swap
+  /// Takes away what lies above a frequency in Hz.
+  case lowpass(Double)
+  /// Takes away what lies below it.
+  case highpass(Double)
+
+  /// Whether what leaves can be louder than what came. Filters shift phases, and so may raise a peak.
+  var exceedsUnity: Bool {
+    switch self {
+    case .gain(let decibels): decibels > 0
+    case .equalizer(let gains): gains != .flat
+    case .lowpass, .highpass: true
+    case .mono, .swap: false
+    }
+  }
+
+  /// What does it to sound of a format.
+  func processor(for format: AudioFormat) -> any SoundProcessor {
+    switch self {
+    case .gain(let decibels): GainProcessor(gain: Decibels.gain(decibels))
+    case .equalizer(let gains): EqualizerProcessor(gains, format)
+    case .mono: MonoProcessor()
+    case .swap: SwapProcessor()
+    case .lowpass(let frequency): PassProcessor(PassFilter(.low, frequency: frequency, format: format))
+    case .highpass(let frequency): PassProcessor(PassFilter(.high, frequency: frequency, format: format))
+    }
+  }
+}
+
+/// Changes sound of one format, piece by piece, without allocating. For one thread at a time.
+protocol SoundProcessor: AnyObject {
+  func process(_ view: PCMView)
+}
+
+private final class GainProcessor: SoundProcessor {
+  private let gain: Float
+  init(gain: Float) { self.gain = gain }
+  func process(_ view: PCMView) { view.scale(by: gain) }
+}
+
+private final class EqualizerProcessor: SoundProcessor {
+  private var equalizer: Equalizer
+  init(_ gains: EqualizerGains, _ format: AudioFormat) { equalizer = Equalizer(format: format, gains: gains) }
+  func process(_ view: PCMView) { equalizer.process(view) }
+}
+
+private final class PassProcessor: SoundProcessor {
+  private var filter: PassFilter
+  init(_ filter: consuming PassFilter) { self.filter = filter }
+  func process(_ view: PCMView) { filter.process(view) }
+}
+
+private final class MonoProcessor: SoundProcessor {
+  func process(_ view: PCMView) {
+    guard view.channels > 1 else { return }
+    let share = 1 / Float(view.channels)
+    for frame in 0..<view.frames {
+      let first = frame * view.channels
+      var sum: Float = 0
+      for channel in 0..<view.channels { sum += view.samples[first + channel] }
+      for channel in 0..<view.channels { view.samples[first + channel] = sum * share }
+    }
+  }
+}
+
+private final class SwapProcessor: SoundProcessor {
+  func process(_ view: PCMView) {
+    guard view.channels > 1 else { return }
+    for frame in 0..<view.frames {
+      let left = view.samples + frame * view.channels
+      (left[0], left[1]) = (left[1], left[0])
+    }
+  }
+}

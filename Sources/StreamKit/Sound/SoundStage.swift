@@ -1,0 +1,109 @@
+internal import AudioCore
+
+/// One tap between a decoder and whoever plays it, as a decoder of what it makes of the sound. For one thread at a time.
+protocol SoundStage: LiveDecoder {
+  /// The tap's number.
+  var number: Int { get }
+  /// Where its sound comes from.
+  var upstream: any Decoder { get set }
+  /// Whether what leaves now can be louder than what came.
+  var exceedsUnity: Bool { get }
+  /// Ends what the tap does, without a click.
+  func remove()
+  /// Whether it was removed and holds nothing any more.
+  var isDone: Bool { get }
+}
+
+extension SoundStage {
+  var frameCount: Int? { upstream.frameCount }
+  /// Who made the stages asks the first decoder.
+  func onFrames(_ wake: @escaping @Sendable () -> Void) {}
+}
+
+extension Decoder {
+  /// Whether it gave nothing because nothing had come.
+  var isStillWaiting: Bool { (self as? any LiveDecoder)?.isWaiting ?? false }
+}
+
+/// An effect on its way through the sound. It comes and goes over one block of 20 ms.
+final class EffectStage: SoundStage {
+  let number: Int
+  var upstream: any Decoder
+  private(set) var format: AudioFormat
+  private(set) var isWaiting = false
+
+  private let effect: SoundEffect
+  /// Told the format whenever it is a new one.
+  private let onFormat: (AudioFormat) -> Void
+  private var processor: (any SoundProcessor)?
+  /// 1 while only the effect is heard, 0 while only what comes is.
+  private var wet: GainRamp
+  private let fadesIn: Bool
+  private var isRemoved = false
+  /// What came, while both are heard.
+  private var dry: PCMBlock
+
+  /// - Parameter fadesIn: whether sound went on its way without it before.
+  init(
+    _ effect: SoundEffect, number: Int, upstream: any Decoder, fadesIn: Bool,
+    onFormat: @escaping (AudioFormat) -> Void
+  ) {
+    self.effect = effect
+    self.number = number
+    self.upstream = upstream
+    self.fadesIn = fadesIn
+    self.onFormat = onFormat
+    format = upstream.format
+    wet = GainRamp(gain: fadesIn ? 0 : 1, length: 1)
+    dry = PCMBlock(format: format, frames: 1)
+  }
+
+  var exceedsUnity: Bool { !wet.isSilent && effect.exceedsUnity }
+  var isDone: Bool { isRemoved && wet.isSilent }
+
+  func remove() {
+    isRemoved = true
+    if processor == nil { wet.jump(to: 0) } else { wet.move(to: 0) }
+  }
+
+  func seek(toFrame frame: Int) throws {
+    try upstream.seek(toFrame: frame)
+    processor = effect.processor(for: format)
+  }
+
+  func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
+    let count = try upstream.read(into: buffer)
+    isWaiting = upstream.isStillWaiting
+    guard count > 0, let samples = buffer.baseAddress else { return count }
+    if processor == nil || upstream.format != format { adopt(upstream.format) }
+    process(PCMView(samples: samples, frames: count, channels: format.channels))
+    return count
+  }
+
+  private func adopt(_ new: AudioFormat) {
+    let isFirst = processor == nil
+    format = new
+    processor = effect.processor(for: new)
+    wet = GainRamp(gain: isFirst && fadesIn ? 0 : isRemoved ? 0 : 1, length: new.framesPerBlock)
+    if !isRemoved { wet.move(to: 1) }
+    dry = PCMBlock(format: new)
+    onFormat(new)
+  }
+
+  private func process(_ view: PCMView) {
+    var rest = view
+    while rest.frames > 0, wet.isMoving {
+      let piece = rest.prefix(dry.view.frames)
+      dry.view.copy(from: piece)
+      processor?.process(piece)
+      for frame in 0..<piece.frames {
+        let share = wet.next()
+        for place in (frame * piece.channels)..<((frame + 1) * piece.channels) {
+          piece.samples[place] = dry.view.samples[place] * (1 - share) + piece.samples[place] * share
+        }
+      }
+      rest = rest.dropFirst(piece.frames)
+    }
+    if rest.frames > 0, !wet.isSilent { processor?.process(rest) }
+  }
+}

@@ -1,0 +1,260 @@
+internal import AudioCore
+internal import EventLoop
+
+/// A tap of a script on its way through the sound: blocks of 40 ms go to the loop and come back, up to three at a time,
+/// while who plays still has plenty.
+///
+/// A block that is not back in time goes on its way as it came, and so do those behind it, at the pace of hearing, until
+/// the loop is there again. Where a block that was changed meets one that was not, it fades there into how it came.
+final class TapStage: SoundStage {
+  /// How long blocks may be out: who plays has decoded 1.5 s ahead, and asks again once half of that is left.
+  struct Patience {
+    /// Of one who asks again.
+    var limit = Duration.milliseconds(250)
+    /// Of one who has got more than was heard meanwhile.
+    var most = Duration.milliseconds(500)
+    /// Who did not ask for so long has plenty again.
+    var rest = Duration.milliseconds(100)
+    var now: () -> SuspendingClock.Instant = { SuspendingClock.now }
+  }
+
+  let number: Int
+  var upstream: any Decoder
+  private(set) var format: AudioFormat
+  private(set) var isWaiting = false
+  private(set) var exceedsUnity = false
+
+  private struct Entry {
+    let block: TapBlock
+    /// Nil while it is not known.
+    var isChanged: Bool?
+    /// The loop is to get it when it is there again.
+    var isHeld = false
+  }
+
+  private let port: TapPort
+  private let patience: Patience?
+  private let absence = TapAbsence()
+  /// When the first of the queue goes on its way, whatever has become of it.
+  private var due: SuspendingClock.Instant?
+  private var lastRead: SuspendingClock.Instant?
+  /// Whether blocks go by the loop, as one was late.
+  private var isPassingBy = false
+
+  private var queue: [Entry] = []
+  private var filling: TapBlock?
+  private var spare: [TapBlock] = []
+  private var toldFormat: AudioFormat?
+  /// Frames of the first of the queue that were given.
+  private var given = 0
+  /// Whether what was given last was what the tap made.
+  private var isWet = false
+  private var hasEnded = false
+  private var failure: (any Error)?
+  private var isRemoved = false
+
+  /// - Parameter patience: nil when there is all the time in the world.
+  init(_ port: TapPort, upstream: any Decoder, patience: Patience?) {
+    self.port = port
+    self.upstream = upstream
+    self.patience = patience
+    number = port.number
+    format = upstream.format
+  }
+
+  var isDone: Bool { isRemoved && queue.isEmpty && filling == nil }
+
+  func remove() {
+    isRemoved = true
+    for index in queue.indices where queue[index].isChanged == nil { letGo(index) }
+  }
+
+  func seek(toFrame frame: Int) throws {
+    try upstream.seek(toFrame: frame)
+    for index in queue.indices where queue[index].isChanged == nil { letGo(index) }
+    (queue, filling, due) = ([], nil, nil)
+    (given, isWet, hasEnded, failure) = (0, false, false, nil)
+  }
+
+  // MARK: Giving
+
+  func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
+    settle()
+    fill()
+    guard let first = queue.first else {
+      due = nil
+      isWaiting = !hasEnded && !isRemoved
+      if let failure { throw failure }
+      // Whoever was removed stands in nobody's way.
+      return isRemoved && !hasEnded ? try pass(into: buffer) : 0
+    }
+    isWaiting = !isReady(first)
+    guard !isWaiting, let samples = buffer.baseAddress else { return 0 }
+    exceedsUnity = first.isChanged == true
+    if given == 0 { mix(first) }
+    format = first.block.format
+    let source = (first.isChanged == true ? first.block.view : first.block.original).dropFirst(given)
+    let count = min(source.frames, buffer.count / format.channels)
+    PCMView(samples: samples, frames: count, channels: format.channels).copy(from: source)
+    given += count
+    if given == first.block.frames { finish(first.block) }
+    return count
+  }
+
+  /// Whether it is known what the first block leaves as: one that was changed has to know what follows.
+  private func isReady(_ first: Entry) -> Bool {
+    guard let isChanged = first.isChanged else { return false }
+    return !isChanged || queue.count > 1 && queue[1].isChanged != nil || queue.count == 1 && hasEnded
+  }
+
+  /// Lets a block that was changed rise out of how it came, and sink into that.
+  private func mix(_ first: Entry) {
+    let endsWet = first.isChanged == true && (queue.count == 1 || queue[1].isChanged == true)
+    defer { isWet = endsWet }
+    guard first.isChanged == true else { return }
+    let (dry, wet) = (first.block.original, first.block.view)
+    let fade = min(first.block.format.framesPerBlock, wet.frames / 2)
+    for step in 0..<fade {
+      let share = Float(step + 1) / Float(fade + 1)
+      if !isWet { Self.blend(step, dry, wet, share) }
+      if !endsWet { Self.blend(wet.frames - 1 - step, dry, wet, share) }
+    }
+  }
+
+  private static func blend(_ frame: Int, _ dry: PCMView, _ wet: PCMView, _ share: Float) {
+    for place in (frame * wet.channels)..<((frame + 1) * wet.channels) {
+      wet.samples[place] = dry.samples[place] * (1 - share) + wet.samples[place] * share
+    }
+  }
+
+  private func finish(_ block: TapBlock) {
+    queue.removeFirst()
+    given = 0
+    due? += block.duration
+    if spare.count < 4, block.reset() { spare.append(block) }
+  }
+
+  private func pass(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
+    exceedsUnity = false
+    let count = try upstream.read(into: buffer)
+    format = upstream.format
+    isWaiting = upstream.isStillWaiting
+    return count
+  }
+
+  // MARK: The loop's answers
+
+  /// Looks what has come back, and lets go of what is due.
+  private func settle() {
+    let now = patience?.now()
+    if let now, let patience {
+      if due == nil || lastRead.map({ $0.duration(to: now) > patience.rest }) ?? true {
+        due = now + patience.limit
+      }
+      due = due.map { min($0, now + patience.most) }
+      if isPassingBy, !absence.isOn {
+        isPassingBy = false
+        due? += patience.limit
+      }
+      lastRead = now
+    }
+    var moment = due
+    for index in queue.indices {
+      defer { moment? += queue[index].block.duration }
+      guard queue[index].isChanged == nil else { continue }
+      if queue[index].isHeld {
+        if !absence.isOn { send(index) }
+      } else {
+        switch queue[index].block.fate {
+        case .changed: queue[index].isChanged = true
+        case .unchanged: queue[index].isChanged = false
+        case .out: break
+        }
+      }
+      guard queue[index].isChanged == nil, let now, let time = moment, now >= time else { continue }
+      letGo(index)
+      guard queue[index].isChanged == false, absence.add(queue[index].block.duration) else { continue }
+      port.tell(absence)
+      // Those behind it go a little ahead of their time, so that the loop has some when it is back.
+      isPassingBy = true
+      if let limit = patience?.limit {
+        due? -= limit
+        moment? -= limit
+      }
+    }
+  }
+
+  /// The block goes on its way as it came, unless it came back this moment.
+  private func letGo(_ index: Int) {
+    let isLate = queue[index].isHeld || queue[index].block.abandon()
+    queue[index].isChanged = isLate ? false : queue[index].block.fate == .changed
+  }
+
+  private func send(_ index: Int) {
+    queue[index].isHeld = false
+    queue[index].block.offer()
+    port.offer(queue[index].block)
+  }
+
+  // MARK: Reading
+
+  private func fill() {
+    if isRemoved { enqueue() }
+    // One that was changed fades into the next, also when that is the first behind a removal.
+    while queue.count < 3, !hasEnded, !isRemoved || queue.last?.isChanged == true, readBlock() {}
+  }
+
+  /// - Returns: whether more can be read now.
+  private func readBlock() -> Bool {
+    let block = filling ?? makeBlock(upstream.format)
+    filling = block
+    let length = 2 * block.format.framesPerBlock
+    // Little room would not hold a frame of all formats that may come.
+    let room = block.came.view.dropFirst(block.frames).prefix(max(256, length - block.frames))
+    var count = 0
+    do { count = try upstream.read(into: room.buffer) } catch { failure = error }
+    if count == 0 {
+      guard failure != nil || !upstream.isStillWaiting else { return false }
+      hasEnded = true
+      enqueue()
+      return false
+    }
+    if upstream.format == block.format {
+      block.frames += count
+    } else {
+      enqueue()
+      let next = makeBlock(upstream.format, atLeast: count)
+      next.frames = count
+      next.original.copy(
+        from: PCMView(samples: room.samples, frames: count, channels: next.format.channels))
+      filling = next
+    }
+    if isRemoved || (filling?.frames ?? 0) >= length { enqueue() }
+    return true
+  }
+
+  private func makeBlock(_ format: AudioFormat, atLeast frames: Int = 0) -> TapBlock {
+    spare.removeAll { $0.format != format }
+    if frames == 0, let block = spare.popLast() { return block }
+    let port = port
+    return TapBlock(format: format, frames: max(frames, 2 * format.framesPerBlock) + 256) { port.wake() }
+  }
+
+  /// What was read is in the queue from now on.
+  private func enqueue() {
+    guard let block = filling, block.frames > 0 else { return filling = nil }
+    filling = nil
+    queue.append(Entry(block: block))
+    if block.format != toldFormat {
+      toldFormat = block.format
+      port.tell(block.format)
+    }
+    if isRemoved {
+      queue[queue.count - 1].isChanged = false
+    } else if absence.isOn {
+      queue[queue.count - 1].isHeld = true
+    } else {
+      send(queue.count - 1)
+    }
+  }
+}

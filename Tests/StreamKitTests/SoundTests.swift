@@ -1,0 +1,350 @@
+import AudioCore
+import EventLoop
+import TestSupport
+import Testing
+
+@testable import StreamKit
+
+/// Gives pieces of sound, each of its own format, as they come.
+private final class Pieces: LiveDecoder {
+  private(set) var format: AudioFormat
+  let frameCount: Int? = nil
+  private(set) var isWaiting = false
+  /// What is to come; the decoder waits where there is nothing, and ends when it is complete.
+  var pieces: [Sound]
+  var isComplete = true
+  private var given = 0
+
+  init(_ pieces: [Sound]) {
+    self.pieces = pieces
+    format = pieces[0].format
+  }
+
+  func onFrames(_ wake: @escaping @Sendable () -> Void) {}
+  func seek(toFrame frame: Int) throws {}
+
+  func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
+    if let piece = pieces.first, given == piece.frameCount {
+      pieces.removeFirst()
+      given = 0
+    }
+    isWaiting = pieces.isEmpty && !isComplete
+    guard let piece = pieces.first else { return 0 }
+    format = piece.format
+    let count = min(buffer.count / format.channels, piece.frameCount - given, 1152)
+    for frame in 0..<count {
+      for channel in 0..<format.channels {
+        buffer[frame * format.channels + channel] = piece.channels[channel][given + frame]
+      }
+    }
+    given += count
+    return count
+  }
+}
+
+/// A decoder with taps, read on the loop's thread.
+private final class SoundBench {
+  let loop = EventLoop()
+  let controls: SoundControls
+  let levels = LevelMap()
+  let inner: Pieces
+  var now = SuspendingClock.now
+  private(set) var told: [String] = []
+  /// Read since the last change of format.
+  private var read: [Float] = []
+  private(set) var sounds: [Sound] = []
+  private var decoder: SoundDecoder?
+
+  init(_ pieces: Sound...) {
+    controls = SoundControls(loop)
+    controls.begin()
+    inner = Pieces(pieces)
+  }
+
+  func tap(_ kind: StreamTap.Kind) -> StreamTap {
+    let tap = controls.add(kind)
+    tap.onEvent = { [unowned self] event in
+      switch event {
+      case .gets(let format): told.append("\(tap.number) gets \(format.sampleRate)/\(format.channels)")
+      case .ended(let format): told.append("\(tap.number) ended \(format.sampleRate)/\(format.channels)")
+      case .overran(let time): told.append("\(tap.number) overran \(time)")
+      }
+    }
+    return tap
+  }
+
+  /// A tap that changes every sample on the loop.
+  func tap(each body: @escaping (Float) -> Float) -> StreamTap {
+    tap(
+      .blocks { block in
+        for place in 0..<block.view.count { block.view.samples[place] = body(block.view.samples[place]) }
+        block.giveBack(changed: true)
+      })
+  }
+
+  /// The loop does what it has to.
+  func turn() { _ = loop.run(until: { false }) }
+
+  /// Reads until so many more frames have come, or the decoder waits.
+  /// - Parameter isThere: whether the loop is.
+  /// - Returns: frames read.
+  @discardableResult
+  func read(_ frames: Int = .max, isThere: Bool = true) throws -> Int {
+    let decoder =
+      decoder ?? SoundDecoder(inner, controls.chain, levels, patience: .init(now: { [unowned self] in now }))
+    self.decoder = decoder
+    let block = PCMBlock(format: .session, frames: 1000)
+    var (done, standstill) = (0, 0)
+    while done < frames {
+      let room = block.view.prefix(min(frames - done, 500)).buffer
+      let count = try decoder.read(into: room)
+      if count == 0 {
+        guard decoder.isWaiting, isThere, standstill < 20 else { break }
+        standstill += 1
+        turn()
+        continue
+      }
+      standstill = 0
+      if sounds.last?.format != decoder.format {
+        sounds.append(Sound(interleaved: [], format: decoder.format))
+      }
+      let new = Sound(interleaved: room.prefix(count * decoder.format.channels), format: decoder.format)
+      for channel in new.channels.indices {
+        sounds[sounds.count - 1].channels[channel] += new.channels[channel]
+      }
+      done += count
+    }
+    return done
+  }
+
+  var sound: Sound { sounds.first ?? Sound(sampleRate: 1, channels: []) }
+}
+
+@Suite("The sound of a stream")
+struct SoundTests {
+  private func tone(_ frequency: Double = 440, seconds: Double = 2, rate: Int = 48_000, channels: Int = 2)
+    -> Sound
+  {
+    let sine = Signal.sine(frequency, amplitude: 0.4, frames: Int(seconds * Double(rate)), sampleRate: rate)
+    let quieter = sine.map { $0 / 2 }
+    return Sound(sampleRate: rate, channels: channels == 1 ? [sine] : [sine, quieter])
+  }
+
+  private func scaled(_ sound: Sound, by factor: Float) -> Sound {
+    Sound(sampleRate: sound.sampleRate, channels: sound.channels.map { $0.map { $0 * factor } })
+  }
+
+  @Test("without taps and gain every bit passes")
+  func transparent() throws {
+    let tone = tone()
+    let bench = SoundBench(tone)
+    try bench.read()
+    #expect(bench.sound == tone)
+  }
+
+  @Test("effects do what they are called, in the order in which they were added")
+  func effects() throws {
+    let tone = tone()
+    let swapped = SoundBench(tone)
+    _ = swapped.tap(.effect(.swap))
+    try swapped.read()
+    #expect(swapped.sound.channels == [tone.channels[1], tone.channels[0]])
+    #expect(swapped.loop.run(until: { false }) == .idle && swapped.told == ["1 gets 48000/2"])
+    let mono = SoundBench(tone)
+    _ = mono.tap(.effect(.mono))
+    try mono.read()
+    let mean = zip(tone.channels[0], tone.channels[1]).map { ($0 + $1) * 0.5 }
+    #expect(mono.sound.channels == [mean, mean])
+    let quieter = SoundBench(tone)
+    _ = quieter.tap(.effect(.gain(-6)))
+    try quieter.read()
+    #expect(abs(quieter.sound.level - tone.level + 6) < 0.001)
+    let filtered = SoundBench(tone)
+    _ = filtered.tap(.effect(.lowpass(440)))
+    _ = filtered.tap(.effect(.highpass(440)))
+    try filtered.read()
+    #expect(abs(filtered.sound[48_000..<96_000].level - tone.level + 6.02) < 0.1)
+  }
+
+  @Test("effects come, change places with others and go without a click, and leave nothing behind")
+  func comeAndGo() throws {
+    let tone = tone(seconds: 4)
+    let bench = SoundBench(tone)
+    try bench.read(20_000)
+    let taps = [
+      .gain(-12), .equalizer(EqualizerGains.preset("rock") ?? .flat), .mono, .swap, .highpass(1000),
+    ]
+    .map { bench.tap(.effect($0)) }
+    try bench.read(20_000)
+    #expect(abs(bench.sound[30_000..<40_000].level - tone.level) > 6)
+    for tap in taps {
+      tap.remove()
+      try bench.read(5_000)
+    }
+    try bench.read()
+    #expect(bench.sound.clicks() == [])
+    #expect(bench.sound[0..<20_000] == tone[0..<20_000])
+    #expect(bench.sound[70_000..<192_000] == tone[70_000..<192_000])
+  }
+
+  @Test("the gain moves without a click, and a limiter keeps what exceeds full scale below it")
+  func gain() throws {
+    let tone = tone(seconds: 3)
+    let bench = SoundBench(tone)
+    for (index, gain) in [0, -20, 6, -90, 12, 0].enumerated() {
+      bench.controls.setGain(Double(gain))
+      try bench.read(10_000)
+      guard gain == -20 else { continue }
+      let range = (10_000 * index + 2_000)..<(10_000 * index + 9_000)
+      #expect(abs(bench.sound[range].level - tone[range].level + 20) < 0.001)
+    }
+    try bench.read()
+    #expect(bench.sound.clicks() == [])
+    #expect(bench.sound.peak <= 0.9661 && bench.sound.peak > 0.9)
+    #expect(bench.sound[120_000..<144_000] == tone[120_000..<144_000])
+  }
+
+  @Test("a script's taps get every sample once, in order, and what they make of it is heard")
+  func blocks() throws {
+    let tone = tone()
+    let bench = SoundBench(tone)
+    var seen = 0
+    _ = bench.tap(
+      .blocks { block in
+        seen += block.frames
+        block.giveBack(changed: false)
+      })
+    _ = bench.tap { $0 + 0.1 }
+    _ = bench.tap(.effect(.swap))
+    _ = bench.tap { $0 / 2 }
+    try bench.read()
+    #expect(seen == tone.frameCount && bench.sound.frameCount == tone.frameCount)
+    // Added, then halved; both rise over the first block.
+    for (output, input) in zip(bench.sound.channels, tone.channels.reversed()) {
+      let wrong = (2_000..<96_000).count { output[$0] != (input[$0] + 0.1) / 2 }
+      #expect(wrong == 0)
+    }
+    #expect(bench.sound.clicks() == [])
+    #expect(bench.told == (1...4).map { "\($0) gets 48000/2" })
+  }
+
+  @Test(
+    "a script's tap that is removed leaves the sound as it came, without a click, also while blocks are out")
+  func removal() throws {
+    let tone = tone()
+    let bench = SoundBench(tone)
+    let tap = bench.tap { $0 / 2 }
+    try bench.read(30_000)
+    try bench.read(20_000, isThere: false)
+    tap.remove()
+    let frames = bench.sound.frameCount
+    try bench.read()
+    #expect(bench.sound.frameCount == tone.frameCount && bench.sound.clicks() == [])
+    #expect(bench.sound[(frames + 4_000)..<96_000] == tone[(frames + 4_000)..<96_000])
+    #expect(abs(bench.sound[5_000..<25_000].level - tone[5_000..<25_000].level + 6.02) < 0.01)
+    #expect(bench.told == ["1 gets 48000/2", "1 ended 48000/2"])
+  }
+
+  @Test(
+    "while the loop is away the sound goes on as it came, at the pace of hearing, told once; no gap, no click"
+  )
+  func overrun() throws {
+    let tone = tone(seconds: 6)
+    let bench = SoundBench(tone)
+    let tap = bench.tap { $0 / 2 }
+    try bench.read(48_000)
+    // Who plays has plenty at first, then asks again and again.
+    bench.now += .milliseconds(700)
+    var given = try bench.read(96_000, isThere: false)
+    #expect(given < 6_000)
+    for _ in 0..<12 {
+      bench.now += .milliseconds(20)
+      given += try bench.read(96_000, isThere: false)
+    }
+    #expect(given < 6_000 && tap.overruns == 0)
+    for _ in 0..<50 {
+      bench.now += .milliseconds(20)
+      given += try bench.read(96_000, isThere: false)
+    }
+    // A second in all, and a quarter so that the loop has some time when it is back.
+    #expect((50_000...70_000).contains(given), "\(given)")
+    bench.turn()
+    #expect(tap.overruns == 1 && bench.told.count == 2)
+    let start = bench.sound.frameCount
+    try bench.read()
+    #expect(bench.sound.frameCount == tone.frameCount && bench.sound.clicks() == [])
+    #expect(bench.sound[60_000..<90_000] == tone[60_000..<90_000])
+    #expect(bench.sound[(start + 9_000)..<288_000] == scaled(tone, by: 0.5)[(start + 9_000)..<288_000])
+    #expect(tap.overruns == 1)
+  }
+
+  @Test("a tap that takes longer than its blocks last is passed by, so that the sound keeps its pace")
+  func slow() throws {
+    let tone = tone(seconds: 20)
+    let bench = SoundBench(tone)
+    var waiting: [TapBlock] = []
+    let tap = bench.tap(.blocks { waiting.append($0) })
+    var given = 0
+    // A block comes back every 60 ms, though it lasts 40.
+    for step in 0..<1000 {
+      bench.now += .milliseconds(10)
+      if step % 6 == 0, !waiting.isEmpty { waiting.removeFirst().giveBack(changed: true) }
+      bench.turn()
+      waiting.removeAll { !$0.isWanted }
+      given += try bench.read(min(4_800, 480 * (step + 1) - given))
+    }
+    #expect(Double(given) / 48_000 > 9.2)
+    #expect(tap.overruns > 0)
+  }
+
+  @Test("with a new format effects follow, and taps are told; nothing is lost on the way")
+  func formats() throws {
+    let pieces = [tone(), tone(rate: 22_050, channels: 1), tone(rate: 44_100)]
+    let bench = SoundBench(pieces[0], pieces[1], pieces[2])
+    _ = bench.tap(.effect(.lowpass(440)))
+    _ = bench.tap { $0 }
+    try bench.read()
+    bench.turn()
+    #expect(bench.sounds.map(\.format) == pieces.map(\.format))
+    #expect(bench.sounds.map(\.frameCount) == pieces.map(\.frameCount))
+    for (output, input) in zip(bench.sounds, pieces) {
+      let rest = (input.sampleRate)..<(2 * input.sampleRate)
+      #expect(abs(output[rest].level - input[rest].level + 3.01) < 0.05)
+    }
+    for tap in 1...2 {
+      #expect(
+        bench.told.filter { $0.hasPrefix("\(tap)") } == [
+          "\(tap) gets 48000/2", "\(tap) ended 48000/2", "\(tap) gets 22050/1", "\(tap) ended 22050/1",
+          "\(tap) gets 44100/2",
+        ])
+    }
+  }
+
+  @Test("sound that has not come is waited for, and what comes late goes through")
+  func waits() throws {
+    let tone = tone()
+    let bench = SoundBench(tone[0..<10_000])
+    bench.inner.isComplete = false
+    _ = bench.tap { $0 / 2 }
+    try bench.read()
+    #expect(bench.sound.frameCount > 5_000 && bench.sound.frameCount < 10_000)
+    bench.inner.pieces.append(tone[10_000..<96_000])
+    bench.inner.isComplete = true
+    try bench.read()
+    #expect(bench.sound.frameCount == 96_000)
+    #expect(bench.sound[2_000..<96_000] == scaled(tone, by: 0.5)[2_000..<96_000])
+  }
+
+  @Test("levels are those of what is heard, not of what was decoded last")
+  func levels() throws {
+    let (loud, quiet) = (tone(seconds: 1), scaled(tone(seconds: 1), by: 0.1))
+    let bench = SoundBench(loud, quiet)
+    try bench.read()
+    let first = try #require(bench.levels.reading(heard: 0.5))
+    #expect(abs(first.left.rmsDBFS + 10.97) < 0.1 && abs(first.right.rmsDBFS + 16.99) < 0.1)
+    #expect(abs(first.left.peakDBFS + 7.96) < 0.05)
+    let second = try #require(bench.levels.reading(heard: 1.5))
+    #expect(abs(second.left.rmsDBFS + 30.97) < 0.1)
+    #expect(bench.levels.reading(heard: 2.5) == nil)
+  }
+}
