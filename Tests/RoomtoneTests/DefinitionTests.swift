@@ -29,6 +29,7 @@ struct DefinitionTests {
     ("speaker.Group", "speaker.group 'Kitchen'"), ("Subscription", "speaker.on('time', print)"),
     ("speaker.Snapshot", "speaker.snapshot()"), ("speaker.House", "speaker.house()"),
     ("stream.Stream", "require 'stream'.new 'http://127.0.0.1/'"),
+    ("stream.Tap", "require 'stream'.new 'http://127.0.0.1/':tap(print)"),
     ("task.Task", "task.spawn(os.time)"), ("schedule.Job", "schedule.at('06:45', os.time)"),
   ]
 
@@ -192,6 +193,9 @@ struct DefinitionTests {
       "stream.Stream:rewind": "1", "stream.Stream:forward": "1", "stream.Stream:can_rewind": "1",
       "stream.Stream:can_forward": "1", "stream.Stream:audiovault": "false", "stream.Stream:live365": "false",
       "stream.Stream:seek": "1", "stream.file": "'tone.wav'",
+      "stream.Stream:set_gain": "0", "stream.Stream:meter": "true",
+      "stream.Stream:tap": "print", "stream.effect.gain": "0", "stream.effect.equalizer": "'flat'",
+      "stream.effect.lowpass": "100", "stream.effect.highpass": "100",
       "speaker.set_eq": "'flat'", "speaker.Session:set_eq": "'flat'",
       "speaker.Session:fade": "{ gain = 0, over = 1 }", "speaker.Device:set_name": "'Other'",
       "speaker.Device:set_group": "'Other'", "speaker.Device:set_role": "'mono'",

@@ -32,6 +32,39 @@ local stream = {}
 ---The version of this interface.
 stream.version = "1.0"
 
+---What a tap can do without a function of the script's.
+stream.effect = {}
+
+---@class stream.Effect
+
+---Amplifies. A limiter keeps what exceeds full scale below it. Raises `argument`.
+---@param decibels number -90 to 12.
+---@return stream.Effect
+function stream.effect.gain(decibels) end
+
+---Ten bands, as `speaker.set_eq`. Raises `argument`.
+---@param bands string|table<integer, number> A preset, or dB by band: `{ [62] = 3, [8000] = -2 }`.
+---@return stream.Effect
+function stream.effect.equalizer(bands) end
+
+---All channels get the mean of them.
+---@return stream.Effect
+function stream.effect.mono() end
+
+---Left and right change places.
+---@return stream.Effect
+function stream.effect.swap() end
+
+---Takes away what lies above a frequency: -3 dB there, 12 dB more with each octave. Raises `argument`.
+---@param hz number 10 to 20,000.
+---@return stream.Effect
+function stream.effect.lowpass(hz) end
+
+---Takes away what lies below a frequency: -3 dB there, 12 dB more with each octave. Raises `argument`.
+---@param hz number 10 to 20,000.
+---@return stream.Effect
+function stream.effect.highpass(hz) end
+
 ---@class stream.Options
 ---@field type? "auto"|"raw"|"pls"|"m3u" What the URL leads to; found out unless told.
 ---@field buffer_blocks? integer Blocks of 5 KiB that hold what came, 10 to 100,000; 1,200 unless told.
@@ -101,6 +134,9 @@ function stream.file(path, options) end
 ---| "suspending" # `{by}`: an interruption takes the session's speakers; so for the next two.
 ---| "suspended" # `{by}`
 ---| "resumed" # `{by}`
+---| "tap_created" # `{tap, rate, channels}`: a tap gets sound of this format from now on.
+---| "tap_disposed" # `{tap, rate, channels}`: that ended: removed, stopped, or another format follows.
+---| "tap_overrun" # `{tap, seconds}`: its function was not done in time; so much sound went on as it came.
 
 ---A stream. Its fields follow what happens.
 ---@class stream.Stream
@@ -125,6 +161,7 @@ function stream.file(path, options) end
 ---@field can_seek boolean Whether any place of a file can be gone to: its length is known, and the server gives parts.
 ---@field file_time? number Seconds of the file up to what is heard; nil for stations.
 ---@field file_duration? number Seconds of the whole file; nil for stations, and while it is not known.
+---@field gain number dB, as `set_gain` set it.
 local Stream = {}
 
 ---Connects and fills the buffer, or goes on after `pause`; returns when it plays, at once when it does already.
@@ -188,6 +225,30 @@ function Stream:audiovault(options) end
 ---@param options stream.Live365Options|false
 function Stream:live365(options) end
 
+---Amplifies what comes behind its taps, over all starts and sessions, and ahead of the session's own gain; without a
+---click. What was decoded ahead on a session, up to 1.5 s, is heard before it; so it is with taps. Raises `argument`.
+---@param decibels number -90 to 12; 0 unless set.
+function Stream:set_gain(decibels) end
+
+---Has levels measured; the stream is decoded for that also when no session plays it. Raises `argument`.
+---@param on boolean
+function Stream:meter(on) end
+
+---How loud the 50 ms are that are heard now, behind taps and gain, in dBFS: root mean square and peak. A sine of full
+---scale has -3.01 and 0; -math.huge while nothing is heard. Raises `argument` before `meter(true)`.
+---@return { left: number, right: number, peak_left: number, peak_right: number }
+function Stream:levels() end
+
+---Sends the sound through a function or an effect, behind the taps that there are, from now on and over all starts. It
+---is decoded for that also when no session plays it.
+---
+---The function is called with blocks of about 40 ms, ahead of what is heard, and may change them. It can't suspend
+---(`task.cannot_suspend`). A block that it is not done with in time, or fails with, goes on as it came; the one is told
+---by `tap_overrun`, once a second at most, the other is logged and counted. Raises `argument`.
+---@param what stream.Effect|fun(block: stream.Block)
+---@return stream.Tap
+function Stream:tap(what) end
+
 ---Calls `listener` with the payload of every such event from now on. Raises `argument`.
 ---@param event stream.EventName
 ---@param listener fun(payload: table)
@@ -207,5 +268,46 @@ function Stream:once(event, listener) end
 ---@return table? payload
 ---@return "timeout"? why
 function Stream:wait(event, timeout) end
+
+---What `tap` returns.
+---@class stream.Tap
+---@field active boolean Whether it was not removed.
+---@field failures integer Calls of its function that failed.
+---@field overruns integer Times that its function was not done in time.
+local Tap = {}
+
+---Ends it; without a click. Nothing the second time.
+function Tap:remove() end
+
+---Sound as a tap's function gets it. It is there only while the function runs: later all of it raises `argument`.
+---@class stream.Block
+---@field frames integer Samples of each channel.
+---@field channels integer 1 is mono, 2 left and right.
+---@field rate integer Frames a second.
+local Block = {}
+
+---A sample; full scale is -1 to 1. Raises `argument`.
+---@param frame integer From 1.
+---@param channel integer From 1.
+---@return number
+function Block:get(frame, channel) end
+
+---Changes a sample. Raises `argument`.
+---@param frame integer From 1.
+---@param channel integer From 1.
+---@param sample number -1000 to 1000; a limiter keeps what exceeds full scale below it.
+function Block:set(frame, channel, sample) end
+
+---The level of a channel, or of all together: root mean square in dBFS; -math.huge for silence. Raises `argument`.
+---@param channel? integer
+---@return number
+function Block:rms(channel) end
+
+---The levels of bands of equal width, all channels mixed, in dBFS: band `i` lies around `(i - 1) / (2 * bands)` of the
+---rate, and a sine of full scale has 0 in it. Looks at the first `2 * bands` frames, less when there are less. Raises
+---`argument`.
+---@param bands integer A power of two from 8 to 2048.
+---@return number[]
+function Block:spectrum(bands) end
 
 return stream

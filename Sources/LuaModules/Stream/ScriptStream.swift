@@ -13,7 +13,7 @@ final class ScriptStream {
     "bad_content", "missing_content", "http_error", "url_not_found", "timeout", "queue_exhausted",
     "file_complete",
     "suspending",
-    "suspended", "resumed", "reconnected",
+    "suspended", "resumed", "reconnected", "tap_created", "tap_disposed", "tap_overrun",
   ]
 
   let stream: StreamKit.Stream

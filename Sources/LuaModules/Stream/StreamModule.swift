@@ -9,6 +9,7 @@ final class StreamModule {
   unowned let script: Script
   private let service: StreamService
   let streams: LuaClass<ScriptStream>
+  private let sound: StreamSoundModule
   /// Streams of the script that don't stand still: they live though nobody keeps them.
   private var active: [ObjectIdentifier: ScriptStream] = [:]
 
@@ -21,6 +22,7 @@ final class StreamModule {
     module.defineFigures()
     module.defineFeeds()
     module.defineFiles()
+    module.sound.define(on: module.streams)
     events.add(
       to: module.streams,
       EventFeed(names: ScriptStream.eventNames) { stream, name, deliver, _ in stream.listen(to: name, deliver)
@@ -31,7 +33,7 @@ final class StreamModule {
         LuaFunction("new") { [unowned module] call in try module.new(call) },
         LuaFunction("file") { [unowned module] call in try module.file(call) },
       ],
-      values: [("version", .string("1.0"))])
+      values: [("version", .string("1.0")), ("effect", module.sound.effectTable)])
     script.staysAlive { [unowned module] in module.active.values.contains { $0.stream.status != .stopped } }
     script.root { [weak module] in module?.endAll() }
     return module
@@ -40,6 +42,7 @@ final class StreamModule {
   private init(_ script: Script, _ service: StreamService) throws {
     self.script = script
     self.service = service
+    sound = try StreamSoundModule(script)
     streams = try LuaClass("stream", in: script.state) { stream in
       let name = stream.stream.station.name.map { "\"\($0)\" " } ?? ""
       return "stream \(name)(\(stream.stream.url), \(stream.stream.status.rawValue))"

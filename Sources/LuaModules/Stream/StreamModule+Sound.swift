@@ -1,0 +1,176 @@
+internal import AudioCore
+internal import LuaRuntime
+internal import StreamKit
+
+/// What is done to the sound of a stream: gain, levels, taps.
+final class StreamSoundModule {
+  private unowned let script: Script
+  private let taps: LuaClass<ScriptTap>
+  private let blocks: LuaClass<ScriptBlock>
+  private let effects: LuaClass<ScriptEffect>
+
+  init(_ script: Script) throws {
+    self.script = script
+    taps = try LuaClass("tap", in: script.state) {
+      "tap of \($0.what) (\($0.isActive ? "active" : "removed"))"
+    }
+    blocks = try LuaClass("block", in: script.state) { $0.description }
+    effects = try LuaClass("effect", in: script.state) { "effect \($0.name)" }
+    defineTap()
+    ScriptBlock.define(blocks)
+  }
+
+  // MARK: Effects
+
+  /// `stream.effect`
+  var effectTable: LuaValue {
+    func effect(_ name: String, _ make: @escaping (LuaCall) throws -> SoundEffect) -> LuaFunction {
+      LuaFunction(name) { [unowned self] call in
+        call.return(effects(ScriptEffect(name: name, effect: try make(call))))
+      }
+    }
+    return script.state.table([
+      effect("gain") { .gain(try $0.number(1, in: StreamKit.Stream.gainRange)) },
+      effect("equalizer") { .equalizer(try $0.equalizer(1)) },
+      effect("mono") { _ in .mono },
+      effect("swap") { _ in .swap },
+      effect("lowpass") { .lowpass(try $0.number(1, in: PassFilter.range)) },
+      effect("highpass") { .highpass(try $0.number(1, in: PassFilter.range)) },
+    ])
+  }
+
+  // MARK: The stream's part
+
+  func define(on streams: LuaClass<ScriptStream>) {
+    streams.field("gain") { stream, call in call.return(.number(stream.stream.gain)) }
+    streams.method("set_gain") { stream, call in
+      stream.stream.setGain(try call.number(2, in: StreamKit.Stream.gainRange))
+      return .none
+    }
+    streams.method("meter") { stream, call in
+      stream.stream.isMetered = try call.bool(2)
+      return .none
+    }
+    streams.method("levels") { stream, call in
+      guard stream.stream.isMetered else {
+        throw LuaError(
+          code: "argument", message: "the stream is not metered", hint: "call radio:meter(true) before")
+      }
+      let reading = stream.stream.levels
+      func level(_ decibels: Double?) -> LuaValue { .number(decibels ?? -.infinity) }
+      return call.return(
+        .record([
+          ("left", level(reading?.left.rmsDBFS)), ("right", level(reading?.right.rmsDBFS)),
+          ("peak_left", level(reading?.left.peakDBFS)), ("peak_right", level(reading?.right.peakDBFS)),
+        ]))
+    }
+    streams.method("tap") { [unowned self] stream, call in try tap(stream, call) }
+  }
+
+  /// `radio:tap(fn or effect)`
+  private func tap(_ stream: ScriptStream, _ call: LuaCall) throws -> LuaReturn {
+    let new: ScriptTap
+    if let effect = call.optionalObject(2, effects) {
+      new = ScriptTap("effect \(effect.name)", stream.stream.tap(.effect(effect.effect)))
+    } else {
+      let given = call.state.typeName(call.value(2))
+      guard given == "function" else {
+        throw call.problem(2, "function or effect expected, got \(given)")
+      }
+      let function = try call.function(2)
+      let place = Place()
+      let tap = stream.stream.tap(
+        .blocks { [weak self] block in
+          guard let self, let tap = place.tap else { return block.giveBack(changed: false) }
+          run(function, on: block, for: tap)
+        })
+      new = ScriptTap("a function", tap)
+      place.tap = new
+    }
+    new.tap.onEvent = { [weak self, weak stream, new] event in
+      guard let self, let stream else { return }
+      tell(event, of: new, stream)
+    }
+    let forget = script.root { new.remove() }
+    new.onRemove = forget
+    return call.return(taps(new))
+  }
+
+  /// The tap that a function belongs to, which is made after it.
+  private final class Place { weak var tap: ScriptTap? }
+
+  private func run(_ function: LuaReference, on block: TapBlock, for tap: ScriptTap) {
+    let shown = ScriptBlock(block)
+    let routine = script.call(
+      function, [blocks(shown)], name: "a tap", isWanted: { block.isWanted && tap.isActive },
+      maySuspend: false, onFailure: { tap.failures += 1 })
+    guard let routine else { return block.giveBack(changed: false) }
+    routine.whenEnded { outcome in
+      let isChanged = shown.end()
+      if case .returned = outcome {
+        block.giveBack(changed: isChanged)
+      } else {
+        block.giveBack(changed: false)
+      }
+    }
+  }
+
+  private func tell(_ event: TapEvent, of tap: ScriptTap, _ stream: ScriptStream) {
+    func facts(_ format: AudioFormat) -> LuaValue {
+      .record([("tap", taps(tap)), ("rate", .int(format.sampleRate)), ("channels", .int(format.channels))])
+    }
+    switch event {
+    case .gets(let format): stream.tell("tap_created", facts(format))
+    case .ended(let format): stream.tell("tap_disposed", facts(format))
+    case .overran(let time):
+      stream.tell("tap_overrun", .record([("tap", taps(tap)), ("seconds", .number(time.luaSeconds))]))
+    }
+  }
+
+  // MARK: The tap
+
+  private func defineTap() {
+    taps.field("active", changedBy: "remove") { tap, call in call.return(tap.isActive) }
+    taps.field("failures") { tap, call in call.return(tap.failures) }
+    taps.field("overruns") { tap, call in call.return(tap.tap.overruns) }
+    taps.method("remove") { tap, _ in
+      tap.remove()
+      return .none
+    }
+  }
+}
+
+/// A tap as a script has it.
+final class ScriptTap {
+  let what: String
+  let tap: StreamTap
+  /// Calls of its function that failed.
+  var failures = 0
+  var onRemove: () -> Void = {}
+
+  init(_ what: String, _ tap: StreamTap) {
+    self.what = what
+    self.tap = tap
+  }
+
+  var isActive: Bool { tap.isActive }
+
+  func remove() {
+    tap.remove()
+    // What it told refers to this.
+    tap.onEvent = { _ in }
+    onRemove()
+    onRemove = {}
+  }
+}
+
+/// An effect as a script has it.
+final class ScriptEffect {
+  let name: String
+  let effect: SoundEffect
+
+  init(name: String, effect: SoundEffect) {
+    self.name = name
+    self.effect = effect
+  }
+}
