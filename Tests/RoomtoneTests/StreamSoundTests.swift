@@ -281,8 +281,9 @@ struct StreamSoundTests {
   /// What a session plays of the start of a programme, while a script does something.
   private func played(_ code: String) throws -> (sound: Sound, lines: [String]) {
     var live = try live("mp3-mpeg25-32-11k-mono.mp3", bytesPerSecond: 4_000)
-    // All of it is in the burst.
-    live.age = 8_000
+    // All of it is in the burst, with more than is decoded ahead.
+    live.age = 40_000
+    live.burst = 400_000
     station.answer("/live", with: .live(live))
     let folder = try TemporaryFolder()
     let lines = try printed(
