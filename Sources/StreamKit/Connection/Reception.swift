@@ -344,8 +344,10 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     if isFile(head) { handOver(head) }
   }
 
-  /// Whether an answer is a file: it has a length, or can be asked for in parts, and tells nothing of a station.
+  /// Whether an answer is a file: it has a length, or can be asked for in parts, and tells nothing of a station. What
+  /// comes in the place of a station that has sounded is none, whatever it looks like.
   private func isFile(_ head: HTTPResponse) -> Bool {
+    if machine.hasSounded { return false }
     if let isFile = options.isFile { return isFile }
     return (head.contentLength != nil || head.acceptsRanges)
       && ["icy-metaint", "icy-name", "icy-br"].allSatisfy { head.headers[$0] == nil }
