@@ -29,6 +29,9 @@ public struct HTTPRequest: Sendable {
   public var certificateFile: String?
   /// Lets the server compress the body, which is decoded; else a compressed body is an error.
   var acceptsCompression = false
+  /// Decodes a compressed body that nobody has asked for.
+  public var decodesUnasked = false
+  var decodes: Bool { acceptsCompression || decodesUnasked }
 
   /// A request for `url`. A space in it is encoded; what stands behind # is not sent.
   /// - Throws: `.badURL`, `.unsupportedScheme`.

@@ -22,7 +22,7 @@ public final class NetworkThread: Sendable {
   }
 
   deinit {
-    guard core.loop.isOnLoop else { return close() }
+    guard isOwnThread else { return close() }
     // Let go by a receiver, at its end: a thread cannot wait for itself.
     core.stop()
     if let handle = takeThread() { pthread_detach(handle) }
@@ -41,9 +41,14 @@ public final class NetworkThread: Sendable {
   /// Ends all transfers, each with the end `.cancelled`, and waits until the thread has ended. Nothing the second
   /// time. Not on the network thread.
   public func close() {
-    precondition(!core.loop.isOnLoop, "the network thread cannot wait for its own end")
+    precondition(!isOwnThread, "the network thread cannot wait for its own end")
     core.stop()
     if let handle = takeThread() { pthread_join(handle, nil) }
+  }
+
+  /// Whether the calling thread is this one. Its loop can't tell before it runs, which may be later than `close`.
+  private var isOwnThread: Bool {
+    thread.withLock { thread in thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
   }
 
   private func takeThread() -> pthread_t? {

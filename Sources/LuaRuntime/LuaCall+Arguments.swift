@@ -97,6 +97,11 @@ extension LuaCall {
     return LuaOptions(call: self, number: number, fields: fields)
   }
 
+  /// One argument as the option `name`: read and checked as that is, and errors name the argument.
+  public func option(_ number: Int, as name: String) -> LuaOptions {
+    LuaOptions(call: self, number: number, fields: [name: value(number)], isArgument: true)
+  }
+
   /// The fields of a table as text, sorted by name: for logs.
   public func fields(_ number: Int) throws -> [(String, String)] {
     try entries(number).map { (state.text($0.key), state.text($0.value)) }.sorted { $0.0 < $1.0 }

@@ -17,6 +17,8 @@ public final class LuaClass<Object: AnyObject> {
     var fields: [String] = []
     var methods: [String] = []
     var setters: [String: String] = [:]
+    /// Why what is called so can't be read.
+    var secrets: [String: String] = [:]
   }
 
   /// Defines the class in `state`.
@@ -29,6 +31,9 @@ public final class LuaClass<Object: AnyObject> {
     let unknownName = LuaFunction(name) { call in
       let key = call.stack.string(2) ?? call.stack.text(2)
       let known = names.fields + names.methods
+      if let why = names.secrets[key] {
+        throw LuaError(code: "argument", message: "the field '\(key)' of a \(name) can't be read: \(why)")
+      }
       var error = LuaError(
         code: "argument", message: LuaRuntime.unknown("field or method of a \(name)", key, among: known))
       error.location = nil
@@ -36,12 +41,13 @@ public final class LuaClass<Object: AnyObject> {
     }
     let assign = LuaFunction(name) { call in
       let key = call.stack.string(2) ?? call.stack.text(2)
-      guard names.fields.contains(key) else {
+      guard names.fields.contains(key) || names.secrets[key] != nil else {
         throw LuaError(code: "argument", message: "a \(name) can't be given a field '\(key)'")
       }
       let setter = names.setters[key] ?? (names.methods.contains("set_\(key)") ? "set_\(key)" : nil)
       let advice = setter.map { "call :\($0)(…) to change it" } ?? "it can't be changed"
-      throw LuaError(code: "argument", message: "the field '\(key)' of a \(name) is for reading; \(advice)")
+      let use = names.secrets[key] == nil ? "for reading" : "secret"
+      throw LuaError(code: "argument", message: "the field '\(key)' of a \(name) is \(use); \(advice)")
     }
     var type: Int32 = -1
     let description = LuaFunction("tostring") { call in
@@ -78,6 +84,9 @@ public final class LuaClass<Object: AnyObject> {
     let function = LuaFunction(name, calling(get))
     shim_add_field(state.main.L, type, name, state.box(function))
   }
+
+  /// Lets who reads `name`, which only a method sets, know why that can't be.
+  public func secret(_ name: String, why: String) { names.secrets[name] = why }
 
   /// Adds a method; its arguments begin at 2.
   public func method(_ name: String, _ body: @escaping (Object, LuaCall) throws -> LuaReturn) {

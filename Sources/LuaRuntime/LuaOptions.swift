@@ -5,6 +5,11 @@ public struct LuaOptions {
   let fields: [String: LuaValue]
   /// Where the options stand when they are inside others: ` of speakers[2]`.
   var place = ""
+  /// Whether the one option stands in the call as an argument: errors need not name it.
+  var isArgument = false
+
+  /// The state that calls.
+  public var state: LuaState { call.state }
 
   /// The value as given, nil when it is not there.
   public subscript(name: String) -> LuaValue? { fields[name] }
@@ -72,7 +77,8 @@ public struct LuaOptions {
   public func problem(
     _ name: String, _ problem: String, code: String = "argument", hint: String? = nil
   ) -> any Error {
-    call.problem(number, "option '\(name)'\(place): \(problem)", code: code, hint: hint)
+    call.problem(
+      number, isArgument ? problem : "option '\(name)'\(place): \(problem)", code: code, hint: hint)
   }
 
   private func wrong(_ name: String, _ expected: String) -> any Error {

@@ -71,12 +71,15 @@ function stream.effect.highpass(hz) end
 ---@field user_agent? string What servers are told who asks.
 ---@field data_timeout? Duration How long nothing may come before it connects again; at least 1 s, 20 s unless told.
 ---@field pause_timeout? Duration How long it receives while it is paused, then it stops; 5 minutes unless told, 0 for ever.
----@field buffer_wait? Duration What is to come before it plays; 10 s unless told.
+---@field buffer_wait? Duration What is to come before it plays, at most what fits in the buffer; 10 s unless told.
 ---@field is_file? boolean Whether the URL leads to a file and no station; found out unless told.
 ---@field buffer_wait_file? Duration What is to come of a file before it plays; 3 s unless told.
 ---@field throttle_bypass? Duration What of a file may come ahead of that, before it comes as it is heard; 0 unless told.
 ---@field metadata_encoding? string What titles are in that are not UTF-8: `"latin1"` unless told.
 ---@field auth? string[] User and password, for basic authentication; they can't be read.
+
+---@class stream.URLOptions: stream.Options
+---@field start? boolean Whether it goes over at once; true unless told.
 
 ---A stream at an http or https address; nothing is connected.
 ---
@@ -130,7 +133,7 @@ function stream.file(path, options) end
 ---| "timeout" # `{code, message, url}`: nothing came in time, or the name does not resolve.
 ---| "missing_content" # `{code, message, url, status}`: an answer of 400 or more.
 ---| "http_error" # the same, after it.
----| "bad_content" # `{code, message, url}`: what came is no audio, or nothing that works here.
+---| "bad_content" # `{code, message, url}`: what came is no audio, or nothing that works here; an address that is none.
 ---| "suspending" # `{by}`: an interruption takes the session's speakers; so for the next two.
 ---| "suspended" # `{by}`
 ---| "resumed" # `{by}`
@@ -142,10 +145,20 @@ function stream.file(path, options) end
 ---@class stream.Stream
 ---@field status "stopped"|"connecting"|"buffering"|"playing"|"paused" What it does.
 ---@field is_playing boolean Whether there is a play position: also while paused, and while disconnected with sound left.
----@field url string Where it is, as it was given.
+---@field url string Where what plays is, without user and password; of a stopped stream, where `start` goes.
+---@field type "auto"|"raw"|"pls"|"m3u" What the URL leads to.
+---@field buffer_blocks integer Blocks of 5 KiB that the buffer has from the next `start` on.
+---@field user_agent string What servers are told who asks.
+---@field data_timeout number Seconds that nothing may come before it connects again.
+---@field pause_timeout number Seconds that it receives while it is paused; 0 for ever.
+---@field is_file? boolean Whether the URL leads to a file and no station, as it was told.
+---@field buffer_wait_file number Seconds that are to come of a file before it plays.
+---@field throttle_bypass number Seconds of a file that may come ahead of that.
+---@field buffer_wait number Seconds of sound that are to come before it plays.
+---@field metadata_encoding string What titles are in that are not UTF-8.
 ---@field name? string What the station calls itself.
 ---@field genre? string What the station says it plays.
----@field bit_rate? integer kbit/s, as the station tells.
+---@field bit_rate? integer kbit/s, as the station tells, else on average of the last minute; nil before 3 s have come.
 ---@field format? string `"mp3"`, `"aac"`, once it comes.
 ---@field title? string The title that is heard, as it was sent; `artist - title` from a feed.
 ---@field artist? string What is in front of the first `" - "` of it, or what a feed tells.
@@ -164,7 +177,9 @@ function stream.file(path, options) end
 ---@field gain number dB, as `set_gain` set it.
 local Stream = {}
 
----Connects and fills the buffer, or goes on after `pause`; returns when it plays, at once when it does already.
+---Connects and fills the buffer, or goes on after `pause`; goes over to what `set_url` has set for it. Returns when it
+---plays, at once when it does already. A routine that is cancelled here unwinds at once; the stream stops then, unless
+---another routine waits in `start` too.
 ---
 ---Raises what the first connection fails with: `stream.not_found`, `stream.auth`, `stream.http` (with `status`),
 ---`stream.network`, `stream.timeout`, `stream.content`, `stream.unsupported`; `task.cancelled` when it is stopped
@@ -248,6 +263,70 @@ function Stream:levels() end
 ---@param what stream.Effect|fun(block: stream.Block)
 ---@return stream.Tap
 function Stream:tap(what) end
+
+---Goes over to another station; options that are not given stay as they are, save that user and password do not go to
+---another server.
+---
+---At once, and started if need be, unless `start = false`; returns when the new one plays. What the buffer holds of the
+---old one is dropped, a session goes on with the new one. Told are `connecting`, `buffering` and `started`, no `stopped`;
+---when it fails, the event of that and `stopped`. A routine that is cancelled here unwinds at once, and the stream stops.
+---
+---With `start = false` what plays goes on; the next `start` goes over, also from a pause and while it plays. `url` is
+---the old one until then, unless the stream is stopped.
+---
+---Raises `stream.url` and `stream.unsupported`, told as `bad_content` too; what `start` raises; `argument`.
+---@async
+---@param url string
+---@param options? stream.URLOptions
+function Stream:set_url(url, options) end
+
+---Sets what the URL leads to, from the next connection on. Raises `argument`.
+---@param type "auto"|"raw"|"pls"|"m3u"
+function Stream:set_type(type) end
+
+---Sets the blocks of 5 KiB that the buffer has, 10 to 100,000, from the next `start` on. Raises `argument`.
+---@param blocks integer
+function Stream:set_buffer_blocks(blocks) end
+
+---Sets what servers are told who asks, from the next connection on. Raises `argument`.
+---@param name string
+function Stream:set_user_agent(name) end
+
+---Sets how long nothing may come before it connects again, at least 1 s, also for the connection that is open. Raises
+---`argument`.
+---@param time Duration
+function Stream:set_data_timeout(time) end
+
+---Sets how long it receives while it is paused, then it stops; 0 for ever. Counts anew when it is paused, and does not
+---count while an interruption has the speakers. Raises `argument`.
+---@param time Duration
+function Stream:set_pause_timeout(time) end
+
+---Sets what titles are in that are not UTF-8, from the next title on. Raises `argument`.
+---@param name string
+function Stream:set_metadata_encoding(name) end
+
+---Sets what is to come before it plays; what waits may go on at once. Raises `argument`.
+---@param time Duration
+function Stream:set_buffer_wait(time) end
+
+---Sets whether the URL leads to a file and no station, from the next `start` on; nil to find out. Raises `argument`.
+---@param is_file? boolean
+function Stream:set_is_file(is_file) end
+
+---Sets what is to come of a file before it plays; what waits may go on at once. Raises `argument`.
+---@param time Duration
+function Stream:set_buffer_wait_file(time) end
+
+---Sets what of a file may come ahead of that, before it comes as it is heard, from the next `start` on. Raises
+---`argument`.
+---@param time Duration
+function Stream:set_throttle_bypass(time) end
+
+---Sets user and password, from the next connection on; nil takes them away. They can't be read. Raises `argument`.
+---@param user? string
+---@param password? string
+function Stream:set_auth(user, password) end
 
 ---Calls `listener` with the payload of every such event from now on. Raises `argument`.
 ---@param event stream.EventName

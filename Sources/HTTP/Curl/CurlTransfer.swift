@@ -186,7 +186,7 @@ final class CurlTransfer {
     let url = easy.flatMap { curl_get_string($0, CURLINFO_EFFECTIVE_URL) }.map { String(cString: $0) }
     let clean = url.flatMap { try? CurlURL($0).text } ?? request.url
     let response = HTTPResponse(status: head.status, url: clean, headers: head.headers)
-    if let coding = response.bodyCoding, !request.acceptsCompression {
+    if let coding = response.bodyCoding, !request.decodes {
       failure = HTTPError(.encoding, host: request.host, "Content-Encoding: \(coding.prefix(32))")
       return false
     }

@@ -15,7 +15,8 @@ extension HTTPRequest {
       curl_set_long(easy, CURLOPT_HTTPAUTH, CURL_BASIC_AUTHENTICATION)
     }
     if offset > 0 { try require(curl_set_string(easy, CURLOPT_RANGE, "\(offset)-")) }
-    if acceptsCompression { try require(curl_set_string(easy, CURLOPT_ACCEPT_ENCODING, "gzip, deflate")) }
+    // What is asked for stands in the header lines.
+    if decodes { try require(curl_set_string(easy, CURLOPT_ACCEPT_ENCODING, "gzip, deflate")) }
 
     if maximumRedirects > 0 {
       curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 1)

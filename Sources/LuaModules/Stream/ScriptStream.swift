@@ -85,7 +85,8 @@ final class ScriptStream {
 
   private func tell(_ error: StreamError) {
     let facts: [(name: String, value: LuaValue)] = [
-      ("code", .string(error.code)), ("message", .string(error.message)), ("url", .string(stream.url)),
+      ("code", .string(error.code)), ("message", .string(error.message)),
+      ("url", .string(error.url ?? stream.url)),
       ("status", error.status.map { .int($0) } ?? .nil),
     ]
     tell(condition(of: error), .record(facts))
@@ -95,12 +96,32 @@ final class ScriptStream {
   /// The event that tells of a failure.
   private func condition(of error: StreamError) -> String {
     if error.status != nil { return "missing_content" }
-    let host = StreamURL.host(stream.url) ?? ""
+    let host = StreamURL.host(error.url ?? stream.url) ?? ""
     switch error.kind {
     case .url, .unsupported, .content: return "bad_content"
     case .timeout: return "timeout"
     case .network: return NetworkThread.isNetworkUp(for: host) ? "url_not_found" : "no_network"
     case .http, .auth, .notFound, .noSeek, .inUse: return "url_not_found"
+    }
+  }
+
+  // MARK: Changes
+
+  /// Changes options, also those that were given for the next start.
+  func change(_ body: (inout StreamOptions) throws -> Void) rethrows {
+    try body(&stream.options)
+    if var options = stream.nextOptions {
+      try body(&options)
+      stream.nextOptions = options
+    }
+  }
+
+  /// Sets the address and the options of the next start.
+  /// - Throws: `stream.url`, `stream.unsupported`, which listeners are told too.
+  func setNext(url: String, options: StreamOptions) throws {
+    do { try stream.setNext(url: url, options: options) } catch {
+      tell(error)
+      throw error
     }
   }
 
@@ -116,14 +137,15 @@ final class ScriptStream {
         .inUse, "the stream plays on \"\(playing.session.name)\"", hint: "stop it there first",
         facts: [.init("session", .string(playing.session.name))])
     }
+    let begins = stream.status == .stopped
     try await stream.start()
-    let new = try SessionPlayback(self, on: session, house.events, isOwn: isOwn)
+    let new = try SessionPlayback(self, on: session, house.events, title: title, isOwn: isOwn)
     playing = new
-    let name = title ?? stream.station.name ?? stream.url
     do {
-      try await session.play(new.sound, as: SourceInfo(path: stream.url, title: name), priority: priority)
+      try await session.play(new.sound, as: new.source, priority: priority)
     } catch {
       new.end()
+      if begins, error is CancellationError { stream.stop() }
       throw error
     }
   }
@@ -137,8 +159,12 @@ final class SessionPlayback {
   let session: Session
   private(set) var sound: StreamSound
   private(set) var hasEnded = false
+  /// What the session calls it.
+  private(set) var source: SourceInfo
   private unowned let owner: ScriptStream
+  private let title: String?
   private let isOwn: Bool
+  private var hasBegun = false
   private var subscription: EventHub.Subscription?
   private let place = Place()
 
@@ -155,16 +181,34 @@ final class SessionPlayback {
     }
   }
 
-  init(_ owner: ScriptStream, on session: Session, _ events: EventHub, isOwn: Bool) throws {
+  /// - Parameter title: what it is called; by default as the station calls itself.
+  init(
+    _ owner: ScriptStream, on session: Session, _ events: EventHub, title: String?, isOwn: Bool
+  ) throws {
     self.owner = owner
     self.session = session
+    self.title = title
     self.isOwn = isOwn
+    source = Self.source(owner.stream, title)
     place.session = session
     let place = place
     sound = StreamSound(
       try owner.stream.attach(heard: { place.heard }, moved: { place.playback?.moved() }))
     place.playback = self
+    owner.stream.suspend(session.isSuspended)
     subscription = events.on { [unowned self] event in follow(event) }
+  }
+
+  private static func source(_ stream: StreamKit.Stream, _ title: String?) -> SourceInfo {
+    SourceInfo(path: stream.url, title: title ?? stream.station.name ?? stream.url)
+  }
+
+  /// The stream may be another station by now.
+  private func rename() {
+    let new = Self.source(owner.stream, title)
+    guard new != source else { return }
+    source = new
+    session.soundRenamed(sound, new)
   }
 
   /// The stream has leapt.
@@ -180,6 +224,7 @@ final class SessionPlayback {
     subscription?.cancel()
     owner.left(self)
     owner.stream.detach()
+    owner.stream.suspend(false)
     if isOwn { owner.stream.stop() }
   }
 
@@ -188,27 +233,34 @@ final class SessionPlayback {
     guard !hasEnded else { return }
     switch event {
     case .paused: session.pause()
-    case .started: if session.state == .paused { try? session.resume() }
+    case .started:
+      rename()
+      if session.state == .paused { try? session.resume() }
     case .stopped:
       hasEnded = true
       subscription?.cancel()
       owner.left(self)
       session.stop()
-    case .connecting, .buffering, .metadata, .failed, .queueExhausted, .fileComplete, .reconnected: break
+    case .connecting: rename()
+    case .buffering, .metadata, .failed, .queueExhausted, .fileComplete, .reconnected: break
     }
   }
 
   /// What the session does, the stream does.
   private func follow(_ event: HouseEvent) {
     guard event.session === session, !hasEnded else { return }
+    let isPlayed = session.plays(sound)
+    if isPlayed { hasBegun = true }
     switch event {
     case .state(.paused, _): owner.stream.pause()
     case .state(.playing, _):
       owner.stream.goOnIfPaused()
-    case .ended(_, let source, let reason) where source.path == owner.stream.url:
+    case .ended(_, _, let reason):
+      guard hasBegun, !isPlayed else { return }
       if reason == .finished { owner.stream.finish() }
       end()
     case .suspension(let phase, _, let by):
+      if phase != .suspending { owner.stream.suspend(session.isSuspended) }
       owner.tell(phase.rawValue, .record([("by", .string(by.name))]))
     default: break
     }

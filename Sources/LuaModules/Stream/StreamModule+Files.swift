@@ -6,9 +6,10 @@ extension StreamModule {
   /// `stream.file(path, options)`
   func file(_ call: LuaCall) throws -> LuaReturn {
     let path = script.audioPath(try call.string(1))
-    let options = try options(call, 2)
-    return call.return(
-      streams(ScriptStream(Stream(file: path, options: options, loop: script.loop), loop: script.loop)))
+    let (options, _) = try options(call, 2)
+    let stream = Stream(file: path, options: options, loop: script.loop) { [service] in try service.network()
+    }
+    return call.return(streams(ScriptStream(stream, loop: script.loop)))
   }
 
   func defineFiles() {
@@ -22,13 +23,5 @@ extension StreamModule {
     field("can_seek") { .bool($0.canSeek) }
     field("file_time") { $0.fileTime.map { .number($0) } ?? .nil }
     field("file_duration") { $0.fileDuration.map { .number($0) } ?? .nil }
-  }
-
-  static let fileOptions = ["is_file", "buffer_wait_file", "throttle_bypass"]
-
-  func readFileOptions(_ given: LuaOptions, into options: inout StreamOptions) throws {
-    if let isFile = try given.bool("is_file") { options.isFile = isFile }
-    if let wait = try given.duration("buffer_wait_file") { options.bufferWaitFile = wait }
-    if let bypass = try given.duration("throttle_bypass") { options.throttleBypass = bypass }
   }
 }

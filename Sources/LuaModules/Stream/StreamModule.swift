@@ -1,5 +1,4 @@
 internal import EventLoop
-internal import HTTP
 internal import LuaRuntime
 internal import SpeakerKit
 internal import StreamKit
@@ -7,7 +6,7 @@ internal import StreamKit
 /// `stream`: internet radio, and files.
 final class StreamModule {
   unowned let script: Script
-  private let service: StreamService
+  let service: StreamService
   let streams: LuaClass<ScriptStream>
   private let sound: StreamSoundModule
   /// Streams of the script that don't stand still: they live though nobody keeps them.
@@ -18,6 +17,7 @@ final class StreamModule {
     let module = try StreamModule(script, service)
     script.keep(module)
     module.defineControls()
+    module.defineOptions()
     module.defineFields()
     module.defineFigures()
     module.defineFeeds()
@@ -56,15 +56,9 @@ final class StreamModule {
 
   // MARK: Making
 
-  private static let options =
-    [
-      "type", "buffer_blocks", "user_agent", "data_timeout", "pause_timeout", "metadata_encoding", "auth",
-      "buffer_wait",
-    ] + fileOptions
-
   /// `stream.new(url, options)`
   private func new(_ call: LuaCall) throws -> LuaReturn {
-    call.return(streams(try make(try call.string(1), try options(call, 2))))
+    call.return(streams(try make(try call.string(1), try options(call, 2).0)))
   }
 
   /// A stream at `url`, which lives as long as it is not stopped.
@@ -82,45 +76,6 @@ final class StreamModule {
   func keep(_ stream: ScriptStream) {
     active = active.filter { $0.value.stream.status != .stopped }
     active[ObjectIdentifier(stream)] = stream
-  }
-
-  func options(_ call: LuaCall, _ number: Int) throws -> StreamOptions {
-    let given = try call.options(number, Self.options)
-    var options = StreamOptions()
-    if let type = try given.string("type") {
-      guard let kind = StreamOptions.Kind(rawValue: type) else {
-        throw given.problem("type", unknown("type", type, among: StreamOptions.Kind.allCases.map(\.rawValue)))
-      }
-      options.kind = kind
-    }
-    if let blocks = try given.int("buffer_blocks", in: 10...100_000) { options.bufferBlocks = blocks }
-    if let agent = try given.string("user_agent") { options.userAgent = agent }
-    if let timeout = try given.duration("data_timeout") {
-      options.dataTimeout = try atLeast(.seconds(1), timeout, "data_timeout", given)
-    }
-    if let timeout = try given.duration("pause_timeout") { options.pauseTimeout = timeout }
-    if let wait = try given.duration("buffer_wait") { options.bufferWait = wait }
-    try readFileOptions(given, into: &options)
-    if let name = try given.string("metadata_encoding") {
-      guard let encoding = MetadataEncoding(name: name) else {
-        throw given.problem("metadata_encoding", "no encoding is called '\(name)'")
-      }
-      options.metadataEncoding = encoding
-    }
-    if let auth = given["auth"] {
-      guard let list = call.state.list(auth, limit: 2), list.count == 2, case .string(let user) = list[0],
-        case .string(let password) = list[1]
-      else { throw given.problem("auth", "{user, password} expected") }
-      options.credentials = HTTPCredentials(user: user, password: password)
-    }
-    return options
-  }
-
-  private func atLeast(_ least: Duration, _ time: Duration, _ name: String, _ given: LuaOptions) throws
-    -> Duration
-  {
-    guard time >= least else { throw given.problem(name, "at least 1 s expected") }
-    return time
   }
 
   // MARK: The object
@@ -165,10 +120,10 @@ final class StreamModule {
     }
     field("status") { .string($0.status.rawValue) }
     field("is_playing") { .bool($0.isPlaying) }
-    field("url") { .string($0.url) }
+    streams.field("url", changedBy: "set_url") { stream, call in call.return(.string(stream.stream.url)) }
     field("name") { .optional($0.station.name) }
     field("genre") { .optional($0.station.genre) }
-    field("bit_rate") { $0.station.bitRate.map { .int($0) } ?? .nil }
+    field("bit_rate") { $0.bitRate.map { .int($0) } ?? .nil }
     field("format") { .optional($0.format.map { "\($0.codec)" }) }
     field("title") { .optional($0.title?.text) }
     field("artist") { .optional($0.title?.artist) }

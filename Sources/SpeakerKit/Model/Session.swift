@@ -123,9 +123,21 @@ public final class Session {
   /// The sound that is played goes on from another place of its own choice: what was decoded ahead gives way to a new
   /// decoder, over a ramp of one block. Nothing when another sound plays, or none.
   public func soundMoved(_ sound: any SoundSource) {
-    guard let current = machine.current, case .source(let playing) = current.request.sound, playing === sound
-    else { return }
+    guard plays(sound), let current = machine.current else { return }
     reposition(current, toFrame: position)
+  }
+
+  /// Whether it is this sound that plays or is paused.
+  public func plays(_ sound: any SoundSource) -> Bool {
+    guard let current = machine.current, case .source(let playing) = current.request.sound else {
+      return false
+    }
+    return playing === sound
+  }
+
+  /// The sound that is played is called something else from now on. Nothing when another sound plays, or none.
+  public func soundRenamed(_ sound: any SoundSource, _ source: SourceInfo) {
+    if plays(sound) { machine.renamed(source) }
   }
 
   /// Plays a source, or lets it stand where it begins. Throws as `play`.

@@ -7,7 +7,7 @@ struct SessionMachine {
 
   /// What plays or is paused.
   struct Current {
-    let source: SourceInfo
+    var source: SourceInfo
     var cue: Cue
     let request: SourceRequest
   }
@@ -56,6 +56,9 @@ struct SessionMachine {
     current?.cue = cue
     return [.start(cue, paused: state == .paused)]
   }
+
+  /// What plays has another name.
+  mutating func renamed(_ source: SourceInfo) { current?.source = source }
 
   mutating func pause() -> [Action] {
     guard state == .playing else { return [] }

@@ -43,6 +43,7 @@ final class StreamBuffer: Sendable {
     var wakers: [@Sendable () -> Void] = []
     /// A reader found nothing: it is to be woken.
     var hasWaited = false
+    var rate = MeasuredRate()
     /// What the player is told when it runs dry.
     var onDry: (@Sendable () -> Void)?
     /// Number of the decoder that reads; those before it get nothing any more.
@@ -50,6 +51,8 @@ final class StreamBuffer: Sendable {
     var file = FileState()
 
     var ahead: StreamTime { packets.timeShift(at: cursor) }
+    /// Whether no more fits before what has not been heard makes room: who wants more gets that.
+    var isFull: Bool { packets.used == packets.size && cursor <= packets.start }
 
     /// What is to be told now that the player has moved on.
     mutating func takeRoom() -> (@Sendable () -> Void)? {
@@ -100,12 +103,14 @@ final class StreamBuffer: Sendable {
       arrival.start = state.packets.time(at: state.packets.end)
       let kept = state.keepsUnheard ? state.cursor : nil
       arrival.isTaken = state.packets.append(frame, bytes, discontinuity: discontinuity, keeping: kept)
+      if discontinuity == .format { state.rate = MeasuredRate() }
+      if arrival.isTaken { state.rate.add(bytes: frame.length, frame.duration) }
       if let high = state.file.high, !arrival.isTaken || state.ahead > high {
         state.file.isHeldBack = true
         arrival.isHeldBack = true
       }
       // More than fits can't be waited for.
-      if state.isFilling, state.ahead >= state.wanted || arrival.isHeldBack {
+      if state.isFilling, state.ahead >= state.wanted || state.isFull || arrival.isHeldBack {
         state.isFilling = false
         arrival.isEnough = true
       }
@@ -199,6 +204,22 @@ final class StreamBuffer: Sendable {
       return !state.isFilling
     }
   }
+
+  /// The player is to wait for so much when it waits.
+  /// - Returns: whether it waited, and that much is there.
+  func want(_ wanted: StreamTime) -> Bool {
+    let (isEnough, wakers) = state.withLock { state -> (Bool, [@Sendable () -> Void]) in
+      state.wanted = wanted
+      guard state.isFilling, state.ahead > .zero, state.ahead >= wanted else { return (false, []) }
+      state.isFilling = false
+      return (true, state.wakers)
+    }
+    for waker in wakers { waker() }
+    return isEnough
+  }
+
+  /// kbit/s of what came last, on average; nil before some seconds have come.
+  var bitRate: Int? { state.withLock { $0.rate.kilobits } }
 
   /// Time of the stream at which what is held begins and ends.
   var range: (start: StreamTime, end: StreamTime) {

@@ -47,7 +47,7 @@ public struct ConnectionMachine: Sendable {
   private var shownURL: String { StreamURL.shown(currentURL) }
 
   private let url: String
-  private let dataTimeout: Duration
+  private var dataTimeout: Duration
   private let isPaced: Bool
   private var random: any RandomNumberGenerator & Sendable
   /// What is to be tried after the current URL, and how deep in lists it was found.
@@ -92,6 +92,16 @@ public struct ConnectionMachine: Sendable {
     guard phase == .idle else { return [] }
     delay.reset()
     return connect(to: currentURL, depth: depth, at: now)
+  }
+
+  /// The longest that nothing may come, also of what is under way.
+  public mutating func setDataTimeout(_ limit: Duration) {
+    let difference = limit - dataTimeout
+    dataTimeout = limit
+    stall?.limit = limit
+    startEnds = startEnds?.advanced(by: difference)
+    attemptEnds = attemptEnds?.advanced(by: difference / (candidates.count + 1))
+    if phase == .connecting || phase == .receiving { updateDeadline() }
   }
 
   /// Nothing more is to be done; a transfer that is open is ended by the caller.
@@ -229,6 +239,14 @@ extension StreamError {
   public var status: Int? {
     for fact in facts where fact.name == "status" {
       if case .int(let status) = fact.value { return status }
+    }
+    return nil
+  }
+
+  /// The address that it is about.
+  public var url: String? {
+    for fact in facts where fact.name == "url" {
+      if case .string(let url) = fact.value { return url }
     }
     return nil
   }

@@ -20,7 +20,7 @@ public struct StationInfo: Sendable, Equatable {
 enum ReceptionEvent: Sendable {
   /// A transfer begins.
   case connecting
-  /// A server has answered with what may be sound.
+  /// A server has answered, and what it sends is sound.
   case answered(StationInfo)
   /// What the frames that follow are.
   case format(StreamFormat)
@@ -78,7 +78,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
 
   private let network: NetworkThread
   private let loop: EventLoop
-  private let options: Options
+  private var options: Options
   private let buffer: StreamBuffer
   private let tell: @Sendable (ReceptionEvent) -> Void
   private(set) var machine: ConnectionMachine
@@ -127,6 +127,15 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     loop.post {
       self.isStopped = false
       self.perform(self.machine.restart(at: self.now))
+    }
+  }
+
+  func change(_ options: Options) {
+    loop.post {
+      self.options = options
+      self.file?.change(options)
+      self.machine.setDataTimeout(options.dataTimeout)
+      self.arm()
     }
   }
 
@@ -179,6 +188,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
       if let credentials = options.credentials { request.credentials = credentials }
       request.wakeTime = options.wakeTime
       request.wantsICY = options.isFile != true
+      request.decodesUnasked = true
       transfer = network.start(request, on: self)
     } catch {
       // In a turn of its own: `perform` is in the middle of what was to be done.
@@ -340,7 +350,6 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     icy = ICYDeinterleaver(interval: min(max(interval, 0), 1 << 24), audioPosition: icy.audioPosition)
     framer = StreamFramer(contentType: head.headers["Content-Type"], offset: icy.audioPosition)
     titles = []
-    tell(.answered(StationInfo(head)))
     if isFile(head) { handOver(head) }
   }
 
@@ -376,6 +385,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
         while let item = framer.next() {
           switch item {
           case .format(let new):
+            if let head { tell(.answered(StationInfo(head))) }
             begin(new)
           case .frame(let frame):
             received = received + frame.duration
@@ -460,7 +470,8 @@ extension StationInfo {
     genre = head.headers["icy-genre"]
     page = head.headers["icy-url"]
     // Some stations tell a list: "128, 128".
-    bitRate = head.headers["icy-br"].flatMap { Int($0.prefix { $0.isASCII && $0.isWholeNumber }) }
+    let told = head.headers["icy-br"].flatMap { Int($0.prefix { $0.isASCII && $0.isWholeNumber }) }
+    bitRate = told.flatMap { $0 > 0 ? $0 : nil }
     url = head.url
   }
 }
@@ -476,6 +487,24 @@ extension StreamError {
       case .protocolViolation, .headersTooLarge, .encoding, .tooLarge: .content
       case .badHeader, .connect, .refused, .reset, .tls, .tooManyRedirects, .cancelled, .system: .network
       }
-    self.init(kind, error.message, facts: [.init("url", .string(url))])
+    let facts: [ErrorFact] = [.init("url", .string(url))]
+    // A name is not found and a host not reached where there is no network at all.
+    let isUnreached = [.resolve, .connect, .timeout].contains(error.kind)
+    if isUnreached, !NetworkThread.isNetworkUp(for: StreamURL.host(url) ?? "") {
+      self.init(
+        .network, "no network: \(error.message)", hint: "connect this machine to a network", facts: facts)
+      return
+    }
+    self.init(kind, error.message, hint: Self.hint(error.kind), facts: facts)
+  }
+
+  private static func hint(_ kind: HTTPError.Kind) -> String? {
+    switch kind {
+    case .tls:
+      "check the clock of this machine and its certificates (ca-certificates), or the station's http:// address"
+    case .tooManyRedirects: "check the address in a browser"
+    case .refused, .resolve: "check the address, and that the server runs"
+    default: nil
+    }
   }
 }

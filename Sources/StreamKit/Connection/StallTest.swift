@@ -13,7 +13,8 @@ public struct StallTest: Sendable {
   /// What came within this time of the first byte, and is more than was to be heard by then, is the burst.
   private static let burstTime = Duration.milliseconds(500)
 
-  private let limit: Duration
+  /// The longest that nothing may come.
+  public var limit: Duration
   private let isPaced: Bool
   private let connected: Instant
   private var first: Instant?

@@ -7,7 +7,7 @@ internal import HTTP
 /// Unchecked: confined to the loop of its network thread; what it is made of comes in by `init`.
 final class FileReception: HTTPReceiver, @unchecked Sendable {
   private let url: String
-  private let options: Reception.Options
+  private var options: Reception.Options
   private let network: NetworkThread
   private let loop: EventLoop
   private let buffer: StreamBuffer
@@ -19,6 +19,8 @@ final class FileReception: HTTPReceiver, @unchecked Sendable {
 
   private var identity: FileIdentity
   private let contentType: String?
+  /// What the answer tells, until the file turns out to be sound.
+  private var station: StationInfo?
   private var parser: (any FileParser)?
   /// The start of the file, until it is enough to choose a parser.
   private var start: [UInt8] = []
@@ -58,6 +60,7 @@ final class FileReception: HTTPReceiver, @unchecked Sendable {
     self.tell = tell
     identity = FileIdentity(head)
     contentType = head.headers["Content-Type"]
+    station = StationInfo(head)
     machine = ConnectionMachine(url: url, dataTimeout: options.dataTimeout, isPaced: false)
   }
 
@@ -72,6 +75,13 @@ final class FileReception: HTTPReceiver, @unchecked Sendable {
       loop.post { self.goOn() }
     }
     arm()
+  }
+
+  /// Receives as these say from now on.
+  func change(_ options: Reception.Options) {
+    self.options = options
+    machine.setDataTimeout(options.dataTimeout)
+    if !isStopped { arm() }
   }
 
   /// Ends it for good.
@@ -297,7 +307,10 @@ final class FileReception: HTTPReceiver, @unchecked Sendable {
       }
       waiting = nil
       switch item {
-      case .format(let format): tell(.format(format))
+      case .format(let format):
+        if let station { tell(.answered(station)) }
+        station = nil
+        tell(.format(format))
       case .begins(let time):
         tellFacts()
         buffer.begin(at: time, preroll: parser?.preroll ?? 0, leap: leap)

@@ -38,6 +38,16 @@ public struct MetadataEncoding: Sendable, Equatable {
     }
   }
 
+  /// What it is called: `utf-8`, `latin1`, `windows-1252`, or as it was given.
+  public var name: String {
+    switch kind {
+    case .utf8: "utf-8"
+    case .latin1: "latin1"
+    case .windows1252: "windows-1252"
+    case .other(let name): name
+    }
+  }
+
   /// The text in `bytes`: UTF-8 when that is valid, else this encoding, else Latin-1; without control characters and
   /// blanks around it.
   public func text(_ bytes: ArraySlice<UInt8>) -> String {

@@ -12,10 +12,10 @@ public final class Stream {
     case stopped, connecting, buffering, playing, paused
   }
 
-  /// Where it is, without user and password.
+  /// Where it is, without user and password: what plays, or will with the next `start` when it is stopped.
   public private(set) var url: String
-  /// How it is received; takes effect with the next `start`.
-  public var options: StreamOptions
+  /// How it is received; a change takes effect as `StreamOptions` says.
+  public var options: StreamOptions { didSet { optionsChanged(from: oldValue) } }
   /// What it does.
   public internal(set) var status = Status.stopped
   /// What the station says of itself, as far as it is known.
@@ -37,21 +37,24 @@ public final class Stream {
   /// What a file tells of itself, while one is played.
   private(set) var file: FileFacts?
   /// The URL as it was given, or the path of a file.
-  private let address: String
+  private var address: String
   /// Whether it is a file of this machine.
-  private let isLocal: Bool
+  private var isLocal: Bool
+  /// Where the next `start` goes.
+  private var next: (address: String, options: StreamOptions)?
   let loop: EventLoop
   private let network: () throws -> NetworkThread
   var receiver: (any StreamReceiver)?
   var buffer: StreamBuffer?
   /// Tells events of an older reception from those of this one.
   private var generation = 0
-  private var starting: [CheckedContinuation<Void, any Error>] = []
+  private var starting: [StartWaiter] = []
   private var hold: Hold?
   private var pauseTimer: LoopTimer?
   private var isFull = false
   var isPaused = false
   var hasPosition = false
+  private var isSuspended = false
 
   /// Titles that are still in the buffer, in the order of their times.
   private var titles: [(time: StreamTime, title: StreamTitle)] = []
@@ -85,11 +88,17 @@ public final class Stream {
   }
 
   /// The sound file at `path` of this machine; nothing is opened.
-  public init(file path: String, options: StreamOptions = .init(), loop: EventLoop) {
+  /// - Parameter network: gives the thread that receives, should it go over to a URL.
+  public init(
+    file path: String, options: StreamOptions = .init(), loop: EventLoop,
+    network: @escaping () throws -> NetworkThread = {
+      throw StreamError(.unsupported, "a file of this machine needs no network")
+    }
+  ) {
     (url, address, isLocal) = (path, path, true)
     self.options = options
     self.loop = loop
-    network = { throw StreamError(.unsupported, "a file of this machine needs no network") }
+    self.network = network
     sound = SoundControls(loop)
     sound.onUse = { [unowned self] in soundIsUsed() }
   }
@@ -104,17 +113,70 @@ public final class Stream {
 
   // MARK: Starting and stopping
 
-  /// Connects and fills the buffer, or goes on after `pause`. Returns when it plays; at once when it does already.
-  /// - Throws: what the first connection fails with; `CancellationError` after `stop`.
+  /// Connects and fills the buffer, or goes on after `pause`; goes over to the address that was set for it. Returns
+  /// when it plays; at once when it does already.
+  /// - Throws: what the first connection fails with; `CancellationError` after `stop`, and when the task is cancelled:
+  ///   the stream stops then, unless somebody else waits for it too.
   public func start() async throws {
     loop.assertOnLoop()
-    if isPaused { return resume() }
-    switch status {
-    case .playing: return
-    case .stopped: try connect()
-    case .connecting, .buffering, .paused: if hasPosition { return }
+    if next != nil {
+      try goOver()
+    } else if isPaused {
+      return resume()
+    } else if status == .stopped {
+      try connect()
+    } else if hasPosition {
+      return
     }
-    try await withCheckedThrowingContinuation { starting.append($0) }
+    // Noted before the task suspends, which may take a turn in which all comes.
+    let waiter = StartWaiter()
+    starting.append(waiter)
+    let (this, reference) = (LoopReference(self), LoopReference(waiter))
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { waiter.wait($0) }
+    } onCancel: { [loop] in
+      loop.post {
+        if let waiter = reference.object { this.object?.giveUpStart(waiter) }
+      }
+    }
+  }
+
+  private func giveUpStart(_ waiter: StartWaiter) {
+    guard let index = starting.firstIndex(where: { $0 === waiter }) else { return }
+    starting.remove(at: index)
+    if starting.isEmpty { stop() }
+    waiter.end(.failure(CancellationError()))
+  }
+
+  /// Sets the address and the options of the next `start`; what sounds goes on until then.
+  /// - Throws: `stream.url`, `stream.unsupported`.
+  public func setNext(url: String, options: StreamOptions) throws(StreamError) {
+    try StreamURL.check(url)
+    next = (url, options)
+    if status == .stopped { takeNext() }
+  }
+
+  /// Where the next `start` goes, without user and password.
+  public var nextURL: String { next.map { StreamURL.shown($0.address) } ?? url }
+
+  /// What was set for the next `start`, if that is not in effect yet.
+  public var nextOptions: StreamOptions? {
+    get { next?.options }
+    set { if let newValue { next?.options = newValue } }
+  }
+
+  private func takeNext() {
+    guard let next else { return }
+    self.next = nil
+    (address, isLocal) = (next.address, false)
+    (url, options) = (StreamURL.shown(next.address), next.options)
+  }
+
+  /// Leaves what plays for the address that was set, without a stop. Who plays the sound waits for that of the new one.
+  private func goOver() throws {
+    if status != .stopped { leave() }
+    takeNext()
+    try connect()
   }
 
   /// Ends playing and receiving. Nothing when it is stopped.
@@ -125,7 +187,7 @@ public final class Stream {
     onEvent(.stopped)
     let starting = starting
     self.starting = []
-    for continuation in starting { continuation.resume(throwing: CancellationError()) }
+    for waiter in starting { waiter.end(.failure(CancellationError())) }
   }
 
   /// Lets the play position stand; what comes is kept. Nothing when there is none, or it stands already.
@@ -135,10 +197,24 @@ public final class Stream {
     isPaused = true
     status = .paused
     buffer?.keepUnheard(true)
-    if options.pauseTimeout > .zero {
-      pauseTimer = loop.after(options.pauseTimeout) { [weak self] in self?.stop() }
-    }
+    armPauseTimer()
     onEvent(.paused)
+  }
+
+  private func armPauseTimer() {
+    pauseTimer?.cancel()
+    guard isPaused, !isSuspended, options.pauseTimeout > .zero else { return }
+    pauseTimer = loop.after(options.pauseTimeout) { [weak self] in self?.stop() }
+  }
+
+  /// Who plays it must be silent for a while, or may sound again: meanwhile nothing that comes is lost, and no pause
+  /// gets too long.
+  public func suspend(_ isSuspended: Bool) {
+    guard isSuspended != self.isSuspended else { return }
+    self.isSuspended = isSuspended
+    armPauseTimer()
+    buffer?.keepUnheard(isSuspended || isPaused)
+    if !isSuspended, !isPaused { receiveAgain() }
   }
 
   /// Goes on after `pause`; nothing else.
@@ -147,14 +223,18 @@ public final class Stream {
   private func resume() {
     isPaused = false
     pauseTimer?.cancel()
-    buffer?.keepUnheard(false)
+    buffer?.keepUnheard(isSuspended)
     status = .playing
     goOn()
-    if isFull {
-      isFull = false
-      receiver?.restart()
-    }
+    receiveAgain()
     onEvent(.started)
+  }
+
+  /// The buffer was full of what had not been heard.
+  private func receiveAgain() {
+    guard isFull else { return }
+    isFull = false
+    receiver?.restart()
   }
 
   private func connect() throws {
@@ -163,7 +243,9 @@ public final class Stream {
     let number = generation
     file = nil
     let buffer = StreamBuffer(blocks: options.bufferBlocks, wait: wait)
+    buffer.keepUnheard(isSuspended)
     self.buffer = buffer
+    status = .connecting
     (isFull, isPaused, hasPosition) = (false, false, false)
     (titles, title, format, station) = ([], nil, nil, StationInfo())
     hold = loop.isVirtual ? nil : loop.hold("a stream is received")
@@ -180,6 +262,7 @@ public final class Stream {
         LocalReception(path: address, options: receptionOptions, loop: loop, buffer: buffer, tell: tell)
       }
     self.receiver = receiver
+    playback?.goOn(with: buffer)
     receiver.start()
     beginFeed()
   }
@@ -201,14 +284,28 @@ public final class Stream {
     return settings
   }
 
+  private func optionsChanged(from old: StreamOptions) {
+    guard status != .stopped else { return }
+    if options.pauseTimeout != old.pauseTimeout { armPauseTimer() }
+    receiver?.change(receptionOptions)
+    let isWaitChanged = options.bufferWait != old.bufferWait || options.bufferWaitFile != old.bufferWaitFile
+    if isWaitChanged, buffer?.want(wait) == true { begin() }
+  }
+
   private func close() {
+    buffer?.complete()
+    leave()
+    playback = nil
+    isSuspended = false
+  }
+
+  /// Ends what is received; who plays its sound still waits for more.
+  private func leave() {
     generation += 1
     receiver?.stop()
     receiver = nil
     feed?.end()
-    buffer?.complete()
     buffer = nil
-    playback = nil
     pauseTimer?.cancel()
     titleTimer?.cancel()
     silentTimer?.cancel()
@@ -216,8 +313,8 @@ public final class Stream {
     hasPosition = false
     isPaused = false
     hold = nil
+    if silentPlayer != nil { playback = nil }
     silentPlayer = nil
-    playback = nil
     sound.end()
   }
 
@@ -251,7 +348,7 @@ public final class Stream {
       close()
       status = .stopped
       onEvent(.stopped)
-      for continuation in starting { continuation.resume(throwing: error) }
+      for waiter in starting { waiter.end(.failure(error)) }
     }
   }
 
@@ -270,7 +367,7 @@ public final class Stream {
     onEvent(.started)
     let starting = starting
     self.starting = []
-    for continuation in starting { continuation.resume() }
+    for waiter in starting { waiter.end(.success(())) }
   }
 
   private func ranDry() {
@@ -457,6 +554,9 @@ public final class Stream {
 
   // MARK: Figures
 
+  /// kbit/s: as the station tells, else as its frames are on average; nil before some seconds have come.
+  public var bitRate: Int? { station.bitRate ?? buffer?.bitRate }
+
   /// What scripts read of the buffer; empty while there is none.
   public var figures: StreamFigures {
     buffer?.figures(heardAt: position) ?? StreamFigures(size: options.bufferBlocks)
@@ -485,10 +585,9 @@ public struct StreamFigures: Sendable {
 ///
 /// Unchecked: `makeDecoder` may be called on any thread and uses what is Sendable; all else belongs to the loop.
 public final class StreamPlayback: @unchecked Sendable {
-  private let buffer: StreamBuffer
+  private let source: Lock<(buffer: StreamBuffer, map: PlayMap)>
   private let heard: () -> Double
   private let onMoved: () -> Void
-  private let map = Lock(PlayMap())
   private let levelMap = Lock(LevelMap())
   private let chain: SoundChain
 
@@ -496,7 +595,7 @@ public final class StreamPlayback: @unchecked Sendable {
     _ buffer: StreamBuffer, _ chain: SoundChain, heard: @escaping () -> Double,
     moved: @escaping () -> Void
   ) {
-    self.buffer = buffer
+    source = Lock((buffer, PlayMap()))
     self.chain = chain
     self.heard = heard
     onMoved = moved
@@ -505,16 +604,43 @@ public final class StreamPlayback: @unchecked Sendable {
   /// A decoder at the play position.
   public func makeDecoder() -> any LiveDecoder {
     let new = PlayMap()
-    map.withLock { $0 = new }
+    let buffer = source.withLock { source in
+      source.map = new
+      return source.buffer
+    }
     let levels = LevelMap()
     levelMap.withLock { $0 = levels }
     return SoundDecoder(
       StreamDecoder(buffer, map: new), chain, levels, patience: chain.loop.isVirtual ? nil : .init())
   }
 
-  fileprivate var position: StreamTime? { map.withLock { $0 }.time(heard: heard()) }
+  /// The stream goes on in another buffer.
+  fileprivate func goOn(with buffer: StreamBuffer) {
+    source.withLock { $0 = (buffer, PlayMap()) }
+    onMoved()
+  }
+
+  fileprivate var position: StreamTime? { source.withLock { $0.map }.time(heard: heard()) }
   var levels: MeterReading? { levelMap.withLock { $0 }.reading(heard: heard()) }
   func moved() { onMoved() }
+}
+
+/// Somebody who waits until a stream plays. Confined to the loop.
+private final class StartWaiter {
+  private var continuation: CheckedContinuation<Void, any Error>?
+  private var result: Result<Void, any Error>?
+
+  func wait(_ continuation: CheckedContinuation<Void, any Error>) {
+    if let result { return continuation.resume(with: result) }
+    self.continuation = continuation
+  }
+
+  /// Once.
+  func end(_ result: Result<Void, any Error>) {
+    self.result = result
+    continuation?.resume(with: result)
+    continuation = nil
+  }
 }
 
 /// Carries a weak reference to an object of the loop through other threads.

@@ -1,6 +1,6 @@
 public import HTTP
 
-/// How a stream is received and played.
+/// How a stream is received and played. A change while it plays takes effect at once, but where it says when.
 public struct StreamOptions: Sendable {
   /// What the URL leads to.
   public enum Kind: String, Sendable, CaseIterable {
@@ -12,27 +12,28 @@ public struct StreamOptions: Sendable {
     case pls, m3u
   }
 
-  /// What the URL leads to.
+  /// What the URL leads to. From the next connection on.
   public var kind = Kind.auto
-  /// Blocks of 5 KiB that the buffer has.
+  /// Blocks of 5 KiB that the buffer has. From the next `start` on.
   public var bufferBlocks = 1200
-  /// What servers are told who asks.
+  /// What servers are told who asks. From the next connection on.
   public var userAgent = "Roomtone"
   /// The longest that nothing may come.
   public var dataTimeout = Duration.seconds(20)
-  /// How long it is received while it is paused; zero for ever.
+  /// How long it is received while it is paused; zero for ever. Counts anew when it is changed.
   public var pauseTimeout = Duration.seconds(300)
   /// What is to come before it plays.
   public var bufferWait = Duration.seconds(10)
-  /// Whether the URL leads to a file and no station; nil to find out.
+  /// Whether the URL leads to a file and no station; nil to find out. From the next `start` on.
   public var isFile: Bool?
   /// What is to come of a file before it plays.
   public var bufferWaitFile = Duration.seconds(3)
-  /// What of a file may come ahead of that before it is held back to the pace at which it is heard.
+  /// What of a file may come ahead of that before it is held back to the pace at which it is heard. From the next `start`
+  /// on.
   public var throttleBypass = Duration.zero
-  /// What titles are written in that are not UTF-8.
+  /// What titles are written in that are not UTF-8. From the next title on.
   public var metadataEncoding = MetadataEncoding.latin1
-  /// Who asks, for basic authentication.
+  /// Who asks, for basic authentication. From the next connection on.
   public var credentials: HTTPCredentials?
 
   /// What its connections go by.

@@ -7,6 +7,8 @@ protocol StreamReceiver: AnyObject, Sendable {
   func stop()
   /// Receives again after the buffer was full.
   func restart()
+  /// Receives as these say from now on, what is under way as far as that can be.
+  func change(_ options: Reception.Options)
   /// The player has nothing left: what is held back may be all that it gets for long.
   func playerIsDry()
   /// Goes to another place of a file: frames from there on are wanted, marked as behind the leap of that number.
@@ -15,6 +17,7 @@ protocol StreamReceiver: AnyObject, Sendable {
 
 extension StreamReceiver {
   func restart() {}
+  func change(_ options: Reception.Options) {}
   func playerIsDry() {}
   func seek(to time: StreamTime, leap: Int) {}
 }

@@ -1,0 +1,59 @@
+internal import HTTP
+internal import LuaRuntime
+internal import StreamKit
+
+/// Options as methods and fields, and `set_url`, which takes them too.
+extension StreamModule {
+  /// The options that argument `number` gives; others stay as they are in `options`.
+  func options(
+    _ call: LuaCall, _ number: Int, besides others: [String] = [], from options: StreamOptions = .init()
+  ) throws -> (StreamOptions, LuaOptions) {
+    let given = try call.options(number, StreamOption.names + others)
+    var options = options
+    for option in StreamOption.all { try option.take(given, &options) }
+    return (options, given)
+  }
+
+  func defineOptions() {
+    for option in StreamOption.all {
+      guard let read = option.read else { continue }
+      streams.field(option.name) { stream, call in call.return(read(stream.stream.options)) }
+      streams.method("set_\(option.name)") { stream, call in
+        let given = call.option(2, as: option.name)
+        try stream.change { try option.take(given, &$0) }
+        return .none
+      }
+    }
+    streams.secret("auth", why: "a password is told to its server alone")
+    streams.method("set_auth") { stream, call in
+      var credentials: HTTPCredentials?
+      if !call.isNil(2) || !call.isNil(3) {
+        let user = try call.option(2, as: "user").userName("user", try call.string(2))
+        let password = try call.option(3, as: "password").line("password", try call.string(3))
+        credentials = HTTPCredentials(user: user, password: password)
+      }
+      stream.change { $0.credentials = credentials }
+      return .none
+    }
+    streams.method("set_url") { [unowned self] stream, call in try setURL(of: stream, call) }
+  }
+
+  /// `radio:set_url(url, {start = true, …})`
+  private func setURL(of stream: ScriptStream, _ call: LuaCall) throws -> LuaReturn {
+    let url = try call.string(2)
+    var old = stream.stream.nextOptions ?? stream.stream.options
+    // A password is for the server that it was given for.
+    if StreamURL.host(url) != StreamURL.host(stream.stream.nextURL) { old.credentials = nil }
+    let (options, given) = try options(call, 3, besides: ["start"], from: old)
+    guard try given.bool("start") ?? true else {
+      try stream.setNext(url: url, options: options)
+      return .none
+    }
+    return try call.suspend { [unowned self] in
+      try stream.setNext(url: url, options: options)
+      keep(stream)
+      try await stream.stream.start()
+      return []
+    }
+  }
+}

@@ -1,0 +1,111 @@
+internal import EventLoop
+internal import HTTP
+internal import LuaRuntime
+internal import StreamKit
+
+/// One option of streams. Of it are made the option of `stream.new` and of `set_url`, the method `set_` and its name, and
+/// the field, all with the same checks. A new one is a line in `all`.
+struct StreamOption: Sendable {
+  let name: String
+  /// What the field gives; nil for a secret.
+  let read: (@Sendable (StreamOptions) -> LuaValue)?
+  /// Takes the option from among those given, where it is there.
+  let take: @Sendable (LuaOptions, inout StreamOptions) throws -> Void
+
+  /// In the order in which messages list them.
+  static let all: [StreamOption] = [
+    StreamOption(
+      "type", read: { .string($0.kind.rawValue) },
+      take: { given, options in
+        guard let type = try given.string("type") else { return }
+        guard let kind = StreamOptions.Kind(rawValue: type) else {
+          let names = StreamOptions.Kind.allCases.map(\.rawValue)
+          throw given.problem("type", unknown("type", type, among: names))
+        }
+        options.kind = kind
+      }),
+    StreamOption(
+      "buffer_blocks", read: { .int($0.bufferBlocks) },
+      take: { given, options in
+        if let blocks = try given.int("buffer_blocks", in: 10...100_000) { options.bufferBlocks = blocks }
+      }),
+    StreamOption(
+      "user_agent", read: { .string($0.userAgent) },
+      take: { given, options in
+        guard let agent = try given.string("user_agent") else { return }
+        options.userAgent = try given.line("user_agent", agent)
+      }),
+    duration("data_timeout", \.dataTimeout, atLeast: .seconds(1)),
+    duration("pause_timeout", \.pauseTimeout),
+    StreamOption(
+      "metadata_encoding", read: { .string($0.metadataEncoding.name) },
+      take: { given, options in
+        guard let name = try given.string("metadata_encoding") else { return }
+        guard let encoding = MetadataEncoding(name: name) else {
+          throw given.problem("metadata_encoding", "no encoding is called '\(name)'")
+        }
+        options.metadataEncoding = encoding
+      }),
+    StreamOption(
+      "auth", read: nil,
+      take: { given, options in
+        guard let auth = given["auth"] else { return }
+        guard let list = given.state.list(auth, limit: 2), list.count == 2, case .string(let user) = list[0],
+          case .string(let password) = list[1]
+        else { throw given.problem("auth", "{user, password} expected") }
+        options.credentials = HTTPCredentials(
+          user: try given.userName("auth", user), password: try given.line("auth", password))
+      }),
+    duration("buffer_wait", \.bufferWait),
+    StreamOption(
+      "is_file", read: { options in options.isFile.map { .bool($0) } ?? .nil },
+      take: { given, options in
+        if case .nil? = given["is_file"] {
+          options.isFile = nil
+        } else if let isFile = try given.bool("is_file") {
+          options.isFile = isFile
+        }
+      }),
+    duration("buffer_wait_file", \.bufferWaitFile), duration("throttle_bypass", \.throttleBypass),
+  ]
+
+  /// What can be given.
+  static let names = all.map(\.name)
+
+  private init(
+    _ name: String, read: (@Sendable (StreamOptions) -> LuaValue)?,
+    take: @escaping @Sendable (LuaOptions, inout StreamOptions) throws -> Void
+  ) { (self.name, self.read, self.take) = (name, read, take) }
+
+  /// A length of time, which the field gives in seconds.
+  private static func duration(
+    _ name: String, _ path: WritableKeyPath<StreamOptions, Duration> & Sendable,
+    atLeast least: Duration = .zero
+  ) -> StreamOption {
+    StreamOption(
+      name, read: { .number($0[keyPath: path].luaSeconds) },
+      take: { given, options in
+        guard let time = try given.duration(name) else { return }
+        guard time >= least else {
+          throw given.problem(name, "at least \(Int(least.luaSeconds)) s expected")
+        }
+        options[keyPath: path] = time
+      })
+  }
+}
+
+extension LuaOptions {
+  /// Text that can stand in a line of a request.
+  func line(_ name: String, _ text: String) throws -> String {
+    guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+      throw problem(name, "contains a control character")
+    }
+    return text
+  }
+
+  /// Who asks, as a server takes it.
+  func userName(_ name: String, _ user: String) throws -> String {
+    guard !user.contains(":") else { throw problem(name, "a user's name can't have a colon") }
+    return try line(name, user)
+  }
+}

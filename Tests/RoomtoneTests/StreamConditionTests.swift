@@ -1,0 +1,131 @@
+import TestSupport
+import Testing
+
+@Suite("what a stream is told when it can't be received", .serialized)
+struct StreamConditionTests {
+  private let bench: StreamBench
+  private var station: Station { bench.station }
+
+  init() throws { bench = try StreamBench() }
+
+  @Test(
+    "an answer of 400 or more: missing_content, then http_error, each with the status",
+    arguments: [
+      (401, "auth"), (403, "auth"), (404, "not_found"), (410, "not_found"), (500, "http"), (503, "http"),
+    ])
+  func statuses(_ status: Int, _ code: String) throws {
+    station.answer("/live", with: .status("\(status) No"))
+    #expect(
+      try bench.failure(of: "url") == [
+        "connecting", "missing_content stream.\(code) \(status)", "http_error stream.\(code) \(status)",
+        "stopped",
+        "raised stream.\(code) \(status) stopped",
+      ])
+  }
+
+  @Test("no audio: bad_content", arguments: ["page", "html-as-mp3", "headers", "no-http", "coded"])
+  func content(_ kind: String) throws {
+    let page =
+      "<!DOCTYPE html><html><head><title>Radio</title></head><body>" + String(repeating: "no ", count: 400)
+    switch kind {
+    case "page": station.answer("/live", with: .page(page))
+    case "html-as-mp3": station.answer("/live", with: .page(page, type: "audio/mpeg"))
+    case "headers": station.answer("/live", with: .endlessHeaders)
+    case "no-http": station.answer("/live", with: .raw("SSH-2.0-OpenSSH_9.2\r\n\r\n\r\n"))
+    default:
+      station.answer(
+        "/live", with: .page("\u{1}\u{2}\u{3}", type: "audio/mpeg").with("Content-Encoding", "rot13"))
+    }
+    #expect(
+      try bench.failure(of: "url") == [
+        "connecting", "bad_content stream.content", "stopped", "raised stream.content stopped",
+      ])
+  }
+
+  @Test("a station that turns into a page is told as bad_content, and asked again")
+  func turnsIntoPage() throws {
+    let page = Array(("<!DOCTYPE html><html><body>" + String(repeating: "closed <br> ", count: 16_000)).utf8)
+    let sound = try readBytes(Fixtures.path("mp3-cbr128-44k.mp3")).prefix(41_800)
+    let head = Array("HTTP/1.0 200 OK\r\nContent-Type: audio/mpeg\r\nicy-name: Turncoat\r\n\r\n".utf8)
+    station.answer("/live", with: .raw(head + sound + page), .live(try StreamBench.live()))
+    let lines = try bench.printed(
+      """
+      local radio = stream.new(url, quick)
+      task.spawn(function()
+        local event = radio:wait("bad_content", 60)
+        print(event.code, radio.is_playing)
+      end)
+      radio:start()
+      print(type(radio:wait("reconnected", 60)))
+      radio:stop()
+      """)
+    #expect(lines == ["stream.content\ttrue", "table"])
+  }
+
+  @Test("no URL, and schemes that don't work: raised by new, by set_url and told as bad_content")
+  func addresses() throws {
+    let lines = try bench.printed(
+      """
+      local radio = stream.new(url)
+      radio:on("bad_content", function(event) print("told", event.code, event.url) end)
+      for _, bad in ipairs { "", "morning fm", "rtsp://radio/x", "mms://radio/x" } do
+        local err = failure(stream.new, bad)
+        print(err.code, err.message, err.hint)
+        print(code(radio.set_url, radio, bad), code(radio.set_url, radio, bad, { start = false }), radio.url == url)
+        task.sleep(0.05)
+      end
+      """)
+    #expect(
+      lines == [
+        "stream.url\tthe URL is empty\twrite it with http:// or https://", "stream.url\tstream.url\ttrue",
+        "told\tstream.url\t", "told\tstream.url\t",
+        "stream.url\t\"morning fm\" is no URL\twrite it with http:// or https://",
+        "stream.url\tstream.url\ttrue",
+        "told\tstream.url\tmorning fm", "told\tstream.url\tmorning fm",
+        "stream.unsupported\trtsp:// addresses don't work here\tuse http:// or https://",
+        "stream.unsupported\tstream.unsupported\ttrue", "told\tstream.unsupported\trtsp://radio/x",
+        "told\tstream.unsupported\trtsp://radio/x",
+        "stream.unsupported\tmms:// addresses don't work here\tuse http:// or https://",
+        "stream.unsupported\tstream.unsupported\ttrue", "told\tstream.unsupported\tmms://radio/x",
+        "told\tstream.unsupported\tmms://radio/x",
+      ])
+  }
+
+  @Test("refused, reset, redirected in a circle: url_not_found")
+  func unreached() throws {
+    let told = ["connecting", "url_not_found stream.network", "stopped", "raised stream.network stopped"]
+    station.answer("/live", with: .page("gone", type: "audio/mpeg").dropping(at: 0, by: .reset))
+    #expect(try bench.failure(of: "url") == told)
+    station.answer("/live", with: .redirect(to: station.url("/live")))
+    #expect(try bench.failure(of: "url") == told)
+    station.refuse()
+    #expect(try bench.failure(of: "url") == told)
+  }
+
+  @Test("a playlist that lists nothing: url_not_found")
+  func emptyPlaylist() throws {
+    station.answer("/live", with: .page("[playlist]\nNumberOfEntries=0\n", type: "audio/x-scpls"))
+    #expect(
+      try bench.failure(of: "url") == [
+        "connecting", "url_not_found stream.not_found", "stopped", "raised stream.not_found stopped",
+      ])
+  }
+
+  @Test("a silent server, a slow head, sound that trickles: timeout")
+  func timeouts() throws {
+    let told = ["connecting", "timeout stream.timeout", "stopped", "raised stream.timeout stopped"]
+    let live = try StreamBench.live()
+    station.answer("/live", with: .live(live).withSlowHead(.seconds(1)))
+    #expect(try bench.failure(of: "url", options: "{ data_timeout = 1 }") == told)
+    station.answer("/live", with: .live(live).stalling(at: 0))
+    #expect(try bench.failure(of: "url", options: "{ data_timeout = 1 }") == told)
+  }
+
+  @Test("a name that does not resolve: timeout")
+  func unresolved() throws {
+    #expect(
+      try bench.failure(of: "'http://nowhere.invalid/'") == [
+        "connecting", "timeout stream.timeout", "stopped", "raised stream.timeout stopped",
+      ])
+  }
+}

@@ -1,0 +1,192 @@
+import TestSupport
+import Testing
+
+@Suite("options of streams", .serialized)
+struct StreamOptionTests {
+  private let bench: StreamBench
+
+  init() throws { bench = try StreamBench() }
+
+  @Test("can be given at the start, changed by methods and read as fields, durations in seconds")
+  func fields() throws {
+    let lines = try bench.printed(
+      """
+      local names = { "type", "buffer_blocks", "user_agent", "data_timeout", "pause_timeout",
+        "metadata_encoding", "buffer_wait" }
+      local function show(radio)
+        local values = {}
+        for i, name in ipairs(names) do values[i] = radio[name] end
+        print(table.unpack(values))
+      end
+      show(stream.new(url))
+      local radio = stream.new(url, { type = "raw", buffer_blocks = 20, user_agent = "A", data_timeout = "1m",
+        pause_timeout = 0, metadata_encoding = "KOI8-R", buffer_wait = "250ms" })
+      show(radio)
+      radio:set_type "pls"
+      radio:set_buffer_blocks(30)
+      radio:set_user_agent "B"
+      radio:set_data_timeout "20s"
+      radio:set_pause_timeout(1.5)
+      radio:set_metadata_encoding "latin1"
+      radio:set_buffer_wait "2s"
+      show(radio)
+      print(radio.buffer_size)
+      print(message(function() radio.data_timeout = 3 end))
+      """)
+    #expect(
+      lines == [
+        "auto\t1200\tRoomtone\t20.0\t300.0\tlatin1\t10.0",
+        "raw\t20\tA\t60.0\t0.0\tKOI8-R\t0.25",
+        "pls\t30\tB\t20.0\t1.5\tlatin1\t2.0",
+        "30",
+        "the field 'data_timeout' of a stream is for reading; call :set_data_timeout(…) to change it",
+      ])
+  }
+
+  @Test(
+    "are checked alike, in new, in set_url and by their methods, which name what is wrong",
+    arguments: [
+      ("type", "'mp4'", #"no type is called 'mp4'; known: auto, m3u, pls, raw"#),
+      ("buffer_blocks", "9", "10 to 100000 expected, got 9"),
+      ("user_agent", "5", "string expected, got number"),
+      ("user_agent", "'a\\nb'", "contains a control character"),
+      ("data_timeout", "0.5", "at least 1 s expected"),
+      ("pause_timeout", "-1", "0 or more seconds expected, got -1.0"),
+      ("metadata_encoding", "'klingon'", "no encoding is called 'klingon'"),
+      ("buffer_wait", "true", "seconds or text like \"5m\" expected"),
+    ])
+  func checks(_ name: String, _ value: String, _ problem: String) throws {
+    let lines = try bench.printed(
+      """
+      local radio = stream.new(url)
+      print(message(stream.new, url, { \(name) = \(value) }))
+      print(message(radio.set_url, radio, url, { \(name) = \(value), start = false }))
+      print(message(function() radio:set_\(name)(\(value)) end))
+      """)
+    #expect(
+      lines == [
+        "bad argument #2 to 'new' (option '\(name)': \(problem))",
+        "bad argument #3 to 'set_url' (option '\(name)': \(problem))",
+        "bad argument #1 to 'set_\(name)' (\(problem))",
+      ])
+  }
+
+  @Test("user and password open a station, can be changed and taken away, and can't be read")
+  func auth() throws {
+    bench.station.answer(
+      "/live", with: .live(try StreamBench.live()).requiring(user: "listener", password: "open sesame"))
+    let lines = try bench.printed(
+      """
+      local radio = stream.new(url, quick)
+      local err = failure(radio.start, radio)
+      print(err.code, err.hint)
+      radio:set_auth("listener", "open sesame")
+      radio:start()
+      print(radio.status)
+      radio:stop()
+      radio:set_auth(nil)
+      print(code(radio.start, radio))
+      print(message(function() return radio.auth end))
+      print(message(function() radio.auth = {} end))
+      print(message(function() radio:set_auth("a:b", "c") end))
+      print(message(function() radio:set_auth("a") end))
+      local other = stream.new(url:gsub("//", "//listener:open%%20sesame@"), quick)
+      other:start()
+      print(other.url == url, tostring(other):match "sesame")
+      other:stop()
+      """)
+    #expect(
+      lines == [
+        "stream.auth\tset them with auth = {user, password}", "playing", "stream.auth",
+        "the field 'auth' of a stream can't be read: a password is told to its server alone",
+        "the field 'auth' of a stream is secret; call :set_auth(…) to change it",
+        "bad argument #1 to 'set_auth' (a user's name can't have a colon)",
+        "bad argument #2 to 'set_auth' (string expected, got no value)",
+        "true\tnil",
+      ])
+  }
+
+  @Test("a data timeout that is changed reaches the connection that is silent")
+  func dataTimeout() throws {
+    bench.station.answer(
+      "/live", with: .live(try StreamBench.live()).stalling(at: 40_000), .status("404 Not Found"))
+    let lines = try bench.printed(
+      """
+      local radio = stream.new(url, { buffer_wait = 0.5, data_timeout = "10m" })
+      radio:start()
+      print(radio:wait("timeout", 1))
+      task.spawn(function() task.sleep(0.1) radio:set_data_timeout(1) end)
+      local event = radio:wait("timeout", 60)
+      print(event.code, event.url == url, radio.is_playing)
+      radio:stop()
+      """)
+    #expect(lines == ["nil\ttimeout", "stream.timeout\ttrue\ttrue"])
+  }
+
+  @Test("a pause timeout that is changed counts anew while it is paused, and 0 waits for ever")
+  func pauseTimeout() throws {
+    bench.station.answer("/live", with: .live(try StreamBench.live()))
+    let lines = try bench.printed(
+      """
+      local radio = stream.new(url, { buffer_wait = 0.5, pause_timeout = 1 })
+      radio:start()
+      radio:pause()
+      radio:set_pause_timeout(0)
+      print(radio:wait("stopped", 1.5))
+      print(radio.status)
+      task.spawn(function() radio:set_pause_timeout "100ms" end)
+      print(type(radio:wait("stopped", 60)), radio.status)
+      """)
+    #expect(lines == ["nil\ttimeout", "paused", "table\tstopped"])
+  }
+
+  @Test("user agent, encoding, wait and blocks: each takes effect when it is said to")
+  func moments() throws {
+    let station = bench.station
+    // "Süß" in Latin-1; in KOI8-R the same bytes are Cyrillic.
+    let title = Array("StreamTitle='S".utf8) + [0xFC, 0xDF] + Array("';".utf8)
+    let block = [UInt8((title.count + 15) / 16)] + title
+    let padded = block + [UInt8](repeating: 0, count: 1 + Int(block[0]) * 16 - block.count)
+    let sound = try readBytes(Fixtures.path("mp3-cbr128-44k.mp3"))
+    let head = "HTTP/1.0 200 OK\r\nContent-Type: audio/mpeg\r\nicy-metaint: 20000\r\n\r\n"
+    let body = sound.prefix(20_000) + padded + sound[20_000...].prefix(20_000)
+    let answer = Answer.raw(Array(head.utf8) + body + [0])
+    station.answer("/live", with: answer.stalling(at: head.utf8.count + body.count + 1))
+    let lines = try bench.printed(
+      """
+      local radio = stream.new(url, { buffer_wait = 5, user_agent = "First/1", metadata_encoding = "koi8-r" })
+      radio:on("metadata_realtime", function(event) print(event.title) end)
+      task.spawn(function()
+        while radio.buffered_seconds < 2 do task.sleep(0.05) end
+        radio:set_user_agent "Second/2"
+        radio:set_metadata_encoding "latin1"
+        radio:set_buffer_blocks(20)
+        print(radio.status, radio.buffer_blocks, radio.buffer_size)
+        radio:set_buffer_wait "2s"
+      end)
+      radio:start()
+      radio:stop()
+      radio:start()
+      print(radio.buffer_size)
+      radio:stop()
+      """)
+    #expect(
+      lines == ["SЭъ", "buffering\t20\t1200", "Süß", "20"]
+        || lines == ["SЭъ", "buffering\t20\t1200", "20", "Süß"], "\(lines)")
+    #expect(station.visits.map { $0["User-Agent"] } == ["First/1", "Second/2"])
+    #expect(station.visits.map { $0["Icy-MetaData"] } == ["1", "1"])
+  }
+
+  @Test("more wanted than fits in the buffer is what fits")
+  func smallBuffer() throws {
+    bench.station.answer("/live", with: .live(try StreamBench.live()))
+    let lines = try bench.printed(
+      """
+      local radio = stream.new(url, { buffer_blocks = 10, buffer_wait = "1h" })
+      radio:start()
+      print(radio.status, radio.buffer_used)
+      radio:stop()
+      """)
+    #expect(lines == ["playing\t10"])
+  }
+}
