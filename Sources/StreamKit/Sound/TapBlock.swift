@@ -52,8 +52,7 @@ public final class TapBlock: @unchecked Sendable {
   /// Makes it as new.
   /// - Returns: false when the loop may still have it.
   func reset() -> Bool {
-    frames = 0
-    return phase.withLock { phase in
+    let isOurs = phase.withLock { phase in
       switch phase {
       case .offered, .abandoned: return false
       case .here, .back:
@@ -61,6 +60,8 @@ public final class TapBlock: @unchecked Sendable {
         return true
       }
     }
+    if isOurs { frames = 0 }
+    return isOurs
   }
 
   /// What has become of it.
