@@ -63,9 +63,8 @@ final class StreamModule {
 
   /// A stream at `url`, which lives as long as it is not stopped.
   func make(_ url: String, _ options: StreamOptions) throws -> ScriptStream {
-    let stream = try StreamKit.Stream(url: url, options: options, loop: script.loop) { [service] in
-      try service.network()
-    }
+    let stream = try StreamKit.Stream(
+      url: url, options: options, loop: script.loop, source: service.source)
     return ScriptStream(stream, loop: script.loop)
   }
 
