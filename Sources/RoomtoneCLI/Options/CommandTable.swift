@@ -62,7 +62,7 @@ extension CommandSpec {
       """,
       """
       A URL sounds as a simulated station, which plays a tune for ever. A stations file is Lua and says how others \
-      behave, each with station(URL, {file=, name=, genre=, burst=, titles=, drops=, status=, refuses=, …}): which file \
+      behave, each with station(URL, {file=, name=, genre=, burst=, titles=, drops=, status=, refuses=, ...}): which file \
       they play over and over, when their titles change and connections drop, what they answer. Times count from the \
       start of the stream.
       """,
