@@ -22,6 +22,8 @@ final class ScriptStream {
   private var listenerCount = 0
   /// Told of each connection that fails, at once.
   var onFailure: (StreamError) -> Void = { _ in }
+  /// Told of everything, before the listeners.
+  var onNews: (StreamEvent) -> Void = { _ in }
   /// Where it sounds.
   private(set) var playing: SessionPlayback?
 
@@ -52,6 +54,7 @@ final class ScriptStream {
   }
 
   private func take(_ event: StreamEvent) {
+    onNews(event)
     switch event {
     case .connecting: tell("connecting")
     case .buffering: tell("buffering")

@@ -65,7 +65,9 @@ final class StreamModule {
   func make(_ url: String, _ options: StreamOptions) throws -> ScriptStream {
     let stream = try StreamKit.Stream(
       url: url, options: options, loop: script.loop, source: service.source)
-    return ScriptStream(stream, loop: script.loop)
+    let scriptStream = ScriptStream(stream, loop: script.loop)
+    service.follow(scriptStream)
+    return scriptStream
   }
 
   /// The stream of an argument.

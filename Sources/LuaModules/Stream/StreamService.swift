@@ -8,8 +8,10 @@ public import StreamKit
 public enum StreamNews {
   /// A title is heard.
   case title(String)
-  /// A connection failed; another one follows by itself.
+  /// A connection failed; another one follows by itself, unless it was the first.
   case failure(any CodedError)
+  /// Sound comes again; so many seconds are missing.
+  case reconnected(gap: Double)
 }
 
 /// What the streams of all scripts of an engine share: the network thread, which begins with the first of them, or the
@@ -18,6 +20,8 @@ public final class StreamService {
   private let loop: EventLoop
   private let stations: SimulatedStations
   private var thread: NetworkThread?
+  /// Takes what a stream of a script tells, and the session that plays it.
+  public var onNews: (StreamNews, Session?) -> Void = { _, _ in }
   /// What plays without a script.
   private var playing: ScriptStream?
 
@@ -39,6 +43,20 @@ public final class StreamService {
     let new = try NetworkThread()
     thread = new
     return new
+  }
+
+  /// Has `onNews` told of a script's stream.
+  func follow(_ stream: ScriptStream) {
+    stream.onNews = { [weak self, weak stream] event in
+      guard let self else { return }
+      let session = stream?.playing?.session
+      switch event {
+      case .metadata(let title, isRealtime: false): onNews(.title(title.text), session)
+      case .failed(let error): onNews(.failure(error), session)
+      case .reconnected(let gap, _, _): onNews(.reconnected(gap: gap), session)
+      default: break
+      }
+    }
   }
 
   /// Plays the station at `url` on a session, without a script. Returns when it is heard; it ends with `stop` of the

@@ -225,7 +225,7 @@ final class SimulatedReception: StreamReceiver, @unchecked Sendable {
     if connection != nil, !news.isSilent {
       advance(isChange: news.isChange)
       if news.closes, connection != nil { fail(.ended(shownURL)) }
-    } else if isAsking, !agenda.isSilent(at: now) {
+    } else if isAsking, station.answer(at: now, to: options.credentials) != .silence {
       answer()
     } else {
       perform(machine.deadlinePassed(at: loop.now))
