@@ -287,14 +287,16 @@ struct SimulatedStationTests {
   @Test("a URL that is not listed plays the tune, under a name from the URL")
   func others() throws {
     let stations = SimulatedStations(tune: Fixtures.repository("stdlib/simulation/station.mp3"))
-    #expect(try stations.station(at: "http://radio.example/a/morning.mp3").name == "morning")
-    #expect(try stations.station(at: "http://radio.example:8000/").name == "radio.example")
+    #expect(try stations.station(at: "http://radio.example/a/morning.mp3", asFile: nil).name == "morning")
+    #expect(try stations.station(at: "http://radio.example:8000/", asFile: nil).name == "radio.example")
     try SimulationBench.run(stations) { bench in
       try await bench.stream.start()
       // The tune's burst is more than a stream waits for.
       #expect(bench.now == 0 && bench.stream.title?.artist == "live")
     }
-    let error = #expect(throws: StreamError.self) { try SimulatedStations().station(at: "http://a.example/") }
+    let error = #expect(throws: StreamError.self) {
+      try SimulatedStations().station(at: "http://a.example/", asFile: nil)
+    }
     #expect(error?.kind == .notFound)
   }
 }

@@ -8,7 +8,7 @@ extension StreamModule {
     let path = script.audioPath(try call.string(1))
     let (options, _) = try options(call, 2)
     let stream = Stream(file: path, options: options, loop: script.loop, source: service.source)
-    return call.return(streams(ScriptStream(stream, loop: script.loop)))
+    return call.return(streams(scriptStream(stream)))
   }
 
   func defineFiles() {

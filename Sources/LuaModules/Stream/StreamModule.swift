@@ -65,6 +65,10 @@ final class StreamModule {
   func make(_ url: String, _ options: StreamOptions) throws -> ScriptStream {
     let stream = try StreamKit.Stream(
       url: url, options: options, loop: script.loop, source: service.source)
+    return scriptStream(stream)
+  }
+
+  func scriptStream(_ stream: StreamKit.Stream) -> ScriptStream {
     let scriptStream = ScriptStream(stream, loop: script.loop)
     service.follow(scriptStream)
     return scriptStream

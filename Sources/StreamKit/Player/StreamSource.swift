@@ -17,13 +17,9 @@ public enum StreamSource {
     case .network(let thread):
       return Reception(url: url, options: options, network: try thread(), buffer: buffer, tell: tell)
     case .simulation(let stations):
-      let station = try stations.station(at: url)
-      if case .programme = station.content, options.isFile == true {
-        throw StreamError(
-          .unsupported,
-          "\(StreamURL.shown(url)) is simulated as a station, and is_file says that it is a file",
-          hint: "list it as one with --stations FILE.lua",
-          facts: [.init("url", .string(StreamURL.shown(url)))])
+      let station: SimulatedStation
+      do throws(StreamError) { station = try stations.station(at: url, asFile: options.isFile) } catch {
+        return FailedReception(error, tell: tell)
       }
       return SimulatedReception(
         url: url, station: station, chance: stations.chance(for: url), options: options, loop: loop,
@@ -36,4 +32,22 @@ public enum StreamSource {
     guard case .network(let thread) = self else { return nil }
     return try? thread()
   }
+}
+
+/// What can't even be asked for: tells why, as a first connection that fails.
+private final class FailedReception: StreamReceiver {
+  private let error: StreamError
+  private let tell: @Sendable (ReceptionEvent) -> Void
+
+  init(_ error: StreamError, tell: @escaping @Sendable (ReceptionEvent) -> Void) {
+    (self.error, self.tell) = (error, tell)
+  }
+
+  func start() {
+    tell(.connecting)
+    tell(.failed(error))
+    tell(.gaveUp(error))
+  }
+
+  func stop() {}
 }

@@ -1,3 +1,5 @@
+internal import EventLoop
+
 /// The stations of a simulation, by URL. Any URL leads to one: which are not listed play a tune. Confined to the loop.
 public final class SimulatedStations {
   private let stations: [String: SimulatedStation]
@@ -16,8 +18,21 @@ public final class SimulatedStations {
   }
 
   /// The station at `url`.
-  /// - Throws: `stream.not_found` when it is not listed, and there is no tune.
-  func station(at url: String) throws(StreamError) -> SimulatedStation {
+  /// - Parameter isFile: whether who asks takes it for a file.
+  /// - Throws: `stream.not_found` when it is not listed, and there is no tune; `stream.unsupported` for a station that
+  ///   is taken for a file.
+  func station(at url: String, asFile isFile: Bool?) throws(StreamError) -> SimulatedStation {
+    let station = try listed(url)
+    if case .programme = station.content, isFile == true {
+      throw StreamError(
+        .unsupported, "\(StreamURL.shown(url)) is simulated as a station, and is_file says that it is a file",
+        hint: "list it with is_file = true in the file of --stations",
+        facts: [.init("url", .string(StreamURL.shown(url)))])
+    }
+    return station
+  }
+
+  private func listed(_ url: String) throws(StreamError) -> SimulatedStation {
     if let station = stations[StreamURL.shown(url)] { return station }
     var station = SimulatedStation(.programme(try theTune()))
     let name = Self.name(of: url)
