@@ -207,7 +207,7 @@ extension OptionSpec {
   static let timezone = OptionSpec(
     "timezone", .timeZone, "the time zone of the house (Europe/Berlin); the machine's otherwise")
   static let stations = OptionSpec(
-    "stations", .file, "how the stations of the simulation behave: a Lua file that calls station(URL, {…})")
+    "stations", .file, "how the stations of the simulation behave: a Lua file that calls station(URL, {...})")
   static let render = OptionSpec(
     "render", .folder, "writes the sound to this folder, a WAV file for each speaker")
   static let json = OptionSpec("json", .flag, "prints the events as JSON objects, one a line")
