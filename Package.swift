@@ -62,7 +62,7 @@ let package = Package(
       ["LuaRuntime", "EventLoop", "AudioCore", "HTTP", "SpeakerKit", "StreamKit", "Scheduling"]),
     library(
       "Roomtone",
-      ["LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "SpeakerKit", "Scheduling"]),
+      ["LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "SpeakerKit", "StreamKit", "Scheduling"]),
     .executableTarget(
       name: "RoomtoneCLI",
       dependencies: [
@@ -89,7 +89,8 @@ let package = Package(
     tests(of: "SpeakerKit", ["SpeakerKit", "AudioCore", "CALSA", "Codecs", "EventLoop", "TestSupport"]),
     tests(of: "StreamKit", ["StreamKit", "HTTP", "AudioCore", "Codecs", "EventLoop", "TestSupport"]),
     tests(of: "Scheduling", ["Scheduling", "EventLoop"]),
-    tests(of: "Roomtone", ["Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "TestSupport"]),
+    tests(
+      of: "Roomtone", ["Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "StreamKit", "TestSupport"]),
     tests(of: "RoomtoneCLI", ["RoomtoneCLI", "EventLoop", "SpeakerKit", "Scheduling"]),
     tests(of: "Journey", ["AudioCore", "Codecs", "RoomtoneCLI", "TestSupport"]),
   ],

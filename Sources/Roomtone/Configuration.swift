@@ -24,29 +24,15 @@ public struct Configuration: Sendable {
   /// - Throws: `LuaError`: what is wrong with file and line.
   public init(text: [UInt8], path: String) throws {
     self.init()
-    let loop = EventLoop(name: "configuration")
-    defer { loop.close() }
-    var limits = LuaLimits()
-    limits.memory = 16 << 20
-    let state = try LuaState(name: path, loop: loop, limits: limits, watchdog: try LuaWatchdog())
-    defer { state.close() }
     var read = self
-    let names = Self.sections.map(\.name)
-    state.clearGlobals(
-      unknown: LuaFunction("configuration") { call in
-        throw LuaError(
-          code: "argument", message: LuaRuntime.unknown("section", try call.string(2), among: names))
-      })
-    for section in Self.sections {
-      state[global: section.name] = state.value(
-        of: LuaFunction(section.name) { call in
+    try DeclarationFile.run(
+      text, path: path, kind: "configuration",
+      Self.sections.map { section in
+        LuaFunction(section.name) { call in
           try section.read(&read, call)
           return .none
-        })
-    }
-    let routine = state.start(try state.load(text, chunkName: "@\(path)"), name: path)
-    _ = loop.run(until: { routine.outcome != nil })
-    if case .failed(let error) = routine.outcome { throw error }
+        }
+      })
     self = read
   }
 

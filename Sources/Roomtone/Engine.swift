@@ -4,6 +4,7 @@ public import LuaModules
 public import LuaRuntime
 public import Scheduling
 public import SpeakerKit
+public import StreamKit
 
 /// What an engine is made of.
 public struct EngineOptions {
@@ -17,6 +18,8 @@ public struct EngineOptions {
   public var configuration = Configuration()
   /// Under simulation: turns of the loop without time passing, after which a script counts as stuck.
   public var longestStandstill = 5_000_000
+  /// Under simulation: how stations behave, by URL; under all others a tune is played.
+  public var stations: [String: SimulatedStation] = [:]
   /// Where the house is kept between runs, one process at a time; nil keeps nothing.
   public var stateFolder: String?
   /// Whether the house may sound and change, or is only looked at.
@@ -28,6 +31,11 @@ public struct EngineOptions {
 
   /// An engine on the wall clock with the defaults.
   public init() {}
+
+  fileprivate var simulatedStations: SimulatedStations {
+    SimulatedStations(
+      stations, tune: standardLibrary.map { "\($0)/simulation/station.mp3" }, seed: seed ?? 0)
+  }
 }
 
 /// Owns the loop and puts the parts together: the house, the jobs, the scripts.
@@ -63,7 +71,7 @@ public final class Engine {
     self.loop = loop
     watchdog = try LuaWatchdog()
     input = InputReader(loop: loop)
-    streams = StreamService(loop: loop)
+    streams = StreamService(loop: loop, stations: options.simulatedStations)
     let relay = Relay()
     house = HouseDoor(loop: loop) { wait in
       House(

@@ -74,6 +74,7 @@ enum Command {
         text: text, arguments: arguments.scriptArguments,
         from: try arguments.dateTime(.from) ?? LocalDateTime(parsing: SimulateCommand.defaultStart),
         limit: arguments.duration(.span) ?? .seconds(7 * 86_400), zone: zone,
+        stations: try arguments.text(.stations).map { try ScriptText(path: $0, kind: "stations file") },
         renderFolder: arguments.text(.render), seed: arguments.number(.seed) ?? 1, json: arguments.has(.json),
         configuration: arguments.text(.config)))
   }

@@ -67,6 +67,7 @@ enum PlayCommand {
         case .failure(let error):
           line.clear()
           engine.onLog(.warn, "\(error.message) (\(error.code))", [])
+        case .reconnected: break
         }
       }
     }

@@ -20,12 +20,13 @@ struct ScriptText {
   init(code: String) { self.init(name: "-e", chunkName: "=-e", isFile: false, bytes: Array(code.utf8)) }
 
   /// A file, or standard input for `-`.
+  /// - Parameter kind: what messages call it.
   /// - Throws: `Missing`.
-  init(path: String) throws(Missing) {
+  init(path: String, kind: String = "script") throws(Missing) {
     let isInput = path == "-"
     let fd = isInput ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
     guard fd >= 0 else {
-      throw Missing(message: "can't open the script \(path): \(String(cString: strerror(errno)))")
+      throw Missing(message: "can't open the \(kind) \(path): \(String(cString: strerror(errno)))")
     }
     defer { if !isInput { close(fd) } }
     var bytes: [UInt8] = []
@@ -34,10 +35,12 @@ struct ScriptText {
       let count = read(fd, &buffer, buffer.count)
       if count == 0 { break }
       guard count > 0 else {
-        throw Missing(message: "can't read the script \(path): \(String(cString: strerror(errno)))")
+        throw Missing(message: "can't read the \(kind) \(path): \(String(cString: strerror(errno)))")
       }
       bytes += buffer[..<count]
-      guard bytes.count <= 16 << 20 else { throw Missing(message: "\(path) is larger than 16 MB: no script") }
+      guard bytes.count <= 16 << 20 else {
+        throw Missing(message: "\(path) is larger than 16 MB: no \(kind)")
+      }
     }
     self.init(name: path, chunkName: isInput ? "=stdin" : "@\(path)", isFile: !isInput, bytes: bytes)
   }

@@ -13,6 +13,8 @@ enum SimulateCommand {
     var from: LocalDateTime
     var limit: Duration
     var zone: any LocalZone
+    /// How stations behave; the others play a tune.
+    var stations: ScriptText?
     var renderFolder: String?
     var seed: UInt64
     var json: Bool
@@ -29,6 +31,9 @@ enum SimulateCommand {
     engineOptions.clock = .virtual(start: options.zone.match(options.from).moment)
     engineOptions.zone = options.zone
     engineOptions.seed = options.seed
+    if let file = options.stations {
+      engineOptions.stations = try StationsFile.read(file.bytes, path: file.name)
+    }
     let engine = try EngineSetup.engine(engineOptions)
     let timeline = Timeline(engine)
     let printer = TimelinePrinter(json: options.json)

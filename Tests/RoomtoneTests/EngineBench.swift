@@ -30,6 +30,8 @@ struct EngineBench {
   var configuration = "house { output = 'null' }"
   var isVirtual = true
   var seed: UInt64?
+  /// What the stations file says.
+  var stations: String?
   /// Where the house is kept between runs.
   var stateFolder: String?
   /// Turns without time passing, after which a script counts as stuck.
@@ -61,6 +63,9 @@ struct EngineBench {
     if let longestStandstill { options.longestStandstill = longestStandstill }
     options.configuration = try Configuration(text: Array(configuration.utf8), path: "config.lua")
     options.stateFolder = stateFolder
+    if let stations {
+      options.stations = try StationsFile.read(Array(stations.utf8), path: folder.file("stations.lua"))
+    }
     options.standardLibrary = Fixtures.repository("stdlib")
     return try Engine(options)
   }

@@ -171,11 +171,4 @@ struct StreamTests {
   }
 
   private func await0() throws { _ = try Command.run("sleep", ["0.05"]) }
-
-  @Test("under simulation a stream can't start, and says so")
-  func simulated() throws {
-    let lines = try EngineBench.printed(
-      "local radio = require 'stream'.new 'http://127.0.0.1/' print(code(radio.start, radio), radio.status)")
-    #expect(lines == ["simulate.not_here\tstopped"])
-  }
 }

@@ -14,7 +14,8 @@
 -- Nothing is connected until `start` or `speaker.play_stream`. When the connection is lost it is made again for ever,
 -- and what the server still has of what was missed is joined frame by frame. Addresses may lead to playlists (pls, m3u,
 -- xspf, asx). A stream lives until it is stopped or the script ends. Under `simulate` nothing comes from the network:
--- `start` raises `simulate.not_here`.
+-- a URL sounds as a simulated station, which tells what a real one would (`roomtone simulate --stations FILE.lua` says
+-- which of them drop, refuse or are not there), and feeds of titles tell nothing.
 --
 -- A URL may be a file (MP3, AAC, M4A, WAV): it is held back to the pace at which it is heard, goes on after a lost
 -- connection at the byte that is missing, can be gone to any place of, and stops at its end.
@@ -183,7 +184,7 @@ local Stream = {}
 ---
 ---Raises what the first connection fails with: `stream.not_found`, `stream.auth`, `stream.http` (with `status`),
 ---`stream.network`, `stream.timeout`, `stream.content`, `stream.unsupported`; `task.cancelled` when it is stopped
----meanwhile; `simulate.not_here`, `task.cannot_suspend`.
+---meanwhile; `task.cannot_suspend`.
 ---@async
 function Stream:start() end
 

@@ -22,6 +22,8 @@ final class ScriptStream {
   private var listenerCount = 0
   /// Told of each connection that fails, at once.
   var onFailure: (StreamError) -> Void = { _ in }
+  /// Told of everything, before the listeners.
+  var onNews: (StreamEvent) -> Void = { _ in }
   /// Where it sounds.
   private(set) var playing: SessionPlayback?
 
@@ -52,6 +54,7 @@ final class ScriptStream {
   }
 
   private func take(_ event: StreamEvent) {
+    onNews(event)
     switch event {
     case .connecting: tell("connecting")
     case .buffering: tell("buffering")
@@ -100,7 +103,9 @@ final class ScriptStream {
     switch error.kind {
     case .url, .unsupported, .content: return "bad_content"
     case .timeout: return "timeout"
-    case .network: return NetworkThread.isNetworkUp(for: host) ? "url_not_found" : "no_network"
+    // What this machine is connected to is no matter in a simulation.
+    case .network:
+      return loop.isVirtual || NetworkThread.isNetworkUp(for: host) ? "url_not_found" : "no_network"
     case .http, .auth, .notFound, .noSeek, .inUse: return "url_not_found"
     }
   }
@@ -268,8 +273,12 @@ final class SessionPlayback {
 }
 
 /// The sound of a stream, as a session takes it.
-final class StreamSound: SoundSource {
+final class StreamSound: ClockedSound {
   private let playback: StreamPlayback
   init(_ playback: StreamPlayback) { self.playback = playback }
   func makeDecoder() throws -> any Decoder { playback.makeDecoder() }
+  func play(byClock tell: @escaping (SoundFlow) -> Void, paused: Bool) {
+    playback.play(byClock: tell, stands: paused)
+  }
+  func pause(_ isPaused: Bool) { playback.stand(isPaused) }
 }

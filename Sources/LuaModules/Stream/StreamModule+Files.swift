@@ -7,9 +7,8 @@ extension StreamModule {
   func file(_ call: LuaCall) throws -> LuaReturn {
     let path = script.audioPath(try call.string(1))
     let (options, _) = try options(call, 2)
-    let stream = Stream(file: path, options: options, loop: script.loop) { [service] in try service.network()
-    }
-    return call.return(streams(ScriptStream(stream, loop: script.loop)))
+    let stream = Stream(file: path, options: options, loop: script.loop, source: service.source)
+    return call.return(streams(scriptStream(stream)))
   }
 
   func defineFiles() {

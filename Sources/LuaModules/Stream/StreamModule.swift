@@ -63,10 +63,15 @@ final class StreamModule {
 
   /// A stream at `url`, which lives as long as it is not stopped.
   func make(_ url: String, _ options: StreamOptions) throws -> ScriptStream {
-    let stream = try StreamKit.Stream(url: url, options: options, loop: script.loop) { [service] in
-      try service.network()
-    }
-    return ScriptStream(stream, loop: script.loop)
+    let stream = try StreamKit.Stream(
+      url: url, options: options, loop: script.loop, source: service.source)
+    return scriptStream(stream)
+  }
+
+  func scriptStream(_ stream: StreamKit.Stream) -> ScriptStream {
+    let scriptStream = ScriptStream(stream, loop: script.loop)
+    service.follow(scriptStream)
+    return scriptStream
   }
 
   /// The stream of an argument.

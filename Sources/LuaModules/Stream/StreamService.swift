@@ -2,50 +2,72 @@ public import EventLoop
 internal import HTTP
 internal import LuaRuntime
 public import SpeakerKit
-internal import StreamKit
+public import StreamKit
 
 /// What a person who listens to a station wants to know.
 public enum StreamNews {
   /// A title is heard.
   case title(String)
-  /// A connection failed; another one follows by itself.
+  /// A connection failed; another one follows by itself, unless it was the first.
   case failure(any CodedError)
+  /// Sound comes again; so many seconds are missing.
+  case reconnected(gap: Double)
 }
 
-/// What the streams of all scripts of an engine share: the network thread, which begins with the first of them.
-/// Confined to the loop.
+/// What the streams of all scripts of an engine share: the network thread, which begins with the first of them, or the
+/// stations of a simulation. Confined to the loop.
 public final class StreamService {
   private let loop: EventLoop
+  private let stations: SimulatedStations
   private var thread: NetworkThread?
+  /// Takes what a stream of a script tells, and the session that plays it.
+  public var onNews: (StreamNews, Session?) -> Void = { _, _ in }
   /// What plays without a script.
   private var playing: ScriptStream?
 
   /// No thread yet.
-  public init(loop: EventLoop) { self.loop = loop }
+  /// - Parameter stations: those of a simulation, where time is virtual.
+  public init(loop: EventLoop, stations: SimulatedStations = SimulatedStations()) {
+    (self.loop, self.stations) = (loop, stations)
+  }
+
+  /// Where streams come from.
+  var source: StreamSource {
+    loop.isVirtual ? .simulation(stations) : .network { [unowned self] in try network() }
+  }
 
   /// The thread that receives.
-  /// - Throws: `simulate.not_here`; `http.system` when the system gives no thread.
-  func network() throws -> NetworkThread {
-    guard !loop.isVirtual else {
-      throw LuaError(
-        code: "simulate.not_here", message: "a stream is outside of the simulation",
-        hint: "guard it with pcall, or run the script for real")
-    }
+  /// - Throws: `http.system` when the system gives no thread.
+  private func network() throws -> NetworkThread {
     if let thread { return thread }
     let new = try NetworkThread()
     thread = new
     return new
   }
 
+  /// Has `onNews` told of a script's stream.
+  func follow(_ stream: ScriptStream) {
+    stream.onNews = { [weak self, weak stream] event in
+      guard let self else { return }
+      let session = stream?.playing?.session
+      switch event {
+      case .metadata(let title, isRealtime: false): onNews(.title(title.text), session)
+      case .failed(let error): onNews(.failure(error), session)
+      case .reconnected(let gap, _, _): onNews(.reconnected(gap: gap), session)
+      default: break
+      }
+    }
+  }
+
   /// Plays the station at `url` on a session, without a script. Returns when it is heard; it ends with `stop` of the
   /// session, and with the house.
   /// - Parameter told: takes each title that is heard, and each failure of a connection, on the loop.
-  /// - Throws: `StreamError`, `SpeakerError`; `simulate.not_here`.
+  /// - Throws: `StreamError`, `SpeakerError`.
   public func play(
     _ url: String, on session: Session, of house: House, told: @escaping (StreamNews) -> Void
   ) async throws {
     let stream = ScriptStream(
-      try StreamKit.Stream(url: url, loop: loop) { [unowned self] in try network() }, loop: loop)
+      try StreamKit.Stream(url: url, loop: loop, source: source), loop: loop)
     _ = stream.listen(to: "metadata") { [weak stream] _ in
       if let title = stream?.stream.title { told(.title(title.text)) }
     }

@@ -29,6 +29,8 @@ public final class Timeline {
   private var ramps: [String: Ramp] = [:]
   private var volumes: [String: Int] = [:]
   private var last: Entry?
+  /// What the last connection of a stream failed with, by its rooms, until it comes again.
+  private var outages: [String: String] = [:]
 
   private struct Ramp {
     let from: Int
@@ -42,6 +44,7 @@ public final class Timeline {
     loop = engine.loop
     zone = engine.options.zone
     engine.house.onOpen = { [unowned self] in follow($0) }
+    engine.streams.onNews = { [unowned self] in tell($0, $1) }
   }
 
   /// Adds a line of the script's own.
@@ -88,6 +91,23 @@ public final class Timeline {
       }
     case .error(let code, let message, let device, _):
       add("! \(message) (\(code))", room: device.map(room) ?? "")
+    }
+  }
+
+  /// What a stream tells: of the attempts of an outage the first only.
+  private func tell(_ news: StreamNews, _ session: Session?) {
+    let room = session.map(rooms) ?? ""
+    switch news {
+    case .title(let text): add("♪ \(text)", room: room)
+    case .failure(let error):
+      guard outages.updateValue(error.code, forKey: room) != error.code else { return }
+      add("! \(error.message) (\(error.code))", room: room)
+    case .reconnected(let gap):
+      outages[room] = nil
+      let tenths = Int((gap * 10).rounded())
+      add(
+        "connected again, "
+          + (tenths > 0 ? "\(tenths / 10).\(tenths % 10) s are missing" : "nothing is missing"), room: room)
     }
   }
 

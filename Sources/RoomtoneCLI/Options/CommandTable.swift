@@ -54,11 +54,17 @@ extension CommandSpec {
     name: "simulate",
     summary: "tells what a script would do, in virtual time",
     operands: [.script(), .scriptArguments],
-    options: [.from, .span, .timezone, .render, .json, .seed, .config],
+    options: [.from, .span, .timezone, .stations, .render, .json, .seed, .config],
     notes: [
       """
       Time jumps from one event to the next, so a week takes less than a second. No hardware and no network is \
       touched. Events are printed one a line: when, where, what.
+      """,
+      """
+      A URL sounds as a simulated station, which plays a tune for ever. A stations file is Lua and says how others \
+      behave, each with station(URL, {file=, name=, genre=, burst=, titles=, drops=, status=, refuses=, ...}): which file \
+      they play over and over, when their titles change and connections drop, what they answer. Times count from the \
+      start of the stream.
       """,
       """
       The same script with the same options gives the same events and the same sound, every time. Arguments of the \
@@ -69,6 +75,8 @@ extension CommandSpec {
       ExampleSpec(
         "roomtone simulate wake_up.lua --from 2026-03-28T00:00 --for 2d --timezone Europe/Berlin",
         "through the night in which the clocks are put forward"),
+      ExampleSpec(
+        "roomtone simulate radio.lua --stations stations.lua", "with stations that drop, or are not there"),
       ExampleSpec("roomtone simulate wake_up.lua --render out", "with the sound, as WAV files in out/"),
     ])
 
@@ -198,6 +206,8 @@ extension OptionSpec {
   static let span = OptionSpec("for", .duration, "how much time to simulate (36h); 7d otherwise")
   static let timezone = OptionSpec(
     "timezone", .timeZone, "the time zone of the house (Europe/Berlin); the machine's otherwise")
+  static let stations = OptionSpec(
+    "stations", .file, "how the stations of the simulation behave: a Lua file that calls station(URL, {...})")
   static let render = OptionSpec(
     "render", .folder, "writes the sound to this folder, a WAV file for each speaker")
   static let json = OptionSpec("json", .flag, "prints the events as JSON objects, one a line")

@@ -14,6 +14,15 @@ public protocol SoundSource: AnyObject, Sendable {
   func makeDecoder() throws -> any Decoder
 }
 
+/// Sound that can be played without a decoder, where nobody hears it: it follows a clock of its own.
+public protocol ClockedSound: SoundSource {
+  /// Plays by its clock from now on, which stands until the session goes on when it is `paused`. On the loop.
+  /// - Parameter tell: takes what becomes of it, on the loop; it flows when it is told so.
+  func play(byClock tell: @escaping (SoundFlow) -> Void, paused: Bool)
+  /// Its session is paused, or goes on.
+  func pause(_ isPaused: Bool)
+}
+
 /// What a session asks a driver to open.
 public struct SourceRequest: Sendable {
   /// Where the sound comes from.

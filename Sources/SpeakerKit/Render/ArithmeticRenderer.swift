@@ -20,6 +20,10 @@ final class ArithmeticRenderer: Renderer {
     /// Nil while it stands still.
     var since: Instant?
     var timer: LoopTimer?
+    /// What plays by a clock of its own.
+    var sound: (any ClockedSound)?
+    var flow = SoundFlow.flows
+    var isPaused = true
   }
 
   private let loop: EventLoop
@@ -27,7 +31,7 @@ final class ArithmeticRenderer: Renderer {
   private let format: AudioFormat
   /// Lengths in frames by path, and what the file was when it was measured.
   private var lengths: [String: (version: FileVersion, length: Int)] = [:]
-  private var cues: [Int: (start: Int, end: Int?)] = [:]
+  private var cues: [Int: (start: Int, end: Int?, sound: (any ClockedSound)?)] = [:]
   private var playbacks: [SessionID: Playback] = [:]
   private var cueCount = 0
 
@@ -46,49 +50,87 @@ final class ArithmeticRenderer: Renderer {
 
   func load(_ request: SourceRequest) async throws -> Cue {
     cueCount += 1
-    guard case .file(let path) = request.sound else {
+    let start = Int((request.start * Double(rate)).rounded())
+    let length: Int
+    switch request.sound {
+    case .file(let path): length = try self.length(of: path)
+    case .source(let sound):
       // It ends when whoever made it says so.
-      cues[cueCount] = (Int((request.start * Double(rate)).rounded()), nil)
+      cues[cueCount] = (start, nil, sound as? any ClockedSound)
       return Cue(id: cueCount, duration: nil)
     }
-    let length = try length(of: path)
-    let start = Int((request.start * Double(rate)).rounded())
     guard start <= length else {
       throw SpeakerError(
         .range, "\(request.start) s is past the end of \(request.name)",
         facts: [.init("start", .number(request.start))])
     }
-    cues[cueCount] = (start, request.loops && length > 0 ? nil : length)
+    cues[cueCount] = (start, request.loops && length > 0 ? nil : length, nil)
     return Cue(id: cueCount, duration: length)
   }
 
   func discard(_ cue: Cue) { cues[cue.id] = nil }
 
   func start(_ cue: Cue, in session: SessionID, paused: Bool) {
-    guard let (start, end) = cues.removeValue(forKey: cue.id) else { return }
+    guard let (start, end, sound) = cues.removeValue(forKey: cue.id) else { return }
     playbacks[session]?.timer?.cancel()
-    playbacks[session] = Playback(cue: cue.id, end: end, frame: start)
+    playbacks[session] = Playback(cue: cue.id, end: end, frame: start, sound: sound)
+    if let sound {
+      playbacks[session]?.flow = .waits
+      playbacks[session]?.isPaused = paused
+      sound.play(byClock: { [weak self] in self?.follow($0, cue.id, of: session) }, paused: paused)
+    }
     if !paused { resume(session) }
   }
 
   func pause(_ session: SessionID) {
+    stand(session)
+    playbacks[session]?.isPaused = true
+    playbacks[session]?.sound?.pause(true)
+  }
+
+  func resume(_ session: SessionID) {
+    playbacks[session]?.isPaused = false
+    playbacks[session]?.sound?.pause(false)
+    goOn(session)
+  }
+
+  /// What plays by a clock of its own tells.
+  private func follow(_ flow: SoundFlow, _ cue: Int, of session: SessionID) {
+    guard playbacks[session]?.cue == cue else { return }
+    stand(session)
+    playbacks[session]?.flow = flow
+    switch flow {
+    case .flows: goOn(session)
+    case .waits: break
+    case .ended: loop.next { [weak self] in self?.end(cue, of: session) }
+    }
+  }
+
+  private func stand(_ session: SessionID) {
     let position = position(of: session)
     playbacks[session]?.timer?.cancel()
     playbacks[session]?.frame = position
     playbacks[session]?.since = nil
   }
 
-  func resume(_ session: SessionID) {
-    guard let playback = playbacks[session], playback.since == nil else { return }
+  private func goOn(_ session: SessionID) {
+    guard let playback = playbacks[session], playback.since == nil, playback.flow == .flows,
+      !playback.isPaused
+    else { return }
     playbacks[session]?.since = loop.now
     guard let end = playback.end else { return }
     let length = FrameTime.nanoseconds(of: Int64(end - playback.frame), at: Int64(rate))
     playbacks[session]?.timer = loop.after(.nanoseconds(length)) { [weak self] in
       guard let self, playbacks[session]?.cue == playback.cue else { return }
       playbacks[session]?.frame = end
-      playbacks[session]?.since = nil
-      onEnd?(playback.cue, session, nil)
+      self.end(playback.cue, of: session)
     }
+  }
+
+  private func end(_ cue: Int, of session: SessionID) {
+    guard playbacks[session]?.cue == cue else { return }
+    playbacks[session]?.since = nil
+    onEnd?(cue, session, nil)
   }
 
   func stop(_ session: SessionID) {

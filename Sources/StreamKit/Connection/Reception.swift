@@ -315,10 +315,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     }
     lose()
     let error =
-      failure.map { StreamError($0, url: shownURL) }
-      ?? StreamError(
-        .network, "\(shownURL) ended the connection",
-        facts: [.init("url", .string(shownURL))])
+      failure.map { StreamError($0, url: shownURL) } ?? .ended(shownURL)
     perform(machine.ended(error, at: now))
   }
 
@@ -406,12 +403,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     return isStopped ? .stop : .more
   }
 
-  private func notAudio(_ found: String) -> StreamError {
-    StreamError(
-      .content, "\(shownURL) sends no audio: found \(found)",
-      hint: "check the address in a browser",
-      facts: [.init("url", .string(shownURL)), .init("found", .string(found))])
-  }
+  private func notAudio(_ found: String) -> StreamError { .noAudio(found, from: shownURL) }
 
   private func begin(_ new: StreamFormat) {
     if format != nil, format != new { discontinuity = discontinuity ?? .format }
@@ -477,6 +469,18 @@ extension StationInfo {
 }
 
 extension StreamError {
+  /// A server that has closed.
+  static func ended(_ url: String) -> StreamError {
+    StreamError(.network, "\(url) ended the connection", facts: [.init("url", .string(url))])
+  }
+
+  /// A server that sends something else than sound.
+  static func noAudio(_ found: String, from url: String) -> StreamError {
+    StreamError(
+      .content, "\(url) sends no audio: found \(found)", hint: "check the address in a browser",
+      facts: [.init("url", .string(url)), .init("found", .string(found))])
+  }
+
   /// What a failed transfer is to a stream.
   init(_ error: HTTPError, url: String) {
     let kind: Kind =

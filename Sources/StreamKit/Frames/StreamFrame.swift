@@ -45,7 +45,7 @@ public struct StreamFormat: Sendable, Hashable {
 /// One whole frame of a stream, or a piece of one that has no frames. 32 bytes.
 public struct StreamFrame: Sendable, Hashable {
   /// Byte of the received audio at which it starts.
-  public let offset: Int
+  public private(set) var offset: Int
   /// `FrameHash` of its bytes; 0 without frames.
   public let hash: UInt64
   private let lengthBits: UInt32
@@ -75,6 +75,13 @@ public struct StreamFrame: Sendable, Hashable {
     beginBits = UInt16(clamping: mainDataBegin)
     overheadBits = UInt8(clamping: overhead)
     channelBits = UInt8(clamping: format.channels)
+  }
+
+  /// The same frame at another byte.
+  func moved(to offset: Int) -> StreamFrame {
+    var frame = self
+    frame.offset = offset
+    return frame
   }
 
   /// Bytes.

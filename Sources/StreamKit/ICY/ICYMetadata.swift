@@ -11,6 +11,9 @@ public struct ICYMetadata: Sendable, Equatable {
   /// Bytes that are looked at: what a block can have.
   private static let limit = 255 * 16
 
+  /// What a block with these texts says.
+  init(title: String?, url: String?) { (self.title, self.url) = (title, url) }
+
   /// Reads a block.
   /// - Parameter encoding: what texts are in that are not UTF-8.
   public init(_ block: some Collection<UInt8>, encoding: MetadataEncoding = .latin1) {

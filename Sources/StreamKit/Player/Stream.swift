@@ -43,7 +43,7 @@ public final class Stream {
   /// Where the next `start` goes.
   private var next: (address: String, options: StreamOptions)?
   let loop: EventLoop
-  private let network: () throws -> NetworkThread
+  private let source: StreamSource
   var receiver: (any StreamReceiver)?
   var buffer: StreamBuffer?
   /// Tells events of an older reception from those of this one.
@@ -69,36 +69,45 @@ public final class Stream {
   let sound: SoundControls
   /// Plays it for `sound` while no session does; `playback` is its then.
   var silentPlayer: SilentPlayer?
+  /// In place of `playback` where nobody hears it.
+  var silentSession: SilentSession?
 
   /// A stream at `url`; nothing is connected.
-  /// - Parameter network: gives the thread that receives, at `start`.
   /// - Throws: `stream.url`, `stream.unsupported`.
   public init(
-    url: String, options: StreamOptions = .init(), loop: EventLoop,
-    network: @escaping () throws -> NetworkThread
+    url: String, options: StreamOptions = .init(), loop: EventLoop, source: StreamSource
   ) throws(StreamError) {
     try StreamURL.check(url)
     self.url = StreamURL.shown(url)
     (address, isLocal) = (url, false)
     self.options = options
     self.loop = loop
-    self.network = network
+    self.source = source
     sound = SoundControls(loop)
     sound.onUse = { [unowned self] in soundIsUsed() }
   }
 
+  /// The same over the network.
+  /// - Parameter network: gives the thread that receives, at `start`.
+  public convenience init(
+    url: String, options: StreamOptions = .init(), loop: EventLoop,
+    network: @escaping () throws -> NetworkThread
+  ) throws(StreamError) {
+    try self.init(url: url, options: options, loop: loop, source: .network(network))
+  }
+
   /// The sound file at `path` of this machine; nothing is opened.
-  /// - Parameter network: gives the thread that receives, should it go over to a URL.
+  /// - Parameter source: where it comes from, should it go over to a URL.
   public init(
     file path: String, options: StreamOptions = .init(), loop: EventLoop,
-    network: @escaping () throws -> NetworkThread = {
+    source: StreamSource = .network {
       throw StreamError(.unsupported, "a file of this machine needs no network")
     }
   ) {
     (url, address, isLocal) = (path, path, true)
     self.options = options
     self.loop = loop
-    self.network = network
+    self.source = source
     sound = SoundControls(loop)
     sound.onUse = { [unowned self] in soundIsUsed() }
   }
@@ -238,17 +247,11 @@ public final class Stream {
   }
 
   private func connect() throws {
-    let network = isLocal ? nil : try network()
     generation += 1
     let number = generation
     file = nil
     let buffer = StreamBuffer(blocks: options.bufferBlocks, wait: wait)
     buffer.keepUnheard(isSuspended)
-    self.buffer = buffer
-    status = .connecting
-    (isFull, isPaused, hasPosition) = (false, false, false)
-    (titles, title, format, station) = ([], nil, nil, StationInfo())
-    hold = loop.isVirtual ? nil : loop.hold("a stream is received")
     let this = LoopReference(self)
     let loop = loop
     buffer.onDry { loop.post { if this.object?.generation == number { this.object?.ranDry() } } }
@@ -256,11 +259,16 @@ public final class Stream {
       loop.post { if this.object?.generation == number { this.object?.take(event) } }
     }
     let receiver: any StreamReceiver =
-      if let network {
-        Reception(url: address, options: receptionOptions, network: network, buffer: buffer, tell: tell)
-      } else {
+      if isLocal {
         LocalReception(path: address, options: receptionOptions, loop: loop, buffer: buffer, tell: tell)
+      } else {
+        try source.makeReceiver(of: address, receptionOptions, on: loop, into: buffer, tell: tell)
       }
+    self.buffer = buffer
+    status = .connecting
+    (isFull, isPaused, hasPosition) = (false, false, false)
+    (titles, title, format, station) = ([], nil, nil, StationInfo())
+    hold = loop.isVirtual ? nil : loop.hold("a stream is received")
     self.receiver = receiver
     playback?.goOn(with: buffer)
     receiver.start()
@@ -295,7 +303,7 @@ public final class Stream {
   private func close() {
     buffer?.complete()
     leave()
-    playback = nil
+    (playback, silentSession) = (nil, nil)
     isSuspended = false
   }
 
@@ -315,6 +323,7 @@ public final class Stream {
     hold = nil
     if silentPlayer != nil { playback = nil }
     silentPlayer = nil
+    silentSession?.tell(.waits)
     sound.end()
   }
 
@@ -362,9 +371,11 @@ public final class Stream {
       silentTime = file == nil ? buffer?.range.start ?? .zero : .zero
     }
     guard !isPaused else { return }
+    // A join may have told it already.
+    let isTold = status == .playing
     status = .playing
     goOn()
-    onEvent(.started)
+    if !isTold { onEvent(.started) }
     let starting = starting
     self.starting = []
     for waiter in starting { waiter.end(.success(())) }
@@ -391,6 +402,8 @@ public final class Stream {
   }
 
   func goOn() {
+    guard silentSession?.stands != true else { return }
+    silentSession?.tell(.flows)
     if playback == nil, sound.isUsed { playSilently() }
     if playback == nil {
       silentSince = loop.now
@@ -406,6 +419,7 @@ public final class Stream {
     silentSince = nil
     silentTimer?.cancel()
     titleTimer?.cancel()
+    silentSession?.tell(.waits)
   }
 
   /// The silent player reads nothing: it looks whether there is still something when it would be through.
@@ -417,12 +431,14 @@ public final class Stream {
     guard left <= 0.02 else {
       // What is held back is wanted before the end.
       let next = buffer.heldBackUntil.map { max(0.05, left - $0.seconds + 0.05) } ?? left
-      silentTimer = loop.after(.nanoseconds(Int64(min(left, next) * 1e9)), keepsAlive: false) { [weak self] in
+      // Under virtual time no hold keeps the loop alive.
+      let wait = Duration.nanoseconds(Int64(min(left, next) * 1e9))
+      silentTimer = loop.after(wait, keepsAlive: loop.isVirtual) { [weak self] in
         self?.watchSilentEnd()
       }
       return
     }
-    guard file == nil || !buffer.isComplete else { return finish() }
+    guard file == nil || !buffer.isComplete else { return wasHeard() }
     _ = buffer.move(to: position)
     if !buffer.fill(to: wait) { ranDry() } else { watchSilentEnd() }
   }
@@ -474,7 +490,7 @@ public final class Stream {
   // MARK: Titles
 
   private func beginFeed() {
-    guard let feed, receiver != nil, let network = try? network() else { return }
+    guard let feed, receiver != nil, let network = source.feedThread else { return }
     feed.begin(network, userAgent: options.userAgent) { [unowned self] title in
       take(title, from: buffer?.range.end ?? .zero)
     }
@@ -521,7 +537,7 @@ public final class Stream {
   public func attach(
     heard: @escaping () -> Double, moved: @escaping () -> Void
   ) throws(StreamError) -> StreamPlayback {
-    guard playback == nil || silentPlayer != nil else {
+    guard silentSession == nil, playback == nil || silentPlayer != nil else {
       throw StreamError(.inUse, "the stream plays on another session", hint: "stop it there first")
     }
     guard hasPosition, let buffer else { throw StreamError(.noSeek, "the stream does not play yet") }
@@ -538,16 +554,16 @@ public final class Stream {
     to buffer: StreamBuffer, heard: @escaping () -> Double, moved: @escaping () -> Void
   ) -> StreamPlayback {
     _ = buffer.move(to: silentTime)
-    let playback = StreamPlayback(buffer, sound.chain, heard: heard, moved: moved)
+    let playback = StreamPlayback(of: self, buffer, sound.chain, heard: heard, moved: moved)
     self.playback = playback
     return playback
   }
 
   /// Its sound is played no longer; the position goes on silently.
   public func detach() {
-    guard playback != nil else { return }
-    silentTime = position
-    playback = nil
+    guard playback != nil || silentSession != nil else { return }
+    standStill()
+    (playback, silentPlayer, silentSession) = (nil, nil, nil)
     buffer?.forgetWakers()
     if hasPosition, !isPaused { goOn() }
   }
@@ -590,11 +606,13 @@ public final class StreamPlayback: @unchecked Sendable {
   private let onMoved: () -> Void
   private let levelMap = Lock(LevelMap())
   private let chain: SoundChain
+  private(set) weak var stream: Stream?
 
   fileprivate init(
-    _ buffer: StreamBuffer, _ chain: SoundChain, heard: @escaping () -> Double,
+    of stream: Stream, _ buffer: StreamBuffer, _ chain: SoundChain, heard: @escaping () -> Double,
     moved: @escaping () -> Void
   ) {
+    self.stream = stream
     source = Lock((buffer, PlayMap()))
     self.chain = chain
     self.heard = heard

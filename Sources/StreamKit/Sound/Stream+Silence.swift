@@ -9,7 +9,7 @@ extension Stream {
     let playback = attach(
       to: buffer, heard: { place.player?.heard ?? 0 }, moved: { place.player?.moved() })
     let player = SilentPlayer(loop: loop, makeDecoder: { playback.makeDecoder() }) { [unowned self] error in
-      guard let error else { return finish() }
+      guard let error else { return wasHeard() }
       leaveSilently()
       sound.isBroken = true
       onEvent(.failed(error as? StreamError ?? StreamError(.content, "its sound can't be decoded: \(error)")))

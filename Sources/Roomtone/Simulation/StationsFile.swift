@@ -1,0 +1,135 @@
+internal import EventLoop
+internal import HTTP
+internal import LuaModules
+internal import LuaRuntime
+public import StreamKit
+
+/// The file that says how the stations of a simulation behave: Lua in an environment that has only `station`.
+///
+/// ```lua
+/// station("http://127.0.0.1:8000/morning.mp3", {
+///   file = "show.mp3", name = "Morning FM",
+///   titles = { { at = "0s", title = "A - One" }, { at = "4m", title = "B - Two" } },
+///   drops = { { at = "10m", outage = "2s" } },
+/// })
+/// ```
+public enum StationsFile {
+  private static let most = (stations: 1000, entries: 10_000)
+
+  /// Reads a file; the paths in it are relative to its own folder.
+  /// - Returns: the stations by their URLs.
+  /// - Throws: `LuaError`: what is wrong with file and line.
+  public static func read(_ text: [UInt8], path: String) throws -> [String: SimulatedStation] {
+    var stations: [String: SimulatedStation] = [:]
+    var sounds = Sounds(folder: path.lastIndex(of: "/").map { String(path[...$0]) } ?? "")
+    let station = LuaFunction("station") { call in
+      let url = try call.string(1)
+      do throws(StreamError) { try StreamURL.check(url) } catch {
+        throw call.problem(1, error.message, hint: error.hint)
+      }
+      guard stations[StreamURL.shown(url)] == nil else { throw call.problem(1, "\(url) is listed twice") }
+      guard stations.count < most.stations else {
+        throw call.problem(1, "a file lists \(most.stations) stations at most")
+      }
+      stations[StreamURL.shown(url)] = try read(call, url, &sounds)
+      return .none
+    }
+    try DeclarationFile.run(text, path: path, kind: "stations file", [station])
+    return stations
+  }
+
+  private static let fields = [
+    "file", "is_file", "name", "genre", "page", "bit_rate", "burst", "titles", "drops", "status", "refuses",
+    "silent", "html", "auth",
+  ]
+
+  private static func read(_ call: LuaCall, _ url: String, _ sounds: inout Sounds) throws -> SimulatedStation
+  {
+    let given = try call.options(2, fields)
+    guard let file = try given.string("file"), !file.isEmpty else {
+      throw given.problem("file", "it is missing: the sound that the station sends")
+    }
+    let isFile = try given.bool("is_file") ?? false
+    var station: SimulatedStation
+    do throws(StreamError) {
+      station = SimulatedStation(
+        isFile ? .file(sounds.path(of: file)) : .programme(try sounds.sound(of: file)))
+    } catch {
+      throw given.problem("file", error.message, hint: error.hint)
+    }
+    (station.name, station.genre) = (try given.string("name"), try given.string("genre"))
+    (station.page, station.burst) = (try given.string("page"), try given.duration("burst"))
+    station.bitRate = try given.int("bit_rate", in: 1...10_000)
+    station.answer = try answer(given) ?? .sound
+    if let auth = given["auth"] {
+      guard let list = call.state.list(auth, limit: 2), list.count == 2, case .string(let user) = list[0],
+        case .string(let password) = list[1]
+      else { throw given.problem("auth", "{user, password} expected") }
+      station.credentials = HTTPCredentials(user: user, password: password)
+    }
+    station.titles = try entries(call, given, "titles", ["at", "title", "url"]) { entry, at in
+      guard let title = try entry.string("title") else { throw entry.problem("title", "it is missing") }
+      return .init(title, at: at, url: try entry.string("url"))
+    }
+    station.drops = try entries(call, given, "drops", ["at", "outage", "status", "silent"]) { entry, at in
+      .init(at: at, outage: try entry.duration("outage") ?? .zero, answer: try answer(entry) ?? .refusal)
+    }
+    if isFile, let name = ["burst", "titles", "drops"].first(where: { given[$0] != nil }) {
+      throw given.problem(name, "a file has none; is_file says that it is one")
+    }
+    for (drop, next) in zip(station.drops, station.drops.dropFirst()) where next.at < drop.at + drop.outage {
+      throw given.problem("drops", "one begins before the outage of the one before has ended")
+    }
+    return station
+  }
+
+  /// What becomes of requests: `status`, `refuses`, `silent` or `html`.
+  private static func answer(_ given: LuaOptions) throws -> SimulatedStation.Answer? {
+    var answers: [(name: String, answer: SimulatedStation.Answer)] = []
+    if let status = try given.int("status", in: 400...599) { answers.append(("status", .status(status))) }
+    if try given.bool("refuses") == true { answers.append(("refuses", .refusal)) }
+    if try given.bool("silent") == true { answers.append(("silent", .silence)) }
+    if try given.bool("html") == true { answers.append(("html", .page)) }
+    if answers.count > 1 {
+      throw given.problem(answers[1].name, "it can't be together with '\(answers[0].name)'")
+    }
+    return answers.first?.answer
+  }
+
+  /// A list of what happens at times, in their order.
+  private static func entries<Entry>(
+    _ call: LuaCall, _ given: LuaOptions, _ name: String, _ fields: [String],
+    _ read: (LuaOptions, Duration) throws -> Entry
+  ) throws -> [Entry] {
+    guard let value = given[name] else { return [] }
+    guard let list = call.state.list(value, limit: most.entries) else {
+      throw given.problem(name, "a list of at most \(most.entries) expected")
+    }
+    var last = Duration.zero
+    return try list.enumerated().map { index, value in
+      let entry = try given.nested("\(name)[\(index + 1)]", value, fields)
+      guard let at = try entry.duration("at") else { throw entry.problem("at", "it is missing: when") }
+      guard at >= last else { throw entry.problem("at", "it is before the one in front of it") }
+      last = at
+      return try read(entry, at)
+    }
+  }
+
+  /// The sound of files, each of which is read once.
+  private struct Sounds {
+    let folder: String
+    private var known: [String: StationSound] = [:]
+
+    init(folder: String) { self.folder = folder }
+
+    func path(of file: String) -> String { file.hasPrefix("/") ? file : folder + file }
+
+    mutating func sound(of file: String) throws(StreamError) -> StationSound {
+      let path = path(of: file)
+      if let sound = known[path] { return sound }
+      let sound = try StationSound(file: path)
+      known[path] = sound
+      return sound
+    }
+  }
+}

@@ -1,0 +1,81 @@
+internal import EventLoop
+
+/// The stations of a simulation, by URL. Any URL leads to one: which are not listed play a tune. Confined to the loop.
+public final class SimulatedStations {
+  private let stations: [String: SimulatedStation]
+  private let tunePath: String?
+  private var tune: StationSound?
+  /// Where chance begins.
+  private let seed: UInt64
+
+  /// - Parameters:
+  ///   - stations: by their URLs, without user and password.
+  ///   - tune: the sound file that all others play; without one they are not there.
+  public init(_ stations: [String: SimulatedStation] = [:], tune: String? = nil, seed: UInt64 = 0) {
+    self.stations = stations
+    tunePath = tune
+    self.seed = seed
+  }
+
+  /// The station at `url`.
+  /// - Parameter isFile: whether who asks takes it for a file.
+  /// - Throws: `stream.not_found` when it is not listed, and there is no tune; `stream.unsupported` for a station that
+  ///   is taken for a file.
+  func station(at url: String, asFile isFile: Bool?) throws(StreamError) -> SimulatedStation {
+    let station = try listed(url)
+    if case .programme = station.content, isFile == true {
+      throw StreamError(
+        .unsupported, "\(StreamURL.shown(url)) is simulated as a station, and is_file says that it is a file",
+        hint: "list it with is_file = true in the file of --stations",
+        facts: [.init("url", .string(StreamURL.shown(url)))])
+    }
+    return station
+  }
+
+  private func listed(_ url: String) throws(StreamError) -> SimulatedStation {
+    if let station = stations[StreamURL.shown(url)] { return station }
+    var station = SimulatedStation(.programme(try theTune()))
+    let name = Self.name(of: url)
+    station.name = name
+    station.titles = [.init("\(name) - a simulated programme", at: .zero)]
+    return station
+  }
+
+  /// Chance for the connections to `url`, the same every time.
+  func chance(for url: String) -> Chance {
+    Chance(state: seed ^ Array(url.utf8).withUnsafeBytes { FrameHash.of($0) })
+  }
+
+  private func theTune() throws(StreamError) -> StationSound {
+    if let tune { return tune }
+    guard let tunePath else {
+      throw StreamError(
+        .notFound, "no simulated station is there, and no tune for others",
+        hint: "list it with --stations FILE.lua")
+    }
+    let new = try StationSound(file: tunePath)
+    tune = new
+    return new
+  }
+
+  /// The last part of the path without its suffix, else the host.
+  private static func name(of url: String) -> String {
+    let last = StreamURL.path(url).split(separator: "/").last ?? ""
+    let stem = last.split(separator: ".", omittingEmptySubsequences: false).first ?? ""
+    return stem.isEmpty ? StreamURL.host(url) ?? "Station" : String(stem)
+  }
+
+  /// Numbers that look like chance.
+  /// Source: SplitMix64; G. Steele, D. Lea and C. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+  struct Chance: RandomNumberGenerator, Sendable {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var value = state
+      value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+      return value ^ (value >> 31)
+    }
+  }
+}

@@ -1,0 +1,129 @@
+internal import Codecs
+internal import EventLoop
+internal import Glibc
+
+/// What a simulated station sends: the frames of a sound file, over and over, as one stream without an end. A frame that
+/// only tells of the others (Xing, Info, VBRI) is left out.
+public final class StationSound: Sendable {
+  /// Bytes of the largest file.
+  static let sizeLimit = 64 << 20
+
+  /// What the frames are.
+  let format: StreamFormat
+  /// kbit/s, on average.
+  let bitRate: Int
+  private let frames: [StreamFrame]
+  /// Where each frame begins, and where the last one ends: in time, and in `bytes`.
+  private let times: [StreamTime]
+  private let places: [Int]
+  private let bytes: [UInt8]
+
+  /// Reads the file at `path`: MP3 and its elder layers, or AAC in ADTS.
+  /// - Throws: `stream.not_found`, `stream.unsupported`, `stream.content`, each with the path.
+  public convenience init(file path: String) throws(StreamError) {
+    try self.init(try Self.read(path), of: path)
+  }
+
+  /// - Parameter name: what messages call it.
+  init(_ file: [UInt8], of name: String) throws(StreamError) {
+    var parser = FramedFile(contentType: nil, size: file.count)
+    var frames: [StreamFrame] = []
+    var bytes: [UInt8] = []
+    var (times, places) = ([StreamTime.zero], [0])
+    let pieceSize = 1 << 16
+    for start in stride(from: 0, through: file.count, by: pieceSize) {
+      let piece = file[start..<min(file.count, start + pieceSize)]
+      piece.withUnsafeBytes { parser.feed($0) }
+      if start + pieceSize > file.count { parser.end() }
+      while let item = parser.next(), item != .end {
+        switch item {
+        case .frame(let frame, let data):
+          if let first = frames.first, first.format != frame.format {
+            throw StreamError(.unsupported, "\(name) changes its format, as no station does")
+          }
+          frames.append(frame)
+          bytes += data
+          times.append((times.last ?? .zero) + frame.duration)
+          places.append(bytes.count)
+        case .unusable(let found, _):
+          throw StreamError(
+            .unsupported, "a simulated station can't send \(name): found \(found)",
+            hint: "give it an MP3 file, or AAC in ADTS")
+        case .format, .begins, .jump, .end: break
+        }
+      }
+    }
+    guard let format = frames.first?.format, let time = times.last, time > .zero else {
+      throw StreamError(.content, "there is no sound in \(name)", hint: "give it an MP3 file, or AAC in ADTS")
+    }
+    self.format = format
+    self.frames = frames
+    self.times = times
+    self.places = places
+    self.bytes = bytes
+    bitRate = Int((Double(bytes.count) * 8 / 1000 / time.seconds).rounded())
+  }
+
+  /// How long so many bytes take to hear.
+  func time(ofBytes count: Int) -> StreamTime {
+    StreamTime(seconds: Double(count) / Double(bytes.count) * round.seconds)
+  }
+
+  /// What one round through the file takes.
+  private var round: StreamTime { times[frames.count] }
+
+  /// Where frame `number` of the stream begins.
+  func start(of number: Int) -> StreamTime {
+    let (rounds, index) = number.quotientAndRemainder(dividingBy: frames.count)
+    return StreamTime(ticks: rounds * round.ticks) + times[index]
+  }
+
+  /// How many frames have ended by `time` of the stream.
+  func count(by time: StreamTime) -> Int {
+    guard time > .zero else { return 0 }
+    let (rounds, rest) = time.ticks.quotientAndRemainder(dividingBy: round.ticks)
+    var (low, high) = (0, frames.count)
+    while low < high {
+      let middle = (low + high + 1) / 2
+      if times[middle].ticks <= rest { low = middle } else { high = middle - 1 }
+    }
+    return rounds * frames.count + low
+  }
+
+  /// Calls `body` with frame `number` of the stream.
+  func withFrame<Result>(_ number: Int, _ body: (StreamFrame, UnsafeRawBufferPointer) -> Result) -> Result {
+    let (rounds, index) = number.quotientAndRemainder(dividingBy: frames.count)
+    let frame = frames[index].moved(to: rounds * bytes.count + places[index])
+    return bytes.withUnsafeBytes {
+      body(frame, UnsafeRawBufferPointer(rebasing: $0[places[index]..<places[index + 1]]))
+    }
+  }
+
+  // MARK: The file
+
+  private static func read(_ path: String) throws(StreamError) -> [UInt8] {
+    func failure(_ cause: String) -> StreamError {
+      StreamError(.notFound, "can't read \(path): \(cause)", facts: [.init("path", .string(path))])
+    }
+    // Without O_NONBLOCK a pipe without a writer would hold the caller for ever.
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard file >= 0 else { throw failure(String(cString: strerror(errno))) }
+    defer { close(file) }
+    var status = stat()
+    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw failure("it is no regular file")
+    }
+    guard status.st_size <= sizeLimit else { throw failure("it has more than \(sizeLimit >> 20) MiB") }
+    var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+    var count = 0
+    while count < bytes.count {
+      let part = bytes.withUnsafeMutableBytes {
+        Glibc.read(file, $0.baseAddress?.advanced(by: count), $0.count - count)
+      }
+      if part < 0, errno == EINTR { continue }
+      guard part > 0 else { throw failure(part < 0 ? String(cString: strerror(errno)) : "it became shorter") }
+      count += part
+    }
+    return bytes
+  }
+}

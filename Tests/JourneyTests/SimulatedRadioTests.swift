@@ -1,0 +1,82 @@
+import AudioCore
+import Codecs
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("Radio, simulated")
+struct SimulatedRadioTests {
+  private static let script =
+    """
+    local speaker, stream, task = require "speaker", require "stream", require "task"
+    speaker.open { add_all = false }
+    local kitchen = speaker.device "Kitchen"
+    kitchen:set_volume(50)
+    kitchen:join()
+    local radio = stream.new "http://radio.example/morning"
+    speaker.play_stream(radio)
+    task.sleep(25)
+    radio:stop()
+    """
+
+  private func home() throws -> Home {
+    let home = try Home()
+    try home.script(Self.script)
+    try home.write(try readBytes(Fixtures.path("mp3-cbr128-44k.mp3")), to: "show.mp3")
+    try home.script(
+      """
+      station("http://radio.example/morning", {
+        file = "show.mp3", name = "Morning FM", burst = "11s",
+        titles = { { at = 0, title = "A - One" }, { at = 5, title = "B - Two" } },
+        drops = { { at = 8, outage = 2 } },
+      })
+      """, as: "stations.lua")
+    return home
+  }
+
+  @Test("the time line tells the station, its titles, and that a drop left nothing out; twice the same")
+  func timeLine() throws {
+    let home = try home()
+    let outcomes = try (0..<2).map { _ in
+      try home.run("simulate", "routine.lua", "--stations", "stations.lua", "--from", "2026-01-05T06:45")
+    }
+    #expect(outcomes[0].status == 0 && outcomes[0].errors == "" && outcomes[0].output == outcomes[1].output)
+    let lines = outcomes[0].output.split(separator: "\n").map { line in
+      line.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
+    }
+    for wanted in [
+      "06:45:00 Kitchen ▶ Morning FM at volume 50", "06:45:16 Kitchen ♪ B - Two",
+      "06:45:25 Kitchen ■ Morning FM is stopped",
+    ] { #expect(lines.contains(wanted), "\(lines)") }
+    #expect(lines.contains { $0.hasPrefix("06:45:08 Kitchen ! ") && $0.hasSuffix("(stream.network)") })
+    #expect(lines.contains { $0.hasSuffix("Kitchen connected again, nothing is missing") })
+  }
+
+  @Test("what is rendered is the file over and over, over a drop too")
+  func sound() throws {
+    let home = try home()
+    let outcome = try home.run("simulate", "routine.lua", "--stations", "stations.lua", "--render", "out")
+    #expect(outcome.status == 0 && outcome.errors == "")
+    let heard = try Sound(file: home.path("out/Kitchen.wav"))
+    #expect(abs(Double(heard.frameCount) / 48_000 - 25) < 0.2)
+    let source = try Sound(
+      decoding: ConformedDecoder(AudioFile.open(home.path("show.mp3"))), frames: 48_000)
+    let mono = zip(source.channels[0], source.channels[1]).map { ($0 + $1) / 2 }
+    let file = Sound(sampleRate: 48_000, channels: [mono, mono])
+    // The decoder of a stream starts with what the encoder put in front, which a file's leaves out.
+    let place = heard[48_000..<96_000].alignment(to: file[0..<144_000])
+    #expect(place.correlation > 0.5)
+    // What is left is the part of a frame by which both resamplers differ.
+    #expect(heard[0..<(19 * 48_000)].errorToSignal(against: file, delay: place.frames + 48_000) < -20)
+  }
+
+  @Test("a stations file that is not there is wrong usage, one with a mistake fails with its line")
+  func mistakes() throws {
+    let home = try home()
+    let missing = try home.run("simulate", "routine.lua", "--stations", "nothing.lua")
+    #expect(missing.status == 2 && missing.errors.contains("the stations file nothing.lua"))
+    try home.script("\nstation('http://radio.example/', { fiel = 'show.mp3' })", as: "wrong.lua")
+    let wrong = try home.run("simulate", "routine.lua", "--stations", "wrong.lua")
+    #expect(wrong.status == 1 && wrong.errors.contains("wrong.lua:2: ") && wrong.errors.contains("'file'"))
+  }
+}

@@ -1,0 +1,227 @@
+import LuaRuntime
+import Roomtone
+import TestSupport
+import Testing
+
+@Suite("radio under simulation")
+struct SimulatedRadioTests {
+  private static let url = "http://radio.example/morning.mp3"
+  private static let prelude = "local stream = require 'stream' local url = '\(url)' "
+
+  /// A bench whose station plays 20 s at 128 kbit/s over and over, with what `fields` say besides.
+  private func bench(_ fields: String) throws -> EngineBench {
+    var bench = try EngineBench()
+    bench.stations =
+      "station('\(Self.url)', { file = '\(Fixtures.path("mp3-cbr128-44k.mp3"))', \(fields) })"
+    return bench
+  }
+
+  private func printed(_ fields: String, _ code: String) throws -> [String] {
+    try bench(fields).printed(Self.prelude + code)
+  }
+
+  @Test("a week of radio alarms plays each morning, and takes no longer than a moment")
+  func week() throws {
+    let clock = ContinuousClock()
+    let start = clock.now
+    let lines = try EngineBench().printed(
+      """
+      local stream = require "stream"
+      speaker.open()
+      schedule.at("06:45", { days = "daily" }, function()
+        local radio = stream.new "http://radio.example/morning.mp3"
+        speaker.play_stream(radio)
+        local from = os.date "%a %H:%M:%S"
+        task.sleep "1h"
+        print(from, radio.status, speaker.state(), speaker.position(), radio.time_shift < 14.2, radio.title)
+        radio:stop()
+      end)
+      """)
+    #expect(lines.count == 7)
+    for (day, line) in zip(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"], lines) {
+      #expect(line == "\(day) 06:45:00\tplaying\tplaying\t3600.0\ttrue\tmorning - a simulated programme")
+    }
+    // It is two seconds or so; a machine that is busy takes longer.
+    #expect(start.duration(to: clock.now) < .seconds(60))
+  }
+
+  @Test("a station that is not there raises as a real one, and the alarm falls back on a file")
+  func fallback() throws {
+    let lines = try printed(
+      "status = 404",
+      """
+      speaker.open()
+      local radio = stream.new(url)
+      for _, name in ipairs { "connecting", "missing_content", "http_error", "stopped" } do
+        radio:on(name, function(event) print(name, event.status) end)
+      end
+      local err = failure(speaker.play_stream, radio)
+      print(err.code, err.status, err.url == url)
+      speaker.play "tone.wav"
+      speaker.finish()
+      """)
+    #expect(
+      lines.sorted() == [
+        "connecting\tnil", "http_error\t404", "missing_content\t404", "stopped\tnil",
+        "stream.not_found\t404\ttrue",
+      ])
+  }
+
+  @Test("a refused connection tells url_not_found, whatever network this machine has")
+  func refused() throws {
+    let lines = try printed(
+      "refuses = true",
+      """
+      local radio = stream.new(url)
+      radio:on("url_not_found", function(event) print(event.code) end)
+      print(code(radio.start, radio))
+      task.sleep(1)
+      """)
+    #expect(lines.sorted() == ["stream.network", "stream.network"])
+  }
+
+  @Test(
+    "session and stream follow each other; what is rewound and forwarded is there to the tenth",
+    arguments: [false, true])
+  func follows(isRendered: Bool) throws {
+    var bench = try bench("name = 'Morning', burst = '12s'")
+    if isRendered { bench.configuration = "house { output = 'wav:\(bench.folder.file("out"))' }" }
+    let lines = try bench.printed(
+      Self.prelude + """
+        local function show(text) print(text, speaker.state(), radio.status, math.floor(speaker.position() + 0.5), math.floor(radio.time_shift + 0.5)) end
+        speaker.open()
+        radio = stream.new(url)
+        speaker.play_stream(radio)
+        local other = speaker.session { devices = { "Kitchen" } }
+        print(code(other.play_stream, other, radio))
+        task.sleep(20) show "plays"
+        speaker.pause() task.sleep(10) show "paused"
+        radio:start() task.sleep(5) show "goes on"
+        radio:pause() task.sleep(5) show "paused"
+        speaker.resume() task.sleep(5) show "goes on"
+        print(radio:rewind(10) > 9.9) task.sleep(1) show "rewound"
+        radio:go_live() task.sleep(1) show "live"
+        speaker.stop() task.sleep(1)
+        print(speaker.state(), radio.is_playing)
+        radio:stop()
+        """)
+    let shift = { (line: String) in Int(line.split(separator: "\t").last ?? "") ?? -1 }
+    let heads = lines.map { $0.split(separator: "\t").prefix(4).joined(separator: " ") }
+    #expect(
+      heads == [
+        "stream.in_use", "plays playing playing 20", "paused paused paused 20", "goes on playing playing 25",
+        "paused paused paused 25", "goes on playing playing 30", "true", "rewound playing playing 31",
+        "live playing playing 32", "stopped true",
+      ])
+    for (index, wanted) in [1: 12, 2: 22, 3: 22, 4: 27, 5: 27, 7: 37, 8: 10] where index < lines.count {
+      #expect(abs(shift(lines[index]) - wanted) <= 1, "\(lines[index])")
+    }
+  }
+
+  @Test("an interruption suspends the radio and gives it back where it was")
+  func interruption() throws {
+    let lines = try printed(
+      "burst = '12s'",
+      """
+      speaker.open()
+      local radio = stream.new(url)
+      for _, name in ipairs { "suspending", "suspended", "resumed" } do radio:on(name, function() print(name) end) end
+      speaker.play_stream(radio)
+      task.sleep(20)
+      speaker.interrupt { play = "tone.wav" }
+      print(math.floor(speaker.position() + 0.5), radio.status, math.floor(radio.time_shift + 0.5) - 12)
+      task.sleep(5)
+      print(math.floor(speaker.position() + 0.5), speaker.state(), radio.status)
+      radio:stop()
+      """)
+    #expect(lines.filter { !$0.contains("\t") } == ["suspending", "suspended", "resumed"])
+    let places = lines.filter { $0.contains("\t") }
+    #expect(
+      places.first?.hasPrefix("20\tplaying\t") == true && places.last == "25\tplaying\tplaying", "\(lines)")
+    #expect(["2", "3", "4"].contains(places.first?.split(separator: "\t").last))
+  }
+
+  @Test(
+    "a file of this machine plays to its end, as the one that a URL leads to", arguments: ["local", "url"])
+  func files(kind: String) throws {
+    var bench = try EngineBench()
+    bench.stations = "station('\(Self.url)', { file = 'tone.wav', is_file = true })"
+    let source = kind == "local" ? "stream.file 'tone.wav'" : "stream.new(url)"
+    let lines = try bench.printed(
+      Self.prelude + """
+        speaker.open()
+        local file = \(source)
+        file:on("file_complete", function() print "file_complete" end)
+        speaker.on("ended", function(event) print("ended", event.reason) end)
+        local start = os.clock()
+        speaker.play_stream(file)
+        print(file.file_duration, speaker.finish(), math.floor((os.clock() - start) * 10 + 0.5) / 10)
+        """)
+    #expect(lines.contains("ended\tfinished") && lines.contains("file_complete"), "\(lines)")
+    #expect(lines.contains("3.0\tfinished\t3.0"), "\(lines)")
+  }
+
+  @Test("is_file for what is simulated as a station is refused with what to do")
+  func noFile() throws {
+    let lines = try printed(
+      "", "local file = stream.new(url, { is_file = true }) print(code(file.start, file), file.status)")
+    #expect(lines == ["stream.unsupported\tstopped"])
+  }
+
+  @Test("who must say who asks is let in with the right words only")
+  func auth() throws {
+    let lines = try printed(
+      "auth = { 'me', 'secret' }",
+      """
+      print(code(stream.new(url).start, stream.new(url)))
+      local radio = stream.new(url, { auth = { "me", "secret" } })
+      radio:start() print(radio.status) radio:stop()
+      """)
+    #expect(lines == ["stream.auth", "playing"])
+  }
+
+  @Test(
+    "what is wrong in a stations file is told with file, line and the nearest that is right",
+    arguments: [
+      ("station('http://a.example/', { fiel = 'tone.wav' })", "did you mean 'file'?"),
+      ("station('http://a.example/', {})", "'file': it is missing"),
+      ("station('http://a.example/', { file = 'nothing.mp3' })", "nothing.mp3"),
+      ("station('http://a.example/', { file = 'tone.wav' })", "found"),
+      ("station('morning', { file = 'x.mp3' })", "no URL"),
+      ("statoin('http://a.example/', {})", "did you mean 'station'?"),
+      ("station('http://a.example/', { file = 'x.mp3', is_file = true, drops = {} })", "'drops'"),
+      ("station('http://a.example/', { file = 'x.mp3', is_file = true, status = 200 })", "400 to 599"),
+      (
+        "station('http://a.example/', { file = 'x.mp3', is_file = true, status = 404, refuses = true })",
+        "'refuses'"
+      ),
+      ("print 'hello'", "'print'"),
+    ])
+  func wrong(_ text: String, _ part: String) throws {
+    let bench = try EngineBench()
+    let path = bench.folder.file("stations.lua")
+    let error = #expect(throws: LuaError.self) {
+      try StationsFile.read(Array(("\n" + text).utf8), path: path)
+    }
+    let description = try #require(error).description
+    #expect(description.contains("stations.lua:2: ") && description.contains(part), "\(description)")
+  }
+
+  @Test("titles, drops and their order are checked where they stand")
+  func wrongEntries() throws {
+    let bench = try EngineBench()
+    for (fields, part) in [
+      ("titles = { { title = 'A' } }", "titles[1]"),
+      ("titles = { { at = 5, title = 'A' }, { at = 1, title = 'B' } }", "titles[2]"),
+      ("titles = { { at = 5 } }", "titles[1]"),
+      ("drops = { { at = '1m', outge = 3 } }", "did you mean 'outage'?"),
+      ("drops = { { at = 10, outage = 60 }, { at = 30 } }", "before the outage"), ("titles = 'A'", "list"),
+    ] {
+      let text = "station('\(Self.url)', { file = '\(Fixtures.path("mp3-cbr128-44k.mp3"))', \(fields) })"
+      let error = #expect(throws: LuaError.self) {
+        try StationsFile.read(Array(text.utf8), path: bench.folder.file("stations.lua"))
+      }
+      #expect(error?.description.contains(part) == true, "\(error?.description ?? "")")
+    }
+  }
+}

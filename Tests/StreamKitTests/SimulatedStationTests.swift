@@ -1,0 +1,302 @@
+import EventLoop
+import TestSupport
+import Testing
+
+@testable import StreamKit
+
+/// A stream from a simulated station, on a loop of its own in virtual time. Used on the thread that calls `run`.
+private final class SimulationBench {
+  static let url = "http://radio.example/live.mp3"
+
+  let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 1_700_000_000)))
+  let stream: StreamKit.Stream
+  /// What was told, each with the seconds since the start.
+  private(set) var told: [String] = []
+
+  private init(_ stations: SimulatedStations, _ options: StreamOptions) throws {
+    stream = try StreamKit.Stream(
+      url: Self.url, options: options, loop: loop, source: .simulation(stations))
+    stream.onEvent = { [unowned self] event in told.append("\(now) \(Self.words(for: event))") }
+  }
+
+  /// Seconds, to tenths.
+  var now: Double { (Double(Instant.start.duration(to: loop.now).nanoseconds) / 1e8).rounded() / 10 }
+
+  @discardableResult
+  static func run(
+    _ stations: SimulatedStations, options: StreamOptions = StreamOptions(),
+    _ body: @escaping (SimulationBench) async throws -> Void
+  ) throws -> [String] {
+    let bench = try SimulationBench(stations, options)
+    var outcome: Result<Void, any Error>?
+    bench.loop.start {
+      let ended: Result<Void, any Error>
+      do {
+        try await body(bench)
+        ended = .success(())
+      } catch { ended = .failure(error) }
+      bench.stream.stop()
+      bench.loop.after(.milliseconds(1)) { outcome = ended }
+    }
+    defer { bench.loop.close() }
+    _ = bench.loop.run(until: { outcome != nil })
+    try outcome?.get()
+    return bench.told
+  }
+
+  func sleep(_ seconds: Double) async throws { try await loop.sleep(for: .seconds(seconds)) }
+
+  private static func words(for event: StreamEvent) -> String {
+    switch event {
+    case .connecting: "connecting"
+    case .buffering: "buffering"
+    case .started: "started"
+    case .paused: "paused"
+    case .stopped: "stopped"
+    case .metadata(let title, let isRealtime): "\(isRealtime ? "came" : "heard") \(title.text)"
+    case .failed(let error): "failed \(error.code)"
+    case .queueExhausted: "queue exhausted"
+    case .fileComplete: "file complete"
+    case .reconnected(let gap, let stitched, let overlap):
+      "reconnected \((gap * 10).rounded() / 10) \(stitched) \(overlap > 0)"
+    }
+  }
+}
+
+@Suite("A simulated station")
+struct SimulatedStationTests {
+  /// 20 s at 128 kbit/s.
+  private static let sound = Result {
+    try StationSound(file: Fixtures.path("mp3-cbr128-44k.mp3"))
+  }
+
+  /// A station with a burst of 12 s, more than a stream waits for.
+  private func station(_ change: (inout SimulatedStation) -> Void = { _ in }) throws -> SimulatedStation {
+    var station = SimulatedStation(.programme(try Self.sound.get()))
+    station.burst = .seconds(12)
+    change(&station)
+    return station
+  }
+
+  private func stations(_ change: (inout SimulatedStation) -> Void = { _ in }) throws -> SimulatedStations {
+    SimulatedStations([SimulationBench.url: try station(change)])
+  }
+
+  /// The lines without what repeats while it connects again and again.
+  private func news(_ told: [String]) -> [String] {
+    var seen: Set<String> = []
+    return told.filter { line in
+      let words = line.drop { $0 != " " }
+      return !(words == " connecting" || words.hasPrefix(" failed")) || seen.insert(String(words)).inserted
+    }
+  }
+
+  @Test("tells events in the order of the real one, titles when they come and when they are heard")
+  func titles() throws {
+    let told = try SimulationBench.run(
+      try stations {
+        $0.name = "Morning FM"
+        $0.titles = [.init("A - One", at: .zero), .init("B - Two", at: .seconds(90))]
+      }
+    ) { bench in
+      try await bench.stream.start()
+      #expect(bench.stream.station.name == "Morning FM" && bench.stream.station.bitRate == 128)
+      #expect(bench.now == 0)
+      try await bench.sleep(120)
+      #expect(bench.stream.title?.text == "B - Two")
+      // Heard at the pace of the clock, 12 s behind, as much as the burst.
+      #expect(abs(bench.stream.position.seconds - 120) < 0.01)
+      #expect(abs(bench.stream.figures.timeShift - 12) < 1.1)
+    }
+    #expect(
+      told == [
+        "0.0 connecting", "0.0 buffering", "0.0 came A - One", "0.0 heard A - One", "0.0 started",
+        "90.0 came B - Two", "102.0 heard B - Two", "120.0 stopped",
+      ])
+  }
+
+  @Test("a burst that is less than what a stream waits for makes it wait for the rest")
+  func smallBurst() throws {
+    let told = try SimulationBench.run(try stations { $0.burst = .seconds(4) }) { bench in
+      try await bench.stream.start()
+      #expect((6...7.1).contains(bench.now))
+    }
+    #expect(told.contains { $0.hasSuffix("started") })
+  }
+
+  @Test("over a drop that the burst covers nothing is missing; over a longer one the gap is told")
+  func drops() throws {
+    let told = news(
+      try SimulationBench.run(
+        try stations {
+          $0.drops = [
+            .init(at: .seconds(60), outage: .seconds(3)), .init(at: .seconds(120), outage: .seconds(40)),
+          ]
+        }
+      ) { bench in
+        try await bench.stream.start()
+        try await bench.sleep(100)
+        // 12 s behind what the station sends, as before the drop.
+        #expect(abs(bench.stream.position.seconds - 100) < 0.01)
+        try await bench.sleep(110)
+        #expect(bench.stream.status == .playing)
+      })
+    #expect(
+      told.prefix(4) == ["0.0 connecting", "0.0 buffering", "0.0 started", "60.0 failed stream.network"])
+    #expect(told.contains { $0.hasPrefix("63") && $0.hasSuffix("reconnected 0.0 true true") }, "\(told)")
+    let dry = try #require(told.firstIndex { $0.hasSuffix("queue exhausted") })
+    #expect(told[dry].hasPrefix("132"), "\(told)")
+    let words = told[dry...].map { $0.drop { $0 != " " }.dropFirst() }
+    #expect(words.count == 4 && words[1].hasPrefix("reconnected") && words[1].hasSuffix("false false"))
+    #expect(words[2...] == ["started", "stopped"])
+    // At least what the outage lasted, less the burst; no more than its last wait and the search longer.
+    let gap = try #require(Double(words[1].split(separator: " ")[1]))
+    #expect((28...70).contains(gap))
+  }
+
+  @Test("a station that falls silent is left after the time that the real one takes for a stall")
+  func silence() throws {
+    let told = try SimulationBench.run(
+      try stations { $0.drops = [.init(at: .seconds(60), outage: .seconds(20), answer: .silence)] }
+    ) { bench in
+      try await bench.stream.start()
+      try await bench.sleep(100)
+    }
+    // 0.4 of the burst is more than three seconds, the most.
+    #expect(told.contains("63.0 failed stream.timeout"), "\(told)")
+    #expect(told.contains { $0.hasSuffix("queue exhausted") && $0.hasPrefix("72") }, "\(told)")
+    #expect(told.contains { $0.contains("reconnected") && $0.hasSuffix("false false") }, "\(told)")
+  }
+
+  @Test("a station that goes on before that has lost nothing, and nothing is told")
+  func pause() throws {
+    let told = try SimulationBench.run(
+      try stations { $0.drops = [.init(at: .seconds(60), outage: .seconds(2), answer: .silence)] }
+    ) { bench in
+      try await bench.stream.start()
+      try await bench.sleep(100)
+      #expect(abs(bench.stream.figures.timeShift - 12) < 1.1)
+    }
+    #expect(told == ["0.0 connecting", "0.0 buffering", "0.0 started", "100.0 stopped"])
+  }
+
+  @Test(
+    "a first connection that fails ends the stream, with the code of the real one",
+    arguments: [
+      (SimulatedStation.Answer.status(404), "stream.not_found"), (.status(403), "stream.auth"),
+      (.status(503), "stream.http"), (.refusal, "stream.network"), (.page, "stream.content"),
+    ])
+  func failures(answer: SimulatedStation.Answer, code: String) throws {
+    let told = try SimulationBench.run(try stations { $0.answer = answer }) { bench in
+      let error = await #expect(throws: StreamError.self) { try await bench.stream.start() }
+      #expect(error?.code == code)
+      if case .status(let status) = answer { #expect(error?.status == status) }
+      #expect(bench.stream.status == .stopped && bench.now == 0)
+    }
+    let isPage = answer == .page
+    #expect(
+      told == ["0.0 connecting"] + (isPage ? ["0.0 buffering"] : []) + ["0.0 failed \(code)", "0.0 stopped"])
+  }
+
+  @Test("a station that answers nothing is given up after data_timeout")
+  func noAnswer() throws {
+    var options = StreamOptions()
+    options.dataTimeout = .seconds(7)
+    let told = try SimulationBench.run(try stations { $0.answer = .silence }, options: options) { bench in
+      let error = await #expect(throws: StreamError.self) { try await bench.stream.start() }
+      #expect(error?.kind == .timeout)
+    }
+    #expect(told == ["0.0 connecting", "7.0 failed stream.timeout", "7.0 stopped"])
+  }
+
+  @Test("a status that begins during an outage is told once, and it connects for ever")
+  func status() throws {
+    let told = try SimulationBench.run(
+      try stations { $0.drops = [.init(at: .seconds(60), outage: .seconds(300), answer: .status(404))] }
+    ) { bench in
+      try await bench.stream.start()
+      try await bench.sleep(500)
+      #expect(bench.stream.status == .playing)
+    }
+    #expect(told.filter { $0.hasSuffix("failed stream.not_found") }.count == 1)
+    #expect(told.filter { $0.hasSuffix("connecting") }.count > 5)
+  }
+
+  @Test("paused until the buffer is full it stops receiving, and tells the gap when it goes on")
+  func full() throws {
+    var options = StreamOptions()
+    options.bufferBlocks = 100
+    options.pauseTimeout = .zero
+    let told = try SimulationBench.run(try stations(), options: options) { bench in
+      try await bench.stream.start()
+      try await bench.sleep(5)
+      bench.stream.pause()
+      try await bench.sleep(300)
+      #expect(bench.stream.figures.buffered > 20 && bench.stream.figures.buffered < 33)
+      try await bench.stream.start()
+      #expect(abs(bench.stream.position.seconds - 5) < 0.01)
+      try await bench.sleep(60)
+      #expect(bench.stream.status == .playing)
+    }
+    #expect(told.contains { $0.contains("reconnected") && $0.hasSuffix("false false") }, "\(told)")
+  }
+
+  @Test("what it sends are the frames of the file, over and over")
+  func sound() throws {
+    let sound = try Self.sound.get()
+    #expect(sound.bitRate == 128 && sound.format.codec == .mp3)
+    let round = sound.count(by: StreamTime(seconds: 20.5))
+    let first = sound.withFrame(3) { frame, bytes in (frame, [UInt8](bytes)) }
+    var again = first
+    for number in (round - 100)...(round + 100) {
+      let (frame, bytes) = sound.withFrame(number) { frame, bytes in (frame, [UInt8](bytes)) }
+      #expect(bytes.count == frame.length && bytes[0] == 0xFF)
+      let next = sound.withFrame(number + 1) { frame, _ in frame }
+      #expect(next.offset == frame.offset + frame.length)
+      #expect(sound.start(of: number + 1) == sound.start(of: number) + frame.duration)
+      #expect(sound.count(by: sound.start(of: number)) == number)
+      if frame.hash == first.0.hash { again = (frame, bytes) }
+    }
+    #expect(again.1 == first.1 && again.0.offset > first.0.offset)
+  }
+
+  @Test("what is no sound that a station sends is refused with the file's name")
+  func otherFiles() throws {
+    for name in ["base.aiff", "music-44k.ogg", "aac-lc-44k.m4a", "nothing.mp3"] {
+      let error = #expect(throws: StreamError.self) { try StationSound(file: Fixtures.path(name)) }
+      #expect(error?.message.contains(name) == true)
+    }
+  }
+
+  @Test("the same again tells the same, to the last attempt")
+  func deterministic() throws {
+    let stations = try stations {
+      $0.drops = [
+        .init(at: .seconds(60), outage: .seconds(100)), .init(at: .seconds(300), outage: .seconds(7)),
+      ]
+    }
+    let runs = try (0..<2).map { _ in
+      try SimulationBench.run(stations) { bench in
+        try await bench.stream.start()
+        try await bench.sleep(600)
+      }
+    }
+    #expect(runs[0] == runs[1] && runs[0].count > 30)
+  }
+
+  @Test("a URL that is not listed plays the tune, under a name from the URL")
+  func others() throws {
+    let stations = SimulatedStations(tune: Fixtures.repository("stdlib/simulation/station.mp3"))
+    #expect(try stations.station(at: "http://radio.example/a/morning.mp3", asFile: nil).name == "morning")
+    #expect(try stations.station(at: "http://radio.example:8000/", asFile: nil).name == "radio.example")
+    try SimulationBench.run(stations) { bench in
+      try await bench.stream.start()
+      // The tune's burst is more than a stream waits for.
+      #expect(bench.now == 0 && bench.stream.title?.artist == "live")
+    }
+    let error = #expect(throws: StreamError.self) {
+      try SimulatedStations().station(at: "http://a.example/", asFile: nil)
+    }
+    #expect(error?.kind == .notFound)
+  }
+}
