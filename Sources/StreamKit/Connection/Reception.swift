@@ -70,12 +70,15 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   private enum Body {
     /// Too little has come to tell what it is.
     case unknown([UInt8])
-    case playlist(Playlist.Format, [UInt8])
+    /// A list, of which `list` has come.
+    case playlist(Playlist.Format)
     case audio
     /// Nothing more is taken of it.
     case done
   }
 
+  /// The server of the stream's own URL.
+  private let host: String?
   private let network: NetworkThread
   private let loop: EventLoop
   private var options: Options
@@ -86,6 +89,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   private var timer: LoopTimer?
   private var head: HTTPResponse?
   private var body = Body.done
+  private var list: [UInt8] = []
   private(set) var icy = ICYDeinterleaver(interval: 0)
   private var framer = StreamFramer()
   private var stitcher = Stitcher()
@@ -107,6 +111,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     url: String, options: Options, network: NetworkThread, buffer: StreamBuffer,
     tell: @escaping @Sendable (ReceptionEvent) -> Void
   ) {
+    host = StreamURL.host(url)
     self.network = network
     loop = network.loop
     self.options = options
@@ -133,7 +138,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   func change(_ options: Options) {
     loop.post {
       self.options = options
-      self.file?.change(options)
+      self.file?.change(self.options(for: self.machine.currentURL))
       self.machine.setDataTimeout(options.dataTimeout)
       self.arm()
     }
@@ -185,16 +190,23 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     do throws(HTTPError) {
       var request = try HTTPRequest(url)
       request.userAgent = options.userAgent
-      if let credentials = options.credentials { request.credentials = credentials }
+      if let credentials = options(for: url).credentials { request.credentials = credentials }
       request.wakeTime = options.wakeTime
       request.wantsICY = options.isFile != true
       request.decodesUnasked = true
       transfer = network.start(request, on: self)
     } catch {
       // In a turn of its own: `perform` is in the middle of what was to be done.
-      let failure = StreamError(error, url: url)
+      let failure = StreamError(error, url: StreamURL.shown(url))
       loop.next { if !self.isStopped { self.perform(self.machine.ended(failure, at: self.now)) } }
     }
+  }
+
+  /// What is asked of the server of `url`: where a list leads to another server, that one is not told who asks.
+  private func options(for url: String) -> Options {
+    var options = options
+    if StreamURL.host(url) != host { options.credentials = nil }
+    return options
   }
 
   /// Ends a transfer; its frames that are not joined yet are no part of the stream.
@@ -259,7 +271,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     if options.isRaw {
       beginAudio()
     } else if let format = options.playlist {
-      body = .playlist(format, [])
+      (body, list) = (.playlist(format), [])
     }
     arm()
     return .more
@@ -274,11 +286,11 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
       let start = start + bytes
       body = .unknown(start)
       if start.count >= 64 { return recognise(start) }
-    case .playlist(let format, let text):
-      guard text.count + bytes.count <= Playlist.sizeLimit else {
+    case .playlist:
+      guard list.count + bytes.count <= Playlist.sizeLimit else {
         return drop(StreamError(.content, "the playlist \(shownURL) has more than 1 MiB"))
       }
-      body = .playlist(format, text + bytes)
+      list += bytes
     case .audio: return take(bytes)
     case .done: return .stop
     }
@@ -298,8 +310,9 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
       if case .unknown = body { break }
       if let file { return file.receiveEnd(failure) }
       return receiveEnd(failure)
-    case .playlist(let format, let text) where failure == nil:
-      body = .done
+    case .playlist(let format) where failure == nil:
+      let text = list
+      (body, list) = (.done, [])
       do throws(StreamError) {
         perform(machine.found(try Playlist(text, format: format, base: machine.currentURL), at: now))
       } catch { perform(machine.ended(error, at: now)) }
@@ -331,7 +344,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     let type = head?.contentType?.name
     if let format = Playlist.format(start: start, contentType: type, path: StreamURL.path(machine.currentURL))
     {
-      body = .playlist(format, start)
+      (body, list) = (.playlist(format), start)
       return .more
     }
     beginAudio()
@@ -366,7 +379,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     let url = machine.currentURL
     machine.stop()
     let file = FileReception(
-      url: url, head: head, options: options, network: network, buffer: buffer, tell: tell)
+      url: url, head: head, options: options(for: url), network: network, buffer: buffer, tell: tell)
     self.file = file
     file.adopt(transfer)
     transfer = nil
