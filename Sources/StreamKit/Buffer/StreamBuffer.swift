@@ -56,7 +56,7 @@ final class StreamBuffer: Sendable {
 
     /// What is to be told now that the player has moved on.
     mutating func takeRoom() -> (@Sendable () -> Void)? {
-      guard file.isHeldBack, ahead < file.low else { return nil }
+      guard file.isHeldBack, ahead < file.low, !file.isFull || cursor > packets.start else { return nil }
       file.isHeldBack = false
       return file.onRoom
     }
@@ -73,6 +73,8 @@ final class StreamBuffer: Sendable {
     var high: StreamTime?
     var low = StreamTime.zero
     var isHeldBack = false
+    /// The buffer had no room for the last frame that came: there is some when the oldest has been heard.
+    var isFull = false
     var onRoom: (@Sendable () -> Void)?
   }
 
@@ -105,6 +107,7 @@ final class StreamBuffer: Sendable {
       arrival.isTaken = state.packets.append(frame, bytes, discontinuity: discontinuity, keeping: kept)
       if discontinuity == .format { state.rate = MeasuredRate() }
       if arrival.isTaken { state.rate.add(bytes: frame.length, frame.duration) }
+      state.file.isFull = !arrival.isTaken
       if let high = state.file.high, !arrival.isTaken || state.ahead > high {
         state.file.isHeldBack = true
         arrival.isHeldBack = true
@@ -169,8 +172,8 @@ final class StreamBuffer: Sendable {
   /// Has `tell` called, on the thread that reads, when the player runs dry.
   func onDry(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.onDry = tell } }
 
-  /// Whether what has not been heard may not make room.
-  func keepUnheard(_ keeps: Bool) { state.withLock { $0.keepsUnheard = keeps } }
+  /// Whether what has not been heard may not make room; that of a file never may.
+  func keepUnheard(_ keeps: Bool) { state.withLock { $0.keepsUnheard = keeps || $0.file.high != nil } }
 
   /// The player stands where this time of the stream is, or as near as the buffer goes.
   /// - Returns: where it stands.
