@@ -11,13 +11,16 @@ struct FileIdentity: Equatable {
   /// First byte that the answer brings.
   let start: Int
 
+  /// No file is larger: sums of two places in one can't overflow.
+  static let longest = Int.max / 4
+
   init(_ head: HTTPResponse) {
     tag = head.headers["ETag"]
     modified = head.headers["Last-Modified"]
     acceptsRanges = head.acceptsRanges
     guard head.status == 206, let range = ContentRange(head.headers["Content-Range"] ?? "") else {
       start = 0
-      size = head.contentLength.flatMap { Int(exactly: $0) }
+      size = head.contentLength.flatMap { $0 <= Self.longest ? Int(exactly: $0) : nil }
       return
     }
     (start, size) = (range.start ?? 0, range.size)
@@ -51,6 +54,7 @@ struct ContentRange: Equatable {
   }
 
   private static func number(_ text: Substring) -> Int? {
-    text.utf8.allSatisfy { (48...57).contains($0) } ? Int(text) : nil
+    guard text.utf8.allSatisfy({ (48...57).contains($0) }), let number = Int(text) else { return nil }
+    return number <= FileIdentity.longest ? number : nil
   }
 }

@@ -154,7 +154,7 @@ final class FileReception: HTTPReceiver, @unchecked Sendable {
       if wanted > 0, let condition = identity.condition { request.headers = [("If-Range", condition)] }
       transfer = network.start(request, on: self)
     } catch {
-      let failure = StreamError(error, url: url)
+      let failure = StreamError(error, url: shownURL)
       loop.next { if !self.isStopped { self.perform(self.machine.ended(failure, at: self.loop.now)) } }
     }
   }
@@ -228,21 +228,23 @@ final class FileReception: HTTPReceiver, @unchecked Sendable {
       flow = take(UnsafeRawBufferPointer(rebasing: bytes[skipped...]))
     }
     if case .stop = flow { return .stop }
-    received()
+    received(isNew: skipped < bytes.count)
     return isStopped ? .stop : flow
   }
 
   /// Tells the machine that the connection is not silent.
-  private func received() {
+  /// - Parameter isNew: whether bytes have come that had not before.
+  private func received(isNew: Bool) {
     let audio = requests == 0 && hasSounded ? Duration.nanoseconds(1) : .zero
-    perform(machine.received(audio, at: loop.now))
+    perform(machine.received(audio, isNew: isNew, at: loop.now))
   }
 
   func receiveEnd(_ failure: HTTPError?) {
     guard !isStopped else { return }
     transfer = nil
     let isEnd = identity.size.map { position >= $0 } ?? (failure == nil)
-    if isEnd, position >= wanted { return endOfFile() }
+    // Where no size is told the end of the answer is that of the file, though more was to be there.
+    if isEnd, position >= wanted || identity.size == nil { return endOfFile() }
     let error =
       failure.map { StreamError($0, url: shownURL) }
       ?? StreamError(
@@ -364,7 +366,7 @@ final class FileReception: HTTPReceiver, @unchecked Sendable {
       loss = nil
       perform(machine.ended(error, at: loop.now))
     } else {
-      received()
+      received(isNew: true)
       transfer?.resume()
     }
   }
@@ -374,6 +376,8 @@ final class FileReception: HTTPReceiver, @unchecked Sendable {
     transfer?.cancel()
     transfer = nil
     machine.stop()
+    if isReconnecting { tell(.reconnected(gap: 0, stitched: true, overlap: 0)) }
+    isReconnecting = false
     tellFacts()
     buffer.setEnd(parser?.soundEnd)
     if buffer.complete(leap: leap) { tell(.buffered) }

@@ -78,7 +78,7 @@ struct MP4File: FileParser {
     let (short, kind) = (number(0, 4), Array(bytes[4..<8]))
     let header = short == 1 ? 16 : 8
     guard bytes.count >= header else { return false }
-    let end = size ?? .max / 2
+    let end = size ?? FileIdentity.longest
     let told = short == 1 ? number(8, 8) : short
     guard let length = short == 0 ? end - position : Int(exactly: told), length >= header,
       length <= end - position
@@ -113,7 +113,8 @@ struct MP4File: FileParser {
 
   /// - Returns: whether something happened; else more bytes are needed.
   private mutating func readFrame(_ track: MP4Track) -> Bool {
-    guard let place = track.place(of: frame, after: last), place.offset >= 0, place.offset < size ?? .max
+    guard let place = track.place(of: frame, after: last), place.offset >= 0,
+      place.offset < size ?? FileIdentity.longest
     else {
       found.append(.end)
       return true
@@ -155,7 +156,9 @@ struct MP4File: FileParser {
     let length = StreamTime(samples: track.samplesPerFrame, sampleRate: track.sampleRate)
     let wanted = (time + leadIn(track)).ticks / max(1, length.ticks) - preroll
     let first = max(0, min(wanted, track.count - 1))
-    guard let place = track.place(of: first), place.offset >= 0 else { return nil }
+    guard let place = track.place(of: first),
+      (0..<FileIdentity.longest).contains(place.offset)
+    else { return nil }
     (bytes, position, hasEnded, frame, last) = ([], place.offset, false, first, nil)
     let start = StreamTime(samples: first * track.samplesPerFrame, sampleRate: track.sampleRate)
     found = [.begins(at: start - leadIn(track))]
