@@ -1,10 +1,10 @@
 import AudioCore
 import Codecs
 import EventLoop
-import HTTP
 import TestSupport
 import Testing
 
+@testable import HTTP
 @testable import StreamKit
 
 /// A file that a test receives from a station, and listens to as fast as it comes. Used on the thread that calls `run`.
@@ -293,6 +293,114 @@ struct FileReceptionTests {
       try await bench.stream.start()
       #expect(bench.stream.fileTime == nil && bench.stream.fileDuration == nil && !bench.stream.canSeek)
     }
+  }
+
+  @Test("gone to its end it is complete, and nothing is told behind stopped", arguments: [true, false])
+  func seeksToEnd(isPaused: Bool) throws {
+    let station = try TestSupport.Station()
+    station.answer("/file", with: .file(wave(seconds: 60), type: "audio/wav"))
+    try FileBench.run(station) { bench in
+      try await bench.stream.start()
+      if isPaused { bench.stream.pause() }
+      try bench.stream.seek(to: try #require(bench.stream.fileDuration))
+      if isPaused { try await bench.stream.start() }
+      try await bench.wait { bench.told.contains("stopped") }
+      #expect(bench.told.suffix(2) == ["fileComplete", "stopped"])
+    }
+  }
+
+  @Test("a file without a sample starts, and is complete")
+  func empty() throws {
+    let station = try TestSupport.Station()
+    station.answer("/file", with: .file(wave(seconds: 0), type: "audio/wav"))
+    try FileBench.run(station) { bench in
+      try await bench.stream.start()
+      #expect(bench.told.suffix(2) == ["fileComplete", "stopped"])
+    }
+  }
+
+  @Test("gone elsewhere while it is paused it fills before it plays on, and start waits for that")
+  func resumesBehindLeap() throws {
+    let station = try TestSupport.Station()
+    let file = Answer.file(wave(seconds: 300), type: "audio/wav")
+    station.answer("/file", with: file, file.withSlowHead(.milliseconds(3)))
+    try FileBench.run(station) { bench in
+      try await bench.stream.start()
+      bench.stream.pause()
+      try bench.stream.seek(to: 200)
+      try await bench.stream.start()
+      #expect(bench.stream.status == .playing)
+      #expect(bench.told.suffix(3) == ["paused", "buffering", "started"])
+    }
+  }
+
+  @Test("a server that sends the same part again and again is asked ever more seldom")
+  func sameAgain() throws {
+    let station = try TestSupport.Station()
+    let file = Answer.file(wave(seconds: 10), type: "audio/wav").withoutRanges()
+    station.answer("/file", with: file.dropping(at: 100_000))
+    try FileBench.run(station) { bench in
+      try await bench.stream.start()
+      try await bench.wait { station.visits.count > 2 }
+      let before = station.visits.count
+      try await bench.loop.sleep(for: .seconds(2))
+      // At most every quarter of a second.
+      #expect(station.visits.count - before <= 12)
+    }
+  }
+
+  @Test("a file that can't be left for a network that is not there stops")
+  func goesNowhere() throws {
+    let loop = EventLoop()
+    let path = Fixtures.path("base-24bit.wav")
+    let stream = StreamKit.Stream(file: path, loop: loop)
+    var outcome: Result<Void, any Error>?
+    loop.start {
+      let ended: Result<Void, any Error>
+      do {
+        try await stream.start()
+        try stream.setNext(url: "http://127.0.0.1/live", options: .init())
+        await #expect(throws: StreamError.self) { try await stream.start() }
+        #expect(stream.status == .stopped)
+        ended = .success(())
+      } catch { ended = .failure(error) }
+      outcome = ended
+    }
+    _ = loop.run(until: { outcome != nil })
+    loop.close()
+    try outcome?.get()
+  }
+
+  @Test("places beyond what can be counted are none")
+  func hugePlaces() throws {
+    #expect(ContentRange("bytes 9223372036854775806-9223372036854775807/*") == nil)
+    #expect(ContentRange("bytes 0-9/9223372036854775807")?.size == nil)
+    var headers = HTTPHeaders()
+    headers.fields = [.init(name: "Content-Length", value: "9223372036854775807")]
+    #expect(FileIdentity(HTTPResponse(status: 200, url: "", headers: headers)).size == nil)
+  }
+
+  @Test("a buffer smaller than what may come ahead has room when the oldest frame was heard, and loses none")
+  func fullBuffer() throws {
+    let buffer = StreamBuffer(blocks: 2, wait: .zero)
+    let rooms = Lock(0)
+    buffer.holdBack(above: StreamTime(seconds: 60), wanted: .zero) { rooms.withLock { $0 += 1 } }
+    buffer.begin(at: .zero, preroll: 0, leap: 0)
+    // As it is when a stream goes on after a pause.
+    buffer.keepUnheard(false)
+    let format = StreamFormat(codec: .mp3, sampleRate: 44_100, channels: 2)
+    let frame = StreamFrame(offset: 0, length: 5000, hash: 0, format: format, samples: 1152)
+    func append() -> StreamBuffer.Arrival {
+      [UInt8](repeating: 1, count: 5000).withUnsafeBytes { buffer.append(frame, $0, nil, leap: 0) }
+    }
+    #expect(append().isTaken && append().isTaken)
+    let arrival = append()
+    #expect(!arrival.isTaken && arrival.isHeldBack)
+    buffer.pass(to: .zero)
+    #expect(rooms.withLock { $0 } == 0)
+    buffer.pass(to: StreamTime(samples: 1200, sampleRate: 44_100))
+    #expect(rooms.withLock { $0 } == 1)
+    #expect(append().isTaken && buffer.range.start == frame.duration)
   }
 
   /// A WAV file of a rising saw, 16 bit, two channels.

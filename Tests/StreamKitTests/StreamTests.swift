@@ -1,5 +1,6 @@
 import AudioCore
 import EventLoop
+import Glibc
 import HTTP
 import TestSupport
 import Testing
@@ -215,6 +216,54 @@ struct StreamTests {
       bench.loop.after(.milliseconds(100)) { bench.stream.stop() }
       await #expect(throws: CancellationError.self) { try await bench.stream.start() }
     }
+  }
+
+  @Test("gone on with in the moment in which its buffer gets full, it is received again")
+  func fullWhileGoingOn() throws {
+    let station = try TestSupport.Station()
+    station.answer("/live", with: .live(try live(pace: .asRead)))
+    try StreamBench.run(station, blocks: 20) { bench in
+      let stream = bench.stream
+      try await stream.start()
+      stream.pause()
+      // The loop stands still meanwhile: it has not been told that the buffer is full when it goes on.
+      usleep(1_000_000)
+      let end = stream.buffer?.range.end ?? .zero
+      stream.goOnIfPaused()
+      try await bench.wait { (stream.buffer?.range.end ?? .zero) > end + StreamTime(seconds: 1) }
+    }
+  }
+
+  @Test("no error tells the password of an address")
+  func secret() throws {
+    let network = try NetworkThread()
+    defer { network.close() }
+    let loop = EventLoop()
+    let stream = try StreamKit.Stream(
+      url: "http://me:secret@127.0.0.1:99999999/live", loop: loop, network: { network })
+    var failure: (any Error)?
+    loop.start {
+      do { try await stream.start() } catch { failure = error }
+    }
+    _ = loop.run(until: { failure != nil })
+    loop.close()
+    let error = try #require(failure as? StreamError)
+    #expect(error.kind == .url && error.url == "http://127.0.0.1:99999999/live")
+    #expect(!"\(error)".contains("secret"))
+  }
+
+  @Test("the password is for the server of the address, not for others that a list leads to")
+  func passwordOfAnother() throws {
+    let (station, elsewhere) = (try TestSupport.Station(), try TestSupport.Station())
+    let url = elsewhere.url("/real").replacing("127.0.0.1", with: "localhost")
+    station.answer("/live", with: .page("\(url)\n", type: "audio/x-mpegurl"))
+    elsewhere.answer("/real", with: .live(try live()))
+    try StreamBench.run(station) { bench in
+      bench.stream.options.credentials = HTTPCredentials(user: "me", password: "secret")
+      try await bench.stream.start()
+    }
+    #expect(station.visits.first?["Authorization"] != nil)
+    #expect(elsewhere.visits.count == 1 && elsewhere.visits.first?["Authorization"] == nil)
   }
 
   @Test("its sound is decoded for one player at a time, and the position follows what is heard")

@@ -67,6 +67,7 @@ extension Stream {
   /// The last of a file has been heard: tells so, and stops. Nothing for a live stream.
   public func finish() {
     guard file != nil, isPlaying, buffer?.isComplete == true else { return }
+    endStarting(.success(()))
     onEvent(.fileComplete)
     stop()
   }

@@ -131,7 +131,8 @@ public final class Stream {
     if next != nil {
       try goOver()
     } else if isPaused {
-      return resume()
+      resume()
+      if status != .buffering { return }
     } else if status == .stopped {
       try connect()
     } else if hasPosition {
@@ -185,7 +186,10 @@ public final class Stream {
   private func goOver() throws {
     if status != .stopped { leave() }
     takeNext()
-    try connect()
+    do { try connect() } catch {
+      stop()
+      throw error
+    }
   }
 
   /// Ends playing and receiving. Nothing when it is stopped.
@@ -233,10 +237,16 @@ public final class Stream {
     isPaused = false
     pauseTimer?.cancel()
     buffer?.keepUnheard(isSuspended)
+    receiveAgain()
+    guard buffer?.isFilling == false else {
+      // It was moved, or had run dry, before it stood still.
+      status = .buffering
+      return onEvent(.buffering)
+    }
     status = .playing
     goOn()
-    receiveAgain()
-    onEvent(.started)
+    // There may be nothing left to play.
+    if status == .playing { onEvent(.started) }
   }
 
   /// The buffer was full of what had not been heard.
@@ -348,7 +358,10 @@ public final class Stream {
       guard hasPosition else { return }
       status = isPaused ? .paused : buffer?.isFilling == true ? .buffering : .playing
       onEvent(isPaused ? .paused : status == .playing ? .started : .buffering)
-    case .full: isFull = true
+    case .full:
+      isFull = true
+      // It may have gone on since.
+      if !isPaused, !isSuspended { receiveAgain() }
     case .file(let facts): file = facts
     case .heldBack: watchSilentEnd()
     case .gaveUp(let error):
@@ -375,10 +388,16 @@ public final class Stream {
     let isTold = status == .playing
     status = .playing
     goOn()
-    if !isTold { onEvent(.started) }
+    // There may be nothing left to play.
+    if !isTold, status == .playing { onEvent(.started) }
+    endStarting(.success(()))
+  }
+
+  /// Tells those who wait for it to play.
+  func endStarting(_ result: Result<Void, any Error>) {
     let starting = starting
     self.starting = []
-    for waiter in starting { waiter.end(.success(())) }
+    for waiter in starting { waiter.end(result) }
   }
 
   private func ranDry() {
