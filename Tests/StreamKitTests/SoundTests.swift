@@ -278,6 +278,31 @@ struct SoundTests {
     #expect(tap.overruns == 1)
   }
 
+  @Test("a block that went on its way as it was late stays whole for the tap that still has it")
+  func lateBlock() throws {
+    let tone = tone()
+    let bench = SoundBench(tone)
+    var kept: TapBlock?
+    _ = bench.tap(
+      .blocks { block in
+        if kept == nil { kept = block } else { block.giveBack(changed: false) }
+      })
+    try bench.read(1)
+    bench.turn()
+    let block = try #require(kept)
+    let frames = block.frames
+    for _ in 0..<50 {
+      bench.now += .milliseconds(20)
+      try bench.read(4_800, isThere: false)
+    }
+    #expect(!block.isWanted && bench.sound.frameCount > frames)
+    #expect(block.frames == frames && frames > 0 && block.view.frames == frames)
+    block.view.clear()
+    block.giveBack(changed: true)
+    try bench.read()
+    #expect(bench.sound == tone)
+  }
+
   @Test("a tap that takes longer than its blocks last is passed by, so that the sound keeps its pace")
   func slow() throws {
     let tone = tone(seconds: 20)

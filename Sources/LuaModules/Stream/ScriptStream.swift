@@ -26,12 +26,16 @@ final class ScriptStream {
   var onNews: (StreamEvent) -> Void = { _ in }
   /// Where it sounds.
   private(set) var playing: SessionPlayback?
+  /// What its sound goes through; ends with it.
+  var taps: [ScriptTap] = []
 
   init(_ stream: StreamKit.Stream, loop: EventLoop) {
     self.stream = stream
     self.loop = loop
     stream.onEvent = { [weak self] event in self?.take(event) }
   }
+
+  deinit { for tap in taps { tap.remove() } }
 
   // MARK: Listeners
 
