@@ -50,6 +50,21 @@ struct StreamFileTests {
     #expect(station.visits.contains { $0["Range"] != nil })
   }
 
+  @Test(
+    "a file of this machine tells what it is coded in, and its own bit rate",
+    arguments: [("mp3-cbr128-44k.mp3", "mp3 128"), ("base-24bit.wav", "pcm"), ("aac-lc-44k.m4a", "aac")])
+  func localFacts(name: String, expected: String) throws {
+    let lines = try printed(
+      """
+      local file = stream.file("\(Fixtures.path(name))", { buffer_wait_file = 0.3 })
+      file:start()
+      print(file.format, file.bit_rate)
+      file:stop()
+      """)
+    let facts = try #require(lines.first).replacing("\t", with: " ")
+    #expect(facts.hasPrefix(expected) && !facts.hasSuffix("nil"), "\(facts)")
+  }
+
   @Test("at its end it tells file_complete, then stopped, and never that it ran dry; then it plays again")
   func completes() throws {
     station.answer("/file", with: try answer("mp3-vbr-v4-44k.mp3"))
