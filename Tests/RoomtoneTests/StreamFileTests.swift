@@ -65,6 +65,34 @@ struct StreamFileTests {
     #expect(facts.hasPrefix(expected) && !facts.hasSuffix("nil"), "\(facts)")
   }
 
+  @Test("paused and started again in one moment, stream and session agree, and each is told once")
+  func pausedForNothing() throws {
+    let lines = try printed(
+      """
+      local file = stream.file "\(Fixtures.path("mp3-cbr128-44k.mp3"))"
+      speaker.play_stream(file)
+      task.sleep(0.2)
+      for _, name in ipairs { "paused", "started" } do file:on(name, function() print(name) end) end
+      file:pause()
+      file:start()
+      task.sleep(0.3)
+      print(file.status, speaker.state())
+      file:pause()
+      speaker.resume()
+      task.sleep(0.3)
+      print(file.status, speaker.state())
+      speaker.pause()
+      task.sleep(0.3)
+      print(file.status, speaker.state())
+      file:stop()
+      """)
+    #expect(
+      lines == [
+        "paused", "started", "playing\tplaying", "paused", "started", "playing\tplaying", "paused",
+        "paused\tpaused",
+      ])
+  }
+
   @Test("at its end it tells file_complete, then stopped, and never that it ran dry; then it plays again")
   func completes() throws {
     station.answer("/file", with: try answer("mp3-vbr-v4-44k.mp3"))

@@ -243,6 +243,27 @@ struct StreamSoundTests {
     #expect(lines[split - 1] == "tap_disposed\ttrue\t22050\t2")
   }
 
+  @Test("a tap may stop its stream, also while a session begins to play it")
+  func stops() throws {
+    let lines = try printed(
+      """
+      local file = stream.file "\(Fixtures.path("mp3-cbr128-44k.mp3"))"
+      local count = 0
+      file:tap(function(block)
+        count = count + 1
+        if count == 3 then file:stop() print(block.frames > 0, block:rms() > -100) end
+      end)
+      local raised = code(speaker.play_stream, file)
+      for _ = 1, 600 do
+        if file.status == "stopped" then break end
+        task.sleep(0.05)
+      end
+      task.sleep(0.05)
+      print(raised == "none" or raised == "task.cancelled", count >= 3, file.status, speaker.state())
+      """)
+    #expect(lines == ["true\ttrue", "true\ttrue\tstopped\tstopped"])
+  }
+
   @Test(
     "what a tap's function holds is let go when the tap is removed, and when nobody has the stream any more")
   func collected() throws {

@@ -148,6 +148,8 @@ final class ScriptStream {
     }
     let begins = stream.status == .stopped
     try await stream.start()
+    // A tap of it, or a listener, may have stopped it by now.
+    guard stream.isPlaying else { throw CancellationError() }
     let new = try SessionPlayback(self, on: session, house.events, title: title, isOwn: isOwn)
     playing = new
     do {
@@ -261,9 +263,10 @@ final class SessionPlayback {
     let isPlayed = session.plays(sound)
     if isPlayed { hasBegun = true }
     switch event {
+    // What it did meanwhile undoes this: each following the other's past, they would never agree.
+    case .state(let state, _) where state != session.state: break
     case .state(.paused, _): owner.stream.pause()
-    case .state(.playing, _):
-      owner.stream.goOnIfPaused()
+    case .state(.playing, _): owner.stream.goOnIfPaused()
     case .ended(_, _, let reason):
       guard hasBegun, !isPlayed else { return }
       if reason == .finished { owner.stream.finish() }
