@@ -349,7 +349,7 @@ function Stream:once(event, listener) end
 ---@return "timeout"? why
 function Stream:wait(event, timeout) end
 
----What `tap` returns.
+---What `tap` returns. It ends with `remove`, with the script, and when nobody has its stream any more.
 ---@class stream.Tap
 ---@field active boolean Whether it was not removed.
 ---@field failures integer Calls of its function that failed.
