@@ -11,8 +11,7 @@ extension LuaCall {
       return gains
     }
     guard case .reference(let table) = value(number), state.typeName(.reference(table)) == "table" else {
-      let given = state.typeName(value(number))
-      throw problem(number, "name of a preset, or table of bands expected, got \(given)")
+      throw mismatch(number, "name of a preset, or table of bands")
     }
     var decibels = EqualizerGains.flat.decibels
     for (key, value) in try entries(number) {

@@ -27,7 +27,7 @@ extension LuaOptions {
   public func duration(_ name: String) throws -> Duration? {
     guard let value = self[name] else { return nil }
     guard let duration = try Duration(value, { problem, _ in self.problem(name, problem) }) else {
-      throw problem(name, "seconds or text like \"5m\" expected")
+      throw wrong(name, "seconds or text like \"5m\"")
     }
     return duration
   }
@@ -52,8 +52,9 @@ extension Duration {
     default: return nil
     }
     // A hundred years: what is longer is a mistake.
-    guard seconds >= 0, seconds <= 3_155_760_000 else {
-      throw problem("0 or more seconds expected, got \(seconds)", false)
+    guard seconds >= 0 else { throw problem("0 or more seconds expected, got \(seconds)", false) }
+    guard seconds <= 3_155_760_000 else {
+      throw problem("at most a hundred years expected, got \(seconds) seconds", false)
     }
     self = .nanoseconds(Int64(seconds * 1e9))
   }

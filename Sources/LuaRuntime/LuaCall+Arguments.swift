@@ -134,7 +134,8 @@ extension LuaCall {
     ArgumentError(number: number, problem: problem, code: code, hint: hint)
   }
 
-  func mismatch(_ number: Int, _ expected: String) -> any Error {
+  /// The error for an argument of another type, or none.
+  public func mismatch(_ number: Int, _ expected: String) -> any Error {
     problem(number, "\(expected) expected, got \(stack.typeName(Int32(number)))")
   }
 

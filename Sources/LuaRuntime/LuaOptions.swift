@@ -81,8 +81,11 @@ public struct LuaOptions {
       number, isArgument ? problem : "option '\(name)'\(place): \(problem)", code: code, hint: hint)
   }
 
-  private func wrong(_ name: String, _ expected: String) -> any Error {
-    problem(name, "\(expected) expected, got \(fields[name].map { call.state.typeName($0) } ?? "nothing")")
+  /// The error for an option of another type.
+  public func wrong(_ name: String, _ expected: String) -> any Error {
+    if isArgument { return call.mismatch(number, expected) }
+    return problem(
+      name, "\(expected) expected, got \(fields[name].map { call.state.typeName($0) } ?? "nothing")")
   }
 }
 

@@ -50,6 +50,49 @@ struct StreamFileTests {
     #expect(station.visits.contains { $0["Range"] != nil })
   }
 
+  @Test(
+    "a file of this machine tells what it is coded in, and its own bit rate",
+    arguments: [("mp3-cbr128-44k.mp3", "mp3 128"), ("base-24bit.wav", "pcm"), ("aac-lc-44k.m4a", "aac")])
+  func localFacts(name: String, expected: String) throws {
+    let lines = try printed(
+      """
+      local file = stream.file("\(Fixtures.path(name))", { buffer_wait_file = 0.3 })
+      file:start()
+      print(file.format, file.bit_rate)
+      file:stop()
+      """)
+    let facts = try #require(lines.first).replacing("\t", with: " ")
+    #expect(facts.hasPrefix(expected) && !facts.hasSuffix("nil"), "\(facts)")
+  }
+
+  @Test("paused and started again in one moment, stream and session agree, and each is told once")
+  func pausedForNothing() throws {
+    let lines = try printed(
+      """
+      local file = stream.file "\(Fixtures.path("mp3-cbr128-44k.mp3"))"
+      speaker.play_stream(file)
+      task.sleep(0.2)
+      for _, name in ipairs { "paused", "started" } do file:on(name, function() print(name) end) end
+      file:pause()
+      file:start()
+      task.sleep(0.3)
+      print(file.status, speaker.state())
+      file:pause()
+      speaker.resume()
+      task.sleep(0.3)
+      print(file.status, speaker.state())
+      speaker.pause()
+      task.sleep(0.3)
+      print(file.status, speaker.state())
+      file:stop()
+      """)
+    #expect(
+      lines == [
+        "paused", "started", "playing\tplaying", "paused", "started", "playing\tplaying", "paused",
+        "paused\tpaused",
+      ])
+  }
+
   @Test("at its end it tells file_complete, then stopped, and never that it ran dry; then it plays again")
   func completes() throws {
     station.answer("/file", with: try answer("mp3-vbr-v4-44k.mp3"))

@@ -53,7 +53,8 @@ struct StreamOptionTests {
       ("data_timeout", "0.5", "at least 1 s expected"),
       ("pause_timeout", "-1", "0 or more seconds expected, got -1.0"),
       ("metadata_encoding", "'klingon'", "no encoding is called 'klingon'"),
-      ("buffer_wait", "true", "seconds or text like \"5m\" expected"),
+      ("buffer_wait", "true", "seconds or text like \"5m\" expected, got boolean"),
+      ("buffer_wait_file", "3.2e9", "at most a hundred years expected, got 3200000000.0 seconds"),
     ])
   func checks(_ name: String, _ value: String, _ problem: String) throws {
     let lines = try bench.printed(
@@ -69,6 +70,20 @@ struct StreamOptionTests {
         "bad argument #3 to 'set_url' (option '\(name)': \(problem))",
         "bad argument #1 to 'set_\(name)' (\(problem))",
       ])
+  }
+
+  @Test(
+    "what a method or an effect is not given is told as no value",
+    arguments: [
+      ("radio:set_type()", "string"), ("radio:set_buffer_blocks()", "number"),
+      ("radio:set_buffer_wait()", "seconds or text like \"5m\""), ("radio:set_url()", "string"),
+      ("radio:tap()", "function or effect"), ("radio:meter()", "boolean"),
+      ("radio:seek()", "seconds or text like \"5m\""),
+      ("stream.effect.equalizer()", "name of a preset, or table of bands"),
+    ])
+  func missing(_ call: String, _ expected: String) throws {
+    let lines = try bench.printed("local radio = stream.new(url) print(message(function() \(call) end))")
+    #expect(lines.count == 1 && lines[0].hasSuffix("(\(expected) expected, got no value)"), "\(lines)")
   }
 
   @Test("user and password open a station, can be changed and taken away, and can't be read")

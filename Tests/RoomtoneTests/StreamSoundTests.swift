@@ -243,6 +243,50 @@ struct StreamSoundTests {
     #expect(lines[split - 1] == "tap_disposed\ttrue\t22050\t2")
   }
 
+  @Test("a tap may stop its stream, also while a session begins to play it")
+  func stops() throws {
+    let lines = try printed(
+      """
+      local file = stream.file "\(Fixtures.path("mp3-cbr128-44k.mp3"))"
+      local count = 0
+      file:tap(function(block)
+        count = count + 1
+        if count == 3 then file:stop() print(block.frames > 0, block:rms() > -100) end
+      end)
+      local raised = code(speaker.play_stream, file)
+      for _ = 1, 600 do
+        if file.status == "stopped" then break end
+        task.sleep(0.05)
+      end
+      task.sleep(0.05)
+      print(raised == "none" or raised == "task.cancelled", count >= 3, file.status, speaker.state())
+      """)
+    #expect(lines == ["true\ttrue", "true\ttrue\tstopped\tstopped"])
+  }
+
+  @Test(
+    "what a tap's function holds is let go when the tap is removed, and when nobody has the stream any more")
+  func collected() throws {
+    let lines = try printed(
+      """
+      local weak = setmetatable({}, { __mode = "v" })
+      local function tap(name)
+        local other, held = stream.new(url), {}
+        weak[name] = held
+        return other:tap(function() return held end), other
+      end
+      local removed, kept = tap "removed"
+      local left = tap "left"
+      removed:remove()
+      for _ = 1, 3 do
+        collectgarbage()
+        task.sleep(0.01)
+      end
+      print(weak.removed, weak.left, left.active, removed.active, kept.status)
+      """)
+    #expect(lines == ["nil\tnil\tfalse\tfalse\tstopped"])
+  }
+
   @Test("a function that fails is told with its traceback and counted, and the sound goes on")
   func fails() throws {
     station.answer("/live", with: .live(try live()))
@@ -362,6 +406,7 @@ struct StreamSoundTests {
           isBusy = false
           local start = now()
           repeat until now() > start + 1.4
+          block:set(block.frames, 1, block:get(1, 1))
         end)
         local told = {}
         radio:on("tap_overrun", function(event)
@@ -371,9 +416,9 @@ struct StreamSoundTests {
         task.sleep(1)
         isBusy = true
         task.sleep(3.5)
-        print(isBusy, tap.overruns, table.concat(told, " "))
+        print(isBusy, tap.overruns, tap.failures, table.concat(told, " "))
         """)
-    #expect(lines == ["false\t1\ttrue"])
+    #expect(lines == ["false\t1\t0\ttrue"])
     let (heard, reference) = pair(sound, original)
     let inside = 4_800..<(heard.frameCount - 4_800)
     // Between the half and the whole, everywhere, and from one to the other over 20 ms.

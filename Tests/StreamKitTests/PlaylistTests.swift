@@ -158,6 +158,8 @@ struct StreamURLTests {
       ("rtsp://a/b", .unsupported, "rtsp:// addresses don't work here"),
       ("MMS://a", .unsupported, "mms:// addresses don't work here"),
       ("1http://a", .url, "\"1http://a\" is no URL"),
+      ("http://a/\0b", .url, "the URL has a control character"),
+      ("http://a/b\r\nc: d", .url, "the URL has a control character"),
     ])
   func refused(url: String, kind: StreamError.Kind, message: String) {
     let error = #expect(throws: StreamError.self) { try StreamURL.check(url) }
@@ -169,6 +171,17 @@ struct StreamURLTests {
     "addresses that work pass",
     arguments: ["http://a", "HTTPS://user:pw@a.example:8000/x?y=z", "http://[::1]:80/"])
   func accepted(url: String) throws { try StreamURL.check(url) }
+
+  @Test(
+    "a server is the same when scheme, host and port are",
+    arguments: [
+      ("http://a/x", "HTTP://u:p@A:80/y", true), ("https://a", "https://a:443/", true),
+      ("http://a", "https://a", false),
+      ("http://a:8000/x", "http://a:8001/x", false), ("http://a", "http://b", false), ("x", "x", false),
+    ])
+  func sameServer(one: String, other: String, expected: Bool) {
+    #expect(StreamURL.isSameServer(one, other) == expected)
+  }
 
   @Test(
     "what is shown of an address has no user and no password",

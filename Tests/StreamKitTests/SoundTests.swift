@@ -1,4 +1,5 @@
 import AudioCore
+import Codecs
 import EventLoop
 import TestSupport
 import Testing
@@ -278,6 +279,31 @@ struct SoundTests {
     #expect(tap.overruns == 1)
   }
 
+  @Test("a block that went on its way as it was late stays whole for the tap that still has it")
+  func lateBlock() throws {
+    let tone = tone()
+    let bench = SoundBench(tone)
+    var kept: TapBlock?
+    _ = bench.tap(
+      .blocks { block in
+        if kept == nil { kept = block } else { block.giveBack(changed: false) }
+      })
+    try bench.read(1)
+    bench.turn()
+    let block = try #require(kept)
+    let frames = block.frames
+    for _ in 0..<50 {
+      bench.now += .milliseconds(20)
+      try bench.read(4_800, isThere: false)
+    }
+    #expect(!block.isWanted && bench.sound.frameCount > frames)
+    #expect(block.frames == frames && frames > 0 && block.view.frames == frames)
+    block.view.clear()
+    block.giveBack(changed: true)
+    try bench.read()
+    #expect(bench.sound == tone)
+  }
+
   @Test("a tap that takes longer than its blocks last is passed by, so that the sound keeps its pace")
   func slow() throws {
     let tone = tone(seconds: 20)
@@ -333,6 +359,29 @@ struct SoundTests {
     try bench.read()
     #expect(bench.sound.frameCount == 96_000)
     #expect(bench.sound[2_000..<96_000] == scaled(tone, by: 0.5)[2_000..<96_000])
+  }
+
+  @Test("what is no number in a file is silence, so that filters go on behind it")
+  func noNumbers() throws {
+    final class Pieces: FrameSource {
+      var pieces: [[Float]]
+      init(_ pieces: [[Float]]) { self.pieces = pieces }
+      func nextFrame() -> [UInt8]? {
+        pieces.isEmpty ? nil : pieces.removeFirst().withUnsafeBytes { [UInt8]($0) }
+      }
+    }
+    let format = StreamFormat(codec: .pcm, sampleRate: 44_100, channels: 1)
+    let frame = StreamFrame(offset: 0, length: 24, hash: 0, format: format, samples: 6)
+    let odd: [Float] = [0.5, .nan, .infinity, -.infinity, -3e38, 0.25]
+    let decoder = PCMStreamDecoder(Pieces([odd, [Float](repeating: 0.5, count: 1000)]), of: frame)
+    let block = PCMBlock(format: AudioFormat(sampleRate: 44_100, channels: 1), frames: 1000)
+    #expect(try decoder.read(into: block.view.buffer) == 6)
+    #expect(Array(block.view.buffer.prefix(6)) == [0.5, 0, 0, 0, 0, 0.25])
+    let filter = SoundEffect.lowpass(1000).processor(for: block.format)
+    filter.process(block.view.prefix(6))
+    #expect(try decoder.read(into: block.view.buffer) == 1000)
+    filter.process(block.view)
+    #expect(abs(block.view.samples[999] - 0.5) < 0.01)
   }
 
   @Test("levels are those of what is heard, not of what was decoded last")

@@ -159,8 +159,8 @@ function stream.file(path, options) end
 ---@field metadata_encoding string What titles are in that are not UTF-8.
 ---@field name? string What the station calls itself.
 ---@field genre? string What the station says it plays.
----@field bit_rate? integer kbit/s, as the station tells, else on average of the last minute; nil before 3 s have come.
----@field format? string `"mp3"`, `"aac"`, once it comes.
+---@field bit_rate? integer kbit/s, as the station tells, else on average of the last minute, of a file of this machine on average of all; nil before 3 s have come.
+---@field format? string `"mp3"`, `"aac"`, `"layer2"`, once it comes; `"pcm"` for WAV and what else is not decoded frame by frame.
 ---@field title? string The title that is heard, as it was sent; `artist - title` from a feed.
 ---@field artist? string What is in front of the first `" - "` of it, or what a feed tells.
 ---@field title_without_artist? string What is behind that, all of it without one; or what a feed tells.
@@ -266,7 +266,7 @@ function Stream:levels() end
 function Stream:tap(what) end
 
 ---Goes over to another station; options that are not given stay as they are, save that user and password do not go to
----another server.
+---another server, nor to another port or scheme of the same one.
 ---
 ---At once, and started if need be, unless `start = false`; returns when the new one plays. What the buffer holds of the
 ---old one is dropped, a session goes on with the new one. Told are `connecting`, `buffering` and `started`, no `stopped`;
@@ -349,7 +349,7 @@ function Stream:once(event, listener) end
 ---@return "timeout"? why
 function Stream:wait(event, timeout) end
 
----What `tap` returns.
+---What `tap` returns. It ends with `remove`, with the script, and when nobody has its stream any more.
 ---@class stream.Tap
 ---@field active boolean Whether it was not removed.
 ---@field failures integer Calls of its function that failed.

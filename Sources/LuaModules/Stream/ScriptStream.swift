@@ -26,12 +26,16 @@ final class ScriptStream {
   var onNews: (StreamEvent) -> Void = { _ in }
   /// Where it sounds.
   private(set) var playing: SessionPlayback?
+  /// What its sound goes through; ends with it.
+  var taps: [ScriptTap] = []
 
   init(_ stream: StreamKit.Stream, loop: EventLoop) {
     self.stream = stream
     self.loop = loop
     stream.onEvent = { [weak self] event in self?.take(event) }
   }
+
+  deinit { for tap in taps { tap.remove() } }
 
   // MARK: Listeners
 
@@ -144,6 +148,8 @@ final class ScriptStream {
     }
     let begins = stream.status == .stopped
     try await stream.start()
+    // A tap of it, or a listener, may have stopped it by now.
+    guard stream.isPlaying else { throw CancellationError() }
     let new = try SessionPlayback(self, on: session, house.events, title: title, isOwn: isOwn)
     playing = new
     do {
@@ -257,9 +263,10 @@ final class SessionPlayback {
     let isPlayed = session.plays(sound)
     if isPlayed { hasBegun = true }
     switch event {
+    // What it did meanwhile undoes this: each following the other's past, they would never agree.
+    case .state(let state, _) where state != session.state: break
     case .state(.paused, _): owner.stream.pause()
-    case .state(.playing, _):
-      owner.stream.goOnIfPaused()
+    case .state(.playing, _): owner.stream.goOnIfPaused()
     case .ended(_, _, let reason):
       guard hasBegun, !isPlayed else { return }
       if reason == .finished { owner.stream.finish() }

@@ -43,7 +43,7 @@ extension StreamModule {
     let url = try call.string(2)
     var old = stream.stream.nextOptions ?? stream.stream.options
     // A password is for the server that it was given for.
-    if StreamURL.host(url) != StreamURL.host(stream.stream.nextURL) { old.credentials = nil }
+    if !StreamURL.isSameServer(url, stream.stream.nextURL) { old.credentials = nil }
     let (options, given) = try options(call, 3, besides: ["start"], from: old)
     guard try given.bool("start") ?? true else {
       try stream.setNext(url: url, options: options)

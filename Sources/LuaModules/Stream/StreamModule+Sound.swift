@@ -73,9 +73,8 @@ final class StreamSoundModule {
     if let effect = call.optionalObject(2, effects) {
       new = ScriptTap("effect \(effect.name)", stream.stream.tap(.effect(effect.effect)))
     } else {
-      let given = call.state.typeName(call.value(2))
-      guard given == "function" else {
-        throw call.problem(2, "function or effect expected, got \(given)")
+      guard call.state.typeName(call.value(2)) == "function" else {
+        throw call.mismatch(2, "function or effect")
       }
       let function = try call.function(2)
       let place = Place()
@@ -92,7 +91,11 @@ final class StreamSoundModule {
       tell(event, of: new, stream)
     }
     let forget = script.root { new.remove() }
-    new.onRemove = forget
+    stream.taps.append(new)
+    new.onRemove = { [weak stream, unowned new] in
+      forget()
+      stream?.taps.removeAll { $0 === new }
+    }
     return call.return(taps(new))
   }
 

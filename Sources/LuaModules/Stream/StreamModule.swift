@@ -165,7 +165,7 @@ extension SpeakerModule {
       (stream, isOwn) = (object, false)
     } else {
       guard case .string(let url) = given else {
-        throw call.problem(first, "URL or stream expected, got \(call.state.typeName(given))")
+        throw call.mismatch(first, "URL or stream")
       }
       (stream, isOwn) = (try streams.make(url, StreamOptions()), true)
     }

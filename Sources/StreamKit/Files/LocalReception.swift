@@ -63,10 +63,12 @@ final class LocalReception: StreamReceiver, @unchecked Sendable {
       frameCount = decoder.frameCount
       var status = stat()
       if stat(path, &status) == 0 { size = Int(status.st_size) }
+      let duration = frameCount.map { Double($0) / Double(decoder.format.sampleRate) }
       var station = StationInfo()
       station.url = path
+      // That of the file: what it is decoded to says nothing.
+      if let duration, duration > 0 { station.bitRate = Int((Double(size) / duration / 125).rounded()) }
       tell(.answered(station))
-      let duration = frameCount.map { Double($0) / Double(decoder.format.sampleRate) }
       tell(.file(FileFacts(canSeek: duration != nil, duration: duration)))
       buffer.holdBack(above: options.fileLead, wanted: options.fileWait) { [weak self] in
         guard let self else { return }
@@ -108,7 +110,7 @@ final class LocalReception: StreamReceiver, @unchecked Sendable {
       }
       waiting = nil
       let discontinuity: PacketBuffer.Discontinuity? = format != nil && format != frame.format ? .format : nil
-      if format != frame.format { tell(.format(frame.format)) }
+      if format != frame.format { tell(.format(told(frame.format))) }
       let arrival = bytes.withUnsafeBytes { buffer.append(frame, $0, discontinuity, leap: leap) }
       if arrival.isTaken { format = frame.format } else { waiting = (frame, bytes) }
       if arrival.isEnough { tell(.buffered) }
@@ -138,6 +140,17 @@ final class LocalReception: StreamReceiver, @unchecked Sendable {
       StreamFrame(offset: min(offset, size), length: bytes.count, hash: 0, format: format, samples: count),
       bytes
     )
+  }
+
+  /// The format with what the file is coded in, where that is known.
+  private func told(_ format: StreamFormat) -> StreamFormat {
+    let codec: StreamCodec =
+      switch decoder {
+      case is MP3Decoder: .mp3
+      case is ADTSFileDecoder, is MP4FileDecoder: .aac
+      default: format.codec
+      }
+    return StreamFormat(codec: codec, sampleRate: format.sampleRate, channels: format.channels)
   }
 
   private var channels: Int { max(1, decoder?.format.channels ?? 1) }

@@ -43,7 +43,10 @@ final class PCMStreamDecoder: Decoder {
     case 1: return (Float(bytes[index]) - 128) / 128
     case 2: return Float(Int16(truncatingIfNeeded: byte(0) | byte(1) << 8)) / 32_768
     case 3: return Float(Int32(bitPattern: byte(0) << 8 | byte(1) << 16 | byte(2) << 24) >> 8) / 8_388_608
-    default: return Float(bitPattern: byte(0) | byte(1) << 8 | byte(2) << 16 | byte(3) << 24)
+    default:
+      let sample = Float(bitPattern: byte(0) | byte(1) << 8 | byte(2) << 16 | byte(3) << 24)
+      // What is no number, or none of a sound, would stay in filters for ever.
+      return sample.magnitude < 1e9 ? sample : 0
     }
   }
 }

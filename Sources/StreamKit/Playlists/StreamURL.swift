@@ -26,6 +26,17 @@ public enum StreamURL {
     return host
   }
 
+  /// Whether two addresses lead to one server in one way: what it is told in confidence is not for another port of its
+  /// host, and not for http where it was told by https.
+  public static func isSameServer(_ one: String, _ other: String) -> Bool {
+    func server(_ url: String) -> [String]? {
+      guard let scheme = scheme(url), let host = host(url) else { return nil }
+      let port = URIReference.port(url) ?? (scheme == "https" ? 443 : 80)
+      return [scheme, host.lowercased(), "\(port)"]
+    }
+    return server(one) != nil && server(one) == server(other)
+  }
+
   /// The path of an address, "/" when it has none.
   static func path(_ url: String) -> String {
     url.utf8.count <= lengthLimit ? URIReference.path(url) ?? "/" : "/"
@@ -43,6 +54,11 @@ public enum StreamURL {
   /// Checks what a person gave.
   /// - Throws: `stream.url` for what is no address, `stream.unsupported` for a scheme that does not work here.
   public static func check(_ url: String) throws(StreamError) {
+    guard !url.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+      throw StreamError(
+        .url, "the URL has a control character", hint: "write such bytes as %0A",
+        facts: [.init("url", .string(shown(url)))])
+    }
     guard let scheme = scheme(url) else {
       throw StreamError(
         .url, url.isEmpty ? "the URL is empty" : "\"\(shown(url).prefix(100))\" is no URL",

@@ -34,7 +34,7 @@ public final class StreamTap {
   /// Whether its stream plays: what decoded it before may have something to say yet.
   var isOpen = false
 
-  private let kind: Kind
+  private var kind: Kind
   private let loop: EventLoop
   private let onRemove: (StreamTap) -> Void
   /// What was missed and not told.
@@ -55,6 +55,8 @@ public final class StreamTap {
     timer?.cancel()
     onRemove(self)
     end()
+    // What it was given is let go, though who has the tap keeps it.
+    if case .blocks = kind { kind = .blocks { $0.giveBack(changed: false) } }
   }
 
   /// What the threads that decode know of it.

@@ -7,6 +7,11 @@ enum URIReference {
     withParts(uri) { $0.pointee.server.map { String(cString: $0) } } ?? nil
   }
 
+  /// The port, nil when there is none.
+  static func port(_ uri: String) -> Int? {
+    withParts(uri) { $0.pointee.port > 0 ? Int($0.pointee.port) : nil } ?? nil
+  }
+
   /// The path; nil when there is none, or the text is no address.
   static func path(_ uri: String) -> String? {
     withParts(uri) { $0.pointee.path.map { String(cString: $0) } } ?? nil
