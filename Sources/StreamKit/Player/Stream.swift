@@ -1,4 +1,4 @@
-public import AudioCore
+internal import AudioCore
 public import EventLoop
 public import HTTP
 
@@ -13,17 +13,17 @@ public final class Stream {
   }
 
   /// Where it is, without user and password: what plays, or will with the next `start` when it is stopped.
-  public private(set) var url: String
+  public internal(set) var url: String
   /// How it is received; a change takes effect as `StreamOptions` says.
   public var options: StreamOptions { didSet { optionsChanged(from: oldValue) } }
   /// What it does.
   public internal(set) var status = Status.stopped
   /// What the station says of itself, as far as it is known.
-  public private(set) var station = StationInfo()
+  public internal(set) var station = StationInfo()
   /// What its frames are, once they come.
-  public private(set) var format: StreamFormat?
+  public internal(set) var format: StreamFormat?
   /// The title that is heard.
-  public private(set) var title: StreamTitle?
+  public internal(set) var title: StreamTitle?
   /// What tells its titles in place of those that come with the sound, while it is received.
   public var feed: Feed? {
     didSet {
@@ -35,30 +35,30 @@ public final class Stream {
   public var onEvent: (StreamEvent) -> Void = { _ in }
 
   /// What a file tells of itself, while one is played.
-  private(set) var file: FileFacts?
+  var file: FileFacts?
   /// The URL as it was given, or the path of a file.
-  private var address: String
+  var address: String
   /// Whether it is a file of this machine.
-  private var isLocal: Bool
+  var isLocal: Bool
   /// Where the next `start` goes.
-  private var next: (address: String, options: StreamOptions)?
+  var next: (address: String, options: StreamOptions)?
   let loop: EventLoop
-  private let source: StreamSource
+  let source: StreamSource
   var receiver: (any StreamReceiver)?
   var buffer: StreamBuffer?
   /// Tells events of an older reception from those of this one.
-  private var generation = 0
-  private var starting: [StartWaiter] = []
-  private var hold: Hold?
-  private var pauseTimer: LoopTimer?
-  private var isFull = false
+  var generation = 0
+  var starting: [StartWaiter] = []
+  var hold: Hold?
+  var pauseTimer: LoopTimer?
+  var isFull = false
   var isPaused = false
   var hasPosition = false
-  private var isSuspended = false
+  var isSuspended = false
 
   /// Titles that are still in the buffer, in the order of their times.
-  private var titles: [(time: StreamTime, title: StreamTitle)] = []
-  private var titleTimer: LoopTimer?
+  var titles: [(time: StreamTime, title: StreamTitle)] = []
+  var titleTimer: LoopTimer?
 
   /// Where the silent player stood at `since`; nil while it stands still.
   var silentTime = StreamTime.zero
@@ -151,7 +151,7 @@ public final class Stream {
     }
   }
 
-  private func giveUpStart(_ waiter: StartWaiter) {
+  func giveUpStart(_ waiter: StartWaiter) {
     guard let index = starting.firstIndex(where: { $0 === waiter }) else { return }
     starting.remove(at: index)
     if starting.isEmpty { stop() }
@@ -175,7 +175,7 @@ public final class Stream {
     set { if let newValue { next?.options = newValue } }
   }
 
-  private func takeNext() {
+  func takeNext() {
     guard let next else { return }
     self.next = nil
     (address, isLocal) = (next.address, false)
@@ -183,7 +183,7 @@ public final class Stream {
   }
 
   /// Leaves what plays for the address that was set, without a stop. Who plays the sound waits for that of the new one.
-  private func goOver() throws {
+  func goOver() throws {
     if status != .stopped { leave() }
     takeNext()
     do { try connect() } catch {
@@ -214,7 +214,7 @@ public final class Stream {
     onEvent(.paused)
   }
 
-  private func armPauseTimer() {
+  func armPauseTimer() {
     pauseTimer?.cancel()
     guard isPaused, !isSuspended, options.pauseTimeout > .zero else { return }
     pauseTimer = loop.after(options.pauseTimeout) { [weak self] in self?.stop() }
@@ -233,7 +233,7 @@ public final class Stream {
   /// Goes on after `pause`; nothing else.
   public func goOnIfPaused() { if isPaused { resume() } }
 
-  private func resume() {
+  func resume() {
     isPaused = false
     pauseTimer?.cancel()
     buffer?.keepUnheard(isSuspended)
@@ -250,13 +250,13 @@ public final class Stream {
   }
 
   /// The buffer was full of what had not been heard.
-  private func receiveAgain() {
+  func receiveAgain() {
     guard isFull else { return }
     isFull = false
     receiver?.restart()
   }
 
-  private func connect() throws {
+  func connect() throws {
     generation += 1
     let number = generation
     file = nil
@@ -285,7 +285,7 @@ public final class Stream {
     beginFeed()
   }
 
-  private var receptionOptions: Reception.Options {
+  var receptionOptions: Reception.Options {
     var settings = Reception.Options()
     settings.userAgent = options.userAgent
     settings.credentials = options.credentials
@@ -302,7 +302,7 @@ public final class Stream {
     return settings
   }
 
-  private func optionsChanged(from old: StreamOptions) {
+  func optionsChanged(from old: StreamOptions) {
     guard status != .stopped else { return }
     if options.pauseTimeout != old.pauseTimeout { armPauseTimer() }
     receiver?.change(receptionOptions)
@@ -310,7 +310,7 @@ public final class Stream {
     if isWaitChanged, buffer?.want(wait) == true { begin() }
   }
 
-  private func close() {
+  func close() {
     buffer?.complete()
     leave()
     (playback, silentSession) = (nil, nil)
@@ -318,7 +318,7 @@ public final class Stream {
   }
 
   /// Ends what is received; who plays its sound still waits for more.
-  private func leave() {
+  func leave() {
     generation += 1
     receiver?.stop()
     receiver = nil
@@ -336,334 +336,10 @@ public final class Stream {
     silentSession?.tell(.waits)
     sound.end()
   }
-
-  // MARK: What is received
-
-  private func take(_ event: ReceptionEvent) {
-    switch event {
-    case .connecting:
-      if !isPaused { status = .connecting }
-      onEvent(.connecting)
-    case .answered(let station):
-      self.station = station
-      guard !hasPosition, status == .connecting else { return }
-      status = .buffering
-      onEvent(.buffering)
-    case .format(let format): self.format = format
-    case .metadata(let metadata, let time): if feed == nil { take(StreamTitle(metadata), from: time) }
-    case .failed(let error): onEvent(.failed(error))
-    case .buffered: begin()
-    case .reconnected(let gap, let stitched, let overlap):
-      onEvent(.reconnected(gap: gap, stitched: stitched, overlap: overlap))
-      guard hasPosition else { return }
-      status = isPaused ? .paused : buffer?.isFilling == true ? .buffering : .playing
-      onEvent(isPaused ? .paused : status == .playing ? .started : .buffering)
-    case .full:
-      isFull = true
-      // It may have gone on since.
-      if !isPaused, !isSuspended { receiveAgain() }
-    case .file(let facts): file = facts
-    case .heldBack: watchSilentEnd()
-    case .gaveUp(let error):
-      let starting = starting
-      self.starting = []
-      close()
-      status = .stopped
-      onEvent(.stopped)
-      for waiter in starting { waiter.end(.failure(error)) }
-    }
-  }
-
-  /// Enough has come.
-  private func begin() {
-    // A file may have been moved since it was told.
-    guard buffer?.isFilling == false else { return }
-    if !hasPosition {
-      hasPosition = true
-      sound.begin()
-      silentTime = file == nil ? buffer?.range.start ?? .zero : .zero
-    }
-    guard !isPaused else { return }
-    // A join may have told it already.
-    let isTold = status == .playing
-    status = .playing
-    goOn()
-    // There may be nothing left to play.
-    if !isTold, status == .playing { onEvent(.started) }
-    endStarting(.success(()))
-  }
-
-  /// Tells those who wait for it to play.
-  func endStarting(_ result: Result<Void, any Error>) {
-    let starting = starting
-    self.starting = []
-    for waiter in starting { waiter.end(result) }
-  }
-
-  private func ranDry() {
-    guard hasPosition, !isPaused else { return }
-    standStill()
-    receiver?.playerIsDry()
-    onEvent(.queueExhausted)
-    guard status == .playing else { return }
-    status = .buffering
-    onEvent(.buffering)
-  }
-
-  // MARK: The play position
-
-  /// Time of the stream that is heard.
-  public var position: StreamTime {
-    if let playback, let time = playback.position { return time }
-    guard let silentSince else { return silentTime }
-    let moved = StreamTime(seconds: Double(silentSince.duration(to: loop.now).nanoseconds) / 1e9)
-    return min(silentTime + moved, buffer?.range.end ?? silentTime)
-  }
-
-  func goOn() {
-    guard silentSession?.stands != true else { return }
-    silentSession?.tell(.flows)
-    if playback == nil, sound.isUsed { playSilently() }
-    if playback == nil {
-      silentSince = loop.now
-      watchSilentEnd()
-    }
-    silentPlayer?.goOn()
-    followTitles()
-  }
-
-  func standStill() {
-    silentTime = position
-    silentPlayer?.standStill()
-    silentSince = nil
-    silentTimer?.cancel()
-    titleTimer?.cancel()
-    silentSession?.tell(.waits)
-  }
-
-  /// The silent player reads nothing: it looks whether there is still something when it would be through.
-  func watchSilentEnd() {
-    silentTimer?.cancel()
-    guard playback == nil, silentSince != nil, let buffer else { return }
-    if buffer.heldBackUntil != nil { buffer.pass(to: position) }
-    let left = (buffer.range.end - position).seconds
-    guard left <= 0.02 else {
-      // What is held back is wanted before the end.
-      let next = buffer.heldBackUntil.map { max(0.05, left - $0.seconds + 0.05) } ?? left
-      // Under virtual time no hold keeps the loop alive.
-      let wait = Duration.nanoseconds(Int64(min(left, next) * 1e9))
-      silentTimer = loop.after(wait, keepsAlive: loop.isVirtual) { [weak self] in
-        self?.watchSilentEnd()
-      }
-      return
-    }
-    guard file == nil || !buffer.isComplete else { return wasHeard() }
-    _ = buffer.move(to: position)
-    if !buffer.fill(to: wait) { ranDry() } else { watchSilentEnd() }
-  }
-
-  /// Moves the play position by seconds of sound, back when they are negative, as far as the buffer goes.
-  /// - Returns: seconds that it moved.
-  /// - Throws: `stream.no_seek` when there is no play position.
-  public func move(by seconds: Double) throws(StreamError) -> Double {
-    guard hasPosition else { throw StreamError(.noSeek, "nothing plays that could be moved") }
-    let before = position
-    if file != nil {
-      return try moveInFile(to: before + StreamTime(seconds: seconds)).seconds - before.seconds
-    }
-    return (move(to: before + StreamTime(seconds: seconds)) - before).seconds
-  }
-
-  /// Moves in what the buffer holds.
-  /// - Returns: where it stands then.
-  func move(to time: StreamTime) -> StreamTime {
-    guard let buffer else { return time }
-    let now = buffer.move(to: time)
-    silentTime = now
-    if silentSince != nil { silentSince = loop.now }
-    playback?.moved()
-    watchSilentEnd()
-    followTitles()
-    return now
-  }
-
-  /// What is to come before it plays.
-  private var wait: StreamTime { StreamTime(file == nil ? options.bufferWait : options.bufferWaitFile) }
-
-  /// Goes to what has come last, but for what is to be there before it plays.
-  /// - Throws: `stream.no_seek`.
-  public func goLive() throws(StreamError) {
-    guard hasPosition, let buffer else { throw StreamError(.noSeek, "nothing plays that could be moved") }
-    guard file == nil else { throw StreamError(.noSeek, "a file is not live", hint: "use seek or forward") }
-    _ = try move(by: (buffer.range.end - position - wait).seconds)
-  }
-
-  /// Whether the buffer reaches so far: back when `seconds` is negative.
-  public func canMove(by seconds: Double) -> Bool {
-    guard hasPosition, let range = buffer?.range else { return false }
-    if file != nil { return canGo(to: position + StreamTime(seconds: seconds)) }
-    let target = position + StreamTime(seconds: seconds)
-    return range.start <= target && target <= range.end
-  }
-
-  // MARK: Titles
-
-  private func beginFeed() {
-    guard let feed, receiver != nil, let network = source.feedThread else { return }
-    feed.begin(network, userAgent: options.userAgent) { [unowned self] title in
-      take(title, from: buffer?.range.end ?? .zero)
-    }
-  }
-
-  /// A title has come, for the sound from `time` on.
-  private func take(_ new: StreamTitle, from time: StreamTime) {
-    onEvent(.metadata(new, isRealtime: true))
-    // A station tells a new listener its title some seconds late: what came before had it too.
-    let start = titles.isEmpty && title == nil ? .zero : max(time, titles.last?.time ?? .zero)
-    // While no sound comes the last title is the one that it comes with.
-    if titles.last?.time == start { titles.removeLast() }
-    titles.append((start, new))
-    followTitles()
-  }
-
-  /// Tells the title that is heard, and waits for the next one.
-  func followTitles() {
-    titleTimer?.cancel()
-    guard hasPosition else { return }
-    let now = position
-    if let start = buffer?.range.start {
-      while titles.count > 1, titles[1].time <= start { titles.removeFirst() }
-    }
-    let current = titles.last { $0.time <= now }?.title
-    if let current, current != title {
-      title = current
-      onEvent(.metadata(current, isRealtime: false))
-    }
-    guard !isPaused, let next = titles.first(where: { $0.time > now }) else { return }
-    let wait = max(0.02, (next.time - now).seconds)
-    titleTimer = loop.after(.nanoseconds(Int64(wait * 1e9)), keepsAlive: false) { [weak self] in
-      self?.followTitles()
-    }
-  }
-
-  // MARK: Sound
-
-  /// Lets its sound be played: the play position follows what is heard from now on.
-  /// - Parameters:
-  ///   - heard: seconds of sound that were heard since the playback's last decoder began, on the loop.
-  ///   - moved: called when the position has leapt: a new decoder is wanted.
-  /// - Throws: `stream.in_use` when it is played elsewhere; `stream.no_seek` before it plays.
-  public func attach(
-    heard: @escaping () -> Double, moved: @escaping () -> Void
-  ) throws(StreamError) -> StreamPlayback {
-    guard silentSession == nil, playback == nil || silentPlayer != nil else {
-      throw StreamError(.inUse, "the stream plays on another session", hint: "stop it there first")
-    }
-    guard hasPosition, let buffer else { throw StreamError(.noSeek, "the stream does not play yet") }
-    // What went by silently while the player got ready is not to be missing from a file.
-    let wasReady = file == nil || silentSince.map { $0.duration(to: loop.now) > .milliseconds(250) } ?? true
-    let start = silentTime
-    standStill()
-    if !wasReady { silentTime = start }
-    silentPlayer = nil
-    return attach(to: buffer, heard: heard, moved: moved)
-  }
-
-  func attach(
-    to buffer: StreamBuffer, heard: @escaping () -> Double, moved: @escaping () -> Void
-  ) -> StreamPlayback {
-    _ = buffer.move(to: silentTime)
-    let playback = StreamPlayback(of: self, buffer, sound.chain, heard: heard, moved: moved)
-    self.playback = playback
-    return playback
-  }
-
-  /// Its sound is played no longer; the position goes on silently.
-  public func detach() {
-    guard playback != nil || silentSession != nil else { return }
-    standStill()
-    (playback, silentPlayer, silentSession) = (nil, nil, nil)
-    buffer?.forgetWakers()
-    if hasPosition, !isPaused { goOn() }
-  }
-
-  // MARK: Figures
-
-  /// kbit/s: as the station tells, else as its frames are on average; nil before some seconds have come.
-  public var bitRate: Int? { station.bitRate ?? buffer?.bitRate }
-
-  /// What scripts read of the buffer; empty while there is none.
-  public var figures: StreamFigures {
-    buffer?.figures(heardAt: position) ?? StreamFigures(size: options.bufferBlocks)
-  }
-}
-
-/// What scripts read of a stream's buffer.
-public struct StreamFigures: Sendable {
-  /// Blocks of 5 KiB.
-  public var size: Int
-  /// Blocks that hold something.
-  public var used = 0
-  /// The block that is heard.
-  public var playing: Int?
-  /// Seconds of sound that have not been heard.
-  public var buffered = 0.0
-  /// Seconds that it holds when it is full, at the rate of what is there.
-  public var capacity = 0.0
-  /// Seconds behind what has come last.
-  public var timeShift = 0.0
-  /// Byte of the received sound that is heard.
-  public var byteOffset: Int?
-}
-
-/// The sound of a stream, for who plays it.
-///
-/// Unchecked: `makeDecoder` may be called on any thread and uses what is Sendable; all else belongs to the loop.
-public final class StreamPlayback: @unchecked Sendable {
-  private let source: Lock<(buffer: StreamBuffer, map: PlayMap)>
-  private let heard: () -> Double
-  private let onMoved: () -> Void
-  private let levelMap = Lock(LevelMap())
-  private let chain: SoundChain
-  private(set) weak var stream: Stream?
-
-  fileprivate init(
-    of stream: Stream, _ buffer: StreamBuffer, _ chain: SoundChain, heard: @escaping () -> Double,
-    moved: @escaping () -> Void
-  ) {
-    self.stream = stream
-    source = Lock((buffer, PlayMap()))
-    self.chain = chain
-    self.heard = heard
-    onMoved = moved
-  }
-
-  /// A decoder at the play position.
-  public func makeDecoder() -> any LiveDecoder {
-    let new = PlayMap()
-    let buffer = source.withLock { source in
-      source.map = new
-      return source.buffer
-    }
-    let levels = LevelMap()
-    levelMap.withLock { $0 = levels }
-    return SoundDecoder(
-      StreamDecoder(buffer, map: new), chain, levels, patience: chain.loop.isVirtual ? nil : .init())
-  }
-
-  /// The stream goes on in another buffer.
-  fileprivate func goOn(with buffer: StreamBuffer) {
-    source.withLock { $0 = (buffer, PlayMap()) }
-    onMoved()
-  }
-
-  fileprivate var position: StreamTime? { source.withLock { $0.map }.time(heard: heard()) }
-  var levels: MeterReading? { levelMap.withLock { $0 }.reading(heard: heard()) }
-  func moved() { onMoved() }
 }
 
 /// Somebody who waits until a stream plays. Confined to the loop.
-private final class StartWaiter {
+final class StartWaiter {
   private var continuation: CheckedContinuation<Void, any Error>?
   private var result: Result<Void, any Error>?
 

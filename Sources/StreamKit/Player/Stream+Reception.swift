@@ -1,0 +1,74 @@
+internal import EventLoop
+
+extension Stream {
+  func take(_ event: ReceptionEvent) {
+    switch event {
+    case .connecting:
+      if !isPaused { status = .connecting }
+      onEvent(.connecting)
+    case .answered(let station):
+      self.station = station
+      guard !hasPosition, status == .connecting else { return }
+      status = .buffering
+      onEvent(.buffering)
+    case .format(let format): self.format = format
+    case .metadata(let metadata, let time): if feed == nil { take(StreamTitle(metadata), from: time) }
+    case .failed(let error): onEvent(.failed(error))
+    case .buffered: begin()
+    case .reconnected(let gap, let stitched, let overlap):
+      onEvent(.reconnected(gap: gap, stitched: stitched, overlap: overlap))
+      guard hasPosition else { return }
+      status = isPaused ? .paused : buffer?.isFilling == true ? .buffering : .playing
+      onEvent(isPaused ? .paused : status == .playing ? .started : .buffering)
+    case .full:
+      isFull = true
+      // It may have gone on since.
+      if !isPaused, !isSuspended { receiveAgain() }
+    case .file(let facts): file = facts
+    case .heldBack: watchSilentEnd()
+    case .gaveUp(let error):
+      let starting = starting
+      self.starting = []
+      close()
+      status = .stopped
+      onEvent(.stopped)
+      for waiter in starting { waiter.end(.failure(error)) }
+    }
+  }
+
+  /// Enough has come.
+  func begin() {
+    // A file may have been moved since it was told.
+    guard buffer?.isFilling == false else { return }
+    if !hasPosition {
+      hasPosition = true
+      sound.begin()
+      silentTime = file == nil ? buffer?.range.start ?? .zero : .zero
+    }
+    guard !isPaused else { return }
+    // A join may have told it already.
+    let isTold = status == .playing
+    status = .playing
+    goOn()
+    // There may be nothing left to play.
+    if !isTold, status == .playing { onEvent(.started) }
+    endStarting(.success(()))
+  }
+
+  /// Tells those who wait for it to play.
+  func endStarting(_ result: Result<Void, any Error>) {
+    let starting = starting
+    self.starting = []
+    for waiter in starting { waiter.end(result) }
+  }
+
+  func ranDry() {
+    guard hasPosition, !isPaused else { return }
+    standStill()
+    receiver?.playerIsDry()
+    onEvent(.queueExhausted)
+    guard status == .playing else { return }
+    status = .buffering
+    onEvent(.buffering)
+  }
+}
