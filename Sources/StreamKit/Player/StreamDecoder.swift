@@ -99,6 +99,8 @@ final class StreamDecoder: LiveDecoder {
     /// The first frame of those that follow on each other, which a new decoder begins with.
     private var first: (packet: PacketBuffer.Packet, bytes: [UInt8])?
     private var hasBegun = false
+    /// There is a decoder, which goes on with frames that only had not come yet.
+    private var hasDecoder = false
     /// Frames were left out since the last that was given.
     private var isBroken = false
     private(set) var hasEnded = false
@@ -110,9 +112,9 @@ final class StreamDecoder: LiveDecoder {
 
     /// What a new decoder begins with, when the old one is through; its bytes are the next to be given.
     func takeFirst() -> PacketBuffer.Packet? {
-      if first == nil { first = take().map { ($0.packet, $0.bytes) } }
+      if first == nil, !hasDecoder { first = take().map { ($0.packet, $0.bytes) } }
       guard let packet = first?.packet else { return nil }
-      hasBegun = true
+      (hasBegun, hasDecoder) = (true, true)
       return packet
     }
 
