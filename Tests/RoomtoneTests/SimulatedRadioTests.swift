@@ -118,6 +118,27 @@ struct SimulatedRadioTests {
     }
   }
 
+  @Test(
+    "while nothing is left to hear the position stands, and goes on with the sound", arguments: [false, true])
+  func dry(isRendered: Bool) throws {
+    var bench = try bench("burst = '12s', drops = { { at = 20, outage = 60 } }")
+    if isRendered { bench.configuration = "house { output = 'wav:\(bench.folder.file("out"))' }" }
+    let lines = try bench.printed(
+      Self.prelude + """
+        speaker.open()
+        local radio = stream.new(url)
+        speaker.play_stream(radio)
+        task.sleep(50)
+        print(math.floor(speaker.position() + 0.5), speaker.state(), radio.is_playing)
+        radio:wait("reconnected", 300)
+        local before = speaker.position()
+        task.sleep(10)
+        print(math.abs(speaker.position() - before - 10) < 0.1, radio.status)
+        radio:stop()
+        """)
+    #expect(lines == ["32\tplaying\ttrue", "true\tplaying"])
+  }
+
   @Test("an interruption suspends the radio and gives it back where it was")
   func interruption() throws {
     let lines = try printed(
