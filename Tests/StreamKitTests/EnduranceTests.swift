@@ -10,7 +10,7 @@ import Testing
 /// meant to run alone, and what the process holds is counted too.
 @Suite("A stream that runs for ever") struct EnduranceTests {
   private static let wanted = getenv("ROOMTONE_FAULTS").flatMap { Int(String(cString: $0)) }
-  private static let faults = wanted ?? 120
+  private static let faults = wanted ?? (Proof.isSanitized ? 40 : 120)
 
   /// What the process holds.
   private struct Holdings {

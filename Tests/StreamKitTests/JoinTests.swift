@@ -12,7 +12,7 @@ enum Proof {
     if let wanted = getenv("ROOMTONE_PROOF_SEEDS").flatMap({ Int(String(cString: $0)) }) {
       return max(1, wanted)
     }
-    return isSanitized ? 10 : 100
+    return isSanitized ? 4 : 100
   }()
 
   /// Whether a sanitizer watches.
