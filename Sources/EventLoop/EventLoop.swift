@@ -31,6 +31,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   /// What other threads put down for the loop.
   struct Shared {
     var inbox: [ReadyItem] = []
+    /// Work is not taken any more.
+    var isClosed = false
     /// True while the loop sleeps or is about to: whoever puts something down rings the bell, and sets it false.
     var isAsleep = false
     /// Holds that are out, in the order in which they were taken.
@@ -43,6 +45,9 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
       return isAsleep
     }
   }
+
+  /// As in `shared`, for the loop itself.
+  private var isClosed = false
 
   /// Whether time is virtual.
   public let isVirtual: Bool
@@ -104,8 +109,10 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     timers.cancelAll()
     civilTimers.cancelAll()
     for watch in watches.takeAll(poller) { watch.detach() }
+    isClosed = true
     let inbox = shared.withLock { shared in
       defer { shared.inbox = [] }
+      shared.isClosed = true
       return shared.inbox
     }
     for item in ready.takeAll() + inbox {
@@ -157,11 +164,15 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
   /// Puts `item` at the end of the queue. Without a lock inside `run`, where no other thread can be running it.
   func append(_ item: ReadyItem) {
+    // What is posted to a loop that has ended would be kept for ever, with all that it holds.
+    var isWork = false
+    if case .work = item { isWork = true }
     if runner.load(ordering: .relaxed) == pthread_self() {
-      ready.append(item)
+      if !(isWork && isClosed) { ready.append(item) }
       return
     }
     let mustWake = shared.withLock { shared in
+      guard !(isWork && shared.isClosed) else { return false }
       shared.inbox.append(item)
       hasInbox.store(true, ordering: .relaxed)
       return shared.mustWake()
