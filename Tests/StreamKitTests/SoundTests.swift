@@ -64,11 +64,12 @@ private final class SoundBench {
 
   func tap(_ kind: StreamTap.Kind) -> StreamTap {
     let tap = controls.add(kind)
+    let number = tap.number
     tap.onEvent = { [unowned self] event in
       switch event {
-      case .gets(let format): told.append("\(tap.number) gets \(format.sampleRate)/\(format.channels)")
-      case .ended(let format): told.append("\(tap.number) ended \(format.sampleRate)/\(format.channels)")
-      case .overran(let time): told.append("\(tap.number) overran \(time)")
+      case .gets(let format): told.append("\(number) gets \(format.sampleRate)/\(format.channels)")
+      case .ended(let format): told.append("\(number) ended \(format.sampleRate)/\(format.channels)")
+      case .overran(let time): told.append("\(number) overran \(time)")
       }
     }
     return tap
