@@ -61,20 +61,11 @@ extension RealTimeTests {
       let loop = EventLoop(clock: driver.isVirtual ? .virtual(start: WallTime(seconds: 0)) : .wall)
       let folder = try TemporaryFolder()
       let house = House(loop: loop, driver: driver.make(loop, folder))
-      var outcome: Result<Void, any Error>?
-      loop.start {
-        let ended: Result<Void, any Error>
-        do {
+      try loop.finish(
+        {
           try await house.open()
           try await body(Bench(house: house, folder: folder))
-          ended = .success(())
-        } catch { ended = .failure(error) }
-        await house.close()
-        loop.after(.milliseconds(1)) { outcome = ended }
-      }
-      #expect(loop.run(until: { outcome != nil }) == .done)
-      loop.close()
-      try outcome?.get()
+        }, last: { await house.close() })
     }
 
     @Test(

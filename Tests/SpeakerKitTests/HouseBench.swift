@@ -40,23 +40,12 @@ final class HouseBench {
   ) throws -> HouseBench {
     let loop = EventLoop(clock: isVirtual ? .virtual(start: WallTime(seconds: 1_700_000_000)) : .wall)
     let bench = try HouseBench(loop: loop, speakers: speakers, output: output)
-    var outcome: Result<Void, any Error>?
-    loop.start {
-      let ended: Result<Void, any Error>
-      do {
+    try loop.finish(
+      {
         try await bench.house.open(addAll: addAll)
         try await loop.sleep(for: .milliseconds(1))
         try await body(bench)
-        ended = .success(())
-      } catch { ended = .failure(error) }
-      await bench.house.close()
-      // A turn of the loop later this task is gone, with what it holds.
-      loop.after(.milliseconds(1)) { outcome = ended }
-    }
-    defer { loop.close() }
-    let result = loop.run(until: { outcome != nil })
-    guard let outcome else { throw TestFailure("the loop ended (\(result)) before the test") }
-    try outcome.get()
+      }, last: { await bench.house.close() })
     return bench
   }
 

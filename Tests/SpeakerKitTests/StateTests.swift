@@ -20,20 +20,11 @@ struct StateTests {
       processName: "test \u{7}run",
       log: log)
     let house = House(loop: loop, driver: driver)
-    var outcome: Result<Void, any Error>?
-    loop.start {
-      let ended: Result<Void, any Error>
-      do {
+    try loop.finish(
+      {
         try await house.open()
         try await body(house)
-        ended = .success(())
-      } catch { ended = .failure(error) }
-      await house.close()
-      loop.after(.milliseconds(1)) { outcome = ended }
-    }
-    #expect(loop.run(until: { outcome != nil }) == .done)
-    loop.close()
-    try outcome?.get()
+      }, last: { await house.close() })
   }
 
   @Test("the next run finds names, groups and their order, levels, roles and balance as they were left")

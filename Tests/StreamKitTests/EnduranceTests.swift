@@ -44,7 +44,6 @@ import Testing
     let network = try NetworkThread()
     defer { network.close() }
     let loop = EventLoop()
-    defer { loop.close() }
     var options = StreamOptions()
     options.bufferWait = .milliseconds(500)
     options.bufferBlocks = 60
@@ -57,10 +56,10 @@ import Testing
       if case .reconnected = event { reconnections += 1 }
       if case .failed = event { failures += 1 }
     }
-    var outcome: Result<Void, any Error>?
     var (start, hundredth, end): (Holdings?, Holdings?, Holdings?)
-    loop.start {
-      do {
+    var (status, isPlaying) = (StreamKit.Stream.Status.stopped, false)
+    try loop.finish(
+      {
         try await stream.start()
         start = try Holdings()
         var waited = 0
@@ -72,13 +71,11 @@ import Testing
         // The connection that stays.
         try await loop.sleep(for: .seconds(2))
         end = try Holdings()
-        outcome = .success(())
-      } catch { outcome = .failure(error) }
-    }
-    _ = loop.run(until: { outcome != nil })
-    try outcome?.get()
-    let (status, isPlaying) = (stream.status, stream.isPlaying)
-    stream.stop()
+      },
+      last: {
+        (status, isPlaying) = (stream.status, stream.isPlaying)
+        stream.stop()
+      })
     #expect(
       reconnections >= Self.faults, "\(reconnections) of \(station.visits.count) connections gave sound")
     #expect(isPlaying && [.playing, .buffering, .connecting].contains(status), "\(status)")

@@ -38,19 +38,7 @@ private final class FileBench {
     (options.bufferWaitFile, options.isFile, options.bufferBlocks) = (wait, isFile, blocks)
     options.dataTimeout = dataTimeout
     let bench = try FileBench(station, station.url(path), network, options)
-    var outcome: Result<Void, any Error>?
-    bench.loop.start {
-      let ended: Result<Void, any Error>
-      do {
-        try await body(bench)
-        ended = .success(())
-      } catch { ended = .failure(error) }
-      bench.stream.stop()
-      bench.loop.after(.milliseconds(1)) { outcome = ended }
-    }
-    defer { bench.loop.close() }
-    _ = bench.loop.run(until: { outcome != nil })
-    try outcome?.get()
+    try bench.loop.finish({ try await body(bench) }, last: { bench.stream.stop() })
   }
 
   /// Waits until it is so, a minute at most.
@@ -354,21 +342,12 @@ struct FileReceptionTests {
     let loop = EventLoop()
     let path = Fixtures.path("base-24bit.wav")
     let stream = StreamKit.Stream(file: path, loop: loop)
-    var outcome: Result<Void, any Error>?
-    loop.start {
-      let ended: Result<Void, any Error>
-      do {
-        try await stream.start()
-        try stream.setNext(url: "http://127.0.0.1/live", options: .init())
-        await #expect(throws: StreamError.self) { try await stream.start() }
-        #expect(stream.status == .stopped)
-        ended = .success(())
-      } catch { ended = .failure(error) }
-      outcome = ended
+    try loop.finish {
+      try await stream.start()
+      try stream.setNext(url: "http://127.0.0.1/live", options: .init())
+      await #expect(throws: StreamError.self) { try await stream.start() }
+      #expect(stream.status == .stopped)
     }
-    _ = loop.run(until: { outcome != nil })
-    loop.close()
-    try outcome?.get()
   }
 
   @Test("places beyond what can be counted are none")

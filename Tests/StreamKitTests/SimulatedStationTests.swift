@@ -28,19 +28,7 @@ private final class SimulationBench {
     _ body: @escaping (SimulationBench) async throws -> Void
   ) throws -> [String] {
     let bench = try SimulationBench(stations, options)
-    var outcome: Result<Void, any Error>?
-    bench.loop.start {
-      let ended: Result<Void, any Error>
-      do {
-        try await body(bench)
-        ended = .success(())
-      } catch { ended = .failure(error) }
-      bench.stream.stop()
-      bench.loop.after(.milliseconds(1)) { outcome = ended }
-    }
-    defer { bench.loop.close() }
-    _ = bench.loop.run(until: { outcome != nil })
-    try outcome?.get()
+    try bench.loop.finish({ try await body(bench) }, last: { bench.stream.stop() })
     return bench.told
   }
 

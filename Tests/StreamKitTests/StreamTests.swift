@@ -32,19 +32,7 @@ private final class StreamBench {
     options.bufferBlocks = blocks
     options.pauseTimeout = pauseTimeout
     let bench = try StreamBench(station, network, options)
-    var outcome: Result<Void, any Error>?
-    bench.loop.start {
-      let ended: Result<Void, any Error>
-      do {
-        try await body(bench)
-        ended = .success(())
-      } catch { ended = .failure(error) }
-      bench.stream.stop()
-      bench.loop.after(.milliseconds(1)) { outcome = ended }
-    }
-    defer { bench.loop.close() }
-    _ = bench.loop.run(until: { outcome != nil })
-    try outcome?.get()
+    try bench.loop.finish({ try await body(bench) }, last: { bench.stream.stop() })
   }
 
   /// Waits until it is so, a minute at most.
@@ -242,11 +230,7 @@ struct StreamTests {
     let stream = try StreamKit.Stream(
       url: "http://me:secret@127.0.0.1:99999999/live", loop: loop, network: { network })
     var failure: (any Error)?
-    loop.start {
-      do { try await stream.start() } catch { failure = error }
-    }
-    _ = loop.run(until: { failure != nil })
-    loop.close()
+    try loop.finish { do { try await stream.start() } catch { failure = error } }
     let error = try #require(failure as? StreamError)
     #expect(error.kind == .url && error.url == "http://127.0.0.1:99999999/live")
     #expect(!"\(error)".contains("secret"))
