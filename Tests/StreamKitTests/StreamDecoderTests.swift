@@ -39,8 +39,8 @@ struct StreamDecoderTests {
     _ = whole.complete()
     append(frames[..<20], to: parted)
     let isFirst = Lock(true)
-    parted.onDry {
-      guard
+    parted.onDry { [weak parted] in
+      guard let parted,
         isFirst.withLock({ first in
           defer { first = false }
           return first

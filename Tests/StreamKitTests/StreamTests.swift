@@ -63,12 +63,12 @@ private final class StreamBench {
 
 @Suite("A stream that plays")
 struct StreamTests {
-  private static let programme = Result { try Programme(.mp3, seconds: 60, silence: []) }
+  private static let programme = Result { try Programme(.mp3, seconds: 60, silence: []).bytes }
 
   /// A station at the pace of hearing.
   private func live(titles: [TestSupport.Programme.Title] = [], pace: Live.Pace = .realTime(1)) throws -> Live
   {
-    let bytes = try Self.programme.get().bytes
+    let bytes = try Self.programme.get()
     var live = Live(.init(repeating: bytes, bytesPerSecond: 16_000, titles: titles))
     live.pace = pace
     live.metaint = 8_192
