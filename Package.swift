@@ -44,6 +44,7 @@ let package = Package(
 
     // The ground.
     library("EventLoop", ["CLinux"]),
+    library("Database", ["EventLoop", "CSQLite"]),
     library("HTTP", ["EventLoop", "CCurl"]),
 
     // Lua for Swift.
@@ -53,7 +54,7 @@ let package = Package(
     library("AudioCore", ["EventLoop"]),
     library("Codecs", ["AudioCore", "EventLoop", "CMPG123", "CFAAD", "CSndfile", "CSoxr"]),
     library("SpeakerKit", ["AudioCore", "Codecs", "EventLoop", "CALSA"]),
-    library("StreamKit", ["AudioCore", "Codecs", "EventLoop", "HTTP", "CXML2"]),
+    library("StreamKit", ["AudioCore", "Codecs", "Database", "EventLoop", "HTTP", "CXML2"]),
     library("Scheduling", ["EventLoop"]),
 
     // Scripts.
@@ -82,12 +83,14 @@ let package = Package(
       name: "TestSupport", dependencies: ["AudioCore", "Codecs", "EventLoop"],
       path: "Tests/TestSupport", swiftSettings: strict),
     tests(of: "EventLoop", ["EventLoop"]),
+    tests(of: "Database", ["Database", "EventLoop", "TestSupport"]),
     tests(of: "HTTP", ["HTTP", "EventLoop", "TestSupport"]),
     tests(of: "LuaRuntime", ["LuaRuntime", "EventLoop", "TestSupport"]),
     tests(of: "AudioCore", ["AudioCore", "TestSupport"]),
     tests(of: "Codecs", ["Codecs", "AudioCore", "TestSupport"]),
     tests(of: "SpeakerKit", ["SpeakerKit", "AudioCore", "CALSA", "Codecs", "EventLoop", "TestSupport"]),
-    tests(of: "StreamKit", ["StreamKit", "HTTP", "AudioCore", "Codecs", "EventLoop", "TestSupport"]),
+    tests(
+      of: "StreamKit", ["StreamKit", "HTTP", "AudioCore", "Codecs", "Database", "EventLoop", "TestSupport"]),
     tests(of: "Scheduling", ["Scheduling", "EventLoop"]),
     tests(
       of: "Roomtone", ["Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "StreamKit", "TestSupport"]),

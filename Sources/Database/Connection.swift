@@ -1,0 +1,82 @@
+internal import CSQLite
+internal import EventLoop
+internal import Glibc
+
+/// An open SQLite connection, closed when the last reference goes; statements hold one.
+final class Connection {
+  let raw: OpaquePointer
+  let path: String
+
+  /// The longest text, blob or row, in bytes: what a broken file claims takes no more memory.
+  static let longestValue: CInt = 16 << 20
+
+  /// Opens the file at `path`, or makes it.
+  init(path: String, busyTimeout: Duration) throws(DatabaseError) {
+    var raw: OpaquePointer?
+    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+    let code = sqlite3_open_v2(path, &raw, flags, nil)
+    guard let raw, code == SQLITE_OK else {
+      let error = Self.error(code, raw, path: path)
+      sqlite3_close_v2(raw)
+      throw error
+    }
+    self.raw = raw
+    self.path = path
+    sqlite3_busy_timeout(raw, CInt(clamping: busyTimeout.nanoseconds / 1_000_000))
+    sqlite3_limit(raw, SQLITE_LIMIT_LENGTH, Self.longestValue)
+    // A file from elsewhere may hold a schema that does more than it says.
+    shim_set_option(raw, SQLITE_DBCONFIG_DEFENSIVE, 1)
+    shim_set_option(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    shim_set_option(raw, SQLITE_DBCONFIG_ENABLE_FKEY, 1)
+  }
+
+  deinit { sqlite3_close_v2(raw) }
+
+  /// Whether nothing is open that would have to be committed.
+  var isOutsideTransaction: Bool { sqlite3_get_autocommit(raw) != 0 }
+  /// Rows that the last statement inserted, changed or deleted.
+  var changes: Int { Int(sqlite3_changes64(raw)) }
+  /// The id of the row that was inserted last.
+  var lastID: Int64 { sqlite3_last_insert_rowid(raw) }
+
+  /// Whether another file, or none, is by now where this one was opened.
+  var hasMoved: Bool {
+    var moved: CInt = 0
+    let code = sqlite3_file_control(raw, "main", SQLITE_FCNTL_HAS_MOVED, &moved)
+    return code == SQLITE_OK && moved != 0
+  }
+
+  /// Runs statements that have no values and no rows, one behind the other.
+  func run(_ script: String) throws(DatabaseError) { try check(sqlite3_exec(raw, script, nil, nil, nil)) }
+
+  /// Throws what `code` says.
+  func check(_ code: CInt) throws(DatabaseError) {
+    if code != SQLITE_OK { throw error(code) }
+  }
+
+  /// The error of a code that this connection just gave.
+  func error(_ code: CInt) -> DatabaseError { Self.error(code, raw, path: path) }
+
+  private static func error(_ code: CInt, _ raw: OpaquePointer?, path: String) -> DatabaseError {
+    let systemError = raw.map { sqlite3_system_errno($0) } ?? 0
+    var words = String(cString: raw.map { sqlite3_errmsg($0) } ?? sqlite3_errstr(code))
+    let kind = kind(of: code, systemError: systemError)
+    if kind == .unavailable, systemError != 0 {
+      let cause = String(cString: strerror(systemError))
+      words += ", " + cause.prefix(1).lowercased() + cause.dropFirst()
+    }
+    return DatabaseError(kind, path: path, words)
+  }
+
+  private static func kind(of code: CInt, systemError: CInt) -> DatabaseError.Kind {
+    switch code & 0xff {
+    case SQLITE_BUSY, SQLITE_LOCKED: .busy
+    case SQLITE_FULL: .full
+    case SQLITE_IOERR where systemError == ENOSPC || systemError == EDQUOT: .full
+    case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged
+    case SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_MISUSE, SQLITE_RANGE, SQLITE_TOOBIG:
+      .statement
+    default: .unavailable
+    }
+  }
+}

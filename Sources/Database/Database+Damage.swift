@@ -1,0 +1,71 @@
+internal import Glibc
+
+extension Database {
+  /// Opens the database at `path` as `init` does. A damaged file is set aside, with its log, and a new one begun.
+  /// - Returns: the database, and where the damaged file is now when there was one.
+  /// - Throws: as `init`, `database.damaged` only when the file can't be set aside.
+  public static func openOrRenew(
+    path: String, migrations: [String]
+  ) throws(DatabaseError) -> (database: Database, setAside: String?) {
+    if let database = try ifWhole(path, migrations) { return (database, nil) }
+    return try whileLocked(path) { () throws(DatabaseError) in
+      // Another process may have done it in between.
+      if let database = try ifWhole(path, migrations) { return (database, nil) }
+      let place = try setAside(path)
+      return (try Database(path: path, migrations: migrations), place)
+    }
+  }
+
+  /// Opens the database at `path`.
+  /// - Returns: nil when it is damaged.
+  private static func ifWhole(_ path: String, _ migrations: [String]) throws(DatabaseError) -> Database? {
+    do {
+      return try Database(path: path, migrations: migrations)
+    } catch {
+      guard error.kind == .damaged else { throw error }
+      return nil
+    }
+  }
+
+  /// What stands at the path of this one by now; when that is still this one, which turned out to be damaged, it is
+  /// set aside and a new one begun. This one is of no use afterwards.
+  /// - Returns: the database, and where the damaged file is now when this call moved it.
+  public func renewed(
+    migrations: [String]
+  ) throws(DatabaseError) -> (database: Database, setAside: String?) {
+    try Self.whileLocked(path) { () throws(DatabaseError) in
+      let place = hasMoved ? nil : try Self.setAside(path)
+      return (try Database(path: path, migrations: migrations), place)
+    }
+  }
+
+  /// Processes that find the same damage do so one behind the other: only the first one moves the file.
+  private static func whileLocked<Result>(
+    _ path: String, _ body: () throws(DatabaseError) -> Result
+  ) throws(DatabaseError) -> Result {
+    let folder = open(folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    defer { if folder >= 0 { close(folder) } }
+    if folder >= 0 { flock(folder, LOCK_EX) }
+    return try body()
+  }
+
+  /// Renames the file and its log to the next name that is free.
+  private static func setAside(_ path: String) throws(DatabaseError) -> String {
+    for number in 1...1_000 {
+      let place = path + (number == 1 ? ".damaged" : ".damaged-\(number)")
+      guard access(place, F_OK) != 0 else { continue }
+      guard rename(path, place) == 0 else { break }
+      // SQLite's own tools find the log by its name. The other file is an index that is made anew.
+      rename(path + "-wal", place + "-wal")
+      unlink(path + "-shm")
+      return place
+    }
+    let words = String(cString: strerror(errno))
+    throw DatabaseError(.damaged, path: path, "it can't be set aside, \(words.lowercased())")
+  }
+
+  private static func folder(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+}
