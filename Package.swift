@@ -53,7 +53,7 @@ let package = Package(
     library("AudioCore", ["EventLoop"]),
     library("Codecs", ["AudioCore", "EventLoop", "CMPG123", "CFAAD", "CSndfile", "CSoxr"]),
     library("SpeakerKit", ["AudioCore", "Codecs", "EventLoop", "CALSA"]),
-    library("StreamKit", ["AudioCore", "Codecs", "EventLoop", "HTTP", "CXML2"]),
+    library("StreamKit", ["AudioCore", "Codecs", "EventLoop", "HTTP", "CTag", "CXML2"]),
     library("Scheduling", ["EventLoop"]),
 
     // Scripts.
