@@ -41,6 +41,16 @@ public struct FrameFile {
     }
   }
 
+  /// What the first frame of the file at `path` is; nil when none is in its first quarter of a MiB.
+  /// - Throws: `record.write` when it can't be read.
+  public static func format(_ path: String) throws(RecordError) -> StreamFormat? {
+    try FileBytes.withFile(path) { (file, length) throws(RecordError) in
+      let head = try FileBytes.read(file, path, at: 0, count: 10)
+      let start = min(length, AudioFraming.tagLength(head))
+      return try walk(file, path, from: start, length: min(length, start + 4 * piece)).format
+    }
+  }
+
   /// Where the last whole frame of the file at `path` ends: all behind it is to be cut off. Only the end of the file is
   /// read, save when no frame is in it.
   ///
