@@ -54,7 +54,7 @@ let package = Package(
     library("AudioCore", ["EventLoop"]),
     library("Codecs", ["AudioCore", "EventLoop", "CMPG123", "CFAAD", "CSndfile", "CSoxr"]),
     library("SpeakerKit", ["AudioCore", "Codecs", "EventLoop", "CALSA"]),
-    library("StreamKit", ["AudioCore", "Codecs", "Database", "EventLoop", "HTTP", "CXML2"]),
+    library("StreamKit", ["AudioCore", "Codecs", "Database", "EventLoop", "HTTP", "CTag", "CXML2"]),
     library("Scheduling", ["EventLoop"]),
 
     // Scripts.

@@ -1,10 +1,12 @@
-// What Swift's Glibc module leaves out of Linux: event polls, event and timer descriptors, signal descriptors.
+// What Swift's Glibc module leaves out of Linux: event polls, event and timer descriptors, signal descriptors, and some
+// calls for files.
 #pragma once
 #include <errno.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -41,6 +43,21 @@ static inline int timer_arm(int fd, int flags, int64_t nanoseconds) {
 static inline int signal_take(int fd) {
   struct signalfd_siginfo info;
   return read(fd, &info, sizeof info) == (ssize_t)sizeof info ? (int)info.ssi_signo : 0;
+}
+
+/// renameat2(2) that replaces nothing. 0, or an errno.
+static inline int file_rename_new(const char *old, const char *name) {
+  const unsigned noReplace = 1;  // RENAME_NOREPLACE
+  return syscall(SYS_renameat2, -100 /* AT_FDCWD */, old, -100, name, noReplace) == 0 ? 0 : errno;
+}
+
+/// syncfs(2): what waits for the file system of `fd` is on its disk. 0, or an errno.
+static inline int file_sync_all(int fd) { return syscall(SYS_syncfs, fd) == 0 ? 0 : errno; }
+
+/// memfd_create(2): a file in memory that ends with its last descriptor. The descriptor, or -errno.
+static inline int file_in_memory(const char *name) {
+  long fd = syscall(SYS_memfd_create, name, 1u /* MFD_CLOEXEC */);
+  return fd >= 0 ? (int)fd : -errno;
 }
 
 enum {

@@ -35,6 +35,11 @@ public struct AudioFraming: Sendable {
   /// Bytes that were fed and belong to nothing yet: frames that were not asked for, and a last one without its end.
   public var pendingBytes: Int { scanner.pendingBytes }
 
+  /// Bytes of a tag that a file begins with, which is no audio; 0 when `head`, its first ten bytes, begins none.
+  public static func tagLength(_ head: some Collection<UInt8>) -> Int {
+    StreamTag.id3v2(Array(head.prefix(10))[...]) ?? 0
+  }
+
   /// Takes the next bytes of the stream. Frames that were found before have no bytes after this.
   public mutating func feed(_ bytes: some Collection<UInt8>) { scanner.feed(bytes) }
 

@@ -20,8 +20,10 @@ struct WAVFile: FileParser {
   private var skipped = 0
   private var hasRead = false
   private var samples: Samples?
+  /// Bytes of a frame of samples in the file, once its head is read.
+  var frameLength: Int? { samples?.frameLength }
   /// Where the samples lie.
-  private var data: Range<Int>?
+  private(set) var data: Range<Int>?
   private var found: [FileItem] = []
   private var hasEnded = false
 

@@ -141,7 +141,7 @@ public struct StreamFramer: Sendable {
     }
     skippedBefore = framing.skippedBytes
     let now = StreamFormat(
-      codec: Self.codec(found.codec), sampleRate: found.encoded.sampleRate, channels: found.encoded.channels)
+      codec: StreamCodec(found.codec), sampleRate: found.encoded.sampleRate, channels: found.encoded.channels)
     let frame = StreamFrame(
       offset: found.encoded.offset, length: found.encoded.length,
       hash: framing.withBytes(at: found.encoded.offset, count: found.encoded.length, FrameHash.of) ?? 0,
@@ -153,15 +153,6 @@ public struct StreamFramer: Sendable {
     state = .framed
     head = []
     return .format(now)
-  }
-
-  private static func codec(_ codec: AudioFraming.Codec) -> StreamCodec {
-    switch codec {
-    case .adts: .aac
-    case .mpeg(1): .layer1
-    case .mpeg(2): .layer2
-    case .mpeg: .mp3
-    }
   }
 
   // MARK: Streams without frames
@@ -218,5 +209,18 @@ public struct StreamFramer: Sendable {
     isHeadGiven = true
     return .frame(
       StreamFrame(offset: headOffset, length: head.count, hash: 0, format: StreamFormat(codec: codec)))
+  }
+}
+
+extension StreamCodec {
+  /// What the headers of frames say.
+  init(_ codec: AudioFraming.Codec) {
+    self =
+      switch codec {
+      case .adts: .aac
+      case .mpeg(1): .layer1
+      case .mpeg(2): .layer2
+      case .mpeg: .mp3
+      }
   }
 }

@@ -1,0 +1,232 @@
+internal import EventLoop
+internal import Glibc
+
+/// The file of a recording while it is recorded: `NAME.part`, held by flock(2), renamed to `NAME` when it is whole.
+///
+/// The lock ends with the process, however that ends: a part that nobody holds is one to recover. Confined to one
+/// thread.
+public final class PartFile {
+  /// What stands behind the name of a recording while it is recorded.
+  public static let suffix = ".part"
+
+  /// Where it is.
+  public let path: String
+  /// Bytes that were written, whole.
+  public private(set) var length: Int
+
+  private var descriptor: Int32
+
+  private init(path: String, descriptor: Int32, length: Int) {
+    (self.path, self.descriptor, self.length) = (path, descriptor, length)
+  }
+
+  deinit { close() }
+
+  // MARK: Making and finding
+
+  /// Makes the part of the recording that will be called `path`, with its folders, and holds it.
+  /// - Throws: `record.exists` when that part is there; `record.write` and `record.disk_full` when it can't be made.
+  public static func create(path: String) throws(RecordError) -> PartFile {
+    try makeFolder(of: path)
+    let part = path + suffix
+    while true {
+      let file = open(part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666)
+      guard file >= 0 else {
+        let number = errno
+        guard number == EEXIST else { throw RecordError("make", part, errno: number) }
+        throw RecordError(
+          .exists, "\(part.onOneLine) is there",
+          hint: "another recording may be writing it; choose another name",
+          facts: [.init("path", .string(part))])
+      }
+      // Whoever looks for parts that nobody holds may have been quicker.
+      guard lock(file, LOCK_EX) == 0 else {
+        let number = errno
+        unlink(part)
+        Glibc.close(file)
+        throw RecordError("lock", part, errno: number)
+      }
+      if isNamed(file) { return PartFile(path: part, descriptor: file, length: 0) }
+      Glibc.close(file)
+    }
+  }
+
+  /// Takes over a part that nobody holds.
+  /// - Returns: nil when somebody holds it, and when it is not there.
+  /// - Throws: `record.write` when it can't be opened.
+  public static func adopt(_ part: String) throws(RecordError) -> PartFile? {
+    let file = open(part, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard file >= 0 else {
+      let number = errno
+      if number == ENOENT || number == ENOTDIR { return nil }
+      throw RecordError("open", part, errno: number)
+    }
+    var status = stat()
+    guard lock(file, LOCK_EX | LOCK_NB) == 0, fstat(file, &status) == 0, isNamed(file) else {
+      Glibc.close(file)
+      return nil
+    }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      Glibc.close(file)
+      throw RecordError(.write, "\(part.onOneLine) is no file", facts: [.init("path", .string(part))])
+    }
+    return PartFile(path: part, descriptor: file, length: Int(status.st_size))
+  }
+
+  /// Whether somebody, here or in another process, holds a part; not when it is not there.
+  public static func isHeld(_ part: String) -> Bool {
+    let file = open(part, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard file >= 0 else { return false }
+    defer { Glibc.close(file) }
+    return lock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
+  }
+
+  /// Whether the name of a recording is in use: for a file, or for one that is being recorded.
+  public static func isTaken(_ path: String) -> Bool { isThere(path) || isThere(path + suffix) }
+
+  // MARK: Bytes
+
+  /// Puts bytes behind the others: all, or none when it throws, so that the file always ends where a write did.
+  /// - Throws: `record.disk_full`, `record.write`; the latter also when the file was removed meanwhile.
+  public func write(_ bytes: UnsafeRawBufferPointer) throws(RecordError) {
+    // A file without a name takes bytes for ever.
+    guard Self.isNamed(descriptor) else { throw RecordError("write", path, errno: ENOENT) }
+    var done = 0
+    while done < bytes.count {
+      let start = bytes.baseAddress.map { $0 + done }
+      let count = pwrite(descriptor, start, bytes.count - done, off_t(length + done))
+      if count > 0 {
+        done += count
+      } else if count == 0 || errno != EINTR {
+        let number = count == 0 ? EIO : errno
+        ftruncate(descriptor, off_t(length))
+        throw RecordError("write", path, errno: number)
+      }
+    }
+    length += bytes.count
+  }
+
+  /// Puts bytes behind the others, as above.
+  public func write(_ bytes: [UInt8]) throws(RecordError) {
+    let result = bytes.withUnsafeBytes { bytes in
+      Result { () throws(RecordError) in try write(bytes) }
+    }
+    try result.get()
+  }
+
+  /// Up to `count` bytes from `offset` on; fewer at the end of the file.
+  /// - Throws: `record.write` when the disk does not give them.
+  public func read(at offset: Int, count: Int) throws(RecordError) -> [UInt8] {
+    try FileBytes.read(descriptor, path, at: offset, count: count)
+  }
+
+  /// Forgets all bytes behind the first `length`.
+  public func truncate(to length: Int) throws(RecordError) {
+    guard ftruncate(descriptor, off_t(length)) == 0 else { throw RecordError("cut", path, errno: errno) }
+    self.length = length
+  }
+
+  /// Returns when all bytes are on the disk.
+  public func sync() throws(RecordError) {
+    guard fdatasync(descriptor) == 0 else { throw RecordError("write", path, errno: errno) }
+  }
+
+  /// Returns when all that was written to this file's disk, by anybody, is on it.
+  public func syncFileSystem() throws(RecordError) {
+    let number = LinuxFiles.syncFileSystem(of: descriptor)
+    guard number == 0 else { throw RecordError("write", path, errno: number) }
+  }
+
+  /// The number that stands for the file system that it is on.
+  public var fileSystem: UInt64 {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 ? UInt64(status.st_dev) : 0
+  }
+
+  // MARK: The end
+
+  /// Gives the file its name, or the next that is free, as in `Show (2).mp3`, and lets it go; file and name are on
+  /// the disk then.
+  /// - Returns: where it is.
+  /// - Throws: `record.write`, `record.disk_full`; it stays a part then, and held.
+  public func finish(as name: String) throws(RecordError) -> String {
+    try sync()
+    var number = 1
+    while true {
+      let candidate = number == 1 ? name : RecordingName.numbered(name, number)
+      let result = Self.rename(path, to: candidate)
+      if result == 0 {
+        Self.syncFolder(of: candidate)
+        close()
+        return candidate
+      }
+      guard result == EEXIST, number < RecordingName.highest else {
+        throw RecordError("name \(path.onOneLine)", candidate, errno: result)
+      }
+      number += 1
+    }
+  }
+
+  /// Lets the file go: it stays as it is, to be recovered, or is removed. Nothing after `finish`.
+  public func abandon(keep: Bool) {
+    if !keep, descriptor >= 0, Self.isNamed(descriptor) { unlink(path) }
+    close()
+  }
+
+  private func close() {
+    guard descriptor >= 0 else { return }
+    // Closing alone would leave the lock with a program that is being started at this moment.
+    _ = Self.lock(descriptor, LOCK_UN)
+    Glibc.close(descriptor)
+    descriptor = -1
+  }
+
+  // MARK: Calls
+
+  private static func lock(_ file: Int32, _ operation: Int32) -> Int32 {
+    while flock(file, operation) != 0 { if errno != EINTR { return -1 } }
+    return 0
+  }
+
+  /// Whether the open file has a name in some folder.
+  private static func isNamed(_ file: Int32) -> Bool {
+    var status = stat()
+    return fstat(file, &status) == 0 && status.st_nlink > 0
+  }
+
+  private static func isThere(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0
+  }
+
+  /// 0, or an errno; never replaces a file.
+  private static func rename(_ path: String, to name: String) -> Int32 {
+    let result = LinuxFiles.rename(path, toNew: name)
+    guard result == EINVAL || result == ENOSYS else { return result }
+    // A file system that can't promise it (some in user space, and old NFS).
+    if isThere(name) { return EEXIST }
+    return Glibc.rename(path, name) == 0 ? 0 : errno
+  }
+
+  private static func folder(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  private static func makeFolder(of path: String) throws(RecordError) {
+    let folder = folder(of: path)
+    guard !isThere(folder) else { return }
+    try makeFolder(of: folder)
+    guard mkdir(folder, 0o777) != 0 else { return syncFolder(of: folder) }
+    let number = errno
+    guard number == EEXIST else { throw RecordError("make the folder", folder, errno: number) }
+  }
+
+  /// The names in the folder of `path` are on the disk then, where the file system can promise it.
+  private static func syncFolder(of path: String) {
+    let file = open(folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard file >= 0 else { return }
+    fsync(file)
+    Glibc.close(file)
+  }
+}

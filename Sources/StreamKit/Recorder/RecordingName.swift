@@ -1,0 +1,68 @@
+/// What a recording may be called: names that every usual file system takes, and that stay in their folder.
+enum RecordingName {
+  /// Bytes of UTF-8 that a name may take.
+  static let longest = 255
+  /// The highest number that is tried for a name that is taken.
+  static let highest = 10_000
+
+  /// Text from outside as part of a name: without what file systems refuse, what moves text on a screen, and without
+  /// blanks and dots at its ends. May be empty.
+  static func clean(_ text: String) -> String {
+    var result = String.UnicodeScalarView()
+    // A name holds less; a title may be of any length.
+    for scalar in text.unicodeScalars.prefix(4096) {
+      switch scalar {
+      case "/", "\\", ":", "*", "?", "\"", "<", ">", "|": result.append("_")
+      // What turns the direction of writing makes a name look like another one.
+      case "\u{200E}", "\u{200F}", "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}", "\u{FEFF}": break
+      default:
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator, .spaceSeparator: result.append(" ")
+        default: result.append(scalar)
+        }
+      }
+    }
+    return trimmed(String(result))
+  }
+
+  /// Without blanks and dots at both ends.
+  static func trimmed(_ text: String) -> String {
+    let scalars = text.unicodeScalars
+    let front = scalars.drop { $0 == " " || $0 == "." }
+    guard let last = front.lastIndex(where: { $0 != " " && $0 != "." }) else { return "" }
+    return String(String.UnicodeScalarView(front[...last]))
+  }
+
+  /// The longest beginning that takes at most `limit` bytes of UTF-8 and splits no letter that fits.
+  static func prefix(_ text: String, bytes limit: Int) -> String {
+    guard text.utf8.count > limit else { return text }
+    var (end, count) = (text.startIndex, 0)
+    for index in text.indices {
+      count += text[index].utf8.count
+      guard count <= limit else { break }
+      end = text.index(after: index)
+    }
+    if end > text.startIndex { return String(text[..<end]) }
+    // One letter, of many parts.
+    var result = String.UnicodeScalarView()
+    count = 0
+    for scalar in text.unicodeScalars {
+      count += scalar.utf8.count
+      guard count <= limit else { break }
+      result.append(scalar)
+    }
+    return String(result)
+  }
+
+  /// `Show (2).mp3` for `Show.mp3`; the name is cut when the number makes it too long.
+  static func numbered(_ path: String, _ number: Int) -> String {
+    let nameStart = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+    let name = path[nameStart...]
+    // A dot in front makes a hidden file, and a long end is none that tells a kind.
+    let dot = name.lastIndex(of: ".").flatMap { $0 > nameStart && name[$0...].utf8.count <= 16 ? $0 : nil }
+    let (stem, end) = (name[..<(dot ?? name.endIndex)], name[(dot ?? name.endIndex)...])
+    let mark = " (\(number))"
+    let room = longest - PartFile.suffix.utf8.count - mark.utf8.count - end.utf8.count
+    return path[..<nameStart] + prefix(String(stem), bytes: room) + mark + end
+  }
+}

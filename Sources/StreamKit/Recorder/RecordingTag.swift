@@ -1,0 +1,138 @@
+internal import CTag
+internal import Codecs
+internal import EventLoop
+internal import Glibc
+
+/// What a recording says of itself: an ID3v2 tag in front of its frames, with room for what is known only at the end.
+///
+/// TagLib writes it into memory, never into the recording: its own saving moves the sound when a tag outgrows its
+/// room, or has more of it than TagLib thinks fit, and a kill in that moment would cost the file.
+public struct RecordingTag: Sendable, Equatable {
+  /// The title: of the song, or of the show.
+  public var title: String?
+  /// Who plays.
+  public var artist: String?
+  /// The station, where a disc's name usually stands.
+  public var album: String?
+  /// When it begins.
+  public var start: LocalTime?
+  /// Where it comes from, without a password.
+  public var url: String?
+
+  /// A tag.
+  public init(
+    title: String? = nil, artist: String? = nil, album: String? = nil, start: LocalTime? = nil,
+    url: String? = nil
+  ) {
+    (self.title, self.artist, self.album) = (title, artist, album)
+    (self.start, self.url) = (start, url)
+  }
+
+  /// Bytes of UTF-8 that a text may take: the whole tag fits into a page of memory, which the system writes at once.
+  static let longestText = 400
+  /// Bytes of a tag beyond which it is left alone.
+  static let longestTag = 1 << 20
+
+  /// Whether files of a codec carry such a tag.
+  public static func suits(_ codec: StreamCodec) -> Bool { codec.hasFrames }
+
+  /// The bytes to begin a file with.
+  /// - Parameter padding: bytes that are left empty for `update`, at most 1 MiB.
+  /// - Throws: `record.write` when the process has no descriptor, or TagLib no memory, to make it with.
+  public func make(padding: Int = 2048) throws(RecordError) -> [UInt8] {
+    let frames = try frames(after: [], limit: Self.longestText)
+    return Self.tag(frames, length: Self.headLength + frames.count + max(0, min(padding, Self.longestTag)))
+  }
+
+  /// Puts what is known into the tag of the file at `path`, which keeps its length and what else it tells; texts that
+  /// it has no room for are cut.
+  /// - Returns: whether the file begins with a tag that had room.
+  /// - Throws: `record.write`.
+  @discardableResult
+  public func update(_ path: String) throws(RecordError) -> Bool {
+    try FileBytes.withFile(path, writable: true) { (file, size) throws(RecordError) in
+      let head = try FileBytes.read(file, path, at: 0, count: Self.headLength)
+      let length = AudioFraming.tagLength(head)
+      guard length > 0, length <= size, length <= Self.longestTag else { return false }
+      let old = try FileBytes.read(file, path, at: 0, count: length)
+      for limit in [Self.longestText, 200, 100, 50] {
+        let frames = try frames(after: old, limit: limit)
+        guard Self.headLength + frames.count <= length else { continue }
+        try FileBytes.write(Self.tag(frames, length: length)[...], file, path, at: 0)
+        return true
+      }
+      return false
+    }
+  }
+
+  // MARK: Texts
+
+  private static func clean(_ text: String?, _ limit: Int) -> String? {
+    guard let text else { return nil }
+    // Longer than any text that is kept, so that none costs more.
+    let scalars = text.unicodeScalars.prefix(4 * limit).map { scalar -> Unicode.Scalar in
+      scalar.properties.generalCategory == .control ? " " : scalar
+    }
+    let line = RecordingName.prefix(String(String.UnicodeScalarView(scalars)), bytes: limit)
+    return line.allSatisfy { $0 == " " } ? nil : line
+  }
+
+  private var comment: String? {
+    let time = start.map { "Recorded " + $0.formatted("%Y-%m-%d %H:%M:%S") }
+    guard let url else { return time }
+    return (time ?? "Recorded") + " from " + url
+  }
+
+  // MARK: TagLib
+
+  /// Bytes in front of the frames of a tag.
+  private static let headLength = 10
+
+  /// The frames of a tag, as of ID3v2.4, that says what `old` does and this.
+  private func frames(after old: [UInt8], limit: Int) throws(RecordError) -> ArraySlice<UInt8> {
+    let memory = LinuxFiles.inMemory(name: "tag")
+    guard memory >= 0 else { throw RecordError("make", "a tag", errno: -memory) }
+    defer { close(memory) }
+    let path = "/proc/self/fd/\(memory)"
+    try FileBytes.write(old[...], memory, path, at: 0)
+    guard save(into: path, limit: limit) else {
+      throw RecordError(.write, "TagLib can't make a tag", hint: "see that /proc is there")
+    }
+    let head = try FileBytes.read(memory, path, at: 0, count: Self.headLength)
+    let length = AudioFraming.tagLength(head)
+    let tag = try FileBytes.read(memory, path, at: 0, count: min(length, 2 * Self.longestTag))
+    return tag[min(Self.headLength, tag.count)..<Self.endOfFrames(tag)]
+  }
+
+  private func save(into path: String, limit: Int) -> Bool {
+    // freed below
+    guard let file = taglib_file_new_type(path, TagLib_File_MPEG) else { return false }
+    defer { taglib_file_free(file) }
+    guard taglib_file_is_valid(file) != 0, let tag = taglib_file_tag(file) else { return false }
+    if let title = Self.clean(title, limit) { taglib_tag_set_title(tag, title) }
+    if let artist = Self.clean(artist, limit) { taglib_tag_set_artist(tag, artist) }
+    if let album = Self.clean(album, limit) { taglib_tag_set_album(tag, album) }
+    if let comment = Self.clean(comment, limit) { taglib_tag_set_comment(tag, comment) }
+    if let start, let year = UInt32(start.formatted("%Y")) { taglib_tag_set_year(tag, year) }
+    return taglib_file_save(file) != 0
+  }
+
+  /// Where the padding begins: each frame is ten bytes, with its length in four of seven bits, and that much more.
+  /// Source: ID3v2.4 §4.
+  private static func endOfFrames(_ tag: [UInt8]) -> Int {
+    var end = min(headLength, tag.count)
+    while end + 10 <= tag.count, tag[end] != 0 {
+      let length = tag[(end + 4)..<(end + 8)].reduce(0) { $0 << 7 | Int($1 & 0x7F) }
+      guard end + 10 + length <= tag.count else { break }
+      end += 10 + length
+    }
+    return end
+  }
+
+  /// A tag of `length` bytes.
+  private static func tag(_ frames: ArraySlice<UInt8>, length: Int) -> [UInt8] {
+    let size = [21, 14, 7, 0].map { UInt8((length - headLength) >> $0 & 0x7F) }
+    let bytes = Array("ID3".utf8) + [4, 0, 0] + size + frames
+    return bytes + [UInt8](repeating: 0, count: length - bytes.count)
+  }
+}

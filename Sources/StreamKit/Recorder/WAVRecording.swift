@@ -1,0 +1,67 @@
+internal import EventLoop
+
+/// A recording of decoded sound, as a file.
+public struct WAVRecording {
+  /// What the file at `path` holds.
+  public struct Contents: Sendable, Equatable {
+    /// PCM frames.
+    public let samples: Int
+    /// In Hz.
+    public let sampleRate: Int
+    /// Channels.
+    public let channels: Int
+    /// Where the last whole PCM frame ends.
+    public let end: Int
+    /// Whether the head tells the length that is there.
+    public let isWhole: Bool
+  }
+
+  /// Reads the head, and takes the file's own length for that of the sound.
+  /// - Returns: nil when there is no head that can be read.
+  /// - Throws: `record.write` when the file can't be read.
+  public static func read(_ path: String) throws(RecordError) -> Contents? {
+    try FileBytes.withFile(path) { (file, length) throws(RecordError) in
+      try contents(file, path, length)?.contents
+    }
+  }
+
+  /// Makes the head of a file that nobody closed tell the sound that is there, and cuts off a frame that is not whole.
+  /// - Returns: what it holds then; nil, and nothing is changed, when there is no head that can be read.
+  /// - Throws: `record.write`, `record.disk_full`.
+  public static func mend(_ path: String) throws(RecordError) -> Contents? {
+    try FileBytes.withFile(path, writable: true) { (file, length) throws(RecordError) in
+      guard let (found, start) = try contents(file, path, length) else { return nil }
+      func number(_ value: Int) -> ArraySlice<UInt8> {
+        (0..<4).map { UInt8(truncatingIfNeeded: UInt32(clamping: value) >> (8 * UInt32($0))) }[...]
+      }
+      if found.end < length { try FileBytes.truncate(file, path, to: found.end) }
+      try FileBytes.write(number(found.end - start), file, path, at: start - 4)
+      try FileBytes.write(number(found.end - 8), file, path, at: 4)
+      return Contents(
+        samples: found.samples, sampleRate: found.sampleRate, channels: found.channels, end: found.end,
+        isWhole: true)
+    }
+  }
+
+  private static func contents(
+    _ file: Int32, _ path: String, _ length: Int
+  ) throws(RecordError) -> (contents: Contents, start: Int)? {
+    var reader = WAVFile(size: nil)
+    let head = try FileBytes.read(file, path, at: 0, count: min(length, FrameFile.piece))
+    head.withUnsafeBytes { reader.feed($0) }
+    guard case .format(let format) = reader.next(), let data = reader.data, let width = reader.frameLength,
+      data.lowerBound <= length
+    else { return nil }
+    let start = data.lowerBound
+    let samples = (length - start) / width
+    let end = start + samples * width
+    let told = head[4..<8].reversed().reduce(0) { $0 << 8 | Int($1) }
+    let isWhole = end == length && data.upperBound == end && told == end - 8
+    return (
+      Contents(
+        samples: samples, sampleRate: format.sampleRate, channels: format.channels, end: end, isWhole: isWhole
+      ),
+      start
+    )
+  }
+}
