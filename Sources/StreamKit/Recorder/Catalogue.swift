@@ -87,7 +87,7 @@ public final class Catalogue {
   }
 
   /// Enters that `entry` is joined: its row and that of the file that it continued become one, in one transaction.
-  /// - Parameter earlier: what stood in the file before, should the catalogue not know it.
+  /// - Parameter earlier: what stood in the file before, as it was found there; nil to believe the catalogue.
   /// - Returns: the one row, in the state that `entry` has.
   @discardableResult
   public func join(
@@ -97,7 +97,12 @@ public final class Catalogue {
       try table.transaction(durable: true) { table in
         let known = try table.entries(
           "path = ? AND id <> ? AND part IS NULL", [.text(entry.path), .int(entry.id)])
-        let before = known.first ?? earlier.map { entry.withSound(samples: $0.samples, bytes: $0.bytes) }
+        var before = known.first
+        if let earlier {
+          before = before ?? entry.withSound(samples: 0, bytes: 0)
+          before?.samples = earlier.samples
+          before?.bytes = earlier.bytes
+        }
         let whole = before.map { entry.continuing($0) } ?? entry
         for row in known { try table.remove(row.id) }
         try table.save(whole, over: nil)

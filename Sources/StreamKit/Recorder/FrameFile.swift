@@ -75,7 +75,7 @@ public struct FrameFile {
     }
   }
 
-  private static func walk(
+  static func walk(
     _ file: Int32, _ path: String, from: Int, length: Int
   ) throws(RecordError) -> Walk {
     var walk = Walk()

@@ -1,0 +1,240 @@
+internal import Codecs
+public import EventLoop
+internal import Glibc
+
+extension RecordingLibrary {
+  /// What became of a recording whose process ended while it was open.
+  public struct Recovered: Sendable, Equatable, CustomStringConvertible {
+    /// What was done.
+    public enum Outcome: Sendable, Equatable {
+      /// What was on the disk is a file now.
+      case named
+      /// It was put behind the file that it goes on with.
+      case joined
+      /// Nothing of it had reached the disk; its row is gone.
+      case gone
+      /// It could not be done; all stays as it is, for the next time.
+      case failed(RecordError)
+    }
+    /// Its row, as it is now or was.
+    public let entry: RecordingEntry
+    /// What was done.
+    public let outcome: Outcome
+
+    /// One line.
+    public var description: String {
+      let path = entry.path.onOneLine
+      let length = "\(Int(max(0, min(entry.seconds, 1e9)))) s"
+      switch outcome {
+      case .named: return "recovered \(path), \(length)"
+      case .joined: return "recovered the end of \(path), which has \(length) now"
+      case .gone: return "nothing of \(path) had reached the disk"
+      case .failed(let error): return "can't recover \(path): \(error)"
+      }
+    }
+  }
+
+  /// For how long a row may be without a part before it counts as left behind: the part follows its row.
+  private static let timeToBegin = Duration.seconds(60)
+
+  /// Makes whole what processes that ended left behind: parts that nobody holds, and rows of them. Does not touch what
+  /// is being recorded. Stopped at any moment it can be begun again.
+  public func recover(now: WallTime) throws -> [Recovered] {
+    try catalogue.openEntries().compactMap { entry in
+      do {
+        return try recover(entry, now)
+      } catch let error as RecordError {
+        return Recovered(entry: entry, outcome: .failed(error))
+      }
+    }
+  }
+
+  private func recover(_ seen: RecordingEntry, _ now: WallTime) throws -> Recovered? {
+    let part = seen.part ?? seen.path + PartFile.suffix
+    let file = try PartFile.adopt(part)
+    defer { file?.abandon(keep: true) }
+    if file == nil, PartFile.isHeld(part) { return nil }
+    // Its process may have closed it since the row was read.
+    guard let entry = try catalogue.entry(id: seen.id), entry.part == seen.part else { return nil }
+    guard let file else { return try recoverWithoutPart(entry, now) }
+    switch entry.state {
+    case .recording, .joining:
+      return entry.joinBase == nil ? try name(entry, file) : try join(entry, file)
+    case .finished, .recovered, .failed:
+      return try settle(entry, file)
+    }
+  }
+
+  // MARK: A file of its own
+
+  /// Cuts the part to its last whole frame and gives it its name.
+  func name(_ entry: RecordingEntry, _ file: PartFile) throws -> Recovered {
+    guard var entry = try cut(entry, file) else { return try discard(entry, file) }
+    entry.path = try file.finish(as: entry.path)
+    (entry.part, entry.state, entry.joinBase) = (nil, .recovered, nil)
+    try catalogue.update([entry])
+    return Recovered(entry: entry, outcome: .named)
+  }
+
+  private func discard(_ entry: RecordingEntry, _ file: PartFile) throws -> Recovered {
+    file.abandon(keep: false)
+    try catalogue.remove(entry.id)
+    return Recovered(entry: entry, outcome: .gone)
+  }
+
+  /// Cuts the part to its last whole frame.
+  /// - Returns: the row with the length that is there; nil when there is no frame.
+  private func cut(_ entry: RecordingEntry, _ file: PartFile) throws -> RecordingEntry? {
+    var entry = entry
+    if entry.codec == "wav" {
+      guard let wav = try WAVRecording.mend(file.path), wav.samples > 0 else { return nil }
+      (entry.samples, entry.bytes) = (wav.samples, wav.samples * wav.channels * 2)
+      return entry
+    }
+    let start = AudioFraming.tagLength(try file.read(at: 0, count: 10))
+    let end = try FrameFile.lastFrameEnd(file.path)
+    guard end > start else { return nil }
+    if end < file.length { try file.truncate(to: end) }
+    if RecordedSound.isOpaque(entry.codec) {
+      entry.bytes = end - start
+    } else if let more = try soundAfterRow(entry, file, from: start, to: end) {
+      entry.samples += more.samples
+      entry.bytes += more.bytes
+    } else {
+      let sound = try RecordedSound.read(file.path, codec: entry.codec)
+      guard sound.frames > 0 else { return nil }
+      (entry.samples, entry.bytes) = (sound.samples, sound.bytes)
+    }
+    return entry
+  }
+
+  /// The frames that came after the row was written last: the others need not be read again.
+  /// - Returns: nil when the part is not what the row says.
+  private func soundAfterRow(
+    _ entry: RecordingEntry, _ file: PartFile, from start: Int, to end: Int
+  ) throws -> (samples: Int, bytes: Int)? {
+    guard entry.bytes > 0, entry.samples > 0, entry.bytes <= end - start else { return nil }
+    let from = start + entry.bytes
+    if from == end { return (0, 0) }
+    let walk = try FileBytes.withFile(file.path) { (raw, _) throws(RecordError) in
+      try FrameFile.walk(raw, file.path, from: from, length: end)
+    }
+    return walk.junkBytes == 0 && walk.audioBytes == end - from ? (walk.samples, walk.audioBytes) : nil
+  }
+
+  // MARK: The end of another file
+
+  private func join(_ entry: RecordingEntry, _ file: PartFile) throws -> Recovered {
+    var entry = entry
+    if entry.state == .recording {
+      guard let whole = try cut(entry, file) else { return try discard(entry, file) }
+      entry = whole
+    }
+    // The file that it goes on with may be gone by now, or another one.
+    guard let length = Self.length(of: entry.path), length >= entry.joinBase ?? 0 else {
+      return try name(entry, file)
+    }
+    if entry.state == .recording {
+      try file.sync()
+      (entry.state, entry.joinBase) = (.joining, try FrameFile.lastFrameEnd(entry.path))
+      try catalogue.update([entry])
+    }
+    var copy = try FileJoin(part: file.path, to: entry.path, base: entry.joinBase ?? length)
+    while try !copy.step() {}
+    entry.state = .recovered
+    let sound = try RecordedSound.read(entry.path, codec: entry.codec)
+    entry = try catalogue.join(
+      entry, earlier: (max(0, sound.samples - entry.samples), max(0, sound.bytes - entry.bytes)))
+    file.abandon(keep: false)
+    entry.part = nil
+    try catalogue.update([entry])
+    return Recovered(entry: entry, outcome: .joined)
+  }
+
+  /// It came to its end, and yet there is a part: one that was joined and not yet removed, unless the file does not
+  /// hold what the row says.
+  private func settle(_ entry: RecordingEntry, _ file: PartFile) throws -> Recovered? {
+    var entry = entry
+    guard Self.isThere(entry.path) else { return try name(entry, file) }
+    let sound = try RecordedSound.read(entry.path, codec: entry.codec)
+    if sound.samples == entry.samples, sound.bytes == entry.bytes {
+      file.abandon(keep: false)
+      entry.part = nil
+      try catalogue.update([entry])
+      return nil
+    }
+    var other = entry.withSound(samples: 0, bytes: 0)
+    other.state = .recording
+    try catalogue.insert(&other)
+    entry.part = nil
+    try catalogue.update([entry])
+    return try name(other, file)
+  }
+
+  // MARK: No part
+
+  private func recoverWithoutPart(_ entry: RecordingEntry, _ now: WallTime) throws -> Recovered? {
+    var entry = entry
+    switch entry.state {
+    case .finished, .recovered, .failed:
+      entry.part = nil
+      try catalogue.update([entry])
+      return nil
+    case .joining where Self.isThere(entry.path):
+      // Somebody took the part away. What of it was copied stays, up to the last whole frame.
+      try Self.cutFile(entry.path, to: try FrameFile.lastFrameEnd(entry.path))
+      let sound = try RecordedSound.read(entry.path, codec: entry.codec)
+      entry.state = .recovered
+      entry = try catalogue.join(
+        entry, earlier: (max(0, sound.samples - entry.samples), max(0, sound.bytes - entry.bytes)))
+      (entry.part, entry.samples, entry.bytes) = (nil, sound.samples, sound.bytes)
+      try catalogue.update([entry])
+      return Recovered(entry: entry, outcome: .joined)
+    case .recording where entry.joinBase == nil:
+      if let found = try renamed(entry) {
+        try catalogue.update([found])
+        return Recovered(entry: found, outcome: .named)
+      }
+    case .recording, .joining: break
+    }
+    guard entry.start.duration(to: now) > Self.timeToBegin else { return nil }
+    try catalogue.remove(entry.id)
+    return Recovered(entry: entry, outcome: .gone)
+  }
+
+  /// The row of a recording that had its name already, and whose row did not say so yet.
+  private func renamed(_ entry: RecordingEntry) throws -> RecordingEntry? {
+    for number in 1...RecordingName.highest {
+      let path = number == 1 ? entry.path : RecordingName.numbered(entry.path, number)
+      guard Self.isThere(path) else { return nil }
+      // A file of another recording, or of somebody else, is left alone.
+      if let other = try catalogue.entry(path: path), other.id != entry.id { continue }
+      let sound = try RecordedSound.read(path, codec: entry.codec)
+      guard sound.isWhole, sound.samples >= entry.samples, sound.bytes >= entry.bytes,
+        sound.bytes - entry.bytes <= Self.mostAfterRow,
+        sound.sampleRate ?? entry.sampleRate == entry.sampleRate
+      else { continue }
+      var found = entry
+      (found.path, found.part, found.state) = (path, nil, .recovered)
+      (found.samples, found.bytes) = (sound.samples, sound.bytes)
+      return found
+    }
+    return nil
+  }
+
+  /// More than this does not come between two updates of a row.
+  private static let mostAfterRow = 4 << 20
+
+  // MARK: Files
+
+  static func length(of path: String) -> Int? {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
+  }
+
+  static func cutFile(_ path: String, to length: Int) throws(RecordError) {
+    try FileBytes.withFile(path, writable: true) { (file, before) throws(RecordError) in
+      if length < before { try FileBytes.truncate(file, path, to: length) }
+    }
+  }
+}

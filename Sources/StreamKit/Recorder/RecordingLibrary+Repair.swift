@@ -1,0 +1,146 @@
+internal import Codecs
+public import EventLoop
+internal import Glibc
+
+extension RecordingLibrary {
+  /// What `repair` has done about one recording.
+  public struct Repaired: Sendable, Equatable, CustomStringConvertible {
+    /// What was done.
+    public enum Outcome: Sendable, Equatable {
+      /// It was left behind by a process that ended.
+      case recovered(Recovered.Outcome)
+      /// So many bytes behind the last whole frame were cut off.
+      case cut(bytes: Int)
+      /// The row said something else than the file.
+      case corrected
+      /// The file is gone, and its row now.
+      case missing
+      /// A part that the catalogue did not know is a recording now.
+      case adopted
+      /// It could not be done.
+      case failed(RecordError)
+    }
+    /// Where the recording is.
+    public let path: String
+    /// What was done.
+    public let outcome: Outcome
+
+    /// One line.
+    public var description: String {
+      let path = path.onOneLine
+      switch outcome {
+      case .recovered(.named), .adopted: return "\(path): made whole from its part"
+      case .recovered(.joined): return "\(path): its new end was put behind it"
+      case .recovered(.gone): return "\(path): nothing had reached the disk; forgotten"
+      case .cut(let bytes): return "\(path): \(bytes) bytes behind the last frame cut off"
+      case .corrected: return "\(path): the catalogue now says what the file holds"
+      case .missing: return "\(path): the file is gone; forgotten"
+      case .recovered(.failed(let error)), .failed(let error): return "\(path): \(error)"
+      }
+    }
+  }
+
+  /// For how long a part that nobody holds must have been left alone: other programs name theirs so too.
+  private static let quietTime = Duration.seconds(60)
+  /// How deep folders are looked into.
+  private static let deepest = 8
+
+  /// Makes disk and catalogue agree: recovers what was left behind, cuts off what is no whole frame at the end of
+  /// files, corrects rows, and forgets those whose files are gone. What is being recorded is left alone.
+  /// - Parameter folder: is searched for parts that the catalogue does not know; nil for none.
+  /// - Returns: what was done; what was in order is not told.
+  public func repair(folder: String? = nil, now: WallTime) throws -> [Repaired] {
+    var done = try recover(now: now).map { Repaired(path: $0.entry.path, outcome: .recovered($0.outcome)) }
+    for entry in try catalogue.entries() where entry.part == nil {
+      do {
+        if let outcome = try repair(entry) { done.append(Repaired(path: entry.path, outcome: outcome)) }
+      } catch let error as RecordError {
+        done.append(Repaired(path: entry.path, outcome: .failed(error)))
+      }
+    }
+    if let folder {
+      let known = Set(try catalogue.openEntries().compactMap(\.part))
+      for part in Self.parts(in: folder) where !known.contains(part) {
+        do {
+          if let repaired = try adopt(part, now) { done.append(repaired) }
+        } catch let error as RecordError {
+          done.append(Repaired(path: part, outcome: .failed(error)))
+        }
+      }
+    }
+    return done
+  }
+
+  private func repair(_ entry: RecordingEntry) throws -> Repaired.Outcome? {
+    guard Self.isThere(entry.path) else {
+      // With the folder gone, it is the disk that is missing.
+      guard Self.isThere(Self.folder(of: entry.path)) else { return nil }
+      try catalogue.remove(entry.id)
+      return .missing
+    }
+    var sound = try RecordedSound.read(entry.path, codec: entry.codec)
+    // Somebody else's tag at the end is neither frame nor junk, and stays.
+    let rest = sound.length - sound.end
+    var outcome: Repaired.Outcome?
+    if entry.codec == "wav", !sound.isWhole {
+      guard try WAVRecording.mend(entry.path) != nil else { return nil }
+      outcome = .cut(bytes: rest)
+    } else if sound.frames > 0, rest > 0, rest <= sound.junkBytes {
+      try Self.cutFile(entry.path, to: sound.end)
+      outcome = .cut(bytes: rest)
+    }
+    if outcome != nil { sound = try RecordedSound.read(entry.path, codec: entry.codec) }
+    guard sound.bytes != entry.bytes || sound.samples != entry.samples, sound.frames > 0 else {
+      return outcome
+    }
+    var entry = entry
+    (entry.samples, entry.bytes) = (sound.samples, sound.bytes)
+    try catalogue.update([entry])
+    return outcome ?? .corrected
+  }
+
+  // MARK: Parts that nobody knows
+
+  private func adopt(_ part: String, _ now: WallTime) throws -> Repaired? {
+    var status = stat()
+    guard lstat(part, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    let changed = WallTime(seconds: Int64(status.st_mtim.tv_sec))
+    guard changed.duration(to: now) > Self.quietTime, let file = try PartFile.adopt(part) else { return nil }
+    defer { file.abandon(keep: true) }
+    let sound = try RecordedSound.read(part, codec: nil)
+    // Mostly frames, or it is no recording.
+    guard sound.frames > 0, let rate = sound.sampleRate, let channels = sound.channels,
+      sound.junkBytes <= sound.bytes
+    else { return nil }
+    let codec = try WAVRecording.read(part) != nil ? "wav" : try FrameFile.format(part).map { "\($0.codec)" }
+    var entry = RecordingEntry(
+      path: String(part.dropLast(PartFile.suffix.count)), part: part, url: "",
+      start: changed.advanced(by: .seconds(-min(sound.seconds, 1e9))), codec: codec ?? "other",
+      sampleRate: rate, channels: channels)
+    try catalogue.insert(&entry)
+    let recovered = try name(entry, file)
+    return Repaired(
+      path: recovered.entry.path,
+      outcome: recovered.outcome == .named ? .adopted : .recovered(recovered.outcome))
+  }
+
+  /// The parts in a folder and those in it, in the order of their names; links are not followed.
+  private static func parts(in folder: String, depth: Int = 0) -> [String] {
+    guard depth < deepest, let stream = opendir(folder) else { return [] }
+    var names: [String] = []
+    while let item = readdir(stream) {
+      let name = withUnsafePointer(to: &item.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    closedir(stream)
+    return names.sorted().flatMap { name -> [String] in
+      let path = folder + "/" + name
+      var status = stat()
+      guard lstat(path, &status) == 0 else { return [] }
+      if status.st_mode & S_IFMT == S_IFDIR { return parts(in: path, depth: depth + 1) }
+      return name.hasSuffix(PartFile.suffix) && name.count > PartFile.suffix.count ? [path] : []
+    }
+  }
+}

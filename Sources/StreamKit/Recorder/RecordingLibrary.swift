@@ -1,0 +1,91 @@
+public import EventLoop
+internal import Glibc
+
+/// The recordings on the disk and their catalogue, kept in agreement. Confined to the thread of its catalogue, which
+/// waits while disks work.
+public struct RecordingLibrary {
+  let catalogue: Catalogue
+
+  /// The recordings of `catalogue`.
+  public init(catalogue: Catalogue) { self.catalogue = catalogue }
+
+  /// The recordings that the filter lets through, the latest first.
+  public func list(_ filter: Catalogue.Filter = .init()) throws -> [RecordingEntry] {
+    try catalogue.entries(matching: filter)
+  }
+
+  /// Walks all frames of the recording at `path`, and compares it with its row.
+  /// - Throws: `record.write` when it can't be read.
+  public func verify(_ path: String) throws -> RecordingVerdict {
+    let entry = try catalogue.entry(path: path) ?? entry(part: path)
+    let isOpen = entry?.part.map(PartFile.isHeld) ?? false
+    let file = isOpen ? entry?.part ?? path : path
+    return RecordingVerdict(
+      file, try RecordedSound.read(file, codec: entry?.codec), entry: entry, isOpen: isOpen)
+  }
+
+  private func entry(part: String) throws -> RecordingEntry? {
+    try part.hasSuffix(PartFile.suffix)
+      ? catalogue.openEntries().first { $0.part == part } : nil
+  }
+
+  /// Lets the row of the recording at `path` go; the file stays.
+  /// - Returns: false when the catalogue does not know it.
+  /// - Throws: `record.write` while it is recorded.
+  @discardableResult
+  public func forget(_ path: String) throws -> Bool {
+    guard let entry = try catalogue.entry(path: path) else { return false }
+    if let part = entry.part, PartFile.isHeld(part) {
+      throw RecordError(
+        .write, "\(path.onOneLine) is being recorded", hint: "stop it before it is forgotten",
+        facts: [.init("path", .string(path))])
+    }
+    try catalogue.remove(entry.id)
+    return true
+  }
+
+  /// Deletes recordings that ended longer than `keep` ago, files and rows; no file that the catalogue does not know.
+  ///
+  /// One whose file is gone loses its row; one whose folder is gone stays, as the disk may come back.
+  /// - Parameter job: whose recordings; nil for all.
+  /// - Returns: the files that were deleted.
+  /// - Throws: `record.write` for the first that can't be deleted, when all others are.
+  @discardableResult
+  public func expire(keep: Duration, job: String? = nil, now: WallTime) throws -> [String] {
+    let limit = now.advanced(by: .zero - keep)
+    let old = try catalogue.entries(matching: .init(until: limit, job: job))
+    let busy = Set(try catalogue.openEntries().map(\.path))
+    var (deleted, failure) = ([String](), RecordError?.none)
+    for entry in old where entry.part == nil && !busy.contains(entry.path) && Self.end(of: entry) < limit {
+      guard Self.isThere(Self.folder(of: entry.path)) else { continue }
+      if unlink(entry.path) == 0 {
+        deleted.append(entry.path)
+      } else if errno != ENOENT {
+        failure = failure ?? RecordError("delete", entry.path, errno: errno)
+        continue
+      }
+      try catalogue.remove(entry.id)
+    }
+    if let failure { throw failure }
+    return deleted
+  }
+
+  /// When its last sound came. One that was gone on with later tells it by its file.
+  private static func end(of entry: RecordingEntry) -> WallTime {
+    let missing = entry.gaps.reduce(0) { $0 + max(0, $1.seconds) }
+    let end = entry.start.advanced(by: .seconds(min(max(0, entry.seconds + missing), 1e9)))
+    var status = stat()
+    guard entry.joinBase != nil, stat(entry.path, &status) == 0 else { return end }
+    return max(end, WallTime(seconds: Int64(status.st_mtim.tv_sec)))
+  }
+
+  static func isThere(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0
+  }
+
+  static func folder(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+}

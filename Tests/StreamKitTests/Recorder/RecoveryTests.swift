@@ -1,0 +1,250 @@
+import EventLoop
+import Glibc
+import TestSupport
+import Testing
+
+@testable import StreamKit
+
+@Suite("Recordings whose process ended") struct RecoveryTests {
+  @Test(
+    "are cut to their last whole frame and named, wherever they ended", arguments: Programme.Kind.allCases)
+  func names(kind: Programme.Kind) throws {
+    let place = try LibraryFolder(kind)
+    var random = SeededRandom(seed: 3)
+    for round in 0..<12 {
+      let count = Int.random(in: 1..<programmeEnd(place), using: &random)
+      // The row is older than the part; after a power cut it may be younger.
+      let row = round.isMultiple(of: 4) ? count + 1 : Int.random(in: 0...count, using: &random)
+      let next = place.bytes(count..<(count + 1))
+      let rest = next.prefix(Int.random(in: 0..<next.count, using: &random))
+      let name = "show \(round).mp3"
+      try place.left(name, row: 0..<row, part: place.tag + place.bytes(0..<count) + rest)
+      let recovered = try place.library.recover(now: place.now)
+      #expect(recovered.map(\.outcome) == [.named])
+      #expect(try readBytes(place.path(name)) == place.tag + place.bytes(0..<count))
+      let entry = try #require(try place.catalogue.entry(path: place.path(name)))
+      #expect(entry.state == .recovered && entry.part == nil && entry.samples == place.samples(0..<count))
+      #expect(try place.isGood(name))
+    }
+    #expect(try place.library.recover(now: place.now).isEmpty)
+    #expect(try place.names().allSatisfy { !$0.hasSuffix(".part") })
+  }
+
+  private func programmeEnd(_ place: LibraryFolder) -> Int { place.programme.frames.count - 1 }
+
+  @Test("only the end of what the row did not know is read") func readsLittle() throws {
+    let place = try LibraryFolder()
+    // Rubbish where the row says that frames are: it is not looked at.
+    var part = place.tag + place.bytes(0..<100)
+    for index in place.tag.count..<(place.tag.count + 5_000) { part[index] = 0 }
+    try place.left("show.mp3", row: 0..<90, part: part)
+    _ = try place.library.recover(now: place.now)
+    #expect(try place.catalogue.entries().map(\.samples) == [place.samples(0..<100)])
+    #expect(try !place.isGood("show.mp3"))
+  }
+
+  @Test("get the next number when their name was taken meanwhile") func nameTaken() throws {
+    let place = try LibraryFolder()
+    try place.left("show.mp3", row: 0..<10, part: place.bytes(0..<20))
+    _ = try place.folder.write([1, 2, 3], to: "show.mp3")
+    let recovered = try place.library.recover(now: place.now)
+    #expect(recovered.map(\.description) == ["recovered \(place.path("show (2).mp3")), 0 s"])
+    #expect(try place.names() == ["show (2).mp3", "show.mp3"])
+    #expect(try place.isGood("show (2).mp3"))
+  }
+
+  @Test("leave nothing behind when no frame was whole", arguments: [0, 1, 100, 5_000]) func nothing(
+    _ length: Int
+  ) throws {
+    let place = try LibraryFolder()
+    let part = (place.tag + place.bytes(0..<1).dropLast()).prefix(length)
+    try place.left("show.mp3", row: 0..<0, part: Array(part))
+    let recovered = try place.library.recover(now: place.now)
+    #expect(recovered.map(\.outcome) == [.gone])
+    #expect(try place.names().isEmpty && place.catalogue.entries().isEmpty)
+  }
+
+  @Test("lose their row when the part never came, but not in the moment in which it is made")
+  func neverBegun() throws {
+    let place = try LibraryFolder()
+    try place.left("old.mp3", row: 0..<0, part: nil)
+    try place.left("new.mp3", row: 0..<0, part: nil) { $0.start = place.now }
+    #expect(try place.library.recover(now: place.now).map(\.entry.path) == [place.path("old.mp3")])
+    #expect(try place.catalogue.entries().map(\.path) == [place.path("new.mp3")])
+  }
+
+  @Test("are left alone while a process writes them") func held() throws {
+    let place = try LibraryFolder()
+    var entry = try place.left("show.mp3", row: 0..<0, part: nil)
+    let part = try PartFile.create(path: entry.path)
+    try part.write(place.bytes(0..<3) + [0xFF])
+    #expect(try place.library.recover(now: place.now).isEmpty)
+    #expect(try place.library.repair(folder: place.folder.path, now: place.now).isEmpty)
+    let verdict = try place.library.verify(entry.path)
+    #expect(verdict.isOpen && verdict.frames == 3 && verdict.path == entry.part && verdict.isGood)
+    #expect(throws: RecordError.self) { try place.library.forget(entry.path) }
+    entry.bytes = 7
+    try place.catalogue.update([entry])
+    #expect(try place.catalogue.entries() == [entry])
+    part.abandon(keep: true)
+    #expect(try place.library.recover(now: place.now).count == 1)
+    #expect(try place.isGood("show.mp3"))
+  }
+
+  @Test("are found by their name when only the row was not yet written", arguments: [false, true])
+  func renamed(isNumbered: Bool) throws {
+    let place = try LibraryFolder()
+    try place.left("show.mp3", row: 0..<40, part: nil)
+    if isNumbered { try place.finished("show.mp3", 0..<80) }
+    let name = isNumbered ? "show (2).mp3" : "show.mp3"
+    _ = try place.folder.write(place.tag + place.bytes(0..<50), to: name)
+    #expect(try place.library.recover(now: place.now).map(\.entry.path) == [place.path(name)])
+    #expect(try place.isGood(name))
+    #expect(try place.catalogue.entries().count == (isNumbered ? 2 : 1))
+  }
+
+  @Test("do not take a file of somebody else for theirs") func stranger() throws {
+    let place = try LibraryFolder()
+    try place.left("show.mp3", row: 0..<40, part: nil)
+    _ = try place.folder.write(place.bytes(0..<30), to: "show.mp3")
+    #expect(try place.library.recover(now: place.now).map(\.outcome) == [.gone])
+    #expect(try place.names() == ["show.mp3"])
+  }
+
+  @Test("as WAV tell the length that is there") func wav() throws {
+    let place = try LibraryFolder()
+    let path = place.folder.file("sound.wav")
+    try Command.succeed(
+      "ffmpeg",
+      [
+        "-v", "error", "-i", Fixtures.path("music-44k.flac"), "-t", "1", "-c:a", "pcm_s16le", "-bitexact",
+        path,
+      ])
+    let sound = try readBytes(path)
+    try place.left("show.wav", row: 0..<0, part: Array(sound.dropLast(1_001))) { entry in
+      (entry.codec, entry.sampleRate, entry.channels) = ("wav", 44_100, 2)
+    }
+    #expect(try place.library.recover(now: place.now).map(\.outcome) == [.named])
+    #expect(try place.isGood("show.wav"))
+    #expect(try place.library.verify(place.path("show.wav")).samples == (sound.count - 44) / 4 - 251)
+  }
+
+  @Test("whose sound has no frames are kept as they are") func opaque() throws {
+    let place = try LibraryFolder()
+    let bytes = Array("OggS".utf8) + [UInt8](repeating: 3, count: 300)
+    try place.left("show.ogg", row: 0..<0, part: bytes) { ($0.codec, $0.sampleRate) = ("ogg", 0) }
+    #expect(try place.library.recover(now: place.now).map(\.outcome) == [.named])
+    #expect(try readBytes(place.path("show.ogg")) == bytes)
+    #expect(try place.isGood("show.ogg"))
+  }
+
+  @Test("that can't be made whole stay, and hold up no other") func fails() throws {
+    let place = try LibraryFolder()
+    try place.left("a.mp3", row: 0..<0, part: nil)
+    mkdir(place.path("a.mp3.part"), 0o700)
+    try place.left("b.mp3", row: 0..<5, part: place.bytes(0..<9))
+    let recovered = try place.library.recover(now: place.now)
+    #expect(recovered.map(\.entry.path) == [place.path("a.mp3"), place.path("b.mp3")])
+    guard case .failed(let error) = recovered[0].outcome else {
+      Issue.record("recovered a folder")
+      return
+    }
+    #expect(error.kind == .write)
+    #expect(try place.catalogue.entry(path: place.path("a.mp3"))?.state == .recording)
+    #expect(try place.isGood("b.mp3"))
+  }
+}
+
+@Suite("Continued recordings whose process ended") struct JoinRecoveryTests {
+  /// How far the process came.
+  enum Moment: CaseIterable, Sendable {
+    case recording, begun, copying, copied, entered, removed
+  }
+
+  @Test(
+    "are put behind the file that they continue, once, whenever that was", arguments: Moment.allCases,
+    [true, false])
+  func joins(moment: Moment, isKnown: Bool) throws {
+    let place = try LibraryFolder()
+    let (first, more) = (0..<60, 60..<100)
+    if isKnown { try place.finished("show.mp3", first) }
+    let old = place.tag + place.bytes(first)
+    let new = place.bytes(more)
+    let copied: Int =
+      switch moment {
+      case .recording, .begun: 0
+      case .copying: new.count / 2 + 7
+      case .copied, .entered, .removed: new.count
+      }
+    _ = try place.folder.write(old + new.prefix(copied), to: "show.mp3")
+    let rest: [UInt8] = moment == .recording ? [0xFF, 0xFB, 1] : []
+    var entry = try place.left("show.mp3", row: more, part: new + rest) { entry in
+      entry.state = moment == .recording ? .recording : .joining
+      entry.joinBase = old.count
+      entry.titles = [.init(at: 0.5, text: "Two")]
+    }
+    if moment == .entered || moment == .removed {
+      entry.state = .finished
+      entry = try place.catalogue.join(entry, earlier: (place.samples(first), place.bytes(first).count))
+    }
+    if moment == .removed { unlink(place.path("show.mp3.part")) }
+    let recovered = try place.library.recover(now: place.now)
+    #expect(recovered.map(\.outcome) == (moment == .entered || moment == .removed ? [] : [.joined]))
+    #expect(try readBytes(place.path("show.mp3")) == old + new)
+    #expect(try place.names() == ["show.mp3"])
+    #expect(try place.isGood("show.mp3"))
+    let rows = try place.catalogue.entries()
+    #expect(rows.map(\.samples) == [place.samples(0..<100)])
+    #expect(rows.map(\.part) == [nil])
+    let title = try #require(rows.first?.titles.last)
+    #expect(abs(title.at - Double(place.samples(first)) / 44_100 - 0.5) < 0.001)
+    #expect(try place.library.recover(now: place.now).isEmpty)
+  }
+
+  @Test("become files of their own when that file is gone, or is another one", arguments: [false, true])
+  func targetGone(isShorter: Bool) throws {
+    let place = try LibraryFolder()
+    if isShorter { _ = try place.folder.write(place.bytes(0..<5), to: "show.mp3") }
+    try place.left("show.mp3", row: 60..<90, part: place.bytes(60..<100)) { entry in
+      (entry.state, entry.joinBase) = (.joining, 100_000)
+    }
+    #expect(try place.library.recover(now: place.now).map(\.outcome) == [.named])
+    let name = isShorter ? "show (2).mp3" : "show.mp3"
+    #expect(try readBytes(place.path(name)) == place.bytes(60..<100))
+    #expect(try place.isGood(name))
+    if isShorter { #expect(try readBytes(place.path("show.mp3")) == place.bytes(0..<5)) }
+  }
+
+  @Test("without a frame leave the file as it was") func nothing() throws {
+    let place = try LibraryFolder()
+    let first = try place.finished("show.mp3", 0..<60)
+    try place.left("show.mp3", row: 0..<0, part: [0xFF, 0xFB]) { $0.joinBase = 1 }
+    #expect(try place.library.recover(now: place.now).map(\.outcome) == [.gone])
+    #expect(try place.catalogue.entries() == [first])
+    #expect(try place.names() == ["show.mp3"] && place.isGood("show.mp3"))
+  }
+
+  @Test("keep what was copied when their part was taken away") func partTaken() throws {
+    let place = try LibraryFolder()
+    try place.finished("show.mp3", 0..<60)
+    let bytes = place.tag + place.bytes(0..<80)
+    _ = try place.folder.write(bytes + [0xFF, 0xFB], to: "show.mp3")
+    try place.left("show.mp3", row: 60..<100, part: nil) { ($0.state, $0.joinBase) = (.joining, 30_000) }
+    #expect(try place.library.recover(now: place.now).map(\.outcome) == [.joined])
+    #expect(try readBytes(place.path("show.mp3")) == bytes)
+    #expect(try place.isGood("show.mp3") && place.catalogue.entries().count == 1)
+  }
+
+  @Test("keep a part that the file does not hold, whatever the row says") func neverLosesSound() throws {
+    let place = try LibraryFolder()
+    try place.finished("show.mp3", 0..<60)
+    let entry = try #require(try place.catalogue.entry(path: place.path("show.mp3")))
+    var wrong = entry
+    (wrong.part, wrong.samples) = (place.path("show.mp3.part"), entry.samples + 1152)
+    try place.catalogue.update([wrong])
+    _ = try place.folder.write(place.bytes(60..<90), to: "show.mp3.part")
+    #expect(try place.library.recover(now: place.now).map(\.outcome) == [.named])
+    #expect(try readBytes(place.path("show (2).mp3")) == place.bytes(60..<90))
+    #expect(try place.isGood("show (2).mp3"))
+  }
+}
