@@ -18,7 +18,9 @@ public final class NetworkThread: Sendable {
   public init() throws(HTTPError) {
     let core = try CurlLoop()
     self.core = core
-    thread = Lock(try startThread { core.run() })
+    do throws(LoopError) {
+      thread = Lock(try startThread("no thread for the network") { core.run() })
+    } catch { throw HTTPError(.system, error.message) }
   }
 
   deinit {
@@ -87,32 +89,4 @@ public final class HTTPTransfer: Sendable {
 
   /// Notes the end; true for whoever is first.
   func end() -> Bool { !hasEnded.exchange(true, ordering: .acquiringAndReleasing) }
-}
-
-/// Starts a thread that runs `body` and takes no signals: they are for threads that expect them. A write to a closed
-/// TLS connection would otherwise end the process by SIGPIPE.
-private func startThread(_ body: @escaping @Sendable () -> Void) throws(HTTPError) -> pthread_t {
-  var (blocked, before) = (sigset_t(), sigset_t())
-  sigfillset(&blocked)
-  for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] { sigdelset(&blocked, fault) }
-  pthread_sigmask(SIG_SETMASK, &blocked, &before)
-  defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-  let start = Unmanaged.passRetained(ThreadBody(run: body))  // released by the thread, or below
-  var thread = pthread_t()
-  let status = pthread_create(
-    &thread, nil,
-    { raw in
-      if let raw { Unmanaged<ThreadBody>.fromOpaque(raw).takeRetainedValue().run() }
-      return nil
-    }, start.toOpaque())
-  guard status == 0 else {
-    start.release()
-    throw HTTPError(.system, "no thread for the network: \(String(cString: strerror(status)))")
-  }
-  return thread
-}
-
-private final class ThreadBody: Sendable {
-  let run: @Sendable () -> Void
-  init(run: @escaping @Sendable () -> Void) { self.run = run }
 }

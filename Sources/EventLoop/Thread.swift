@@ -1,0 +1,33 @@
+public import Glibc
+
+/// Starts a thread that runs `body` and takes no signals: they are for threads that expect them. A write to a closed TLS
+/// connection would otherwise end the process by SIGPIPE.
+/// - Parameter failure: what can't be done without it, for the message.
+/// - Throws: `loop.thread` when the system has no thread left.
+public func startThread(
+  _ failure: String, _ body: @escaping @Sendable () -> Void
+) throws(LoopError) -> pthread_t {
+  var (blocked, before) = (sigset_t(), sigset_t())
+  sigfillset(&blocked)
+  for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] { sigdelset(&blocked, fault) }
+  pthread_sigmask(SIG_SETMASK, &blocked, &before)
+  defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+  let start = Unmanaged.passRetained(ThreadBody(run: body))  // released by the thread, or below
+  var thread = pthread_t()
+  let status = pthread_create(
+    &thread, nil,
+    { raw in
+      if let raw { Unmanaged<ThreadBody>.fromOpaque(raw).takeRetainedValue().run() }
+      return nil
+    }, start.toOpaque())
+  guard status == 0 else {
+    start.release()
+    throw LoopError(code: "loop.thread", failure, errno: status)
+  }
+  return thread
+}
+
+private final class ThreadBody: Sendable {
+  let run: @Sendable () -> Void
+  init(run: @escaping @Sendable () -> Void) { self.run = run }
+}
