@@ -134,17 +134,3 @@ func wavSamples(in path: String) throws -> ArraySlice<UInt8> {
   }
   return bytes[(chunk + 8)...]
 }
-
-/// Names of the files in a folder, sorted; none when it is not there.
-func fileNames(in folder: String) -> [String] {
-  guard let stream = opendir(folder) else { return [] }
-  defer { closedir(stream) }
-  var names: [String] = []
-  while let entry = readdir(stream) {
-    let name = withUnsafeBytes(of: entry.pointee.d_name) {
-      String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-    }
-    if !name.hasPrefix(".") { names.append(name) }
-  }
-  return names.sorted()
-}

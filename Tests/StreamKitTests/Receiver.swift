@@ -30,8 +30,10 @@ final class Receiver: Sendable {
     buffer = StreamBuffer(blocks: blocks, wait: .zero)
     buffer.keepUnheard(true)
     reception = Lock(nil)
+    let outlet = FrameOutlet()
+    outlet.play(buffer)
     let reception = Reception(
-      url: url, options: options, network: network, buffer: buffer
+      url: url, options: options, network: network, outlet: outlet
     ) { [told, toldGaps] event in
       if case .reconnected(let gap, false, _) = event { toldGaps.withLock { $0.append(gap) } }
       let text = Self.words(for: event)

@@ -232,6 +232,18 @@ final class StreamBuffer: Sendable {
     }
   }
 
+  /// The newest frames, which take `length` together; all when that is more.
+  func last(_ length: StreamTime) -> [(packet: PacketBuffer.Packet, bytes: [UInt8])] {
+    state.withLock { state in
+      var cursor = state.packets.cursor(at: state.packets.time(at: state.packets.end) - length)
+      var frames: [(PacketBuffer.Packet, [UInt8])] = []
+      while let packet = state.packets.next(&cursor),
+        let bytes = state.packets.withBytes(of: packet, { [UInt8]($0) })
+      { frames.append((packet, bytes)) }
+      return frames
+    }
+  }
+
   // MARK: Files
 
   /// What fills it is a file: nothing that has not been heard makes room, and more than `limit` ahead of the player is

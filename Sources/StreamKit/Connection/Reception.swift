@@ -82,7 +82,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   private let network: NetworkThread
   private let loop: EventLoop
   private var options: Options
-  private let buffer: StreamBuffer
+  private let outlet: FrameOutlet
   private let tell: @Sendable (ReceptionEvent) -> Void
   private(set) var machine: ConnectionMachine
   private var transfer: HTTPTransfer?
@@ -108,14 +108,14 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   /// - Parameters:
   ///   - tell: called on the network thread.
   init(
-    url: String, options: Options, network: NetworkThread, buffer: StreamBuffer,
+    url: String, options: Options, network: NetworkThread, outlet: FrameOutlet,
     tell: @escaping @Sendable (ReceptionEvent) -> Void
   ) {
     host = StreamURL.host(url)
     self.network = network
     loop = network.loop
     self.options = options
-    self.buffer = buffer
+    self.outlet = outlet
     self.tell = tell
     machine = ConnectionMachine(url: url, dataTimeout: options.dataTimeout)
   }
@@ -377,6 +377,12 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     timer?.cancel()
     timer = nil
     let url = machine.currentURL
+    guard let buffer = outlet.buffer, !outlet.isRecorded else {
+      transfer?.cancel()
+      transfer = nil
+      tell(.gaveUp(.notRecorded(shownURL)))
+      return end()
+    }
     machine.stop()
     let file = FileReception(
       url: url, head: head, options: options(for: url), network: network, buffer: buffer, tell: tell)
@@ -448,23 +454,27 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
 
   private func deliver(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer) {
     guard !isStopped else { return }
-    let arrival = buffer.append(frame, bytes, discontinuity)
+    let before = lastTitle
+    var title: ICYMetadata?
+    while let next = titles.first, next.position < frame.offset + frame.length {
+      titles.removeFirst()
+      // After a reconnection the same title comes again.
+      guard next.metadata != lastTitle else { continue }
+      lastTitle = next.metadata
+      title = next.metadata
+    }
+    let arrival = outlet.append(frame, bytes, discontinuity, title: title.map { StreamTitle($0) })
     hasDelivered = true
     discontinuity = nil
     guard arrival.isTaken else {
-      // What follows is lost: when it is received again, that is a gap.
+      // What follows is lost: when it is received again, that is a gap, and its title is told.
+      lastTitle = before
       tell(.full)
       end()
       return lose()
     }
     if arrival.isEnough { tell(.buffered) }
-    while let title = titles.first, title.position < frame.offset + frame.length {
-      titles.removeFirst()
-      // After a reconnection the same title comes again.
-      guard title.metadata != lastTitle else { continue }
-      lastTitle = title.metadata
-      tell(.metadata(title.metadata, at: arrival.start))
-    }
+    if let title { tell(.metadata(title, at: arrival.start)) }
   }
 }
 
@@ -485,6 +495,13 @@ extension StreamError {
   /// A server that has closed.
   static func ended(_ url: String) -> StreamError {
     StreamError(.network, "\(url) ended the connection", facts: [.init("url", .string(url))])
+  }
+
+  /// A file, which does not go by as a station does.
+  static func notRecorded(_ url: String) -> StreamError {
+    StreamError(
+      .unsupported, "\(url) is a file, which can't be recorded", hint: "download it",
+      facts: [.init("url", .string(url))])
   }
 
   /// A server that sends something else than sound.

@@ -4,10 +4,11 @@ extension Stream {
   func take(_ event: ReceptionEvent) {
     switch event {
     case .connecting:
-      if !isPaused { status = .connecting }
+      if !isPaused, buffer != nil { status = .connecting }
       onEvent(.connecting)
     case .answered(let station):
       self.station = station
+      stationName.value = station.name
       guard !hasPosition, status == .connecting else { return }
       status = .buffering
       onEvent(.buffering)
@@ -29,9 +30,11 @@ extension Stream {
     case .gaveUp(let error):
       let starting = starting
       self.starting = []
+      let wasPlaying = status != .stopped
+      failRecordings(error)
       close()
       status = .stopped
-      onEvent(.stopped)
+      if wasPlaying { onEvent(.stopped) }
       for waiter in starting { waiter.end(.failure(error)) }
     }
   }
@@ -65,7 +68,8 @@ extension Stream {
   func ranDry() {
     guard hasPosition, !isPaused else { return }
     standStill()
-    receiver?.playerIsDry()
+    // A join that comes too early is heard for a moment, but recorded for ever.
+    if recordings.isEmpty { receiver?.playerIsDry() }
     onEvent(.queueExhausted)
     guard status == .playing else { return }
     status = .buffering

@@ -2,8 +2,10 @@ internal import EventLoop
 
 extension Stream {
   func beginFeed() {
+    outlet?.takeTitles(feed == nil)
     guard let feed, receiver != nil, let network = source.feedThread else { return }
     feed.begin(network, userAgent: options.userAgent) { [unowned self] title in
+      outlet?.mark(title)
       take(title, from: buffer?.range.end ?? .zero)
     }
   }
@@ -11,6 +13,7 @@ extension Stream {
   /// A title has come, for the sound from `time` on.
   func take(_ new: StreamTitle, from time: StreamTime) {
     onEvent(.metadata(new, isRealtime: true))
+    guard buffer != nil else { return }
     // A station tells a new listener its title some seconds late: what came before had it too.
     let start = titles.isEmpty && title == nil ? .zero : max(time, titles.last?.time ?? .zero)
     // While no sound comes the last title is the one that it comes with.

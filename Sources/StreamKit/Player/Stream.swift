@@ -45,9 +45,16 @@ public final class Stream {
   let loop: EventLoop
   let source: StreamSource
   var receiver: (any StreamReceiver)?
+  /// Where what is received goes, while it is.
+  var outlet: FrameOutlet?
+  /// What is played; nil while it is received for recordings only.
   var buffer: StreamBuffer?
   /// Tells events of an older reception from those of this one.
   var generation = 0
+  /// What of it is recorded.
+  var recordings: [Recording] = []
+  /// What the station calls itself, for the disk thread.
+  let stationName = StationName()
   var starting: [StartWaiter] = []
   var hold: Hold?
   var pauseTimer: LoopTimer?
@@ -134,7 +141,7 @@ public final class Stream {
       resume()
       if status != .buffering { return }
     } else if status == .stopped {
-      try connect()
+      if receiver == nil { try connect(plays: true) } else { playWhatComes() }
     } else if hasPosition {
       return
     }
@@ -184,15 +191,17 @@ public final class Stream {
 
   /// Leaves what plays for the address that was set, without a stop. Who plays the sound waits for that of the new one.
   func goOver() throws {
-    if status != .stopped { leave() }
+    finishRecordings()
+    if status != .stopped { leavePlayer() }
+    disconnect()
     takeNext()
-    do { try connect() } catch {
+    do { try connect(plays: true) } catch {
       stop()
       throw error
     }
   }
 
-  /// Ends playing and receiving. Nothing when it is stopped.
+  /// Ends playing, and receiving unless it is recorded. Nothing when it is stopped.
   public func stop() {
     guard status != .stopped else { return }
     close()
@@ -256,33 +265,70 @@ public final class Stream {
     receiver?.restart()
   }
 
-  func connect() throws {
+  /// Begins to receive.
+  /// - Parameter plays: whether to play what comes.
+  func connect(plays: Bool) throws {
     generation += 1
     let number = generation
-    file = nil
-    let buffer = StreamBuffer(blocks: options.bufferBlocks, wait: wait)
-    buffer.keepUnheard(isSuspended)
     let this = LoopReference(self)
     let loop = loop
-    buffer.onDry { loop.post { if this.object?.generation == number { this.object?.ranDry() } } }
     let tell: @Sendable (ReceptionEvent) -> Void = { event in
       loop.post { if this.object?.generation == number { this.object?.take(event) } }
     }
-    let receiver: any StreamReceiver =
-      if isLocal {
-        LocalReception(path: address, options: receptionOptions, loop: loop, buffer: buffer, tell: tell)
-      } else {
-        try source.makeReceiver(of: address, receptionOptions, on: loop, into: buffer, tell: tell)
+    let outlet = FrameOutlet()
+    let before = status
+    self.outlet = outlet
+    (file, format, station, stationName.value) = (nil, nil, StationInfo(), nil)
+    if plays { play(from: outlet) }
+    let receiver: any StreamReceiver
+    do {
+      receiver = try makeReceiver(into: outlet, tell: tell)
+    } catch {
+      (self.outlet, buffer, status) = (nil, nil, before)
+      throw error
+    }
+    hold = loop.isVirtual ? nil : loop.hold("a stream is received")
+    self.receiver = receiver
+    receiver.start()
+    beginFeed()
+  }
+
+  private func makeReceiver(
+    into outlet: FrameOutlet, tell: @escaping @Sendable (ReceptionEvent) -> Void
+  ) throws -> any StreamReceiver {
+    if isLocal, let buffer {
+      return LocalReception(path: address, options: receptionOptions, loop: loop, buffer: buffer, tell: tell)
+    }
+    return try source.makeReceiver(of: address, receptionOptions, on: loop, into: outlet, tell: tell)
+  }
+
+  /// Makes the buffer that is played.
+  private func play(from outlet: FrameOutlet) {
+    let buffer = StreamBuffer(blocks: options.bufferBlocks, wait: wait)
+    buffer.keepUnheard(isSuspended)
+    let (this, reference) = (LoopReference(self), LoopReference(buffer))
+    buffer.onDry { [loop] in
+      loop.post {
+        guard let stream = this.object, stream.buffer === reference.object else { return }
+        stream.ranDry()
       }
+    }
+    outlet.play(buffer)
     self.buffer = buffer
     status = .connecting
     (isFull, isPaused, hasPosition) = (false, false, false)
-    (titles, title, format, station) = ([], nil, nil, StationInfo())
-    hold = loop.isVirtual ? nil : loop.hold("a stream is received")
-    self.receiver = receiver
+    (titles, title) = ([], nil)
     playback?.goOn(with: buffer)
-    receiver.start()
-    beginFeed()
+  }
+
+  /// Plays what is received for recordings already.
+  private func playWhatComes() {
+    guard let outlet else { return }
+    play(from: outlet)
+    if let title = outlet.title { titles = [(.zero, title)] }
+    guard format != nil else { return }
+    status = .buffering
+    onEvent(.buffering)
   }
 
   var receptionOptions: Reception.Options {
@@ -303,26 +349,25 @@ public final class Stream {
   }
 
   func optionsChanged(from old: StreamOptions) {
-    guard status != .stopped else { return }
+    guard receiver != nil else { return }
     if options.pauseTimeout != old.pauseTimeout { armPauseTimer() }
     receiver?.change(receptionOptions)
     let isWaitChanged = options.bufferWait != old.bufferWait || options.bufferWaitFile != old.bufferWaitFile
     if isWaitChanged, buffer?.want(wait) == true { begin() }
   }
 
+  /// Ends playing, and receiving unless it is recorded.
   func close() {
     buffer?.complete()
-    leave()
+    leavePlayer()
     (playback, silentSession) = (nil, nil)
     isSuspended = false
+    if recordings.isEmpty { disconnect() }
   }
 
-  /// Ends what is received; who plays its sound still waits for more.
-  func leave() {
-    generation += 1
-    receiver?.stop()
-    receiver = nil
-    feed?.end()
+  /// Ends what is played; who plays its sound still waits for more.
+  func leavePlayer() {
+    outlet?.play(nil)
     buffer = nil
     pauseTimer?.cancel()
     titleTimer?.cancel()
@@ -330,11 +375,20 @@ public final class Stream {
     silentSince = nil
     hasPosition = false
     isPaused = false
-    hold = nil
     if silentPlayer != nil { playback = nil }
     silentPlayer = nil
     silentSession?.tell(.waits)
     sound.end()
+  }
+
+  /// Ends what is received.
+  func disconnect() {
+    generation += 1
+    receiver?.stop()
+    receiver = nil
+    outlet = nil
+    feed?.end()
+    hold = nil
   }
 }
 

@@ -32,6 +32,9 @@ public struct StreamTitle: Sendable, Equatable {
     told = nil
   }
 
+  /// A title as a station sent it.
+  init(_ text: String) { (self.text, url, told) = (text, nil, nil) }
+
   /// A title of a feed, which is cut to a thousand letters; nil when it says nothing.
   init?(artist: String?, title: String?) {
     let told = Told(

@@ -8,14 +8,14 @@ public enum StreamSource {
   /// Stations that are simulated, on the loop.
   case simulation(SimulatedStations)
 
-  /// What receives the stream at `url` into `buffer`. The loop's thread.
+  /// What receives the stream at `url` into `outlet`. The loop's thread.
   func makeReceiver(
-    of url: String, _ options: Reception.Options, on loop: EventLoop, into buffer: StreamBuffer,
+    of url: String, _ options: Reception.Options, on loop: EventLoop, into outlet: FrameOutlet,
     tell: @escaping @Sendable (ReceptionEvent) -> Void
   ) throws -> any StreamReceiver {
     switch self {
     case .network(let thread):
-      return Reception(url: url, options: options, network: try thread(), buffer: buffer, tell: tell)
+      return Reception(url: url, options: options, network: try thread(), outlet: outlet, tell: tell)
     case .simulation(let stations):
       let station: SimulatedStation
       do throws(StreamError) { station = try stations.station(at: url, asFile: options.isFile) } catch {
@@ -23,7 +23,7 @@ public enum StreamSource {
       }
       return SimulatedReception(
         url: url, station: station, chance: stations.chance(for: url), options: options, loop: loop,
-        buffer: buffer, tell: tell)
+        outlet: outlet, tell: tell)
     }
   }
 

@@ -54,6 +54,12 @@ enum RecordingName {
     return String(result)
   }
 
+  /// `Show` for `Show.mp3`.
+  static func withoutEnd(_ path: String) -> String {
+    let nameStart = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+    return path.lastIndex(of: ".").flatMap { $0 > nameStart ? String(path[..<$0]) : nil } ?? path
+  }
+
   /// `Show (2).mp3` for `Show.mp3`; the name is cut when the number makes it too long.
   static func numbered(_ path: String, _ number: Int) -> String {
     let nameStart = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex

@@ -15,7 +15,7 @@ final class SimulatedReception: StreamReceiver, @unchecked Sendable {
   private let station: SimulatedStation
   private var options: Reception.Options
   private let loop: EventLoop
-  private let buffer: StreamBuffer
+  private let outlet: FrameOutlet
   private let tell: @Sendable (ReceptionEvent) -> Void
   private var machine: ConnectionMachine
   private var timer: LoopTimer?
@@ -49,10 +49,10 @@ final class SimulatedReception: StreamReceiver, @unchecked Sendable {
 
   init(
     url: String, station: SimulatedStation, chance: SimulatedStations.Chance, options: Reception.Options,
-    loop: EventLoop, buffer: StreamBuffer, tell: @escaping @Sendable (ReceptionEvent) -> Void
+    loop: EventLoop, outlet: FrameOutlet, tell: @escaping @Sendable (ReceptionEvent) -> Void
   ) {
     (self.station, self.options) = (station, options)
-    (self.loop, self.buffer, self.tell) = (loop, buffer, tell)
+    (self.loop, self.outlet, self.tell) = (loop, outlet, tell)
     agenda = StationAgenda(station)
     machine = ConnectionMachine(url: url, dataTimeout: options.dataTimeout, random: chance)
   }
@@ -193,6 +193,10 @@ final class SimulatedReception: StreamReceiver, @unchecked Sendable {
     timer?.cancel()
     timer = nil
     machine.stop()
+    guard let buffer = outlet.buffer, !outlet.isRecorded else {
+      tell(.gaveUp(.notRecorded(shownURL)))
+      return end()
+    }
     let (tell, info) = (tell, info)
     let file = LocalReception(path: path, options: options, loop: loop, buffer: buffer) { event in
       switch event {
@@ -287,7 +291,7 @@ final class SimulatedReception: StreamReceiver, @unchecked Sendable {
   /// - Returns: false when it is full.
   private func deliver(_ sound: StationSound, until end: Int) -> Bool {
     while next < end {
-      let arrival = sound.withFrame(next) { buffer.append($0, $1, discontinuity) }
+      let arrival = sound.withFrame(next) { outlet.append($0, $1, discontinuity) }
       guard arrival.isTaken else {
         tell(.full)
         self.end()
@@ -304,6 +308,8 @@ final class SimulatedReception: StreamReceiver, @unchecked Sendable {
     guard let title = station.title(at: now), title.text != lastTitle?.text || title.url != lastTitle?.url
     else { return }
     lastTitle = title
-    tell(.metadata(ICYMetadata(title: title.text, url: title.url), at: buffer.range.end))
+    let metadata = ICYMetadata(title: title.text, url: title.url)
+    outlet.markFromStation(StreamTitle(metadata))
+    tell(.metadata(metadata, at: outlet.end))
   }
 }

@@ -1,0 +1,120 @@
+public import EventLoop
+
+/// Where recordings go, unless they say otherwise.
+public struct RecorderSettings: Sendable {
+  /// Where relative paths begin; nil for the working directory.
+  public var folder: String?
+  /// What a file is called that nobody named.
+  public var template = "{station}/{start:%Y-%m-%d %H.%M} {title}.{ext}"
+  /// Recordings that are older are removed; nil keeps all.
+  public var keep: Duration?
+  /// Bytes that stay free on a disk.
+  public var minimumFree = 0
+  /// The file of the catalogue; nil for none that outlives the process.
+  public var catalogue: String?
+
+  /// The defaults.
+  public init() {}
+}
+
+/// Records the streams of an engine: one thread writes all of them. Confined to the loop.
+///
+/// Under virtual time the loop itself writes.
+public final class Recorder {
+  /// Where recordings go.
+  public let settings: RecorderSettings
+  /// Told what a person should know of the disk, on the loop.
+  public var onLog: (String) -> Void = { _ in }
+
+  private let loop: EventLoop
+  private let localTime: @Sendable (WallTime) -> LocalTime
+  private var disk: (core: RecorderCore, thread: LoopThread?)?
+  private var count = 0
+  /// Those that are not over.
+  private var active: [Int: Recording] = [:]
+
+  /// A recorder; its thread begins with what it has to do first.
+  /// - Parameter localTime: what the clocks of the house show, for names of files; called on the disk thread.
+  public init(
+    loop: EventLoop, settings: RecorderSettings = RecorderSettings(),
+    localTime: @escaping @Sendable (WallTime) -> LocalTime = { LocalTime($0) }
+  ) {
+    (self.loop, self.settings, self.localTime) = (loop, settings, localTime)
+  }
+
+  deinit { close() }
+
+  /// The time of the house.
+  public var now: WallTime { loop.wallNow }
+
+  /// Begins to write what `stream` gives to the recording's feed.
+  /// - Throws: `argument` for a template that can't be read, `loop.thread`.
+  func begin(_ options: RecordingOptions, of stream: Stream) throws -> Recording {
+    let template = try RecordingTemplate(options.template)
+    let core = try awake()
+    count += 1
+    let number = count
+    let (feed, progress) = (RecordingFeed(), RecordingProgress())
+    let recording = Recording(of: stream, feed, progress, loop: loop) { core.post { $0.finish(number) } }
+    active[number] = recording
+    let this = LoopReference(self)
+    let loop = loop
+    let source = RecordingPlan.Source(url: stream.nextURL, station: stream.stationName)
+    core.post { core in
+      let plan = RecordingPlan(options, template, source, core)
+      let writer = RecordingWriter(feed, plan, progress) { news in
+        loop.post { this.object?.take(news, number) }
+      }
+      core.add(writer, number)
+    }
+    return recording
+  }
+
+  private func take(_ news: WriterNews, _ number: Int) {
+    let recording = active[number]
+    if news.isLast { active[number] = nil }
+    recording?.take(news)
+  }
+
+  /// Does `work` with the library of recordings, where disks may take their time. Returns what it returns.
+  /// - Throws: what it throws; `record.write` when there is no catalogue.
+  public func withLibrary<Result: Sendable>(
+    _ work: @escaping @Sendable (RecordingLibrary) throws -> Result
+  ) async throws -> Result {
+    let core = try awake()
+    let loop = loop
+    let hold = loop.hold("the catalogue of recordings is read")
+    return try await withCheckedThrowingContinuation { continuation in
+      core.post { core in
+        let result = Swift.Result { try work(try core.library()) }
+        loop.post {
+          hold.release()
+          continuation.resume(with: result)
+        }
+      }
+    }
+  }
+
+  /// The disk thread, which begins now if it has not yet.
+  private func awake() throws -> RecorderCore {
+    if let disk { return disk.core }
+    let thread = loop.isVirtual ? nil : try LoopThread(name: "disk")
+    let log: @Sendable (String) -> Void = { [loop, this = LoopReference(self)] line in
+      loop.post { this.object?.onLog(line) }
+    }
+    let core = RecorderCore(loop: thread?.loop ?? loop, settings: settings, localTime: localTime, log: log)
+    core.post { $0.begin() }
+    disk = (core, thread)
+    return core
+  }
+
+  /// Ends all recordings, and the thread; returns when all is safe on disk. For the end of an engine, after that of its
+  /// streams.
+  public func close() {
+    guard let (core, thread) = disk else { return }
+    disk = nil
+    guard let thread else { return core.finishAll() }
+    core.post { $0.finishAll() }
+    thread.close()
+  }
+}

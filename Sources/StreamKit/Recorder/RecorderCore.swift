@@ -1,0 +1,148 @@
+internal import EventLoop
+internal import Glibc
+
+/// What the disk thread does: writes all recordings, a tick every half second, and keeps the catalogue.
+///
+/// Unchecked: confined to its loop, which is that of the disk thread, or the engine's under virtual time; `post` may be
+/// called on any thread.
+final class RecorderCore: @unchecked Sendable {
+  /// What is at risk when the process is killed, beside what the network thread has not handed over.
+  static let tick = Duration.milliseconds(500)
+  /// What is at risk when the power goes.
+  static let syncInterval = Duration.seconds(10)
+
+  let loop: EventLoop
+  let log: (String) -> Void
+  private let settings: RecorderSettings
+  private let localTime: (WallTime) -> LocalTime
+  private var writers: [(number: Int, writer: RecordingWriter)] = []
+  private var timer: LoopTimer?
+  private var lastSync = Instant.start
+  private var catalogue: Catalogue?
+  private var hasTried = false
+
+  init(
+    loop: EventLoop, settings: RecorderSettings, localTime: @escaping @Sendable (WallTime) -> LocalTime,
+    log: @escaping @Sendable (String) -> Void
+  ) {
+    (self.loop, self.settings, self.localTime, self.log) = (loop, settings, localTime, log)
+  }
+
+  /// Has `work` done where it belongs.
+  func post(_ work: @escaping @Sendable (RecorderCore) -> Void) { loop.post { work(self) } }
+
+  func localTime(_ time: WallTime) -> LocalTime { localTime(time) }
+
+  /// What the process before left behind is made whole, and what is too old goes.
+  func begin() {
+    guard let path = settings.catalogue, access(path, F_OK) == 0 else { return }
+    with { catalogue in
+      let library = RecordingLibrary(catalogue: catalogue)
+      for recovered in try library.recover(now: loop.wallNow) { log("\(recovered)") }
+      if let keep = settings.keep { _ = try library.expire(keep: keep, now: loop.wallNow) }
+    }
+  }
+
+  /// - Throws: `record.write` when there is no catalogue.
+  func library() throws -> RecordingLibrary {
+    guard let catalogue = try openCatalogue() else {
+      throw RecordError(.write, "there is no catalogue of recordings here")
+    }
+    return RecordingLibrary(catalogue: catalogue)
+  }
+
+  // MARK: Recordings
+
+  /// Begins to write.
+  func add(_ writer: RecordingWriter, _ number: Int) {
+    writers.append((number, writer))
+    arm()
+  }
+
+  /// Ends one.
+  func finish(_ number: Int) {
+    guard let index = writers.firstIndex(where: { $0.number == number }) else { return }
+    let writer = writers.remove(at: index).writer
+    writer.finish(at: loop.now, loop.wallNow)
+  }
+
+  /// Ends all.
+  func finishAll() {
+    for (_, writer) in writers { writer.finish(at: loop.now, loop.wallNow) }
+    writers = []
+    timer?.cancel()
+    timer = nil
+  }
+
+  private func arm() {
+    guard timer == nil, !writers.isEmpty else { return }
+    timer = loop.after(Self.tick) { [weak self] in
+      self?.timer = nil
+      self?.run()
+    }
+  }
+
+  private func run() {
+    for (_, writer) in writers { writer.tick(at: loop.now, loop.wallNow) }
+    writers.removeAll { $0.writer.hasEnded }
+    keepRows()
+    if lastSync.duration(to: loop.now) >= Self.syncInterval { sync() }
+    arm()
+  }
+
+  /// Has what was written brought to the disks.
+  private func sync() {
+    lastSync = loop.now
+    var done: Set<UInt64> = []
+    for part in writers.lazy.compactMap(\.writer.anyPart) where done.insert(part.fileSystem).inserted {
+      do throws(RecordError) { try part.syncFileSystem() } catch { log("\(error)") }
+    }
+  }
+
+  // MARK: The catalogue
+
+  /// The catalogue; nil when there is none, which harms no recording.
+  func openCatalogue() throws -> Catalogue? {
+    if let catalogue { return catalogue }
+    guard let path = settings.catalogue else { return nil }
+    let new = try Catalogue(path: path, log: log)
+    catalogue = new
+    return new
+  }
+
+  /// Does `work` with the catalogue; what fails is told, once.
+  private func with(_ work: (Catalogue) throws -> Void) {
+    do {
+      guard let catalogue = try openCatalogue() else { return }
+      try work(catalogue)
+    } catch {
+      if !hasTried { log("the catalogue of recordings can't be kept: \(error)") }
+      hasTried = true
+    }
+  }
+
+  func enter(_ entry: inout RecordingEntry) {
+    var new = entry
+    with { try $0.insert(&new) }
+    // Without a catalogue now there may be one later.
+    if new.id == 0 { new.id = Int64.random(in: 1...CatalogueTable.lastID) }
+    entry = new
+  }
+
+  func forget(_ entry: RecordingEntry) { with { try $0.remove(entry.id) } }
+
+  /// Of all that are open, in one transaction.
+  private func keepRows() {
+    let entries = writers.flatMap(\.writer.entries)
+    if !entries.isEmpty { with { try $0.update(entries) } }
+  }
+
+  func update(_ entry: RecordingEntry) { with { try $0.update([entry]) } }
+
+  /// One row of that file and what was put behind it.
+  func join(_ entry: RecordingEntry, _ earlier: (samples: Int, bytes: Int)) -> RecordingEntry {
+    var whole = entry
+    with { whole = try $0.join(entry, earlier: earlier) }
+    return whole
+  }
+}

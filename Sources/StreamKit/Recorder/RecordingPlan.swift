@@ -1,0 +1,193 @@
+internal import EventLoop
+internal import Glibc
+
+/// What a recording is to be, and how its files begin and end. Confined to the disk thread.
+final class RecordingPlan {
+  /// Where its sound comes from.
+  struct Source: Sendable {
+    let url: String
+    /// What the station calls itself, once it has.
+    let station: StationName
+  }
+
+  let options: RecordingOptions
+  private let source: Source
+  private let template: RecordingTemplate
+  private unowned let core: RecorderCore
+  /// Files of a split recording that are closed.
+  private var closed: [RecordingEntry] = []
+  /// What the file holds that is gone on with.
+  private var codec = StreamCodec.other
+  private var earlier = (samples: 0, bytes: 0)
+
+  init(_ options: RecordingOptions, _ template: RecordingTemplate, _ source: Source, _ core: RecorderCore) {
+    (self.options, self.template, self.source, self.core) = (options, template, source, core)
+  }
+
+  // MARK: Files
+
+  /// Begins a file: its row is in the catalogue before it is on the disk.
+  func open(
+    _ format: StreamFormat, title: StreamTitle?, number: Int, start: WallTime
+  ) throws(RecordError) -> RecordingPart {
+    try requireRoom()
+    let values = RecordingTemplate.Values(
+      station: source.station.value, title: title?.withoutArtist, artist: title?.artist,
+      ext: options.format == .wav ? "wav" : format.codec.fileEnd, start: core.localTime(start))
+    codec = format.codec
+    let whole = template.expanded(values, number: 1)
+    let isJoined = options.appends && number == 1 && access(whole, F_OK) == 0
+    var entry = RecordingEntry(
+      path: isJoined ? whole : try template.path(values), part: nil, station: source.station.value,
+      url: source.url, start: start, codec: options.format == .wav ? "wav" : "\(format.codec)",
+      sampleRate: format.sampleRate, channels: format.channels, job: options.job)
+    var taken: Set<String> = []
+    while true {
+      let base = isJoined ? try joinBase(whole, format) : nil
+      (entry.part, entry.joinBase) = (entry.path + PartFile.suffix, base)
+      core.enter(&entry)
+      do throws(RecordError) {
+        let file = try PartFile.create(path: entry.path)
+        return try begin(entry, file, format, title, values, base)
+      } catch {
+        core.forget(entry)
+        // Another recording, also one of another process, may have taken the name in this moment.
+        guard error.kind == .exists, !isJoined, taken.count < 100 else { throw error }
+        taken.insert(entry.path)
+        entry.path = try template.path(values, isTaken: { taken.contains($0) || PartFile.isTaken($0) })
+      }
+    }
+  }
+
+  private func begin(
+    _ entry: RecordingEntry, _ file: PartFile, _ format: StreamFormat, _ title: StreamTitle?,
+    _ values: RecordingTemplate.Values, _ base: Int?
+  ) throws(RecordError) -> RecordingPart {
+    let wav = options.format == .wav ? try WAVBody(path: file.path, codec: format.codec) : nil
+    var tag: RecordingTag?
+    if options.hasTags, wav == nil, base == nil, RecordingTag.suits(format.codec) {
+      tag = RecordingTag(
+        title: title?.withoutArtist, artist: title?.artist, album: source.station.value, start: values.start,
+        url: source.url)
+    }
+    let part = try RecordingPart(entry, file, tag: tag, wav: wav, base: base)
+    if let title { part.note(title) }
+    return part
+  }
+
+  /// The length of a file that is gone on with.
+  /// - Throws: `record.exists` when the frames of it are others, or are not all that it holds.
+  private func joinBase(_ path: String, _ format: StreamFormat) throws(RecordError) -> Int {
+    try FileJoin.check(path, takes: format)
+    let walk = try FrameFile.walk(path)
+    guard walk.isWhole, walk.endOfLastFrame == walk.length else {
+      throw RecordError(
+        .exists, "\(path.onOneLine) holds more than frames, which nothing can be put behind",
+        hint: "record to another file, or without append", facts: [.init("path", .string(path))])
+    }
+    earlier = (walk.samples, walk.audioBytes)
+    return walk.length
+  }
+
+  // MARK: Room
+
+  /// - Throws: `record.disk_full` when less is free than is to stay, and `more`.
+  func requireRoom(atLeast more: Int = 0) throws(RecordError) {
+    let wanted = options.minimumFree + more
+    guard wanted > 0 else { return }
+    var folder = template.expanded(
+      .init(ext: "x", start: core.localTime(WallTime(seconds: 0))), number: 1)
+    var status = statvfs()
+    repeat {
+      let slash = folder.lastIndex(of: "/")
+      folder = slash.map { $0 == folder.startIndex ? "/" : String(folder[..<$0]) } ?? "."
+      if statvfs(folder, &status) == 0 {
+        let free = Int(
+          clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+            .partialValue)
+        if free < wanted { throw RecordError.tooLittleRoom(at: folder, free: free, wanted: wanted) }
+        return
+      }
+    } while folder != "/" && folder != "."
+  }
+
+  // MARK: Ends
+
+  /// Ends a file: it has its name, and its row tells what is on the disk. One without a frame goes away.
+  func close(_ part: RecordingPart) throws(RecordError) {
+    guard !part.isEmpty else {
+      part.remove()
+      return core.forget(part.entry)
+    }
+    try part.complete()
+    if let base = part.base {
+      try part.sync()
+      part.entry.state = .joining
+      core.update(part.entry)
+      try part.join(behind: base)
+      part.entry = core.join(part.entry, earlier)
+      part.remove()
+    } else {
+      // Whoever finds the row without the part knows the file by its length.
+      core.update(part.entry)
+      try part.rename()
+    }
+    core.update(part.entry)
+    closed.append(part.entry)
+  }
+
+  /// A file that could not be closed stays as it is, for the next start.
+  func lost(_ part: RecordingPart, _ error: RecordError) { core.log("\(error)") }
+
+  /// Of a split recording, beside its first file.
+  func writeCueSheet() {
+    guard options.split != nil, let first = closed.first else { return }
+    var sheet = CueSheet(
+      codec: options.format == .wav ? .wav : codec, station: first.station, url: first.url,
+      start: core.localTime(first.start))
+    let folder = Self.folder(of: first.path)
+    var time = 0.0
+    for entry in closed {
+      let title = entry.titles.first.map { StreamTitle($0.text) }
+      let name = entry.path.hasPrefix(folder) ? String(entry.path.dropFirst(folder.count)) : entry.path
+      sheet.tracks.append(
+        .init(title?.withoutArtist ?? entry.station ?? name, performer: title?.artist, file: name))
+      sheet.gaps += entry.gaps.map { .init(at: time + $0.at, seconds: $0.seconds) }
+      time += entry.seconds
+    }
+    do throws(RecordError) {
+      try sheet.write(to: RecordingName.withoutEnd(first.path) + ".cue")
+    } catch { core.log("\(error)") }
+  }
+
+  /// With the slash.
+  private static func folder(of path: String) -> String {
+    path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+  }
+}
+
+/// What a station calls itself: told on the loop, read on the disk thread.
+final class StationName: Sendable {
+  private let name = Lock<String?>(nil)
+  var value: String? {
+    get { name.withLock { $0 } }
+    set { name.withLock { $0 = newValue } }
+  }
+}
+
+extension StreamCodec {
+  /// How names of files with such sound end.
+  var fileEnd: String {
+    switch self {
+    case .layer1: "mp1"
+    case .layer2: "mp2"
+    case .mp3: "mp3"
+    case .aac: "aac"
+    case .ogg: "ogg"
+    case .flac: "flac"
+    case .wav, .pcm: "wav"
+    case .mp4: "m4a"
+    case .other: "bin"
+    }
+  }
+}

@@ -1,0 +1,316 @@
+internal import EventLoop
+
+/// Writes one recording: takes what has come every tick, cuts it into files, and ends it. Confined to the disk thread.
+///
+/// Without `split` there is one file, unless the format of the sound changes. With it a file begins with each title, moved
+/// by the offset, and takes what the overlap says of the sound around it.
+final class RecordingWriter {
+  /// A file that is to begin.
+  private struct Cut {
+    let title: StreamTitle
+    let begins: StreamTime
+    /// Where the file before it ends.
+    let ends: StreamTime
+  }
+
+  private let feed: RecordingFeed
+  private let plan: RecordingPlan
+  private let progress: RecordingProgress
+  private let tell: (WriterNews) -> Void
+
+  /// What came before a file was opened: its name may need the title, which comes a moment later.
+  private var held = RecordingFeed.Batch()
+  private var patience = 1
+  private var batch = RecordingFeed.Batch()
+  /// Files that are open: the last is the one that goes on.
+  private var parts: [RecordingPart] = []
+  private var cuts: [Cut] = []
+  private var recent: [(time: StreamTime, frame: StreamFrame, bytes: [UInt8])] = []
+  /// Sound that was taken, and what was missing in it.
+  private var (time, missing) = (StreamTime.zero, StreamTime.zero)
+  private var bytes = 0
+  private var format: StreamFormat?
+  private var title: StreamTitle?
+  private var firstArrival: Instant?
+  private var count = 0
+  private var hasTold = false
+  /// The disk took no more; what comes is lost until then.
+  private var waitsUntil: Instant?
+  private var lastLook = Instant.start
+
+  private(set) var hasEnded = false
+
+  init(
+    _ feed: RecordingFeed, _ plan: RecordingPlan, _ progress: RecordingProgress,
+    tell: @escaping (WriterNews) -> Void
+  ) {
+    (self.feed, self.plan, self.progress, self.tell) = (feed, plan, progress, tell)
+  }
+
+  /// The rows of its open files.
+  var entries: [RecordingEntry] { parts.map(\.entry) }
+
+  /// A file of it, for what concerns its disk.
+  var anyPart: RecordingPart? { parts.last }
+
+  // MARK: Ticks
+
+  /// Writes what has come since the last tick.
+  func tick(at now: Instant, _ wall: WallTime) {
+    guard !hasEnded else { return }
+    feed.take(&batch)
+    if !batch.isEmpty, firstArrival == nil, !batch.frames.isEmpty { firstArrival = now }
+    if let waitsUntil {
+      batch.removeAll()
+      guard now >= waitsUntil else { return endIfDue(now, wall) }
+      return goOn(now, wall)
+    }
+    do throws(RecordError) {
+      if batch.isOverrun { throw .tooSlow(plan.options.template) }
+      try look(now)
+      if !isWaitingForTitle { try write(wall) }
+    } catch { return fail(error, now, wall) }
+    batch.removeAll()
+    endIfDue(now, wall)
+  }
+
+  /// Writes what has come, closes all files, and tells that it is over.
+  func finish(at now: Instant, _ wall: WallTime) {
+    guard !hasEnded else { return }
+    feed.close()
+    patience = 0
+    tick(at: now, wall)
+    if !hasEnded { close(wall) }
+  }
+
+  /// A name may need the title: with the first sound of a station it comes in the same moment, or never.
+  private var isWaitingForTitle: Bool {
+    guard parts.isEmpty, patience > 0, !batch.frames.isEmpty else { return false }
+    let isThere = batch.marks.contains { if case .title = $0.mark { true } else { false } }
+    guard !isThere, title == nil else { return false }
+    patience -= 1
+    (held, batch) = (batch, held)
+    return true
+  }
+
+  private func endIfDue(_ now: Instant, _ wall: WallTime) {
+    guard !hasEnded else { return }
+    if let end = plan.options.end, wall >= end { return finish(at: now, wall) }
+    // While nothing comes time passes too.
+    if let length = plan.options.length, let firstArrival,
+      firstArrival.duration(to: now) >= length + .seconds(2)
+    {
+      finish(at: now, wall)
+    }
+  }
+
+  /// Every few seconds: whether the disk has room.
+  private func look(_ now: Instant) throws(RecordError) {
+    guard plan.options.minimumFree > 0, parts.isEmpty || lastLook.duration(to: now) >= .seconds(5) else {
+      return
+    }
+    lastLook = now
+    try plan.requireRoom()
+  }
+
+  // MARK: Writing
+
+  private func write(_ wall: WallTime) throws(RecordError) {
+    if !held.isEmpty {
+      let first = held
+      held = RecordingFeed.Batch()
+      try write(first, wall)
+    }
+    try write(batch, wall)
+  }
+
+  private func write(_ batch: RecordingFeed.Batch, _ wall: WallTime) throws(RecordError) {
+    var run = Run()
+    var marks = batch.marks[...]
+    for (index, frame) in batch.frames.enumerated() {
+      while let mark = marks.first, mark.frame <= index {
+        marks.removeFirst()
+        try put(&run, of: batch)
+        take(mark.mark)
+      }
+      if frame.format != format {
+        try put(&run, of: batch)
+        try change(to: frame.format, naming: batch, wall)
+      }
+      if !cuts.isEmpty || parts.count > 1 {
+        try put(&run, of: batch)
+        try followCuts(wall)
+      }
+      run.add(frame)
+      time = time + frame.duration
+      remember(frame, batch, run)
+      if let length = plan.options.length, time + missing >= StreamTime(length) {
+        try put(&run, of: batch)
+        return close(wall)
+      }
+    }
+    try put(&run, of: batch)
+    for mark in marks { take(mark.mark) }
+  }
+
+  /// Frames that follow on each other, and go into the same files.
+  private struct Run {
+    /// Bytes of the batch in front of it.
+    var start = 0
+    var bytes = 0
+    var firstFrame = 0
+    var frames = 0
+    mutating func add(_ frame: StreamFrame) {
+      bytes += frame.length
+      frames += 1
+    }
+  }
+
+  private func put(_ run: inout Run, of batch: RecordingFeed.Batch) throws(RecordError) {
+    guard run.frames > 0 else { return }
+    let range = run.start..<(run.start + run.bytes)
+    let frames = batch.frames[run.firstFrame..<(run.firstFrame + run.frames)]
+    for part in parts { try part.write(batch.bytes[range], frames) }
+    bytes += run.bytes
+    run = Run(start: range.upperBound, firstFrame: frames.endIndex)
+    let (seconds, bytes) = (time.seconds, bytes)
+    progress.update { ($0.seconds, $0.bytes) = (seconds, bytes) }
+    if !hasTold, let first = parts.first {
+      hasTold = true
+      tell(.began(path: first.entry.path))
+    }
+  }
+
+  private func take(_ mark: RecordingFeed.Mark) {
+    switch mark {
+    case .gap(let seconds):
+      missing = missing + StreamTime(seconds: seconds)
+      let gap = RecordingEntry.Gap(at: time.seconds, seconds: seconds)
+      progress.update { $0.gaps.append(gap) }
+      for part in parts { part.note(gapOf: seconds) }
+    case .title(let new):
+      guard new != title else { return }
+      title = new
+      progress.update { $0.title = new }
+      guard let split = plan.options.split, !parts.isEmpty else { return parts.last?.note(new) ?? () }
+      let place = time + StreamTime(split.offset)
+      cuts.append(
+        Cut(
+          title: new, begins: max(place - StreamTime(split.overlap), .zero),
+          ends: place + StreamTime(split.overlap)
+        ))
+    }
+  }
+
+  private func change(
+    to new: StreamFormat, naming batch: RecordingFeed.Batch, _ wall: WallTime
+  ) throws(RecordError) {
+    for part in parts { try plan.close(part) }
+    parts = []
+    recent = []
+    format = new
+    // Of the first file a title that comes with its first sound is the name.
+    if count == 0, title == nil {
+      let first = batch.marks.lazy.compactMap { if case .title(let title) = $0.mark { title } else { nil } }
+        .first
+      title = first
+      if let first { progress.update { $0.title = first } }
+    }
+    let next = cuts.last?.title ?? title
+    cuts = []
+    try open(next, wall)
+  }
+
+  private func open(_ title: StreamTitle?, _ wall: WallTime) throws(RecordError) {
+    guard let format else { return }
+    count += 1
+    let part = try plan.open(format, title: title, number: count, start: wall)
+    parts.append(part)
+    if hasTold || plan.options.split != nil { tell(.track(path: part.entry.path, title: title?.text)) }
+  }
+
+  // MARK: Cuts
+
+  private func followCuts(_ wall: WallTime) throws(RecordError) {
+    while let cut = cuts.first, cut.begins <= time {
+      cuts.removeFirst()
+      parts.last?.ends = cut.ends
+      try open(cut.title, wall)
+      guard let part = parts.last else { continue }
+      for past in recent where past.time >= cut.begins {
+        try part.write(past.bytes[...], [past.frame])
+      }
+    }
+    for part in parts {
+      guard let end = part.ends, end <= time else { continue }
+      let beyond = recent.filter { $0.time >= end }
+      try part.cut(
+        bytes: beyond.reduce(0) { $0 + $1.frame.length }, samples: beyond.reduce(0) { $0 + $1.frame.samples })
+      parts.removeAll { $0 === part }
+      try plan.close(part)
+    }
+  }
+
+  /// Frames that a file may still begin with, or that one may have too many.
+  private func remember(_ frame: StreamFrame, _ batch: RecordingFeed.Batch, _ run: Run) {
+    guard let split = plan.options.split else { return }
+    let reach = max(.zero, split.overlap - split.offset, .zero - split.offset - split.overlap)
+    guard reach > .zero else { return }
+    let end = run.start + run.bytes
+    recent.append((time - frame.duration, frame, Array(batch.bytes[(end - frame.length)..<end])))
+    let first = time - StreamTime(reach) - StreamTime(seconds: 1)
+    while let oldest = recent.first, oldest.time < first { recent.removeFirst() }
+  }
+
+  // MARK: The end
+
+  private func close(_ wall: WallTime) {
+    hasEnded = true
+    feed.close()
+    var failure: RecordError?
+    for part in parts {
+      do throws(RecordError) { try plan.close(part) } catch { failure = error }
+    }
+    let path = parts.last?.entry.path
+    parts = []
+    plan.writeCueSheet()
+    if let failure { tell(.stopped(failure, goesOn: false)) } else { tell(.finished(path: path)) }
+  }
+
+  private func fail(_ error: RecordError, _ now: Instant, _ wall: WallTime) {
+    let goesOn = plan.options.resumesWhenSpace && error.kind == .diskFull && hasTold
+    for part in parts {
+      part.entry.error = error.description
+      part.fails = true
+      // What could be written is kept.
+      do throws(RecordError) { try plan.close(part) } catch { plan.lost(part, error) }
+    }
+    (parts, cuts, recent, format) = ([], [], [], nil)
+    held.removeAll()
+    batch.removeAll()
+    tell(.stopped(error, goesOn: goesOn))
+    if goesOn {
+      waitsUntil = now.advanced(by: .seconds(5))
+    } else {
+      hasEnded = true
+      feed.close()
+    }
+  }
+
+  /// Tries again after the disk was full.
+  private func goOn(_ now: Instant, _ wall: WallTime) {
+    waitsUntil = now.advanced(by: .seconds(5))
+    do throws(RecordError) { try plan.requireRoom(atLeast: 16 << 20) } catch { return endIfDue(now, wall) }
+    waitsUntil = nil
+    endIfDue(now, wall)
+  }
+}
+
+extension RecordError {
+  /// Nobody took what came.
+  static func tooSlow(_ path: String) -> RecordError {
+    RecordError(
+      .write, "the disk of \(path.onOneLine) takes nothing any more", hint: "look whether it is still there",
+      facts: [.init("path", .string(path))])
+  }
+}

@@ -1,0 +1,282 @@
+import EventLoop
+import Glibc
+import HTTP
+import TestSupport
+import Testing
+
+@testable import StreamKit
+
+/// A stream and its recorder, on a loop of their own, in real time. Used on the thread that calls `run`.
+final class RecordingBench {
+  let loop = EventLoop()
+  let folder: TemporaryFolder
+  let stream: StreamKit.Stream
+  let recorder: Recorder
+  private(set) var told: [String] = []
+  private(set) var log: [String] = []
+
+  private init(_ url: String, _ network: NetworkThread, _ settings: RecorderSettings) throws {
+    folder = try TemporaryFolder()
+    var settings = settings
+    settings.catalogue = folder.file("catalogue.sqlite")
+    recorder = Recorder(loop: loop, settings: settings)
+    var options = StreamOptions()
+    options.bufferWait = .milliseconds(300)
+    // Half a second stands for half a minute.
+    options.clock = .faster(60)
+    stream = try StreamKit.Stream(url: url, options: options, loop: loop, network: { network })
+    recorder.onLog = { [unowned self] in log.append($0) }
+  }
+
+  /// What is on disk is all there when it returns.
+  @discardableResult
+  static func run(
+    _ station: TestSupport.Station, settings: RecorderSettings = .init(),
+    _ body: @escaping (RecordingBench) async throws -> Void
+  ) throws -> RecordingBench {
+    let network = try NetworkThread()
+    defer { network.close() }
+    let bench = try RecordingBench(station.url("/live"), network, settings)
+    try bench.loop.finish(
+      { try await body(bench) },
+      last: {
+        bench.stream.stop()
+        bench.stream.finishRecordings()
+        bench.recorder.close()
+      })
+    return bench
+  }
+
+  func path(_ name: String) -> String { folder.file(name) }
+
+  func record(
+    _ template: String, _ change: (inout RecordingOptions) -> Void = { _ in }
+  ) async throws -> Recording {
+    var options = RecordingOptions(template: folder.file(template))
+    change(&options)
+    return try await stream.record(options, by: recorder) { recording in
+      recording.onEvent = { [unowned self] event in
+        switch event {
+        case .track(let path, let title):
+          told.append("track \(path.split(separator: "/").last ?? "") \(title ?? "-")")
+        case .stopped(let error): told.append("stopped \(error.code)")
+        case .finished: told.append("finished")
+        }
+      }
+    }
+  }
+
+  /// Waits until it is so, a minute at most.
+  func wait(until condition: () throws -> Bool) async throws {
+    for _ in 0..<6_000 {
+      if try condition() { return }
+      try await loop.sleep(for: .milliseconds(10))
+    }
+    throw TestFailure("it did not come: \(told), \(stream.status)")
+  }
+
+  func entries() async throws -> [RecordingEntry] { try await recorder.withLibrary { try $0.list(.init()) } }
+}
+
+@Suite("A recording")
+struct RecordingTests {
+  private static func live(
+    _ programme: Programme, titles: [TestSupport.Programme.Title] = [], pace: Live.Pace = .realTime(1)
+  ) -> Live {
+    var live = Live(.init(repeating: programme.bytes, bytesPerSecond: 16_000, titles: titles))
+    live.pace = pace
+    if !titles.isEmpty { live.metaint = 4_000 }
+    return live
+  }
+
+  /// The frames of a file behind its tag.
+  private static func sound(_ path: String) throws -> [UInt8] {
+    let walk = try FrameFile.walk(path)
+    #expect(walk.isWhole, "\(walk)")
+    return Array(try readBytes(path)[walk.tagLength...])
+  }
+
+  @Test(
+    "through three drops it is one file that is a slice of the programme",
+    arguments: [Programme.Kind.mp3, .aac])
+  func drops(kind: Programme.Kind) throws {
+    let programme = try Programme(kind, seconds: 120, seed: 4)
+    let station = try TestSupport.Station()
+    let live = Self.live(programme)
+    station.answer(
+      "/live",
+      with: [
+        .live(live).dropping(at: 80_000, by: .reset, refusing: .milliseconds(30)),
+        .live(live).dropping(at: 75_000, by: .finish), .live(live).dropping(at: 78_000, by: .reset),
+        .live(live),
+      ])
+    let bench = try RecordingBench.run(station) { bench in
+      let recording = try await bench.record("show.{ext}")
+      #expect(bench.stream.status == .stopped && !bench.stream.isPlaying && bench.stream.isRecorded)
+      try await bench.wait { station.visits.count == 4 }
+      try await bench.loop.sleep(for: .seconds(2))
+      try await recording.stop()
+      #expect(recording.state == .finished && recording.gaps.isEmpty && !bench.stream.isRecorded)
+      let entries = try await bench.entries()
+      #expect(entries.map(\.state) == [.finished] && entries.first?.bytes == recording.bytes)
+    }
+    let sound = try Self.sound(bench.path(kind == .aac ? "show.aac" : "show.mp3"))
+    #expect(sound.count > 100_000 && Bytes.isSlice(sound, of: programme.bytes))
+    #expect(bench.told == ["finished"] && bench.log.isEmpty)
+  }
+
+  @Test("what is heard, paused or stopped is no matter to it")
+  func playing() throws {
+    let programme = try Programme(.mp3, seconds: 120, seed: 5)
+    let station = try TestSupport.Station()
+    station.answer("/live", with: .live(Self.live(programme)))
+    let bench = try RecordingBench.run(station) { bench in
+      bench.stream.options.bufferBlocks = 20
+      let recording = try await bench.record("a.mp3")
+      try await bench.stream.start()
+      bench.stream.pause()
+      // More than the buffer holds.
+      try await bench.wait { recording.bytes > 200_000 }
+      #expect(bench.stream.status == .paused)
+      bench.stream.stop()
+      let bytes = recording.bytes
+      try await bench.wait { recording.bytes > bytes + 20_000 }
+      try await recording.stop()
+      #expect(station.visits.count == 1)
+    }
+    #expect(Bytes.isSlice(try Self.sound(bench.path("a.mp3")), of: programme.bytes))
+  }
+
+  @Test("it can begin back in the buffer")
+  func back() throws {
+    let programme = try Programme(.mp3, seconds: 120, seed: 6)
+    let station = try TestSupport.Station()
+    station.answer("/live", with: .live(Self.live(programme)))
+    try RecordingBench.run(station) { bench in
+      try await bench.stream.start()
+      try await bench.wait { (bench.stream.buffer?.range.end.seconds ?? 0) > 5 }
+      let recording = try await bench.record("b.mp3") { $0.back = .seconds(4) }
+      #expect(recording.seconds >= 4)
+      try await recording.stop()
+      let sound = try Self.sound(bench.path("b.mp3"))
+      #expect(Bytes.isSlice(sound, of: programme.bytes))
+    }
+  }
+
+  @Test("it ends by itself after its duration, on a frame border")
+  func duration() throws {
+    let programme = try Programme(.mp3, seconds: 120, seed: 7)
+    let station = try TestSupport.Station()
+    station.answer("/live", with: .live(Self.live(programme)))
+    let bench = try RecordingBench.run(station) { bench in
+      let recording = try await bench.record("c.mp3") {
+        $0.duration = .seconds(5)
+        $0.padAfter = .milliseconds(500)
+      }
+      try await bench.wait { recording.state == .finished }
+      #expect(recording.seconds >= 5.5 && recording.seconds < 5.53)
+    }
+    #expect(Bytes.isSlice(try Self.sound(bench.path("c.mp3")), of: programme.bytes))
+    #expect(bench.told == ["finished"])
+  }
+
+  @Test("it fails with what the first connection fails with, and leaves no file")
+  func fails() throws {
+    let station = try TestSupport.Station()
+    station.answer("/live", with: .status("404 Not Found"))
+    let bench = try RecordingBench.run(station) { bench in
+      await #expect(throws: StreamError.self) { _ = try await bench.record("d.mp3") }
+      #expect(!bench.stream.isRecorded && bench.stream.receiver == nil)
+      let entries = try await bench.entries()
+      #expect(entries.isEmpty)
+    }
+    #expect(!fileNames(in: bench.folder.path).contains { $0.hasPrefix("d") })
+  }
+}
+
+@Suite("A recording that is split by titles")
+struct SplitTests {
+  /// Twenty seconds of a programme with a title every five: 80,000 bytes.
+  private func station(_ programme: Programme) throws -> TestSupport.Station {
+    let station = try TestSupport.Station()
+    var live = Live(
+      .init(
+        repeating: programme.bytes, bytesPerSecond: 16_000,
+        titles: [
+          .init("The Artist - One", at: 0), .init("The Artist - Two", at: 240_000),
+          .init("Three", at: 320_000),
+        ]))
+    live.pace = .realTime(4)
+    live.metaint = 1_000
+    station.answer("/live", with: .live(live))
+    return station
+  }
+
+  private func record(_ split: RecordingOptions.Split) throws -> (Programme, [[UInt8]], RecordingBench) {
+    let programme = try Programme(.mp3, seconds: 120, seed: 11)
+    let bench = try RecordingBench.run(try station(programme)) { bench in
+      let recording = try await bench.record("{n} {artist} - {title}.{ext}") { $0.split = split }
+      try await bench.wait { recording.title?.text == "Three" }
+      let bytes = recording.bytes
+      try await bench.wait { recording.bytes > bytes + 60_000 }
+      try await recording.stop()
+    }
+    let names = fileNames(in: bench.folder.path).filter { $0.hasSuffix(".mp3") }.sorted()
+    #expect(names == ["1 The Artist - One.mp3", "1 The Artist - Two.mp3", "1 Three.mp3"])
+    let sounds = try names.map { name -> [UInt8] in
+      let walk = try FrameFile.walk(bench.path(name))
+      #expect(walk.isWhole, "\(name): \(walk)")
+      return Array(try readBytes(bench.path(name))[walk.tagLength...])
+    }
+    return (programme, sounds, bench)
+  }
+
+  @Test("the files are the programme, cut on frame borders")
+  func cuts() throws {
+    let (programme, sounds, bench) = try record(.init())
+    let whole = sounds.flatMap(\.self)
+    #expect(Bytes.isSlice(whole, of: programme.bytes))
+    #expect(bench.told.filter { $0.hasPrefix("track") }.count == 3 && bench.told.last == "finished")
+    #expect(fileNames(in: bench.folder.path).contains { $0.hasSuffix(".cue") })
+  }
+
+  @Test(
+    "with an overlap each file has some of its neighbours, with an offset the cuts are moved",
+    arguments: [-1.0, 0, 1.0])
+  func overlaps(offset: Double) throws {
+    let (_, plain, _) = try record(.init())
+    var split = RecordingOptions.Split()
+    split.overlap = .seconds(1)
+    split.offset = .seconds(offset)
+    let (programme, sounds, _) = try record(split)
+    for sound in sounds { #expect(Bytes.isSlice(sound, of: programme.bytes)) }
+    // Two seconds twice, at each of two cuts: 16,000 bytes a second.
+    let twice = sounds.dropLast().enumerated().map { index, sound in Bytes.overlap(sound, sounds[index + 1]) }
+    #expect(
+      twice.allSatisfy { abs($0 - 32_000) < 1_300 }, "\(twice) \(sounds.map(\.count)) \(plain.map(\.count))")
+    let moved = sounds[1].count - plain[1].count - 32_000
+    #expect(abs(moved) < 1_300, "\(moved)")
+  }
+}
+
+/// Bytes against bytes.
+enum Bytes {
+  static func isSlice(_ part: [UInt8], of whole: [UInt8]) -> Bool { place(of: part, in: whole) != nil }
+
+  static func place(of part: [UInt8], in whole: [UInt8]) -> Int? {
+    guard part.count <= whole.count, !part.isEmpty else { return nil }
+    return part.withUnsafeBytes { part in
+      whole.withUnsafeBytes { whole -> Int? in
+        guard let base = whole.baseAddress, let wanted = part.baseAddress else { return nil }
+        return (0...(whole.count - part.count)).first { memcmp(base + $0, wanted, part.count) == 0 }
+      }
+    }
+  }
+
+  /// The longest end of `first` that `second` begins with.
+  static func overlap(_ first: [UInt8], _ second: [UInt8]) -> Int {
+    let head = Array(second.prefix(2_000))
+    guard let place = place(of: head, in: first) else { return 0 }
+    return Array(first[place...]) == Array(second.prefix(first.count - place)) ? first.count - place : 0
+  }
+}
