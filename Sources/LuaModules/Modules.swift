@@ -1,5 +1,6 @@
 internal import LuaRuntime
 public import Scheduling
+public import StreamKit
 
 /// What the modules of a script stand on: one set for each engine.
 public struct ModuleServices {
@@ -13,16 +14,20 @@ public struct ModuleServices {
   public let input: InputReader
   /// What streams share.
   public let streams: StreamService
+  /// What records them.
+  public let recorder: Recorder
 
   /// Services of an engine.
   public init(
-    house: HouseDoor, jobs: JobTable, zone: any LocalZone, input: InputReader, streams: StreamService
+    house: HouseDoor, jobs: JobTable, zone: any LocalZone, input: InputReader, streams: StreamService,
+    recorder: Recorder
   ) {
     self.house = house
     self.jobs = jobs
     self.zone = zone
     self.input = input
     self.streams = streams
+    self.recorder = recorder
   }
 }
 
@@ -35,11 +40,13 @@ extension Script {
     LogModule.register(in: self)
     try ScheduleModule.register(in: self, table: services.jobs, zone: services.zone)
     let streams = try StreamModule.register(in: self, service: services.streams, events: events)
+    try RecordingModule.register(
+      in: self, recorder: services.recorder, zone: services.zone, streams: streams, events: events)
     try SpeakerModule.register(in: self, door: services.house, events: events, streams: streams)
     try SystemModule.register(in: self, zone: services.zone, input: services.input)
     if global { for name in Self.moduleNames { state.makeGlobal(module: name) } }
   }
 
   /// The modules that `registerModules` makes.
-  public static let moduleNames = ["log", "schedule", "speaker", "stream", "task"]
+  public static let moduleNames = ["log", "recordings", "schedule", "speaker", "stream", "task"]
 }

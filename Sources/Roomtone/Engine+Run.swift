@@ -2,6 +2,7 @@ internal import EventLoop
 internal import Glibc
 public import LuaModules
 public import LuaRuntime
+internal import StreamKit
 
 /// How a run ended: the exit status of the command.
 public struct RunResult: Sendable, Equatable {
@@ -80,6 +81,7 @@ final class ScriptRun {
     timer?.cancel()
     signals?.cancel()
     engine.streams.close()
+    engine.recorder.close()
     engine.awaitThreads()
     loop.close()
     return RunResult(

@@ -3,6 +3,7 @@ internal import Glibc
 internal import LuaModules
 internal import LuaRuntime
 public import SpeakerKit
+internal import StreamKit
 
 extension Engine {
   /// Opens the house, no speaker of which is in a session, runs `body` on the loop until it returns, then ends
@@ -34,6 +35,7 @@ extension Engine {
     _ = loop.run(until: { hasLeft })
     signals.cancel()
     streams.close()
+    recorder.close()
     awaitThreads()
     loop.close()
     if let status = signals.status { return RunResult(status: status) }

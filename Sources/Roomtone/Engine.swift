@@ -26,6 +26,8 @@ public struct EngineOptions {
   public var access = HouseAccess.drive
   /// What other processes are told that wait for the house meanwhile.
   public var processName = "roomtone"
+  /// Where recordings go, and their catalogue.
+  public var recorder = RecorderSettings()
   /// The folder of the modules that ship with the product, nil when there is none.
   public var standardLibrary: String?
 
@@ -61,6 +63,8 @@ public final class Engine {
   private let jobs: JobTable
   /// What streams share.
   public let streams: StreamService
+  /// What records them.
+  public let recorder: Recorder
   private var scripts = 0
 
   /// An engine without scripts; the house is opened by the first script that needs it.
@@ -72,6 +76,8 @@ public final class Engine {
     watchdog = try LuaWatchdog()
     input = InputReader(loop: loop)
     streams = StreamService(loop: loop, stations: options.simulatedStations)
+    recorder = Recorder(
+      loop: loop, settings: options.recorder, localTime: Self.localTime(in: options.zone))
     let relay = Relay()
     house = HouseDoor(loop: loop) { wait in
       House(
@@ -84,6 +90,12 @@ public final class Engine {
     }
     jobs = JobTable(loop: loop, zone: options.zone) { job, event in relay.tell(job, event) }
     relay.engine = self
+    recorder.onLog = { relay.log(.warn, $0) }
+  }
+
+  /// What the clocks of the house show; asked on the disk thread.
+  private static func localTime(in zone: any LocalZone) -> @Sendable (WallTime) -> LocalTime {
+    { time in LocalTime(time, offset: zone.offset(at: Int(time.seconds))) }
   }
 
   /// Carries what is told to an engine that its parts were made before.
@@ -112,7 +124,9 @@ public final class Engine {
     state.onPrint = { [unowned self] in onPrint($0) }
     state.onWarning = { [unowned self] in onLog(.warn, $0, []) }
     try script.registerModules(
-      ModuleServices(house: house, jobs: jobs, zone: options.zone, input: input, streams: streams),
+      ModuleServices(
+        house: house, jobs: jobs, zone: options.zone, input: input, streams: streams,
+        recorder: recorder),
       global: global)
     let folders = [folder ?? ".", options.standardLibrary].compactMap { $0 }
     state.setModulePath(folders.flatMap { ["\($0)/?.lua", "\($0)/?/init.lua"] })

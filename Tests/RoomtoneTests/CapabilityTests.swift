@@ -4,6 +4,7 @@ import LuaModules
 import LuaRuntime
 import Scheduling
 import SpeakerKit
+import StreamKit
 import Testing
 
 @Suite("speaker: drivers other than the house's")
@@ -62,7 +63,7 @@ struct CapabilityTests {
     try script.registerModules(
       ModuleServices(
         house: door, jobs: JobTable(loop: loop, zone: ProcessZone()) { _, _ in }, zone: ProcessZone(),
-        input: InputReader(loop: loop), streams: StreamService(loop: loop)),
+        input: InputReader(loop: loop), streams: StreamService(loop: loop), recorder: Recorder(loop: loop)),
       global: true)
     var lines: [String] = []
     var failure: LuaError?

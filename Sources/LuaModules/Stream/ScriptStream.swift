@@ -14,6 +14,7 @@ final class ScriptStream {
     "file_complete",
     "suspending",
     "suspended", "resumed", "reconnected", "tap_created", "tap_disposed", "tap_overrun",
+    "recording_stopped", "recording_finished", "track",
   ]
 
   let stream: StreamKit.Stream
@@ -28,6 +29,9 @@ final class ScriptStream {
   private(set) var playing: SessionPlayback?
   /// What its sound goes through; ends with it.
   var taps: [ScriptTap] = []
+
+  /// Whether it is played or recorded.
+  var isActive: Bool { stream.status != .stopped || stream.isRecorded }
 
   init(_ stream: StreamKit.Stream, loop: EventLoop) {
     self.stream = stream

@@ -34,7 +34,7 @@ final class StreamModule {
         LuaFunction("file") { [unowned module] call in try module.file(call) },
       ],
       values: [("version", .string("1.0")), ("effect", module.sound.effectTable)])
-    script.staysAlive { [unowned module] in module.active.values.contains { $0.stream.status != .stopped } }
+    script.staysAlive { [unowned module] in module.active.values.contains { $0.isActive } }
     script.root { [weak module] in module?.endAll() }
     return module
   }
@@ -79,7 +79,7 @@ final class StreamModule {
 
   /// It is started: it lives until it stops.
   func keep(_ stream: ScriptStream) {
-    active = active.filter { $0.value.stream.status != .stopped }
+    active = active.filter { $0.value.isActive }
     active[ObjectIdentifier(stream)] = stream
   }
 

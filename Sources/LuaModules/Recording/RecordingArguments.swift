@@ -1,0 +1,117 @@
+internal import EventLoop
+internal import LuaRuntime
+internal import Scheduling
+internal import StreamKit
+
+extension LuaCall {
+  /// The options of `record`.
+  /// - Parameter template: where it goes.
+  func recordingOptions(
+    _ number: Int, template: String, zone: any LocalZone, now: WallTime
+  ) throws -> RecordingOptions {
+    let given = try options(
+      number,
+      [
+        "append", "reset", "split", "tags", "duration", "until", "pad_before", "pad_after", "back",
+        "resume_when_space", "format", "min_free", "job",
+      ])
+    var options = RecordingOptions(template: template)
+    options.appends = try given.bool("append") ?? false
+    options.resets = try given.bool("reset") ?? false
+    options.hasTags = try given.bool("tags") ?? true
+    options.resumesWhenSpace = try given.bool("resume_when_space") ?? false
+    options.duration = try given.duration("duration")
+    if let duration = options.duration, duration <= .zero {
+      throw given.problem("duration", "more than 0 s expected")
+    }
+    options.until = try given.moment("until", zone: zone, now: now)
+    if options.until != nil, options.duration != nil {
+      throw given.problem("until", "either duration or until expected, got both")
+    }
+    options.padBefore = try given.duration("pad_before") ?? .zero
+    options.padAfter = try given.duration("pad_after") ?? .zero
+    options.back = try given.duration("back") ?? .zero
+    options.split = try given.split("split")
+    if let format = try given.string("format") {
+      guard let known = RecordingOptions.Format(rawValue: format) else {
+        let names = RecordingOptions.Format.allCases.map(\.rawValue)
+        throw given.problem("format", unknown("format", format, among: names))
+      }
+      options.format = known
+    }
+    if options.format == .wav, options.appends {
+      throw given.problem("append", "a WAV file can't be gone on with")
+    }
+    if options.format == .wav, let split = options.split, split != .init() {
+      throw given.problem("split", "files of WAV have no offset and no overlap")
+    }
+    if options.appends, options.split != nil {
+      throw given.problem("append", "either append or split expected, got both")
+    }
+    options.minimumFree = try given.bytes("min_free") ?? 0
+    options.job = try given.string("job")
+    return options
+  }
+}
+
+extension LuaOptions {
+  /// `true`, or `{offset =, overlap =}`; nil for none.
+  fileprivate func split(_ name: String) throws -> RecordingOptions.Split? {
+    switch self[name] {
+    case nil, .nil?, .bool(false)?: return nil
+    case .bool(true)?: return .init()
+    case let value?:
+      let given = try nested(name, value, ["offset", "overlap"])
+      var split = RecordingOptions.Split()
+      if let offset = try given.number("offset", in: -30...30) {
+        split.offset = .nanoseconds(Int64(offset * 1e9))
+      }
+      split.overlap = try given.duration("overlap") ?? .zero
+      guard split.overlap <= .seconds(30) else { throw given.problem("overlap", "at most 30 s expected") }
+      return split
+    }
+  }
+
+  /// A moment: seconds since 1970, or what the clock shows then.
+  fileprivate func moment(_ name: String, zone: any LocalZone, now: WallTime) throws -> WallTime? {
+    switch self[name] {
+    case nil, .nil?: return nil
+    case .string(let text)?:
+      do {
+        return try Recurrence.at(text, days: nil, now: now, in: zone).next(after: now, in: zone)
+      } catch { throw problem(name, error.message, code: error.code, hint: error.hint) }
+    default:
+      guard let seconds = try number(name, in: 0...9e9) else { return nil }
+      let moment = WallTime(nanoseconds: Int64(seconds * 1e9))
+      guard moment > now else { throw problem(name, "a moment that is still to come expected") }
+      return moment
+    }
+  }
+
+  /// A size: bytes, or text such as "2GB", "500MB".
+  func bytes(_ name: String) throws -> Int? {
+    switch self[name] {
+    case .string(let text)?:
+      guard let bytes = ByteCount(text) else { throw problem(name, "bytes or text like \"2GB\" expected") }
+      return bytes.value
+    default: return try int(name, in: 0...(1 << 50))
+    }
+  }
+}
+
+/// A number of bytes as people write it: `2GB`, `500 MB`, `64kB`; decimal, as disks are sold.
+public struct ByteCount {
+  /// Bytes.
+  public let value: Int
+
+  /// nil when the text is none.
+  public init?(_ text: String) {
+    let digits = text.prefix { $0.isASCII && $0.isNumber || $0 == "." }
+    let unit = text.dropFirst(digits.count).drop { $0 == " " }.lowercased()
+    let factors = [
+      "": 1.0, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12,
+    ]
+    guard let factor = factors[unit], let number = Double(digits), number * factor < 1e15 else { return nil }
+    value = Int(number * factor)
+  }
+}

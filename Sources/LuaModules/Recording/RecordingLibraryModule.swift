@@ -1,0 +1,73 @@
+internal import EventLoop
+internal import LuaRuntime
+internal import Scheduling
+internal import StreamKit
+
+/// `recordings`: the catalogue.
+final class RecordingLibraryModule {
+  private let recorder: Recorder
+  private let zone: any LocalZone
+
+  init(_ recorder: Recorder, _ zone: any LocalZone) { (self.recorder, self.zone) = (recorder, zone) }
+
+  var functions: [LuaFunction] {
+    [
+      LuaFunction("list", list), LuaFunction("verify", verify), LuaFunction("repair", repair),
+      LuaFunction("forget", forget), LuaFunction("expire", expire),
+    ]
+  }
+
+  /// `list{station=, title=, since=, until=, state=, job=, limit=}`
+  private func list(_ call: LuaCall) throws -> LuaReturn {
+    let given = try call.options(1, ["station", "title", "since", "until", "state", "job", "limit"])
+    var filter = Catalogue.Filter()
+    filter.station = try given.string("station")
+    filter.title = try given.string("title")
+    let moment = { (name: String) in
+      try given.number(name, in: 0...9e9).map { WallTime(nanoseconds: Int64($0 * 1e9)) }
+    }
+    (filter.since, filter.until) = (try moment("since"), try moment("until"))
+    if let state = try given.string("state") {
+      guard let known = RecordingEntry.State(rawValue: state) else {
+        throw given.problem(
+          "state", unknown("state", state, among: RecordingEntry.State.allCases.map(\.rawValue)))
+      }
+      filter.state = known
+    }
+    filter.job = try given.string("job")
+    filter.limit = try given.int("limit", in: 1...1_000_000)
+    let wanted = filter
+    return try work(call, { try $0.list(wanted) }) { .list($0.map(\.luaValue)) }
+  }
+
+  private func verify(_ call: LuaCall) throws -> LuaReturn {
+    let path = try call.string(1)
+    return try work(call, { try $0.verify(path) }) { $0.luaValue }
+  }
+
+  private func repair(_ call: LuaCall) throws -> LuaReturn {
+    let now = recorder.now
+    return try work(call, { try $0.repair(now: now) }) { .list($0.map { .string($0.description) }) }
+  }
+
+  private func forget(_ call: LuaCall) throws -> LuaReturn {
+    let path = try call.string(1)
+    return try work(call, { try $0.forget(path) }) { .bool($0) }
+  }
+
+  /// `expire{keep=, job=}`
+  private func expire(_ call: LuaCall) throws -> LuaReturn {
+    let given = try call.options(1, ["keep", "job"])
+    guard let keep = try given.duration("keep") else { throw given.problem("keep", "a duration is missing") }
+    let (job, now) = (try given.string("job"), recorder.now)
+    return try work(call, { try $0.expire(keep: keep, job: job, now: now) }) { .list($0.map { .string($0) }) }
+  }
+
+  /// Does `body` where disks may take their time.
+  private func work<Result: Sendable>(
+    _ call: LuaCall, _ body: @escaping @Sendable (RecordingLibrary) throws -> Result,
+    _ value: @escaping (Result) -> LuaValue
+  ) throws -> LuaReturn {
+    try call.suspend { [recorder] in [value(try await recorder.withLibrary(body))] }
+  }
+}

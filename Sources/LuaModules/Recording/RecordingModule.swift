@@ -1,0 +1,130 @@
+internal import EventLoop
+internal import Glibc
+internal import LuaRuntime
+internal import Scheduling
+internal import StreamKit
+
+/// `radio:record`, and `recordings`: what was recorded.
+final class RecordingModule {
+  private unowned let script: Script
+  private let recorder: Recorder
+  private let zone: any LocalZone
+  private let recordings: LuaClass<ScriptRecording>
+  /// Recordings of the script that go on: they live though nobody keeps them.
+  private var active: [ObjectIdentifier: ScriptRecording] = [:]
+
+  static func register(
+    in script: Script, recorder: Recorder, zone: any LocalZone, streams: StreamModule, events: ScriptEvents
+  ) throws {
+    let module = try RecordingModule(script, recorder, zone)
+    script.keep(module)
+    module.defineObject()
+    events.add(
+      to: module.recordings,
+      EventFeed(names: ScriptRecording.eventNames) { recording, name, deliver, closed in
+        recording.listen(to: name, deliver, closed)
+      })
+    streams.streams.method("record") { [unowned module, unowned streams] stream, call in
+      try module.record(stream, streams, call)
+    }
+    let library = RecordingLibraryModule(recorder, zone)
+    script.keep(library)
+    script.state.register("recordings", library.functions)
+    script.staysAlive { [unowned module] in !module.active.isEmpty }
+    script.root { [weak module] in module?.endAll() }
+  }
+
+  private init(_ script: Script, _ recorder: Recorder, _ zone: any LocalZone) throws {
+    (self.script, self.recorder, self.zone) = (script, recorder, zone)
+    recordings = try LuaClass("recording", in: script.state) { recording in
+      let recording = recording.recording
+      return "recording (\(recording.path), \(recording.state.rawValue), \(Int(recording.seconds)) s)"
+    }
+  }
+
+  private func endAll() {
+    for recording in active.values { recording.recording.finish() }
+    active = [:]
+  }
+
+  // MARK: The object
+
+  private func defineObject() {
+    recordings.method("stop") { recording, call in
+      try call.suspend {
+        try await recording.recording.stop()
+        return []
+      }
+    }
+    func field(_ name: String, _ value: @escaping (Recording) -> LuaValue) {
+      recordings.field(name) { recording, call in call.return(value(recording.recording)) }
+    }
+    field("path") { .string($0.path) }
+    field("seconds") { .number($0.seconds) }
+    field("bytes") { .int($0.bytes) }
+    field("title") { .optional($0.title?.text) }
+    field("gaps") { .list($0.gaps.map { $0.luaValue }) }
+    field("state") { .string($0.state.rawValue) }
+  }
+
+  // MARK: record
+
+  /// `radio:record(path or template, options)`
+  private func record(_ stream: ScriptStream, _ streams: StreamModule, _ call: LuaCall) throws -> LuaReturn {
+    let given = call.isNil(2) ? recorder.settings.template : try call.string(2)
+    let options = try call.recordingOptions(3, template: path(given), zone: zone, now: script.loop.wallNow)
+    // A template that can't be read is told at the caller's line.
+    do { _ = try RecordingTemplate(options.template) } catch {
+      throw call.problem(2, error.message, hint: error.hint)
+    }
+    return try call.suspend { [unowned self] in
+      streams.keep(stream)
+      var object: ScriptRecording?
+      _ = try await stream.stream.record(options, by: recorder) { [unowned self] recording in
+        object = adopt(recording, of: stream)
+      }
+      return [object.map { recordings($0) } ?? .nil]
+    }
+  }
+
+  private func path(_ given: String) -> String {
+    if given.hasPrefix("~/"), let home = getenv("HOME") { return String(cString: home) + given.dropFirst(1) }
+    guard !given.hasPrefix("/"), let folder = recorder.settings.folder else { return given }
+    return "\(folder)/\(given)"
+  }
+
+  private func adopt(_ recording: Recording, of stream: ScriptStream) -> ScriptRecording {
+    let object = ScriptRecording(recording, loop: script.loop)
+    active[ObjectIdentifier(recording)] = object
+    recording.onEvent = { [weak self, weak object, weak stream] event in
+      guard let self, let object else { return }
+      let (name, payload) = news(event, object)
+      object.tell(name, payload)
+      stream?.tell(name, payload)
+      if object.isOver { active[ObjectIdentifier(object.recording)] = nil }
+    }
+    return object
+  }
+
+  private func news(_ event: RecordingEvent, _ object: ScriptRecording) -> (String, LuaValue) {
+    switch event {
+    case .track(let path, let title):
+      (
+        "track",
+        .record([
+          ("recording", recordings(object)), ("path", .string(path)), ("title", .optional(title)),
+        ])
+      )
+    case .stopped(let error):
+      ("recording_stopped", .record([("recording", recordings(object)), ("error", .error(LuaError(error)))]))
+    case .finished(let path, let seconds, let bytes):
+      (
+        "recording_finished",
+        .record([
+          ("recording", recordings(object)), ("path", .string(path)), ("seconds", .number(seconds)),
+          ("bytes", .int(bytes)),
+        ])
+      )
+    }
+  }
+}

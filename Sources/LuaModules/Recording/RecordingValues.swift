@@ -1,0 +1,38 @@
+internal import EventLoop
+internal import LuaRuntime
+internal import StreamKit
+
+// What the catalogue knows, as scripts see it.
+
+extension RecordingEntry {
+  var luaValue: LuaValue {
+    .record([
+      ("path", .string(path)), ("part", .optional(part)), ("station", .optional(station)),
+      ("url", .string(url)),
+      ("start", .number(Double(start.nanoseconds) / 1e9)), ("seconds", .number(seconds)),
+      ("bytes", .int(bytes)),
+      ("codec", .string(codec)), ("sample_rate", .int(sampleRate)), ("channels", .int(channels)),
+      ("gaps", .list(gaps.map(\.luaValue))), ("titles", .list(titles.map(\.luaValue))),
+      ("state", .string(state.rawValue)), ("error", .optional(error)), ("job", .optional(job)),
+    ])
+  }
+}
+
+extension RecordingEntry.Gap {
+  var luaValue: LuaValue { .record([("at", .number(at)), ("seconds", .number(seconds))]) }
+}
+
+extension RecordingEntry.Title {
+  var luaValue: LuaValue { .record([("at", .number(at)), ("title", .string(text))]) }
+}
+
+extension RecordingVerdict {
+  var luaValue: LuaValue {
+    .record([
+      ("path", .string(path)), ("good", .bool(isGood)), ("whole", .bool(isWhole)), ("open", .bool(isOpen)),
+      ("known", .bool(entry != nil)), ("frames", .int(frames)), ("seconds", .number(seconds)),
+      ("bytes", .int(bytes)), ("junk_bytes", .int(junkBytes)),
+      ("differences", .list(differences.map { .string($0) })),
+    ])
+  }
+}
