@@ -6,7 +6,7 @@ import Testing
 struct DefinitionTests {
   @Test(
     "describe each module in full, and nothing that is not there",
-    arguments: ["speaker", "stream", "task", "schedule", "log"])
+    arguments: ["speaker", "stream", "recordings", "task", "schedule", "log"])
   func modules(_ module: String) throws {
     let definitions = try Definitions()
     let lines = try EngineBench.printed(
@@ -29,6 +29,7 @@ struct DefinitionTests {
     ("speaker.Group", "speaker.group 'Kitchen'"), ("Subscription", "speaker.on('time', print)"),
     ("speaker.Snapshot", "speaker.snapshot()"), ("speaker.House", "speaker.house()"),
     ("stream.Stream", "require 'stream'.new 'http://127.0.0.1/'"),
+    ("stream.Recording", "require 'stream'.new 'http://127.0.0.1/':record 'a'"),
     ("stream.Tap", "require 'stream'.new 'http://127.0.0.1/':tap(print)"),
     ("task.Task", "task.spawn(os.time)"), ("schedule.Job", "schedule.at('06:45', os.time)"),
   ]
@@ -105,6 +106,16 @@ struct DefinitionTests {
         "(require 'stream'.new 'http://127.0.0.1/').audiovault, require 'stream'.new 'http://127.0.0.1/', { url = 'http://127.0.0.1/', elements = { qqqqqqqqqqqqqqqqqqqqqq = 1 } }"
       ),
       ("speaker.OpenOptions", "speaker.open, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+      (
+        "stream.RecordOptions",
+        "(require 'stream'.new 'http://127.0.0.1/').record, require 'stream'.new 'http://127.0.0.1/', 'a', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"
+      ),
+      (
+        "stream.Split",
+        "(require 'stream'.new 'http://127.0.0.1/').record, require 'stream'.new 'http://127.0.0.1/', 'a', { split = { qqqqqqqqqqqqqqqqqqqqqq = 1 } }"
+      ),
+      ("recordings.Filter", "require 'recordings'.list, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+      ("recordings.ExpireOptions", "require 'recordings'.expire, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
       ("schedule.AtOptions", "schedule.at, '06:45', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
       ("schedule.EveryOptions", "schedule.every, '1h', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
     ])
@@ -123,6 +134,10 @@ struct DefinitionTests {
       (
         "stream.EventName",
         "require 'stream'.new'http://127.0.0.1/'.on, require 'stream'.new'http://127.0.0.1/'"
+      ),
+      (
+        "stream.RecordingEventName",
+        "(require 'stream'.new'http://127.0.0.1/':record 'a').on, require 'stream'.new'http://127.0.0.1/':record 'a'"
       ),
       ("speaker.GroupEventName", "speaker.group'Kitchen'.on, speaker.group'Kitchen'"),
     ])
@@ -202,6 +217,9 @@ struct DefinitionTests {
       "stream.Stream:set_pause_timeout": "1", "stream.Stream:set_metadata_encoding": "'latin1'",
       "stream.Stream:set_buffer_wait": "1", "stream.Stream:set_is_file": "true",
       "stream.Stream:set_buffer_wait_file": "1", "stream.Stream:set_throttle_bypass": "1",
+      "stream.Recording:on": "'track', print", "stream.Recording:once": "'track', print",
+      "stream.Recording:wait": "'track'", "recordings.verify": "'a'", "recordings.forget": "'a'",
+      "recordings.expire": "{ keep = 1 }",
       "stream.Stream:set_auth": "'user', 'password'",
       "speaker.set_eq": "'flat'", "speaker.Session:set_eq": "'flat'",
       "speaker.Session:fade": "{ gain = 0, over = 1 }", "speaker.Device:set_name": "'Other'",
@@ -224,7 +242,7 @@ struct DefinitionTests {
     }
     let lines = try EngineBench.printed(
       """
-      local stream = require "stream"
+      local stream, recordings = require "stream", require "recordings"
       speaker.open()
       local function probe(name, f)
         table.sort({ 1, 2 }, function() if code(f) == "task.cannot_suspend" then print(name) end end)

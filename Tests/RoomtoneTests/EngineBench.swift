@@ -3,6 +3,7 @@ import Glibc
 import LuaModules
 import LuaRuntime
 import Roomtone
+import StreamKit
 import TestSupport
 
 /// Runs scripts through an engine of their own, and keeps what they told.
@@ -66,6 +67,8 @@ struct EngineBench {
     if let stations {
       options.stations = try StationsFile.read(Array(stations.utf8), path: folder.file("stations.lua"))
     }
+    options.recorder.folder = folder.file("recordings")
+    options.recorder.catalogue = folder.file("catalogue.sqlite")
     options.standardLibrary = Fixtures.repository("stdlib")
     return try Engine(options)
   }

@@ -141,6 +141,9 @@ function stream.file(path, options) end
 ---| "tap_created" # `{tap, rate, channels}`: a tap gets sound of this format from now on.
 ---| "tap_disposed" # `{tap, rate, channels}`: that ended: removed, stopped, or another format follows.
 ---| "tap_overrun" # `{tap, seconds}`: its function was not done in time; so much sound went on as it came.
+---| "track" # `{recording, path, title}`: a recording has begun a file; told of the first only when it is split.
+---| "recording_stopped" # `{recording, error}`: it can't be written; what was written is kept.
+---| "recording_finished" # `{recording, path, seconds, bytes}`: it is over, and safe on disk.
 
 ---A stream. Its fields follow what happens.
 ---@class stream.Stream
@@ -255,6 +258,25 @@ function Stream:meter(on) end
 ---@return { left: number, right: number, peak_left: number, peak_right: number }
 function Stream:levels() end
 
+---Records what comes from now on, whatever is heard: frames as the station sent them, from border to border, each once.
+---
+---A stream that is stopped is received for that only; what plays may be paused and stopped meanwhile. Several recordings
+---share a connection. It ends with its `duration`, at `until`, with `stop`, with the script, and when the stream goes over
+---to another URL. While it goes on the file is called `NAME.part`; what a process that was killed leaves of it is made
+---whole by the next that records. A part may be lost when the disk is full or gone, which `recording_stopped` tells.
+---
+---The path is that of the file, which is not replaced: a number is added to its name. It may have fields: `{station}`,
+---`{title}`, `{artist}`, `{start:%Y-%m-%d %H.%M}`, `{ext}`, `{n}`. Relative ones begin in the folder of the configuration,
+---else in the working folder. Returns when the first frame is on disk.
+---
+---Raises what `start` raises; `record.exists`, `record.write`, `record.disk_full`; `stream.in_use` (with `reset`, while
+---another recording goes on); `stream.unsupported` (a file); `argument`.
+---@async
+---@param path? string By default what the configuration says.
+---@param options? stream.RecordOptions
+---@return stream.Recording
+function Stream:record(path, options) end
+
 ---Sends the sound through a function or an effect, behind the taps that there are, from now on and over all starts. It
 ---is decoded for that also when no session plays it.
 ---
@@ -348,6 +370,65 @@ function Stream:once(event, listener) end
 ---@return table? payload
 ---@return "timeout"? why
 function Stream:wait(event, timeout) end
+
+---@class stream.RecordOptions
+---@field append? boolean Goes on behind what the file holds, whose frames must be like these (`record.exists`).
+---@field reset? boolean Connects anew first.
+---@field split? boolean|stream.Split A file for each title, and a cue sheet.
+---@field tags? boolean Whether files get a tag with title, artist, station and time; true by default.
+---@field duration? Duration How much is recorded; what is missing counts.
+---@field until? string|number When it ends: `"21:30"`, `"2026-12-24 18:00"`, or seconds as `os.time` counts them.
+---@field pad_before? Duration So much before is recorded too, as far as the buffer has it.
+---@field pad_after? Duration So much after its end is recorded too.
+---@field back? Duration How far back in the buffer it begins: the song that is just playing.
+---@field resume_when_space? boolean Goes on in a new file after the disk was full.
+---@field format? "original"|"wav" `"wav"` for decoded sound.
+---@field min_free? string|integer Room that stays free on the disk: `"2GB"`, or bytes.
+---@field job? string Whose it is, for the catalogue.
+
+---@class stream.Split
+---@field offset? number Seconds by which files begin later than their titles, -30 to 30.
+---@field overlap? Duration What files have of the sound before and after them, 30 s at most.
+
+---What `record` returns.
+---@class stream.Recording
+---@field path string The file that is written, or was last: its name when it is finished.
+---@field seconds number What is on disk, in all its files.
+---@field bytes integer The same, without tags.
+---@field title? string What was written last, as it was sent.
+---@field gaps { at: number, seconds: number }[] What is missing: where, and about how much.
+---@field state "recording"|"waiting"|"finished"|"failed" `"waiting"` for room on the disk.
+local Recording = {}
+
+---Ends it, and returns when it is safe on disk. Raises `record.write`, `record.disk_full`: why it ended early, if it did.
+---@async
+function Recording:stop() end
+
+---Calls `listener` with the payload of every such event from now on. Raises `argument`.
+---@param event stream.RecordingEventName
+---@param listener fun(payload: table)
+---@return Subscription
+function Recording:on(event, listener) end
+
+---As `on`, for the next such event only. Raises `argument`.
+---@param event stream.RecordingEventName
+---@param listener fun(payload: table)
+---@return Subscription
+function Recording:once(event, listener) end
+
+---Waits for the next such event: its payload; nil and `"timeout"`; nil and `"closed"`. Raises `argument`,
+---`task.cannot_suspend`.
+---@async
+---@param event stream.RecordingEventName
+---@param timeout? Duration
+---@return table? payload
+---@return "timeout"|"closed"? why
+function Recording:wait(event, timeout) end
+
+---@alias stream.RecordingEventName
+---| "track" # as of its stream.
+---| "recording_stopped" # as of its stream.
+---| "recording_finished" # as of its stream.
 
 ---What `tap` returns. It ends with `remove`, with the script, and when nobody has its stream any more.
 ---@class stream.Tap

@@ -1,5 +1,4 @@
 internal import EventLoop
-internal import Glibc
 internal import LuaRuntime
 internal import Scheduling
 internal import StreamKit
@@ -30,7 +29,7 @@ final class RecordingModule {
     let library = RecordingLibraryModule(recorder, zone)
     script.keep(library)
     script.state.register("recordings", library.functions)
-    script.staysAlive { [unowned module] in !module.active.isEmpty }
+    script.staysAlive { [unowned module] in module.active.values.contains { !$0.isOver } }
     script.root { [weak module] in module?.endAll() }
   }
 
@@ -72,7 +71,7 @@ final class RecordingModule {
   /// `radio:record(path or template, options)`
   private func record(_ stream: ScriptStream, _ streams: StreamModule, _ call: LuaCall) throws -> LuaReturn {
     let given = call.isNil(2) ? recorder.settings.template : try call.string(2)
-    let options = try call.recordingOptions(3, template: path(given), zone: zone, now: script.loop.wallNow)
+    let options = try call.recordingOptions(3, template: recorder.place(given), zone: zone, now: script.loop.wallNow)
     // A template that can't be read is told at the caller's line.
     do { _ = try RecordingTemplate(options.template) } catch {
       throw call.problem(2, error.message, hint: error.hint)
@@ -87,14 +86,10 @@ final class RecordingModule {
     }
   }
 
-  private func path(_ given: String) -> String {
-    if given.hasPrefix("~/"), let home = getenv("HOME") { return String(cString: home) + given.dropFirst(1) }
-    guard !given.hasPrefix("/"), let folder = recorder.settings.folder else { return given }
-    return "\(folder)/\(given)"
-  }
-
   private func adopt(_ recording: Recording, of stream: ScriptStream) -> ScriptRecording {
     let object = ScriptRecording(recording, loop: script.loop)
+    // One that never began is over without a word.
+    active = active.filter { !$0.value.isOver }
     active[ObjectIdentifier(recording)] = object
     recording.onEvent = { [weak self, weak object, weak stream] event in
       guard let self, let object else { return }

@@ -1,4 +1,5 @@
 public import EventLoop
+internal import Glibc
 
 /// Where recordings go, unless they say otherwise.
 public struct RecorderSettings: Sendable {
@@ -10,6 +11,8 @@ public struct RecorderSettings: Sendable {
   public var keep: Duration?
   /// Bytes that stay free on a disk.
   public var minimumFree = 0
+  /// What stands in front of all paths, also absolute ones: the scratch folder of a simulation.
+  public var root: String?
   /// The file of the catalogue; nil for none that outlives the process.
   public var catalogue: String?
 
@@ -43,6 +46,18 @@ public final class Recorder {
   }
 
   deinit { close() }
+
+  /// Where a recording goes that is called `given`: `~/` is the home folder, and relative paths begin in `folder`.
+  public func place(_ given: String) -> String {
+    var path = Self.atHome(given)
+    if !path.hasPrefix("/"), let folder = settings.folder { path = "\(Self.atHome(folder))/\(path)" }
+    return settings.root.map { "\($0)/\(path.drop { $0 == "/" })" } ?? path
+  }
+
+  private static func atHome(_ path: String) -> String {
+    guard path.hasPrefix("~/"), let home = getenv("HOME") else { return path }
+    return String(cString: home) + path.dropFirst(1)
+  }
 
   /// The time of the house.
   public var now: WallTime { loop.wallNow }

@@ -58,20 +58,24 @@ final class RecordingWriter {
   /// Writes what has come since the last tick.
   func tick(at now: Instant, _ wall: WallTime) {
     guard !hasEnded else { return }
+    take(now, wall)
+    if !hasEnded, isDue(now, wall) { finish(at: now, wall) }
+  }
+
+  private func take(_ now: Instant, _ wall: WallTime) {
     feed.take(&batch)
     if !batch.isEmpty, firstArrival == nil, !batch.frames.isEmpty { firstArrival = now }
     if let waitsUntil {
       batch.removeAll()
-      guard now >= waitsUntil else { return endIfDue(now, wall) }
-      return goOn(now, wall)
+      if now >= waitsUntil { goOn(now) }
+      return
     }
     do throws(RecordError) {
       if batch.isOverrun { throw .tooSlow(plan.options.template) }
       try look(now)
       if !isWaitingForTitle { try write(wall) }
-    } catch { return fail(error, now, wall) }
+    } catch { return fail(error, now) }
     batch.removeAll()
-    endIfDue(now, wall)
   }
 
   /// Writes what has come, closes all files, and tells that it is over.
@@ -79,8 +83,8 @@ final class RecordingWriter {
     guard !hasEnded else { return }
     feed.close()
     patience = 0
-    tick(at: now, wall)
-    if !hasEnded { close(wall) }
+    take(now, wall)
+    if !hasEnded { close() }
   }
 
   /// A name may need the title: with the first sound of a station it comes in the same moment, or never.
@@ -93,15 +97,11 @@ final class RecordingWriter {
     return true
   }
 
-  private func endIfDue(_ now: Instant, _ wall: WallTime) {
-    guard !hasEnded else { return }
-    if let end = plan.options.end, wall >= end { return finish(at: now, wall) }
+  private func isDue(_ now: Instant, _ wall: WallTime) -> Bool {
+    if let end = plan.options.end, wall >= end { return true }
     // While nothing comes time passes too.
-    if let length = plan.options.length, let firstArrival,
-      firstArrival.duration(to: now) >= length + .seconds(2)
-    {
-      finish(at: now, wall)
-    }
+    guard let length = plan.options.length, let firstArrival else { return false }
+    return firstArrival.duration(to: now) >= length + .seconds(2)
   }
 
   /// Every few seconds: whether the disk has room.
@@ -146,7 +146,7 @@ final class RecordingWriter {
       remember(frame, batch, run)
       if let length = plan.options.length, time + missing >= StreamTime(length) {
         try put(&run, of: batch)
-        return close(wall)
+        return close()
       }
     }
     try put(&run, of: batch)
@@ -264,7 +264,7 @@ final class RecordingWriter {
 
   // MARK: The end
 
-  private func close(_ wall: WallTime) {
+  private func close() {
     hasEnded = true
     feed.close()
     var failure: RecordError?
@@ -277,7 +277,7 @@ final class RecordingWriter {
     if let failure { tell(.stopped(failure, goesOn: false)) } else { tell(.finished(path: path)) }
   }
 
-  private func fail(_ error: RecordError, _ now: Instant, _ wall: WallTime) {
+  private func fail(_ error: RecordError, _ now: Instant) {
     let goesOn = plan.options.resumesWhenSpace && error.kind == .diskFull && hasTold
     for part in parts {
       part.entry.error = error.description
@@ -298,12 +298,17 @@ final class RecordingWriter {
   }
 
   /// Tries again after the disk was full.
-  private func goOn(_ now: Instant, _ wall: WallTime) {
-    waitsUntil = now.advanced(by: .seconds(5))
-    do throws(RecordError) { try plan.requireRoom(atLeast: 16 << 20) } catch { return endIfDue(now, wall) }
-    waitsUntil = nil
-    endIfDue(now, wall)
+  private func goOn(_ now: Instant) {
+    let isRoom: Bool
+    do throws(RecordError) {
+      try plan.requireRoom(atLeast: Self.roomToGoOn)
+      isRoom = true
+    } catch { isRoom = false }
+    waitsUntil = isRoom ? nil : now.advanced(by: .seconds(5))
   }
+
+  /// Bytes that must be free before it goes on: some minutes of sound.
+  private static let roomToGoOn = 16 << 20
 }
 
 extension RecordError {

@@ -1,0 +1,182 @@
+import LuaRuntime
+import Roomtone
+import TestSupport
+import Testing
+
+@Suite("radio:record")
+struct RecordTests {
+  private static let url = "http://radio.example/show.mp3"
+
+  /// A bench whose station plays 20 s at 128 kbit/s over and over, with what `fields` say besides.
+  private func bench(_ fields: String = "") throws -> EngineBench {
+    var bench = try EngineBench()
+    bench.stations =
+      "station('\(Self.url)', { file = '\(Fixtures.path("mp3-cbr128-44k.mp3"))', name = 'Show FM', \(fields) })"
+    return bench
+  }
+
+  private func printed(_ fields: String, _ code: String) throws -> [String] {
+    try bench(fields).printed(
+      "local stream, recordings = require 'stream', require 'recordings' local radio = stream.new '\(Self.url)' "
+        + code)
+  }
+
+  @Test("an hour at night is one file with its station, time, length and row")
+  func hour() throws {
+    let lines = try printed(
+      "titles = { { at = 0, title = 'Miles - Blue' }, { at = 1200, title = 'Bill - Green' } }",
+      """
+      schedule.at("22:00", function()
+        local recording = radio:record("{station}/{start:%Y-%m-%d %H.%M} {artist} - {title}.{ext}", { duration = "1h", job = "night" })
+        print(radio.status, radio.is_playing, recording.state, recording.seconds > 0)
+        local event = recording:wait "recording_finished"
+        print(event.recording == recording, event.path == recording.path, event.seconds >= 3600, event.seconds < 3600.1)
+        print(recording.path:match "recordings/(.*)", recording.title, recording.state)
+        local list = recordings.list { job = "night" }
+        print(#list, list[1].path == event.path, list[1].bytes == event.bytes, list[1].station, os.date("%H:%M", list[1].start // 1))
+        for _, title in ipairs(list[1].titles) do print(title.title, math.abs(title.at - 1200) < 15) end
+        local verdict = recordings.verify(event.path)
+        print(verdict.good, verdict.whole, verdict.known, #verdict.differences)
+        print(recordings.forget(event.path), recordings.forget(event.path), #recordings.list(), io.open(event.path) ~= nil)
+      end)
+      """)
+    #expect(
+      lines == [
+        "stopped\tfalse\trecording\ttrue", "true\ttrue\ttrue\ttrue",
+        "Show FM/2026-01-05 22.00 Miles - Blue.mp3\tBill - Green\tfinished", "1\ttrue\ttrue\tShow FM\t22:00",
+        "Miles - Blue\tfalse", "Bill - Green\ttrue", "true\ttrue\ttrue\t0", "true\tfalse\t0\ttrue",
+      ])
+  }
+
+  @Test("an outage that the burst covers leaves nothing out; a longer one is told, and counts")
+  func outages() throws {
+    let lines = try printed(
+      "drops = { { at = 60, outage = 1 }, { at = 120, outage = 30 } }",
+      """
+      radio:on("reconnected", function(e) print(e.stitched) end)
+      local recording = radio:record("a.mp3", { duration = "5m" })
+      recording:wait "recording_finished"
+      local gap = recording.gaps[1]
+      print(#recording.gaps, gap.seconds > 15 and gap.seconds < 45, recording.seconds + gap.seconds >= 300, recording.seconds + gap.seconds < 301)
+      print(recordings.list()[1].gaps[1].seconds == gap.seconds, recordings.verify(recording.path).good)
+      """)
+    #expect(lines == ["true", "false", "1\ttrue\ttrue\ttrue", "true\ttrue"])
+  }
+
+  @Test("a file that is there is not replaced, but gone on with when that is asked for")
+  func appends() throws {
+    let lines = try printed(
+      "",
+      """
+      local function record(options)
+        options.duration = "10s"
+        local recording = radio:record("a.mp3", options)
+        recording:wait "recording_finished"
+        print(recording.path:match "[^/]*$", recordings.verify(recording.path).good)
+      end
+      record {}
+      record {}
+      record { append = true }
+      local list = recordings.list()
+      table.sort(list, function(a, b) return a.path < b.path end)
+      for _, entry in ipairs(list) do print(entry.path:match "[^/]*$", entry.seconds > 20, entry.part, entry.state) end
+      local file = io.open(list[2].path, "a") file:write "something else" file:close()
+      print(code(radio.record, radio, "a.mp3", { append = true }))
+      """)
+    #expect(
+      lines == [
+        "a.mp3\ttrue", "a (2).mp3\ttrue", "a.mp3\ttrue", "a (2).mp3\tfalse\tnil\tfinished",
+        "a.mp3\ttrue\tnil\tfinished", "record.exists",
+      ])
+  }
+
+  @Test("split makes a file of each title, told by track, and a cue sheet")
+  func split() throws {
+    let lines = try printed(
+      "titles = { { at = 0, title = 'One' }, { at = 60, title = 'Two' }, { at = 120, title = 'Three' } }",
+      """
+      radio:on("track", function(e) print("track", e.path:match "[^/]*$", e.title) end)
+      local recording = radio:record("{title}.{ext}", { split = true, duration = "3m" })
+      recording:wait "recording_finished"
+      for _, name in ipairs { "One", "Two", "Three" } do
+        local verdict = recordings.verify((recording.path:gsub("[^/]*$", name .. ".mp3")))
+        print(name, verdict.good, verdict.seconds > 45)
+      end
+      print(io.open((recording.path:gsub("[^/]*$", "One.cue"))):read "a":match 'TRACK 03 AUDIO%s+TITLE "(.-)"')
+      """)
+    #expect(
+      lines == [
+        "track\tOne.mp3\tOne", "track\tTwo.mp3\tTwo", "track\tThree.mp3\tThree", "One\ttrue\ttrue",
+        "Two\ttrue\ttrue", "Three\ttrue\ttrue", "Three",
+      ])
+  }
+
+  @Test("decoded sound is a WAV file")
+  func wav() throws {
+    let lines = try printed(
+      "",
+      """
+      local recording = radio:record("a.{ext}", { format = "wav", duration = "10s" })
+      recording:wait "recording_finished"
+      local entry = recordings.list()[1]
+      print(entry.path:match "[^/]*$", entry.codec, entry.sample_rate, entry.channels, entry.seconds > 9.9)
+      print(recordings.verify(entry.path).good)
+      """)
+    #expect(lines == ["a.wav\twav\t44100\t2\ttrue", "true"])
+  }
+
+  @Test("it ends at a moment, with the script, with stop, and when the URL changes")
+  func ends() throws {
+    let lines = try printed(
+      "",
+      """
+      local first = radio:record("until.mp3", { ["until"] = "00:10", pad_after = "1m" })
+      first:wait "recording_finished"
+      print(os.date "%H:%M", first.state)
+      local second = radio:record "stop.mp3"
+      task.sleep "1m"
+      second:stop()
+      print(second.state, second.seconds > 60)
+      second:stop()
+      radio:start()
+      local third = radio:record "url.mp3"
+      task.spawn(function() task.sleep(5) radio:set_url "http://other.example/" end)
+      print(third:wait "recording_finished" ~= nil, third.state, radio.status)
+      local fourth = radio:record "script.mp3"
+      task.sleep "1m"
+      radio:stop()
+      os.exit(0)
+      """)
+    #expect(lines == ["00:11\tfinished", "finished\ttrue", "true\tfinished\tplaying"])
+  }
+
+  @Test("what can't be recorded says why, at the caller's line")
+  func refusals() throws {
+    let lines = try printed(
+      "status = 404",
+      """
+      print(code(radio.record, radio, "a.mp3"))
+      print(message(radio.record, radio, "{titel}.mp3"))
+      print(message(radio.record, radio, "a", { duration = 1, ["until"] = "20:00" }))
+      print(message(radio.record, radio, "a", { duration = 0 }))
+      print(message(radio.record, radio, "a", { split = { offset = 99 } }))
+      print(message(radio.record, radio, "a", { min_free = "lots" }))
+      print(message(radio.record, radio, "a", { format = "ogg" }))
+      print(#recordings.list())
+      """)
+    #expect(lines.first == "stream.not_found" && lines.last == "0")
+    #expect(lines[1].contains("titel") && lines[2].contains("'until'") && lines[3].contains("'duration'"))
+    #expect(lines[4].contains("'offset'") && lines[5].contains("'min_free'") && lines[6].contains("'format'"))
+  }
+
+  @Test("a folder that can't be made is told as record.write, and the stream is left alone")
+  func noFolder() throws {
+    let lines = try printed(
+      "",
+      """
+      print(code(radio.record, radio, "/proc/nowhere/a.mp3"))
+      print(radio.status, #recordings.list())
+      """)
+    #expect(lines == ["record.write", "stopped\t0"])
+  }
+}
