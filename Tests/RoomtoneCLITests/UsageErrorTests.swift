@@ -27,7 +27,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
 }
 
 @Suite struct UsageErrorTests {
-  private static let commands = "run, simulate, repl, play, devices, groups, status"
+  private static let commands = "run, simulate, repl, play, cron, devices, groups, status"
 
   private func expect(_ mistake: Mistake) {
     let error = #expect(throws: UsageError.self) { try ArgumentParser().parse(mistake.words) }
@@ -146,13 +146,39 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         help: "see roomtone repl --help"),
       Mistake(
         "play", "operand",
-        "play needs a FILE: WAV, AIFF, CAF, MP3, AAC, M4A, FLAC, Ogg Vorbis, or a station's URL",
+        "play needs a FILE: WAV, AIFF, CAF, MP3, AAC, M4A, FLAC, Ogg Vorbis, or a station's URL or name",
         help: "see roomtone play --help"),
       Mistake(
         "devices kitchen", "operand", "devices takes no operand, 'kitchen' is too much",
         help: "see roomtone devices --help"),
     ] as [Mistake])
   func operand(mistake: Mistake) { expect(mistake) }
+
+  @Test(
+    "actions that do not exist, and what does not go with one",
+    arguments: [
+      ("cron ad", "operand", "cron can't 'ad'; did you mean 'add'?"),
+      ("cron dance", "operand", "cron can't 'dance'; known: list, add, remove"),
+      ("cron list now", "operand", "cron list takes no operand, 'now' is too much"),
+      ("cron remove a b", "operand", "cron remove takes one operand, 'b' is too much"),
+      ("cron add", "operand", "cron add needs an EXPR: when to run it, in quotes: '30 20 * * 6'"),
+      ("cron remove ''", "operand", "NAME is empty"),
+      ("cron --name a", "option", "cron list has no option '--name'; it is an option of cron add"),
+    ])
+  func action(_ line: String, _ code: String, _ message: String) {
+    expect(Mistake(line, code, message, help: "see roomtone cron --help"))
+  }
+
+  @Test("the first action is meant where none is named, and options may stand on both sides")
+  func actionMeant() throws {
+    guard case .perform(let none) = try ArgumentParser().parse(["cron", "--json"]),
+      case .perform(let add) = try ArgumentParser().parse(
+        ["cron", "add", "@daily", "--name", "a", "a.lua", "--", "--name"])
+    else { throw UsageError(.command, "no command", help: "") }
+    #expect(none.action?.name == "list" && none.operands == [])
+    #expect(add.action?.name == "add" && add.operands == ["@daily", "a.lua", "--name"])
+    #expect(add.text(.jobName) == "a")
+  }
 
   @Test("what was typed cannot spoil the message")
   func hostile() throws {
