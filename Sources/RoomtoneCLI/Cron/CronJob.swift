@@ -80,10 +80,7 @@ struct CronJob {
 
   /// The path from the root on; `~/` stays, as those who read it know it.
   private static func absolute(_ path: String) -> String {
-    guard !path.hasPrefix("/"), !path.hasPrefix("~/"), let folder = getcwd(nil, 0) else { return path }
-    defer { free(folder) }
-    let relative = path.hasPrefix("./") ? String(path.dropFirst(2)) : path
-    return "\(String(cString: folder))/\(relative)"
+    path.hasPrefix("~/") ? path : UserFolders.absolute(path)
   }
 
   private static func wrong(_ message: String) -> UsageError {

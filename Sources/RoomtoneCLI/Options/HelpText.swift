@@ -80,7 +80,7 @@ extension CommandSpec {
   /// Its operands and those of its actions, each once.
   fileprivate var allOperands: [OperandSpec] {
     actions.flatMap(\.operands).reduce(into: operands) { all, operand in
-      if !all.contains(operand) { all.append(operand) }
+      if !all.contains(where: { $0.name == operand.name }) { all.append(operand) }
     }
   }
 

@@ -1,3 +1,5 @@
+internal import StreamKit
+
 // The part of the table that is about recordings, and about what is done at set times.
 
 extension CommandSpec {
@@ -35,6 +37,74 @@ extension CommandSpec {
       ExampleSpec("roomtone cron", "the jobs, and when they run next"),
       ExampleSpec("roomtone cron remove show", "takes it out again"),
     ])
+}
+
+extension CommandSpec {
+  static let recordings = CommandSpec(
+    name: "recordings",
+    summary: "lists what was recorded, checks files, mends them",
+    operands: [],
+    options: [
+      .ofStation, .withTitle, .since, .before, .inState, .ofJob, .limit, .jsonList, .config,
+    ],
+    actions: [
+      ActionSpec(
+        name: "list", summary: "lists recordings, the latest first",
+        options: [.ofStation, .withTitle, .since, .before, .inState, .ofJob, .limit, .jsonList]),
+      ActionSpec(
+        name: "verify", summary: "walks all frames of files, and compares them with the catalogue",
+        operands: [.recordedFiles()], options: [.jsonList]),
+      ActionSpec(
+        name: "repair",
+        summary: "makes whole what was left behind, and has the catalogue agree with the disk",
+        operands: [.recordingFolder], options: [.config]),
+      ActionSpec(
+        name: "forget", summary: "takes recordings out of the catalogue; the files stay",
+        operands: [.recordedFiles(isOptional: false)]),
+    ],
+    notes: [
+      """
+      A recording whose process was killed is 'interrupted': what is on disk becomes a file with the next recording, \
+      or with 'repair', and is 'recovered' then. What is being recorded is left alone.
+      """,
+      """
+      Exit status: 1 when a file that is verified is not good, or when something could not be repaired or is not there \
+      to be forgotten.
+      """,
+    ],
+    examples: [
+      ExampleSpec("roomtone recordings", "all recordings"),
+      ExampleSpec(
+        "roomtone recordings list --station morning --since 2026-01-01T00:00 --json",
+        "some of them, for programs"),
+      ExampleSpec("roomtone recordings verify", "checks every file, whether it is all sound"),
+      ExampleSpec("roomtone recordings repair", "after a power cut, without waiting for the next recording"),
+    ])
+}
+
+extension OperandSpec {
+  static func recordedFiles(isOptional: Bool = true) -> OperandSpec {
+    OperandSpec(
+      name: "FILE", summary: "recordings; 'verify' takes all of the catalogue when there is none",
+      isOptional: isOptional, isRepeated: true)
+  }
+  static let recordingFolder = OperandSpec(
+    name: "DIR",
+    summary: "is searched for parts that the catalogue does not know; the configured folder otherwise",
+    isOptional: true)
+}
+
+extension OptionSpec {
+  // Of `recordings`.
+  static let ofStation = OptionSpec("station", .text, "those of stations with this in their name")
+  static let withTitle = OptionSpec("title", .text, "those with this in one of their titles")
+  static let since = OptionSpec("since", .dateTime, "those that begin then or later (2026-03-28T00:00)")
+  static let before = OptionSpec("before", .dateTime, "those that begin earlier")
+  static let inState = OptionSpec(
+    "state", .choice(RecordingEntry.State.allCases.map(\.rawValue)), valueName: "STATE",
+    "those in this state: \(RecordingEntry.State.allCases.map(\.rawValue).joined(separator: ", "))")
+  static let ofJob = OptionSpec("job", .text, valueName: "NAME", "those of this job")
+  static let limit = OptionSpec("limit", .number(1...1_000_000), "at most so many")
 }
 
 extension OperandSpec {
