@@ -5,9 +5,11 @@ internal import StreamKit
 
 extension LuaCall {
   /// The options of `record`.
-  /// - Parameter template: where it goes.
+  /// - Parameters:
+  ///   - template: where it goes.
+  ///   - minimumFree: bytes that stay free on the disk, unless it says otherwise.
   func recordingOptions(
-    _ number: Int, template: String, zone: any LocalZone, now: WallTime
+    _ number: Int, template: String, minimumFree: Int, zone: any LocalZone, now: WallTime
   ) throws -> RecordingOptions {
     let given = try options(
       number,
@@ -48,7 +50,7 @@ extension LuaCall {
     if options.appends, options.split != nil {
       throw given.problem("append", "either append or split expected, got both")
     }
-    options.minimumFree = try given.byteSize("min_free") ?? 0
+    options.minimumFree = try given.byteSize("min_free") ?? minimumFree
     options.job = try given.string("job")
     return options
   }

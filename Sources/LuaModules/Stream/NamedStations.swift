@@ -18,7 +18,8 @@ public struct NamedStations: Sendable, Equatable {
     let name = String(given.prefix(100)).onOneLine
     throw StreamError(
       .url, unknown("station", name, among: Array(urls.keys)),
-      hint: "stations have their names in the configuration; a URL begins with http:// or https://",
+      hint: nearest(name, among: Array(urls.keys)) == nil
+        ? "stations have their names in the configuration; a URL begins with http:// or https://" : nil,
       facts: [.init("url", .string(given))])
   }
 

@@ -69,6 +69,7 @@ final class StreamModule {
   func make(_ url: String, _ options: StreamOptions) throws -> ScriptStream {
     let stream = try StreamKit.Stream(
       url: try service.named.url(url), options: options, loop: script.loop, source: service.source)
+    if service.named.urls[url] != nil { stream.nickname = url }
     return scriptStream(stream)
   }
 

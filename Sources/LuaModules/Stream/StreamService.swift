@@ -63,6 +63,14 @@ public final class StreamService {
     }
   }
 
+  /// A stream at `url`, or of the station of this name, for who has no script; nothing is connected.
+  /// - Throws: `stream.url`, `stream.unsupported`.
+  public func stream(_ url: String) throws(StreamError) -> StreamKit.Stream {
+    let stream = try StreamKit.Stream(url: try named.url(url), loop: loop, source: source)
+    if named.urls[url] != nil { stream.nickname = url }
+    return stream
+  }
+
   /// Plays the station at `url`, or of this name, on a session, without a script. Returns when it is heard; it ends with `stop` of the
   /// session, and with the house.
   /// - Parameter told: takes each title that is heard, and each failure of a connection, on the loop.
