@@ -3,8 +3,8 @@ public import LuaRuntime
 /// Amounts of bytes as people write them: `"2GB"`, `"1.5 T"`, `"512MiB"`.
 public enum ByteSize {
   private static let units: [(name: String, bytes: Double)] = [
-    ("b", 1), ("k", 1e3), ("m", 1e6), ("g", 1e9), ("t", 1e12), ("kb", 1e3), ("mb", 1e6), ("gb", 1e9), ("tb", 1e12), ("kib", 1024), ("mib", 1_048_576),
-    ("gib", 1_073_741_824), ("tib", 1_099_511_627_776),
+    ("b", 1), ("k", 1e3), ("m", 1e6), ("g", 1e9), ("t", 1e12), ("kb", 1e3), ("mb", 1e6), ("gb", 1e9),
+    ("tb", 1e12), ("kib", 1024), ("mib", 1_048_576), ("gib", 1_073_741_824), ("tib", 1_099_511_627_776),
   ]
 
   /// Reads a number with a unit, in any case.

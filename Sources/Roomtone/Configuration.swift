@@ -116,7 +116,9 @@ public struct Configuration: Sendable {
       configuration.recordings.folder = folder
     }
     if let template = try options.string("template") {
-      guard !template.isEmpty else { throw options.problem("template", "a template is missing") }
+      do throws(TemplateError) { _ = try RecordingTemplate(template) } catch {
+        throw options.problem("template", error.message, hint: error.hint)
+      }
       configuration.recordings.template = template
     }
     if let keep = try options.duration("keep") {

@@ -43,6 +43,7 @@ enum Command {
     case .run: try run(arguments)
     case .simulate: try simulate(arguments)
     case .play: try play(arguments)
+    case .record: try RecordCommand.run(arguments)
     case .recordings: try RecordingsCommand.run(arguments)
     case .cron: try CronCommand.run(arguments)
     case .devices: try LookCommand.devices(listing(arguments))

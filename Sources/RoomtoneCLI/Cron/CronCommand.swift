@@ -28,15 +28,15 @@ enum CronCommand {
       throw wrong(
         "--name: \(quoted(given)) can't be a job's name: at most 60 letters, without #, % and \\ expected")
     }
-    let job = try CronJob(Array(arguments.operands.dropFirst()), name: given)
+    let job = try CronJob(Array(arguments.operands.dropFirst()))
     let variables = JobEnvironment.needed { name in
       Terminal.log(
         .warn, "\(name) has a password in it and is left out: others could read it in the crontab's job", [])
     }
-    let command = try command(job.words, variables)
     var added: Crontab.Job?
     try UserCrontab.change(lock: UserFolders.state.map { "\($0)/crontab.lock" }) { crontab in
-      let name = try name(job.name, isGiven: given != nil, in: crontab)
+      let name = try name(given ?? job.name, isGiven: given != nil, in: crontab)
+      let command = try command(job.words(named: name), variables)
       let line = Crontab.Job(name: name, schedule: expression.description, command: command)
       guard Crontab.length(of: line) <= Crontab.longestCommand else {
         throw UserCrontab.Failure(

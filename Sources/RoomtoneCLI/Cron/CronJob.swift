@@ -7,45 +7,70 @@ internal import StreamKit
 
 /// What a line of the crontab is to run: the words of a command line of `roomtone`, which mean the same in any folder.
 struct CronJob {
-  /// `["run", "/home/me/show.lua"]`.
-  let words: [String]
   /// What it would be called: the name of its script, file or station.
   let name: String
+  private let command: CommandSpec
+  private let options: [String]
+  private let operands: [String]
 
   /// Reads what stands behind the time: a script with its arguments, or a command of `roomtone`.
   /// - Throws: `UsageError` for what could never run.
-  init(_ given: [String], name: String?) throws {
-    let known: [CommandSpec] = [.run, .play]
+  init(_ given: [String]) throws {
+    let known: [CommandSpec] = [.run, .play, .record]
     let isCommand = known.contains { $0.name == given.first }
     guard
       case .perform(let arguments) = try ArgumentParser().parse(isCommand ? given : ["run", "--"] + given)
     else { throw Self.wrong("a job that only shows help") }
-    let (operands, derived) = try Self.operands(of: arguments)
-    words = [arguments.command.name] + arguments.given.flatMap(Self.words) + Self.guarded(operands)
-    self.name = name ?? derived
+    let checked = try Self.check(arguments)
+    (command, operands, name) = (arguments.command, checked.operands, checked.name)
+    options = arguments.given.flatMap(Self.words) + checked.options
   }
 
-  /// The operands, with absolute paths, and a name for the job.
-  private static func operands(of arguments: ParsedArguments) throws -> ([String], String) {
-    var operands = arguments.operands
-    guard let script = arguments.script, let first = operands.first else { return (operands, "line") }
-    switch arguments.command {
-    case .run:
-      guard script != "-" else { throw wrong("cron gives a script no standard input to come from") }
-      try compile(script)
-    default:
-      let configuration = try EngineSetup.configuration(file: arguments.text(.config))
-      if configuration.stations.urls[first] != nil { return (operands, first) }
-      if PlayCommand.scheme(of: first) != nil {
-        do throws(StreamError) { try StreamURL.check(first) } catch { throw wrong(error.message) }
-        return (operands, StreamURL.host(first) ?? "station")
+  /// `["run", "/home/me/show.lua"]`; a recording belongs to the job of that name.
+  func words(named name: String) -> [String] {
+    let hasJob = options.contains { $0.hasPrefix("\(OptionSpec.job.dashed)=") }
+    let job = command == .record && !hasJob ? ["\(OptionSpec.job.dashed)=\(name)"] : []
+    let isGuarded = operands.contains { $0.hasPrefix("-") }
+    return [command.name] + options + job + (isGuarded ? ["--"] : []) + operands
+  }
+
+  /// The operands with absolute paths, options besides those that were given, and a name for the job.
+  private static func check(
+    _ arguments: ParsedArguments
+  ) throws -> (operands: [String], options: [String], name: String) {
+    guard arguments.script != nil, let first = arguments.operands.first else {
+      return (arguments.operands, [], "line")
+    }
+    let rest = Array(arguments.operands.dropFirst())
+    if arguments.command == .run {
+      guard first != "-" else { throw wrong("cron gives a script no standard input to come from") }
+      try compile(first)
+      return ([absolute(first)] + rest, [], stem(first))
+    }
+    let configuration = try EngineSetup.configuration(file: arguments.text(.config))
+    if arguments.command == .record {
+      let plan = try RecordCommand.plan(arguments, configuration)
+      var options = arguments.has(.quiet) ? [] : [OptionSpec.quiet.dashed]
+      // The folder that cron works in is another one.
+      if !arguments.has(.into), configuration.recordings.folder == nil {
+        options.append("\(OptionSpec.into.dashed)=\(plan.options.template)")
       }
+      return ([first], options, stationName(first, configuration))
+    }
+    if configuration.stations.urls[first] == nil, PlayCommand.scheme(of: first) == nil {
       guard access(first, R_OK) == 0 else {
         throw wrong("can't open the file \(first): \(String(cString: strerror(errno)))")
       }
+      return ([absolute(first)], [], stem(first))
     }
-    operands[0] = Self.absolute(first)
-    return (operands, Self.stem(first))
+    do throws(StreamError) { try StreamURL.check(configuration.stations.url(first)) } catch {
+      throw wrong(error.message)
+    }
+    return ([first], [], stationName(first, configuration))
+  }
+
+  private static func stationName(_ given: String, _ configuration: Configuration) -> String {
+    configuration.stations.urls[given] == nil ? StreamURL.host(given) ?? "station" : given
   }
 
   /// A script that can't run should be known of now.
@@ -67,15 +92,16 @@ struct CronJob {
   private static func words(of given: ParsedArguments.Given) -> [String] {
     switch given.option.kind {
     case .flag: [given.option.dashed]
+    case .file where given.option == .into:
+      [
+        "\(given.option.dashed)="
+          + (given.text.hasPrefix("~/") ? given.text : RecordingTemplate.absolute(given.text))
+      ]
     case .file, .folder: ["\(given.option.dashed)=\(absolute(given.text))"]
     case .output where given.text.hasPrefix("wav:"):
       ["\(given.option.dashed)=wav:\(absolute(String(given.text.dropFirst(4))))"]
     default: ["\(given.option.dashed)=\(given.text)"]
     }
-  }
-
-  private static func guarded(_ operands: [String]) -> [String] {
-    operands.contains { $0.hasPrefix("-") } ? ["--"] + operands : operands
   }
 
   /// The path from the root on; `~/` stays, as those who read it know it.

@@ -34,12 +34,48 @@ extension CommandSpec {
       ExampleSpec("roomtone cron add '45 6 * * 1-5' wake_up.lua", "on weekdays at a quarter to seven"),
       ExampleSpec(
         "roomtone cron add '30 20 * * sat' --name show -- run --for 2h show.lua", "with options of its own"),
+      ExampleSpec(
+        "roomtone cron add '30 20 * * 6' -- record morning --for 2h --wait-for-audio",
+        "records a show each week"),
       ExampleSpec("roomtone cron", "the jobs, and when they run next"),
       ExampleSpec("roomtone cron remove show", "takes it out again"),
     ])
 }
 
 extension CommandSpec {
+  static let record = CommandSpec(
+    name: "record",
+    summary: "records a station",
+    operands: [.station],
+    options: [
+      .into, .recordFor, .recordUntil, .split, .append, .waitForAudio, .job, .quiet, .config,
+    ],
+    notes: [
+      """
+      The frames of the station are written as they come, never coded again, and are safe from a kill a second later. \
+      A connection that is lost is made anew, and what the station still has of what was missed is joined without a \
+      seam. Without --for or --until it records until it is told to end: Ctrl-C closes the file.
+      """,
+      """
+      Fields of a TEMPLATE: {station}, {title}, {artist}, {start} or {start:%Y-%m-%d %H.%M}, {ext}, {n}. It begins in the \
+      working directory, or with ~/ in the home folder. A file that is there is never overwritten: a number is added. \
+      Without -o the folder and the template of the configuration are used.
+      """,
+      """
+      On a terminal a line shows time, size, level, lost connections and title. At the end one line tells the file, \
+      none with -q. The same job can't run twice at a time. Exit status: 0 when it was recorded, with or without \
+      gaps, 1 when not, 2 for wrong usage, 130 or 143 when SIGINT or SIGTERM ended it.
+      """,
+    ],
+    examples: [
+      ExampleSpec("roomtone record http://127.0.0.1:8000/live.mp3", "until Ctrl-C"),
+      ExampleSpec(
+        "roomtone record morning -o '~/Radio/{station} {start}.{ext}' --for 1h -q --wait-for-audio",
+        "as in cron, a station of the configuration"),
+      ExampleSpec(
+        "roomtone record morning -o 'Songs/{artist} - {title}.{ext}' --split", "a file for each title"),
+    ])
+
   static let recordings = CommandSpec(
     name: "recordings",
     summary: "lists what was recorded, checks files, mends them",
@@ -94,7 +130,31 @@ extension OperandSpec {
     isOptional: true)
 }
 
+extension OperandSpec {
+  static let station = OperandSpec(
+    name: "URL",
+    summary: "a station, a playlist that leads to one, or the name of a station of the configuration")
+}
+
 extension OptionSpec {
+  // Of `record`.
+  static let into = OptionSpec(
+    "output", short: "o", .file, valueName: "TEMPLATE", "the file, with fields ({station} {start}.{ext})")
+  static let recordFor = OptionSpec(
+    "for", .duration, excludes: ["until"], "how much to record (1h30m), from the first sound on")
+  static let recordUntil = OptionSpec(
+    "until", .moment, excludes: ["for"],
+    "when to end: a time of day (22:30), or a day and a time (2026-03-28T22:30)")
+  static let split = OptionSpec(
+    "split", .flag, excludes: ["append"], "begins a file with each title, and writes a cue sheet of all")
+  static let append = OptionSpec(
+    "append", .flag, excludes: ["split"], "goes on with a file that is there, of the same kind of sound")
+  static let waitForAudio = OptionSpec(
+    "wait-for-audio", .flag, "tries again until the station can be heard, for as long as is to be recorded")
+  static let job = OptionSpec(
+    "job", .text, valueName: "NAME", "the job that it belongs to; the same URL and template otherwise")
+  static let quiet = OptionSpec("quiet", short: "q", .flag, "prints nothing unless it fails")
+
   // Of `recordings`.
   static let ofStation = OptionSpec("station", .text, "those of stations with this in their name")
   static let withTitle = OptionSpec("title", .text, "those with this in one of their titles")
