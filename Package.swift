@@ -67,7 +67,8 @@ let package = Package(
     .executableTarget(
       name: "RoomtoneCLI",
       dependencies: [
-        "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "SpeakerKit", "Scheduling",
+        "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "SpeakerKit", "StreamKit",
+        "Scheduling",
       ],
       swiftSettings: strict),
     .executableTarget(

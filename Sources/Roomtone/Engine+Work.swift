@@ -13,6 +13,15 @@ extension Engine {
   /// - Returns: 0, or 130 and 143 after these signals.
   /// - Throws: what opening the house or `body` threw, unless a signal ended it.
   public func perform(_ body: @escaping (House) async throws -> Void) throws -> RunResult {
+    try carryOut { [self] in try await work(body) }
+  }
+
+  /// The same without the house, which another process may have.
+  public func performWithoutHouse(_ body: @escaping () async throws -> Void) throws -> RunResult {
+    try carryOut(body)
+  }
+
+  private func carryOut(_ body: @escaping () async throws -> Void) throws -> RunResult {
     var outcome: Result<Void, any Error>?
     var task: Task<Void, Never>?
     var closing: Task<Void, Never>?
@@ -25,7 +34,7 @@ extension Engine {
     }
     task = loop.start { [self] in
       do {
-        outcome = .success(try await work(body))
+        outcome = .success(try await body())
       } catch {
         outcome = .failure(error)
       }

@@ -75,7 +75,8 @@ public final class Engine {
     self.loop = loop
     watchdog = try LuaWatchdog()
     input = InputReader(loop: loop)
-    streams = StreamService(loop: loop, stations: options.simulatedStations)
+    streams = StreamService(
+      loop: loop, stations: options.simulatedStations, named: options.configuration.stations)
     recorder = Recorder(
       loop: loop, settings: options.recorder, localTime: Self.localTime(in: options.zone))
     let relay = Relay()

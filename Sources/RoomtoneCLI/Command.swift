@@ -22,6 +22,9 @@ enum Command {
     case .perform(let arguments):
       do {
         return try perform(arguments)
+      } catch let error as UsageError {
+        Terminal.writeError(error.line + "\n")
+        return UsageError.exitStatus
       } catch let error as ScriptText.Missing {
         Terminal.failure(error.message)
         return UsageError.exitStatus
@@ -40,6 +43,9 @@ enum Command {
     case .run: try run(arguments)
     case .simulate: try simulate(arguments)
     case .play: try play(arguments)
+    case .record: try RecordCommand.run(arguments)
+    case .recordings: try RecordingsCommand.run(arguments)
+    case .cron: try CronCommand.run(arguments)
     case .devices: try LookCommand.devices(listing(arguments))
     case .groups: try LookCommand.groups(listing(arguments))
     case .status: try LookCommand.status(listing(arguments))

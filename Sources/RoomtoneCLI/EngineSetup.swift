@@ -4,6 +4,7 @@ internal import LuaModules
 internal import LuaRuntime
 internal import Roomtone
 internal import SpeakerKit
+internal import StreamKit
 
 /// What the commands that run scripts share: configuration, log, failures.
 enum EngineSetup {
@@ -33,6 +34,8 @@ enum EngineSetup {
     var options = EngineOptions()
     options.configuration = configuration
     options.stateFolder = UserFolders.state
+    options.recorder = configuration.recordings
+    options.recorder.catalogue = UserFolders.catalogue
     options.processName = "roomtone \(command)"
     if let name = script?.split(separator: "/").last { options.processName += " \(name)" }
     return options

@@ -56,7 +56,8 @@ enum PlayCommand {
       }
     }
     line.places = places(of: devices, in: house)
-    if scheme(of: options.file) == nil {
+    let isStation = engine.options.configuration.stations.urls[options.file] != nil
+    if !isStation && scheme(of: options.file) == nil {
       try await session.play(options.file)
     } else {
       try await engine.streams.play(options.file, on: session, of: house) { news in

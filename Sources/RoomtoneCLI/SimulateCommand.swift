@@ -34,6 +34,11 @@ enum SimulateCommand {
     if let file = options.stations {
       engineOptions.stations = try StationsFile.read(file.bytes, path: file.name)
     }
+    let scratch = try ScratchFolder()
+    defer { scratch.remove() }
+    engineOptions.recorder = engineOptions.configuration.recordings
+    engineOptions.recorder.root = scratch.path
+    engineOptions.recorder.catalogue = scratch.path + "/catalogue.sqlite"
     let engine = try EngineSetup.engine(engineOptions)
     let timeline = Timeline(engine)
     let printer = TimelinePrinter(json: options.json)
@@ -65,7 +70,7 @@ final class TimelinePrinter {
       Terminal.print("\(days[entry.time.date.weekday]) \(entry.time.date)")
     }
     let room = entry.room + String(repeating: " ", count: max(0, 22 - entry.room.count))
-    Terminal.print("\(clock(entry.time.time.seconds))  \(room)  \(entry.text)")
+    Terminal.print("\(Timestamp.clock(entry.time.time.seconds))  \(room)  \(entry.text)")
   }
 
   /// The WAV files of the folder with their lengths.
@@ -90,16 +95,11 @@ final class TimelinePrinter {
     }
   }
 
-  /// `06:45:00`
-  private func clock(_ seconds: Int) -> String {
-    [seconds / 3600, seconds / 60 % 60, seconds % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
-      .joined(separator: ":")
-  }
-
   /// RFC 3339: `2026-01-05T06:45:00+01:00`
   private func timestamp(_ entry: Timeline.Entry) -> String {
-    let offset = clock(abs(entry.offset)).dropLast(3)
-    return "\(entry.time.date)T\(clock(entry.time.time.seconds))\(entry.offset < 0 ? "-" : "+")\(offset)"
+    let offset = Timestamp.clock(abs(entry.offset)).dropLast(3)
+    return
+      "\(entry.time.date)T\(Timestamp.clock(entry.time.time.seconds))\(entry.offset < 0 ? "-" : "+")\(offset)"
   }
 
   private func object(_ entry: Timeline.Entry) -> JSON {

@@ -8,6 +8,16 @@ enum UserFolders {
   /// `$XDG_STATE_HOME/roomtone`, else `~/.local/state/roomtone`; nil when there is no home.
   static var state: String? { folder("XDG_STATE_HOME", orInHome: ".local/state") }
 
+  /// The catalogue of recordings; nil when there is no home.
+  static var catalogue: String? { state.map { "\($0)/recordings.db" } }
+
+  /// The path from the root on.
+  static func absolute(_ path: String) -> String {
+    guard !path.hasPrefix("/"), let folder = getcwd(nil, 0) else { return path }
+    defer { free(folder) }
+    return "\(String(cString: folder))/\(path.hasPrefix("./") ? String(path.dropFirst(2)) : path)"
+  }
+
   private static func folder(_ variable: String, orInHome relative: String) -> String? {
     if let given = value(variable) { return "\(given)/roomtone" }
     return value("HOME").map { "\($0)/\(relative)/roomtone" }

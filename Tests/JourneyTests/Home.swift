@@ -65,11 +65,14 @@ final class Home {
   }
 
   /// Runs a line of the shell, in which `$ROOMTONE` is the command.
-  func runInShell(_ line: String) throws -> Outcome {
+  func runInShell(_ line: String) throws -> Outcome { try startInShell(line).finish() }
+
+  /// Starts it.
+  func startInShell(_ line: String) throws -> RunningCommand {
     try RunningCommand(
       ["-c", line], of: "/bin/sh", in: folder.path,
-      environment: environment() + ["ROOMTONE=\(Self.executable())"], input: .text(""), deadline: .seconds(60)
-    ).finish()
+      environment: environment() + ["ROOMTONE=\(Self.executable())"], input: .text(""),
+      deadline: .seconds(120))
   }
 
   /// Path of the command that was built with these tests.

@@ -22,7 +22,10 @@ import Testing
     for option in command.allOptions {
       #expect(text.contains("\n  \(option.synopsis)"), "\(option.synopsis)")
     }
-    for operand in command.operands { #expect(text.contains("\n  \(operand.name) ")) }
+    for operand in command.operands + command.actions.flatMap(\.operands) {
+      #expect(text.contains("\n  \(operand.name) "))
+    }
+    for action in command.actions { #expect(text.contains("\n  \(action.name) ")) }
     #expect(!command.examples.isEmpty)
     #expect(HelpText(.roomtone).text.contains("\n  \(name) "))
   }
@@ -83,6 +86,18 @@ import Testing
         """))
   }
 
+  @Test("a command with actions shows each of them")
+  func actions() {
+    #expect(
+      HelpText(.cron, of: .roomtone).text.hasPrefix(
+        """
+        Usage: roomtone cron [OPTIONS] [list]
+               roomtone cron [OPTIONS] add EXPR SCRIPT [ARGS...]
+               roomtone cron [OPTIONS] remove NAME
+
+        """))
+  }
+
   @Test("help and version go to standard output, the overview that nobody asked for to standard error")
   func streams() {
     let overview = HelpText(.roomtone).text
@@ -121,6 +136,15 @@ import Testing
       #expect(command.options.flatMap(\.excludes).allSatisfy(names.contains))
       #expect(command.operands.compactMap(\.replacement).allSatisfy(names.contains))
       #expect(command.operands.dropLast().allSatisfy { !$0.isRepeated })
+      // Each option belongs to an action, and each action has its own only.
+      let actions = command.actions
+      #expect(Set(actions.map(\.name)).count == actions.count)
+      #expect(actions.allSatisfy { action in action.options.allSatisfy(command.options.contains) })
+      #expect(
+        actions.isEmpty
+          || command.options.allSatisfy { option in actions.contains { $0.options.contains(option) } })
+      #expect(actions.isEmpty || command.operands.isEmpty)
+      #expect(actions.allSatisfy { action in action.operands.dropLast().allSatisfy { !$0.isRepeated } })
     }
   }
 }

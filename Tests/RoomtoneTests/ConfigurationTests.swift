@@ -1,6 +1,8 @@
+import Glibc
 import LuaModules
 import LuaRuntime
 import Roomtone
+import StreamKit
 import Testing
 
 @Suite("the configuration file")
@@ -33,6 +35,51 @@ struct ConfigurationTests {
     #expect(configuration.limits.memory == 64 << 20 && configuration.limits.run == .milliseconds(500))
     #expect(configuration.logLevel == .debug)
     #expect(try read("").speakers == nil && read("#!/usr/bin/lua\n").logLevel == .info)
+  }
+
+  @Test("says where recordings go, how long they stay, and how much of the disk they leave")
+  func recordings() throws {
+    let recordings = try read(
+      """
+      recordings { folder = "/srv/radio", template = "{station}/{title}.{ext}", keep = "60d", min_free = "1.5GB" }
+      """
+    ).recordings
+    #expect(recordings.folder == "/srv/radio" && recordings.template == "{station}/{title}.{ext}")
+    #expect(recordings.keep == .seconds(60 * 86_400) && recordings.minimumFree == 1_500_000_000)
+    let home = try #require(getenv("HOME").map { String(cString: $0) })
+    #expect(try read("recordings { folder = '~/Radio' }").recordings.folder == "\(home)/Radio")
+    #expect(try read("recordings { min_free = 4096 }").recordings.minimumFree == 4096)
+    let usual = try read("").recordings
+    #expect(usual.folder == nil && usual.keep == nil && usual.minimumFree == 0)
+    #expect(usual.template == RecorderSettings().template)
+  }
+
+  @Test("names stations, which scripts find and may call by name")
+  func stations() throws {
+    var bench = try EngineBench()
+    bench.configuration =
+      "stations { morning = 'http://127.0.0.1:8000/morning.mp3', ['Radio 5'] = 'https://five.example/live' }"
+    let lines = try bench.printed(
+      """
+      local stream = require "stream"
+      local stations = stream.stations()
+      print(stations["Radio 5"], stations.morning)
+      local radio = stream.new "Radio 5"
+      print(radio.url)
+      radio:set_url("morning", { start = false })
+      print(radio.url)
+      local err = failure(stream.new, "mornign")
+      print(err.code, err.message)
+      radio:start()
+      print(radio.status)
+      radio:stop()
+      """)
+    #expect(
+      lines == [
+        "https://five.example/live\thttp://127.0.0.1:8000/morning.mp3",
+        "https://five.example/live", "http://127.0.0.1:8000/morning.mp3",
+        "stream.url\tno station is called 'mornign'; did you mean 'morning'?", "playing",
+      ])
   }
 
   @Test("its speakers are those of the house")
@@ -70,6 +117,20 @@ struct ConfigurationTests {
       ("house { speakers = { { name = 'A', role = 'lfet' } } }", ["speakers[1]", "did you mean 'left'?"]),
       ("limits { memory = 0 }", ["'memory'", "1 to 65536 expected, got 0"]),
       ("limits { run = 'soon' }", ["'run'", "\"soon\""]),
+      ("recordings { foldr = '/' }", ["'foldr'", "did you mean 'folder'?"]),
+      ("recordings { folder = 'Radio' }", ["'folder'", "an absolute path", "\"Radio\""]),
+      ("recordings { template = '' }", ["'template'", "empty"]),
+      ("recordings { template = '{titel}.mp3' }", ["'template'", "did you mean {title}?"]),
+      ("recordings { keep = '60 days' }", ["'keep'", "\"60 days\""]),
+      ("recordings { keep = 0 }", ["'keep'", "more than 0"]),
+      ("recordings { min_free = '2 gigs' }", ["'min_free'", "\"2 gigs\"", "2GB"]),
+      ("recordings { min_free = -1 }", ["'min_free'", "got -1"]),
+      ("recordings { min_free = '9999999999TB' }", ["'min_free'", "no amount of bytes"]),
+      ("stations { 'http://radio/' }", ["name expected, got 1"]),
+      ("stations { ['a/b'] = 'http://radio/' }", ["name expected, got a/b"]),
+      ("stations { morning = 5 }", ["'morning'", "a URL expected, got number"]),
+      ("stations { morning = 'rtsp://radio/' }", ["'morning'", "rtsp://"]),
+      ("stations { morning = 'radio' }", ["'morning'", "\"radio\" is no URL"]),
       ("limits(5)", ["table expected, got number"]),
       ("hous { output = 'null' }", ["'hous'", "did you mean 'house'?"]),
       ("house { output = 'null' ", ["'}' expected"]),

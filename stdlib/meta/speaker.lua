@@ -136,7 +136,7 @@ function speaker.is_muted() end
 ---Raises `speaker.no_active_device` before it connects; `stream.in_use` (another session plays it); what `start` of the
 ---stream raises; `speaker.superseded`, `speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
----@param url_or_stream string|stream.Stream
+---@param url_or_stream string|stream.Stream A URL may be the name of a station of the configuration.
 ---@param options? speaker.StreamOptions
 function speaker.play_stream(url_or_stream, options) end
 

@@ -84,11 +84,15 @@ function stream.effect.highpass(hz) end
 
 ---A stream at an http or https address; nothing is connected.
 ---
----Raises `stream.url` (no address), `stream.unsupported` (another scheme), `argument`.
----@param url string
+---Raises `stream.url` (no address, no station), `stream.unsupported` (another scheme), `argument`.
+---@param url string Or the name of a station of the configuration.
 ---@param options? stream.Options
 ---@return stream.Stream
 function stream.new(url, options) end
+
+---The stations of the configuration: `stations { morning = "http://…" }`.
+---@return table<string, string> urls The URL of each, by name.
+function stream.stations() end
 
 ---What the elements of an AudioVault feed are called. No public description of that XML is known, so the defaults are
 ---nothing but the words for it, and unverified. Any case of letters; what is no letter, digit, `_`, `-` or `.` counts as
@@ -299,7 +303,7 @@ function Stream:tap(what) end
 ---
 ---Raises `stream.url` and `stream.unsupported`, told as `bad_content` too; what `start` raises; `argument`.
 ---@async
----@param url string
+---@param url string Or the name of a station of the configuration.
 ---@param options? stream.URLOptions
 function Stream:set_url(url, options) end
 

@@ -5,9 +5,11 @@ internal import StreamKit
 
 extension LuaCall {
   /// The options of `record`.
-  /// - Parameter template: where it goes.
+  /// - Parameters:
+  ///   - template: where it goes.
+  ///   - minimumFree: bytes that stay free on the disk, unless it says otherwise.
   func recordingOptions(
-    _ number: Int, template: String, zone: any LocalZone, now: WallTime
+    _ number: Int, template: String, minimumFree: Int, zone: any LocalZone, now: WallTime
   ) throws -> RecordingOptions {
     let given = try options(
       number,
@@ -48,7 +50,7 @@ extension LuaCall {
     if options.appends, options.split != nil {
       throw given.problem("append", "either append or split expected, got both")
     }
-    options.minimumFree = try given.bytes("min_free") ?? 0
+    options.minimumFree = try given.byteSize("min_free") ?? minimumFree
     options.job = try given.string("job")
     return options
   }
@@ -86,32 +88,5 @@ extension LuaOptions {
       guard moment > now else { throw problem(name, "a moment that is still to come expected") }
       return moment
     }
-  }
-
-  /// A size: bytes, or text such as "2GB", "500MB".
-  func bytes(_ name: String) throws -> Int? {
-    switch self[name] {
-    case .string(let text)?:
-      guard let bytes = ByteCount(text) else { throw problem(name, "bytes or text like \"2GB\" expected") }
-      return bytes.value
-    default: return try int(name, in: 0...(1 << 50))
-    }
-  }
-}
-
-/// A number of bytes as people write it: `2GB`, `500 MB`, `64kB`; decimal, as disks are sold.
-public struct ByteCount {
-  /// Bytes.
-  public let value: Int
-
-  /// nil when the text is none.
-  public init?(_ text: String) {
-    let digits = text.prefix { $0.isASCII && $0.isNumber || $0 == "." }
-    let unit = text.dropFirst(digits.count).drop { $0 == " " }.lowercased()
-    let factors = [
-      "": 1.0, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12,
-    ]
-    guard let factor = factors[unit], let number = Double(digits), number * factor < 1e15 else { return nil }
-    value = Int(number * factor)
   }
 }

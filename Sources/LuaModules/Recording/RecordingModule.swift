@@ -72,7 +72,8 @@ final class RecordingModule {
   private func record(_ stream: ScriptStream, _ streams: StreamModule, _ call: LuaCall) throws -> LuaReturn {
     let given = call.isNil(2) ? recorder.settings.template : try call.string(2)
     let options = try call.recordingOptions(
-      3, template: recorder.place(given), zone: zone, now: script.loop.wallNow)
+      3, template: recorder.place(given), minimumFree: recorder.settings.minimumFree, zone: zone,
+      now: script.loop.wallNow)
     // A template that can't be read is told at the caller's line.
     do { _ = try RecordingTemplate(options.template) } catch {
       throw call.problem(2, error.message, hint: error.hint)

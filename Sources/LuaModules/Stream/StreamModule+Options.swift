@@ -40,7 +40,8 @@ extension StreamModule {
 
   /// `radio:set_url(url, {start = true, …})`
   private func setURL(of stream: ScriptStream, _ call: LuaCall) throws -> LuaReturn {
-    let url = try call.string(2)
+    let address = try call.string(2)
+    let url = service.named.urls[address] ?? address
     var old = stream.stream.nextOptions ?? stream.stream.options
     // A password is for the server that it was given for.
     if !StreamURL.isSameServer(url, stream.stream.nextURL) { old.credentials = nil }

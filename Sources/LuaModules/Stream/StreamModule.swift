@@ -32,6 +32,10 @@ final class StreamModule {
       [
         LuaFunction("new") { [unowned module] call in try module.new(call) },
         LuaFunction("file") { [unowned module] call in try module.file(call) },
+        LuaFunction("stations") { call in
+          call.return(
+            .record(service.named.urls.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }))
+        },
       ],
       values: [("version", .string("1.0")), ("effect", module.sound.effectTable)])
     script.staysAlive { [unowned module] in module.active.values.contains { $0.isActive } }
@@ -61,10 +65,11 @@ final class StreamModule {
     call.return(streams(try make(try call.string(1), try options(call, 2).0)))
   }
 
-  /// A stream at `url`, which lives as long as it is not stopped.
+  /// A stream at `url`, or of the station of this name, which lives as long as it is not stopped.
   func make(_ url: String, _ options: StreamOptions) throws -> ScriptStream {
     let stream = try StreamKit.Stream(
-      url: url, options: options, loop: script.loop, source: service.source)
+      url: try service.named.url(url), options: options, loop: script.loop, source: service.source)
+    if service.named.urls[url] != nil { stream.nickname = url }
     return scriptStream(stream)
   }
 

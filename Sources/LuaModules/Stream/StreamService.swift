@@ -19,6 +19,8 @@ public enum StreamNews {
 public final class StreamService {
   private let loop: EventLoop
   private let stations: SimulatedStations
+  /// Stations of the configuration.
+  let named: NamedStations
   private var thread: NetworkThread?
   /// Takes what a stream of a script tells, and the session that plays it.
   public var onNews: (StreamNews, Session?) -> Void = { _, _ in }
@@ -26,10 +28,12 @@ public final class StreamService {
   private var playing: ScriptStream?
 
   /// No thread yet.
-  /// - Parameter stations: those of a simulation, where time is virtual.
-  public init(loop: EventLoop, stations: SimulatedStations = SimulatedStations()) {
-    (self.loop, self.stations) = (loop, stations)
-  }
+  /// - Parameters:
+  ///   - stations: those of a simulation, where time is virtual.
+  ///   - named: those that can be called by name.
+  public init(
+    loop: EventLoop, stations: SimulatedStations = SimulatedStations(), named: NamedStations = NamedStations()
+  ) { (self.loop, self.stations, self.named) = (loop, stations, named) }
 
   /// Where streams come from.
   var source: StreamSource {
@@ -59,7 +63,15 @@ public final class StreamService {
     }
   }
 
-  /// Plays the station at `url` on a session, without a script. Returns when it is heard; it ends with `stop` of the
+  /// A stream at `url`, or of the station of this name, for who has no script; nothing is connected.
+  /// - Throws: `stream.url`, `stream.unsupported`.
+  public func stream(_ url: String) throws(StreamError) -> StreamKit.Stream {
+    let stream = try StreamKit.Stream(url: try named.url(url), loop: loop, source: source)
+    if named.urls[url] != nil { stream.nickname = url }
+    return stream
+  }
+
+  /// Plays the station at `url`, or of this name, on a session, without a script. Returns when it is heard; it ends with `stop` of the
   /// session, and with the house.
   /// - Parameter told: takes each title that is heard, and each failure of a connection, on the loop.
   /// - Throws: `StreamError`, `SpeakerError`.
@@ -67,7 +79,7 @@ public final class StreamService {
     _ url: String, on session: Session, of house: House, told: @escaping (StreamNews) -> Void
   ) async throws {
     let stream = ScriptStream(
-      try StreamKit.Stream(url: url, loop: loop, source: source), loop: loop)
+      try StreamKit.Stream(url: try named.url(url), loop: loop, source: source), loop: loop)
     _ = stream.listen(to: "metadata") { [weak stream] _ in
       if let title = stream?.stream.title { told(.title(title.text)) }
     }

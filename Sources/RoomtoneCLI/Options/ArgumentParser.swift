@@ -108,9 +108,41 @@ private struct CommandReading {
       try word.hasPrefix("--") ? readLong(word) : readShort(word)
       if given.last?.option == .help { return .help(command) }
     }
+    let action = try takeAction()
     try checkConflicts()
-    try checkOperands()
-    return .perform(ParsedArguments(command: command, given: given, operands: operands))
+    try checkOperands(action?.operands ?? command.operands, of: name(action))
+    return .perform(
+      ParsedArguments(command: command, action: action, given: given, operands: operands))
+  }
+
+  /// `cron add`
+  private func name(_ action: ActionSpec?) -> String {
+    action.map { "\(command.name) \($0.name)" } ?? command.name
+  }
+
+  /// Takes the word that says what the command is to do.
+  private mutating func takeAction() throws(UsageError) -> ActionSpec? {
+    guard let first = command.actions.first else { return nil }
+    var action = first
+    if !operands.isEmpty {
+      let word = operands.removeFirst()
+      let names = command.actions.map(\.name)
+      guard let meant = command.actions.first(where: { $0.name == word }) else {
+        let hint =
+          probable(word, among: names).map { "did you mean '\($0)'?" }
+          ?? "known: \(names.joined(separator: ", "))"
+        throw error(.operand, "\(command.name) can't \(quoted(word)); \(hint)")
+      }
+      action = meant
+    }
+    if let stray = given.first(where: { !action.options.contains($0.option) }) {
+      let owners = command.actions.filter { $0.options.contains(stray.option) }.map { name($0) }
+      throw error(
+        .option,
+        "\(name(action)) has no option '\(stray.option.dashed)'; "
+          + "it is an option of \(owners.joined(separator: ", "))")
+    }
+    return action
   }
 
   private mutating func readLong(_ word: String) throws(UsageError) {
@@ -176,20 +208,21 @@ private struct CommandReading {
     }
   }
 
-  private func checkOperands() throws(UsageError) {
-    let expected = command.operands.filter { operand in
+  private func checkOperands(_ all: [OperandSpec], of name: String) throws(UsageError) {
+    let expected = all.filter { operand in
       !given.contains { $0.option.long == operand.replacement }
     }
     if let missing = expected.dropFirst(operands.count).first(where: { !$0.isOptional }) {
-      throw error(.operand, "\(command.name) needs a \(missing.name): \(missing.summary)")
+      throw error(.operand, "\(name) needs \(article(missing.name)) \(missing.name): \(missing.summary)")
     }
     if let empty = zip(expected, operands).first(where: { !$0.0.isRepeated && $0.1.isEmpty }) {
       throw error(.operand, "\(empty.0.name) is empty")
     }
     if expected.last?.isRepeated != true, operands.count > expected.count {
-      let count = expected.isEmpty ? "no" : "one"
+      let count =
+        ["no operand", "one operand"].dropFirst(expected.count).first ?? "\(expected.count) operands"
       throw error(
-        .operand, "\(command.name) takes \(count) operand, \(quoted(operands[expected.count])) is too much")
+        .operand, "\(name) takes \(count), \(quoted(operands[expected.count])) is too much")
     }
   }
 
@@ -226,3 +259,6 @@ extension [OptionSpec] {
     return probable(name, among: map(\.long)).map { "--\($0)" }
   }
 }
+
+/// What stands before a word in capitals: `a SCRIPT`, `an EXPR`.
+private func article(_ word: String) -> String { "AEIO".contains(word.prefix(1)) ? "an" : "a" }

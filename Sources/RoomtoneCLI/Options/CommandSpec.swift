@@ -24,6 +24,9 @@ struct CommandSpec: Sendable, Equatable {
   let operands: [OperandSpec]
   /// Its options; every command has `--help` besides.
   let options: [OptionSpec]
+  /// What it can do, by the word that comes first; the first of them is meant when there is none. Operands and options are
+  /// those of the action.
+  var actions: [ActionSpec] = []
   /// Whether options end at the first operand, so that all that follows belongs to a script.
   var endsOptionsAtOperand = false
   /// Paragraphs that help shows below the summary.
@@ -32,6 +35,16 @@ struct CommandSpec: Sendable, Equatable {
 
   /// Its options with those that every command has.
   var allOptions: [OptionSpec] { options + [.help] }
+}
+
+/// One of the things that a command does.
+struct ActionSpec: Sendable, Equatable {
+  let name: String
+  /// What it does: one line, in lower case and without a full stop.
+  let summary: String
+  var operands: [OperandSpec] = []
+  /// Those of the command's options that go with it.
+  var options: [OptionSpec] = []
 }
 
 /// What a command takes besides options.

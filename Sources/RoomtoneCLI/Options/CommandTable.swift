@@ -8,7 +8,7 @@ extension ProgramSpec {
     name: "roomtone",
     version: "0.1.0",
     summary: "Roomtone runs a home's audio from Lua scripts.",
-    commands: [.run, .simulate, .repl, .play, .devices, .groups, .status],
+    commands: [.run, .simulate, .repl, .play, .record, .recordings, .cron, .devices, .groups, .status],
     options: [.help, .version],
     notes: [
       """
@@ -109,6 +109,9 @@ extension CommandSpec {
       before its own speakers. Speakers that are not named stay silent.
       """,
       """
+      FILE may be the name of a station of the configuration; './morning' is the file of that name, always.
+      """,
+      """
       On a terminal one line shows position, length and rooms. Elsewhere, as in cron, nothing is printed unless \
       something goes wrong. A volume that is set stays when the file has ended.
       """,
@@ -170,7 +173,7 @@ extension CommandSpec {
 
 extension OperandSpec {
   static let audioFile = OperandSpec(
-    name: "FILE", summary: "WAV, AIFF, CAF, MP3, AAC, M4A, FLAC, Ogg Vorbis, or a station's URL")
+    name: "FILE", summary: "WAV, AIFF, CAF, MP3, AAC, M4A, FLAC, Ogg Vorbis, or a station's URL or name")
   fileprivate static func script(replacement: String? = nil) -> OperandSpec {
     OperandSpec(name: "SCRIPT", summary: "a Lua file, or - for standard input", replacement: replacement)
   }

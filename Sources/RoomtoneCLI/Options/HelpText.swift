@@ -29,7 +29,8 @@ struct HelpText {
     }
     lines.append("")
     add(paragraph: command.summary.prefix(1).uppercased() + command.summary.dropFirst() + ".")
-    add("Operands", table: command.operands.map { ($0.name, $0.summary) })
+    add("Actions", table: command.actions.map { ($0.name, $0.summary) })
+    add("Operands", table: command.allOperands.map { ($0.name, $0.summary) })
     add("Options", table: command.allOptions.map { ($0.synopsis, $0.summary) })
     add(notes: command.notes)
     add(command.examples)
@@ -76,8 +77,20 @@ struct HelpText {
 }
 
 extension CommandSpec {
+  /// Its operands and those of its actions, each once.
+  fileprivate var allOperands: [OperandSpec] {
+    actions.flatMap(\.operands).reduce(into: operands) { all, operand in
+      if !all.contains(where: { $0.name == operand.name }) { all.append(operand) }
+    }
+  }
+
   /// What may stand behind the options, each form with a space before it.
   fileprivate var forms: [String] {
+    if !actions.isEmpty {
+      return actions.enumerated().map { index, action in
+        (index == 0 ? " [\(action.name)]" : " \(action.name)") + action.operands.map(\.synopsis).joined()
+      }
+    }
     var forms = [operands]
     for operand in operands where operand.replacement != nil {
       forms.append(operands.filter { $0 != operand })

@@ -50,6 +50,8 @@ enum OptionKind: Sendable, Equatable {
   case duration
   /// A day and a time on local clocks: `2026-03-28T00:00`.
   case dateTime
+  /// A time of day, or a day and a time: `22:30`, `2026-03-28T22:30`.
+  case moment
   /// A name of the time zone database: `Europe/Berlin`. Whether it exists is for the command to find out.
   case timeZone
   /// A whole number of this range.
@@ -67,7 +69,7 @@ enum OptionKind: Sendable, Equatable {
     case .file: "FILE"
     case .folder: "DIR"
     case .duration: "DURATION"
-    case .dateTime: "TIME"
+    case .dateTime, .moment: "TIME"
     case .timeZone: "ZONE"
     case .number: "N"
     case .output: "OUTPUT"

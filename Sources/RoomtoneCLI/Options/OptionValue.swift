@@ -23,6 +23,13 @@ extension OptionSpec {
       case .text, .code, .file, .folder, .timeZone: return .success(.text(text))
       case .duration: return .success(.duration(try DurationText.parse(text)))
       case .dateTime: return .success(.dateTime(try LocalDateTime(parsing: text)))
+      case .moment:
+        if text.utf8.prefix(5).last == UInt8(ascii: "-") {
+          _ = try LocalDateTime(parsing: text)
+        } else {
+          _ = try TimeOfDay(parsing: text)
+        }
+        return .success(.text(text))
       case .output: return .success(.output(try Output(parsing: text)))
       case .number(let range):
         let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) }

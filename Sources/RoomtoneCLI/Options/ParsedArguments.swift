@@ -12,6 +12,8 @@ struct ParsedArguments: Sendable, Equatable {
   }
 
   let command: CommandSpec
+  /// Which of the command's actions is meant; nil where it has none.
+  var action: ActionSpec?
   /// Options, in the order in which they were given, each once unless it may be repeated.
   let given: [Given]
   /// All operands, in their order.

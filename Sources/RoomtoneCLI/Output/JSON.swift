@@ -5,6 +5,8 @@ enum JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleB
   case null
   case bool(Bool)
   case number(Int)
+  /// Written with three digits behind the point; null when it is not finite.
+  case decimal(Double)
   case string(String)
   case array([JSON])
   case object([(name: String, value: JSON)])
@@ -25,6 +27,7 @@ enum JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleB
     case .null: "null"
     case .bool(let isTrue): isTrue ? "true" : "false"
     case .number(let number): String(number)
+    case .decimal(let number): abs(number) < 1e15 ? "\((number * 1e3).rounded() / 1e3)" : "null"
     case .string(let text): Self.quoted(text)
     case .array(let elements): "[" + elements.map(\.line).joined(separator: ", ") + "]"
     case .object(let members): "{" + members.map(Self.line).joined(separator: ", ") + "}"

@@ -20,6 +20,8 @@ public final class Stream {
   public internal(set) var status = Status.stopped
   /// What the station says of itself, as far as it is known.
   public internal(set) var station = StationInfo()
+  /// What recordings call the station when it does not say what it is called.
+  public var nickname: String?
   /// What its frames are, once they come.
   public internal(set) var format: StreamFormat?
   /// The title that is heard.

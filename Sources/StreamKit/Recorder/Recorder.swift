@@ -1,5 +1,4 @@
 public import EventLoop
-internal import Glibc
 
 /// Where recordings go, unless they say otherwise.
 public struct RecorderSettings: Sendable {
@@ -47,16 +46,12 @@ public final class Recorder {
 
   deinit { close() }
 
-  /// Where a recording goes that is called `given`: `~/` is the home folder, and relative paths begin in `folder`.
+  /// Where a recording goes that is called `given`: a template from the root on. `~/` is the home folder, and relative
+  /// paths begin in `folder`.
   public func place(_ given: String) -> String {
-    var path = Self.atHome(given)
-    if !path.hasPrefix("/"), let folder = settings.folder { path = "\(Self.atHome(folder))/\(path)" }
-    return settings.root.map { "\($0)/\(path.drop { $0 == "/" })" } ?? path
-  }
-
-  private static func atHome(_ path: String) -> String {
-    guard path.hasPrefix("~/"), let home = getenv("HOME") else { return path }
-    return String(cString: home) + path.dropFirst(1)
+    let template = RecordingTemplate.absolute(given, from: settings.folder)
+    return settings.root.map { RecordingTemplate.absolute(String(template.drop { $0 == "/" }), from: $0) }
+      ?? template
   }
 
   /// The time of the house.

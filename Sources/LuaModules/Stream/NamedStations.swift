@@ -1,0 +1,35 @@
+internal import EventLoop
+internal import LuaRuntime
+public import StreamKit
+
+/// Stations that have a name, which stands wherever a URL does.
+public struct NamedStations: Sendable, Equatable {
+  /// URLs by name.
+  public var urls: [String: String]
+
+  /// These stations.
+  public init(_ urls: [String: String] = [:]) { self.urls = urls }
+
+  /// The URL that a person means: that of a station of this name, else what was given.
+  /// - Throws: `stream.url` for what is neither a URL nor a name.
+  public func url(_ given: String) throws(StreamError) -> String {
+    if let url = urls[given] { return url }
+    guard !urls.isEmpty, !given.isEmpty, StreamURL.scheme(given) == nil else { return given }
+    let name = String(given.prefix(100)).onOneLine
+    throw StreamError(
+      .url, unknown("station", name, among: Array(urls.keys)),
+      hint: nearest(name, among: Array(urls.keys)) == nil
+        ? "stations have their names in the configuration; a URL begins with http:// or https://" : nil,
+      facts: [.init("url", .string(given))])
+  }
+
+  /// Whether a person can type it and tell it from a URL and a path: `morning`, `Radio 5`.
+  public static func isName(_ text: String) -> Bool {
+    let isOdd = { (scalar: Unicode.Scalar) in
+      scalar == "/" || scalar == ":" || scalar.properties.generalCategory == .control
+    }
+    return !text.isEmpty && text.first != " " && text.last != " " && text.first != "-"
+      && text.utf8.count <= 100
+      && !text.unicodeScalars.contains(where: isOdd)
+  }
+}

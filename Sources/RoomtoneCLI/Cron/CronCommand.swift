@@ -1,0 +1,156 @@
+internal import EventLoop
+internal import Glibc
+internal import LuaModules
+internal import Scheduling
+internal import StreamKit
+
+/// `roomtone cron`
+enum CronCommand {
+  static func run(_ arguments: ParsedArguments) throws -> Int32 {
+    switch arguments.action?.name {
+    case "add": try add(arguments)
+    case "remove": try remove(arguments.operands[0])
+    default: try list(json: arguments.has(.jsonList))
+    }
+  }
+
+  // MARK: Changing
+
+  private static func add(_ arguments: ParsedArguments) throws -> Int32 {
+    let expression: CronExpression
+    do throws(ScheduleError) {
+      expression = try CronExpression(parsing: arguments.operands[0])
+    } catch {
+      throw wrong("EXPR: \(error.message)" + (error.hint.map { "; \($0)" } ?? ""))
+    }
+    let given = arguments.text(.jobName)
+    if let given, !Crontab.isName(given) {
+      throw wrong(
+        "--name: \(quoted(given)) can't be a job's name: at most 60 letters, without #, % and \\ expected")
+    }
+    let job = try CronJob(Array(arguments.operands.dropFirst()))
+    let variables = JobEnvironment.needed { name in
+      Terminal.log(
+        .warn, "\(name) has a password in it and is left out: others could read it in the crontab's job", [])
+    }
+    var added: Crontab.Job?
+    try UserCrontab.change(lock: UserFolders.state.map { "\($0)/crontab.lock" }) { crontab in
+      let name = try name(given ?? job.name, isGiven: given != nil, in: crontab)
+      let command = try command(job.words(named: name), variables)
+      let line = Crontab.Job(name: name, schedule: expression.description, command: command)
+      guard Crontab.length(of: line) <= Crontab.longestCommand else {
+        throw UserCrontab.Failure(
+          code: "cron.long",
+          message:
+            "the line has \(Crontab.length(of: line)) bytes, of which cron would cut what is beyond \(Crontab.longestCommand)",
+          hint: "put it into a script, and have cron run that")
+      }
+      crontab.add(line)
+      added = line
+    }
+    if let added {
+      Terminal.print(
+        "\(added.name): \(added.schedule), \(next(added).map { "next \($0)" } ?? "when the machine starts")")
+    }
+    return 0
+  }
+
+  /// A name that no job has yet; one that nobody gave gets a number.
+  private static func name(_ wanted: String, isGiven: Bool, in crontab: Crontab) throws -> String {
+    if isGiven {
+      guard crontab.job(wanted) == nil else {
+        throw UserCrontab.Failure(
+          code: "cron.duplicate", message: "a job is called \(quoted(wanted)) already",
+          hint: "remove it first (roomtone cron remove), or give another --name")
+      }
+      return wanted
+    }
+    let letters = wanted.map { $0.isLetter || $0.isNumber || "._-".contains($0) ? $0 : "-" }
+    let name = String(letters.drop { $0 == "-" }.prefix(20))
+    let base = Crontab.isName(name) ? name : "job"
+    if crontab.job(base) == nil { return base }
+    let number = (2...).first { crontab.job("\(base)-\($0)") == nil } ?? 2
+    return "\(base)-\(number)"
+  }
+
+  /// What the shell of the crontab gets.
+  private static func command(_ words: [String], _ variables: [(name: String, value: String)]) throws
+    -> String
+  {
+    guard let executable = executable() else {
+      throw UserCrontab.Failure(code: "cron.failed", message: "can't find out where roomtone itself is")
+    }
+    let settings = variables.map { "\($0.name)=\($0.value)" }
+    let all = (settings.isEmpty ? [] : ["/usr/bin/env"] + settings) + [executable] + words
+    let isOdd = { (scalar: Unicode.Scalar) in scalar.properties.generalCategory == .control }
+    if let odd = all.first(where: { $0.unicodeScalars.contains(where: isOdd) }) {
+      throw wrong("\(quoted(odd)) has a character that can't stand in a crontab")
+    }
+    return all.map(ShellWord.quoted).joined(separator: " ")
+  }
+
+  private static func executable() -> String? {
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlink("/proc/self/exe", &buffer, buffer.count - 1)
+    return count > 0 ? String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
+  }
+
+  private static func remove(_ name: String) throws -> Int32 {
+    try UserCrontab.change(lock: UserFolders.state.map { "\($0)/crontab.lock" }) { crontab in
+      let names = crontab.jobs.map(\.name)
+      guard names.contains(name) else {
+        let hint =
+          probable(name, among: names).map { "did you mean '\($0)'?" }
+          ?? (names.isEmpty ? "there are none" : "there are: \(names.joined(separator: ", "))")
+        throw UserCrontab.Failure(
+          code: "cron.unknown", message: "no job is called \(quoted(name))", hint: hint)
+      }
+      crontab.remove(name)
+    }
+    return 0
+  }
+
+  private static func wrong(_ message: String) -> UsageError {
+    UsageError(.value, message, help: "roomtone cron")
+  }
+
+  // MARK: Looking
+
+  private static func list(json: Bool) throws -> Int32 {
+    let jobs = try UserCrontab.read().jobs
+    if json {
+      let objects = jobs.map { job in
+        JSON.object([
+          ("name", .string(job.name)), ("schedule", .string(job.schedule)),
+          ("next", .optional(nextTime(job).map { Timestamp.text($0) })), ("command", .string(shown(job))),
+        ])
+      }
+      Terminal.print(JSON.array(objects).lines)
+      return 0
+    }
+    guard !jobs.isEmpty else {
+      Terminal.print("no jobs: 'roomtone cron add' makes one")
+      return 0
+    }
+    var table = TextTable(["NAME", "SCHEDULE", "NEXT", "COMMAND"])
+    for job in jobs { table.add([job.name, job.schedule, next(job) ?? "-", shown(job)]) }
+    table.lines.forEach(Terminal.print)
+    return 0
+  }
+
+  private static func nextTime(_ job: Crontab.Job) -> WallTime? {
+    (try? CronExpression(parsing: job.schedule))?.next(after: Timestamp.now, in: ProcessZone())
+  }
+
+  private static func next(_ job: Crontab.Job) -> String? {
+    nextTime(job).map { "\(ProcessZone().local($0))" }
+  }
+
+  /// What it does, without where `roomtone` is and what its environment is; no password is shown.
+  private static func shown(_ job: Crontab.Job) -> String {
+    guard let words = ShellWord.split(job.command) else { return job.command }
+    let own = words.firstIndex { $0 == "roomtone" || $0.hasSuffix("/roomtone") }
+    let rest = own.map { Array(words[($0 + 1)...]) } ?? words
+    return rest.map { ShellWord.quoted(StreamURL.shown($0)) }.joined(separator: " ")
+  }
+}

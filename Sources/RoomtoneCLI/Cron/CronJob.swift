@@ -1,0 +1,141 @@
+internal import EventLoop
+internal import Glibc
+internal import LuaModules
+internal import LuaRuntime
+internal import Roomtone
+internal import StreamKit
+
+/// What a line of the crontab is to run: the words of a command line of `roomtone`, which mean the same in any folder.
+struct CronJob {
+  /// What it would be called: the name of its script, file or station.
+  let name: String
+  private let command: CommandSpec
+  private let options: [String]
+  private let operands: [String]
+
+  /// Reads what stands behind the time: a script with its arguments, or a command of `roomtone`.
+  /// - Throws: `UsageError` for what could never run.
+  init(_ given: [String]) throws {
+    let known: [CommandSpec] = [.run, .play, .record]
+    let isCommand = known.contains { $0.name == given.first }
+    guard
+      case .perform(let arguments) = try ArgumentParser().parse(isCommand ? given : ["run", "--"] + given)
+    else { throw Self.wrong("a job that only shows help") }
+    let checked = try Self.check(arguments)
+    (command, operands, name) = (arguments.command, checked.operands, checked.name)
+    options = arguments.given.flatMap(Self.words) + checked.options
+  }
+
+  /// `["run", "/home/me/show.lua"]`; a recording belongs to the job of that name.
+  func words(named name: String) -> [String] {
+    let hasJob = options.contains { $0.hasPrefix("\(OptionSpec.job.dashed)=") }
+    let job = command == .record && !hasJob ? ["\(OptionSpec.job.dashed)=\(name)"] : []
+    let isGuarded = operands.contains { $0.hasPrefix("-") }
+    return [command.name] + options + job + (isGuarded ? ["--"] : []) + operands
+  }
+
+  /// The operands with absolute paths, options besides those that were given, and a name for the job.
+  private static func check(
+    _ arguments: ParsedArguments
+  ) throws -> (operands: [String], options: [String], name: String) {
+    guard arguments.script != nil, let first = arguments.operands.first else {
+      return (arguments.operands, [], "line")
+    }
+    let rest = Array(arguments.operands.dropFirst())
+    if arguments.command == .run {
+      guard first != "-" else { throw wrong("cron gives a script no standard input to come from") }
+      try compile(first)
+      return ([absolute(first)] + rest, [], stem(first))
+    }
+    let configuration = try EngineSetup.configuration(file: arguments.text(.config))
+    if arguments.command == .record {
+      let plan = try RecordCommand.plan(arguments, configuration)
+      var options = arguments.has(.quiet) ? [] : [OptionSpec.quiet.dashed]
+      // The folder that cron works in is another one.
+      if !arguments.has(.into), configuration.recordings.folder == nil {
+        options.append("\(OptionSpec.into.dashed)=\(plan.options.template)")
+      }
+      return ([first], options, stationName(first, configuration))
+    }
+    if configuration.stations.urls[first] == nil, PlayCommand.scheme(of: first) == nil {
+      guard access(first, R_OK) == 0 else {
+        throw wrong("can't open the file \(first): \(String(cString: strerror(errno)))")
+      }
+      return ([absolute(first)], [], stem(first))
+    }
+    do throws(StreamError) { try StreamURL.check(configuration.stations.url(first)) } catch {
+      throw wrong(error.message)
+    }
+    return ([first], [], stationName(first, configuration))
+  }
+
+  private static func stationName(_ given: String, _ configuration: Configuration) -> String {
+    configuration.stations.urls[given] == nil ? StreamURL.host(given) ?? "station" : given
+  }
+
+  /// A script that can't run should be known of now.
+  private static func compile(_ path: String) throws {
+    let text = try ScriptText(path: path)
+    let loop = EventLoop(name: "cron")
+    defer { loop.close() }
+    let state = try LuaState(name: path, loop: loop, limits: LuaLimits(), watchdog: try LuaWatchdog())
+    defer { state.close() }
+    _ = try state.load(text.bytes, chunkName: text.chunkName)
+  }
+
+  /// `show` of `scripts/show.lua`.
+  private static func stem(_ path: String) -> String {
+    let file = path.split(separator: "/").last.map(String.init) ?? path
+    return file.lastIndex(of: ".").map { $0 > file.startIndex ? String(file[..<$0]) : file } ?? file
+  }
+
+  private static func words(of given: ParsedArguments.Given) -> [String] {
+    switch given.option.kind {
+    case .flag: [given.option.dashed]
+    case .file where given.option == .into:
+      [
+        "\(given.option.dashed)="
+          + (given.text.hasPrefix("~/") ? given.text : RecordingTemplate.absolute(given.text))
+      ]
+    case .file, .folder: ["\(given.option.dashed)=\(absolute(given.text))"]
+    case .output where given.text.hasPrefix("wav:"):
+      ["\(given.option.dashed)=wav:\(absolute(String(given.text.dropFirst(4))))"]
+    default: ["\(given.option.dashed)=\(given.text)"]
+    }
+  }
+
+  /// The path from the root on; `~/` stays, as those who read it know it.
+  private static func absolute(_ path: String) -> String {
+    path.hasPrefix("~/") ? path : UserFolders.absolute(path)
+  }
+
+  private static func wrong(_ message: String) -> UsageError {
+    UsageError(.operand, message, help: "roomtone cron")
+  }
+}
+
+/// What a process finds in its environment.
+enum JobEnvironment {
+  /// What tells `roomtone` where its files are, what time it is and how it gets out. cron sets HOME alone, and that to
+  /// what the system knows.
+  private static let names = [
+    "TZ", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "ROOMTONE_STDLIB", "http_proxy",
+    "https_proxy",
+    "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
+  ]
+
+  /// The variables that a job needs besides those that cron sets, of those that are set here.
+  /// - Parameter left: told each that is left out, for others may read what a shell is given.
+  static func needed(left: (String) -> Void) -> [(name: String, value: String)] {
+    var result: [(name: String, value: String)] = []
+    let passwd = getpwuid(getuid()).map { String(cString: $0.pointee.pw_dir) }
+    if let home = value("HOME"), home != passwd { result.append(("HOME", home)) }
+    for name in names {
+      guard let value = value(name), !value.isEmpty else { continue }
+      if StreamURL.shown(value) == value { result.append((name, value)) } else { left(name) }
+    }
+    return result
+  }
+
+  private static func value(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+}

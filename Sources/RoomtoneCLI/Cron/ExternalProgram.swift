@@ -1,0 +1,96 @@
+internal import EventLoop
+internal import Glibc
+
+/// A program of the system that is run to its end.
+enum ExternalProgram {
+  /// How it ended, and what it wrote.
+  struct Result {
+    /// Exit status; 128 + n when signal n ended it.
+    let status: Int32
+    let output: [UInt8]
+    let errors: String
+  }
+
+  /// The system has no such program, or can't run it.
+  struct Failure: Error { let number: Int32 }
+
+  /// Runs a program that is found on PATH; blocks the calling thread.
+  /// - Parameters:
+  ///   - input: what its standard input holds.
+  ///   - variables: what its environment has besides this process's.
+  static func run(
+    _ program: String, _ arguments: [String], input: [UInt8] = [], variables: [String: String] = [:]
+  ) throws(Failure) -> Result {
+    let files = (try Spool(), try Spool(), try Spool())
+    try files.0.fill(input)
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, files.0.descriptor, STDIN_FILENO)
+    posix_spawn_file_actions_adddup2(&actions, files.1.descriptor, STDOUT_FILENO)
+    posix_spawn_file_actions_adddup2(&actions, files.2.descriptor, STDERR_FILENO)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    // This process ignores SIGPIPE and SIGXFSZ.
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    for signal in [SIGPIPE, SIGXFSZ] { sigaddset(&signals, signal) }
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+    var environment = inherited(without: Set(variables.keys))
+    environment += variables.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+    let words = ([program] + arguments).map { strdup($0) as UnsafeMutablePointer<CChar>? }
+    let entries = environment.map { strdup($0) as UnsafeMutablePointer<CChar>? }
+    defer { for text in words + entries { free(text) } }
+    var process = pid_t()
+    let failure = posix_spawnp(&process, program, &actions, &attributes, words + [nil], entries + [nil])
+    guard failure == 0 else { throw Failure(number: failure) }
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) == -1 && errno == EINTR {}
+    return Result(
+      status: status & 0x7f == 0 ? status >> 8 & 0xff : 128 + status & 0x7f, output: files.1.contents(),
+      errors: String(decoding: files.2.contents(), as: UTF8.self))
+  }
+
+  private static func inherited(without names: Set<String>) -> [String] {
+    var result: [String] = []
+    var entry = environ
+    while let variable = entry.pointee {
+      let text = String(cString: variable)
+      if !names.contains(String(text.prefix { $0 != "=" })) { result.append(text) }
+      entry += 1
+    }
+    return result
+  }
+
+  /// A file without a name, which takes what a program writes, however much, while nobody reads.
+  private final class Spool {
+    let descriptor: Int32
+    /// Bytes that are read at most.
+    private static let limit = 4 << 20
+
+    init() throws(Failure) {
+      var path = Array("/tmp/roomtone-XXXXXX".utf8CString)
+      descriptor = mkstemp(&path)
+      guard descriptor >= 0 else { throw Failure(number: errno) }
+      _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+      unlink(path)
+    }
+
+    deinit { close(descriptor) }
+
+    func fill(_ bytes: [UInt8]) throws(Failure) {
+      guard write(descriptor, bytes, bytes.count) == bytes.count else { throw Failure(number: errno) }
+      lseek(descriptor, 0, SEEK_SET)
+    }
+
+    func contents() -> [UInt8] {
+      let size = min(Int(lseek(descriptor, 0, SEEK_END)), Self.limit)
+      guard size > 0 else { return [] }
+      return [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+        count = max(0, pread(descriptor, buffer.baseAddress, size, 0))
+      }
+    }
+  }
+}

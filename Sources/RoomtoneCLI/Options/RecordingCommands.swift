@@ -1,0 +1,184 @@
+internal import StreamKit
+
+// The part of the table that is about recordings, and about what is done at set times.
+
+extension CommandSpec {
+  static let cron = CommandSpec(
+    name: "cron",
+    summary: "has the crontab run scripts and recordings at set times",
+    operands: [],
+    options: [.jobName, .jsonList],
+    actions: [
+      ActionSpec(name: "list", summary: "lists the jobs, and when they run next", options: [.jsonList]),
+      ActionSpec(
+        name: "add", summary: "adds a job",
+        operands: [.cronTime, .cronScript, .cronArguments], options: [.jobName]),
+      ActionSpec(name: "remove", summary: "removes a job", operands: [.cronJob]),
+    ],
+    notes: [
+      """
+      A job is a line of your crontab that ends with '# roomtone: NAME'. Other lines are never touched. It has absolute \
+      paths and the environment that it needs, for cron gives it little.
+      """,
+      """
+      In place of SCRIPT and its arguments there may be a command of roomtone: run, play or record with all that \
+      belongs to it. What begins with a dash goes behind '--'. A recording becomes one with -q and --job NAME.
+      """,
+      """
+      EXPR has five fields: minute, hour, day of the month, month, day of the week, as crontab(5) describes them; or \
+      is @daily, @weekly, @monthly, @hourly or @reboot. cron has the time of the machine. What a job prints and what \
+      goes wrong is mailed by cron; a job that needs no mail says nothing.
+      """,
+    ],
+    examples: [
+      ExampleSpec("roomtone cron add '45 6 * * 1-5' wake_up.lua", "on weekdays at a quarter to seven"),
+      ExampleSpec(
+        "roomtone cron add '30 20 * * sat' --name show -- run --for 2h show.lua", "with options of its own"),
+      ExampleSpec(
+        "roomtone cron add '30 20 * * 6' -- record morning --for 2h --wait-for-audio",
+        "records a show each week"),
+      ExampleSpec("roomtone cron", "the jobs, and when they run next"),
+      ExampleSpec("roomtone cron remove show", "takes it out again"),
+    ])
+}
+
+extension CommandSpec {
+  static let record = CommandSpec(
+    name: "record",
+    summary: "records a station",
+    operands: [.station],
+    options: [
+      .into, .recordFor, .recordUntil, .split, .append, .waitForAudio, .job, .quiet, .config,
+    ],
+    notes: [
+      """
+      The frames of the station are written as they come, never coded again, and are safe from a kill a second later. \
+      A connection that is lost is made anew, and what the station still has of what was missed is joined without a \
+      seam. Without --for or --until it records until it is told to end: Ctrl-C closes the file.
+      """,
+      """
+      Fields of a TEMPLATE: {station}, {title}, {artist}, {start} or {start:%Y-%m-%d %H.%M}, {ext}, {n}. It begins in the \
+      working directory, or with ~/ in the home folder. A file that is there is never overwritten: a number is added. \
+      Without -o the folder and the template of the configuration are used.
+      """,
+      """
+      On a terminal a line shows time, size, level, lost connections and title. At the end one line tells the file, \
+      none with -q. The same job can't run twice at a time. Exit status: 0 when it was recorded, with or without \
+      gaps, 1 when not, 2 for wrong usage, 130 or 143 when SIGINT or SIGTERM ended it.
+      """,
+    ],
+    examples: [
+      ExampleSpec("roomtone record http://127.0.0.1:8000/live.mp3", "until Ctrl-C"),
+      ExampleSpec(
+        "roomtone record morning -o '~/Radio/{station} {start}.{ext}' --for 1h -q --wait-for-audio",
+        "as in cron, a station of the configuration"),
+      ExampleSpec(
+        "roomtone record morning -o 'Songs/{artist} - {title}.{ext}' --split", "a file for each title"),
+    ])
+
+  static let recordings = CommandSpec(
+    name: "recordings",
+    summary: "lists what was recorded, checks files, mends them",
+    operands: [],
+    options: [
+      .ofStation, .withTitle, .since, .before, .inState, .ofJob, .limit, .jsonList, .config,
+    ],
+    actions: [
+      ActionSpec(
+        name: "list", summary: "lists recordings, the latest first",
+        options: [.ofStation, .withTitle, .since, .before, .inState, .ofJob, .limit, .jsonList]),
+      ActionSpec(
+        name: "verify", summary: "walks all frames of files, and compares them with the catalogue",
+        operands: [.recordedFiles()], options: [.jsonList]),
+      ActionSpec(
+        name: "repair",
+        summary: "makes whole what was left behind, and has the catalogue agree with the disk",
+        operands: [.recordingFolder], options: [.config]),
+      ActionSpec(
+        name: "forget", summary: "takes recordings out of the catalogue; the files stay",
+        operands: [.recordedFiles(isOptional: false)]),
+    ],
+    notes: [
+      """
+      A recording whose process was killed is 'interrupted': what is on disk becomes a file with the next recording, \
+      or with 'repair', and is 'recovered' then. What is being recorded is left alone.
+      """,
+      """
+      Exit status: 1 when a file that is verified is not good, or when something could not be repaired or is not there \
+      to be forgotten.
+      """,
+    ],
+    examples: [
+      ExampleSpec("roomtone recordings", "all recordings"),
+      ExampleSpec(
+        "roomtone recordings list --station morning --since 2026-01-01T00:00 --json",
+        "some of them, for programs"),
+      ExampleSpec("roomtone recordings verify", "checks every file, whether it is all sound"),
+      ExampleSpec("roomtone recordings repair", "after a power cut, without waiting for the next recording"),
+    ])
+}
+
+extension OperandSpec {
+  static func recordedFiles(isOptional: Bool = true) -> OperandSpec {
+    OperandSpec(
+      name: "FILE", summary: "recordings; 'verify' takes all of the catalogue when there is none",
+      isOptional: isOptional, isRepeated: true)
+  }
+  static let recordingFolder = OperandSpec(
+    name: "DIR",
+    summary: "is searched for parts that the catalogue does not know; the configured folder otherwise",
+    isOptional: true)
+}
+
+extension OperandSpec {
+  static let station = OperandSpec(
+    name: "URL",
+    summary: "a station, a playlist that leads to one, or the name of a station of the configuration")
+}
+
+extension OptionSpec {
+  // Of `record`.
+  static let into = OptionSpec(
+    "output", short: "o", .file, valueName: "TEMPLATE", "the file, with fields ({station} {start}.{ext})")
+  static let recordFor = OptionSpec(
+    "for", .duration, excludes: ["until"], "how much to record (1h30m), from the first sound on")
+  static let recordUntil = OptionSpec(
+    "until", .moment, excludes: ["for"],
+    "when to end: a time of day (22:30), or a day and a time (2026-03-28T22:30)")
+  static let split = OptionSpec(
+    "split", .flag, excludes: ["append"], "begins a file with each title, and writes a cue sheet of all")
+  static let append = OptionSpec(
+    "append", .flag, excludes: ["split"], "goes on with a file that is there, of the same kind of sound")
+  static let waitForAudio = OptionSpec(
+    "wait-for-audio", .flag, "tries again until the station can be heard, for as long as is to be recorded")
+  static let job = OptionSpec(
+    "job", .text, valueName: "NAME", "the job that it belongs to; the same URL and template otherwise")
+  static let quiet = OptionSpec("quiet", short: "q", .flag, "prints nothing unless it fails")
+
+  // Of `recordings`.
+  static let ofStation = OptionSpec("station", .text, "those of stations with this in their name")
+  static let withTitle = OptionSpec("title", .text, "those with this in one of their titles")
+  static let since = OptionSpec("since", .dateTime, "those that begin then or later (2026-03-28T00:00)")
+  static let before = OptionSpec("before", .dateTime, "those that begin earlier")
+  static let inState = OptionSpec(
+    "state", .choice(RecordingEntry.State.allCases.map(\.rawValue)), valueName: "STATE",
+    "those in this state: \(RecordingEntry.State.allCases.map(\.rawValue).joined(separator: ", "))")
+  static let ofJob = OptionSpec("job", .text, valueName: "NAME", "those of this job")
+  static let limit = OptionSpec("limit", .number(1...1_000_000), "at most so many")
+}
+
+extension OperandSpec {
+  static let cronTime = OperandSpec(name: "EXPR", summary: "when to run it, in quotes: '30 20 * * 6'")
+  static let cronScript = OperandSpec(
+    name: "SCRIPT", summary: "a Lua file, or a command: run, play or record")
+  static let cronArguments = OperandSpec(
+    name: "ARGS", summary: "what the script finds in 'arg', or what belongs to the command", isOptional: true,
+    isRepeated: true)
+  static let cronJob = OperandSpec(name: "NAME", summary: "what the job is called, as the list shows it")
+}
+
+extension OptionSpec {
+  // Of `cron`.
+  static let jobName = OptionSpec(
+    "name", .text, valueName: "NAME", "what to call the job; by default after its script or station")
+}

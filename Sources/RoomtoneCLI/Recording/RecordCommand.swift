@@ -1,0 +1,106 @@
+internal import EventLoop
+internal import LuaModules
+internal import Roomtone
+internal import Scheduling
+internal import StreamKit
+
+/// `roomtone record`
+enum RecordCommand {
+  /// What can't be recorded.
+  struct Failure: CodedError {
+    let code: String
+    let message: String
+    var hint: String?
+  }
+
+  /// What is to be done, checked.
+  struct Plan {
+    let url: String
+    var options: RecordingOptions
+    let waitsForAudio: Bool
+    let isQuiet: Bool
+  }
+
+  static func run(_ arguments: ParsedArguments) throws -> Int32 {
+    let configuration = try EngineSetup.configuration(file: arguments.text(.config))
+    let plan = try plan(arguments, configuration)
+    let lock = try lock(plan)
+    defer { withExtendedLifetime(lock) {} }
+    let engine = try EngineSetup.engine(
+      EngineSetup.ownHouse(configuration, command: "record", script: nil))
+    let line = RecordingLine(isShown: Terminal.showsProgress && !plan.isQuiet)
+    defer { line.end() }
+    let run = RecordRun(plan, engine, line)
+    let result = try engine.performWithoutHouse { try await run.record() }
+    line.end()
+    if let failure = run.failure { throw failure }
+    if !plan.isQuiet, let summary = run.summary {
+      Terminal.print(summary)
+    }
+    return result.status
+  }
+
+  // MARK: What is to be done
+
+  static func plan(_ arguments: ParsedArguments, _ configuration: Configuration) throws -> Plan {
+    let url = arguments.operands[0]
+    do throws(StreamError) {
+      try StreamURL.check(configuration.stations.url(url))
+    } catch {
+      throw wrong(error.message + (error.hint.map { "; \($0)" } ?? ""))
+    }
+    let (template, folder) = (
+      arguments.text(.into) ?? configuration.recordings.template, configuration.recordings.folder
+    )
+    do throws(TemplateError) { _ = try RecordingTemplate(template) } catch {
+      throw wrong(error.message + (error.hint.map { "; \($0)" } ?? ""))
+    }
+    // What was given begins in the working directory; what the configuration says, in its folder.
+    var options = RecordingOptions(
+      template: RecordingTemplate.absolute(template, from: arguments.has(.into) ? nil : folder))
+    options.appends = arguments.has(.append)
+    if arguments.has(.split) { options.split = .init() }
+    options.duration = arguments.duration(.recordFor)
+    if options.duration == .zero { throw wrong("--for: more than 0s expected") }
+    options.until = try arguments.text(.recordUntil).map(moment)
+    options.minimumFree = configuration.recordings.minimumFree
+    options.job = arguments.text(.job)
+    return Plan(
+      url: url, options: options, waitsForAudio: arguments.has(.waitForAudio),
+      isQuiet: arguments.has(.quiet))
+  }
+
+  private static func moment(_ text: String) throws -> WallTime {
+    let (now, zone) = (Timestamp.now, ProcessZone())
+    var moment: WallTime?
+    do throws(ScheduleError) {
+      moment = try Recurrence.at(text, now: now, in: zone).next(after: now, in: zone)
+    } catch {
+      throw wrong("--until: \(error.message)" + (error.hint.map { "; \($0)" } ?? ""))
+    }
+    guard let moment else { throw wrong("--until: \(quoted(text)) has passed") }
+    return moment
+  }
+
+  private static func wrong(_ message: String) -> UsageError {
+    UsageError(.value, message, help: "roomtone record")
+  }
+
+  // MARK: One at a time
+
+  /// Held while the job runs: by its name, or by what it records and where to.
+  private static func lock(_ plan: Plan) throws -> FileLock? {
+    guard let folder = UserFolders.state else { return nil }
+    let key = plan.options.job.map { "job \($0)" } ?? "\(plan.url) \(plan.options.template)"
+    // FNV-1a: a name for the file that any text gives.
+    let hash = key.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    guard let lock = try FileLock.take("\(folder)/locks/\(String(hash, radix: 16)).lock") else {
+      throw Failure(
+        code: "record.busy",
+        message: plan.options.job.map { "the job \(quoted($0)) is being recorded already" }
+          ?? "\(StreamURL.shown(plan.url)) is being recorded into the same place already",
+        hint: "give another --job if both are wanted")
+    }
+    return lock
+  }
+}

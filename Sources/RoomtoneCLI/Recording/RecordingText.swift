@@ -1,0 +1,114 @@
+internal import EventLoop
+internal import LuaModules
+internal import Scheduling
+internal import StreamKit
+
+/// Recordings as people and programs read them.
+enum RecordingText {
+  static func table(_ entries: [RecordingEntry]) -> TextTable {
+    var table = TextTable(["START", "LENGTH", "SIZE", "GAPS", "STATE", "STATION", "FILE"])
+    for entry in entries {
+      table.add([
+        String("\(ProcessZone().local(entry.start))".prefix(16)), clock(entry.seconds),
+        ByteSize.describe(entry.bytes), gaps(entry.gaps) ?? "-", state(entry), entry.station ?? "-",
+        entry.path,
+      ])
+    }
+    return table
+  }
+
+  /// `1:02:03`; cut to whole seconds.
+  static func clock(_ seconds: Double) -> String {
+    ProgressLine.clock(Int(max(0, min(seconds, 1e9))))
+  }
+
+  /// `2 (8.5 s)`, nil where nothing is missing.
+  static func gaps(_ gaps: [RecordingEntry.Gap]) -> String? {
+    if gaps.isEmpty { return nil }
+    let tenths = Int((gaps.reduce(0) { $0 + max(0, min($1.seconds, 1e9)) } * 10).rounded())
+    return "\(gaps.count) (\(tenths / 10).\(tenths % 10) s)"
+  }
+
+  /// What the catalogue says, save for what it can't know: that the process has gone.
+  private static func state(_ entry: RecordingEntry) -> String {
+    guard entry.state == .recording || entry.state == .joining else { return entry.state.rawValue }
+    return isOpen(entry) ? entry.state.rawValue : "interrupted"
+  }
+
+  private static func isOpen(_ entry: RecordingEntry) -> Bool { entry.part.map(PartFile.isHeld) ?? false }
+
+  /// All that scripts see of a recording, by the same names; moments as text.
+  static func object(_ entry: RecordingEntry) -> JSON {
+    .object([
+      ("path", .string(entry.path)), ("part", .optional(entry.part)), ("station", .optional(entry.station)),
+      ("url", .string(entry.url)), ("start", .string(Timestamp.text(entry.start))),
+      ("seconds", .decimal(entry.seconds)), ("bytes", .number(entry.bytes)), ("codec", .string(entry.codec)),
+      ("sample_rate", .number(entry.sampleRate)), ("channels", .number(entry.channels)),
+      (
+        "gaps",
+        .array(entry.gaps.map { .object([("at", .decimal($0.at)), ("seconds", .decimal($0.seconds))]) })
+      ),
+      (
+        "titles",
+        .array(entry.titles.map { .object([("at", .decimal($0.at)), ("title", .string($0.text))]) })
+      ),
+      ("state", .string(entry.state.rawValue)), ("open", .bool(isOpen(entry))),
+      ("error", .optional(entry.error)), ("job", .optional(entry.job)),
+    ])
+  }
+}
+
+extension RecordingText {
+  /// What there is to say of a file that was looked at.
+  enum Finding {
+    case read(String, RecordingVerdict)
+    case unreadable(String, RecordError)
+
+    var isGood: Bool {
+      if case .read(_, let verdict) = self { verdict.isGood } else { false }
+    }
+
+    /// `good  1:00:00  58 MB  /radio/show.mp3`, and below a bad one why.
+    var lines: [String] {
+      switch self {
+      case .unreadable(let path, let error):
+        ["bad   \(path.onOneLine)", "      \(error.description.onOneLine)"]
+      case .read(let path, let verdict):
+        [
+          (verdict.isOpen ? "open  " : verdict.isGood ? "good  " : "bad   ")
+            + "\(RecordingText.clock(verdict.seconds))  \(ByteSize.describe(verdict.bytes))  \(path.onOneLine)"
+            + (verdict.entry == nil ? "  (not in the catalogue)" : "")
+        ] + Self.flaws(verdict).map { "      " + $0.onOneLine }
+      }
+    }
+
+    private static func flaws(_ verdict: RecordingVerdict) -> [String] {
+      if verdict.isOpen { return [] }
+      var flaws = verdict.differences
+      if verdict.frames == 0 {
+        flaws.append("there is no frame in it")
+      } else if !verdict.isWhole {
+        flaws.append("\(verdict.junkBytes) bytes are neither frames nor a tag")
+      }
+      return flaws
+    }
+
+    var json: JSON {
+      switch self {
+      case .unreadable(let path, let error):
+        .object([
+          ("path", .string(path)), ("good", false), ("code", .string(error.code)),
+          ("error", .string(error.message)),
+        ])
+      case .read(let path, let verdict):
+        .object([
+          ("path", .string(path)), ("good", .bool(verdict.isGood)), ("whole", .bool(verdict.isWhole)),
+          ("open", .bool(verdict.isOpen)), ("catalogued", .bool(verdict.entry != nil)),
+          ("frames", .number(verdict.frames)), ("seconds", .decimal(verdict.seconds)),
+          ("bytes", .number(verdict.bytes)), ("junk_bytes", .number(verdict.junkBytes)),
+          ("differences", .array(verdict.differences.map { .string($0) })),
+        ])
+      }
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("jobs in the crontab")
+struct CronTests {
+  @Test("are added, listed and removed through the real crontab, and no other line changes")
+  func manage() throws {
+    guard let room = try CronRoom() else { return }
+    try room.home.script("print('hello')", as: "show.lua")
+    let own = "# mine\nMAILTO=me\n5 5 * * * true\n"
+    #expect(try room.run("printf '\(own.replacing("\n", with: "\\n"))' | crontab -").status == 0)
+    #expect(try room.run("$ROOMTONE cron").lines == ["no jobs: 'roomtone cron add' makes one"])
+
+    let added = try room.run(
+      "$ROOMTONE cron add '30 20 * * 6' show.lua 'one word' && $ROOMTONE cron add @reboot show.lua")
+    #expect(added.status == 0 && added.errors == "", "\(added)")
+    #expect(added.lines.first?.hasPrefix("show: 30 20 * * 6, next 2") == true, "\(added)")
+    #expect(added.lines.last == "show-2: @reboot, when the machine starts")
+
+    let list = try room.run("$ROOMTONE cron list")
+    #expect(list.lines.count == 3 && list.lines[0].hasPrefix("NAME    SCHEDULE     NEXT"), "\(list)")
+    #expect(list.lines[1].hasSuffix("  run \(room.home.path("show.lua")) 'one word'"), "\(list)")
+    let json = try room.run("$ROOMTONE cron list --json")
+    #expect(
+      json.output.contains("\"name\": \"show-2\", \"schedule\": \"@reboot\", \"next\": null"), "\(json)")
+
+    let crontab = try room.run("crontab -l").lines
+    #expect(crontab.count == 5 && crontab[..<3].joined(separator: "\n") + "\n" == own)
+    #expect(
+      crontab[3].contains("XDG_STATE_HOME=\(room.home.path("state"))")
+        && crontab[3].hasSuffix("# roomtone: show"))
+
+    #expect(try room.run("$ROOMTONE cron remove show && $ROOMTONE cron remove show-2").status == 0)
+    #expect(try room.run("crontab -l").output == own)
+  }
+
+  @Test("that can't run are refused, with the status of wrong usage where they were written wrong")
+  func refused() throws {
+    guard let room = try CronRoom() else { return }
+    try room.home.script("print(", as: "bad.lua")
+    try room.home.script("print(1)", as: "good.lua")
+    let cases: [(line: String, status: Int32, reason: String)] = [
+      ("add '30 20 * *' good.lua", 2, "4 fields, not five"),
+      ("add '30 20 * * 6' none.lua", 2, "can't open the script"),
+      ("add '30 20 * * 6' bad.lua", 1, "bad.lua:1:"),
+      ("add '30 20 * * 6' -- play --volume 99 a.wav", 2, "--volume"),
+      ("add '30 20 * * 6' play none.wav", 2, "none.wav"),
+      ("add '30 20 * * 6' play http://", 2, "names no server"),
+      ("add '30 20 * * 6' --name 'a#b' good.lua", 2, "can't be a job's name"),
+      ("remove good", 1, "no job is called 'good'"),
+      ("add '30 20 * * 6' good.lua \(String(repeating: "x", count: 1000))", 1, "cron would cut"),
+    ]
+    for (line, status, reason) in cases {
+      let outcome = try room.run("$ROOMTONE cron \(line)")
+      #expect(outcome.status == status && outcome.output == "", "\(line): \(outcome)")
+      #expect(outcome.failures.count == 1 && outcome.failures[0].contains(reason), "\(line): \(outcome)")
+    }
+    #expect(try room.run("crontab -l").status == 1)
+    #expect(
+      try room.run("PATH=/nowhere $ROOMTONE cron").failures.first?.contains("(cron.missing); install cron")
+        == true)
+  }
+
+  @Test("are run by cron with the words, the folders and the time zone that they were added with")
+  func daemon() throws {
+    guard let room = try CronRoom() else { return }
+    try room.home.script(
+      """
+      local out <close> = io.open("\(room.home.path("told"))", "w")
+      out:write(table.concat(arg, "|"), "\\n", os.getenv "XDG_STATE_HOME", "\\n", os.getenv "TZ", "\\n")
+      """, as: "tell me.lua")
+    let added = try room.run(
+      "TZ=Asia/Tokyo $ROOMTONE cron add @reboot -- 'tell me.lua' \"it's\" '%Y-%m-%d 100%' 'a\\%b' '$HOME' -x")
+    #expect(added.status == 0, "\(added)")
+    try room.withCron { try room.waitFor("told", toEndWith: "Asia/Tokyo\n") }
+    let told = String(decoding: try readBytes(room.home.path("told")), as: UTF8.self)
+    #expect(told == "it's|%Y-%m-%d 100%|a\\%b|$HOME|-x\n\(room.home.path("state"))\nAsia/Tokyo\n")
+  }
+}
+
+/// A crontab and a cron of a test's own: in a mount namespace, where other files lie over those of the system.
+final class CronRoom {
+  let home: Home
+
+  /// Nil where namespaces are not permitted, or there is no cron.
+  init?() throws {
+    guard try Command.run("unshare", ["-m", "which", "crontab", "cron"]).status == 0 else {
+      print("not tested: it takes cron, and root, who may unshare -m")
+      return nil
+    }
+    home = try Home()
+    for name in ["spool", "nothing"] {
+      guard mkdir(home.path(name), 0o700) == 0 else { throw TestFailure("cannot make a folder") }
+    }
+  }
+
+  /// Runs a line of the shell, in which `$ROOMTONE` is the command.
+  func run(_ line: String) throws -> Outcome { try home.runInShell(try inside(line)) }
+
+  /// Has cron run while `body` does; what is to run at the start of the machine runs at once.
+  func withCron(_ body: () throws -> Void) throws {
+    let line =
+      "mount -t tmpfs none /run && mount --bind \"$HOME/nothing\" /etc/cron.d && "
+      + "mount --bind /dev/null /etc/crontab && exec cron -f"
+    let daemon = try home.startInShell("exec " + inside(line))
+    defer { daemon.send(SIGTERM) }
+    try body()
+  }
+
+  /// Waits for a file in the home that ends with this.
+  func waitFor(_ name: String, toEndWith text: String) throws {
+    for _ in 0..<1200 {
+      if access(home.path(name), R_OK) == 0,
+        try readBytes(home.path(name)).suffix(text.utf8.count) == Array(text.utf8)[...]
+      {
+        return
+      }
+      usleep(50_000)
+    }
+    throw TestFailure("cron has not made \(name)")
+  }
+
+  private func inside(_ line: String) throws -> String {
+    let name = "line-\(getpid())-\(UInt32.random(in: 0...UInt32.max)).sh"
+    try home.script("mount --bind \"$HOME/spool\" /var/spool/cron/crontabs && \(line)\n", as: name)
+    return "unshare -m /bin/sh \"$HOME/\(name)\""
+  }
+}
