@@ -1,0 +1,114 @@
+import TestSupport
+import Testing
+
+@Suite("a recording, and a disk that fails")
+struct DiskTests {
+  /// What each case does, then tells, and what the programs say that are to play what was written.
+  private func record(_ script: String, in place: String) throws -> Outcome? {
+    guard try Command.run("unshare", ["-m", "mount", "-t", "tmpfs", "none", "/mnt"]).status == 0 else {
+      print("not tested: unshare -m with a tmpfs is not permitted here")
+      return nil
+    }
+    let station = try Station()
+    let frames = Array(try readBytes(Fixtures.path("mp3-without-tag.mp3")))
+    var live = Live(.init(repeating: frames, bytesPerSecond: 16_000, titles: [.init("A - B", at: 0)]))
+    live.metaint = 8_000
+    live.pace = .realTime(10)
+    station.answer("/live", with: .live(live))
+    let home = try Home()
+    let name = try home.script(
+      """
+      local stream, task, recordings = require "stream", require "task", require "recordings"
+      local radio = stream.new "\(station.url("/live"))"
+      local function verify(recording)
+        local verdict = recordings.verify(recording.path)
+        print(verdict.good, verdict.seconds > 1, recordings.list()[1].state)
+      end
+      \(script)
+      """)
+    let check = "ffmpeg -v error -i /mnt/radio/a.mp3 -f null - 2>&1; mpg123 -q -t /mnt/radio/a.mp3 2>&1"
+    return try home.runInShell(
+      "unshare -m sh -c 'mount -t tmpfs -o size=700k none /mnt && mkdir /mnt/radio && \(place)"
+        + "\"$ROOMTONE\" run \(name) && { \(check); } ; true'")
+  }
+
+  @Test("a full disk is told, what fitted can be played, and the stream goes on")
+  func full() throws {
+    let outcome = try record(
+      """
+      radio:start()
+      local recording = radio:record "/mnt/radio/a.mp3"
+      local event = recording:wait("recording_stopped", "50s")
+      print(event.error.code, event.error.hint ~= nil, recording.state, radio.is_playing)
+      verify(recording)
+      print(select(2, task.try(recording.stop, recording)).code)
+      radio:stop()
+      """, in: "")
+    guard let outcome else { return }
+    #expect(
+      outcome.lines == [
+        "record.disk_full\ttrue\tfailed\ttrue", "true\ttrue\tfailed", "record.disk_full",
+      ], "\(outcome)")
+  }
+
+  @Test("it goes on in a new file when there is room again, if that is asked for")
+  func resumes() throws {
+    let outcome = try record(
+      """
+      local recording = radio:record("/mnt/radio/a.mp3", { resume_when_space = true })
+      local event = recording:wait("recording_stopped", "50s")
+      print(event.error.code, recording.state, radio.status)
+      print(os.execute "mount -o remount,size=64m /mnt")
+      local track = recording:wait("track", "50s")
+      print(track.path, recording.state)
+      task.sleep(2)
+      recording:stop()
+      print(recordings.verify("/mnt/radio/a.mp3").good, recordings.verify(track.path).good)
+      """, in: "")
+    guard let outcome else { return }
+    #expect(
+      outcome.lines == [
+        "record.disk_full\twaiting\tstopped", "true\texit\t0", "/mnt/radio/a (2).mp3\trecording",
+        "true\ttrue",
+      ], "\(outcome)")
+  }
+
+  @Test("room that is to stay free stays free")
+  func minimum() throws {
+    let outcome = try record(
+      """
+      local _, err = task.try(radio.record, radio, "/mnt/radio/a.mp3", { min_free = "1GB" })
+      print(err.code, #recordings.list())
+      """, in: "")
+    guard let outcome else { return }
+    #expect(outcome.lines.first == "record.disk_full\t0", "\(outcome)")
+  }
+
+  @Test("a folder that is removed is told, and the next recording makes it anew")
+  func removed() throws {
+    let outcome = try record(
+      """
+      local recording = radio:record "/mnt/radio/b.mp3"
+      os.execute "rm -r /mnt/radio"
+      local event = recording:wait("recording_stopped", "50s")
+      print(event.error.code, recording.state)
+      local again = radio:record "/mnt/radio/a.mp3"
+      task.sleep(1)
+      again:stop()
+      verify(again)
+      """, in: "")
+    guard let outcome else { return }
+    #expect(outcome.lines == ["record.write\tfailed", "true\ttrue\tfinished"], "\(outcome)")
+  }
+
+  @Test("a disk that can't be written to is told at once, and the stream is let go")
+  func readOnly() throws {
+    let outcome = try record(
+      """
+      local _, err = task.try(radio.record, radio, "/mnt/radio/a.mp3")
+      print(err.code, err.message:match "read%-only" ~= nil, radio.status, #recordings.list())
+      """, in: "mount -o remount,ro /mnt && ")
+    guard let outcome else { return }
+    #expect(outcome.lines.first == "record.write\ttrue\tstopped\t0", "\(outcome)")
+  }
+}
