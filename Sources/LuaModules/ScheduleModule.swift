@@ -2,12 +2,14 @@ internal import EventLoop
 internal import LuaRuntime
 internal import Scheduling
 
-/// `schedule.at`, `schedule.every`: jobs on the wall clock, or on the virtual one.
+/// `schedule.at`, `schedule.cron`, `schedule.every`: jobs on the wall clock, or on the virtual one.
 final class ScheduleModule {
   private unowned let script: Script
   private let table: JobTable
   private let zone: any LocalZone
   private let jobs: LuaClass<Job>
+  /// How early a job can be.
+  private static let maximumEarly = Duration.seconds(86_400)
 
   static func register(in script: Script, table: JobTable, zone: any LocalZone) throws {
     let module = try ScheduleModule(script, table, zone)
@@ -16,6 +18,7 @@ final class ScheduleModule {
       "schedule",
       [
         LuaFunction("at", module.at),
+        LuaFunction("cron", module.cron),
         LuaFunction("every", module.every),
         LuaFunction("jobs") { call in
           call.return(.list(table.jobs(of: number).map { module.jobs($0) }))
@@ -38,6 +41,7 @@ final class ScheduleModule {
     jobs.field("name") { job, call in call.return(.string(job.name)) }
     jobs.field("next") { job, call in call.return(seconds(job.isActive ? job.next : nil)) }
     jobs.field("last") { job, call in call.return(seconds(job.last)) }
+    jobs.field("due") { job, call in call.return(seconds(job.lastDue)) }
     jobs.field("runs") { job, call in call.return(job.runs) }
     jobs.field("failures") { job, call in call.return(job.failures) }
     jobs.field("active", changedBy: "cancel") { job, call in call.return(job.isActive) }
@@ -51,7 +55,7 @@ final class ScheduleModule {
   /// `at(time, [options,] fn)`
   private func at(_ call: LuaCall) throws -> LuaReturn {
     let text = try call.string(1)
-    let (options, function) = try arguments(call, ["days", "name"])
+    let (options, function) = try arguments(call, ["days", "early", "name", "overlap"])
     let days = try options.string("days")
     if let days {
       do {
@@ -70,10 +74,35 @@ final class ScheduleModule {
     return try add(recurrence, options, function, call)
   }
 
+  /// `cron(expression, [options,] fn)`
+  private func cron(_ call: LuaCall) throws -> LuaReturn {
+    let text = try call.string(1)
+    let (options, function) = try arguments(call, ["early", "name", "overlap", "timezone"])
+    let expression: CronExpression
+    do {
+      expression = try CronExpression(parsing: text)
+    } catch {
+      throw call.problem(1, error.message, code: error.code, hint: error.hint)
+    }
+    guard expression.next(after: script.loop.wallNow, in: zone) != nil else {
+      throw call.problem(
+        1, "\(expression) is no time, a script begins when it is run", code: "schedule.syntax")
+    }
+    var zone: ZoneFile?
+    if let name = try options.string("timezone") {
+      do {
+        zone = try ZoneFile(named: name)
+      } catch {
+        throw options.problem("timezone", error.message, code: error.code, hint: error.hint)
+      }
+    }
+    return try add(.cron(expression), in: zone, options, function, call)
+  }
+
   /// `every(duration, [options,] fn)`
   private func every(_ call: LuaCall) throws -> LuaReturn {
     let distance = try call.duration(1, code: "schedule.syntax")
-    let (options, function) = try arguments(call, ["align", "name"])
+    let (options, function) = try arguments(call, ["align", "name", "overlap"])
     return try add(.every(distance, aligned: try options.bool("align") ?? false), options, function, call)
   }
 
@@ -83,8 +112,23 @@ final class ScheduleModule {
     return (try call.options(hasOptions ? 2 : call.count + 1, known), try call.function(hasOptions ? 3 : 2))
   }
 
+  private func early(_ options: LuaOptions) throws -> Duration {
+    guard let early = try options.duration("early") else { return .zero }
+    guard early <= Self.maximumEarly else { throw options.problem("early", "at most 24h expected") }
+    return early
+  }
+
+  private func overlap(_ options: LuaOptions) throws -> OverlapPolicy {
+    guard let name = try options.string("overlap") else { return .skip }
+    guard let policy = OverlapPolicy(rawValue: name) else {
+      throw options.problem("overlap", "\"skip\", \"queue\" or \"parallel\" expected, got \"\(name)\"")
+    }
+    return policy
+  }
+
   private func add(
-    _ recurrence: Recurrence, _ options: LuaOptions, _ function: LuaReference, _ call: LuaCall
+    _ recurrence: Recurrence, in zone: ZoneFile? = nil, _ options: LuaOptions, _ function: LuaReference,
+    _ call: LuaCall
   ) throws -> LuaReturn {
     let script = script
     let name = try options.string("name")
@@ -92,8 +136,10 @@ final class ScheduleModule {
     if let name, name.isEmpty || name.unicodeScalars.contains(where: isOdd) {
       throw options.problem("name", "a name expected that is not empty and has no control characters")
     }
-    let job = try table.add(recurrence, name: name, owner: script.number) {
-      [unowned script] run in
+    let job = try table.add(
+      recurrence, name: name, owner: script.number, zone: zone, overlap: try overlap(options),
+      early: try early(options)
+    ) { [unowned script] run in
       guard let routine = script.call(function, name: "job \"\(run.job.name)\"") else { return run.succeed() }
       routine.whenEnded { outcome in
         if case .failed(let error) = outcome { run.fail(error.description) } else { run.succeed() }

@@ -18,10 +18,14 @@ enum Bench {
     ("start", StartBench.run), ("calls", CallBench.run), ("events", EventBench.run),
     ("timers", TimerBench.run),
     ("decoding", DecodingBench.run), ("framing", FramingBench.run), ("house", HouseBench.run),
-    ("streams", StreamBench.run), ("simulation", SimulationBench.run),
+    ("streams", StreamBench.run), ("recordings", RecordingBench.run), ("simulation", SimulationBench.run),
   ]
 
   static func main(_ arguments: [String]) -> Int32 {
+    if arguments.count == 2, arguments[0] == "--broadcast" {
+      do { try Broadcast.run(portFile: arguments[1]) } catch { print(error) }
+      return 1
+    }
     let json = arguments.contains("--json")
     let names = arguments.filter { !$0.hasPrefix("-") }
     if let wrong = names.first(where: { name in !benchmarks.contains { $0.name == name } })

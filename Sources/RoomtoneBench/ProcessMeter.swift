@@ -53,6 +53,24 @@ final class MeasuredProcesses {
     }
   }
 
+  /// Bytes that they have in memory: their share of pages that several processes have (PSS), and all of it (RSS).
+  /// - Throws: when one of the processes has ended.
+  func memory() throws -> (share: Int, resident: Int) {
+    try identifiers.reduce((0, 0)) { sum, identifier in
+      let file = "/proc/\(identifier)/smaps_rollup"
+      guard let text = try? Fixture.bytes(at: file), !text.isEmpty else {
+        throw StartBench.Failed(message: "\(program) has ended")
+      }
+      let lines = String(decoding: text, as: UTF8.self).split(separator: "\n")
+      // proc(5): name and colon, a number, kB.
+      func kilobytes(_ name: String) -> Int {
+        let line = lines.first { $0.hasPrefix("\(name):") }
+        return line.flatMap { $0.split(separator: " ").dropFirst().first }.flatMap { Int($0) } ?? 0
+      }
+      return (sum.0 + 1024 * kilobytes("Pss"), sum.1 + 1024 * kilobytes("Rss"))
+    }
+  }
+
   private static func names(in folder: String) -> [String] {
     guard let list = opendir(folder) else { return [] }
     defer { closedir(list) }

@@ -1,3 +1,4 @@
 internal import Glibc
 
+FileLimit.raise()
 exit(Command.main(Array(CommandLine.arguments.dropFirst())))

@@ -43,8 +43,12 @@ public final class Job {
   public let zone: any LocalZone
   /// What happens when it is due while it runs.
   public let overlap: OverlapPolicy
+  /// How long before its moments it runs.
+  public let early: Duration
   /// When the last run began, nil before the first.
   public private(set) var last: WallTime?
+  /// The moment for which the last run was meant, nil before the first.
+  public private(set) var lastDue: WallTime?
   /// How many runs have begun.
   public private(set) var runs = 0
   /// How many runs have failed.
@@ -74,6 +78,7 @@ public final class Job {
     let recurrence: Recurrence
     let zone: any LocalZone
     let overlap: OverlapPolicy
+    let early: Duration
   }
 
   init(
@@ -81,7 +86,7 @@ public final class Job {
     onEnd: @escaping (Job) -> Void, body: @escaping (JobRun) -> Void
   ) {
     (name, owner, recurrence) = (setup.name, setup.owner, setup.recurrence)
-    (zone, overlap) = (setup.zone, setup.overlap)
+    (zone, overlap, early) = (setup.zone, setup.overlap, setup.early)
     (self.loop, self.observe, self.onEnd, self.body) = (loop, observe, onEnd, body)
     advance(from: nil)
   }
@@ -89,7 +94,7 @@ public final class Job {
   /// When it runs next, nil when it does not run again by itself.
   public var next: WallTime? {
     switch due {
-    case .wall(let moment): moment
+    case .wall(let moment): moment.advanced(by: .zero - early)
     case .loop(let instant): loop.wallNow.advanced(by: loop.now.duration(to: instant))
     case nil: nil
     }
@@ -134,13 +139,13 @@ public final class Job {
       return
     }
     due = .wall(moment)
-    timer = loop.at(moment) { self.fire() }
+    timer = loop.at(moment.advanced(by: .zero - early)) { self.fire() }
   }
 
   private func fire() {
-    guard let come = due, let moment = next else { return }
+    guard let come = due, let next else { return }
     advance(from: come)
-    self.come(due: moment)
+    if case .wall(let moment) = come { self.come(due: moment) } else { self.come(due: next) }
   }
 
   // MARK: Runs
@@ -158,7 +163,7 @@ public final class Job {
 
   private func begin(due: WallTime) {
     guard let body else { return }
-    (running, runs, last) = (running + 1, runs + 1, loop.wallNow)
+    (running, runs, last, lastDue) = (running + 1, runs + 1, loop.wallNow, due)
     let run = JobRun(job: self, due: due, number: runs)
     observe(self, .started)
     body(run)

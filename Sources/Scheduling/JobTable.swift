@@ -21,12 +21,14 @@ public final class JobTable {
 
   /// Adds a job.
   /// - Parameter name: nil takes one from the recurrence: `at 06:45 mon-fri`.
+  /// - Parameter early: how long before its moments it runs, at least 0; one that is nearer than that runs at once. Not
+  ///   for plain intervals.
   /// - Parameter body: begins a run; called on the loop, each time with a run that it must end.
   /// - Throws: `schedule.duplicate`, `schedule.past`, `schedule.syntax` for an interval that cannot be.
   @discardableResult
   public func add(
     _ recurrence: Recurrence, name: String? = nil, owner: Int = 0, zone: (any LocalZone)? = nil,
-    overlap: OverlapPolicy = .skip, _ body: @escaping (JobRun) -> Void
+    overlap: OverlapPolicy = .skip, early: Duration = .zero, _ body: @escaping (JobRun) -> Void
   ) throws(ScheduleError) -> Job {
     loop.assertOnLoop()
     try recurrence.validate()
@@ -41,7 +43,7 @@ public final class JobTable {
     }
     let setup = Job.Setup(
       name: name ?? freeName("\(recurrence)", owner: owner), owner: owner, recurrence: recurrence, zone: zone,
-      overlap: overlap)
+      overlap: overlap, early: early)
     let job = Job(
       setup, loop: loop, observe: observe,
       onEnd: { [weak self] ended in self?.jobs.removeAll { $0 === ended } }, body: body)

@@ -11,6 +11,8 @@ public enum Recurrence: Sendable, Hashable, CustomStringConvertible {
   case daily(TimeOfDay, Weekdays)
   /// Again and again at this distance. Aligned: whenever the clock shows a multiple of it since midnight.
   case every(Duration, aligned: Bool)
+  /// In the minutes that a line of a crontab names.
+  case cron(CronExpression)
 
   /// Reads what `schedule.at` takes: a time of day, once or on certain days, or a date and time.
   ///
@@ -60,6 +62,7 @@ public enum Recurrence: Sendable, Hashable, CustomStringConvertible {
     case .every(let distance, aligned: true):
       let seconds = Int(distance.components.seconds)
       return seconds > 0 ? Self.nextMark(after: moment, every: seconds, in: zone) : nil
+    case .cron(let expression): return expression.next(after: moment, in: zone)
     }
   }
 
@@ -112,12 +115,13 @@ public enum Recurrence: Sendable, Hashable, CustomStringConvertible {
     return day * 86_400 + min((seconds / distance + 1) * distance, 86_400)
   }
 
-  /// `at 06:45 mon-fri`, `at 2026-12-24 18:00`, `every 15m`.
+  /// `at 06:45 mon-fri`, `at 2026-12-24 18:00`, `every 15m`, `cron 30 6 * * 1-5`.
   public var description: String {
     switch self {
     case .once(let local): "at \(local)"
     case .daily(let time, let days): "at \(time) \(days)"
     case .every(let distance, _): "every \(DurationText.describe(distance))"
+    case .cron(let expression): "cron \(expression)"
     }
   }
 

@@ -57,6 +57,19 @@ import Testing
     #expect(try home.run("run", "-e", "os.exit(false)").status == 1)
   }
 
+  @Test("as many files may be open as the system allows, whatever the shell asked for")
+  func files() throws {
+    let home = try Home()
+    let script = try home.script(
+      """
+      local files = {}
+      for number = 1, 200 do files[number] = assert(io.open("routine.lua")) end
+      print(#files)
+      """)
+    let outcome = try home.runInShell("ulimit -Sn 64; \"$ROOMTONE\" run \(script)")
+    #expect(outcome.lines == ["200"], "\(outcome)")
+  }
+
   @Test("os.exit in a callback or a routine ends the whole script")
   func exitsElsewhere() throws {
     let home = try Home()

@@ -6,7 +6,7 @@ import Testing
 struct DefinitionTests {
   @Test(
     "describe each module in full, and nothing that is not there",
-    arguments: ["speaker", "stream", "recordings", "task", "schedule", "log"])
+    arguments: ["speaker", "stream", "recordings", "task", "schedule", "log", "recorder"])
   func modules(_ module: String) throws {
     let definitions = try Definitions()
     let lines = try EngineBench.printed(
@@ -23,6 +23,8 @@ struct DefinitionTests {
     #expect(lines.sorted() == described.sorted())
   }
 
+  private static let show = "{ url = 'http://127.0.0.1/', cron = '@daily', duration = 1 }"
+
   /// How a script gets an object of each class.
   static let objects = [
     ("speaker.Device", "speaker.device 'Kitchen'"), ("speaker.Session", "speaker.default_session()"),
@@ -31,6 +33,8 @@ struct DefinitionTests {
     ("stream.Stream", "require 'stream'.new 'http://127.0.0.1/'"),
     ("stream.Recording", "_G.recording or require 'stream'.new 'http://127.0.0.1/':record 'a'"),
     ("stream.Tap", "require 'stream'.new 'http://127.0.0.1/':tap(print)"),
+    ("recorder.Show", "require 'recorder'.schedule \(show)"),
+    ("recorder.Subscription", "require 'recorder'.schedule \(show):on('started', print)"),
     ("task.Task", "task.spawn(os.time)"), ("schedule.Job", "schedule.at('06:45', os.time)"),
   ]
 
@@ -116,7 +120,9 @@ struct DefinitionTests {
       ),
       ("recordings.Filter", "require 'recordings'.list, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
       ("recordings.ExpireOptions", "require 'recordings'.expire, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+      ("recorder.Options", "require 'recorder'.schedule, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
       ("schedule.AtOptions", "schedule.at, '06:45', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
+      ("schedule.CronOptions", "schedule.cron, '@daily', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
       ("schedule.EveryOptions", "schedule.every, '1h', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
     ])
   func options(_ name: String, _ call: String) throws {
@@ -140,6 +146,7 @@ struct DefinitionTests {
         "(require 'stream'.new'http://127.0.0.1/':record 'a').on, require 'stream'.new'http://127.0.0.1/':record 'a'"
       ),
       ("speaker.GroupEventName", "speaker.group'Kitchen'.on, speaker.group'Kitchen'"),
+      ("recorder.EventName", "(require 'recorder'.schedule \(show)).on, nil"),
     ])
   func events(_ name: String, _ call: String) throws {
     let lines = try EngineBench.printed(
@@ -229,7 +236,9 @@ struct DefinitionTests {
       "speaker.House:set_wifi": "speaker.device 'Bathroom', -50", "speaker.House:add": "{ name = 'Attic' }",
       "speaker.Session:seek": "0", "task.spawn": "os.time", "task.sleep": "1", "task.all": "{os.time}",
       "task.race": "{os.time}", "task.timeout": "1, os.time", "task.try": "os.time",
-      "schedule.at": "'06:45', print",
+      "recorder.schedule": Self.show, "recorder.Show:on": "'started', print",
+      "recorder.Show:once": "'started', print", "schedule.at": "'06:45', print",
+      "schedule.cron": "'@daily', print",
       "schedule.every": "1, print", "log.debug": "'x'", "log.info": "'x'", "log.warn": "'x'",
       "log.error": "'x'",
     ]
@@ -242,7 +251,7 @@ struct DefinitionTests {
     }
     let lines = try EngineBench.printed(
       """
-      local stream, recordings = require "stream", require "recordings"
+      local stream, recordings, recorder = require "stream", require "recordings", require "recorder"
       speaker.open()
       -- Made here, as that suspends too.
       _G.recording = stream.new 'http://127.0.0.1/':record "a"

@@ -81,6 +81,43 @@ struct ScheduleTests {
     #expect(lines == ["true\ttrue"])
   }
 
+  @Test("a line of cron runs by the clocks of its zone, and knows the moment that a run is for")
+  func cron() throws {
+    var bench = try EngineBench()
+    bench.limit = .seconds(4 * 86_400)
+    let lines = try bench.printed(
+      """
+      local job job = schedule.cron("30 20 * * tue,thu", function()
+        print(os.date "%a %H:%M", job.due == os.time())
+      end)
+      print(job.name)
+      local noon noon = schedule.cron("0 12 * * 2", { timezone = "UTC" }, function()
+        print(noon.due % 86400, noon.due == os.time())
+      end)
+      """)
+    #expect(
+      lines.sorted() == ["43200.0\ttrue", "Thu 20:30\ttrue", "Tue 20:30\ttrue", "cron 30 20 * * tue,thu"])
+  }
+
+  @Test(
+    "early runs begin before their moment, at once where that has passed, and none is left out or comes twice"
+  )
+  func early() throws {
+    var bench = try EngineBench()
+    bench.limit = .seconds(3 * 3600)
+    let lines = try bench.printed(
+      """
+      task.sleep "57m"
+      local hour hour = schedule.cron("0 * * * *", { early = "5m", overlap = "parallel" }, function()
+        print(os.date "%H:%M", os.date("%H:%M", hour.due // 1 | 0))
+        task.sleep "70m"
+      end)
+      local job = schedule.at("01:30", { early = "10m" }, function() print("at", os.date "%H:%M") end)
+      print(os.date("%H:%M", job.next // 1 | 0))
+      """)
+    #expect(lines == ["01:20", "00:57\t01:00", "at\t01:20", "01:55\t02:00", "02:55\t03:00"])
+  }
+
   @Test("a failing run is told and counted, and the job goes on")
   func failing() throws {
     let outcome = try EngineBench().run(
@@ -185,6 +222,11 @@ struct ScheduleTests {
       ("schedule.at, '06:45', { days = 5 }, print", ["'days'", "string expected"], "argument"),
       ("schedule.every, '1h', { align = 'yes' }, print", ["'align'", "boolean expected"], "argument"),
       ("schedule.every, '1h', { name = 5 }, print", ["'name'", "string expected"], "argument"),
+      ("schedule.cron, '30 6 * *', print", ["4 fields", "#1 to 'cron'"], "schedule.syntax"),
+      ("schedule.cron, '@reboot', print", ["@reboot is no time", "#1 to 'cron'"], "schedule.syntax"),
+      ("schedule.cron, '@daily', { timezone = 'Mars' }, print", ["Mars", "'timezone'"], "schedule.zone"),
+      ("schedule.cron, '@daily', { early = '25h' }, print", ["'early'", "24h"], "argument"),
+      ("schedule.at, '06:45', { overlap = 'both' }, print", ["'overlap'", "\"both\""], "argument"),
     ])
   func syntax(_ call: String, _ parts: [String], _ code: String) throws {
     let lines = try EngineBench.printed(

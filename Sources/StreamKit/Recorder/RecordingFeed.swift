@@ -21,11 +21,15 @@ final class RecordingFeed: Sendable {
 
     var isEmpty: Bool { frames.isEmpty && marks.isEmpty && !isOverrun }
 
-    /// Keeps the memory.
+    /// What a tick brings at 320 kbit/s.
+    private static let usualBytes = 32 << 10
+    private static let usualFrames = 64
+
+    /// Keeps the memory, save for what a burst took: that would be there for as long as the recording.
     mutating func removeAll() {
-      bytes.removeAll(keepingCapacity: true)
-      frames.removeAll(keepingCapacity: true)
-      marks.removeAll(keepingCapacity: true)
+      bytes.removeAll(keepingCapacity: bytes.capacity <= Self.usualBytes)
+      frames.removeAll(keepingCapacity: frames.capacity <= Self.usualFrames)
+      marks.removeAll()
       isOverrun = false
     }
   }

@@ -1,0 +1,153 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// `ROOMTONE_KILLS` says how often; with it, what is lost is held to the second that is promised.
+@Suite("recordings of a process that is killed") struct KillTests {
+  /// All in all.
+  private static let kills = getenv("ROOMTONE_KILLS").flatMap { Int(String(cString: $0)) }
+
+  @Test(
+    "what the next start finds is whole, nearly all that was sent, and what the catalogue says",
+    arguments: ["plain", "append", "split"])
+  func survive(_ kind: String) throws {
+    var sweep = try KillSweep(kind)
+    let rounds = max(1, (Self.kills ?? 6) / 3)
+    for round in 0..<rounds {
+      try sweep.kill(seed: UInt64(round))
+      try sweep.check()
+    }
+    // A machine that is busy with other tests lets the disk wait.
+    let limit = Self.kills == nil ? 10.0 : 1.0
+    let worst = sweep.losses.max() ?? 0
+    print("\(kind): \(rounds) kills, \(sweep.losses.count) while recording, lost at most \(worst) s")
+    #expect(worst <= limit, "\(sweep.losses)")
+  }
+}
+
+/// Kills a process that records, again and again, and looks at what is left.
+private struct KillSweep {
+  /// How many times as fast as in real time the station sends.
+  private static let pace = 10.0
+  /// Seconds that were lost, for each kill in the middle of a recording.
+  private(set) var losses: [Double] = []
+  private let kind: String
+  private let home: Home
+  private let station: Station
+  private let folder: String
+  /// What files held after the last kill.
+  private var known: [String: [UInt8]] = [:]
+  /// Bytes that were sent, by the time.
+  private var sent: [(time: ContinuousClock.Instant, position: Int)] = []
+  private var killed = ContinuousClock.now
+  /// Whether it was killed in the middle of a recording.
+  private var wasRecording = false
+
+  init(_ kind: String) throws {
+    self.kind = kind
+    (home, station) = (try Home(), try Station())
+    folder = home.path("radio")
+    var live = Live(NumberedProgramme.programme(titleEvery: 60_000))
+    (live.pace, live.metaint) = (.realTime(Self.pace), 8_192)
+    station.answer("/live", with: .live(live))
+    // Of split recordings each file's end is one; the others end again and again, at moments of their own.
+    try home.script(
+      """
+      local stream, task = require "stream", require "task"
+      local kind, url, folder, seed = table.unpack(arg)
+      math.randomseed(tonumber(seed))
+      local template = kind == "split" and "/split/{n} {title}.mp3" or "/" .. kind .. ".mp3"
+      local radio = stream.new(url)
+      while true do
+        local recording = radio:record(folder .. template, { append = kind == "append", split = kind == "split" })
+        print "begun"
+        task.sleep(kind == "split" and "1h" or 0.05 + 1.5 * math.random())
+        print "closing"
+        recording:stop()
+        print "closed"
+      end
+      """, as: "record.lua")
+    try home.script(
+      """
+      local recordings = require "recordings"
+      for _, recording in ipairs(recordings.list()) do
+        print(recording.state, recording.bytes, recording.path)
+      end
+      """, as: "list.lua")
+  }
+
+  /// Starts a process that records, and kills it: anywhere from its start on, while it records, or while it closes a
+  /// file; a split recording closes one all the time.
+  mutating func kill(seed: UInt64) throws {
+    var random = SeededRandom(seed: seed)
+    let process = try home.start(
+      ["run", "--output", "null", "record.lua", kind, station.url("/live"), folder, "\(seed)"])
+    if seed % 3 != 2 { try process.expect("begun") }
+    let isClosing = seed % 3 == 1 && kind != "split"
+    if isClosing { try process.expect("closing") }
+    sent = []
+    let end =
+      ContinuousClock.now
+      + .microseconds(Int.random(in: 0...(isClosing ? 50_000 : 2_000_000), using: &random))
+    repeat {
+      sent.append((.now, station.visits.map(\.end).max() ?? 0))
+      usleep(isClosing ? 200 : 5_000)
+    } while .now < end
+    process.send(SIGKILL)
+    killed = .now
+    sent.append((killed, station.visits.map(\.end).max() ?? 0))
+    let outcome = try process.finish()
+    guard outcome.status == 128 + SIGKILL else {
+      throw TestFailure("it ended before it was killed: \(outcome)")
+    }
+    wasRecording = outcome.lines.last == "begun"
+  }
+
+  /// Looks at what the next start makes of it.
+  mutating func check() throws {
+    let rows = try list()
+    let files = try Command.succeed("find", [folder, "-type", "f", "-not", "-name", "*.cue"]).text
+    #expect(rows.keys.sorted() == files.split(separator: "\n").map(String.init).sorted())
+    var (end, new): (Int, [[Int]]) = (0, [])
+    for (path, row) in rows {
+      #expect(row.state == "finished" || row.state == "recovered", "\(path) is \(row.state)")
+      let bytes = try readBytes(path)
+      let audio = Array(bytes[endOfTag(bytes)...])
+      #expect(
+        audio.count == row.bytes && !audio.isEmpty, "\(path) has \(audio.count), the catalogue \(row.bytes)")
+      let old = known.updateValue(audio, forKey: path) ?? []
+      let isKept = old.count <= audio.count && memcmp(old, audio, old.count) == 0
+      #expect(isKept && (kind == "append" || old.isEmpty || old.count == audio.count), "\(path) was harmed")
+      let numbers = try NumberedProgramme.numbers(of: audio[min(old.count, audio.count)...], in: path)
+      let seams = zip(numbers, numbers.dropFirst()).count { $0 + 1 != $1 }
+      // Only what is appended begins anew.
+      #expect(seams == 0 || kind == "append", "\(path) has \(seams) seams")
+      if !numbers.isEmpty { new.append(numbers) }
+      end = max(end, ((numbers.last ?? -1) + 1) * NumberedProgramme.frameLength)
+    }
+    // The files of one split recording are one piece of the programme.
+    if kind == "split" {
+      let ends = new.sorted { $0[0] < $1[0] }.map { ($0[0], $0[$0.count - 1]) }
+      for (one, next) in zip(ends, ends.dropFirst()) { #expect(one.1 + 1 == next.0, "\(ends)") }
+    }
+    guard wasRecording else { return }
+    // A frame is whole once the next one has begun.
+    let missed = sent.first { $0.position > end + 2 * NumberedProgramme.frameLength }?.time
+    losses.append(missed.map { (killed - $0) / .seconds(1) } ?? 0)
+  }
+
+  /// What a new process says the catalogue has.
+  private func list() throws -> [String: (state: String, bytes: Int)] {
+    let outcome = try home.run("run", "--output", "null", "list.lua")
+    guard outcome.status == 0 else { throw TestFailure("the next start failed: \(outcome)") }
+    var rows: [String: (state: String, bytes: Int)] = [:]
+    for line in outcome.lines {
+      let words = line.split(separator: "\t", maxSplits: 2).map(String.init)
+      guard words.count == 3, let bytes = Int(words[1]), rows[words[2]] == nil else {
+        throw TestFailure("the catalogue says \(outcome)")
+      }
+      rows[words[2]] = (words[0], bytes)
+    }
+    return rows
+  }
+}

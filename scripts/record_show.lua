@@ -1,0 +1,49 @@
+-- Records a show every Saturday evening, and the news at noon.
+--
+--   roomtone run scripts/record_show.lua                         until it is stopped
+--   roomtone run scripts/record_show.lua http://127.0.0.1:8000/live.mp3
+--   roomtone simulate scripts/record_show.lua --from 2026-03-27T00:00 --for 7d
+--
+-- A line of cron needs no script: 58 19 * * 6 roomtone record URL -o 'Show {start:%Y-%m-%d}.{ext}' --for 2h
+
+local log = require "log"
+local recorder = require "recorder"
+
+local STATION = arg[1] or "http://127.0.0.1:8000/live.mp3"
+
+-- `template` is expanded when the file opens. A relative path begins in the folder of the configuration.
+local show = recorder.schedule {
+  name = "saturday show",
+  url = STATION,
+  fallbacks = { "http://127.0.0.1:8001/live.mp3" },
+  cron = "0 20 * * sat",
+  duration = "2h",
+  pad_before = "2m", -- who is early misses nothing, clocks of stations are not exact
+  pad_after = "5m",
+  template = "Saturday show/{start:%Y-%m-%d} {station}.{ext}",
+}
+
+local news = recorder.schedule {
+  name = "news",
+  url = STATION,
+  at = "12:00",
+  days = "mon-fri",
+  duration = "10m",
+  pad_after = "1m",
+  template = "News/{start:%Y-%m-%d}.{ext}",
+  keep = "14d", -- older ones are deleted
+}
+
+-- Each run ends with one of these two.
+for _, what in ipairs { show, news } do
+  print(what.name, "next on", os.date("%a %d %b, %H:%M", math.floor(what.next)))
+  what:on("finished", function(event)
+    print(what.name, event.path, ("%.0f minutes, %.1f MB"):format(event.seconds / 60, event.bytes / 1e6))
+  end)
+  what:on("failed", function(event)
+    log.error(what.name .. " was not recorded", { error = tostring(event.error) })
+  end)
+  what:on("fallback", function(event)
+    log.warn("the station is not there", { station = event.from, instead = event.url })
+  end)
+end

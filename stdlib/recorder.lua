@@ -1,0 +1,354 @@
+-- Records what a station broadcasts, on a schedule.
+--
+--   local recorder = require "recorder"
+--   local show = recorder.schedule {
+--     url = "http://127.0.0.1:8000/live.mp3", template = "{station}/{start:%Y-%m-%d %H.%M}.{ext}",
+--     cron = "0 20 * * sat", duration = "2h", pad_before = "2m", pad_after = "5m", keep = "60d",
+--   }
+--   show:on("finished", function(event) print(event.path, event.seconds) end)
+--
+-- A run begins `pad_before` early and ends `pad_after` late, by the clock on the wall. What cannot be reached
+-- is tried again, and what `fallbacks` lists in its stead, until the show is over: half is better than none.
+-- Runs may overlap, so that the padding of one show does not cost the beginning of the next.
+
+local recordings = require "recordings"
+local schedule = require "schedule"
+local stream = require "stream"
+local task = require "task"
+
+local recorder = {}
+
+local EVENTS = { started = true, fallback = true, finished = true, failed = true }
+local OPTIONS = {
+  url = "string", cron = "string", at = "string", days = "string", timezone = "string", duration = "duration",
+  template = "string", pad_before = "duration", pad_after = "duration", keep = "duration", min_free = "size",
+  fallbacks = "table", name = "string",
+}
+-- How long a station may be gone, once it has come, before the next one is tried.
+local PATIENCE = 60
+-- Seconds before all that could not be reached is tried again: doubled each time, up to the last.
+local FIRST_PAUSE, LAST_PAUSE = 5, 60
+-- What a stream tells when its station can't be reached.
+local LOSSES = { "no_network", "url_not_found", "timeout", "missing_content", "bad_content" }
+local UNITS = { { "d", 86400 }, { "h", 3600 }, { "m", 60 }, { "s", 1 }, { "ms", 0.001 } }
+
+-- Misuse
+
+local Misuse = {
+  __tostring = function(err)
+    local hint = err.hint and "; " .. err.hint or ""
+    return ("%s: %s (%s)%s"):format(err.where, err.message, err.code, hint)
+  end,
+}
+
+-- Raises where the function was called that `level` functions lie above this one.
+local function misuse(level, message, code, hint)
+  local info = debug.getinfo(level + 1, "Sl")
+  local where = info and ("%s:%d"):format(info.short_src, info.currentline) or "?"
+  error(setmetatable({ code = code or "argument", message = message, hint = hint, where = where }, Misuse), 0)
+end
+
+local function names(set)
+  local list = {}
+  for name in pairs(set) do
+    list[#list + 1] = name
+  end
+  table.sort(list)
+  return table.concat(list, ", ")
+end
+
+-- Seconds of a duration: a number, or text such as "1h30m". Nil when it is none.
+local function seconds(value)
+  if type(value) == "number" then
+    return value >= 0 and value < math.huge and value or nil
+  elseif type(value) ~= "string" or value == "" then
+    return nil
+  end
+  local total, place, unit = 0, 1, 1
+  while place <= #value do
+    local number, name, next_place = value:match("^(%d+%.?%d*)(%a+)()", place)
+    while unit <= #UNITS and UNITS[unit][1] ~= name do
+      unit = unit + 1
+    end
+    if not number or number:sub(-1) == "." or unit > #UNITS then
+      return nil
+    end
+    total, place, unit = total + tonumber(number) * UNITS[unit][2], next_place, unit + 1
+  end
+  return total
+end
+
+-- The options as they are used: durations in seconds. Misuse is that of who called `schedule`.
+local function checked(options)
+  if type(options) ~= "table" then
+    misuse(3, ("bad argument #1 to 'schedule' (table expected, got %s)"):format(type(options)))
+  end
+  local result = {}
+  for key, value in pairs(options) do
+    local kind = OPTIONS[key]
+    if not kind then
+      misuse(3, ("unknown option '%s' of 'schedule' (known: %s)"):format(tostring(key), names(OPTIONS)))
+    elseif kind == "duration" then
+      result[key] = seconds(value)
+      if not result[key] then
+        misuse(3, ("option '%s' of 'schedule': %s is no duration (as in 90s, 5m, 1h30m expected)")
+          :format(key, tostring(value)))
+      end
+    elseif kind ~= "size" and type(value) ~= kind then
+      misuse(3, ("option '%s' of 'schedule': %s expected, got %s"):format(key, kind, type(value)))
+    else
+      result[key] = value
+    end
+  end
+  for _, key in ipairs { "url", "duration" } do
+    if not result[key] then
+      misuse(3, ("option '%s' of 'schedule' is missing"):format(key))
+    end
+  end
+  if (result.cron == nil) == (result.at == nil) then
+    misuse(3, "either option 'cron' or option 'at' of 'schedule' says when")
+  elseif result.duration == 0 then
+    misuse(3, "option 'duration' of 'schedule': more than nothing expected")
+  elseif result.cron and result.days then
+    misuse(3, "option 'days' of 'schedule' goes with 'at'; a line of cron names days itself")
+  elseif result.at and result.timezone then
+    misuse(3, "option 'timezone' of 'schedule' goes with 'cron'")
+  end
+  result.urls = { result.url }
+  for index, url in ipairs(result.fallbacks or {}) do
+    if type(url) ~= "string" then
+      misuse(3, ("option 'fallbacks' of 'schedule': entry %d: string expected, got %s")
+        :format(index, type(url)))
+    end
+    result.urls[index + 1] = url
+  end
+  for _, url in ipairs(result.urls) do
+    local _, err = task.try(stream.new, url)
+    if err then
+      misuse(3, err.message, err.code, err.hint)
+    end
+  end
+  return result
+end
+
+-- What a run does
+
+-- Calls the listeners of an event, each in a routine of its own: one that fails harms nothing else.
+local function tell(own, event, payload)
+  local stay = {}
+  for _, listener in ipairs(own.listeners[event]) do
+    if listener.active then
+      listener.active = not listener.once
+      task.spawn(listener.fn, payload)
+    end
+    if listener.active then
+      stay[#stay + 1] = listener
+    end
+  end
+  own.listeners[event] = stay
+end
+
+-- Returns the error of a station that has been gone for too long; else never.
+local function gone(radio)
+  local since, why
+  for _, event in ipairs(LOSSES) do
+    radio:on(event, function(payload)
+      since, why = since or task.now(), payload
+    end)
+  end
+  radio:on("reconnected", function()
+    since = nil
+  end)
+  while not since or task.now() - since < PATIENCE do
+    task.sleep(PATIENCE / 4)
+  end
+  return why
+end
+
+-- Records from one station until the end of the show.
+-- Returns what was recorded, nil when nothing; and why it is not the end yet, nil when it is.
+local function record(own, url, run)
+  local options = own.options
+  local radio = stream.new(url)
+  local recording, err = task.try(radio.record, radio, options.template, {
+    ["until"] = run.ends, job = own.job.name, min_free = options.min_free,
+  })
+  if not recording then
+    return nil, err
+  end
+  own.recordings[recording] = true
+  tell(own, "started", { path = recording.path, url = url, due = run.due, recording = recording })
+  local waits = {
+    function()
+      recording:wait "recording_finished"
+    end,
+    function()
+      recording:wait "recording_stopped"
+    end,
+  }
+  if #options.urls > 1 then
+    table.insert(waits, function()
+      return gone(radio)
+    end)
+  end
+  local loss = task.race(waits)
+  err = select(2, task.try(recording.stop, recording)) or loss
+  radio:stop()
+  own.recordings[recording] = nil
+  return { path = recording.path, seconds = recording.seconds, bytes = recording.bytes, url = url }, err
+end
+
+-- Whether another station helps. It does not where the disk is what fails.
+local function is_of_station(err)
+  return not tostring(err.code):find("^record%.")
+end
+
+-- Goes through the stations until the show is over.
+local function run(own, due)
+  local options = own.options
+  local current = { due = due, ends = due + options.duration + (options.pad_after or 0), parts = {} }
+  local place, pause, failure = 1, FIRST_PAUSE, nil
+  while own.job.active and os.time() < current.ends do
+    local url = options.urls[place]
+    local part, err = record(own, url, current)
+    if part then
+      table.insert(current.parts, part)
+      pause = FIRST_PAUSE
+    end
+    failure = err
+    if not err or not is_of_station(err) then
+      break
+    end
+    place = place % #options.urls + 1
+    tell(own, "fallback", { from = url, url = options.urls[place], error = err, due = due })
+    if not part and place == 1 then
+      task.sleep(math.min(pause, math.max(current.ends - os.time(), 0)))
+      pause = math.min(2 * pause, LAST_PAUSE)
+    end
+  end
+  local longest = current.parts[1]
+  for _, part in ipairs(current.parts) do
+    longest = part.seconds > longest.seconds and part or longest
+  end
+  if options.keep then
+    recordings.expire { keep = options.keep, job = own.job.name }
+  end
+  if failure and (not longest or not is_of_station(failure)) then
+    local path = longest and longest.path
+    tell(own, "failed", { error = failure, due = due, path = path, parts = current.parts })
+    error(failure, 0) -- counted and told as the job's
+  elseif longest then
+    tell(own, "finished", {
+      path = longest.path, seconds = longest.seconds, bytes = longest.bytes, due = due, parts = current.parts,
+    })
+  end
+end
+
+-- What scripts get
+
+-- What belongs to each object, and is not for scripts to touch.
+local owned = setmetatable({}, { __mode = "k" })
+
+-- The metatable of objects that have these methods, and whose fields, of these names, are those of `owned`.
+local function class(what, methods, fields)
+  local function known()
+    local all = {}
+    for _, set in ipairs { methods, fields } do
+      for name in pairs(set) do
+        all[name] = true
+      end
+    end
+    return names(all)
+  end
+  return {
+    __index = function(object, key)
+      if fields[key] then
+        return owned[object].fields[key]
+      end
+      return methods[key] or misuse(2, ("'%s' is no field or method of %s; known: %s")
+        :format(tostring(key), what, known()))
+    end,
+    __newindex = function(_, key)
+      misuse(2, ("'%s' of %s can't be set"):format(tostring(key), what))
+    end,
+    __tostring = function(object)
+      return owned[object].description()
+    end,
+  }
+end
+
+local subscription_methods = {}
+local Subscription = class("a subscription", subscription_methods, { active = true })
+
+function subscription_methods:cancel()
+  owned[self].fields.active = false
+end
+
+local show_methods = {}
+local Show = class("a scheduled recording", show_methods, {
+  name = true, next = true, last = true, runs = true, failures = true, active = true,
+})
+
+local function subscribe(show, name, event, fn, once)
+  if not EVENTS[event] then
+    misuse(3, ("bad argument #1 to '%s' (no event '%s'; events here: %s)")
+      :format(name, tostring(event), names(EVENTS)))
+  elseif type(fn) ~= "function" then
+    misuse(3, ("bad argument #2 to '%s' (function expected, got %s)"):format(name, type(fn)))
+  end
+  local listener = { fn = fn, once = once, active = true }
+  table.insert(owned[show].listeners[event], listener)
+  local subscription = setmetatable({}, Subscription)
+  owned[subscription] = {
+    fields = listener,
+    description = function()
+      return ("subscription to \"%s\" (%s)"):format(event, listener.active and "active" or "ended")
+    end,
+  }
+  return subscription
+end
+
+function show_methods:on(event, fn)
+  return subscribe(self, "on", event, fn, false)
+end
+
+function show_methods:once(event, fn)
+  return subscribe(self, "once", event, fn, true)
+end
+
+function show_methods:cancel()
+  local own = owned[self]
+  own.job:cancel()
+  for recording in pairs(own.recordings) do
+    task.spawn(recording.stop, recording)
+  end
+end
+
+function recorder.schedule(options)
+  local own = { options = checked(options), recordings = {}, listeners = {} }
+  for event in pairs(EVENTS) do
+    own.listeners[event] = {}
+  end
+  local wanted = own.options
+  local plan = wanted.cron and schedule.cron or schedule.at
+  local job, err = task.try(plan, wanted.cron or wanted.at, {
+    name = wanted.name, days = wanted.days, timezone = wanted.timezone, early = wanted.pad_before,
+    overlap = "parallel",
+  }, function()
+    run(own, own.job.due)
+  end)
+  if not job then
+    local reason = err.message:match "%((.*)%)$" or err.message
+    local option = wanted.cron and "cron" or "at"
+    misuse(2, ("option '%s' of 'schedule': %s"):format(option, reason), err.code, err.hint)
+  end
+  own.job, own.fields = job, job
+  function own.description()
+    return "recorder of " .. tostring(job)
+  end
+  local show = setmetatable({}, Show)
+  owned[show] = own
+  return show
+end
+
+return recorder
