@@ -4,6 +4,7 @@ internal import LuaModules
 internal import Roomtone
 internal import Scheduling
 internal import SpeakerKit
+internal import StreamKit
 
 /// `roomtone simulate`
 enum SimulateCommand {
