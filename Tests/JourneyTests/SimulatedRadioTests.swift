@@ -80,4 +80,36 @@ struct SimulatedRadioTests {
     let wrong = try home.run("simulate", "routine.lua", "--stations", "wrong.lua")
     #expect(wrong.status == 1 && wrong.errors.contains("wrong.lua:2: ") && wrong.errors.contains("'file'"))
   }
+
+  @Test(
+    "what is recorded is there until the end, in a folder of its own with its catalogue; twice the same"
+  )
+  func recordings() throws {
+    let home = try home()
+    try home.script(
+      """
+      local stream, recordings = require "stream", require "recordings"
+      for _, path in ipairs { "~/Radio/{title}.{ext}", "\(home.path("here")).mp3", "{station}.mp3" } do
+        local radio = stream.new "http://radio.example/morning"
+        local recording = radio:record(path, { duration = "4s" })
+        recording:wait "recording_finished"
+        print(recording.path, math.floor(recording.seconds), recordings.verify(recording.path).good)
+      end
+      print(#recordings.list {})
+      """, as: "record.lua")
+    try home.write(Array("recordings { folder = '\(home.path("Radio"))' }".utf8), to: "config.lua")
+    let outcomes = try (0..<2).map { _ in
+      try home.run("simulate", "--config", "config.lua", "--stations", "stations.lua", "record.lua")
+    }
+    #expect(
+      outcomes[0] == outcomes[1] && outcomes[0].status == 0 && outcomes[0].errors == "", "\(outcomes[0])")
+    let scratch = home.path("state/roomtone/simulation/1")
+    for name in ["Radio/One.mp3", "here.mp3", "Radio/Morning FM.mp3"] {
+      #expect(outcomes[0].output.contains("\(scratch + home.path(name))\t4\ttrue"), "\(outcomes[0])")
+      #expect(access(home.path(name), F_OK) != 0, "\(name)")
+    }
+    #expect(fileNames(in: home.path("state/roomtone/simulation")) == ["1.lock"])
+    #expect(outcomes[0].lines.last?.hasSuffix("  3") == true, "\(outcomes[0])")
+    #expect(try home.run("recordings").lines == ["no recordings"])
+  }
 }

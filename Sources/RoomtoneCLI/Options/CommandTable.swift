@@ -58,7 +58,8 @@ extension CommandSpec {
     notes: [
       """
       Time jumps from one event to the next, so a week takes less than a second. No hardware and no network is \
-      touched. Events are printed one a line: when, where, what.
+      touched. Events are printed one a line: when, where, what. Recordings go into a folder that is gone at \
+      the end, with a catalogue of its own.
       """,
       """
       A URL sounds as a simulated station, which plays a tune for ever. A stations file is Lua and says how others \

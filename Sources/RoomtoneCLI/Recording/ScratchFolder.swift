@@ -1,23 +1,40 @@
 internal import EventLoop
 internal import Glibc
 
-/// A folder of a simulation: what is recorded in it is gone with it.
-struct ScratchFolder {
+/// The folder of a simulation: the same each time, so that the same script tells the same paths, and empty at the beginning;
+/// what is recorded in it is gone with it.
+final class ScratchFolder {
   struct Failure: CodedError {
     let code = "simulate.scratch"
     let message: String
   }
 
+  /// From the root on.
   let path: String
+  /// Held while the simulation runs.
+  private let lock: FileLock?
 
-  /// - Throws: when the folder for temporary files can't be written to.
+  /// The first of the user's folders for this that no other simulation has; any other where they can't be written to.
+  /// - Throws: when the folder for temporary files can't be written to either.
   init() throws(Failure) {
+    for number in 1...64 {
+      guard let state = UserFolders.state else { break }
+      let folder = "\(state)/simulation/\(number)"
+      do throws(FileLock.Failure) {
+        guard let lock = try FileLock.take("\(folder).lock") else { continue }
+        (path, self.lock) = (folder, lock)
+      } catch { break }
+      // One that was killed has left something behind.
+      remove()
+      return
+    }
     let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
     var template = Array("\(parent)/roomtone-simulation-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else {
       throw Failure(message: "can't make a folder in \(parent): \(String(cString: strerror(errno)))")
     }
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    lock = nil
   }
 
   /// Removes it and all that is in it; what can't be removed stays.
@@ -31,7 +48,8 @@ struct ScratchFolder {
         }
         guard name != ".", name != ".." else { continue }
         // What a link leads to is not in it.
-        let isFolder = entry.pointee.d_type == UInt8(DT_DIR)
+        var info = stat()
+        let isFolder = lstat("\(path)/\(name)", &info) == 0 && info.st_mode & S_IFMT == S_IFDIR
         if isFolder { remove("\(path)/\(name)", depth: depth + 1) } else { unlink("\(path)/\(name)") }
       }
       closedir(folder)

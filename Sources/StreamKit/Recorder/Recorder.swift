@@ -49,9 +49,9 @@ public final class Recorder {
   /// Where a recording goes that is called `given`: a template from the root on. `~/` is the home folder, and relative
   /// paths begin in `folder`.
   public func place(_ given: String) -> String {
-    let template = RecordingTemplate.absolute(given, from: settings.folder)
-    return settings.root.map { RecordingTemplate.absolute(String(template.drop { $0 == "/" }), from: $0) }
-      ?? template
+    guard let root = settings.root else { return RecordingTemplate.absolute(given, from: settings.folder) }
+    let template = RecordingTemplate.absolute(given, from: settings.folder ?? "")
+    return RecordingTemplate.absolute(String(template.drop { $0 == "/" }), from: root)
   }
 
   /// The time of the house.
