@@ -1,3 +1,4 @@
+internal import CLinux
 public import Glibc
 
 /// Starts a thread that runs `body` and takes no signals: they are for threads that expect them. A write to a closed TLS
