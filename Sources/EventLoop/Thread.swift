@@ -1,13 +1,14 @@
 internal import CLinux
-public import Glibc
+internal import Glibc
 
 /// Starts a thread that runs `body` and takes no signals: they are for threads that expect them. A write to a closed TLS
 /// connection would otherwise end the process by SIGPIPE.
 /// - Parameter failure: what can't be done without it, for the message.
+/// - Returns: its `pthread_t`, to be joined.
 /// - Throws: `loop.thread` when the system has no thread left.
 public func startThread(
   _ failure: String, _ body: @escaping @Sendable () -> Void
-) throws(LoopError) -> pthread_t {
+) throws(LoopError) -> UInt {
   var (blocked, before) = (sigset_t(), sigset_t())
   sigfillset(&blocked)
   for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] { sigdelset(&blocked, fault) }
