@@ -21,17 +21,8 @@ final class RecordingFeed: Sendable {
 
     var isEmpty: Bool { frames.isEmpty && marks.isEmpty && !isOverrun }
 
-    /// What a tick brings at 320 kbit/s.
-    private static let usualBytes = 32 << 10
-    private static let usualFrames = 64
-
-    /// Keeps the memory, save for what a burst took: that would be there for as long as the recording.
-    mutating func removeAll() {
-      bytes.removeAll(keepingCapacity: bytes.capacity <= Self.usualBytes)
-      frames.removeAll(keepingCapacity: frames.capacity <= Self.usualFrames)
-      marks.removeAll()
-      isOverrun = false
-    }
+    /// With its memory: what waits for the next tick should not cost what a burst once took.
+    mutating func removeAll() { self = Batch() }
   }
 
   /// Bytes that wait for a disk that is slow, beside those that the recording begins with.
@@ -41,6 +32,8 @@ final class RecordingFeed: Sendable {
     var batch = Batch()
     var limit = RecordingFeed.byteLimit
     var isOpen = true
+    /// What the batch before had: the next one takes so much memory at once.
+    var usual = (bytes: 0, frames: 0)
   }
 
   private let state = Lock(State())
@@ -50,6 +43,10 @@ final class RecordingFeed: Sendable {
     state.withLock { state in
       guard state.isOpen, !state.batch.isOverrun else { return }
       guard state.batch.bytes.count + bytes.count <= state.limit else { return state.batch.isOverrun = true }
+      if state.batch.frames.isEmpty {
+        state.batch.bytes.reserveCapacity(state.usual.bytes)
+        state.batch.frames.reserveCapacity(state.usual.frames)
+      }
       if let gap { state.batch.marks.append((state.batch.frames.count, .gap(seconds: gap))) }
       state.batch.bytes.append(contentsOf: bytes)
       state.batch.frames.append(frame)
@@ -73,12 +70,19 @@ final class RecordingFeed: Sendable {
   /// Nothing more is taken; what has come stays.
   func close() { state.withLock { $0.isOpen = false } }
 
-  /// Gives all that has come for `batch`, which is empty and has memory for what comes next.
+  /// Bytes for which memory is taken at once: what a tick brings at 320 kbit/s.
+  private static let usualLimit = 24 << 10
+
+  /// Gives all that has come for `batch`, which is empty.
   func take(_ batch: inout Batch) {
-    let given = batch
     batch = state.withLock { state in
       let taken = state.batch
-      state.batch = given
+      state.batch = Batch()
+      // A tick is not quite like the other.
+      let bytes = taken.bytes.count + taken.bytes.count / 4
+      if !taken.frames.isEmpty, bytes <= Self.usualLimit {
+        state.usual = (bytes, taken.frames.count + taken.frames.count / 4)
+      }
       return taken
     }
   }
