@@ -8,6 +8,8 @@ internal import Glibc
 final class RecorderCore: @unchecked Sendable {
   /// What is at risk when the process is killed, beside what the network thread has not handed over.
   static let tick = Duration.milliseconds(500)
+  /// How old a row may be that only grows: what the file holds is found out anyway after a kill.
+  static let rowInterval = Duration.seconds(5)
   /// What is at risk when the power goes.
   static let syncInterval = Duration.seconds(10)
 
@@ -17,7 +19,7 @@ final class RecorderCore: @unchecked Sendable {
   private let localTime: (WallTime) -> LocalTime
   private var writers: [(number: Int, writer: RecordingWriter)] = []
   private var timer: LoopTimer?
-  private var lastSync = Instant.start
+  private var (lastSync, lastRows) = (Instant.start, Instant.start)
   private var catalogue: Catalogue?
   private var hasTried = false
 
@@ -85,7 +87,9 @@ final class RecorderCore: @unchecked Sendable {
   private func run() {
     for (_, writer) in writers { writer.tick(at: loop.now, loop.wallNow) }
     writers.removeAll { $0.writer.hasEnded }
-    keepRows()
+    if lastRows.duration(to: loop.now) >= Self.rowInterval || writers.contains(where: \.writer.hasNews) {
+      keepRows()
+    }
     if lastSync.duration(to: loop.now) >= Self.syncInterval { sync() }
     arm()
   }
@@ -133,7 +137,9 @@ final class RecorderCore: @unchecked Sendable {
 
   /// Of all that are open, in one transaction.
   private func keepRows() {
+    lastRows = loop.now
     let entries = writers.flatMap(\.writer.entries)
+    for (_, writer) in writers { writer.hasNews = false }
     if !entries.isEmpty { with { try $0.update(entries) } }
   }
 

@@ -39,6 +39,8 @@ final class RecordingWriter {
   private var lastLook = Instant.start
 
   private(set) var hasEnded = false
+  /// Something has come that only its rows know: a gap, a title.
+  var hasNews = false
 
   init(
     _ feed: RecordingFeed, _ plan: RecordingPlan, _ progress: RecordingProgress,
@@ -182,6 +184,7 @@ final class RecordingWriter {
   }
 
   private func take(_ mark: RecordingFeed.Mark) {
+    hasNews = true
     switch mark {
     case .gap(let seconds):
       missing = missing + StreamTime(seconds: seconds)
