@@ -23,8 +23,8 @@ extension Stream {
       onEvent(isPaused ? .paused : status == .playing ? .started : .buffering)
     case .full:
       isFull = true
-      // It may have gone on since.
-      if !isPaused, !isSuspended { receiveAgain() }
+      // It may have gone on since, or be recorded.
+      if !isPaused && !isSuspended || outlet?.isRecorded == true { receiveAgain() }
     case .file(let facts): file = facts
     case .heldBack: watchSilentEnd()
     case .gaveUp(let error):

@@ -172,7 +172,8 @@ public final class Stream {
   public func setNext(url: String, options: StreamOptions) throws(StreamError) {
     try StreamURL.check(url)
     next = (url, options)
-    if status == .stopped { takeNext() }
+    // What is recorded goes on until then too.
+    if status == .stopped, receiver == nil { takeNext() }
   }
 
   /// Where the next `start` goes, without user and password.
