@@ -39,6 +39,7 @@ final class RecordingPart {
       entry.samples += frames.reduce(0) { $0 + $1.samples }
       return
     }
+    try file.requireName()
     try wav.add(bytes, frames.map(\.length))
     (entry.samples, entry.bytes) = (wav.samples, wav.bytes)
     (entry.sampleRate, entry.channels) = (wav.format.sampleRate, wav.format.channels)

@@ -8,6 +8,7 @@ final class RecordingWriter {
   /// A file that is to begin.
   private struct Cut {
     let title: StreamTitle
+    let place: StreamTime
     let begins: StreamTime
     /// Where the file before it ends.
     let ends: StreamTime
@@ -210,9 +211,11 @@ final class RecordingWriter {
       progress.update { $0.title = new }
       guard let split = plan.options.split, !parts.isEmpty else { return parts.last?.note(new) ?? () }
       let place = time + StreamTime(split.offset)
+      // A title before it that no sound came with has no file.
+      if cuts.last?.place == place { cuts.removeLast() }
       cuts.append(
         Cut(
-          title: new, begins: max(place - StreamTime(split.overlap), .zero),
+          title: new, place: place, begins: max(place - StreamTime(split.overlap), .zero),
           ends: place + StreamTime(split.overlap)
         ))
     }

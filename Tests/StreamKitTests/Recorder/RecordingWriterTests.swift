@@ -122,6 +122,35 @@ struct RecordingWriterTests {
     #expect(bench.told == ["stopped record.write"] && bench.files.isEmpty)
   }
 
+  @Test(
+    "a file that was removed takes no more, whatever it holds", arguments: RecordingOptions.Format.allCases)
+  func removed(format: RecordingOptions.Format) throws {
+    let bench = try WriterBench("a") { $0.format = format }
+    bench.feed.mark(StreamTitle("Title"))
+    bench.come(1)
+    bench.pass()
+    #expect(bench.files == ["a.part"])
+    unlink(bench.folder.file("a.part"))
+    bench.come(1)
+    bench.pass()
+    #expect(bench.told == ["began a", "stopped record.write"])
+  }
+
+  @Test("a title that goes by twice with no sound between leaves no file, and tells of none")
+  func titlesAtOnce() throws {
+    let bench = try WriterBench("{title}.mp3") { $0.split = .init() }
+    bench.feed.mark(StreamTitle("One"))
+    bench.come(1)
+    bench.pass()
+    bench.feed.mark(StreamTitle("Two"))
+    bench.feed.mark(StreamTitle("Three"))
+    bench.come(1)
+    bench.pass()
+    bench.end()
+    #expect(bench.files.filter { $0.hasSuffix(".mp3") } == ["One.mp3", "Three.mp3"])
+    #expect(bench.told.filter { $0.hasPrefix("track") } == ["track One", "track Three"])
+  }
+
   @Test("what came before the disk was too slow is kept")
   func tooSlow() throws {
     let bench = try WriterBench("a.mp3")
