@@ -8,7 +8,6 @@ extension Stream {
       onEvent(.connecting)
     case .answered(let station):
       self.station = station
-      stationName.value = station.name ?? nickname
       guard !hasPosition, status == .connecting else { return }
       status = .buffering
       onEvent(.buffering)

@@ -42,7 +42,7 @@ extension Stream {
   /// What is played goes on with a new connection.
   private func connectAnew() throws {
     guard status == .stopped else {
-      next = next ?? (address, options)
+      next = next ?? (address, nickname, options)
       return try goOver()
     }
     disconnect()

@@ -176,7 +176,7 @@ final class RecordingPlan {
   }
 }
 
-/// What a station calls itself: told on the loop, read on the disk thread.
+/// What a station calls itself: told where it is received, read on the disk thread.
 final class StationName: Sendable {
   private let name = Lock<String?>(nil)
   var value: String? {

@@ -1,4 +1,5 @@
 import EventLoop
+import Glibc
 import TestSupport
 import Testing
 
@@ -7,10 +8,13 @@ import Testing
 /// What a stream does while it is recorded.
 @Suite("A stream that is recorded")
 struct RecordedStreamTests {
-  private func station(_ programme: Programme, pace: Double = 1) throws -> TestSupport.Station {
+  private func station(
+    _ programme: Programme, pace: Double = 1, name: String? = "Test station"
+  ) throws -> TestSupport.Station {
     let station = try TestSupport.Station()
     var live = Live(.init(repeating: programme.bytes, bytesPerSecond: 16_000))
     live.pace = .realTime(pace)
+    live.stationHeaders = [("icy-br", "128")] + (name.map { [("icy-name", $0)] } ?? [])
     station.answer("/live", with: .live(live))
     station.answer("/other", with: .live(live))
     return station
@@ -81,6 +85,36 @@ struct RecordedStreamTests {
       let urls = Dictionary(uniqueKeysWithValues: try await bench.entries().map { ($0.path, $0.url) })
       #expect(
         urls == [bench.path("a.mp3"): station.url("/live"), bench.path("b.mp3"): station.url("/other")])
+    }
+  }
+
+  @Test("what the station is called is known though the loop has other work")
+  func nameWithoutLoop() throws {
+    let station = try station(try Programme(.mp3, seconds: 120, seed: 25))
+    try RecordingBench.run(station) { bench in
+      var recording: Recording?
+      bench.loop.start { recording = try? await bench.record("{station}.mp3") }
+      try await bench.wait { bench.stream.receiver != nil }
+      usleep(2_500_000)
+      try await bench.wait { recording != nil }
+      try await recording?.stop()
+      #expect(fileNames(in: bench.folder.path).contains("Test station.mp3"))
+    }
+  }
+
+  @Test("the name of another station of the configuration is that of the one that is gone over to")
+  func otherName() throws {
+    let station = try station(try Programme(.mp3, seconds: 120, seed: 26), name: nil)
+    try RecordingBench.run(station) { bench in
+      bench.stream.nickname = "first"
+      try await bench.record("{station}.mp3").stop()
+      try bench.stream.setNext(
+        url: station.url("/other"), nickname: "other", options: bench.stream.options)
+      try await bench.record("{station}.mp3").stop()
+      try bench.stream.setNext(url: station.url("/live"), options: bench.stream.options)
+      try await bench.record("{station}.mp3").stop()
+      let names = fileNames(in: bench.folder.path).filter { $0.hasSuffix(".mp3") }.sorted()
+      #expect(names == ["first.mp3", "other.mp3", "unknown.mp3"])
     }
   }
 }
