@@ -177,6 +177,9 @@ local function record(own, url, run)
     return nil, err
   end
   own.recordings[recording] = true
+  if not own.job.active then
+    task.spawn(recording.stop, recording) -- cancelled while it began
+  end
   tell(own, "started", { path = recording.path, url = url, due = run.due, recording = recording })
   local waits = {
     function()

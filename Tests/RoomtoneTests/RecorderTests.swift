@@ -197,6 +197,23 @@ struct RecorderTests {
       ], "\(outcome.lines)")
   }
 
+  @Test("cancelled while it connects it records no more than what has come by then")
+  func cancelWhileConnecting() throws {
+    let outcome = try run(
+      try bench(days: 2),
+      """
+      local show = recorder.schedule { url = url, template = "a.mp3", cron = "0 20 * * *", duration = "1h" }
+      follow(show)
+      task.sleep "20h"
+      task.sleep "100ms"
+      show:cancel()
+      """)
+    #expect(outcome.failures.isEmpty, "\(outcome.failures)")
+    #expect(
+      outcome.lines == ["Mon 20:00\tstarted\tfirst\tMon 20:00", "Mon 20:00\tfinished\t0\t1"],
+      "\(outcome.lines)")
+  }
+
   @Test("once is told once, a subscription ends, and a listener that fails harms nothing")
   func listeners() throws {
     let outcome = try run(

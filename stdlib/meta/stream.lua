@@ -299,7 +299,7 @@ function Stream:tap(what) end
 ---when it fails, the event of that and `stopped`. A routine that is cancelled here unwinds at once, and the stream stops.
 ---
 ---With `start = false` what plays goes on; the next `start` goes over, also from a pause and while it plays. `url` is
----the old one until then, unless the stream is stopped.
+---the old one until then, unless nothing is received.
 ---
 ---Raises `stream.url` and `stream.unsupported`, told as `bad_content` too; what `start` raises; `argument`.
 ---@async

@@ -131,8 +131,8 @@ final class ScriptStream {
 
   /// Sets the address and the options of the next start.
   /// - Throws: `stream.url`, `stream.unsupported`, which listeners are told too.
-  func setNext(url: String, options: StreamOptions) throws {
-    do { try stream.setNext(url: url, options: options) } catch {
+  func setNext(url: String, nickname: String?, options: StreamOptions) throws {
+    do { try stream.setNext(url: url, nickname: nickname, options: options) } catch {
       tell(error)
       throw error
     }

@@ -42,16 +42,17 @@ extension StreamModule {
   private func setURL(of stream: ScriptStream, _ call: LuaCall) throws -> LuaReturn {
     let address = try call.string(2)
     let url = service.named.urls[address] ?? address
+    let nickname = service.named.urls[address] == nil ? nil : address
     var old = stream.stream.nextOptions ?? stream.stream.options
     // A password is for the server that it was given for.
     if !StreamURL.isSameServer(url, stream.stream.nextURL) { old.credentials = nil }
     let (options, given) = try options(call, 3, besides: ["start"], from: old)
     guard try given.bool("start") ?? true else {
-      try stream.setNext(url: url, options: options)
+      try stream.setNext(url: url, nickname: nickname, options: options)
       return .none
     }
     return try call.suspend { [unowned self] in
-      try stream.setNext(url: url, options: options)
+      try stream.setNext(url: url, nickname: nickname, options: options)
       keep(stream)
       try await stream.stream.start()
       return []

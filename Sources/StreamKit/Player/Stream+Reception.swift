@@ -8,7 +8,6 @@ extension Stream {
       onEvent(.connecting)
     case .answered(let station):
       self.station = station
-      stationName.value = station.name ?? nickname
       guard !hasPosition, status == .connecting else { return }
       status = .buffering
       onEvent(.buffering)
@@ -23,8 +22,8 @@ extension Stream {
       onEvent(isPaused ? .paused : status == .playing ? .started : .buffering)
     case .full:
       isFull = true
-      // It may have gone on since.
-      if !isPaused, !isSuspended { receiveAgain() }
+      // It may have gone on since, or be recorded.
+      if !isPaused && !isSuspended || outlet?.isRecorded == true { receiveAgain() }
     case .file(let facts): file = facts
     case .heldBack: watchSilentEnd()
     case .gaveUp(let error):

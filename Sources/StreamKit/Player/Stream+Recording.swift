@@ -21,6 +21,7 @@ extension Stream {
       }
       if receiver != nil { try connectAnew() }
     }
+    if receiver == nil { takeNext() }
     let recording = try recorder.begin(options, of: self)
     recordings.append(recording)
     made(recording)
@@ -32,6 +33,8 @@ extension Stream {
     }
     let back = status == .stopped || file != nil ? .zero : options.back + options.padBefore
     outlet?.record(recording.feed, back: StreamTime(back))
+    // What a full buffer refuses is recorded.
+    receiveAgain()
     try await recording.begun()
     return recording
   }
@@ -39,7 +42,7 @@ extension Stream {
   /// What is played goes on with a new connection.
   private func connectAnew() throws {
     guard status == .stopped else {
-      next = next ?? (address, options)
+      next = next ?? (address, nickname, options)
       return try goOver()
     }
     disconnect()
@@ -48,7 +51,9 @@ extension Stream {
   /// The recording is over: who nobody hears is received no longer.
   func left(_ recording: Recording) {
     recordings.removeAll { $0 === recording }
-    if recordings.isEmpty, status == .stopped { disconnect() }
+    guard recordings.isEmpty, status == .stopped else { return }
+    disconnect()
+    takeNext()
   }
 
   /// What is recorded ends here.

@@ -43,7 +43,7 @@ public final class Stream {
   /// Whether it is a file of this machine.
   var isLocal: Bool
   /// Where the next `start` goes.
-  var next: (address: String, options: StreamOptions)?
+  var next: (address: String, nickname: String?, options: StreamOptions)?
   let loop: EventLoop
   let source: StreamSource
   var receiver: (any StreamReceiver)?
@@ -168,11 +168,15 @@ public final class Stream {
   }
 
   /// Sets the address and the options of the next `start`; what sounds goes on until then.
+  /// - Parameter nickname: what recordings call the station when it does not say what it is called.
   /// - Throws: `stream.url`, `stream.unsupported`.
-  public func setNext(url: String, options: StreamOptions) throws(StreamError) {
+  public func setNext(
+    url: String, nickname: String? = nil, options: StreamOptions
+  ) throws(StreamError) {
     try StreamURL.check(url)
-    next = (url, options)
-    if status == .stopped { takeNext() }
+    next = (url, nickname, options)
+    // What is recorded goes on until then too.
+    if status == .stopped, receiver == nil { takeNext() }
   }
 
   /// Where the next `start` goes, without user and password.
@@ -187,7 +191,7 @@ public final class Stream {
   func takeNext() {
     guard let next else { return }
     self.next = nil
-    (address, isLocal) = (next.address, false)
+    (address, nickname, isLocal) = (next.address, next.nickname, false)
     (url, options) = (StreamURL.shown(next.address), next.options)
   }
 
@@ -274,7 +278,10 @@ public final class Stream {
     let number = generation
     let this = LoopReference(self)
     let loop = loop
+    let (name, nickname) = (stationName, nickname)
     let tell: @Sendable (ReceptionEvent) -> Void = { event in
+      // Files are named with it, whatever the loop does meanwhile.
+      if case .answered(let station) = event { name.value = station.name ?? nickname }
       loop.post { if this.object?.generation == number { this.object?.take(event) } }
     }
     let outlet = FrameOutlet()

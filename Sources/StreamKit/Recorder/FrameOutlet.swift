@@ -12,6 +12,8 @@ final class FrameOutlet: Sendable {
     var time = StreamTime.zero
     /// What the buffer refused since it took the last frame.
     var missed = StreamTime.zero
+    /// The sound in that.
+    var missedSound = StreamTime.zero
     /// The title that sounds now, and those of what the buffer holds, each with when it began.
     var titles: [(time: StreamTime, title: StreamTitle)] = []
     /// Whether titles that come with the sound count: not while a feed tells them.
@@ -41,9 +43,10 @@ final class FrameOutlet: Sendable {
         state.missed > .zero ? .gap(seconds: state.missed.seconds + (gap ?? 0)) : discontinuity
       var arrival = buffer.append(frame, bytes, between)
       if arrival.isTaken {
-        state.missed = .zero
+        (state.missed, state.missedSound) = (.zero, .zero)
       } else if !state.feeds.isEmpty {
         state.missed = state.missed + StreamTime(seconds: gap ?? 0) + frame.duration
+        state.missedSound = state.missedSound + frame.duration
         arrival.isTaken = true
       }
       return arrival
@@ -91,7 +94,7 @@ final class FrameOutlet: Sendable {
   /// What comes from now on is played from `buffer`; nil for none.
   func play(_ buffer: StreamBuffer?) {
     state.withLock { state in
-      (state.buffer, state.missed) = (buffer, .zero)
+      (state.buffer, state.missed, state.missedSound) = (buffer, .zero, .zero)
     }
   }
 
@@ -103,10 +106,11 @@ final class FrameOutlet: Sendable {
         state.feeds.append(feed)
         return
       }
-      feed.awaitBeginning()
       let packets = buffer.last(back)
+      let length = packets.reduce(StreamTime.zero) { $0 + $1.packet.duration }
+      feed.awaitBeginning(length)
       // Titles go by the time of what came; that of the buffer leaves out what it refused.
-      var time = packets.reduce(state.time) { $0 - $1.packet.duration }
+      var time = state.time - state.missedSound - length
       var titles = state.titles[...]
       while titles.count > 1, let following = titles.dropFirst().first, following.time <= time {
         titles.removeFirst()
@@ -121,6 +125,7 @@ final class FrameOutlet: Sendable {
         bytes.withUnsafeBytes { feed.append(packet.frame, $0, gap: gap) }
         time = time + packet.duration
       }
+      if !packets.isEmpty, state.missed > .zero { feed.miss(state.missed.seconds) }
       for title in titles { feed.mark(title.title) }
       feed.admitBeginning()
       state.feeds.append(feed)

@@ -89,8 +89,7 @@ public final class PartFile {
   /// Puts bytes behind the others: all, or none when it throws, so that the file always ends where a write did.
   /// - Throws: `record.disk_full`, `record.write`; the latter also when the file was removed meanwhile.
   public func write(_ bytes: UnsafeRawBufferPointer) throws(RecordError) {
-    // A file without a name takes bytes for ever.
-    guard Self.isNamed(descriptor) else { throw RecordError("write", path, errno: ENOENT) }
+    try requireName()
     var done = 0
     while done < bytes.count {
       let start = bytes.baseAddress.map { $0 + done }
@@ -112,6 +111,12 @@ public final class PartFile {
       Result { () throws(RecordError) in try write(bytes) }
     }
     try result.get()
+  }
+
+  /// A file without a name takes bytes for ever.
+  /// - Throws: `record.write` when the file was removed.
+  public func requireName() throws(RecordError) {
+    guard Self.isNamed(descriptor) else { throw RecordError("write", path, errno: ENOENT) }
   }
 
   /// Up to `count` bytes from `offset` on; fewer at the end of the file.

@@ -69,7 +69,7 @@ public final class Recorder {
     active[number] = recording
     let this = LoopReference(self)
     let loop = loop
-    let source = RecordingPlan.Source(url: stream.nextURL, station: stream.stationName)
+    let source = RecordingPlan.Source(url: stream.url, station: stream.stationName)
     core.post { core in
       let plan = RecordingPlan(options, template, source, core)
       let writer = RecordingWriter(feed, plan, progress) { news in

@@ -20,6 +20,9 @@ final class RecorderCore: @unchecked Sendable {
   private var writers: [(number: Int, writer: RecordingWriter)] = []
   private var timer: LoopTimer?
   private var (lastSync, lastRows) = (Instant.start, Instant.start)
+  /// How often what is too old is looked for.
+  private static let expiryInterval = Duration.seconds(3600)
+  private var lastExpiry = Instant.start
   private var catalogue: Catalogue?
   private var hasTried = false
 
@@ -37,12 +40,22 @@ final class RecorderCore: @unchecked Sendable {
 
   /// What the process before left behind is made whole, and what is too old goes.
   func begin() {
-    guard let path = settings.catalogue, access(path, F_OK) == 0 else { return }
+    guard let path = settings.catalogue, access(path, F_OK) == 0 else { return lastExpiry = loop.now }
     with { catalogue in
       let library = RecordingLibrary(catalogue: catalogue)
       for recovered in try library.recover(now: loop.wallNow) { log("\(recovered)") }
-      if let keep = settings.keep { _ = try library.expire(keep: keep, now: loop.wallNow) }
     }
+    expire()
+  }
+
+  private func expire() {
+    lastExpiry = loop.now
+    guard let keep = settings.keep else { return }
+    with { _ = try RecordingLibrary(catalogue: $0).expire(keep: keep, now: loop.wallNow) }
+  }
+
+  private func expireIfDue() {
+    if lastExpiry.duration(to: loop.now) >= Self.expiryInterval { expire() }
   }
 
   /// - Throws: `record.write` when there is no catalogue.
@@ -59,6 +72,7 @@ final class RecorderCore: @unchecked Sendable {
   func add(_ writer: RecordingWriter, _ number: Int) {
     writers.append((number, writer))
     arm()
+    expireIfDue()
   }
 
   /// Ends one.
@@ -91,6 +105,7 @@ final class RecorderCore: @unchecked Sendable {
       keepRows()
     }
     if lastSync.duration(to: loop.now) >= Self.syncInterval { sync() }
+    expireIfDue()
     arm()
   }
 

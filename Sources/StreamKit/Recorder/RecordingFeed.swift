@@ -34,6 +34,7 @@ final class RecordingFeed: Sendable {
     var isOpen = true
     /// What the batch before had: the next one takes so much memory at once.
     var usual = (bytes: 0, frames: 0)
+    var beginning = StreamTime.zero
   }
 
   private let state = Lock(State())
@@ -64,8 +65,19 @@ final class RecordingFeed: Sendable {
   /// What has come by now may be more than the limit: it came from a buffer.
   func admitBeginning() { state.withLock { $0.limit = $0.batch.bytes.count + Self.byteLimit } }
 
-  /// No limit before `admitBeginning`.
-  func awaitBeginning() { state.withLock { $0.limit = .max } }
+  /// What comes before `admitBeginning` is from a buffer: so much sound, without a limit.
+  func awaitBeginning(_ length: StreamTime) { state.withLock { ($0.limit, $0.beginning) = (.max, length) } }
+
+  /// The sound that it began with, which came before it was recorded.
+  var beginning: StreamTime { state.withLock { $0.beginning } }
+
+  /// About so many seconds are missing in front of the next frame.
+  func miss(_ seconds: Double) {
+    state.withLock { state in
+      guard state.isOpen, state.batch.marks.count < 4096 else { return }
+      state.batch.marks.append((state.batch.frames.count, .gap(seconds: seconds)))
+    }
+  }
 
   /// Nothing more is taken; what has come stays.
   func close() { state.withLock { $0.isOpen = false } }

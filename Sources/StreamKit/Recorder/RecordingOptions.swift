@@ -51,8 +51,6 @@ public struct RecordingOptions: Sendable {
   /// A recording into `template`.
   public init(template: String) { self.template = template }
 
-  /// All that is to be recorded, in sound; nil without an end.
-  var length: Duration? { duration.map { $0 + padBefore + padAfter } }
   /// When it ends, whatever has come.
   var end: WallTime? { until.map { $0.advanced(by: padAfter) } }
 }

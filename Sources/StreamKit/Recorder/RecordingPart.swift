@@ -11,6 +11,9 @@ final class RecordingPart {
   private let file: PartFile
   private let tag: RecordingTag?
   private let wav: WAVBody?
+  private var titleBytes = 0
+  /// Bytes of titles that are kept of a file: those of a month of songs. More is no station's.
+  private static let titleLimit = 1 << 20
   let base: Int?
 
   /// - Parameters:
@@ -36,6 +39,7 @@ final class RecordingPart {
       entry.samples += frames.reduce(0) { $0 + $1.samples }
       return
     }
+    try file.requireName()
     try wav.add(bytes, frames.map(\.length))
     (entry.samples, entry.bytes) = (wav.samples, wav.bytes)
     (entry.sampleRate, entry.channels) = (wav.format.sampleRate, wav.format.channels)
@@ -50,7 +54,11 @@ final class RecordingPart {
   }
 
   func note(gapOf seconds: Double) { entry.gaps.append(.init(at: entry.seconds, seconds: seconds)) }
-  func note(_ title: StreamTitle) { entry.titles.append(.init(at: entry.seconds, text: title.text)) }
+  func note(_ title: StreamTitle) {
+    titleBytes += title.text.utf8.count
+    guard titleBytes <= Self.titleLimit else { return }
+    entry.titles.append(.init(at: entry.seconds, text: title.text))
+  }
 
   /// Whether there is nothing in it.
   var isEmpty: Bool { entry.samples == 0 && entry.bytes == 0 }

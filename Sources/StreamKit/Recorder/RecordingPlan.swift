@@ -41,15 +41,25 @@ final class RecordingPlan {
       path: isJoined ? whole : try template.path(values), part: nil, station: source.station.value,
       url: source.url, start: start, codec: options.format == .wav ? "wav" : "\(format.codec)",
       sampleRate: format.sampleRate, channels: format.channels, job: options.job)
-    var taken: Set<String> = []
+    var (taken, looks): (Set<String>, Int) = ([], 0)
     while true {
       let base = isJoined ? try joinBase(whole, format) : nil
       (entry.part, entry.joinBase) = (entry.path + PartFile.suffix, base)
       core.enter(&entry)
+      var made: PartFile?
       do throws(RecordError) {
         let file = try PartFile.create(path: entry.path)
+        made = file
+        // Another process may have put something behind it since: from now on it can't.
+        if let base, looks < 10, RecordingLibrary.length(of: whole) != base {
+          looks += 1
+          file.abandon(keep: false)
+          core.forget(entry)
+          continue
+        }
         return try begin(entry, file, format, title, values, base)
       } catch {
+        made?.abandon(keep: false)
         core.forget(entry)
         // Another recording, also one of another process, may have taken the name in this moment.
         guard error.kind == .exists, !isJoined, taken.count < 100 else { throw error }
@@ -166,7 +176,7 @@ final class RecordingPlan {
   }
 }
 
-/// What a station calls itself: told on the loop, read on the disk thread.
+/// What a station calls itself: told where it is received, read on the disk thread.
 final class StationName: Sendable {
   private let name = Lock<String?>(nil)
   var value: String? {

@@ -8,6 +8,7 @@ final class RecordingWriter {
   /// A file that is to begin.
   private struct Cut {
     let title: StreamTitle
+    let place: StreamTime
     let begins: StreamTime
     /// Where the file before it ends.
     let ends: StreamTime
@@ -68,14 +69,18 @@ final class RecordingWriter {
     feed.take(&batch)
     if !batch.isEmpty, firstArrival == nil, !batch.frames.isEmpty { firstArrival = now }
     if let waitsUntil {
+      // Of what is lost the last title is known: it may be that of what comes next.
+      for case .title(let new) in batch.marks.map(\.mark) { take(.title(new)) }
       batch.removeAll()
       if now >= waitsUntil { goOn(now) }
       return
     }
     do throws(RecordError) {
-      if batch.isOverrun { throw .tooSlow(plan.options.template) }
       try look(now)
+      // What came before frames were lost is as good as any.
+      if batch.isOverrun { patience = 0 }
       if !isWaitingForTitle { try write(wall) }
+      if batch.isOverrun, !hasEnded { throw .tooSlow(plan.options.template) }
     } catch { return fail(error, now) }
     batch.removeAll()
   }
@@ -99,10 +104,20 @@ final class RecordingWriter {
     return true
   }
 
+  /// All that is to be recorded, in sound; nil without an end. Of the padding before it, what there was.
+  private var length: Duration? {
+    let options = plan.options
+    return options.duration.map { duration in
+      let before = feed.beginning - StreamTime(options.back)
+      return duration + options.padAfter
+        + max(.zero, min(options.padBefore, .nanoseconds(Int64(before.seconds * 1e9))))
+    }
+  }
+
   private func isDue(_ now: Instant, _ wall: WallTime) -> Bool {
     if let end = plan.options.end, wall >= end { return true }
     // While nothing comes time passes too.
-    guard let length = plan.options.length, let firstArrival else { return false }
+    guard let length, let firstArrival else { return false }
     return firstArrival.duration(to: now) >= length + .seconds(2)
   }
 
@@ -123,12 +138,14 @@ final class RecordingWriter {
       held = RecordingFeed.Batch()
       try write(first, wall)
     }
-    try write(batch, wall)
+    // The recording may be shorter than what was held.
+    if !hasEnded { try write(batch, wall) }
   }
 
   private func write(_ batch: RecordingFeed.Batch, _ wall: WallTime) throws(RecordError) {
     var run = Run()
     var marks = batch.marks[...]
+    let length = length
     for (index, frame) in batch.frames.enumerated() {
       while let mark = marks.first, mark.frame <= index {
         marks.removeFirst()
@@ -137,7 +154,7 @@ final class RecordingWriter {
       }
       if frame.format != format {
         try put(&run, of: batch)
-        try change(to: frame.format, naming: batch, wall)
+        try change(to: frame.format, marks: marks + self.batch.marks, wall)
       }
       if !cuts.isEmpty || parts.count > 1 {
         try put(&run, of: batch)
@@ -146,7 +163,7 @@ final class RecordingWriter {
       run.add(frame)
       time = time + frame.duration
       remember(frame, batch, run)
-      if let length = plan.options.length, time + missing >= StreamTime(length) {
+      if let length, time + missing >= StreamTime(length) {
         try put(&run, of: batch)
         return close()
       }
@@ -197,25 +214,26 @@ final class RecordingWriter {
       progress.update { $0.title = new }
       guard let split = plan.options.split, !parts.isEmpty else { return parts.last?.note(new) ?? () }
       let place = time + StreamTime(split.offset)
+      // A title before it that no sound came with has no file.
+      if cuts.last?.place == place { cuts.removeLast() }
       cuts.append(
         Cut(
-          title: new, begins: max(place - StreamTime(split.overlap), .zero),
+          title: new, place: place, begins: max(place - StreamTime(split.overlap), .zero),
           ends: place + StreamTime(split.overlap)
         ))
     }
   }
 
   private func change(
-    to new: StreamFormat, naming batch: RecordingFeed.Batch, _ wall: WallTime
+    to new: StreamFormat, marks: some Sequence<(frame: Int, mark: RecordingFeed.Mark)>, _ wall: WallTime
   ) throws(RecordError) {
     for part in parts { try plan.close(part) }
     parts = []
     recent = []
     format = new
-    // Of the first file a title that comes with its first sound is the name.
+    // Of the first file a title that comes with its first sound, or a moment later, is the name.
     if count == 0, title == nil {
-      let first = batch.marks.lazy.compactMap { if case .title(let title) = $0.mark { title } else { nil } }
-        .first
+      let first = marks.lazy.compactMap { if case .title(let title) = $0.mark { title } else { nil } }.first
       title = first
       if let first { progress.update { $0.title = first } }
     }

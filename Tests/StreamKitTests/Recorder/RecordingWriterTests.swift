@@ -1,0 +1,240 @@
+import EventLoop
+import Glibc
+import TestSupport
+import Testing
+
+@testable import StreamKit
+
+/// One writer, whose ticks come when a test says so.
+final class WriterBench {
+  let folder: TemporaryFolder
+  let programme: Programme
+  let feed = RecordingFeed()
+  let progress = RecordingProgress()
+  let core: RecorderCore
+  private(set) var writer: RecordingWriter!
+  private(set) var told: [String] = []
+  private let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 1_000_000)))
+  private var tick = 0
+  private var frame = 0
+
+  /// - Parameter log: called with what a person should know, when it happens.
+  init(
+    _ template: String, _ change: (inout RecordingOptions) -> Void = { _ in },
+    settings: RecorderSettings = .init(), in folder: TemporaryFolder? = nil,
+    log: @escaping @Sendable (String) -> Void = { _ in }
+  ) throws {
+    self.folder = try folder ?? TemporaryFolder()
+    programme = try Programme(.mp3, seconds: 30, seed: 3)
+    var options = RecordingOptions(template: self.folder.file(template))
+    change(&options)
+    core = RecorderCore(loop: loop, settings: settings, localTime: { LocalTime($0) }, log: log)
+    let plan = RecordingPlan(
+      options, try RecordingTemplate(options.template), .init(url: "http://radio/", station: StationName()),
+      core)
+    writer = RecordingWriter(feed, plan, progress) { [unowned self] news in
+      switch news {
+      case .began(let path): told.append("began \(path.split(separator: "/").last ?? "")")
+      case .track(_, let title): told.append("track \(title ?? "-")")
+      case .stopped(let error, _): told.append("stopped \(error.code)")
+      case .finished(let path): told.append("finished \(path?.split(separator: "/").last ?? "-")")
+      }
+    }
+  }
+
+  deinit { loop.close() }
+
+  /// Hands over so many seconds of the programme.
+  func come(_ seconds: Double) {
+    var left = seconds
+    while left > 0 {
+      let next = programme.frames[frame]
+      let bytes = Array(programme.bytes[next.offset..<(next.offset + next.length)])
+      bytes.withUnsafeBytes { feed.append(next, $0, gap: nil) }
+      (frame, left) = (frame + 1, left - next.duration.seconds)
+    }
+  }
+
+  /// Half a second passes.
+  func pass() {
+    tick += 1
+    writer.tick(
+      at: Instant.start.advanced(by: .milliseconds(500) * tick),
+      WallTime(seconds: 1_000_000 + Int64(tick / 2)))
+  }
+
+  /// Ends it.
+  func end() {
+    writer.finish(at: Instant.start.advanced(by: .milliseconds(500) * tick), WallTime(seconds: 1_000_000))
+  }
+
+  /// The files, in order.
+  var files: [String] { fileNames(in: folder.path).sorted() }
+}
+
+@Suite("The writer of a recording")
+struct RecordingWriterTests {
+  @Test("a recording that is shorter than the burst ends once, and tells what is on disk")
+  func shorterThanBurst() throws {
+    let bench = try WriterBench("a.mp3") { $0.duration = .seconds(2) }
+    bench.come(5)
+    bench.pass()
+    bench.come(1)
+    bench.pass()
+    #expect(bench.told == ["began a.mp3", "finished a.mp3"])
+    let walk = try FrameFile.walk(bench.folder.file("a.mp3"))
+    #expect(bench.progress.figures.bytes == walk.audioBytes)
+    #expect(bench.progress.figures.seconds >= 2 && bench.progress.figures.seconds < 2.03)
+  }
+
+  @Test(
+    "of the padding before it there is what the buffer had, and it ends when it should",
+    arguments: [0.0, 0.5, 3])
+  func padding(had: Double) throws {
+    let bench = try WriterBench("a.mp3") { ($0.duration, $0.padBefore) = (.seconds(2), .seconds(1)) }
+    bench.feed.awaitBeginning(StreamTime(seconds: had))
+    bench.come(5)
+    bench.feed.admitBeginning()
+    bench.pass()
+    bench.pass()
+    #expect(abs(bench.progress.figures.seconds - 2 - min(had, 1)) < 0.03)
+  }
+
+  @Test("a title that comes a moment after the first sound is the name of the file")
+  func lateTitle() throws {
+    let bench = try WriterBench("{title}.mp3")
+    bench.come(1)
+    bench.pass()
+    bench.feed.mark(StreamTitle("Late"))
+    bench.come(1)
+    bench.pass()
+    bench.end()
+    #expect(bench.files == ["Late.mp3"])
+  }
+
+  @Test("sound that can't be decoded leaves no part behind")
+  func notDecoded() throws {
+    let bench = try WriterBench("a.wav") { $0.format = .wav }
+    let frame = StreamFrame(offset: 0, length: 4, hash: 0, format: StreamFormat(codec: .ogg))
+    [UInt8](repeating: 0, count: 4).withUnsafeBytes { bench.feed.append(frame, $0, gap: nil) }
+    bench.pass()
+    bench.pass()
+    #expect(bench.told == ["stopped record.write"] && bench.files.isEmpty)
+  }
+
+  @Test(
+    "a file that was removed takes no more, whatever it holds", arguments: RecordingOptions.Format.allCases)
+  func removed(format: RecordingOptions.Format) throws {
+    let bench = try WriterBench("a") { $0.format = format }
+    bench.feed.mark(StreamTitle("Title"))
+    bench.come(1)
+    bench.pass()
+    #expect(bench.files == ["a.part"])
+    unlink(bench.folder.file("a.part"))
+    bench.come(1)
+    bench.pass()
+    #expect(bench.told == ["began a", "stopped record.write"])
+  }
+
+  @Test("a title that goes by twice with no sound between leaves no file, and tells of none")
+  func titlesAtOnce() throws {
+    let bench = try WriterBench("{title}.mp3") { $0.split = .init() }
+    bench.feed.mark(StreamTitle("One"))
+    bench.come(1)
+    bench.pass()
+    bench.feed.mark(StreamTitle("Two"))
+    bench.feed.mark(StreamTitle("Three"))
+    bench.come(1)
+    bench.pass()
+    bench.end()
+    #expect(bench.files.filter { $0.hasSuffix(".mp3") } == ["One.mp3", "Three.mp3"])
+    #expect(bench.told.filter { $0.hasPrefix("track") } == ["track One", "track Three"])
+  }
+
+  @Test("what came before the disk was too slow is kept")
+  func tooSlow() throws {
+    let bench = try WriterBench("a.mp3")
+    bench.feed.mark(StreamTitle("Title"))
+    bench.come(1)
+    bench.pass()
+    // The length is all that counts.
+    for _ in 0..<12 { bench.come(2); bench.pass() }
+    bench.come(2)
+    let huge = [UInt8](repeating: 0, count: RecordingFeed.byteLimit)
+    let frame = StreamFrame(offset: 0, length: huge.count, hash: 0, format: bench.programme.frames[0].format)
+    huge.withUnsafeBytes { bench.feed.append(frame, $0, gap: nil) }
+    bench.pass()
+    #expect(bench.told.last == "stopped record.write")
+    let walk = try FrameFile.walk(bench.folder.file("a.mp3"))
+    #expect(walk.isWhole && Double(walk.samples) / Double(bench.programme.frames[0].format.sampleRate) >= 27)
+  }
+
+  @Test("a file that got longer in the moment in which it was looked at loses nothing")
+  func appendRace() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("a.mp3")
+    let programme = try Programme(.mp3, seconds: 10, seed: 9)
+    let borders = [programme.frames[50].offset, programme.frames[90].offset]
+    _ = try folder.write(Array(programme.bytes[..<borders[0]]), to: "a.mp3")
+    var settings = RecorderSettings()
+    // That it can't be kept is told between the look and the part: another process is done in that moment.
+    settings.catalogue = "/proc/nowhere/catalogue.sqlite"
+    let bench = try WriterBench(
+      "a.mp3", { $0.appends = true }, settings: settings, in: folder,
+      log: { _ in _ = try? folder.write(Array(programme.bytes[..<borders[1]]), to: "a.mp3") })
+    bench.feed.mark(StreamTitle("Title"))
+    bench.come(2)
+    bench.pass()
+    bench.end()
+    let bytes = try readBytes(path)
+    let isKept = bytes.starts(with: programme.bytes[..<borders[1]])
+    #expect(isKept)
+    #expect(bytes.count == borders[1] + bench.progress.figures.bytes && bench.files == ["a.mp3"])
+  }
+
+  @Test("a station that sends titles without end fills no memory")
+  func titlesWithoutEnd() throws {
+    let bench = try WriterBench("a.mp3")
+    for number in 0..<30_000 {
+      bench.feed.mark(StreamTitle("\(number)" + String(repeating: "x", count: 4_000)))
+      if number % 1_000 == 0 {
+        bench.come(0.02)
+        bench.pass()
+      }
+    }
+    let titles = bench.writer.entries.flatMap(\.titles)
+    #expect(titles.count > 100 && titles.reduce(0) { $0 + $1.text.utf8.count } < 3 << 20)
+    bench.end()
+  }
+
+  @Test("what is too old goes also while the process lives on")
+  func keep() throws {
+    var settings = RecorderSettings()
+    let folder = try TemporaryFolder()
+    settings.keep = .seconds(86_400)
+    settings.catalogue = folder.file("catalogue.sqlite")
+    let old = try folder.write([1, 2, 3], to: "old.mp3")
+    let start = WallTime(seconds: 1_000_000)
+    let catalogue = try Catalogue(path: folder.file("catalogue.sqlite"))
+    var entry = RecordingEntry(
+      path: old, part: nil, url: "", start: start, codec: "mp3", sampleRate: 44_100, channels: 2,
+      state: .finished)
+    try catalogue.insert(&entry)
+    let loop = EventLoop(clock: .virtual(start: start))
+    defer { loop.close() }
+    let core = RecorderCore(loop: loop, settings: settings, localTime: { LocalTime($0) }, log: { _ in })
+    core.begin()
+    #expect(fileNames(in: folder.path).contains("old.mp3"))
+    // One that goes on for days.
+    let template = try RecordingTemplate(folder.file("new.mp3"))
+    let plan = RecordingPlan(
+      .init(template: template.text), template, .init(url: "", station: StationName()), core)
+    core.add(RecordingWriter(RecordingFeed(), plan, RecordingProgress()) { _ in }, 1)
+    var hasPassed = false
+    let timer = loop.after(.seconds(26 * 3_600)) { hasPassed = true }
+    _ = loop.run(until: { hasPassed })
+    timer.cancel()
+    #expect(!fileNames(in: folder.path).contains("old.mp3"))
+    core.finishAll()
+  }
+}
