@@ -80,8 +80,8 @@ import Testing
         refused += 1
       }
     }
-    // Of version, kind and length, other bits make no frame.
-    #expect(refused > 150)
+    // All bits but those of version and length and six of kind: with them it is no frame.
+    #expect(refused == (bytes.count - 4) * 8 - 8 - 16 - 6)
     #expect(try board.open(packet(wire)) == frame)
   }
 
