@@ -40,6 +40,7 @@ let package = Package(
     .systemLibrary(name: "CTag", pkgConfig: "taglib_c", providers: [.apt(["libtagc0-dev"])]),
     .systemLibrary(name: "CXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(name: "CLuaShim", dependencies: ["CLua"], cSettings: strictC),
 
     // The ground.
@@ -55,6 +56,7 @@ let package = Package(
     library("Codecs", ["AudioCore", "EventLoop", "CMPG123", "CFAAD", "CSndfile", "CSoxr"]),
     library("SpeakerKit", ["AudioCore", "Codecs", "EventLoop", "CALSA"]),
     library("StreamKit", ["AudioCore", "Codecs", "Database", "EventLoop", "HTTP", "CTag", "CXML2"]),
+    library("HeadsetKit", ["EventLoop", "CCrypto", "CZlib"]),
     library("Scheduling", ["EventLoop"]),
 
     // Scripts.
@@ -92,6 +94,7 @@ let package = Package(
     tests(of: "SpeakerKit", ["SpeakerKit", "AudioCore", "CALSA", "Codecs", "EventLoop", "TestSupport"]),
     tests(
       of: "StreamKit", ["StreamKit", "HTTP", "AudioCore", "Codecs", "Database", "EventLoop", "TestSupport"]),
+    tests(of: "HeadsetKit", ["HeadsetKit", "TestSupport"]),
     tests(of: "Scheduling", ["Scheduling", "EventLoop"]),
     tests(
       of: "Roomtone", ["Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "StreamKit", "TestSupport"]),

@@ -1,0 +1,42 @@
+/// Consistent overhead byte stuffing: any bytes without a zero among them, so that a zero ends a frame.
+///
+/// Source: S. Cheshire, M. Baker, "Consistent Overhead Byte Stuffing", IEEE/ACM Transactions on Networking 7(2), 1999.
+enum COBS {
+  /// The most bytes between two codes.
+  private static let longestRun = 254
+
+  /// `bytes` without zeros; a 254th part longer at most, and one byte. The zero that ends a frame is not added.
+  static func encode(_ bytes: [UInt8]) -> [UInt8] {
+    var encoded: [UInt8] = []
+    encoded.reserveCapacity(bytes.count + bytes.count / longestRun + 1)
+    var rest = bytes[...]
+    while true {
+      let run = rest.prefix(longestRun).prefix { $0 != 0 }
+      encoded.append(UInt8(run.count + 1))
+      encoded += run
+      rest = rest[run.endIndex...]
+      // A full run has no zero behind it; any other ends at one, or where the bytes end.
+      if rest.isEmpty { return encoded }
+      if run.count < longestRun { rest = rest.dropFirst() }
+    }
+  }
+
+  /// The bytes that were encoded.
+  /// - Returns: nil when nothing encodes to these bytes: there is a zero, or a code reaches beyond the end.
+  static func decode(_ encoded: [UInt8]) -> [UInt8]? {
+    guard !encoded.isEmpty else { return nil }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(encoded.count)
+    var index = 0
+    while index < encoded.count {
+      let code = Int(encoded[index])
+      guard code > 0 else { return nil }
+      let run = encoded[(index + 1)...].prefix(code - 1)
+      guard run.count == code - 1, !run.contains(0) else { return nil }
+      bytes += run
+      index += code
+      if code <= longestRun, index < encoded.count { bytes.append(0) }
+    }
+    return bytes
+  }
+}
