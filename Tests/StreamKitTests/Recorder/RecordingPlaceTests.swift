@@ -5,7 +5,10 @@ import Testing
 
 @Suite("where a template begins")
 struct RecordingPlaceTests {
-  private let here = String(cString: getcwd(nil, 0))
+  private let here: String = {
+    var path = [CChar](repeating: 0, count: 4096)
+    return getcwd(&path, path.count).map { String(cString: $0) } ?? ""
+  }()
   private let home = String(cString: getenv("HOME"))
 
   @Test("it goes from the root on: from a folder, the working directory, or the home folder")
