@@ -10,4 +10,15 @@ enum PayloadError: Error, Equatable {
   case value(Int)
   /// A text is not UTF-8.
   case text
+
+  /// In words, for messages.
+  var meaning: String {
+    switch self {
+    case .short(let needed, let left): "\(needed) bytes are needed and \(left) are left"
+    case .leftover(let count): "\(count) bytes are left over"
+    case .long(let count, let limit): "\(count) bytes are more than \(limit)"
+    case .value(let value): "the value \(value) means nothing"
+    case .text: "a text is not UTF-8"
+    }
+  }
 }

@@ -1,0 +1,56 @@
+internal import Glibc
+
+/// The secret that a headset and its hosts share: 32 bytes. Never shown.
+public struct LinkKey: Sendable, Equatable {
+  /// Bytes of a key.
+  public static let length = 32
+
+  /// The key of the emulated board, for whoever gives none. Known to everybody: it protects nothing.
+  public static let development = LinkKey(bytes: Array("roomtone development key, no use".utf8))
+
+  let bytes: [UInt8]
+
+  init(bytes: [UInt8]) {
+    precondition(bytes.count == Self.length, "a key of a link has \(Self.length) bytes")
+    self.bytes = bytes
+  }
+
+  /// A key from text: 64 hexadecimal digits, with spaces and line ends around them.
+  /// - Throws: `auth` without a word of what the text is.
+  public init(text: String, from source: String) throws(HeadsetError) {
+    let digits = text.utf8.drop { $0 <= 0x20 }
+    let key = digits.prefix { $0 > 0x20 }
+    let values = key.map { Character(Unicode.Scalar($0)).hexDigitValue }
+    guard digits.dropFirst(key.count).allSatisfy({ $0 <= 0x20 }), key.count == 2 * Self.length,
+      !values.contains(nil)
+    else {
+      throw HeadsetError(
+        .auth, "\(source) is no key of a headset: \(2 * Self.length) hexadecimal digits expected",
+        hint: "openssl rand -hex \(Self.length) makes one")
+    }
+    let nibbles = values.compactMap { $0 }
+    bytes = (0..<Self.length).map { UInt8(nibbles[2 * $0] << 4 | nibbles[2 * $0 + 1]) }
+  }
+
+  /// Reads a key file, which nobody but its owner may read.
+  /// - Throws: `auth`.
+  public init(file path: String) throws(HeadsetError) {
+    let fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard fd >= 0 else {
+      throw HeadsetError(.auth, "the key file \(path) can't be read (\(String(cString: strerror(errno))))")
+    }
+    defer { close(fd) }
+    var status = stat()
+    guard fstat(fd, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw HeadsetError(.auth, "the key file \(path) is no file")
+    }
+    guard status.st_mode & 0o077 == 0 else {
+      throw HeadsetError(
+        .auth, "the key file \(path) can be read by others than its owner", hint: "chmod 600 \(path)")
+    }
+    let bytes = [UInt8](unsafeUninitializedCapacity: 256) { buffer, filled in
+      filled = max(read(fd, buffer.baseAddress, buffer.count), 0)
+    }
+    try self.init(text: String(decoding: bytes, as: UTF8.self), from: "the key file \(path)")
+  }
+}

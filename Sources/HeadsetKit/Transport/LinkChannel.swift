@@ -1,0 +1,70 @@
+internal import EventLoop
+
+/// Why a channel ended by itself.
+enum LinkEnd: Equatable {
+  /// The other end closed it.
+  case closed
+  /// The system says why.
+  case failed(String)
+
+  /// As the end of a sentence: "the link ended: …".
+  var words: String {
+    switch self {
+    case .closed: "the other side closed it"
+    case .failed(let why): why
+    }
+  }
+}
+
+/// Bytes there and back between the two ends of a link. Confined to a loop.
+///
+/// Whoever has one closes it.
+protocol LinkChannel: AnyObject {
+  /// Takes what comes, in whatever pieces, in turns of the loop of their own.
+  var onBytes: (ArraySlice<UInt8>) -> Void { get set }
+  /// Told once when the channel ends by itself; never after `close`. What was sent may be lost.
+  var onEnd: (LinkEnd) -> Void { get set }
+  /// Sends bytes, in order, without waiting. Nothing happens when the channel has ended.
+  func send(_ bytes: [UInt8])
+  /// Ends the channel; what the system has taken still arrives. The closures are let go.
+  func close()
+}
+
+/// One end of a channel inside a process, for boards that live in it.
+final class MemoryChannel: LinkChannel {
+  var onBytes: (ArraySlice<UInt8>) -> Void = { _ in }
+  var onEnd: (LinkEnd) -> Void = { _ in }
+
+  private let loop: EventLoop
+  /// nil when the channel has ended.
+  private var peer: MemoryChannel?
+
+  /// Two ends that are connected.
+  static func pair(loop: EventLoop) -> (MemoryChannel, MemoryChannel) {
+    let (one, other) = (MemoryChannel(loop), MemoryChannel(loop))
+    (one.peer, other.peer) = (other, one)
+    return (one, other)
+  }
+
+  private init(_ loop: EventLoop) { self.loop = loop }
+
+  func send(_ bytes: [UInt8]) {
+    guard let peer, !bytes.isEmpty else { return }
+    loop.next { if peer.peer != nil { peer.onBytes(bytes[...]) } }
+  }
+
+  func close() {
+    guard let peer else { return }
+    self.peer = nil
+    letGo()
+    loop.next {
+      guard peer.peer != nil else { return }
+      peer.peer = nil
+      let tell = peer.onEnd
+      peer.letGo()
+      tell(.closed)
+    }
+  }
+
+  private func letGo() { (onBytes, onEnd) = ({ _ in }, { _ in }) }
+}
