@@ -1,0 +1,106 @@
+extension Headset {
+  /// The equalizer, and the values of a preset; of the one that sounds when none is given.
+  /// - Throws: `noBands`, `tooManyBands`, `wrongBandCount`, `range`.
+  public func equalizer(preset: Int? = nil) async throws(HeadsetError) -> HeadsetEqualizer {
+    let shape = try await equalizerShape(for: .equalizer)
+    let asked = try preset.map { number throws(HeadsetError) in try shape.number(of: number, .equalizer) }
+    let answer = try await ask(GetEqualizer(preset: asked ?? GetEqualizer.selected), .equalizer)
+    guard answer.values.count == shape.hertz.count else {
+      throw HeadsetError(
+        .wrongBandCount,
+        "equalizer: the board gives \(answer.values.count) values for \(shape.hertz.count) bands")
+    }
+    return HeadsetEqualizer(
+      bands: shape.hertz, range: shape.range, preset: Int(answer.preset), values: answer.values.map(Int.init))
+  }
+
+  /// Sets one band of a preset.
+  /// - Parameter band: from 1.
+  public func setBand(preset: Int, band: Int, value: Int) async throws(HeadsetError) {
+    let shape = try await equalizerShape(for: .setEqualizerBand)
+    let number = try shape.number(of: preset, .setEqualizerBand)
+    guard (1...shape.hertz.count).contains(band) else {
+      throw HeadsetError(
+        .range, "set equalizer band: there is no band \(band), there are \(shape.hertz.count)")
+    }
+    let value = try shape.value(value, .setEqualizerBand)
+    _ = try await ask(
+      SetEqualizerBand(preset: number, band: UInt8(band - 1), value: value), .equalizer)
+  }
+
+  /// Makes a preset the one that sounds.
+  public func select(preset: Int) async throws(HeadsetError) {
+    let shape = try await equalizerShape(for: .selectPreset)
+    _ = try await ask(SelectPreset(preset: try shape.number(of: preset, .selectPreset)), .equalizer)
+  }
+
+  /// Sets all bands of a preset.
+  public func setEqualizer(preset: Int, values: [Int]) async throws(HeadsetError) {
+    let shape = try await equalizerShape(for: .setEqualizer)
+    let number = try shape.number(of: preset, .setEqualizer)
+    guard values.count == shape.hertz.count else {
+      throw HeadsetError(
+        .wrongBandCount, "set equalizer: \(values.count) values for \(shape.hertz.count) bands")
+    }
+    let checked = try values.map { value throws(HeadsetError) in try shape.value(value, .setEqualizer) }
+    _ = try await ask(SetEqualizer(equalizer: EqualizerValues(preset: number, values: checked)), .equalizer)
+  }
+
+  /// Makes a preset what it was when the headset was new.
+  public func resetPreset(_ preset: Int) async throws(HeadsetError) {
+    let shape = try await equalizerShape(for: .resetEqualizer)
+    _ = try await ask(ResetEqualizer(preset: try shape.number(of: preset, .resetEqualizer)), .equalizer)
+  }
+
+  /// What the equalizer is like: asked for once in a connection, so that the order of calls never matters.
+  private func equalizerShape(for operation: LinkOperation) async throws(HeadsetError) -> EqualizerShape {
+    if let shape, driver.isConnected, !isTaken { return shape }
+    let info = try await ask(GetEqualizerInfo(), .equalizer)
+    guard info.bands > 0 else {
+      throw HeadsetError(.noBands, "\(operation.name): the headset at \(name) has no equalizer bands")
+    }
+    guard info.bands <= EqualizerShape.mostBands else {
+      throw HeadsetError(
+        .tooManyBands,
+        "\(operation.name): the headset at \(name) has \(info.bands) equalizer bands, "
+          + "\(EqualizerShape.mostBands) at most are supported")
+    }
+    guard info.lowest <= info.highest else {
+      throw HeadsetError(
+        .noData,
+        "\(operation.name): the headset at \(name) has bands from \(info.lowest) to \(info.highest)")
+    }
+    let bands = try await ask(GetEqualizerBands(), .equalizer)
+    guard bands.millihertz.count == Int(info.bands) else {
+      throw HeadsetError(
+        .wrongBandCount,
+        "\(operation.name): the headset at \(name) has \(info.bands) bands and tells the frequencies of "
+          + "\(bands.millihertz.count)")
+    }
+    let new = EqualizerShape(
+      hertz: bands.millihertz.map { Double($0) / 1000 }, range: Int(info.lowest)...Int(info.highest),
+      presets: Int(info.presets))
+    shape = new
+    return new
+  }
+}
+
+extension EqualizerShape {
+  /// The number of a preset, as it goes over the wire.
+  fileprivate func number(of preset: Int, _ operation: LinkOperation) throws(HeadsetError) -> UInt8 {
+    guard (0..<presets).contains(preset), let number = UInt8(exactly: preset) else {
+      throw HeadsetError(
+        .range, "\(operation.name): there is no preset \(preset), the headset has \(presets), counted from 0")
+    }
+    return number
+  }
+
+  /// A band's value, as it goes over the wire.
+  fileprivate func value(_ value: Int, _ operation: LinkOperation) throws(HeadsetError) -> Int8 {
+    guard range.contains(value), let small = Int8(exactly: value) else {
+      throw HeadsetError(
+        .range, "\(operation.name): a band takes \(range.lowerBound) to \(range.upperBound), not \(value)")
+    }
+    return small
+  }
+}

@@ -1,0 +1,91 @@
+extension Headset {
+  // MARK: Noise cancelling
+
+  /// Whether noise is cancelled.
+  public func noiseCancelling() async throws(HeadsetError) -> Bool {
+    try await ask(GetNoiseCancelling(), .noiseCancelling).isOn
+  }
+
+  /// Turns noise cancelling on or off.
+  public func setNoiseCancelling(_ isOn: Bool) async throws(HeadsetError) {
+    _ = try await ask(SetNoiseCancelling(isOn: isOn), .noiseCancelling)
+  }
+
+  // MARK: Ambient sound
+
+  /// How much of the surroundings each side lets in.
+  public func ambient() async throws(HeadsetError) -> HeadsetAmbient {
+    let left = try await ask(GetAmbient(side: .left), .ambient)
+    let right = try await ask(GetAmbient(side: .right), .ambient)
+    let levels = HeadsetAmbient(left: Int(left.level), right: Int(right.level))
+    ambientLevels = [.left: levels.left, .right: levels.right]
+    return levels
+  }
+
+  /// The most that each side lets in.
+  public func ambientMost() async throws(HeadsetError) -> HeadsetAmbient {
+    let limits = try await ask(GetAmbientLimits(), .ambient)
+    return HeadsetAmbient(left: Int(limits.left), right: Int(limits.right))
+  }
+
+  /// Sets how much of the surroundings one side or both let in.
+  /// - Throws: `range` before anything is set.
+  public func setAmbient(left: Int?, right: Int?) async throws(HeadsetError) {
+    let most = try await ambientMost()
+    for (side, level, limit) in [(Side.left, left, most.left), (.right, right, most.right)] {
+      guard let level, !(0...limit).contains(level) else { continue }
+      throw HeadsetError(
+        .range, "set ambient: the \(side == .left ? "left" : "right") side takes 0 to \(limit), not \(level)")
+    }
+    for (side, level) in [(Side.left, left), (.right, right)] {
+      guard let level else { continue }
+      _ = try await ask(SetAmbient(ambient: AmbientLevel(side: side, level: UInt8(level))), .ambient)
+      ambientLevels[side] = level
+    }
+  }
+
+  // MARK: Battery
+
+  /// How full the battery is.
+  public func battery() async throws(HeadsetError) -> HeadsetBattery {
+    let battery = try await ask(GetBattery(), .battery)
+    return HeadsetBattery(percent: Int(battery.percent), isCharging: battery.isCharging)
+  }
+
+  // MARK: All requests
+
+  /// Makes a request that the headset must be able to do, while nothing has it for itself.
+  func ask<Request: LinkRequest>(
+    _ request: Request, _ capability: Capabilities?
+  ) async throws(HeadsetError) -> Request.Answer {
+    let words = Request.operation.name
+    guard !isTaken else {
+      throw HeadsetError(.busy, "\(words): the headset at \(name) is being updated or restarted")
+    }
+    guard driver.isConnected, let board else {
+      throw HeadsetError(
+        .notConnected, "\(words): the headset at \(name) is not connected",
+        hint: isWanted ? "it is connected again as soon as it is there" : "headset.connect connects it")
+    }
+    if let capability, !board.capabilities.contains(capability) {
+      if board.image == .bootloader {
+        throw HeadsetError(
+          .wrongMode, "\(words): the headset at \(name) is in its bootloader",
+          hint: "h:reboot() starts its firmware")
+      }
+      throw HeadsetError(.unsupported, "\(words): \(board.model) can't do that")
+    }
+    return try await driver.request(request)
+  }
+}
+
+extension Capabilities {
+  /// The names of those that are known here, sorted.
+  var names: [String] {
+    [
+      (Capabilities.ambient, "ambient"), (.battery, "battery"), (.equalizer, "equalizer"),
+      (.firmwareUpdate, "firmware_update"), (.noiseCancelling, "noise_cancelling"),
+    ]
+    .filter { contains($0.0) }.map(\.1)
+  }
+}

@@ -1,0 +1,182 @@
+internal import EventLoop
+
+/// A headset, as scripts see it. Confined to a loop.
+///
+/// Once connected it stays so: a connection that is lost is made anew, until `disconnect`. What its board does not
+/// have is refused as `unsupported`.
+public final class Headset {
+  /// The presets by their numbers.
+  public static let presetNames = ["music", "movie", "voice", "user"]
+
+  /// Its address.
+  public let name: String
+  let loop: EventLoop
+  let driver: any HeadsetDriver
+  /// Who the board is, as it said last.
+  var board: BoardInfo?
+  /// What the equalizer is like; nil until it was asked in this connection.
+  var shape: EqualizerShape?
+  /// What is known of the surroundings that are let in, in this connection.
+  var ambientLevels: [Side: Int] = [:]
+  /// Whether something has the headset for itself: an update, a restart.
+  var isTaken = false
+
+  /// Whether a connection is wanted: made anew when it is lost.
+  private(set) var isWanted = false
+  private var retry: LoopTimer?
+  private var delay = RetryDelay()
+  private var isConnecting = false
+  private var listeners: [(number: Int, body: (HeadsetEvent) -> Void)] = []
+  private var listenerCount = 0
+
+  init(driver: any HeadsetDriver, loop: EventLoop) {
+    (self.driver, self.loop, name) = (driver, loop, driver.name)
+    driver.onEvent = { [weak self] in self?.take($0) }
+    driver.onLost = { [weak self] in self?.lost($0) }
+  }
+
+  deinit {
+    retry?.cancel()
+    driver.drop()
+  }
+
+  // MARK: What it is
+
+  /// Whether requests can be made.
+  public var isConnected: Bool { driver.isConnected }
+  /// Whether an update or a restart has it for itself.
+  public var isBusy: Bool { isTaken }
+  /// What its maker calls it; nil before it was ever connected.
+  public var model: String? { board?.model }
+  /// The version of its firmware; nil before it was ever connected.
+  public var firmwareVersion: String? { board?.firmwareVersion }
+  /// What it can do, by name, sorted; empty before it was ever connected.
+  public var capabilities: [String] { board?.capabilities.names ?? [] }
+
+  // MARK: The connection
+
+  /// Whether it is connected, or about to be.
+  var isInUse: Bool { driver.isConnected || isConnecting || isWanted }
+
+  /// Connects, once; then the connection is kept.
+  /// - Throws: `alreadyConnected`, `notAvailable`, `connectionFailed`, `timeout`, `auth`, `challengeLength`.
+  public func connect() async throws(HeadsetError) {
+    guard !driver.isConnected, !isConnecting else {
+      throw HeadsetError(
+        .alreadyConnected, "the headset at \(name) is connected already",
+        hint: "headset.list() has it; disconnect it first to connect anew")
+    }
+    retry?.cancel()
+    try await open()
+    isWanted = true
+  }
+
+  /// Has the headset connected as soon as it is there, and kept so.
+  func keepConnected() {
+    guard !isWanted else { return }
+    isWanted = true
+    if !driver.isConnected && !isConnecting { tryAgain(after: .zero) }
+  }
+
+  /// Ends the connection, and does not make it anew.
+  public func disconnect() async {
+    let was = driver.isConnected
+    isWanted = false
+    retry?.cancel()
+    retry = nil
+    await driver.disconnect()
+    if was { tell(.disconnected("disconnected")) }
+  }
+
+  private func open() async throws(HeadsetError) {
+    isConnecting = true
+    defer { isConnecting = false }
+    let board = try await driver.connect()
+    begin(with: board)
+    delay = RetryDelay()
+    tell(.connected)
+  }
+
+  /// Notes who the board is that was connected; what was known of the one before counts no more.
+  func begin(with board: BoardInfo) {
+    self.board = board
+    (shape, ambientLevels) = (nil, [:])
+  }
+
+  private func lost(_ error: HeadsetError) {
+    // Whoever has the headset for itself sees to the connection, too.
+    guard !isTaken else { return }
+    tell(.disconnected(error.message))
+    if isWanted { tryAgain(after: delay.next()) }
+  }
+
+  /// Takes care of the connection again, after something had the headset for itself.
+  func giveBack() {
+    isTaken = false
+    if !driver.isConnected && isWanted { lost(HeadsetError(.notConnected, "it has not come back")) }
+  }
+
+  private func tryAgain(after delay: Duration) {
+    retry = loop.after(delay, keepsAlive: false) { [weak self] in
+      guard let self, isWanted, !isTaken, !isConnecting, !driver.isConnected else { return }
+      loop.start { [weak self] in await self?.retryNow() }
+    }
+  }
+
+  private func retryNow() async {
+    var failure: HeadsetError?
+    do throws(HeadsetError) { try await open() } catch { failure = error }
+    guard let failure, isWanted else {
+      // It was given up while it came about.
+      if failure == nil && !isWanted { await driver.disconnect() }
+      return
+    }
+    switch failure.kind {
+    case .auth, .challengeLength, .noData:
+      isWanted = false
+      tell(.error(failure))
+    default: tryAgain(after: delay.next())
+    }
+  }
+
+  // MARK: Events
+
+  /// Has `body` called with every event, on the loop; the returned function ends that.
+  public func listen(_ body: @escaping (HeadsetEvent) -> Void) -> () -> Void {
+    listenerCount += 1
+    let number = listenerCount
+    listeners.append((number, body))
+    return { [weak self] in self?.listeners.removeAll { $0.number == number } }
+  }
+
+  func tell(_ event: HeadsetEvent) { for listener in listeners { listener.body(event) } }
+
+  private func take(_ news: HeadsetNews) {
+    switch news {
+    case .noiseCancelling(let isOn): tell(.noiseCancelling(isOn))
+    case .ambient(let side, let level): takeAmbient(side, level)
+    case .equalizer(let preset, let values): tell(.equalizer(preset: preset, values: values))
+    case .battery(let percent, let isCharging):
+      tell(.battery(HeadsetBattery(percent: percent, isCharging: isCharging)))
+    case .bootloader: tell(.bootloader)
+    case .transfer: break
+    }
+  }
+
+  /// Tells both sides, though a board tells one; the other is asked for once.
+  private func takeAmbient(_ side: Side, _ level: Int) {
+    ambientLevels[side] = level
+    let other: Side = side == .left ? .right : .left
+    if let known = ambientLevels[other] { return tellAmbient([side: level, other: known]) }
+    loop.start { [weak self] in
+      guard let self, let answer = try? await driver.request(GetAmbient(side: other)) else { return }
+      ambientLevels[other] = Int(answer.level)
+      tellAmbient(ambientLevels)
+    }
+  }
+
+  private func tellAmbient(_ levels: [Side: Int]) {
+    guard let left = levels[.left], let right = levels[.right] else { return }
+    tell(.ambient(left: left, right: right))
+  }
+}

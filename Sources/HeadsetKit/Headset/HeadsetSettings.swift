@@ -1,0 +1,19 @@
+/// What the configuration says of headsets.
+public struct HeadsetSettings: Sendable, Equatable {
+  /// Where the headset is that is meant when none is named.
+  public var address: LinkAddress?
+  /// The file of the key that is shared with it; nil for the development key.
+  public var keyFile: String?
+  /// The file of the public key that firmware must be signed for; nil for the development key.
+  public var firmwareKeyFile: String?
+
+  /// No headset, and the keys of development.
+  public init() {}
+
+  /// The key that is shared with headsets, read anew.
+  /// - Throws: `auth` when the file can't be read or is no key.
+  func key(file: String? = nil) throws(HeadsetError) -> LinkKey {
+    guard let path = file ?? keyFile else { return .development }
+    return try LinkKey(file: path)
+  }
+}

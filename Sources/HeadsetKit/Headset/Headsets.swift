@@ -1,0 +1,102 @@
+internal import EventLoop
+
+/// The headsets of an engine. Confined to its loop.
+public final class Headsets {
+  /// What the configuration says.
+  public let settings: HeadsetSettings
+  private let loop: EventLoop
+  private let makeDriver: (LinkAddress, LinkKey) -> any HeadsetDriver
+  /// Those that were connected or looked for, in that order.
+  private var all: [(address: LinkAddress, headset: Headset)] = []
+  private var listeners: [(number: Int, body: (Headset, HeadsetEvent) -> Void)] = []
+  private var listenerCount = 0
+  /// The one that is connected as soon as it is there.
+  private var awaited: Headset?
+
+  /// No headset yet.
+  /// - Parameter makeDriver: what talks to the headset at an address.
+  init(
+    loop: EventLoop, settings: HeadsetSettings,
+    makeDriver: @escaping (LinkAddress, LinkKey) -> any HeadsetDriver
+  ) {
+    (self.loop, self.settings, self.makeDriver) = (loop, settings, makeDriver)
+  }
+
+  /// Those that are connected or are about to be again.
+  public var list: [Headset] { all.map(\.headset).filter { $0.isConnected || $0.isWanted } }
+
+  /// Connects a headset.
+  /// - Parameters:
+  ///   - address: where it is; the configured one when nil.
+  ///   - keyFile: the file of its key; the configured one when nil.
+  /// - Throws: `notAvailable`, `alreadyConnected`, and what `Headset.connect` throws.
+  public func connect(to address: LinkAddress? = nil, keyFile: String? = nil) async throws(HeadsetError)
+    -> Headset
+  {
+    let place = if let address { address } else { try configured() }
+    let headset = try find(place, keyFile: keyFile)
+    try await headset.connect()
+    return headset
+  }
+
+  /// Whether the configured headset is connected as soon as it is there, and again whenever it was lost.
+  public var isAutomatic: Bool { awaited != nil }
+
+  /// Has the configured headset connected as soon as it is there; one that is connected is told once more.
+  /// - Throws: `notAvailable` when none is configured, `auth` when its key can't be read.
+  public func connectAutomatically() throws(HeadsetError) {
+    guard awaited == nil else { return }
+    let headset = try find(configured(), keyFile: nil)
+    awaited = headset
+    headset.keepConnected()
+    if headset.isConnected { loop.next { [weak headset] in headset?.tell(.connected) } }
+  }
+
+  /// Does not look for a headset any more; one that is connected stays so.
+  public func stopConnectingAutomatically() async {
+    guard let headset = awaited else { return }
+    awaited = nil
+    if !headset.isConnected { await headset.disconnect() }
+  }
+
+  /// Disconnects all.
+  public func close() async {
+    awaited = nil
+    for entry in all { await entry.headset.disconnect() }
+    all = []
+  }
+
+  /// Has `body` called with every event of every headset, on the loop; the returned function ends that.
+  public func listen(_ body: @escaping (Headset, HeadsetEvent) -> Void) -> () -> Void {
+    listenerCount += 1
+    let number = listenerCount
+    listeners.append((number, body))
+    return { [weak self] in self?.listeners.removeAll { $0.number == number } }
+  }
+
+  private func configured() throws(HeadsetError) -> LinkAddress {
+    guard let address = settings.address else {
+      throw HeadsetError(
+        .notAvailable, "no headset is configured",
+        hint:
+          "name one: headset.connect{transport = \"unix:PATH\"}, or headset { transport = … } in the configuration"
+      )
+    }
+    return address
+  }
+
+  /// The headset at an address, which is the same one as long as it is connected or looked for.
+  private func find(_ address: LinkAddress, keyFile: String?) throws(HeadsetError) -> Headset {
+    if let known = all.first(where: { $0.address == address })?.headset, known.isInUse {
+      return known
+    }
+    all.removeAll { $0.address == address }
+    let headset = Headset(driver: makeDriver(address, try settings.key(file: keyFile)), loop: loop)
+    all.append((address, headset))
+    _ = headset.listen { [weak self, weak headset] event in
+      guard let self, let headset else { return }
+      for listener in listeners { listener.body(headset, event) }
+    }
+    return headset
+  }
+}
