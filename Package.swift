@@ -94,7 +94,7 @@ let package = Package(
     tests(of: "SpeakerKit", ["SpeakerKit", "AudioCore", "CALSA", "Codecs", "EventLoop", "TestSupport"]),
     tests(
       of: "StreamKit", ["StreamKit", "HTTP", "AudioCore", "Codecs", "Database", "EventLoop", "TestSupport"]),
-    tests(of: "HeadsetKit", ["HeadsetKit", "TestSupport"]),
+    tests(of: "HeadsetKit", ["HeadsetKit", "EventLoop", "TestSupport"]),
     tests(of: "Scheduling", ["Scheduling", "EventLoop"]),
     tests(
       of: "Roomtone", ["Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "StreamKit", "TestSupport"]),

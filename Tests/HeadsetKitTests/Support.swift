@@ -41,3 +41,10 @@ func pieces(of bytes: [UInt8], _ random: inout SeededRandom) -> [ArraySlice<UInt
   }
   return pieces
 }
+
+/// The bytes that hexadecimal digits stand for; empty when they stand for none.
+func hex(_ digits: String) -> [UInt8] {
+  let nibbles = digits.compactMap { $0.hexDigitValue.map(UInt8.init) }
+  guard nibbles.count == digits.count, nibbles.count.isMultiple(of: 2) else { return [] }
+  return stride(from: 0, to: nibbles.count, by: 2).map { nibbles[$0] << 4 | nibbles[$0 + 1] }
+}
