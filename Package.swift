@@ -69,8 +69,8 @@ let package = Package(
     .executableTarget(
       name: "RoomtoneCLI",
       dependencies: [
-        "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "SpeakerKit", "StreamKit",
-        "Scheduling",
+        "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "HeadsetKit", "SpeakerKit",
+        "StreamKit", "Scheduling",
       ],
       swiftSettings: strict),
     .executableTarget(

@@ -79,10 +79,9 @@ public struct FirmwareManifest: Equatable, Sendable {
   }
 
   private func check() throws(FirmwareFault) {
-    guard (1...255).contains(model.utf8.count) else {
-      throw .manifest("has a model of \(model.utf8.count) bytes, and 1 to 255 can be told")
+    guard Self.isModel(model) else {
+      throw .manifest("says a model that is none: 1 to 255 bytes without control characters are")
     }
-    guard model == model.onOneLine else { throw .manifest("has a model with control characters") }
     guard lowestVersion <= version else {
       throw .manifest("is for updates from \(lowestVersion), which is newer than its version \(version)")
     }
@@ -90,6 +89,11 @@ public struct FirmwareManifest: Equatable, Sendable {
       throw .manifest(
         "is for an image of \(imageSize) bytes, and an image has 1 to \(Self.imageSizes.upperBound)")
     }
+  }
+
+  /// Whether `text` can be the name of a model.
+  public static func isModel(_ text: String) -> Bool {
+    (1...255).contains(text.utf8.count) && text == text.onOneLine
   }
 
   /// Signs anew.

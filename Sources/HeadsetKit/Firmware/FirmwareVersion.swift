@@ -24,7 +24,7 @@ public struct FirmwareVersion: Sendable, CustomStringConvertible {
   }
 
   /// The version that none is below.
-  static let lowest = FirmwareVersion(numbers: [0])
+  public static let lowest = FirmwareVersion(numbers: [0])
 
   private init(numbers: [UInt32]) { written = numbers }
 

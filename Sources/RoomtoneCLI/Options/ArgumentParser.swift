@@ -229,10 +229,10 @@ private struct CommandReading {
   private func unknownOption(_ written: String) -> UsageError {
     var message = "\(command.name) has no option \(quoted(written))"
     let owners = program.commands.filter { $0.options.contains { $0.isWritten(written) } }.map(\.name)
-    if !owners.isEmpty {
-      message += "; it is an option of \(owners.joined(separator: ", "))"
-    } else if program.options.contains(where: { $0.isWritten(written) }) {
+    if program.options.contains(where: { $0.isWritten(written) }) {
       message += "; without a command there is one"
+    } else if !owners.isEmpty {
+      message += "; it is an option of \(owners.joined(separator: ", "))"
     } else if let meant = command.allOptions.meant(by: written) {
       message += "; did you mean '\(meant)'?"
     }

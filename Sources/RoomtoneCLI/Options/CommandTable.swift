@@ -8,7 +8,9 @@ extension ProgramSpec {
     name: "roomtone",
     version: "0.1.0",
     summary: "Roomtone runs a home's audio from Lua scripts.",
-    commands: [.run, .simulate, .repl, .play, .record, .recordings, .cron, .devices, .groups, .status],
+    commands: [
+      .run, .simulate, .repl, .play, .record, .recordings, .cron, .firmware, .devices, .groups, .status,
+    ],
     options: [.help, .version],
     notes: [
       """

@@ -1,0 +1,47 @@
+internal import Glibc
+
+/// Reads whole files; their size is looked at before memory is taken.
+enum WholeFile {
+  /// Why one was not read.
+  struct Failure: Error {
+    /// As the end of a sentence: "it can't be read: …".
+    let reason: String
+    var hint: String?
+  }
+
+  /// All bytes of the file at `path`.
+  /// - Parameters:
+  ///   - limit: the most bytes that it may have.
+  ///   - isSecret: whether nobody but its owner may be able to read or change it.
+  static func read(_ path: String, atMost limit: Int, isSecret: Bool = false) throws(Failure) -> [UInt8] {
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard file >= 0 else { throw Failure(errno) }
+    defer { close(file) }
+    var status = stat()
+    guard fstat(file, &status) == 0 else { throw Failure(errno) }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw Failure(reason: "it is no file") }
+    guard !isSecret || status.st_mode & 0o077 == 0 else {
+      throw Failure(reason: "others than its owner can read it", hint: "chmod 600 \(path)")
+    }
+    guard status.st_size <= limit else {
+      throw Failure(reason: "it has \(status.st_size) bytes, and \(limit) are the most")
+    }
+    var failure: Int32 = 0
+    let size = Int(status.st_size)
+    let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+      while count < size {
+        let more = Glibc.read(file, buffer.baseAddress?.advanced(by: count), size - count)
+        if more < 0, errno == EINTR { continue }
+        if more < 0 { failure = errno }
+        if more <= 0 { break }
+        count += more
+      }
+    }
+    if failure != 0 { throw Failure(failure) }
+    return bytes
+  }
+}
+
+extension WholeFile.Failure {
+  fileprivate init(_ number: Int32) { self.init(reason: String(cString: strerror(number))) }
+}

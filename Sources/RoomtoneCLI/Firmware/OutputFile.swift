@@ -1,0 +1,76 @@
+internal import EventLoop
+internal import Glibc
+
+/// A file that is there whole or not at all: written under another name in the same folder, then renamed.
+enum OutputFile {
+  /// What was not written, and why.
+  struct Failure: CodedError {
+    let code: String
+    let message: String
+    var hint: String?
+  }
+
+  /// Writes `bytes` to `path`.
+  /// - Parameters:
+  ///   - replaces: whether what is there may go; else nothing of it is touched. It keeps its permissions.
+  ///   - code: of the errors.
+  static func write(_ bytes: [UInt8], to path: String, replaces: Bool, code: String) throws {
+    // A link stays one; what it leads to is replaced.
+    let target = realPath(path) ?? path
+    var old = stat()
+    let isThere = stat(target, &old) == 0
+    if isThere, old.st_mode & S_IFMT != S_IFREG {
+      throw Failure(code: code, message: "\(path) is there and is no file")
+    }
+    if isThere, !replaces { throw taken(path, code) }
+    var name = Array("\(target).XXXXXX".utf8CString)
+    let file = mkstemp(&name)
+    guard file >= 0 else { throw failure(path, errno, code) }
+    let new = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let mask = umask(0o077)
+    umask(mask)
+    var problem = fchmod(file, isThere ? old.st_mode & 0o777 : 0o666 & ~mask) == 0 ? 0 : errno
+    if problem == 0 { problem = put(bytes, into: file) }
+    if problem == 0, fsync(file) != 0 { problem = errno }
+    if close(file) != 0, problem == 0 { problem = errno }
+    if problem == 0 {
+      problem =
+        replaces ? (rename(new, target) == 0 ? 0 : errno) : LinuxFiles.rename(new, toNew: target)
+    }
+    guard problem != 0 else { return }
+    unlink(new)
+    throw problem == EEXIST ? taken(path, code) : failure(path, problem, code)
+  }
+
+  /// Whether two paths lead to the same file.
+  static func areSame(_ one: String, _ other: String) -> Bool {
+    var (first, second) = (stat(), stat())
+    return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev
+      && first.st_ino == second.st_ino
+  }
+
+  private static func realPath(_ path: String) -> String? {
+    guard let real = realpath(path, nil) else { return nil }
+    defer { free(real) }
+    return String(cString: real)
+  }
+
+  private static func put(_ bytes: [UInt8], into file: Int32) -> Int32 {
+    var done = 0
+    while done < bytes.count {
+      let more = bytes[done...].withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+      if more < 0, errno == EINTR { continue }
+      guard more > 0 else { return more < 0 ? errno : EIO }
+      done += more
+    }
+    return 0
+  }
+
+  private static func taken(_ path: String, _ code: String) -> Failure {
+    Failure(code: code, message: "\(path) is there already", hint: "--force replaces it")
+  }
+
+  private static func failure(_ path: String, _ number: Int32, _ code: String) -> Failure {
+    Failure(code: code, message: "can't write \(path): \(String(cString: strerror(number)))")
+  }
+}

@@ -1,0 +1,62 @@
+// The part of the table that is about firmware of headsets.
+
+extension CommandSpec {
+  static let firmware = CommandSpec(
+    name: "firmware",
+    summary: "makes, signs and inspects firmware files of headsets",
+    operands: [],
+    options: [.firmwareOutput, .model, .firmwareVersion, .lowest, .key, .force, .jsonList],
+    actions: [
+      ActionSpec(
+        name: "inspect", summary: "tells what a file is for, and whether it is whole and signed",
+        operands: [.firmwareFile], options: [.key, .jsonList]),
+      ActionSpec(
+        name: "pack", summary: "makes a file of an image; needs --output, --model and --version",
+        operands: [.image],
+        options: [.firmwareOutput, .model, .firmwareVersion, .lowest, .key, .force]),
+      ActionSpec(
+        name: "sign", summary: "signs a file anew, in its place; needs --key",
+        operands: [.firmwareFile], options: [.key]),
+    ],
+    notes: [
+      """
+      A headset takes a file when it is for its model, not older than what it has, and signed with the key that the \
+      headset trusts. VERSION is one to four numbers joined by dots, compared by number: 1.10 is newer than 1.9.
+      """,
+      """
+      Keys are of Ed25519, in PEM: 'openssl genpkey -algorithm ed25519 -out key.pem' makes one, and 'openssl pkey -in \
+      key.pem -pubout -out public.pem' its public half. A private key must be readable by its owner alone. Without \
+      --key the development key signs and is held against: everybody has it, and only emulated boards trust it.
+      """,
+      """
+      Files are there whole or not at all. What is there is replaced with --force only. Exit status: 1 when a file \
+      can't be read or written, or when hash or signature of an inspected one do not hold.
+      """,
+    ],
+    examples: [
+      ExampleSpec(
+        "roomtone firmware pack app.bin -o app.rtfw --model RT-1 --version 1.10.2",
+        "for an emulated headset"),
+      ExampleSpec("roomtone firmware sign app.rtfw --key key.pem", "signs with it"),
+      ExampleSpec("roomtone firmware inspect app.rtfw --key public.pem", "whether it is by that key"),
+    ])
+}
+
+extension OperandSpec {
+  static let firmwareFile = OperandSpec(name: "FILE", summary: "a firmware file")
+  static let image = OperandSpec(name: "IMAGE", summary: "what is to run on the headset: 1 byte to 16 MiB")
+}
+
+extension OptionSpec {
+  // Of `firmware`.
+  static let firmwareOutput = OptionSpec("output", short: "o", .file, "the file to make")
+  static let model = OptionSpec("model", .text, valueName: "NAME", "the model that the image is for")
+  static let firmwareVersion = OptionSpec(
+    "version", .text, valueName: "VERSION", "the version that the image is")
+  static let lowest = OptionSpec(
+    "lowest", .text, valueName: "VERSION", "the lowest version that can be updated from; any otherwise")
+  static let key = OptionSpec(
+    "key", .file,
+    "private key to sign with, public key to hold a signature against; the development key otherwise")
+  static let force = OptionSpec("force", short: "f", .flag, "replaces a file that is there")
+}
