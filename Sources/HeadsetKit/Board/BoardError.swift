@@ -1,0 +1,49 @@
+public import EventLoop
+
+/// Why there is no board.
+public struct BoardError: CodedError, Equatable {
+  /// The stable names.
+  public enum Kind: String, Sendable, CaseIterable {
+    /// No profile has that name.
+    case profile = "board.profile"
+    /// A fault that can't be read.
+    case fault = "board.fault"
+    /// An address that a board can't listen at.
+    case address = "board.address"
+    /// The place to listen at can't be had.
+    case listen = "board.listen"
+    /// The state can't be read or written.
+    case state = "board.state"
+    /// A line of the wearer's that can't be done.
+    case gesture = "board.gesture"
+  }
+
+  /// Which failure.
+  public let kind: Kind
+  /// What failed, one line.
+  public let message: String
+  /// What to do, one line.
+  public let hint: String?
+
+  init(_ kind: Kind, _ message: String, hint: String? = nil) {
+    (self.kind, self.message, self.hint) = (kind, message, hint)
+  }
+
+  /// A failure of the store.
+  init(_ error: BoardStoreError) {
+    switch error {
+    case .powerLost: self.init(.state, "the board has lost its power")
+    case .failed(let what): self.init(.state, what)
+    }
+  }
+
+  /// The stable name.
+  public var code: String { kind.rawValue }
+
+  /// A name that is none, with the nearest that is one.
+  static func unknown(_ kind: Kind, _ what: String, _ name: String, among known: [String]) -> BoardError {
+    let hint =
+      nearest(name, among: known).map { "did you mean \($0)?" } ?? "known: \(known.joined(separator: ", "))"
+    return BoardError(kind, "no \(what) of the board is called \"\(name.onOneLine)\"", hint: hint)
+  }
+}

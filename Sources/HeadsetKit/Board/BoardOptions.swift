@@ -1,0 +1,24 @@
+/// How an emulated board is made.
+public struct BoardOptions: Sendable {
+  /// What it is like.
+  public var profile = BoardProfile.standard
+  /// The secret that it shares with its hosts.
+  public var key = LinkKey.development
+  /// Whose firmware it takes.
+  public var trusted = VerifyingKey.development
+  /// The folder that its state lies in; nil keeps it in memory.
+  public var stateFolder: String?
+  /// The firmware that it comes with from the factory; a folder that has a state keeps its own.
+  public var version = FirmwareVersion("1.0.0") ?? .lowest
+  /// How long its bootloader takes until it can be used.
+  public var readyAfter = Duration.seconds(5)
+  /// How long it takes to start.
+  public var bootTime = Duration.milliseconds(50)
+  /// What goes wrong with it.
+  public var faults = BoardFaults()
+  /// How full its battery is, in percent; as it was, or as its profile says, when nil.
+  public var battery: Int?
+
+  /// The usual board.
+  public init() {}
+}

@@ -1,0 +1,95 @@
+/// A board's store as the board uses it: every change is a row of counted steps, and the power can be lost before any
+/// of them. Confined to the board's loop.
+final class SteppedStore {
+  /// Bytes that are erased at once.
+  static let eraseUnit = 4_096
+
+  /// Where the power is lost.
+  struct Death: Equatable, Sendable {
+    /// Before this step, from 1.
+    var step: Int?
+    /// Before this entry of the journal, from 1, when the flash that it tells of is written.
+    var journalEntry: Int?
+  }
+
+  /// Steps that were begun.
+  private(set) var steps = 0
+  /// Whether the power is lost.
+  private(set) var isDead = false
+  /// Told at once when the power is lost.
+  var onDeath: () -> Void = {}
+
+  private let store: any BoardStore
+  private let death: Death
+  private var journalEntries = 0
+
+  init(_ store: any BoardStore, dying death: Death = Death()) { (self.store, self.death) = (store, death) }
+
+  func read(_ file: BoardFile) throws(BoardStoreError) -> [UInt8]? {
+    try living()
+    return try store.read(file)
+  }
+
+  func read(_ slot: BoardSlot, _ range: Range<Int>) throws(BoardStoreError) -> [UInt8] {
+    try living()
+    return try store.read(slot, range)
+  }
+
+  /// Gives a small file another content: after a loss of power it has the old one or the new one.
+  func replace(_ file: BoardFile, _ bytes: [UInt8]) throws(BoardStoreError) {
+    if file == .journal {
+      journalEntries += 1
+      if journalEntries == death.journalEntry { die() }
+    }
+    try step()
+    try store.stage(file, bytes)
+    try step()
+    try store.publish(file)
+  }
+
+  /// Erases a unit: all bits of it are ones.
+  func erase(_ slot: BoardSlot, unit: Int) throws(BoardStoreError) {
+    let ones = [UInt8](repeating: erasedByte, count: Self.eraseUnit)
+    try writeInHalves(slot, at: unit * Self.eraseUnit, ones[...])
+  }
+
+  /// Writes bytes as flash does: bits only go from one to zero.
+  func write(_ slot: BoardSlot, at offset: Int, _ bytes: ArraySlice<UInt8>) throws(BoardStoreError) {
+    let before = try read(slot, offset..<(offset + bytes.count))
+    try writeInHalves(slot, at: offset, zip(before, bytes).map { $0 & $1 }[...])
+  }
+
+  func flush(_ slot: BoardSlot) throws(BoardStoreError) {
+    try step()
+    try store.flush(slot)
+  }
+
+  /// The power may be lost in the middle.
+  private func writeInHalves(_ slot: BoardSlot, at offset: Int, _ bytes: ArraySlice<UInt8>)
+    throws(BoardStoreError)
+  {
+    let half = bytes.count / 2
+    try step()
+    try store.write(slot, at: offset, bytes.prefix(half))
+    try step()
+    try store.write(slot, at: offset + half, bytes.dropFirst(half))
+  }
+
+  private func step() throws(BoardStoreError) {
+    try living()
+    steps += 1
+    if steps == death.step { die() }
+    try living()
+  }
+
+  private func living() throws(BoardStoreError) {
+    if isDead { throw .powerLost }
+  }
+
+  private func die() {
+    guard !isDead else { return }
+    isDead = true
+    store.losePower()
+    onDeath()
+  }
+}
