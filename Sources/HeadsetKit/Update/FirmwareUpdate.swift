@@ -1,0 +1,139 @@
+internal import EventLoop
+
+/// The update of a headset's firmware, from the file to the version that the headset says it runs: does what an
+/// `UpdatePlan` says. Confined to a loop.
+///
+/// While it runs nothing else is to use the driver. It can be cancelled: what was written by then stays written, and the
+/// next update of the same file goes on from there.
+final class FirmwareUpdate {
+  /// Told how far it is: 0 to 1, never less than before.
+  var onProgress: (Double) -> Void = { _ in }
+
+  private let file: FirmwareFile
+  private let driver: any HeadsetDriver
+  private let loop: EventLoop
+  private let trusted: VerifyingKey
+  private var plan: UpdatePlan
+
+  /// An update that has not begun.
+  /// - Parameters:
+  ///   - file: what is to run on the headset.
+  ///   - trusted: whose signature it must have.
+  ///   - isForced: whether a version that the headset has already is written again.
+  ///   - patience: how long it goes on without getting any further.
+  init(
+    _ file: FirmwareFile, over driver: any HeadsetDriver, trusting trusted: VerifyingKey,
+    isForced: Bool = false,
+    patience: Duration = UpdatePlan.patience, loop: EventLoop
+  ) {
+    (self.file, self.driver, self.trusted, self.loop) = (file, driver, trusted, loop)
+    plan = UpdatePlan(file, name: driver.name, isForced: isForced, patience: patience, at: loop.now)
+  }
+
+  /// Updates the headset, once.
+  /// - Throws: `HeadsetError` of kind `updateFailed` with the facts `step` and `reason`; `CancellationError`.
+  func run() async throws -> UpdateOutcome {
+    do { try file.check(trusting: trusted) } catch {
+      throw HeadsetError(update: driver.name, at: .check, error.reason, hint: error.hint)
+    }
+    var action = plan.begin(isConnected: driver.isConnected)
+    while true {
+      try Task.checkCancellation()
+      switch action {
+      case .succeed(let outcome): return outcome
+      case .fail(let error): throw error
+      default:
+        let event = try await perform(action)
+        action = plan.take(event, at: loop.now)
+        tellProgress()
+      }
+    }
+  }
+
+  private func perform(_ action: UpdatePlan.Action) async throws -> UpdatePlan.Event {
+    switch action {
+    case .ask: return await ask(GetInfo()) { .connected($0) }
+    case .connect(let delay):
+      try await loop.sleep(for: delay)
+      return await connect()
+    case .battery: return await ask(GetBattery()) { .battery($0) }
+    case .enter: return await ask(EnterBootloader()) { .entering($0) }
+    case .begin(let delay):
+      try await loop.sleep(for: delay)
+      return await ask(BeginTransfer(manifest: file.manifest.bytes)) { .began($0) }
+    case .status: return await ask(GetTransferStatus()) { .status($0) }
+    case .abort(let transfer): return await ask(AbortTransfer(transfer: transfer)) { _ in .done }
+    case .write(let transfer, let offset): return try await write(transfer, from: offset)
+    case .verify(let transfer): return await ask(VerifyTransfer(transfer: transfer)) { _ in .done }
+    case .commit(let transfer): return await ask(CommitTransfer(transfer: transfer)) { _ in .done }
+    case .reboot: return await ask(Reboot(target: .application)) { _ in .done }
+    case .confirm(let delay):
+      try await loop.sleep(for: delay)
+      return await ask(ConfirmImage()) { _ in .done }
+    case .succeed, .fail: preconditionFailure("an end is not performed")
+    }
+  }
+
+  private func connect() async -> UpdatePlan.Event {
+    do throws(HeadsetError) { return .connected(try await driver.connect()) } catch { return .lost(error) }
+  }
+
+  private func ask<Request: LinkRequest>(
+    _ request: Request, _ event: (Request.Answer) -> UpdatePlan.Event
+  ) async -> UpdatePlan.Event {
+    do throws(HeadsetError) { return event(try await driver.request(request)) } catch {
+      return Self.event(of: error)
+    }
+  }
+
+  private static func event(of error: HeadsetError) -> UpdatePlan.Event {
+    error.refusal.map { .refused($0) } ?? .lost(error)
+  }
+
+  // MARK: Writing
+
+  /// Writes the image from `offset` on, as many parts at once as the board takes. A cancel ends it between two parts.
+  private func write(_ transfer: TransferPlan, from offset: Int) async throws -> UpdatePlan.Event {
+    var window = WriteWindow(
+      size: file.image.count, start: offset, chunk: plan.chunk(of: transfer), width: Int(transfer.window))
+    var pending: [(part: Range<Int>, answer: PendingAnswer<NextOffset>)] = []
+    var failure: UpdatePlan.Event?
+    while true {
+      let action: WriteWindow.Action =
+        failure != nil || Task.isCancelled ? (pending.isEmpty ? .done : .wait) : window.act()
+      switch action {
+      case .send(let part):
+        let request = WriteTransfer(
+          transfer: transfer.transfer, offset: UInt32(part.lowerBound), data: Array(file.image[part]))
+        pending.append((part, driver.begin(request)))
+      case .wait:
+        let (part, answer) = pending.removeFirst()
+        let event = await result(of: answer)
+        switch event {
+        case .success(let next):
+          window.answered(part, next: Int(next.offset))
+          plan.acknowledged(window.acknowledged, at: loop.now)
+          tellProgress()
+        case .failure(let error):
+          if let offset = error.refusal?.nextOffset {
+            window.refused(goOnFrom: Int(offset))
+          } else {
+            failure = failure ?? Self.event(of: error)
+          }
+        }
+      case .done:
+        try Task.checkCancellation()
+        return failure ?? .done
+      case .stuck: return .stuck
+      }
+    }
+  }
+
+  private func result(of answer: PendingAnswer<NextOffset>) async -> Result<NextOffset, HeadsetError> {
+    do throws(HeadsetError) { return .success(try await answer.value()) } catch { return .failure(error) }
+  }
+
+  private func tellProgress() {
+    if let fraction = plan.takeNews() { onProgress(fraction) }
+  }
+}

@@ -1,0 +1,113 @@
+internal import EventLoop
+
+// What a board says of itself, and how it comes to its bootloader and back.
+
+extension UpdatePlan {
+  /// Where to go on with a board that has just said who it is.
+  mutating func connected(_ board: BoardInfo, _ now: Instant) -> Action {
+    guard board.model == manifest.model else {
+      return fail(.model(firmware: manifest.model, board: board.model))
+    }
+    self.board = board
+    if !isChecked {
+      do throws(FirmwareFault) { try manifest.check(for: board) } catch { return fail(error) }
+      isChecked = true
+    }
+    switch board.image {
+    case .application: return inApplication(board, now)
+    case .bootloader: return inBootloader(board, now)
+    }
+  }
+
+  private mutating func inApplication(_ board: BoardInfo, _ now: Instant) -> Action {
+    let isNew = FirmwareVersion(board.firmwareVersion) == manifest.version
+    if isNew, isCommitSent || !isForced {
+      // One that was not written now may be on trial still, after an update that was broken off.
+      if hasBegun, step != .confirm { gotFurther(now) }
+      step = .confirm
+      return .confirm(after: .zero)
+    }
+    if isCommitted {
+      return fail(
+        step, "the headset has started \(board.firmwareVersion) in place of \(manifest.version)",
+        hint: "run the update again")
+    }
+    if !isBatteryKnown, board.capabilities.contains(.battery) {
+      step = .battery
+      return .battery
+    }
+    return enter(now)
+  }
+
+  private mutating func inBootloader(_ board: BoardInfo, _ now: Instant) -> Action {
+    if let seen = bootloaderBoots, seen != board.boots { readyAt = nil }
+    if bootloaderBoots == nil { gotFurther(now) }
+    (bootloaderBoots, enters) = (board.boots, 0)
+    if isCommitted { return reboot(now) }
+    if !isBatteryKnown, board.capabilities.contains(.battery) {
+      step = .battery
+      return .battery
+    }
+    return isCommitSent ? .status : begin(after: .zero, now)
+  }
+
+  /// Begins the transfer as soon as the bootloader is ready; when nobody has told when that is, it is asked.
+  mutating func begin(after delay: Duration, _ now: Instant) -> Action {
+    guard let readyAt else {
+      step = .enter
+      return .enter
+    }
+    step = .begin
+    return .begin(after: max(delay, now.duration(to: readyAt)))
+  }
+
+  // MARK: Battery
+
+  mutating func known(_ battery: Battery?, _ now: Instant) -> Action {
+    isBatteryKnown = true
+    if let battery, battery.percent < Self.leastBattery, !battery.isCharging {
+      return fail(
+        .battery, "the battery has \(battery.percent) % left, and an update needs \(Self.leastBattery) %",
+        hint: "charge the headset")
+    }
+    guard let board else { return .connect(after: .zero) }
+    return connected(board, now)
+  }
+
+  // MARK: To the bootloader
+
+  private mutating func enter(_ now: Instant) -> Action {
+    step = .enter
+    guard enters < Self.mostTries else {
+      return fail(
+        .enter, "the headset was asked \(Self.mostTries) times to enter its bootloader, and did not",
+        hint: "switch it off and on, then run the update again")
+    }
+    enters += 1
+    return .enter
+  }
+
+  mutating func entering(_ delay: Delay, _ now: Instant) -> Action {
+    let time = Duration.milliseconds(Int64(delay.milliseconds))
+    guard time <= Self.longestDelay else {
+      return fail(
+        .enter, "the headset wants \(delay.milliseconds) ms to be ready, and the most is \(Self.longestDelay)"
+      )
+    }
+    readyAt = now.advanced(by: time)
+    return board?.image == .bootloader ? begin(after: .zero, now) : .connect(after: time)
+  }
+
+  // MARK: Back to the application
+
+  mutating func reboot(_ now: Instant) -> Action {
+    step = .reboot
+    guard reboots < Self.mostTries else {
+      return fail(
+        .reboot, "the headset was restarted \(Self.mostTries) times, and stays in its bootloader",
+        hint: "switch it off and on, then run the update again")
+    }
+    reboots += 1
+    return .reboot
+  }
+}

@@ -1,0 +1,136 @@
+internal import EventLoop
+
+// The transfer of the image, from its beginning to its end.
+
+extension UpdatePlan {
+  mutating func began(_ plan: TransferPlan, _ now: Instant) -> Action {
+    (transfer, hasBegun) = (plan, true)
+    return plan.resumeOffset > 0 ? .status : write(from: 0)
+  }
+
+  /// Whether what the board has is the beginning of this image.
+  mutating func compare(_ status: TransferStatus, _ now: Instant) -> Action {
+    if isCommitSent, status.state == .committed { return committed(now) }
+    guard let transfer, !isCommitSent else {
+      // The link was lost with the answer to COMMIT. A board that was started since knows by the manifest alone.
+      isCommitSent = false
+      return begin(after: .zero, now)
+    }
+    let count = Int(status.nextOffset)
+    guard count <= image.count, CRC32.of(image[..<count]) == status.prefixChecksum else {
+      return renew(
+        .begin, "the headset keeps another image than the one in the file", .abort(transfer.transfer))
+    }
+    acknowledged(count, at: now)
+    return status.state == .committed ? committed(now) : write(from: count)
+  }
+
+  /// Has the board begin at the first byte.
+  private mutating func renew(_ step: UpdateStep, _ reason: String, _ action: Action) -> Action {
+    renewals += 1
+    most = 0
+    return renewals < Self.mostTries ? action : fail(step, reason)
+  }
+
+  private mutating func write(from offset: Int) -> Action {
+    step = .write
+    guard let transfer else { return fail(.write, "there is no transfer") }
+    if offset < most {
+      // Nothing is lost for ever: what is written again counts as getting further.
+      most = offset
+      setbacks += 1
+      if setbacks > Self.mostSetbacks { return fail(.write, "the headset loses what was written to it") }
+    }
+    return .write(transfer, from: offset)
+  }
+
+  private mutating func committed(_ now: Instant) -> Action {
+    (isCommitSent, isCommitted) = (true, true)
+    gotFurther(now)
+    if let told = progress.verified() { news = told }
+    return reboot(now)
+  }
+
+  /// What was asked was done.
+  mutating func done(_ now: Instant) -> Action {
+    switch action {
+    case .write(let plan, _):
+      step = .verify
+      return .verify(plan.transfer)
+    case .verify(let transfer):
+      gotFurther(now)
+      if let told = progress.verified() { news = told }
+      (step, isCommitSent) = (.commit, true)
+      return .commit(transfer)
+    case .commit: return committed(now)
+    case .reboot: return .connect(after: Self.pause)
+    case .confirm:
+      let version = manifest.version.description
+      return .succeed(hasBegun ? .updated(version: version) : .alreadyThere(version: version))
+    default: return .begin(after: .zero)  // after `abort`
+    }
+  }
+
+  // MARK: When the board says no
+
+  mutating func refused(_ refusal: LinkRefusal, _ now: Instant) -> Action {
+    let reason = "the board \(refusal.status?.meaning ?? "says \(refusal.code), which is not known here")"
+    switch action {
+    case .battery: return known(nil, now)
+    case .enter: return notEntering(refusal, reason, now)
+    case .confirm: return notConfirmed(refusal, reason, now)
+    case .abort: return beginAgain(reason, now)
+    case .ask, .reboot: return isOver(now) ? fail(step, reason) : .connect(after: Self.pause)
+    default: break
+    }
+    switch refusal.status {
+    case .busy, .noTransfer: return beginAgain(reason, now)
+    case .wrongMode:
+      // It has gone over to something else meanwhile.
+      return isOver(now) ? fail(step, reason) : .connect(after: retry.next())
+    case .wrongOffset:
+      guard case .verify = action, let offset = refusal.nextOffset, Int(offset) < image.count else {
+        return beginAgain(reason, now)
+      }
+      return write(from: Int(offset))
+    case .flash:
+      flashFailures += 1
+      return flashFailures < Self.mostTries ? beginAgain(reason, now) : fail(step, reason)
+    case .wrongHash: return renew(step, reason, beginAgain(reason, now))
+    case .batteryLow: return fail(.battery, reason, hint: "charge the headset")
+    default: return fail(step, reason)
+    }
+  }
+
+  /// Begins the transfer again, a little later, unless that has been of no use for too long.
+  mutating func beginAgain(_ reason: String, _ now: Instant) -> Action {
+    if isOver(now) { return fail(step, reason, hint: "run the update again: it goes on where it ended") }
+    (transfer, isCommitSent) = (nil, false)
+    return begin(after: retry.next(), now)
+  }
+
+  private mutating func notEntering(_ refusal: LinkRefusal, _ reason: String, _ now: Instant) -> Action {
+    if board?.image == .bootloader {
+      // It does not tell how long it takes, so it gets the usual time.
+      readyAt = now.advanced(by: Self.usualDelay)
+      return begin(after: .zero, now)
+    }
+    return refusal.status == .unsupported ? fail(.enter, reason) : .connect(after: Self.pause)
+  }
+
+  private mutating func notConfirmed(
+    _ refusal: LinkRefusal, _ reason: String, _ now: Instant
+  ) -> Action {
+    if refusal.status == .busy, !isOver(now) { return .confirm(after: Self.pause) }
+    if !hasBegun { return .succeed(.alreadyThere(version: manifest.version.description)) }
+    return fail(.confirm, reason)
+  }
+}
+
+extension UpdatePlan {
+  /// The most bytes of a write: what the board wants, and takes at all.
+  func chunk(of transfer: TransferPlan) -> Int {
+    let room = Int(board?.longestPayload ?? 0) - (LinkFrame.longestPayload - WriteTransfer.longestData)
+    return max(1, min(Int(transfer.chunk), room, WriteTransfer.longestData))
+  }
+}

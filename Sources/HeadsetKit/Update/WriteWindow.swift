@@ -1,0 +1,77 @@
+/// Which parts of an image are to be written next, while several writes are under way.
+///
+/// Answers come in the order of the writes. When the board wants to go on from elsewhere, what is under way comes back
+/// first, and then it goes on from where the board said last.
+struct WriteWindow {
+  /// So often the board may say in a row where to go on, without having got any further.
+  private static let mostDetours = 8
+
+  /// What to do.
+  enum Action: Equatable {
+    /// Send this part.
+    case send(Range<Int>)
+    /// Wait for the oldest answer.
+    case wait
+    /// All is there.
+    case done
+    /// The board asks for the same again and again.
+    case stuck
+  }
+
+  private let size, chunk, width: Int
+  /// Bytes that the board has.
+  private(set) var acknowledged: Int
+  /// Where the next write begins.
+  private var next: Int
+  private var underWay = 0
+  /// Where to go on when nothing is under way any more.
+  private var detour: Int?
+  private var detours = 0
+
+  /// - Parameters:
+  ///   - size: bytes of the image.
+  ///   - start: those that the board has.
+  ///   - chunk: the most bytes of a write; at least 1.
+  ///   - width: the most writes that are under way; at least 1.
+  init(size: Int, start: Int, chunk: Int, width: Int) {
+    (self.size, self.chunk, self.width) = (size, chunk, width)
+    (acknowledged, next) = (start, start)
+  }
+
+  /// What to do now; a part that is to be sent counts as sent.
+  mutating func act() -> Action {
+    if underWay == 0, let place = detour { (next, detour) = (place, nil) }
+    if detours > Self.mostDetours { return underWay > 0 ? .wait : .stuck }
+    if detour == nil, underWay < width, next < size {
+      let part = next..<min(next + chunk, size)
+      next = part.upperBound
+      underWay += 1
+      return .send(part)
+    }
+    return underWay > 0 ? .wait : .done
+  }
+
+  /// The oldest write was done, and the board is so far.
+  mutating func answered(_ part: Range<Int>, next offset: Int) {
+    underWay -= 1
+    if offset > acknowledged, offset <= size {
+      acknowledged = offset
+      detours = 0
+    }
+    if offset != part.upperBound { turn(to: offset) }
+  }
+
+  /// The oldest write was not done, since the board wants to go on from `offset`.
+  mutating func refused(goOnFrom offset: Int) {
+    underWay -= 1
+    turn(to: offset)
+  }
+
+  private mutating func turn(to offset: Int) {
+    // Writes that were sent too far ahead are refused together: that is one detour.
+    if detour == nil { detours += 1 }
+    if offset > size { detours = Self.mostDetours + 1 }
+    // A refusal may be older than what was acknowledged since.
+    detour = max(min(offset, size), acknowledged)
+  }
+}
