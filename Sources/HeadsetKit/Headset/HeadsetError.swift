@@ -46,13 +46,20 @@ public struct HeadsetError: CodedError, Equatable {
   public let message: String
   /// What to do, one line.
   public let hint: String?
+  /// What the board said, when it is a board's no.
+  let refusal: LinkRefusal?
   private let details: [ErrorFact]
 
   /// A failure of `kind`.
   public init(_ kind: Kind, _ message: String, hint: String? = nil, facts: [ErrorFact] = []) {
+    self.init(kind, message, hint: hint, facts: facts, refusal: nil)
+  }
+
+  private init(_ kind: Kind, _ message: String, hint: String?, facts: [ErrorFact], refusal: LinkRefusal?) {
     self.kind = kind
     self.message = message
     self.hint = hint
+    self.refusal = refusal
     details = facts
   }
 
@@ -67,14 +74,16 @@ public struct HeadsetError: CodedError, Equatable {
 }
 
 extension HeadsetError {
-  /// A board's no to `operation`.
+  /// A board's no to `operation`; to a write elsewhere than the board expects, with `next_offset` among its facts.
   init(_ refusal: LinkRefusal, to operation: LinkOperation) {
-    guard let status = refusal.status, let code = status.code, let kind = Kind(rawValue: code) else {
-      self.init(
-        .noData, "\(operation.name): the board answers with status \(refusal.code), which is not known")
-      return
+    var kind = Kind.noData
+    var words = "answers with status \(refusal.code), which is not known"
+    if let status = refusal.status, let known = status.code.flatMap(Kind.init) {
+      (kind, words) = (known, status.meaning)
     }
-    self.init(kind, "\(operation.name): the board \(status.meaning)")
+    self.init(
+      kind, "\(operation.name): the board \(words)", hint: nil,
+      facts: refusal.nextOffset.map { [ErrorFact("next_offset", .int(Int($0)))] } ?? [], refusal: refusal)
   }
 
   /// An answer of the board that can't be read.
