@@ -126,6 +126,19 @@ import Testing
     #expect(try status(board.received(authenticate: authenticate)) == .authentication)
   }
 
+  @Test("a HELLO that comes twice has one answer until its proof has come, and then another")
+  func repeated() throws {
+    let host = try HostHandshake(key: key, nonce: nonce)
+    var board = BoardHandshake(key: key)
+    var other = welcome()
+    other.challenge[0] ^= 1
+    let greeting = try answer(board.received(hello: host.hello, welcome: welcome()))
+    #expect(try answer(board.received(hello: host.hello, welcome: other)) == greeting)
+    let (_, authenticate, _) = try host.received(welcome: greeting)
+    guard case .begin = try board.received(authenticate: authenticate) else { throw Unexpected() }
+    #expect(try answer(board.received(hello: host.hello, welcome: other)) != greeting)
+  }
+
   @Test("a host that speaks other versions only, and one that speaks gibberish, are told so") func others()
     throws
   {

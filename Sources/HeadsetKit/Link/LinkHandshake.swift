@@ -99,14 +99,16 @@ struct BoardHandshake {
   }
 
   private let key: [UInt8]
-  private var pending: LinkHandshake?
+  private var pending: (handshake: LinkHandshake, hello: [UInt8], answer: [UInt8])?
   private var failures = 0
 
   init(key: [UInt8]) { self.key = key }
 
-  /// Takes the payload of a HELLO, which begins anew; wrong proofs are counted on.
+  /// Takes the payload of a HELLO, which begins anew; wrong proofs are counted on. One that comes twice before its
+  /// AUTH has the same answer twice, so whichever of them arrives is good.
   /// - Parameter welcome: who the board is, with a challenge that was never used before.
   mutating func received(hello: [UInt8], welcome: Welcome) throws(PayloadError) -> Action {
+    if let pending, pending.hello == hello { return .answer(pending.answer) }
     pending = nil
     guard let request = try? Hello(payload: hello) else { return try refuse(.badRequest) }
     guard request.nonce.count == LinkHandshake.length else { return try refuse(.challengeLength) }
@@ -114,7 +116,7 @@ struct BoardHandshake {
       return try refuse(.unsupported)
     }
     let answer = try LinkReply.done(welcome).payload()
-    pending = LinkHandshake(key: key, hello: hello, welcome: answer)
+    pending = (LinkHandshake(key: key, hello: hello, welcome: answer), hello, answer)
     return .answer(answer)
   }
 
@@ -122,7 +124,7 @@ struct BoardHandshake {
   mutating func received(authenticate payload: [UInt8]) throws(PayloadError) -> Action {
     guard let request = try? Authenticate(payload: payload) else { return try refuse(.badRequest) }
     guard request.mac.count == LinkHandshake.length else { return try refuse(.challengeLength) }
-    guard let handshake = pending else { return try refuse(.wrongMode) }
+    guard let handshake = pending?.handshake else { return try refuse(.wrongMode) }
     pending = nil
     guard HMACSHA256.isEqual(request.mac, handshake.proof(of: .host)) else {
       failures += 1
