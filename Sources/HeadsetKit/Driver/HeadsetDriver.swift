@@ -41,4 +41,6 @@ enum HeadsetNews: Equatable {
   case bootloader
   /// How far an update is, as the board has it.
   case transfer(TransferStatus)
+  /// Something that can't be read.
+  case unreadable(HeadsetError)
 }

@@ -1,0 +1,190 @@
+internal import EventLoop
+
+/// Talks HBP/1 over a channel. Confined to its loop.
+final class HBPDriver: HeadsetDriver {
+  let name: String
+  var onEvent: (HeadsetNews) -> Void = { _ in }
+  var onLost: (HeadsetError) -> Void = { _ in }
+
+  private let key: LinkKey
+  private let loop: EventLoop
+  private let open: () async throws(HeadsetError) -> any LinkChannel
+
+  private var session: LinkSession?
+  private var channel: (any LinkChannel)?
+  private var timer: (due: Instant, timer: LoopTimer)?
+  /// Tells whether a connection is still the one that was begun.
+  private var generation = 0
+  private var connecting: PendingAnswer<BoardInfo>?
+  private var leaving: PendingAnswer<Void>?
+  private var answers: [Int: (Result<[UInt8], HeadsetError>) -> Void] = [:]
+  private var lastRequest = 0
+  /// What the session wants, while it is being done.
+  private var actions: [LinkSession.Action] = []
+  private var isPerforming = false
+
+  /// - Parameters:
+  ///   - name: what the headset is called in messages.
+  ///   - open: makes a channel to it, for each connection.
+  init(
+    name: String, key: LinkKey, loop: EventLoop,
+    open: @escaping () async throws(HeadsetError) -> any LinkChannel
+  ) {
+    (self.name, self.key, self.loop, self.open) = (name, key, loop, open)
+  }
+
+  /// A headset at an address.
+  convenience init(address: LinkAddress, key: LinkKey, loop: EventLoop) {
+    self.init(name: "\(address)", key: key, loop: loop) { () async throws(HeadsetError) in
+      try await address.connect(loop)
+    }
+  }
+
+  deinit { drop() }
+
+  var isConnected: Bool { session?.isOpen ?? false }
+
+  /// What was received and dropped on this connection, by why.
+  var dropped: [LinkSession.Drop: Int] { session?.dropped ?? [:] }
+  /// What was received on this connection and is no frame, by why.
+  var faults: [LinkPacket.Fault: Int] { session?.reader.dropped ?? [:] }
+
+  func connect() async throws(HeadsetError) -> BoardInfo {
+    loop.assertOnLoop()
+    drop()
+    let attempt = generation
+    let channel = try await open()
+    guard attempt == generation else {
+      channel.close()
+      throw givenUp
+    }
+    let nonces: [[UInt8]]
+    do throws(CryptoError) {
+      nonces = [try SecureRandom.bytes(LinkHandshake.length), try SecureRandom.bytes(LinkHandshake.length)]
+    } catch {
+      channel.close()
+      throw HeadsetError(.connectionFailed, "the link to \(name) \(error.reason)")
+    }
+    let connected = PendingAnswer<BoardInfo>()
+    (connecting, self.channel) = (connected, channel)
+    var session = LinkSession(name: name, key: key, nonces: nonces)
+    let actions = session.begin(at: loop.now)
+    self.session = session
+    channel.onBytes = { [weak self] in self?.received($0) }
+    channel.onEnd = { [weak self] in self?.ended($0) }
+    perform(actions)
+    return try await connected.value()
+  }
+
+  func begin<Request: LinkRequest>(_ request: Request) -> PendingAnswer<Request.Answer> {
+    loop.assertOnLoop()
+    let answer = PendingAnswer<Request.Answer>()
+    let operation = Request.operation
+    let payload: [UInt8]
+    do throws(PayloadError) { payload = try request.payload() } catch {
+      answer.resolve(.failure(HeadsetError(.writeFailed, "\(operation.name): \(error.meaning)")))
+      return answer
+    }
+    lastRequest += 1
+    answers[lastRequest] = { answer.resolve($0.flatMap { Request.answer(in: $0) }) }
+    guard let actions = session?.request(lastRequest, operation, payload, at: loop.now) else {
+      answers[lastRequest] = nil
+      answer.resolve(.failure(HeadsetError(.notConnected, "the headset at \(name) is not connected")))
+      return answer
+    }
+    perform(actions)
+    return answer
+  }
+
+  func disconnect() async {
+    loop.assertOnLoop()
+    if leaving == nil {
+      guard connecting == nil, let actions = session?.leave(at: loop.now) else { return drop() }
+      leaving = PendingAnswer()
+      perform(actions)
+    }
+    _ = try? await leaving?.value()
+  }
+
+  func drop() {
+    end(failing: HeadsetError(.notConnected, "the headset at \(name) was disconnected"))
+  }
+
+  // MARK: What the session wants
+
+  private func received(_ bytes: ArraySlice<UInt8>) {
+    if let actions = session?.received(bytes, at: loop.now) { perform(actions) }
+  }
+
+  private func ended(_ end: LinkEnd) {
+    if let actions = session?.ended(end) { perform(actions) }
+  }
+
+  /// Does what is to be done, in order, also when one thing leads to another.
+  private func perform(_ new: [LinkSession.Action]) {
+    actions += new
+    guard !isPerforming else { return }
+    isPerforming = true
+    while !actions.isEmpty { perform(actions.removeFirst()) }
+    isPerforming = false
+    setTimer()
+  }
+
+  private func perform(_ action: LinkSession.Action) {
+    switch action {
+    case .send(let bytes): channel?.send(bytes)
+    case .opened(let board):
+      connecting?.resolve(.success(board))
+      connecting = nil
+    case .answered(let id, let payload): answers.removeValue(forKey: id)?(.success(payload))
+    case .failed(let id, let error): answers.removeValue(forKey: id)?(.failure(error))
+    case .told(let news): onEvent(news)
+    case .left: drop()
+    case .lost(let error):
+      let wasConnected = connecting == nil
+      end(failing: error)
+      if wasConnected { onLost(error) }
+    }
+  }
+
+  private func setTimer() {
+    let deadline = session?.deadline
+    guard deadline != timer?.due else { return }
+    timer?.timer.cancel()
+    timer = deadline.map { due in (due, loop.at(due) { [weak self] in self?.timePassed() }) }
+  }
+
+  private func timePassed() {
+    timer = nil
+    if let actions = session?.passed(to: loop.now) { perform(actions) }
+  }
+
+  /// Forgets the connection; whoever waits for something of it is told.
+  private func end(failing error: HeadsetError) {
+    generation += 1
+    timer?.timer.cancel()
+    channel?.close()
+    (session, channel, timer, actions) = (nil, nil, nil, [])
+    let (connecting, leaving, answers) = (connecting, leaving, answers)
+    (self.connecting, self.leaving, self.answers) = (nil, nil, [:])
+    for (_, answer) in answers.sorted(by: { $0.key < $1.key }) { answer(.failure(error)) }
+    connecting?.resolve(.failure(error.kind == .notConnected ? givenUp : error))
+    leaving?.resolve(.success(()))
+  }
+
+  private var givenUp: HeadsetError {
+    HeadsetError(.connectionFailed, "the connection to \(name) was given up")
+  }
+}
+
+extension LinkRequest {
+  /// The board's answer to this request, or its no.
+  fileprivate static func answer(in payload: [UInt8]) -> Result<Answer, HeadsetError> {
+    do throws(PayloadError) {
+      switch try LinkReply<Answer>(payload: payload) {
+      case .done(let answer): return .success(answer)
+      case .refused(let refusal): return .failure(HeadsetError(refusal, to: operation))
+      }
+    } catch { return .failure(HeadsetError(error, in: operation)) }
+  }
+}

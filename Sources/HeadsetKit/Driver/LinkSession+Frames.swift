@@ -1,0 +1,130 @@
+internal import EventLoop
+
+extension LinkSession {
+  /// Takes a frame of whoever it may be.
+  mutating func take(_ packet: LinkPacket, at now: Instant) {
+    guard let frame = open(packet) else { return }
+    switch frame.kind {
+    case .response: takeAnswer(frame, at: now)
+    case .event: takeEvent(frame)
+    case .request: drop(.unexpected)
+    }
+  }
+
+  /// Sends the requests whose turn has come.
+  mutating func startRequests(at now: Instant) {
+    for frame in requests.start(at: now) { send(frame) }
+  }
+
+  /// Sends a frame, or sends it again: under a new seal then.
+  mutating func send(_ frame: LinkFrame) {
+    if case .over = phase { return }
+    do throws(LinkSeal.Exhausted) {
+      // Whatever was on the line before, the zero in front ends it.
+      actions.append(.send(try seal?.seal(frame) ?? [0] + frame.unsealed))
+    } catch {
+      lose(HeadsetError(.notConnected, "the link to \(name) has sealed as many frames as it can"))
+    }
+  }
+
+  /// The link has to be made anew: an answer did not come.
+  mutating func giveUp(_ entry: RequestQueue.Entry) {
+    let error = HeadsetError(
+      .timeout,
+      "\(entry.operation.name): the headset at \(name) did not answer within "
+        + "\(entry.patience.components.seconds) s")
+    if let id = entry.id { actions.append(.failed(id, error)) }
+    lose(error)
+  }
+
+  /// The link is of no more use.
+  mutating func lose(_ error: HeadsetError) {
+    if case .over = phase { return }
+    failRequests("the link to \(name) was lost: \(error.message)")
+    end(.lost(error))
+  }
+
+  mutating func failRequests(_ why: String) {
+    for id in requests.removeAll() { actions.append(.failed(id, HeadsetError(.notConnected, why))) }
+  }
+
+  mutating func end(_ last: Action) {
+    if case .over = phase { return }
+    phase = .over
+    seal = nil
+    _ = requests.removeAll()
+    actions.append(last)
+  }
+
+  /// The frame, when it is the board's and new.
+  private mutating func open(_ packet: LinkPacket) -> LinkFrame? {
+    if case .over = phase { return nil }
+    guard seal != nil else {
+      // A seal of a session that was: there is none yet.
+      guard packet.seal != nil else { return packet.frame }
+      drop(.unsealed)
+      return nil
+    }
+    do throws(LinkSeal.Refusal) { return try seal?.open(packet) } catch {
+      switch error {
+      case .unsealed: drop(.unsealed)
+      case .forged: drop(.forged)
+      case .repeated: drop(.repeated)
+      }
+      return nil
+    }
+  }
+
+  private mutating func takeAnswer(_ frame: LinkFrame, at now: Instant) {
+    guard let entry = requests.take(frame) else { return drop(.unexpected) }
+    switch phase {
+    case .greeting(let host): welcome(frame.payload, host, at: now)
+    case .proving(let host, let handshake, let board):
+      proof(frame.payload, host, handshake, board, at: now)
+    case .leaving: end(.left)
+    case .open, .new, .over:
+      if entry.operation == .beginTransfer { requests.window = Self.window(in: frame.payload) }
+      if let id = entry.id { actions.append(.answered(id, frame.payload)) }
+      startRequests(at: now)
+    }
+  }
+
+  /// The writes that a board grants with its answer to BEGIN; a refusal grants one.
+  private static func window(in payload: [UInt8]) -> Int {
+    guard case .done(let plan)? = try? LinkReply<TransferPlan>(payload: payload) else { return 1 }
+    return Int(plan.window)
+  }
+
+  private mutating func takeEvent(_ frame: LinkFrame) {
+    guard isOpen, let operation = frame.operation, operation.isEvent else { return drop(.unexpected) }
+    do throws(PayloadError) {
+      if let news = try HeadsetNews(operation, frame.payload) { actions.append(.told(news)) }
+    } catch {
+      actions.append(.told(.unreadable(HeadsetError(error, in: operation))))
+    }
+  }
+}
+
+extension HeadsetNews {
+  /// What an event of the board tells; nil for what is none.
+  init?(_ operation: LinkOperation, _ payload: [UInt8]) throws(PayloadError) {
+    switch operation {
+    case .noiseCancellingChanged:
+      self = .noiseCancelling(try NoiseCancellingChanged(payload: payload).isOn)
+    case .ambientChanged:
+      let ambient = try AmbientChanged(payload: payload).ambient
+      self = .ambient(ambient.side, Int(ambient.level))
+    case .equalizerChanged:
+      let equalizer = try EqualizerChanged(payload: payload).equalizer
+      self = .equalizer(preset: Int(equalizer.preset), values: equalizer.values.map { Int($0) })
+    case .batteryChanged:
+      let battery = try BatteryChanged(payload: payload).battery
+      self = .battery(percent: Int(battery.percent), isCharging: battery.isCharging)
+    case .jumpingToBootloader:
+      _ = try JumpingToBootloader(payload: payload)
+      self = .bootloader
+    case .transferChanged: self = .transfer(try TransferChanged(payload: payload).status)
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,157 @@
+internal import EventLoop
+
+/// The host's side of a link whose channel is open: HELLO, AUTH, then requests and what the board tells by itself.
+///
+/// Bytes and moments go in, actions come out; they are to be performed in their order. Whoever has it calls `passed`
+/// when `deadline` has come.
+struct LinkSession {
+  /// What is to be done.
+  enum Action: Equatable {
+    /// These bytes go to the board.
+    case send([UInt8])
+    /// Both sides have proved the key; requests can be made.
+    case opened(BoardInfo)
+    /// The payload of the board's answer to a request.
+    case answered(Int, [UInt8])
+    /// A request that will not be answered.
+    case failed(Int, HeadsetError)
+    /// What the board tells by itself.
+    case told(HeadsetNews)
+    /// The last action: the link is of no more use. Each request that was left has failed before.
+    case lost(HeadsetError)
+    /// The last action: the board knows that the host goes, or has no more time for it.
+    case left
+  }
+
+  /// Why a frame was passed over.
+  enum Drop: CaseIterable {
+    /// It has no seal, or one before there are any.
+    case unsealed
+    /// The seal is not the board's, or of another session.
+    case forged
+    /// It was here before.
+    case repeated
+    /// The answer to a request that is not waited for, or none at all.
+    case unexpected
+  }
+
+  enum Phase {
+    case new
+    case greeting(HostHandshake)
+    case proving(HostHandshake, LinkHandshake, BoardInfo)
+    case open(BoardInfo)
+    case leaving(by: Instant)
+    case over
+  }
+
+  /// How long the board may take to hear that the host goes.
+  static let farewell = Duration.seconds(1)
+
+  /// What the headset is called in messages.
+  let name: String
+  let key: LinkKey
+  /// For each time that HELLO is sent anew.
+  var nonces: ArraySlice<[UInt8]>
+  var phase = Phase.new
+  var seal: LinkSeal?
+  var requests: RequestQueue
+  var actions: [Action] = []
+  /// Frames that were passed over, beside those that the reader dropped.
+  private(set) var dropped: [Drop: Int] = [:]
+  private(set) var reader = LinkReader()
+
+  /// - Parameter nonces: 16 random bytes, never used before, for each time that a board which refuses the proof is asked.
+  init(name: String, key: LinkKey, nonces: [[UInt8]]) {
+    (self.name, self.key, self.nonces) = (name, key, nonces[...])
+    // Answers to whoever was connected to a serial line before have other sequences.
+    let first = nonces.first?.prefix(2).reduce(UInt16(0)) { $0 << 8 | UInt16($1) } ?? 0
+    requests = RequestQueue(after: first)
+  }
+
+  /// Whether requests can be made.
+  var isOpen: Bool { if case .open = phase { true } else { false } }
+
+  /// When `passed` is to be called; nil while nothing is waited for.
+  var deadline: Instant? {
+    if case .leaving(let moment) = phase { moment } else { requests.deadline }
+  }
+
+  /// Begins.
+  mutating func begin(at now: Instant) -> [Action] {
+    greet(at: now)
+    return takeActions()
+  }
+
+  /// Makes a request, behind those that were made before.
+  mutating func request(_ id: Int, _ operation: LinkOperation, _ payload: [UInt8], at now: Instant)
+    -> [Action]
+  {
+    guard case .open(let board) = phase else {
+      return [.failed(id, HeadsetError(.notConnected, "the headset at \(name) is not connected"))]
+    }
+    do throws(PayloadError) {
+      guard payload.count <= board.longestPayload else {
+        throw .long(payload.count, limit: Int(board.longestPayload))
+      }
+      try requests.add(id, operation, payload)
+    } catch {
+      return [.failed(id, HeadsetError(.writeFailed, "\(operation.name): \(error.meaning)"))]
+    }
+    startRequests(at: now)
+    return takeActions()
+  }
+
+  /// Takes bytes as they come, in whatever pieces.
+  mutating func received(_ bytes: ArraySlice<UInt8>, at now: Instant) -> [Action] {
+    for packet in reader.read(bytes) { take(packet, at: now) }
+    return takeActions()
+  }
+
+  /// Sends again what is not answered, and gives up what was sent often enough.
+  mutating func passed(to now: Instant) -> [Action] {
+    if case .leaving(let moment) = phase {
+      if moment <= now { end(.left) }
+    } else {
+      for request in requests.overdue(at: now) {
+        switch request {
+        case .sendAgain(let frame): send(frame)
+        case .giveUp(let entry): giveUp(entry)
+        }
+      }
+    }
+    return takeActions()
+  }
+
+  /// Says good-bye. Requests that are left fail.
+  mutating func leave(at now: Instant) -> [Action] {
+    let isOpen = isOpen
+    failRequests("the headset at \(name) was disconnected")
+    guard isOpen, (try? requests.add(nil, .bye, [])) != nil else {
+      end(.left)
+      return takeActions()
+    }
+    startRequests(at: now)
+    // The seal may have ended the session.
+    if self.isOpen { phase = .leaving(by: now.advanced(by: Self.farewell)) }
+    return takeActions()
+  }
+
+  /// The channel has ended.
+  mutating func ended(_ end: LinkEnd) -> [Action] {
+    switch phase {
+    case .leaving: self.end(.left)
+    case .open: lose(HeadsetError(.notConnected, "the link to \(name) ended: \(end.words)"))
+    default:
+      lose(
+        HeadsetError(.connectionFailed, "the link to \(name) ended before the key was proved: \(end.words)"))
+    }
+    return takeActions()
+  }
+
+  mutating func drop(_ why: Drop) { dropped[why, default: 0] += 1 }
+
+  private mutating func takeActions() -> [Action] {
+    defer { actions = [] }
+    return actions
+  }
+}
