@@ -86,8 +86,9 @@ extension HeadsetError {
       facts: refusal.nextOffset.map { [ErrorFact("next_offset", .int(Int($0)))] } ?? [], refusal: refusal)
   }
 
-  /// An answer of the board that can't be read.
+  /// An answer or an event of the board that can't be read.
   init(_ error: PayloadError, in operation: LinkOperation) {
-    self.init(.noData, "\(operation.name): the board's answer can't be read (\(error.meaning))")
+    let message = operation.isEvent ? "event" : "answer"
+    self.init(.noData, "\(operation.name): the board's \(message) can't be read (\(error.meaning))")
   }
 }
