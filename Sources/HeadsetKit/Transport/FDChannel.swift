@@ -43,12 +43,16 @@ final class FDChannel: LinkChannel {
   }
 
   func close() {
+    (onBytes, onEnd) = ({ _ in }, { _ in })
+    release()
+  }
+
+  private func release() {
     guard isOpen else { return }
     isOpen = false
     reading?.cancel()
     writing?.cancel()
     (reading, writing) = (nil, nil)
-    (onBytes, onEnd) = ({ _ in }, { _ in })
     Glibc.close(fd)
   }
 
@@ -99,11 +103,14 @@ final class FDChannel: LinkChannel {
     }
   }
 
-  /// Tells the end in a turn of its own: whoever sends is not told in the middle of it.
+  /// Tells the end in a turn of its own: whoever sends is not told in the middle of it, and who closes before is not told.
   private func end(_ end: LinkEnd) {
     guard isOpen else { return }
-    let tell = onEnd
-    close()
-    loop.next { tell(end) }
+    release()
+    loop.next { [self] in
+      let tell = onEnd
+      close()
+      tell(end)
+    }
   }
 }
