@@ -8,6 +8,8 @@ extension LinkAddress {
   /// Connects.
   /// - Throws: `notAvailable` when there is nothing at this address, `connectionFailed` for all else, `timeout`.
   func connect(_ loop: EventLoop) async throws(HeadsetError) -> any LinkChannel {
+    // An address that can't be written is none: another machine's, a path that is too long.
+    guard try LinkAddress(parsing: "\(self)") == self else { throw Self.unreadable("\(self)") }
     switch self {
     case .serial(let path, let baud):
       let fd = SerialLine.open(path, baud: baud)

@@ -33,8 +33,10 @@ public enum LinkAddress: Sendable, Hashable {
     self = address
   }
 
-  private static func unreadable(_ text: String) -> HeadsetError {
-    HeadsetError(.connectionFailed, "\"\(text)\" is no address of a headset", hint: "one of \(forms)")
+  static func unreadable(_ text: String) -> HeadsetError {
+    let shown = text.count > 120 ? text.prefix(120) + "…" : text[...]
+    return HeadsetError(
+      .connectionFailed, "\"\(String(shown).onOneLine)\" is no address of a headset", hint: "one of \(forms)")
   }
 
   private static func unixSocket(_ path: String) -> LinkAddress? {
@@ -43,7 +45,7 @@ public enum LinkAddress: Sendable, Hashable {
   }
 
   private static func port(_ text: String) -> LinkAddress? {
-    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]),
+    guard let colon = text.lastIndex(of: ":"), let port: UInt16 = number(text[text.index(after: colon)...]),
       port > 0
     else { return nil }
     var host = String(text[..<colon])
@@ -57,11 +59,13 @@ public enum LinkAddress: Sendable, Hashable {
   }
 
   private static func serialLine(_ text: String) -> LinkAddress? {
+    guard !text.utf8.contains(0) else { return nil }
     guard let at = text.lastIndex(of: "@") else {
       return text.isEmpty ? nil : .serial(path: text, baud: 115_200)
     }
     let path = String(text[..<at])
-    guard !path.isEmpty, let baud = Int(text[text.index(after: at)...]), SerialLine.speed(baud) != nil else {
+    guard !path.isEmpty, let baud: Int = number(text[text.index(after: at)...]), SerialLine.speed(baud) != nil
+    else {
       return nil
     }
     return .serial(path: path, baud: baud)
@@ -70,11 +74,18 @@ public enum LinkAddress: Sendable, Hashable {
   private static func bluetooth(_ text: String) -> LinkAddress? {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     let bytes = parts[0].split(separator: ":", omittingEmptySubsequences: false).map { part in
-      part.utf8.count == 2 ? UInt8(part, radix: 16) : nil
+      part.utf8.count == 2 ? number(part, radix: 16) : nil as UInt8?
     }
     guard parts.count <= 2, bytes.count == 6, !bytes.contains(nil) else { return nil }
-    guard let channel = parts.count == 2 ? UInt8(parts[1]) : 1, (1...30).contains(channel) else { return nil }
+    guard let channel: UInt8 = parts.count == 2 ? number(parts[1]) : 1, (1...30).contains(channel) else {
+      return nil
+    }
     return .rfcomm(address: bytes.compactMap { $0 }, channel: channel)
+  }
+
+  /// A number of digits alone: no sign.
+  private static func number<Number: FixedWidthInteger>(_ text: Substring, radix: Int = 10) -> Number? {
+    text.first?.isHexDigit == true ? Number(text, radix: radix) : nil
   }
 }
 
