@@ -160,6 +160,7 @@ public final class Headset {
       tell(.battery(HeadsetBattery(percent: percent, isCharging: isCharging)))
     case .bootloader: tell(.bootloader)
     case .transfer: break
+    case .unreadable(let error): tell(.error(error))
     }
   }
 
