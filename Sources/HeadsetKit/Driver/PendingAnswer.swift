@@ -22,7 +22,10 @@ final class PendingAnswer<Answer> {
   func value() async throws(HeadsetError) -> Answer {
     while true {
       if let result { return try result.get() }
-      await withCheckedContinuation { waiting.append($0) }
+      await withCheckedContinuation { continuation in
+        // Suspending may take a turn, in which the answer may come.
+        if result == nil { waiting.append(continuation) } else { continuation.resume() }
+      }
     }
   }
 }

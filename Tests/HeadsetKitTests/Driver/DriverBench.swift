@@ -1,0 +1,122 @@
+import EventLoop
+import TestSupport
+import Testing
+
+@testable import HeadsetKit
+
+/// A board in the process, a driver that talks to it, and who stands between them; under virtual time.
+final class DriverBench {
+  let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 1_767_225_600)))
+  let board: Board
+  private(set) var driver: HBPDriver
+  /// Of the connection that was made last.
+  private(set) var middle: Middle
+  /// What the driver told.
+  var news: [HeadsetNews] = []
+  var losses: [HeadsetError] = []
+
+  init(_ options: BoardOptions = BoardOptions(), key: LinkKey = .development) throws {
+    board = try Board(options, loop: loop)
+    middle = Middle(loop)
+    driver = HBPDriver(name: "memory", key: key, loop: loop) { () async throws(HeadsetError) in
+      throw HeadsetError(.notAvailable, "not wired")
+    }
+    driver = HBPDriver(name: "memory", key: key, loop: loop) { [unowned self] () async throws(HeadsetError) in
+      let rule = middle.rule
+      middle = Middle(loop)
+      middle.rule = rule
+      return middle.stand(before: board.connect())
+    }
+    driver.onEvent = { [unowned self] in news.append($0) }
+    driver.onLost = { [unowned self] in losses.append($0) }
+  }
+
+  /// Runs a test on the loop.
+  func run(_ body: @escaping () async throws -> Void) throws {
+    try loop.finish(body) { [self] in
+      driver.drop()
+      board.close()
+    }
+  }
+
+  /// Connects, then runs a test.
+  func runConnected(_ body: @escaping () async throws -> Void) throws {
+    try run { [self] in
+      _ = try await driver.connect()
+      try await body()
+    }
+  }
+
+  /// Lets what is under way arrive.
+  func settle() async throws { try await loop.sleep(for: .milliseconds(1)) }
+
+  /// What a request fails with.
+  func failure<Request: LinkRequest>(_ request: Request) async -> HeadsetError? {
+    await failure(driver.begin(request))
+  }
+
+  func failure<Answer>(_ answer: PendingAnswer<Answer>) async -> HeadsetError? {
+    do throws(HeadsetError) { _ = try await answer.value() } catch { return error }
+    return nil
+  }
+
+  /// What connecting fails with.
+  func connectFailure() async -> HeadsetError? {
+    do throws(HeadsetError) { _ = try await driver.connect() } catch { return error }
+    return nil
+  }
+}
+
+/// Someone on the line who sees all that goes over it, and does with it what he likes.
+final class Middle {
+  enum Way { case toBoard, toHost }
+
+  /// All that came, a frame each.
+  private(set) var seen: [(way: Way, bytes: [UInt8])] = []
+  /// What goes on in place of what came.
+  var rule: (Way, [UInt8]) -> [[UInt8]] = { [$1] }
+  private let host, driver: MemoryChannel
+  private var board: (any LinkChannel)?
+
+  init(_ loop: EventLoop) { (host, driver) = MemoryChannel.pair(loop: loop) }
+
+  /// - Returns: the end for the driver.
+  func stand(before board: any LinkChannel) -> any LinkChannel {
+    self.board = board
+    host.onBytes = { [unowned self] in pass($0, .toBoard) }
+    board.onBytes = { [unowned self] in pass($0, .toHost) }
+    host.onEnd = { _ in board.close() }
+    board.onEnd = { [unowned self] _ in host.close() }
+    return driver
+  }
+
+  /// Frames of one way that came.
+  func frames(_ way: Way) -> [[UInt8]] { seen.filter { $0.way == way }.map(\.bytes) }
+
+  /// Sends what nobody sent.
+  func inject(_ bytes: [UInt8], _ way: Way) {
+    if way == .toBoard { board?.send(bytes) } else { host.send(bytes) }
+  }
+
+  /// Pulls the plug.
+  func cut() {
+    host.close()
+    board?.close()
+  }
+
+  private func pass(_ bytes: ArraySlice<UInt8>, _ way: Way) {
+    seen.append((way, Array(bytes)))
+    for bytes in rule(way, Array(bytes)) { inject(bytes, way) }
+  }
+}
+
+extension Middle {
+  /// What stands in a frame, whoever sealed it.
+  static func packet(_ bytes: [UInt8]) -> LinkPacket? {
+    var reader = LinkReader()
+    return reader.read(bytes).first
+  }
+
+  /// The operations of the frames that went one way.
+  func operations(_ way: Way) -> [LinkOperation?] { frames(way).map { Self.packet($0)?.frame.operation } }
+}

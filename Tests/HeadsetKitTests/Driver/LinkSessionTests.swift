@@ -1,0 +1,253 @@
+import EventLoop
+import TestSupport
+import Testing
+
+@testable import HeadsetKit
+
+@Suite("The host's side of a link: requests") struct LinkSessionTests {
+  private let done: [UInt8] = [0, 0]
+
+  /// The plan of a transfer that grants so many writes at once.
+  private func plan(window: UInt8) -> TransferPlan {
+    TransferPlan(transfer: 1, resumeOffset: 0, chunk: 256, eraseUnit: 4_096, window: window)
+  }
+
+  private func write(_ offset: Int) -> WriteTransfer {
+    WriteTransfer(transfer: 1, offset: UInt32(offset), data: [1])
+  }
+
+  @Test("requests go one at a time, in their order") func order() throws {
+    var bench = try LinkBench.open()
+    for id in 1...3 { #expect(try bench.request(id, SetNoiseCancelling(isOn: id == 2)).isEmpty) }
+    for id in 1...3 {
+      let request = try bench.sentOne(.setNoiseCancelling)
+      #expect(request.payload == [id == 2 ? 1 : 0])
+      #expect(try bench.answer(request, Done()) == [.answered(id, done)])
+    }
+    #expect(bench.sent().isEmpty)
+    #expect(bench.session.deadline == nil)
+  }
+
+  @Test("a request is sent at 0, 1 and 3 s under a new seal; at 7 s it fails, and the link with it")
+  func repeats() throws {
+    var bench = try LinkBench.open()
+    try bench.request(1, GetBattery())
+    try bench.request(2, Ping())
+    let request = try bench.sentOne(.battery)
+    for moment in [1.0, 3.0] {
+      #expect(bench.pass(to: moment - 0.001).isEmpty && bench.sent().isEmpty)
+      // The board's seal takes no frame twice, so this one has another counter.
+      #expect(bench.pass(to: moment).isEmpty)
+      #expect(try bench.sentOne(.battery) == request)
+    }
+    #expect(bench.due == 7)
+    let timeout = HeadsetError(
+      .timeout, "battery: the headset at unix:/run/board did not answer within 7 s")
+    let lost = HeadsetError(
+      .notConnected, "the link to unix:/run/board was lost: \(timeout.message)")
+    #expect(bench.pass(to: 7) == [.failed(1, timeout), .failed(2, lost), .lost(timeout)])
+    #expect(bench.due == nil)
+    #expect(try bench.answer(request, Battery(percent: 1, isCharging: false)).isEmpty)
+  }
+
+  @Test("an answer to a request that was sent twice counts once") func late() throws {
+    var bench = try LinkBench.open()
+    try bench.request(1, Ping())
+    let ping = try bench.sentOne(.ping)
+    bench.pass(to: 1)
+    _ = bench.sent()
+    #expect(try bench.answer(ping, Done()) == [.answered(1, done)])
+    try bench.request(2, Ping())
+    #expect(try bench.answer(ping, Done()).isEmpty)
+    #expect(bench.session.dropped == [.unexpected: 1])
+    #expect(try bench.answer(bench.sentOne(.ping), Done()) == [.answered(2, done)])
+  }
+
+  @Test(
+    "BEGIN, VERIFY and COMMIT may take 10 s, twice",
+    arguments: [
+      BeginTransfer(manifest: []) as any LinkRequest, VerifyTransfer(transfer: 1),
+      CommitTransfer(transfer: 1),
+    ])
+  func patience(request: any LinkRequest) throws {
+    var bench = try LinkBench.open()
+    try bench.request(1, request)
+    #expect(bench.sent().count == 1)
+    #expect(bench.due == 10)
+    #expect(bench.pass(to: 10).isEmpty)
+    #expect(bench.sent().count == 1)
+    #expect(bench.pass(to: 20).loss?.message.hasSuffix("did not answer within 20 s") == true)
+  }
+
+  @Test("writes go one at a time until BEGIN grants more; all else waits for them, and they for it")
+  func window() throws {
+    var bench = try LinkBench.open()
+    try bench.request(1, write(0))
+    try bench.request(2, write(1))
+    try bench.answer(bench.sentOne(.writeTransfer), NextOffset(offset: 1))
+    try bench.answer(bench.sentOne(.writeTransfer), NextOffset(offset: 2))
+
+    try bench.request(3, BeginTransfer(manifest: [1]))
+    for id in 4...7 { try bench.request(id, write(id)) }
+    try bench.request(8, Ping())
+    try bench.request(9, write(9))
+    try bench.answer(bench.sentOne(.beginTransfer), plan(window: 3))
+    let writes = bench.sent()
+    #expect(writes.map(\.payload) == (try (4...6).map { try write($0).payload() }))
+    #expect(Set(writes.map(\.sequence)).count == 3)
+    // Answered in another order than they were made in.
+    let last = try bench.answer(writes[2], NextOffset(offset: 7))
+    #expect(last == [.answered(6, done + [7, 0, 0, 0])])
+    let fourth = try bench.sentOne(.writeTransfer)
+    try bench.answer(writes[0], NextOffset(offset: 5))
+    try bench.answer(writes[1], NextOffset(offset: 6))
+    #expect(bench.sent().isEmpty, "the ping waits for the fourth write")
+    try bench.answer(fourth, NextOffset(offset: 8))
+    try bench.answer(bench.sentOne(.ping), Done())
+    #expect(try bench.sentOne(.writeTransfer).payload == write(9).payload())
+  }
+
+  @Test("a BEGIN that is refused grants one write at a time") func refusedBegin() throws {
+    var bench = try LinkBench.open()
+    try bench.request(1, BeginTransfer(manifest: [1]))
+    try bench.answer(bench.sentOne(.beginTransfer), plan(window: 8))
+    try bench.request(2, BeginTransfer(manifest: [1]))
+    let refusal = LinkReply<TransferPlan>.refused(LinkRefusal(.batteryLow))
+    #expect(try bench.tell(refusal.frame(to: bench.sentOne(.beginTransfer))) == [.answered(2, [22, 0])])
+    for id in 3...5 { try bench.request(id, write(id)) }
+    #expect(bench.sent().count == 1)
+  }
+
+  @Test("each write has its own time, and only those without an answer are sent again") func lateWrites()
+    throws
+  {
+    var bench = try LinkBench.open()
+    try bench.request(1, BeginTransfer(manifest: [1]))
+    try bench.answer(bench.sentOne(.beginTransfer), plan(window: 2))
+    try bench.request(2, write(0))
+    bench.pass(to: 0.5)
+    try bench.request(3, write(1))
+    let writes = bench.sent()
+    bench.pass(to: 1)
+    #expect(bench.sent() == [writes[0]])
+    #expect(bench.due == 1.5)
+    try bench.answer(writes[0], NextOffset(offset: 1))
+    bench.pass(to: 1.5)
+    #expect(bench.sent() == [writes[1]])
+  }
+
+  @Test("what is not the board's, or not new, or asked by nobody is dropped and counted") func dropped()
+    throws
+  {
+    var bench = try LinkBench.open()
+    try bench.request(1, Ping())
+    let ping = try bench.sentOne(.ping)
+    let answer = try LinkReply.done(Done()).frame(to: ping)
+    let event = try NoiseCancellingChanged(isOn: true).frame(sequence: 1)
+    let eventBytes = try #require(try bench.seal?.seal(event))
+    #expect(bench.receive(eventBytes) == [.told(.noiseCancelling(true))])
+
+    var stranger = LinkSeal(key: [1], side: .board)
+    var damaged = try #require(try bench.seal?.seal(answer))
+    damaged[4] ^= 0x10
+    for bytes in [eventBytes, answer.unsealed, try stranger.seal(answer), damaged] {
+      #expect(bench.receive(bytes).isEmpty)
+    }
+    #expect(bench.session.dropped == [.repeated: 1, .unsealed: 1, .forged: 1])
+    #expect(bench.session.reader.droppedFrames == 1)
+
+    let strange = [
+      try LinkFrame(kind: .response, sequence: ping.sequence &+ 1, code: ping.code, payload: done),
+      try LinkFrame(kind: .response, sequence: ping.sequence, code: 0x40, payload: done),
+      try LinkFrame(kind: .event, sequence: 1, code: 0x8099, payload: []),
+      try LinkFrame(kind: .event, sequence: 1, code: ping.code, payload: []),
+      try Ping().frame(sequence: ping.sequence),
+    ]
+    for frame in strange { #expect(try bench.tell(frame).isEmpty) }
+    #expect(bench.session.dropped[.unexpected] == 5)
+    #expect(try bench.tell(answer) == [.answered(1, done)])
+  }
+
+  @Test("events are told between answers, and one that can't be read is told as such") func events() throws {
+    var bench = try LinkBench.open()
+    try bench.request(1, Ping())
+    let answer = try LinkReply.done(Done()).frame(to: bench.sentOne(.ping))
+    let status = TransferStatus(state: .writing, nextOffset: 9, prefixChecksum: 8)
+    let frames = [
+      try NoiseCancellingChanged(isOn: false).frame(sequence: 1),
+      try AmbientChanged(ambient: AmbientLevel(side: .right, level: 200)).frame(sequence: 2),
+      answer,
+      try EqualizerChanged(equalizer: EqualizerValues(preset: 2, values: [-3, 4])).frame(sequence: 3),
+      try BatteryChanged(battery: Battery(percent: 40, isCharging: true)).frame(sequence: 4),
+      try JumpingToBootloader().frame(sequence: 5),
+      try TransferChanged(status: status).frame(sequence: 6),
+      try LinkFrame(kind: .event, sequence: 7, code: 0x8040, payload: [101, 0]),
+    ]
+    let bytes = try frames.flatMap { try bench.seal?.seal($0) ?? [] }
+    #expect(
+      bench.receive(bytes) == [
+        .told(.noiseCancelling(false)), .told(.ambient(.right, 200)), .answered(1, done),
+        .told(.equalizer(preset: 2, values: [-3, 4])), .told(.battery(percent: 40, isCharging: true)),
+        .told(.bootloader), .told(.transfer(status)),
+        .told(
+          .unreadable(
+            HeadsetError(
+              .noData,
+              "battery changed: the board's event can't be read (the value 101 means nothing)"))),
+      ])
+  }
+
+  @Test("a payload that is longer than the board takes is not sent") func long() throws {
+    var bench = LinkBench()
+    bench.welcome.board.longestPayload = 8
+    bench.note(bench.session.begin(at: bench.now))
+    try bench.answerHello()
+    _ = try bench.answerProof()
+    let error = HeadsetError(.writeFailed, "write transfer: 9 bytes are more than 8")
+    #expect(try bench.request(1, write(0)) == [.failed(1, error)])
+    #expect(bench.sent().isEmpty)
+  }
+
+  @Test("when the seal's counter has come to its end, the link is lost") func exhausted() throws {
+    var bench = try LinkBench.open()
+    bench.session.seal = LinkSeal(key: [1], side: .host, sent: .max - 1)
+    bench.seal = LinkSeal(key: [1], side: .board)
+    try bench.request(1, Ping())
+    _ = try bench.sentOne(.ping)
+    let actions = bench.pass(to: 1)
+    #expect(actions.count == 2)
+    guard case .failed(1, let error) = actions.first else { throw TestFailure("\(actions)") }
+    #expect(error.kind == .notConnected)
+    #expect(actions.loss?.message == "the link to unix:/run/board has sealed as many frames as it can")
+  }
+
+  @Test("a channel that ends is told to all that wait") func ended() throws {
+    var bench = try LinkBench.open()
+    for id in 1...2 { try bench.request(id, Ping()) }
+    let actions = bench.note(bench.session.ended(.closed))
+    let loss = HeadsetError(
+      .notConnected, "the link to unix:/run/board ended: the other side closed it")
+    let failure = HeadsetError(.notConnected, "the link to unix:/run/board was lost: \(loss.message)")
+    #expect(actions == [.failed(1, failure), .failed(2, failure), .lost(loss)])
+    #expect(bench.session.ended(.closed).isEmpty)
+  }
+
+  @Test("a good-bye fails what waits, and ends with the board's answer, after 1 s, or with the channel")
+  func leaving() throws {
+    var bench = try LinkBench.open()
+    try bench.request(1, Ping())
+    _ = bench.sent()
+    let failure = HeadsetError(.notConnected, "the headset at unix:/run/board was disconnected")
+    #expect(bench.note(bench.session.leave(at: bench.now)) == [.failed(1, failure)])
+    #expect(!bench.session.isOpen)
+    #expect(bench.due == 1)
+    let bye = try bench.sentOne(.bye)
+    var (answered, late, ended) = (bench, bench, bench)
+    #expect(try answered.answer(bye, Done()) == [.left])
+    #expect(late.pass(to: 0.999).isEmpty)
+    #expect(late.pass(to: 1) == [.left])
+    #expect(ended.session.ended(.closed) == [.left])
+    var fresh = LinkBench()
+    #expect(fresh.session.leave(at: fresh.now) == [.left])
+  }
+}
