@@ -48,3 +48,13 @@ func hex(_ digits: String) -> [UInt8] {
   guard nibbles.count == digits.count, nibbles.count.isMultiple(of: 2) else { return [] }
   return stride(from: 0, to: nibbles.count, by: 2).map { nibbles[$0] << 4 | nibbles[$0 + 1] }
 }
+
+extension TemporaryFolder {
+  /// The path of a firmware file for the standard board, signed with the development key.
+  func firmware(version: FirmwareVersion, length: Int, seed: UInt64) throws -> String {
+    var random = SeededRandom(seed: seed)
+    let file = try FirmwareFile(
+      image: random.bytes(length), model: BoardProfile.standard.model, version: version, key: .development)
+    return try write(file.bytes, to: "\(version).rtfw")
+  }
+}

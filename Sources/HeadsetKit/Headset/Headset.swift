@@ -12,6 +12,8 @@ public final class Headset {
   public let name: String
   let loop: EventLoop
   let driver: any HeadsetDriver
+  /// Whose firmware it is given.
+  let trusted: () throws(HeadsetError) -> VerifyingKey
   /// Who the board is, as it said last.
   var board: BoardInfo?
   /// What the equalizer is like; nil until it was asked in this connection.
@@ -29,8 +31,12 @@ public final class Headset {
   private var listeners: [(number: Int, body: (HeadsetEvent) -> Void)] = []
   private var listenerCount = 0
 
-  init(driver: any HeadsetDriver, loop: EventLoop) {
-    (self.driver, self.loop, name) = (driver, loop, driver.name)
+  /// - Parameter trusted: whose firmware it is given; asked when there is an update.
+  init(
+    driver: any HeadsetDriver, loop: EventLoop,
+    trusted: @escaping () throws(HeadsetError) -> VerifyingKey = { () throws(HeadsetError) in .development }
+  ) {
+    (self.driver, self.loop, self.trusted, name) = (driver, loop, trusted, driver.name)
     driver.onEvent = { [weak self] in self?.take($0) }
     driver.onLost = { [weak self] in self?.lost($0) }
   }

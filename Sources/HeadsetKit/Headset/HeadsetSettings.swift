@@ -16,4 +16,11 @@ public struct HeadsetSettings: Sendable, Equatable {
     guard let path = file ?? keyFile else { return .development }
     return try LinkKey(file: path)
   }
+
+  /// Whose firmware headsets are given, read anew.
+  /// - Throws: `updateFailed` with step "check" when the file can't be read or is no public key.
+  func firmwareKey() throws(HeadsetError) -> VerifyingKey {
+    guard let path = firmwareKeyFile else { return .development }
+    return try VerifyingKey(file: path)
+  }
 }

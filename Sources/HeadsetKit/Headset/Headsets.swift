@@ -91,7 +91,10 @@ public final class Headsets {
       return known
     }
     all.removeAll { $0.address == address }
-    let headset = Headset(driver: makeDriver(address, try settings.key(file: keyFile)), loop: loop)
+    let settings = settings
+    let headset = Headset(driver: makeDriver(address, try settings.key(file: keyFile)), loop: loop) {
+      () throws(HeadsetError) in try settings.firmwareKey()
+    }
     all.append((address, headset))
     _ = headset.listen { [weak self, weak headset] event in
       guard let self, let headset else { return }

@@ -28,6 +28,13 @@ public enum UpdateOutcome: Equatable, Sendable {
   case updated(version: String)
   /// It had it already.
   case alreadyThere(version: String)
+
+  /// The version that the headset runs.
+  var version: String {
+    switch self {
+    case .updated(let version), .alreadyThere(let version): version
+    }
+  }
 }
 
 extension HeadsetError {

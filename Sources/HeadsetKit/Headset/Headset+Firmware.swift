@@ -1,0 +1,110 @@
+internal import EventLoop
+
+extension Headset {
+  /// How often a board is asked to go to its bootloader.
+  private static let mostTries = 3
+  /// How long a board may take to come back, beyond the time that it names.
+  private static let patience = Duration.seconds(15)
+  /// The longest time that a board may name.
+  private static let longestDelay = Duration.seconds(60)
+
+  /// What runs on the board: "application" or "bootloader".
+  public func imageType() async throws(HeadsetError) -> String {
+    try await ask(GetImageType(), nil).image == .application ? "application" : "bootloader"
+  }
+
+  /// Has the board go to its bootloader, and returns when it is there and ready.
+  /// - Throws: `updateFailed` with step "enter" when it was asked three times and did not; `CancellationError`.
+  public func enterBootloader() async throws {
+    guard try await imageType() == "application" else { return }
+    try await exclusively {
+      for _ in 1...Self.mostTries {
+        let named = try await driver.request(EnterBootloader())
+        let delay = min(.milliseconds(Int64(named.milliseconds)), Self.longestDelay)
+        try await loop.sleep(for: delay)
+        if let board = try await returned({ _ in true }), board.image == .bootloader { return }
+      }
+      throw HeadsetError(
+        update: name, at: .enter, "the headset was asked \(Self.mostTries) times to enter its bootloader")
+    }
+  }
+
+  /// Starts the board's firmware anew, from its bootloader too, and returns when it runs.
+  /// - Throws: `timeout` when it does not come back; `CancellationError`.
+  public func reboot() async throws {
+    _ = try await ask(GetImageType(), nil)
+    try await exclusively {
+      let boots = board?.boots
+      // The answer may be lost with the link: that the board was started tells.
+      do throws(HeadsetError) { _ = try await driver.request(Reboot(target: .application)) } catch {
+        if error.refusal != nil { throw error }
+      }
+      guard try await returned({ $0.boots != boots && $0.image == .application }) != nil else {
+        throw HeadsetError(.timeout, "reboot: the headset at \(name) has not come back")
+      }
+    }
+  }
+
+  /// Updates the firmware: all of the journey, from the look at the file to the new version that runs and stays.
+  ///
+  /// One that was broken off, by whatever, goes on where it was when it is called again.
+  /// - Parameter onProgress: takes how far it is, on the loop: 0 to 1, never less than before.
+  /// - Throws: `updateFailed` with the facts `step` and `reason`; `CancellationError`.
+  public func updateFirmware(
+    _ path: String, onProgress: @escaping (Double) -> Void = { _ in }
+  ) async throws -> UpdateOutcome {
+    let file = try FirmwareFile(contentsOf: path)
+    let key = try trusted()
+    _ = try await ask(GetImageType(), .firmwareUpdate)
+    return try await exclusively {
+      let update = FirmwareUpdate(file, over: driver, trusting: key, loop: loop)
+      update.onProgress = { [weak self] fraction in
+        onProgress(fraction)
+        self?.tell(.progress(fraction))
+      }
+      let outcome = try await update.run()
+      await begin(after: outcome)
+      return outcome
+    }
+  }
+
+  /// Notes what the board has become.
+  private func begin(after outcome: UpdateOutcome) async {
+    if let board = try? await driver.request(GetInfo()) {
+      begin(with: board)
+    } else {
+      board?.image = .application
+      board?.firmwareVersion = outcome.version
+    }
+    if case .updated(let version) = outcome { tell(.updateCompleted(version: version)) }
+  }
+
+  /// Has the headset for itself, and with it the care for the connection.
+  private func exclusively<Outcome>(_ work: () async throws -> Outcome) async throws -> Outcome {
+    guard !isTaken else {
+      throw HeadsetError(.busy, "the headset at \(name) is being updated or restarted")
+    }
+    isTaken = true
+    defer { giveBack() }
+    return try await work()
+  }
+
+  /// Connects until the board is there as it should be.
+  /// - Returns: nil when it is not in time.
+  private func returned(_ isExpected: (BoardInfo) -> Bool) async throws -> BoardInfo? {
+    let end = loop.now.advanced(by: Self.patience)
+    var delay = RetryDelay()
+    while true {
+      var found: BoardInfo?
+      do throws(HeadsetError) { found = try await driver.connect() } catch {
+        if error.kind == .auth { throw error }
+      }
+      if let found {
+        begin(with: found)
+        if isExpected(found) { return found }
+      }
+      guard loop.now < end else { return nil }
+      try await loop.sleep(for: delay.next())
+    }
+  }
+}
