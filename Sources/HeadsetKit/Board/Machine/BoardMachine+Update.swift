@@ -53,6 +53,7 @@ extension BoardMachine {
     if stays > 0 {
       stays -= 1
     } else {
+      promisedAt = now.advanced(by: options.readyAfter)
       news.append(JumpingToBootloader())
       next = .restart(.bootloader)
     }
@@ -193,8 +194,9 @@ extension BoardMachine {
 
   private mutating func commit(_ id: UInt32) throws(LinkRefusal) -> Done {
     var transfer = try current(id)
-    if transfer.state == .committed { return Done() }
-    guard transfer.state == .verified else { throw LinkRefusal(.wrongMode) }
+    // An image that was tried already, and not confirmed, is to be tried as often again.
+    if transfer.state == .committed, boot.trials == 0 { return Done() }
+    guard transfer.state == .verified || transfer.state == .committed else { throw LinkRefusal(.wrongMode) }
     let store = store
     var boot = boot
     (boot.trial, boot.trials) = (transfer.image, 0)
