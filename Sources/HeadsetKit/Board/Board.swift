@@ -8,7 +8,7 @@ public final class Board {
   private enum Phase { case starting, running, dead, closed }
 
   /// Takes what happens, a line each.
-  public var onLog: (String) -> Void = { _ in }
+  private let onLog: (String) -> Void
   /// Told at once when the power is lost, in the middle of whatever the board does: it must not be touched there.
   public var onDeath: () -> Void = {}
 
@@ -29,16 +29,22 @@ public final class Board {
 
   /// A board that has started, in whatever state the folder has.
   /// - Throws: `state`.
-  public convenience init(_ options: BoardOptions, loop: EventLoop) throws(BoardError) {
+  public convenience init(
+    _ options: BoardOptions, loop: EventLoop, onLog: @escaping (String) -> Void = { _ in }
+  ) throws(BoardError) {
     if let folder = options.stateFolder {
-      try self.init(options, store: FolderStore(folder), loop: loop)
+      try self.init(options, store: FolderStore(folder), loop: loop, onLog: onLog)
     } else {
-      try self.init(options, store: MemoryStore(), loop: loop)
+      try self.init(options, store: MemoryStore(), loop: loop, onLog: onLog)
     }
   }
 
   /// A board that has started from a store.
-  init(_ options: BoardOptions, store: any BoardStore, loop: EventLoop) throws(BoardError) {
+  init(
+    _ options: BoardOptions, store: any BoardStore, loop: EventLoop,
+    onLog: @escaping (String) -> Void = { _ in }
+  ) throws(BoardError) {
+    self.onLog = onLog
     (self.options, self.loop, dice) = (options, loop, FaultDice(options.faults))
     machine = try BoardMachine(options, store: store)
     machine.store.onDeath = { [unowned self] in onDeath() }
@@ -115,6 +121,7 @@ public final class Board {
     for packet in link.packets(in: bytes) where phase == .running && link === self.link {
       let actions = link.session.received(packet, board: &machine, at: loop.now)
       guard !checkDeath() else { return }
+      for note in machine.takeNotes() { onLog(note) }
       link.perform(actions, after: options.profile.answerDelay)
     }
   }
@@ -213,6 +220,10 @@ public final class Board {
 }
 
 extension Board {
+  /// Does what the wearer does at the board: `ambient left 3`.
+  /// - Throws: `gesture`: the line can't be read, or the board can't do it.
+  public func perform(_ line: String) throws(BoardError) { try perform(BoardGesture(parsing: line)) }
+
   /// Does what the wearer does at the board.
   func perform(_ gesture: BoardGesture) throws(BoardError) {
     guard phase == .running else { throw BoardError(.gesture, "the board is starting") }

@@ -79,6 +79,7 @@ extension BoardMachine {
     if transfer?.image != image { transfer = try resumed(image) }
     if transfer == nil { transfer = try begun(image) }
     guard let transfer else { throw LinkRefusal(.noTransfer) }
+    notes.append("update to \(manifest.version), from byte \(transfer.next) of \(transfer.size)")
     return TransferPlan(
       transfer: transfer.id, resumeOffset: UInt32(transfer.next), chunk: UInt16(WriteTransfer.longestData),
       eraseUnit: UInt32(SteppedStore.eraseUnit), window: Self.window)
@@ -182,6 +183,7 @@ extension BoardMachine {
       transfer.state = .failed
       news.append(TransferChanged(status: transfer.status))
       try forget()
+      notes.append("update: the image is not the one that was announced")
       throw LinkRefusal(isIntact ? .badSignature : .wrongHash)
     }
     if transfer.state == .writing {
@@ -204,6 +206,7 @@ extension BoardMachine {
     self.boot = boot
     transfer.state = .committed
     self.transfer = transfer
+    notes.append("update: \(transfer.image.manifest.version) is tried at the next start")
     news.append(TransferChanged(status: transfer.status))
     return Done()
   }
@@ -218,6 +221,7 @@ extension BoardMachine {
       self.boot = boot
     }
     try forget()
+    notes.append("update: given up by the host")
     status.state = .none
     news.append(TransferChanged(status: status))
     return Done()
@@ -240,6 +244,7 @@ extension BoardMachine {
     boot.giveUpTrial()
     try storing { () throws(BoardStoreError) in try boot.save(store) }
     (self.boot, trialEndsAt) = (boot, nil)
+    notes.append("update: \(trial.manifest.version) is confirmed")
     return Done()
   }
 

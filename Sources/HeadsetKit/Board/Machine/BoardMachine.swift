@@ -30,6 +30,8 @@ struct BoardMachine {
   /// What is told behind the answer.
   var news: [any LinkEvent] = []
   var next = Next.stay
+  /// What happened to the firmware, for the log.
+  var notes: [String] = []
   /// What went wrong with the store last.
   var storeFailure: BoardStoreError?
 
@@ -116,6 +118,12 @@ struct BoardMachine {
     boot.giveUpTrial()
     try boot.save(store)
     return true
+  }
+
+  /// What happened since it was asked last.
+  mutating func takeNotes() -> [String] {
+    defer { notes = [] }
+    return notes
   }
 
   /// As HELLO says it.
