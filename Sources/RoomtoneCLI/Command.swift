@@ -46,6 +46,7 @@ enum Command {
     case .record: try RecordCommand.run(arguments)
     case .recordings: try RecordingsCommand.run(arguments)
     case .cron: try CronCommand.run(arguments)
+    case .board: try BoardCommand.run(arguments)
     case .firmware: try FirmwareCommand.run(arguments)
     case .devices: try LookCommand.devices(listing(arguments))
     case .groups: try LookCommand.groups(listing(arguments))

@@ -8,35 +8,45 @@ public final class Board {
   private enum Phase { case starting, running, dead, closed }
 
   /// Takes what happens, a line each.
-  public var onLog: (String) -> Void = { _ in }
+  private let onLog: (String) -> Void
   /// Told at once when the power is lost, in the middle of whatever the board does: it must not be touched there.
   public var onDeath: () -> Void = {}
+
+  /// How long a host waits for another one to go: one that connects anew may be seen before its end is.
+  private static let moment = Duration.milliseconds(20)
+  /// The most hosts that do.
+  private static let mostWaiting = 8
 
   let loop: EventLoop
   private let options: BoardOptions
   private var machine: BoardMachine
   private var phase = Phase.starting
   private var link: BoardLink?
+  private var waiting = 0
   private var trial: LoopTimer?
   private var start: LoopTimer?
   private let dice: FaultDice
 
   /// A board that has started, in whatever state the folder has.
   /// - Throws: `state`.
-  public convenience init(_ options: BoardOptions, loop: EventLoop) throws(BoardError) {
+  public convenience init(
+    _ options: BoardOptions, loop: EventLoop, onLog: @escaping (String) -> Void = { _ in }
+  ) throws(BoardError) {
     if let folder = options.stateFolder {
-      try self.init(options, store: FolderStore(folder), loop: loop)
+      try self.init(options, store: FolderStore(folder), loop: loop, onLog: onLog)
     } else {
-      try self.init(options, store: MemoryStore(), loop: loop)
+      try self.init(options, store: MemoryStore(), loop: loop, onLog: onLog)
     }
   }
 
   /// A board that has started from a store.
-  init(_ options: BoardOptions, store: any BoardStore, loop: EventLoop) throws(BoardError) {
+  init(
+    _ options: BoardOptions, store: any BoardStore, loop: EventLoop,
+    onLog: @escaping (String) -> Void = { _ in }
+  ) throws(BoardError) {
+    self.onLog = onLog
     (self.options, self.loop, dice) = (options, loop, FaultDice(options.faults))
-    machine = try BoardMachine(
-      options, store: store,
-      factory: Self.firmware(version: options.version, model: options.profile.model))
+    machine = try BoardMachine(options, store: store)
     machine.store.onDeath = { [unowned self] in onDeath() }
     if let percent = options.battery {
       var battery = machine.settings.battery
@@ -66,20 +76,29 @@ public final class Board {
     return host
   }
 
-  /// Takes a channel, unless there is another one: then it is closed.
+  /// Takes a channel, unless there is another host: then it is closed, after a moment in which that one may go.
   /// - Parameter isLine: whether hosts come and go on it unseen.
   func attach(_ channel: any LinkChannel, isLine: Bool = false) {
-    guard link == nil, phase == .starting || phase == .running else {
-      onLog("another host is turned away")
-      return channel.close()
-    }
-    if !isLine { onLog("connected") }
+    guard phase == .starting || phase == .running, waiting < Self.mostWaiting else { return channel.close() }
     let channel = options.faults.touchLink ? FaultyChannel(channel, dice, loop: loop) : channel
     let link = BoardLink(channel, isLine: isLine, session: BoardSession(options), loop: loop)
+    guard self.link != nil else { return adopt(link) }
+    waiting += 1
+    loop.after(Self.moment) { [weak self] in
+      self?.waiting -= 1
+      if let self, self.link == nil, phase == .starting || phase == .running { return adopt(link) }
+      self?.onLog("another host is turned away")
+      link.close()
+    }
+  }
+
+  private func adopt(_ link: BoardLink) {
     self.link = link
+    if !link.isLine { onLog("connected") }
     link.onAction = { [unowned self, unowned link] in perform($0, on: link) }
-    channel.onBytes = { [unowned self, unowned link] in received($0, on: link) }
-    channel.onEnd = { [unowned self, unowned link] in ended(link, $0) }
+    link.listen(
+      { [unowned self, unowned link] in received($0, on: link) },
+      end: { [unowned self, unowned link] in ended(link, $0) })
   }
 
   private func ended(_ link: BoardLink, _ end: LinkEnd) {
@@ -97,10 +116,12 @@ public final class Board {
   var isTaken: Bool { link != nil }
 
   private func received(_ bytes: ArraySlice<UInt8>, on link: BoardLink) {
-    guard phase == .running else { return link.hold(bytes) }
+    // A board that starts hears nothing on a line.
+    guard phase == .running else { return link.isLine ? () : link.hold(bytes) }
     for packet in link.packets(in: bytes) where phase == .running && link === self.link {
       let actions = link.session.received(packet, board: &machine, at: loop.now)
       guard !checkDeath() else { return }
+      for note in machine.takeNotes() { onLog(note) }
       link.perform(actions, after: options.profile.answerDelay)
     }
   }
@@ -147,7 +168,7 @@ public final class Board {
     if let end = machine.trialEndsAt {
       trial = loop.after(loop.now.duration(to: end), keepsAlive: false) { [unowned self] in endTrial() }
     }
-    if let link { received(link.takeHeld()[...], on: link) }
+    if let link { received(link.takeHeld(), on: link) }
   }
 
   private func endTrial() {
@@ -199,6 +220,10 @@ public final class Board {
 }
 
 extension Board {
+  /// Does what the wearer does at the board: `ambient left 3`.
+  /// - Throws: `gesture`: the line can't be read, or the board can't do it.
+  public func perform(_ line: String) throws(BoardError) { try perform(BoardGesture(parsing: line)) }
+
   /// Does what the wearer does at the board.
   func perform(_ gesture: BoardGesture) throws(BoardError) {
     guard phase == .running else { throw BoardError(.gesture, "the board is starting") }
@@ -212,15 +237,5 @@ extension Board {
     }
     guard !checkDeath(), let link else { return }
     link.perform(link.session.events(of: &machine), after: options.profile.answerDelay)
-  }
-
-  /// The firmware that a board has from the factory: three units of flash and a bit, the same for the same version.
-  static func firmware(version: FirmwareVersion, model: String) throws(BoardError) -> FirmwareFile {
-    let dice = FaultDice(BoardFaults())
-    let name = Array("\(model) \(version)\n".utf8)
-    let image = name + (name.count..<13_000).map { _ in UInt8(truncatingIfNeeded: dice.next()) }
-    do throws(FirmwareFault) {
-      return try FirmwareFile(image: image, model: model, version: version, key: .development)
-    } catch { throw BoardError(.state, "the board has no firmware: \(error.reason)") }
   }
 }

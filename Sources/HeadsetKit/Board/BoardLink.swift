@@ -16,8 +16,9 @@ final class BoardLink {
   private let channel: any LinkChannel
   private let loop: EventLoop
   private var reader = LinkReader()
-  /// Bytes that came before the board had started.
+  /// Bytes that came before the board had started, or could hear.
   private var held: [UInt8] = []
+  private var earlyEnd: LinkEnd?
   private var silentUntil = Instant.start
   /// When the last of the actions is due that wait.
   private var due = Instant.start
@@ -25,6 +26,15 @@ final class BoardLink {
 
   init(_ channel: any LinkChannel, isLine: Bool, session: BoardSession, loop: EventLoop) {
     (self.channel, self.isLine, self.session, self.loop) = (channel, isLine, session, loop)
+    channel.onBytes = { [unowned self] in hold($0) }
+    channel.onEnd = { [unowned self] in earlyEnd = $0 }
+  }
+
+  /// Has the board hear what comes, and what came.
+  func listen(_ onBytes: @escaping (ArraySlice<UInt8>) -> Void, end: @escaping (LinkEnd) -> Void) {
+    (channel.onBytes, channel.onEnd) = (onBytes, end)
+    if !held.isEmpty { onBytes(takeHeld()) }
+    if let earlyEnd { end(earlyEnd) }
   }
 
   /// Frames that were dropped because they were none.
@@ -35,15 +45,15 @@ final class BoardLink {
     loop.now < silentUntil ? [] : reader.read(bytes)
   }
 
-  /// Keeps bytes until the board has started; a line loses them.
+  /// Keeps bytes until the board hears them.
   func hold(_ bytes: ArraySlice<UInt8>) {
-    if !isLine, held.count + bytes.count <= Self.longestHeld { held += bytes }
+    if held.count + bytes.count <= Self.longestHeld { held += bytes }
   }
 
   /// What was kept.
-  func takeHeld() -> [UInt8] {
+  func takeHeld() -> ArraySlice<UInt8> {
     defer { held = [] }
-    return held
+    return held[...]
   }
 
   func send(_ bytes: [UInt8]) { channel.send(bytes) }

@@ -22,24 +22,35 @@ public struct BoardReport: Sendable, Equatable {
     public let size: Int
   }
 
-  public let profile, model, version: String
+  /// What kind of board it is.
+  public let profile, model: String
+  /// Of the firmware that it runs.
+  public let version: String
   /// "application" or "bootloader".
   public let mode: String
   /// False while it starts, and when its power is lost.
   public let isRunning: Bool
+  /// How often it was started.
   public let boots: Int
+  /// Whether noise is cancelled.
   public let noiseCancelling: Bool
+  /// How much of the surroundings each side lets in.
   public let ambientLeft, ambientRight: Int
+  /// The preset that is selected.
   public let preset: Int
   /// For each preset, for each band.
   public let equalizer: [[Int]]
+  /// How full the battery is.
   public let batteryPercent: Int
+  /// Whether it is being charged.
   public let isCharging: Bool
   /// Whether a host has proved its key.
   public let isConnected: Bool
+  /// The image that is started when no other one is on trial.
   public let confirmed: Image
   /// The image that was committed and is not confirmed.
   public let trial: Image?
+  /// The transfer that is under way.
   public let transfer: Transfer?
   /// Steps of the store since the board was made.
   public let steps: Int

@@ -162,7 +162,7 @@ import Testing
   @Test("a second host is turned away, and welcome when the first has gone") func second() throws {
     try withHost { host, board async throws in
       let other = BoardHost(board)
-      try await host.loop.sleep(for: .milliseconds(10))
+      try await host.loop.sleep(for: .milliseconds(50))
       #expect(other.isEnded)
       try await host.request(Ping())
       try await host.request(Bye())

@@ -124,10 +124,14 @@ final class FaultyChannel: LinkChannel {
     if isCut { cut() }
   }
 
-  private func cut() { end(.failed("a fault ended it")) }
+  /// Ends the link, and tells so in a turn of its own.
+  private func cut() {
+    isOpen = false
+    base.close()
+    loop.next { [weak self] in self?.end(.failed("a fault ended it")) }
+  }
 
   private func end(_ end: LinkEnd) {
-    guard isOpen else { return }
     let tell = onEnd
     close()
     tell(end)

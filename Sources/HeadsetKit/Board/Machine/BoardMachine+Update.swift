@@ -53,6 +53,7 @@ extension BoardMachine {
     if stays > 0 {
       stays -= 1
     } else {
+      promisedAt = now.advanced(by: options.readyAfter)
       news.append(JumpingToBootloader())
       next = .restart(.bootloader)
     }
@@ -78,6 +79,7 @@ extension BoardMachine {
     if transfer?.image != image { transfer = try resumed(image) }
     if transfer == nil { transfer = try begun(image) }
     guard let transfer else { throw LinkRefusal(.noTransfer) }
+    notes.append("update to \(manifest.version), from byte \(transfer.next) of \(transfer.size)")
     return TransferPlan(
       transfer: transfer.id, resumeOffset: UInt32(transfer.next), chunk: UInt16(WriteTransfer.longestData),
       eraseUnit: UInt32(SteppedStore.eraseUnit), window: Self.window)
@@ -181,6 +183,7 @@ extension BoardMachine {
       transfer.state = .failed
       news.append(TransferChanged(status: transfer.status))
       try forget()
+      notes.append("update: the image is not the one that was announced")
       throw LinkRefusal(isIntact ? .badSignature : .wrongHash)
     }
     if transfer.state == .writing {
@@ -193,8 +196,9 @@ extension BoardMachine {
 
   private mutating func commit(_ id: UInt32) throws(LinkRefusal) -> Done {
     var transfer = try current(id)
-    if transfer.state == .committed { return Done() }
-    guard transfer.state == .verified else { throw LinkRefusal(.wrongMode) }
+    // An image that was tried already, and not confirmed, is to be tried as often again.
+    if transfer.state == .committed, boot.trials == 0 { return Done() }
+    guard transfer.state == .verified || transfer.state == .committed else { throw LinkRefusal(.wrongMode) }
     let store = store
     var boot = boot
     (boot.trial, boot.trials) = (transfer.image, 0)
@@ -202,6 +206,7 @@ extension BoardMachine {
     self.boot = boot
     transfer.state = .committed
     self.transfer = transfer
+    notes.append("update: \(transfer.image.manifest.version) is tried at the next start")
     news.append(TransferChanged(status: transfer.status))
     return Done()
   }
@@ -216,6 +221,7 @@ extension BoardMachine {
       self.boot = boot
     }
     try forget()
+    notes.append("update: given up by the host")
     status.state = .none
     news.append(TransferChanged(status: status))
     return Done()
@@ -238,6 +244,7 @@ extension BoardMachine {
     boot.giveUpTrial()
     try storing { () throws(BoardStoreError) in try boot.save(store) }
     (self.boot, trialEndsAt) = (boot, nil)
+    notes.append("update: \(trial.manifest.version) is confirmed")
     return Done()
   }
 

@@ -20,6 +20,8 @@ struct BoardMachine {
   var mode = ImageType.application
   /// When the bootloader takes an image; nil in the application.
   var readyAt: Instant?
+  /// When the bootloader that the board goes to is to be ready, as its host was told.
+  var promisedAt: Instant?
   /// When an image that is not confirmed is given up; nil when none is tried.
   var trialEndsAt: Instant?
   var transfer: BoardTransfer?
@@ -28,6 +30,8 @@ struct BoardMachine {
   /// What is told behind the answer.
   var news: [any LinkEvent] = []
   var next = Next.stay
+  /// What happened to the firmware, for the log.
+  var notes: [String] = []
   /// What went wrong with the store last.
   var storeFailure: BoardStoreError?
 
@@ -36,12 +40,10 @@ struct BoardMachine {
 
   /// A board as its store has it, that has not been started; as the factory makes it when the store is empty.
   /// - Throws: `state`.
-  init(_ options: BoardOptions, store: any BoardStore, factory: FirmwareFile) throws(BoardError) {
+  init(_ options: BoardOptions, store: any BoardStore) throws(BoardError) {
     (profile, self.options, stays) = (options.profile, options, options.faults.stays)
     do throws(BoardStoreError) {
-      if try store.read(.boot) == nil {
-        try Self.equip(SteppedStore(store), profile: options.profile, factory)
-      }
+      if try store.read(.boot) == nil { try Self.equip(SteppedStore(store), options) }
       let stepped = SteppedStore(store, dying: options.faults.death)
       guard let boot = try BootRecord.read(stepped), let settings = try BoardSettings.read(stepped) else {
         throw .failed("the board's state is not whole")
@@ -56,14 +58,23 @@ struct BoardMachine {
   }
 
   /// What the factory does; the boot record, which is written last, tells that it is done.
-  private static func equip(_ store: SteppedStore, profile: BoardProfile, _ factory: FirmwareFile)
-    throws(BoardStoreError)
-  {
-    let image = BoardImage(.a, factory.manifest)
-    try BoardFlash(store, .a).fill(factory.image)
-    try BoardSettings(profile).save(store)
+  private static func equip(_ store: SteppedStore, _ options: BoardOptions) throws(BoardStoreError) {
+    let firmware = try factoryFirmware(options)
+    try BoardFlash(store, .a).fill(firmware.image)
+    try BoardSettings(options.profile).save(store)
     try TransferJournal().save(store)
-    try BootRecord(confirmed: image).save(store)
+    try BootRecord(confirmed: BoardImage(.a, firmware.manifest)).save(store)
+  }
+
+  /// The firmware of a new board: three units of flash and a bit, the same for the same version.
+  private static func factoryFirmware(_ options: BoardOptions) throws(BoardStoreError) -> FirmwareFile {
+    let dice = FaultDice(BoardFaults())
+    let name = Array("\(options.profile.model) \(options.version)\n".utf8)
+    let image = name + (name.count..<13_000).map { _ in UInt8(truncatingIfNeeded: dice.next()) }
+    do throws(FirmwareFault) {
+      return try FirmwareFile(
+        image: image, model: options.profile.model, version: options.version, key: .development)
+    } catch { throw .failed("the board has no firmware: \(error.reason)") }
   }
 
   /// Starts the board.
@@ -77,7 +88,8 @@ struct BoardMachine {
     mode = .bootloader
     if target == .application, try isWhole(boot.running) { mode = .application }
     if mode == .bootloader {
-      readyAt = now.advanced(by: options.readyAfter)
+      readyAt = promisedAt ?? now.advanced(by: options.readyAfter)
+      promisedAt = nil
     } else if boot.trial != nil {
       trialEndsAt = now.advanced(by: Self.trialTime)
     }
@@ -106,6 +118,12 @@ struct BoardMachine {
     boot.giveUpTrial()
     try boot.save(store)
     return true
+  }
+
+  /// What happened since it was asked last.
+  mutating func takeNotes() -> [String] {
+    defer { notes = [] }
+    return notes
   }
 
   /// As HELLO says it.

@@ -1,0 +1,67 @@
+internal import HeadsetKit
+
+// The part of the table that is about the emulated headset.
+
+extension CommandSpec {
+  static let board = CommandSpec(
+    name: "board",
+    summary: "emulates a headset's board, for scripts and tests without a headset",
+    operands: [],
+    options: [
+      .listen, .keyFile, .boardState, .profile, .fault, .readyAfter, .battery, .trust, .boardVersion,
+      .quietBoard,
+    ],
+    notes: [
+      """
+      ADDRESS is \(BoardAddress.forms). A pseudo-terminal gets the symbolic link LINK. The first line that is printed \
+      tells what a configuration says to reach the board: headset { transport = "unix:/tmp/board" }. It has one host at \
+      a time.
+      """,
+      """
+      Without --state all is forgotten at the end. With it, settings and firmware lie in that folder; a board that is \
+      started from it goes on as after a loss of power, in the middle of an update too.
+      """,
+      """
+      You play the wearer on standard input, a line each: noise on, ambient left 3, preset 2, battery 25, charging on, \
+      disconnect, reboot; state prints the board's state as JSON.
+      """,
+      """
+      Profiles: \(BoardProfile.all.map { "\($0.name) (\($0.summary))" }.joined(separator: ", ")).
+      """,
+      """
+      Faults are joined by commas: \(BoardFaults.forms.joined(separator: ", ")). P is a probability from 0 to 1 for each \
+      frame, in both directions. STEP counts all that changes the board's state: before it the power is lost, and the \
+      exit status is 9.
+      """,
+    ],
+    examples: [
+      ExampleSpec("roomtone board --listen unix:/tmp/board", "the usual board"),
+      ExampleSpec("roomtone board --listen pty --profile no-ambient", "another one, on a serial line"),
+      ExampleSpec(
+        "roomtone board --listen tcp:127.0.0.1:0 --fault drop=0.05,delay=0.2:300ms,seed=7", "on a bad link"),
+    ])
+}
+
+extension OptionSpec {
+  // Of `board`.
+  static let listen = OptionSpec("listen", .text, valueName: "ADDRESS", "where hosts reach the board")
+  static let keyFile = OptionSpec(
+    "key-file", .file, "the secret that board and hosts share, 64 hex digits; the development key otherwise")
+  static let boardState = OptionSpec("state", .folder, "keeps the board's state in this folder")
+  static let profile = OptionSpec(
+    "profile", .choice(BoardProfile.all.map(\.name)), valueName: "NAME",
+    "what the board is like; standard otherwise")
+  static let fault = OptionSpec(
+    "fault", .text, valueName: "FAULTS", isRepeated: true,
+    "what goes wrong (drop=0.05,seed=7); may be given several times")
+  static let readyAfter = OptionSpec(
+    "ready-after", .number(0...600_000), valueName: "MS",
+    "how long the bootloader takes until it can be used; 5000 otherwise")
+  static let battery = OptionSpec(
+    "battery", .number(0...100), valueName: "PERCENT", "how full the battery is")
+  static let trust = OptionSpec(
+    "trust", .file, "the public key of whose firmware it takes; the development key otherwise")
+  static let boardVersion = OptionSpec(
+    "version", .text, valueName: "VERSION", "the firmware of a new board; 1.0.0 otherwise")
+  static let quietBoard = OptionSpec("quiet", short: "q", .flag, "logs nothing")
+}
