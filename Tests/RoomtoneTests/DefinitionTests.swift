@@ -6,7 +6,7 @@ import Testing
 struct DefinitionTests {
   @Test(
     "describe each module in full, and nothing that is not there",
-    arguments: ["speaker", "stream", "recordings", "task", "schedule", "log", "recorder"])
+    arguments: ["speaker", "stream", "recordings", "task", "schedule", "log", "store", "recorder"])
   func modules(_ module: String) throws {
     let definitions = try Definitions()
     let lines = try EngineBench.printed(
@@ -240,7 +240,7 @@ struct DefinitionTests {
       "recorder.Show:once": "'started', print", "schedule.at": "'06:45', print",
       "schedule.cron": "'@daily', print",
       "schedule.every": "1, print", "log.debug": "'x'", "log.info": "'x'", "log.warn": "'x'",
-      "log.error": "'x'",
+      "log.error": "'x'", "store.get": "'x'", "store.set": "'x', 1", "store.delete": "'x'",
     ]
     let objects = Dictionary(uniqueKeysWithValues: Self.objects)
     let described = definitions.functions.filter { !$0.place.hasPrefix("globals.lua") }
@@ -252,6 +252,7 @@ struct DefinitionTests {
     let lines = try EngineBench.printed(
       """
       local stream, recordings, recorder = require "stream", require "recordings", require "recorder"
+      local store = require "store"
       speaker.open()
       -- Made here, as that suspends too.
       _G.recording = stream.new 'http://127.0.0.1/':record "a"
