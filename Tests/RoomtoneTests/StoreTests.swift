@@ -89,6 +89,16 @@ struct StoreTests {
     #expect(lines == ["06:45\ttrue\t07:15\t2\t2\tnil", "06:45", "64", "table\tnil"])
   }
 
+  @Test("what is in the file is JSON for other programs too")
+  func otherPrograms() throws {
+    let bench = try bench()
+    _ = try printed(
+      bench, "store.set('t', { at = '06:45', list = { 1, 2.5, true, {} }, ['\\0\\n\"é'] = 1e300 })")
+    let rows = try Database(path: try #require(bench.store)).query(
+      "SELECT json_valid(json), json_extract(json, '$.at'), json_extract(json, '$.list[1]') FROM value")
+    #expect(rows.map(\.values) == [[1, "06:45", 2.5]])
+  }
+
   @Test("keys are sorted; delete and a nil let go")
   func keys() throws {
     let lines = try printed(
