@@ -62,7 +62,7 @@ let package = Package(
     // Scripts.
     library(
       "LuaModules",
-      ["LuaRuntime", "EventLoop", "AudioCore", "HTTP", "SpeakerKit", "StreamKit", "Scheduling"]),
+      ["LuaRuntime", "EventLoop", "AudioCore", "Database", "HTTP", "SpeakerKit", "StreamKit", "Scheduling"]),
     library(
       "Roomtone",
       ["LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "SpeakerKit", "StreamKit", "Scheduling"]),
@@ -97,7 +97,8 @@ let package = Package(
     tests(of: "HeadsetKit", ["HeadsetKit", "EventLoop", "TestSupport"]),
     tests(of: "Scheduling", ["Scheduling", "EventLoop"]),
     tests(
-      of: "Roomtone", ["Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "StreamKit", "TestSupport"]),
+      of: "Roomtone",
+      ["Roomtone", "Database", "LuaModules", "LuaRuntime", "EventLoop", "StreamKit", "TestSupport"]),
     tests(of: "RoomtoneCLI", ["RoomtoneCLI", "EventLoop", "SpeakerKit", "Scheduling"]),
     tests(of: "Journey", ["AudioCore", "Codecs", "RoomtoneCLI", "TestSupport"]),
   ],

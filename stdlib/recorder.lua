@@ -11,12 +11,14 @@
 -- is tried again, and what `fallbacks` lists in its stead, until the show is over: half is better than none.
 -- Runs may overlap, so that the padding of one show does not cost the beginning of the next.
 
+local checks = require "roomtone.misuse"
 local recordings = require "recordings"
 local schedule = require "schedule"
 local stream = require "stream"
 local task = require "task"
 
 local recorder = {}
+local misuse, names = checks.raise, checks.names
 
 local EVENTS = { started = true, fallback = true, finished = true, failed = true }
 local OPTIONS = {
@@ -31,31 +33,6 @@ local FIRST_PAUSE, LAST_PAUSE = 5, 60
 -- What a stream tells when its station can't be reached.
 local LOSSES = { "no_network", "url_not_found", "timeout", "missing_content", "bad_content" }
 local UNITS = { { "d", 86400 }, { "h", 3600 }, { "m", 60 }, { "s", 1 }, { "ms", 0.001 } }
-
--- Misuse
-
-local Misuse = {
-  __tostring = function(err)
-    local hint = err.hint and "; " .. err.hint or ""
-    return ("%s: %s (%s)%s"):format(err.where, err.message, err.code, hint)
-  end,
-}
-
--- Raises where the function was called that `level` functions lie above this one.
-local function misuse(level, message, code, hint)
-  local info = debug.getinfo(level + 1, "Sl")
-  local where = info and ("%s:%d"):format(info.short_src, info.currentline) or "?"
-  error(setmetatable({ code = code or "argument", message = message, hint = hint, where = where }, Misuse), 0)
-end
-
-local function names(set)
-  local list = {}
-  for name in pairs(set) do
-    list[#list + 1] = name
-  end
-  table.sort(list)
-  return table.concat(list, ", ")
-end
 
 -- Seconds of a duration: a number, or text such as "1h30m". Nil when it is none.
 local function seconds(value)

@@ -5,22 +5,24 @@ extension Database {
   /// - Returns: the database, and where the damaged file is now when there was one.
   /// - Throws: as `init`, `database.damaged` only when the file can't be set aside.
   public static func openOrRenew(
-    path: String, migrations: [String]
+    path: String, migrations: [String], busyTimeout: Duration = .seconds(5)
   ) throws(DatabaseError) -> (database: Database, setAside: String?) {
-    if let database = try ifWhole(path, migrations) { return (database, nil) }
+    if let database = try ifWhole(path, migrations, busyTimeout) { return (database, nil) }
     return try whileLocked(path) { () throws(DatabaseError) in
       // Another process may have done it in between.
-      if let database = try ifWhole(path, migrations) { return (database, nil) }
+      if let database = try ifWhole(path, migrations, busyTimeout) { return (database, nil) }
       let place = try setAside(path)
-      return (try Database(path: path, migrations: migrations), place)
+      return (try Database(path: path, migrations: migrations, busyTimeout: busyTimeout), place)
     }
   }
 
   /// Opens the database at `path`.
   /// - Returns: nil when it is damaged.
-  private static func ifWhole(_ path: String, _ migrations: [String]) throws(DatabaseError) -> Database? {
+  private static func ifWhole(
+    _ path: String, _ migrations: [String], _ busyTimeout: Duration
+  ) throws(DatabaseError) -> Database? {
     do {
-      return try Database(path: path, migrations: migrations)
+      return try Database(path: path, migrations: migrations, busyTimeout: busyTimeout)
     } catch {
       guard error.kind == .damaged else { throw error }
       return nil

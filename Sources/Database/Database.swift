@@ -6,12 +6,15 @@ internal import Glibc
 /// transaction that was committed is there and no half of another. What only a power cut would take (the last
 /// transactions) is safe too after a transaction that is `durable`.
 public final class Database {
+  /// The path of a database that has no file, and ends with its object.
+  public static let inMemory = ":memory:"
+
   /// Where its file is.
   public let path: String
   private let connection: Connection
   private var statements: [String: Statement] = [:]
 
-  /// Opens the database at `path`; makes it, with the folders that lead to it, when there is none.
+  /// Opens the database at `path`; makes it, with the folders that lead to it, when there is none: for the owner alone.
   /// - Parameters:
   ///   - migrations: scripts that make its tables; a file has seen the first ones, and sees the others now. One that
   ///     was published is never changed: a new one follows. Nil to take the file as it is.
@@ -22,7 +25,11 @@ public final class Database {
     path: String, migrations: [String]? = nil, busyTimeout: Duration = .seconds(5)
   ) throws(DatabaseError) {
     self.path = path
-    Self.makeFolders(to: path)
+    if path != Self.inMemory {
+      Self.makeFolders(to: path)
+      // Opened by nobody before SQLite: whoever closes a file that it has open ends its locks.
+      mknod(path, S_IFREG | 0o600, 0)
+    }
     connection = try Connection(path: path, busyTimeout: busyTimeout)
     try beginLog(within: busyTimeout)
     try connection.run("PRAGMA synchronous = NORMAL")

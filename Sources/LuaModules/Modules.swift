@@ -16,11 +16,13 @@ public struct ModuleServices {
   public let streams: StreamService
   /// What records them.
   public let recorder: Recorder
+  /// What scripts keep.
+  public let store: ScriptStore
 
   /// Services of an engine.
   public init(
     house: HouseDoor, jobs: JobTable, zone: any LocalZone, input: InputReader, streams: StreamService,
-    recorder: Recorder
+    recorder: Recorder, store: ScriptStore = ScriptStore(path: nil)
   ) {
     self.house = house
     self.jobs = jobs
@@ -28,6 +30,7 @@ public struct ModuleServices {
     self.input = input
     self.streams = streams
     self.recorder = recorder
+    self.store = store
   }
 }
 
@@ -38,6 +41,7 @@ extension Script {
     let events = try ScriptEvents(self)
     try TaskModule.register(in: self)
     LogModule.register(in: self)
+    StoreModule.register(in: self, store: services.store)
     try ScheduleModule.register(in: self, table: services.jobs, zone: services.zone)
     let streams = try StreamModule.register(in: self, service: services.streams, events: events)
     try RecordingModule.register(
@@ -48,5 +52,5 @@ extension Script {
   }
 
   /// The modules that `registerModules` makes.
-  public static let moduleNames = ["log", "recordings", "schedule", "speaker", "stream", "task"]
+  public static let moduleNames = ["log", "recordings", "schedule", "speaker", "store", "stream", "task"]
 }

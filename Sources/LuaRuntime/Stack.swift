@@ -56,7 +56,11 @@ extension Stack {
     switch value {
     case .list, .record, .numbered, .error:
       let main = state.main
-      guard main.L != L else { break }
+      guard main.L != L else {
+        // A table, a key and a value, and that on top of each other for tables in tables.
+        guard reserve(4) else { return lua_pushnil(L) }
+        break
+      }
       main.push(value, in: state)
       return lua_xmove(main.L, L, 1)
     default: break

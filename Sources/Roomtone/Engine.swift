@@ -22,6 +22,8 @@ public struct EngineOptions {
   public var stations: [String: SimulatedStation] = [:]
   /// Where the house is kept between runs, one process at a time; nil keeps nothing.
   public var stateFolder: String?
+  /// The file of what scripts keep; nil for a store in memory, which ends with the engine.
+  public var store: String?
   /// Whether the house may sound and change, or is only looked at.
   public var access = HouseAccess.drive
   /// What other processes are told that wait for the house meanwhile.
@@ -65,6 +67,7 @@ public final class Engine {
   public let streams: StreamService
   /// What records them.
   public let recorder: Recorder
+  private let store: ScriptStore
   private var scripts = 0
 
   /// An engine without scripts; the house is opened by the first script that needs it.
@@ -79,6 +82,7 @@ public final class Engine {
       loop: loop, stations: options.simulatedStations, named: options.configuration.stations)
     recorder = Recorder(
       loop: loop, settings: options.recorder, localTime: Self.localTime(in: options.zone))
+    store = ScriptStore(path: options.store)
     let relay = Relay()
     house = HouseDoor(loop: loop) { wait in
       House(
@@ -92,6 +96,7 @@ public final class Engine {
     jobs = JobTable(loop: loop, zone: options.zone) { job, event in relay.tell(job, event) }
     relay.engine = self
     recorder.onLog = { relay.log(.warn, $0) }
+    store.onLog = { relay.log(.warn, $0) }
   }
 
   /// What the clocks of the house show; asked on the disk thread.
@@ -127,7 +132,7 @@ public final class Engine {
     try script.registerModules(
       ModuleServices(
         house: house, jobs: jobs, zone: options.zone, input: input, streams: streams,
-        recorder: recorder),
+        recorder: recorder, store: store),
       global: global)
     let folders = [folder ?? ".", options.standardLibrary].compactMap { $0 }
     state.setModulePath(folders.flatMap { ["\($0)/?.lua", "\($0)/?/init.lua"] })

@@ -34,6 +34,7 @@ enum EngineSetup {
     var options = EngineOptions()
     options.configuration = configuration
     options.stateFolder = UserFolders.state
+    options.store = UserFolders.store
     options.recorder = configuration.recordings
     options.recorder.catalogue = UserFolders.catalogue
     options.processName = "roomtone \(command)"

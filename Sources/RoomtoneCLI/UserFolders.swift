@@ -11,6 +11,9 @@ enum UserFolders {
   /// The catalogue of recordings; nil when there is no home.
   static var catalogue: String? { state.map { "\($0)/recordings.db" } }
 
+  /// What scripts keep; nil when there is no home.
+  static var store: String? { state.map { "\($0)/store.db" } }
+
   /// The path from the root on.
   static func absolute(_ path: String) -> String {
     guard !path.hasPrefix("/"), let folder = getcwd(nil, 0) else { return path }

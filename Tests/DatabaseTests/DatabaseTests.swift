@@ -39,6 +39,30 @@ import Testing
     #expect(try rows[1].intOrNil(1) == nil)
   }
 
+  @Test("a new file, its log and its folders are the owner's alone; one that is there keeps its rights")
+  func ownersAlone() throws {
+    func rights(_ path: String) -> mode_t {
+      var info = stat()
+      return stat(path, &info) == 0 ? info.st_mode & 0o777 : 0
+    }
+    let database = try open()
+    try database.execute("INSERT INTO song (name) VALUES ('mine')")
+    #expect(
+      rights(path) == 0o600 && rights(path + "-wal") == 0o600 && rights(folder.path + "/state") == 0o700)
+    #expect(chmod(path, 0o640) == 0)
+    #expect(try open().query("SELECT name FROM song").count == 1)
+    #expect(rights(path) == 0o640)
+  }
+
+  @Test("one in memory is nobody else's, and leaves no file") func inMemory() throws {
+    let database = try Database(path: Database.inMemory, migrations: Self.tables)
+    try database.transaction(durable: true) { try database.execute("INSERT INTO song (name) VALUES ('new')") }
+    #expect(try database.query("SELECT name FROM song").count == 1 && !database.hasMoved)
+    #expect(
+      try Database(path: Database.inMemory, migrations: Self.tables).query("SELECT 1 FROM song").isEmpty)
+    #expect(access(Database.inMemory, F_OK) != 0)
+  }
+
   @Test("a transaction that throws leaves nothing behind, one in it neither") func rollsBack() throws {
     struct Stop: Error {}
     let database = try open()

@@ -6,7 +6,7 @@ import Testing
 struct DefinitionTests {
   @Test(
     "describe each module in full, and nothing that is not there",
-    arguments: ["speaker", "stream", "recordings", "task", "schedule", "log", "recorder"])
+    arguments: ["speaker", "stream", "recordings", "task", "schedule", "log", "store", "recorder", "eq"])
   func modules(_ module: String) throws {
     let definitions = try Definitions()
     let lines = try EngineBench.printed(
@@ -120,6 +120,7 @@ struct DefinitionTests {
       ),
       ("recordings.Filter", "require 'recordings'.list, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
       ("recordings.ExpireOptions", "require 'recordings'.expire, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+      ("eq.ApplyOptions", "require 'eq'.apply, speaker, 'flat', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
       ("recorder.Options", "require 'recorder'.schedule, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
       ("schedule.AtOptions", "schedule.at, '06:45', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
       ("schedule.CronOptions", "schedule.cron, '@daily', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
@@ -236,11 +237,14 @@ struct DefinitionTests {
       "speaker.House:set_wifi": "speaker.device 'Bathroom', -50", "speaker.House:add": "{ name = 'Attic' }",
       "speaker.Session:seek": "0", "task.spawn": "os.time", "task.sleep": "1", "task.all": "{os.time}",
       "task.race": "{os.time}", "task.timeout": "1, os.time", "task.try": "os.time",
+      // What it does to a headset takes time.
+      "eq.apply": "{ set_equalizer = print, set_preset = function() task.sleep(1) end }, 'music'",
+      "eq.define": "'mine', {}",
       "recorder.schedule": Self.show, "recorder.Show:on": "'started', print",
       "recorder.Show:once": "'started', print", "schedule.at": "'06:45', print",
       "schedule.cron": "'@daily', print",
       "schedule.every": "1, print", "log.debug": "'x'", "log.info": "'x'", "log.warn": "'x'",
-      "log.error": "'x'",
+      "log.error": "'x'", "store.get": "'x'", "store.set": "'x', 1", "store.delete": "'x'",
     ]
     let objects = Dictionary(uniqueKeysWithValues: Self.objects)
     let described = definitions.functions.filter { !$0.place.hasPrefix("globals.lua") }
@@ -252,6 +256,7 @@ struct DefinitionTests {
     let lines = try EngineBench.printed(
       """
       local stream, recordings, recorder = require "stream", require "recordings", require "recorder"
+      local store, eq = require "store", require "eq"
       speaker.open()
       -- Made here, as that suspends too.
       _G.recording = stream.new 'http://127.0.0.1/':record "a"

@@ -23,8 +23,9 @@ struct Definitions {
   }
 
   static let files = [
-    "error.lua", "globals.lua", "log.lua", "recorder.lua", "recordings.lua", "schedule.lua", "speaker.lua",
-    "stream.lua", "task.lua",
+    "eq.lua", "error.lua", "globals.lua", "log.lua", "recorder.lua", "recordings.lua", "schedule.lua",
+    "speaker.lua",
+    "store.lua", "stream.lua", "task.lua",
   ]
 
   /// The text of a file.

@@ -35,6 +35,8 @@ struct EngineBench {
   var stations: String?
   /// Where the house is kept between runs.
   var stateFolder: String?
+  /// The file of what scripts keep.
+  var store: String?
   /// Turns without time passing, after which a script counts as stuck.
   var longestStandstill: Int?
   /// Ends the script, so that a test ends that would not.
@@ -64,6 +66,7 @@ struct EngineBench {
     if let longestStandstill { options.longestStandstill = longestStandstill }
     options.configuration = try Configuration(text: Array(configuration.utf8), path: "config.lua")
     options.stateFolder = stateFolder
+    options.store = store
     if let stations {
       options.stations = try StationsFile.read(Array(stations.utf8), path: folder.file("stations.lua"))
     }

@@ -24,7 +24,7 @@ error("error.lua is a description, not a module: there is nothing to require")
 ---@field name? string `speaker.unknown`: the name that was asked for. `speaker.range`: the name that can't be given.
 ---@field suggestion? string `speaker.unknown`: the name that is nearest to it.
 ---@field candidates? string[] `speaker.unknown`: the names that it could stand for.
----@field path? string `audio.…`: the file. `speaker.busy`: the folder in which the house is kept.
+---@field path? string `audio.…`, `database.…`: the file. `speaker.busy`: the folder in which the house is kept.
 ---@field process? string `speaker.busy`: who has the house: `"roomtone run alarm.lua (process 123)"`.
 ---@field cause? string `audio.not_found`, `audio.no_output`: why, in the system's words.
 ---@field found? string `audio.unreadable`: what stands there instead of audio.

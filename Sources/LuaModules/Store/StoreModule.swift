@@ -1,0 +1,75 @@
+internal import EventLoop
+internal import LuaRuntime
+
+/// `store`: values that a script finds again the next time it runs.
+struct StoreModule {
+  /// Bytes of JSON that one value may take.
+  static let largestValue = 1 << 20
+  /// Bytes of a key.
+  static let longestKey = 1024
+
+  private let store: ScriptStore
+  /// Whose values.
+  private let script: String
+
+  static func register(in script: Script, store: ScriptStore) {
+    let module = StoreModule(store: store, script: script.identity)
+    script.state.register(
+      "store",
+      [
+        LuaFunction("get", module.get), LuaFunction("set", module.set), LuaFunction("delete", module.delete),
+        LuaFunction("keys", module.keys),
+      ])
+  }
+
+  private func get(_ call: LuaCall) throws -> LuaReturn {
+    let key = try key(call)
+    guard let text = try store.text(key, of: script) else { return call.return(call.value(2)) }
+    guard let value = LuaValue(json: text) else { throw store.damaged(key) }
+    return call.return(value)
+  }
+
+  private func set(_ call: LuaCall) throws -> LuaReturn {
+    let key = try key(call)
+    guard call.count >= 2 else { throw call.mismatch(2, "value") }
+    if call.isNil(2) {
+      _ = try store.remove(key, of: script)
+      return .none
+    }
+    try store.set(key, to: String(decoding: try json(call, key), as: UTF8.self), of: script)
+    return .none
+  }
+
+  private func json(_ call: LuaCall, _ key: String) throws -> [UInt8] {
+    do throws(JSONProblem) {
+      return try call.json(2, called: "value", limit: Self.largestValue)
+    } catch {
+      switch error {
+      case .tooLong:
+        throw LuaError(
+          code: "store.too_large",
+          message: "store.set: what \"\(key.onOneLine)\" shall hold takes more than 1 MiB as JSON",
+          hint: "keep it under several keys, or in a file")
+      case .unwritable(let place, let reason):
+        throw LuaError(code: "store.not_storable", message: "store.set: \(place) \(reason)")
+      }
+    }
+  }
+
+  private func delete(_ call: LuaCall) throws -> LuaReturn {
+    call.return(try store.remove(try key(call), of: script))
+  }
+
+  private func keys(_ call: LuaCall) throws -> LuaReturn {
+    call.return(.list(try store.keys(of: script).map { .string($0) }))
+  }
+
+  private func key(_ call: LuaCall) throws -> String {
+    switch call.value(1) {
+    case .string(let key) where key.utf8.count <= Self.longestKey: return key
+    case .string: throw call.problem(1, "at most \(Self.longestKey) bytes expected")
+    case .bytes: throw call.problem(1, "text in UTF-8 expected")
+    default: throw call.mismatch(1, "string")
+    }
+  }
+}

@@ -1,0 +1,150 @@
+extension LuaValue {
+  /// The value that JSON text (RFC 8259) stands for: whole numbers without point and exponent are integers, `null` is nil.
+  /// - Returns: nil when it is none, or holds more than 64 tables in one another.
+  public init?(json text: String) {
+    var reader = JSONReader(Array(text.utf8))
+    guard let value = reader.whole() else { return nil }
+    self = value
+  }
+}
+
+/// Reads JSON text from its first byte to its last. Every part returns nil for what is none.
+struct JSONReader {
+  private let bytes: [UInt8]
+  private var place = 0
+  private var depth = 0
+
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  /// The value that the text holds, and nothing behind it.
+  mutating func whole() -> LuaValue? {
+    let value = value()
+    skipSpace()
+    return place == bytes.count ? value : nil
+  }
+
+  private mutating func value() -> LuaValue? {
+    skipSpace()
+    guard place < bytes.count else { return nil }
+    switch bytes[place] {
+    case UInt8(ascii: "{"): return nested { $0.record() }
+    case UInt8(ascii: "["): return nested { $0.list() }
+    case UInt8(ascii: "\""): return string().map { .string($0) }
+    case UInt8(ascii: "t"): return word("true") ? .bool(true) : nil
+    case UInt8(ascii: "f"): return word("false") ? .bool(false) : nil
+    case UInt8(ascii: "n"): return word("null") ? .nil : nil
+    default: return number()
+    }
+  }
+
+  private mutating func nested(_ read: (inout JSONReader) -> LuaValue?) -> LuaValue? {
+    guard depth < JSONWriter.deepest else { return nil }
+    depth += 1
+    defer { depth -= 1 }
+    place += 1
+    return read(&self)
+  }
+
+  private mutating func list() -> LuaValue? {
+    var values: [LuaValue] = []
+    if take("]") { return .list(values) }
+    repeat {
+      guard let value = value() else { return nil }
+      values.append(value)
+    } while take(",")
+    return take("]") ? .list(values) : nil
+  }
+
+  private mutating func record() -> LuaValue? {
+    var fields: [(name: String, value: LuaValue)] = []
+    if take("}") { return .record(fields) }
+    repeat {
+      skipSpace()
+      guard let name = string(), take(":"), let value = value() else { return nil }
+      fields.append((name, value))
+    } while take(",")
+    return take("}") ? .record(fields) : nil
+  }
+
+  private mutating func number() -> LuaValue? {
+    let signs = Set("+-.eE".utf8)
+    let digits = bytes[place...].prefix { signs.contains($0) || (0x30...0x39).contains($0) }
+    place += digits.count
+    let text = String(decoding: digits, as: UTF8.self)
+    guard digits.first.map({ $0 == UInt8(ascii: "-") || (0x30...0x39).contains($0) }) == true else {
+      return nil
+    }
+    if let whole = Int(text) { return .int(whole) }
+    guard let number = Double(text), number.isFinite else { return nil }
+    return .number(number)
+  }
+
+  // MARK: Text
+
+  private mutating func string() -> String? {
+    guard place < bytes.count, bytes[place] == UInt8(ascii: "\"") else { return nil }
+    place += 1
+    var text: [UInt8] = []
+    while place < bytes.count {
+      let byte = bytes[place]
+      place += 1
+      switch byte {
+      case UInt8(ascii: "\""): return String(validating: text, as: UTF8.self)
+      case UInt8(ascii: "\\"):
+        guard let character = escaped() else { return nil }
+        text += character.utf8
+      case 0..<32: return nil
+      default: text.append(byte)
+      }
+    }
+    return nil
+  }
+
+  /// What stands behind a backslash.
+  private mutating func escaped() -> String? {
+    guard place < bytes.count else { return nil }
+    let byte = bytes[place]
+    place += 1
+    switch byte {
+    case UInt8(ascii: "b"): return "\u{8}"
+    case UInt8(ascii: "f"): return "\u{c}"
+    case UInt8(ascii: "n"): return "\n"
+    case UInt8(ascii: "r"): return "\r"
+    case UInt8(ascii: "t"): return "\t"
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return String(UnicodeScalar(byte))
+    case UInt8(ascii: "u"):
+      guard let first = unit() else { return nil }
+      guard (0xD800...0xDBFF).contains(first) else { return UnicodeScalar(first).map { String($0) } }
+      guard word("\\u"), let second = unit(), (0xDC00...0xDFFF).contains(second) else { return nil }
+      return UnicodeScalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00)).map { String($0) }
+    default: return nil
+    }
+  }
+
+  /// Four hexadecimal digits.
+  private mutating func unit() -> UInt32? {
+    let digits = bytes[place...].prefix(4)
+    guard digits.count == 4, digits.first != UInt8(ascii: "+") else { return nil }
+    place += 4
+    return UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
+  }
+
+  // MARK: Signs
+
+  private mutating func skipSpace() {
+    while place < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[place]) { place += 1 }
+  }
+
+  private mutating func take(_ sign: Unicode.Scalar) -> Bool {
+    skipSpace()
+    guard place < bytes.count, bytes[place] == UInt8(ascii: sign) else { return false }
+    place += 1
+    return true
+  }
+
+  private mutating func word(_ word: String) -> Bool {
+    guard bytes[place...].starts(with: word.utf8) else { return false }
+    place += word.utf8.count
+    return true
+  }
+}

@@ -1,0 +1,300 @@
+import Database
+import EventLoop
+import Glibc
+import LuaModules
+import LuaRuntime
+import Roomtone
+import TestSupport
+import Testing
+
+@Suite("store")
+struct StoreTests {
+  private static let prelude =
+    "local store = require 'store' local function show(v) return math.type(v) or type(v), v end "
+
+  /// A bench whose scripts keep what they store.
+  private func bench() throws -> EngineBench {
+    var bench = try EngineBench()
+    bench.store = bench.folder.file("state/store.db")
+    return bench
+  }
+
+  private func printed(_ bench: EngineBench, _ code: String) throws -> [String] {
+    try bench.printed(Self.prelude + code)
+  }
+
+  @Test("what one run sets the next one gets; the file is its owner's alone")
+  func restarts() throws {
+    let bench = try bench()
+    #expect(
+      try printed(bench, "print(store.get 'volume', store.get('volume', 15)) store.set('volume', 20)") == [
+        "nil\t15"
+      ])
+    #expect(try printed(bench, "print(store.get 'volume', store.get('volume', 15))") == ["20\t20"])
+    var info = stat()
+    for name in ["store.db", "store.db-wal"] where stat(bench.folder.file("state/\(name)"), &info) == 0 {
+      #expect(info.st_mode & 0o777 == 0o600, "\(name)")
+    }
+    #expect(stat(bench.folder.file("state/store.db"), &info) == 0)
+  }
+
+  @Test("every value comes back as it was, integers and floats apart")
+  func values() throws {
+    let bench = try bench()
+    let list =
+      """
+      local list = {
+        true, false, 0, -7, math.maxinteger, math.mininteger, 2.0, -0.0, 0.1 + 0.2, 1e300, 5e-324, 1e16, "",
+        "Café \\0 \\"\\\\/\\b\\n\\127 🎶", ("x"):rep(1000),
+      }\u{20}
+      """
+    _ = try printed(bench, list + "store.set('list', list)")
+    let lines = try printed(
+      bench,
+      list
+        + """
+        local back = store.get "list"
+        for i, value in ipairs(list) do
+          if back[i] ~= value or math.type(back[i]) ~= math.type(value) then print(i, show(back[i])) end
+        end
+        print(#back, 1 / back[8])
+        for i, value in ipairs(list) do
+          store.set("one", value)
+          assert(store.get "one" == value and math.type(store.get "one") == math.type(value), i)
+        end
+        """)
+    #expect(lines == ["15\t-inf"])
+  }
+
+  @Test("tables come back whole: lists, names of any kind, the same table twice, 64 in one another")
+  func tables() throws {
+    let lines = try printed(
+      try bench(),
+      """
+      local same = { 1, 2 }
+      store.set("t", { alarms = { { at = "06:45", on = true }, { at = "07:15" } }, ["odd key"] = same, [""] = same, ["é"] = {} })
+      local t = store.get "t"
+      print(t.alarms[1].at, t.alarms[1].on, t.alarms[2].at, #t["odd key"], t[""][2], next(t["é"]))
+      t.alarms[1].at = "later"
+      print(store.get "t".alarms[1].at)
+      local deep, depth = {}, 0
+      for _ = 1, 63 do deep = { deep } end
+      store.set("deep", deep)
+      local walk = store.get "deep"
+      while walk do walk, depth = walk[1], depth + 1 end
+      print(depth)
+      store.set("empty", {})
+      print(type(store.get "empty"), next(store.get "empty"))
+      """)
+    #expect(lines == ["06:45\ttrue\t07:15\t2\t2\tnil", "06:45", "64", "table\tnil"])
+  }
+
+  @Test("what is in the file is JSON for other programs too")
+  func otherPrograms() throws {
+    let bench = try bench()
+    _ = try printed(
+      bench, "store.set('t', { at = '06:45', list = { 1, 2.5, true, {} }, ['\\0\\n\"é'] = 1e300 })")
+    let rows = try Database(path: try #require(bench.store)).query(
+      "SELECT json_valid(json), json_extract(json, '$.at'), json_extract(json, '$.list[1]') FROM value")
+    #expect(rows.map(\.values) == [[1, "06:45", 2.5]])
+  }
+
+  @Test("keys are sorted; delete and a nil let go")
+  func keys() throws {
+    let lines = try printed(
+      try bench(),
+      """
+      for _, key in ipairs { "b", "a b", "", "B", "é", "a'; DROP TABLE value; --", ("k"):rep(1024) } do store.set(key, 1) end
+      local keys = store.keys()
+      print(#keys, keys[1] == "", keys[2], keys[3], keys[4], keys[5], #keys[6], keys[7])
+      print(store.delete "b", store.delete "b", store.get "b")
+      store.set("B", nil)
+      print(#store.keys(), store.get("B", "gone"), store.get("B", print) == print)
+      """)
+    #expect(
+      lines == [
+        "7\ttrue\tB\ta b\ta'; DROP TABLE value; --\tb\t1024\té", "true\tfalse\tnil", "5\tgone\ttrue",
+      ])
+  }
+
+  @Test(
+    "what can't be stored is named with its place, at the caller's line, and what was there stays",
+    arguments: [
+      ("print", "value is a function"),
+      ("{ alarms = { {}, { fn = print } } }", "value.alarms[2].fn is a function"),
+      ("{ a = 0/0 }", "no finite number"), ("{ a = 1/0 }", "value.a is inf, no finite number"),
+      ("-1/0", "value is -inf"), ("'\\xff'", "value is text that is not UTF-8"),
+      ("{ ['\\xff'] = 1 }", "value has a name that is not UTF-8"),
+      ("{ ['odd key'] = { ['5x'] = io.stdout } }", "value[\"odd key\"][\"5x\"] is a FILE*"),
+      ("{ d = speaker.device 'Kitchen' }", "value.d is a speaker"),
+      ("{ co = coroutine.create(print) }", "value.co is a thread"),
+      ("{ 1, 2, x = 3 }", "value has both names and places in a list"),
+      ("{ 1, nil, 3 }", "value is a list without element 2"),
+      ("{ [2] = 1 }", "value is a list without element 1"),
+      ("{ [0] = 1 }", "value has the key 0, neither"), ("{ [1.5] = 1 }", "value has the key 1.5, neither"),
+      ("{ [true] = 1 }", "value has a key that is a boolean"),
+      ("{ o = setmetatable({}, {}) }", "value.o is a table with a metatable"),
+      ("{ e = failure(error, {}) , f = select(2, pcall(speaker.device, 'x')) }", "value.f is an error"),
+      (
+        "(function() local t = { a = {} } t.a.b = { t } return t end)()",
+        "value.a.b[1] is a table that holds itself"
+      ),
+      (
+        "(function() local t = {} for _ = 1, 64 do t = { t } end return t end)()",
+        "is more than 64 tables deep"
+      ),
+      ("{ [('k'):rep(5000)] = print }", "kkkk… is a function"),
+    ])
+  func notStorable(_ value: String, _ problem: String) throws {
+    let lines = try printed(
+      try bench(),
+      """
+      store.set("key", "before")
+      local err = failure(function()
+        store.set("key", \(value))
+      end)
+      print(err.code) print(tostring(err)) print(store.get "key")
+      """)
+    try #require(lines.count == 3, "\(lines)")
+    #expect(lines[0] == "store.not_storable" && lines[2] == "before")
+    #expect(
+      lines[1].hasPrefix("test.lua:3: store.set: value") && lines[1].contains(problem)
+        && lines[1].count < 250,
+      "\(lines[1])")
+  }
+
+  @Test("a value may take 1 MiB and no byte more, however it is made")
+  func tooLarge() throws {
+    let lines = try printed(
+      try bench(),
+      """
+      local most = ("x"):rep(2 ^ 20 - 2)
+      store.set("most", most)
+      print(#store.get "most")
+      print(code(store.set, "most", most .. "x"))
+      print(code(store.set, "most", { most }))
+      local twins = {}
+      for _ = 1, 30 do twins = { twins, twins } end
+      print(code(store.set, "most", twins))
+      local names = {}
+      for i = 1, 200000 do names["name" .. i] = true end
+      print(message(store.set, "most", names))
+      print(#store.get "most")
+      """)
+    #expect(
+      lines == ["1048574"] + Array(repeating: "store.too_large", count: 3) + [
+        "store.set: what \"most\" shall hold takes more than 1 MiB as JSON", "1048574",
+      ])
+  }
+
+  @Test(
+    "misuse names the argument",
+    arguments: [
+      ("store.get", "bad argument #1 to 'get' (string expected, got no value)"),
+      ("store.get, 5", "bad argument #1 to 'get' (string expected, got number)"),
+      ("store.keys and store.set, 'x'", "bad argument #2 to 'set' (value expected, got no value)"),
+      ("store.set, '\\xff', 1", "bad argument #1 to 'set' (text in UTF-8 expected)"),
+      ("store.delete, ('x'):rep(1025)", "bad argument #1 to 'delete' (at most 1024 bytes expected)"),
+    ])
+  func misuse(_ call: String, _ problem: String) throws {
+    #expect(try printed(try bench(), "print(message(\(call)))") == [problem])
+  }
+
+  @Test("each script has its own by its file, however that is named; text from nowhere has one by its kind")
+  func scripts() throws {
+    let bench = try bench()
+    func run(_ name: String, isFile: Bool, _ code: String) throws -> [String] {
+      let engine = try bench.engine()
+      var lines: [String] = []
+      engine.onPrint = { lines.append($0) }
+      let script = try engine.makeScript(name, isFile: isFile)
+      let main = try script.state.load(Array((Self.prelude + code).utf8), chunkName: "=x")
+      #expect(engine.run(script, main).status == 0)
+      return lines
+    }
+    for name in ["a.lua", "b.lua"] { _ = try bench.folder.write([], to: name) }
+    #expect(symlink(bench.folder.path, bench.folder.file("link")) == 0)
+    for name in [bench.folder.file("a.lua"), "-e", "repl"] {
+      #expect(
+        try run(name, isFile: name.hasSuffix("lua"), "print(store.get 'me') store.set('me', 'x')") == ["nil"])
+    }
+    for name in [
+      "./a.lua", "link/a.lua", "link/../\(bench.folder.path.split(separator: "/").last ?? "")/a.lua",
+    ] {
+      #expect(try run(bench.folder.file(name), isFile: true, "print(store.get 'me')") == ["x"], "\(name)")
+    }
+    #expect(try run(bench.folder.file("b.lua"), isFile: true, "print(store.get 'me')") == ["nil"])
+    #expect(try run("-", isFile: false, "print(store.get 'me')") == ["nil"])
+    #expect(try run("-e", isFile: false, "print(store.get 'me')") == ["x"])
+  }
+
+  @Test("runs that go on at once see what each has set, and lose nothing of it")
+  func together() throws {
+    let bench = try bench()
+    let outcomes = Lock<[[String]]>([])
+    let threads = try (0..<4).map { number in
+      try TestThread {
+        let lines = try? printed(
+          bench, "for i = 1, 50 do store.set('\(number)/' .. i, i) end print(#store.keys())")
+        outcomes.withLock { $0.append(lines ?? ["failed"]) }
+      }
+    }
+    for thread in threads { thread.join() }
+    let counts = outcomes.withLock { $0.compactMap { $0.first.flatMap { Int($0) } } }
+    #expect(counts.count == 4 && counts.max() == 200, "\(counts)")
+    #expect(try printed(bench, "print(#store.keys(), store.get '3/50')") == ["200\t50"])
+  }
+
+  @Test("without a file it lives in memory, as long as its engine")
+  func inMemory() throws {
+    let bench = try EngineBench()
+    for _ in 0..<2 {
+      #expect(
+        try printed(bench, "print(#store.keys()) store.set('a', 1) print(store.get 'a')") == ["0", "1"])
+    }
+    #expect(fileNames(in: ".").contains { $0.contains("memory") } == false)
+  }
+
+  @Test("a damaged file is set aside and told, one that was removed is begun again, and the script goes on")
+  func damaged() throws {
+    let bench = try bench()
+    _ = try printed(bench, "store.set('a', 1)")
+    let folder = bench.folder.file("state")
+    _ = try bench.folder.write(Array(repeating: 7, count: 8192), to: "state/store.db")
+    let outcome = try bench.run(
+      Self.prelude
+        + """
+        print(store.get 'a') store.set('a', 2)
+        os.remove "\(folder)/store.db" os.remove "\(folder)/store.db-wal" os.remove "\(folder)/store.db-shm"
+        print(store.get 'a') store.set('a', 3) print(store.get 'a')
+        """)
+    #expect(outcome.lines == ["nil", "nil", "3"] && outcome.failures.isEmpty, "\(outcome)")
+    #expect(
+      outcome.log.map(\.message) == [
+        "what scripts had stored was damaged and is now \(folder)/store.db.damaged; a new store begins"
+      ])
+    #expect(try printed(bench, "print(store.get 'a')") == ["3"])
+  }
+
+  @Test("a file that can't be used, and text in it that is no JSON, raise what they are")
+  func unusable() throws {
+    var bench = try bench()
+    let store = try #require(bench.store)
+    _ = try printed(bench, "store.set('a', 1)")
+    for text in [
+      "", "{", "[1,]", "{\"a\":1", "\"\\ud800\"", "01x", "+1", "[1] 2", "nul",
+      String(repeating: "[", count: 1000),
+    ] {
+      try Database(path: store).execute("UPDATE value SET json = ?", [.text(text)])
+      #expect(try printed(bench, "print(code(store.get, 'a'))") == ["database.damaged"], "\(text)")
+    }
+    try Database(path: store).execute(
+      "UPDATE value SET json = ?", [" [ \"\\u00e9\\ud83c\\udfb6\\/\" , 1E2 ,{ } , null]"])
+    #expect(try printed(bench, "local v = store.get 'a' print(v[1], v[2], #v)") == ["é🎶/\t100.0\t3"])
+    bench.store = bench.folder.file("tone.wav/store.db")
+    #expect(
+      try printed(bench, "print(code(store.get, 'a'), code(store.set, 'a', 1), code(store.keys))") == [
+        "database.unavailable\tdatabase.unavailable\tdatabase.unavailable"
+      ])
+  }
+}

@@ -1,0 +1,260 @@
+-- Equalizer presets with names, for what sounds in the house and for headsets.
+--
+--   local eq = require "eq"
+--   eq.define("kitchen", { [125] = -4, [250] = -2, [4000] = 3 })   -- kept until it is defined anew
+--   eq.apply(speaker.default_session(), "kitchen")
+--   headset.on("connected", function(event)
+--     eq.apply(event.headset, "train", { fit = true })
+--   end)
+--
+-- A preset is a curve: gains in dB at ten frequencies. A headset has bands of its own, for which the curve is
+-- read off, between its points along the logarithm of the frequency; one step of the headset counts as 1 dB.
+-- What is read off becomes the headset's preset 3, "user", which is selected then. Its other presets go by
+-- their own names.
+
+local checks = require "roomtone.misuse"
+local speaker = require "speaker"
+local store = require "store"
+local task = require "task"
+
+local eq = {}
+local misuse = checks.raise
+
+-- What bands are called, and where they are: octaves around 1 kHz.
+local FREQUENCIES = { 31, 62, 125, 250, 500, 1000, 2000, 4000, 8000, 16000 }
+local CENTRES = { 31.25, 62.5, 125, 250, 500, 1000, 2000, 4000, 8000, 16000 }
+local LARGEST_GAIN = 12
+-- Those of `speaker.set_eq`, and more. In the order in which they are listed.
+local BUILT_IN = {
+  { "flat", { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 } },
+  { "rock", { 5, 4, 3, 1, -1, -1, 1, 3, 4, 4 } },
+  { "pop", { -1, 0, 2, 3, 4, 4, 2, 0, -1, -1 } },
+  { "jazz", { 3, 2, 1, 2, -1, -1, 0, 1, 2, 3 } },
+  { "classical", { 3, 2, 2, 1, 0, 0, 0, 1, 2, 3 } },
+  { "electronic", { 5, 4, 2, 0, -2, 1, 0, 2, 4, 5 } },
+  { "voice", { -6, -5, -2, 1, 3, 4, 4, 3, 0, -2 } },
+  { "bass_boost", { 7, 6, 5, 3, 1, 0, 0, 0, 0, 0 } },
+  { "bass_cut", { -7, -6, -5, -3, -1, 0, 0, 0, 0, 0 } },
+  { "treble_boost", { 0, 0, 0, 0, 0, 1, 3, 5, 6, 7 } },
+  { "treble_cut", { 0, 0, 0, 0, 0, -1, -3, -5, -6, -7 } },
+  { "loudness", { 6, 5, 3, 0, -1, -1, 0, 1, 4, 5 } },
+  { "night", { -8, -6, -4, -1, 1, 2, 2, 1, -1, -3 } },
+  { "bass", { 4, 4, 3, 2, 1, 0, 0, 0, 0, 0 } },
+  { "treble", { 0, 0, 0, 0, 0, 1, 2, 3, 4, 4 } },
+  -- Wheels and wind cover what is low; more of it, and of what makes words plain, is heard through them.
+  { "train", { 3, 4, 4, 2, 0, 1, 3, 3, 1, 0 } },
+}
+local curves = {}
+for _, preset in ipairs(BUILT_IN) do
+  curves[preset[1]] = preset[2]
+end
+-- What headsets call their own, by the numbers that they give them, and the one that `apply` writes.
+local OF_HEADSETS = { music = 0, movie = 1, voice = 2, user = 3 }
+local USER = 3
+-- Where the store has those of the user.
+local PREFIX = "eq.preset."
+local LONGEST_NAME = 100
+
+-- Calls a function whose failures are those of the line `where`.
+local function at(where, fn, ...)
+  local result, err = task.try(fn, ...)
+  if err ~= nil then
+    if type(err) == "table" then
+      err.where = where
+    end
+    error(err, 0)
+  end
+  return result
+end
+
+-- Presets
+
+-- The gains of a preset of the user's, nil when there is none.
+local function defined(name, where)
+  local kept = #name <= LONGEST_NAME and utf8.len(name) and at(where, store.get, PREFIX .. name) or nil
+  return type(kept) == "table" and #kept == #FREQUENCIES and kept or nil
+end
+
+local function presets(where)
+  local list = {}
+  for _, preset in ipairs(BUILT_IN) do
+    table.insert(list, preset[1])
+  end
+  for _, key in ipairs(at(where, store.keys)) do
+    if key:sub(1, #PREFIX) == PREFIX then
+      table.insert(list, key:sub(#PREFIX + 1))
+    end
+  end
+  return list
+end
+
+function eq.presets()
+  local where = checks.where(1)
+  return (presets(where))
+end
+
+-- The gains of `bands`, as a list; bands that are left out are at 0 dB.
+local function gains(bands)
+  local list = {}
+  for place, frequency in ipairs(FREQUENCIES) do
+    local gain = bands[frequency]
+    if gain ~= nil and type(gain) ~= "number" then
+      misuse(3, ("bad argument #2 to 'define' (band %d: number expected, got %s)")
+        :format(frequency, type(gain)))
+    elseif gain and not (gain >= -LARGEST_GAIN and gain <= LARGEST_GAIN) then
+      misuse(3, ("bad argument #2 to 'define' (band %d: -12 to 12 dB expected, got %s)")
+        :format(frequency, gain))
+    end
+    list[place] = gain or 0
+  end
+  for key in pairs(bands) do
+    local is_known = false
+    for _, frequency in ipairs(FREQUENCIES) do
+      is_known = is_known or key == frequency
+    end
+    if not is_known then
+      misuse(3, ("bad argument #2 to 'define' (no band is called '%s'; bands here: %s)")
+        :format(tostring(key), table.concat(FREQUENCIES, ", ")))
+    end
+  end
+  return list
+end
+
+function eq.define(name, bands)
+  if type(name) ~= "string" then
+    misuse(2, ("bad argument #1 to 'define' (string expected, got %s)"):format(type(name)))
+  elseif name == "" or #name > LONGEST_NAME or not utf8.len(name) then
+    misuse(2, ("bad argument #1 to 'define' (1 to %d bytes of UTF-8 expected)"):format(LONGEST_NAME))
+  elseif curves[name] or OF_HEADSETS[name] then
+    misuse(2, ("bad argument #1 to 'define' ('%s' is the name of a preset that is built in)"):format(name))
+  elseif bands ~= false and type(bands) ~= "table" then
+    misuse(2, ("bad argument #2 to 'define' (table of bands, or false, expected, got %s)")
+      :format(type(bands)))
+  end
+  local kept = bands and gains(bands) or nil
+  at(checks.where(1), store.set, PREFIX .. name, kept)
+end
+
+-- Headsets
+
+-- The gain of a curve at a frequency: between its points along the logarithm, beyond them as at the last.
+local function gain_at(curve, hertz)
+  local place = 1
+  while place < #CENTRES - 1 and hertz > CENTRES[place + 1] do
+    place = place + 1
+  end
+  local low, high = CENTRES[place], CENTRES[place + 1]
+  local part = math.log(hertz / low) / math.log(high / low)
+  part = math.max(0, math.min(1, part))
+  return curve[place] + part * (curve[place + 1] - curve[place])
+end
+
+-- To the nearest whole number, halves away from 0.
+local function rounded(number)
+  return number < 0 and -math.floor(0.5 - number) or math.floor(number + 0.5)
+end
+
+-- By how much all gains are to be multiplied so that each, rounded, lies in the range, 0 when nothing helps;
+-- and the place of the first that does not as it is.
+local function factor(wanted, min, max)
+  local scale, place = 1, nil
+  for index, gain in ipairs(wanted) do
+    local steps = rounded(gain)
+    if steps < min or steps > max then
+      place = place or index
+      scale = math.min(scale, gain == 0 and 0 or math.max(0, (gain > 0 and max or min) / gain))
+    end
+  end
+  return min <= 0 and max >= 0 and scale or 0, place
+end
+
+-- The headset's values for a curve, and what the curve was multiplied by.
+local function fitted(name, curve, shape, fit, where)
+  local wanted = {}
+  for index, band in ipairs(shape.bands) do
+    wanted[index] = gain_at(curve, band.hertz)
+  end
+  local scale, place = factor(wanted, shape.min, shape.max)
+  if place and (not fit or scale == 0) then
+    checks.raise_at(where, ("preset '%s' asks for %d at %g Hz, and the headset takes %d to %d"):format(
+      name, rounded(wanted[place]), shape.bands[place].hertz, shape.min, shape.max), "headset.range",
+      scale > 0 and "with { fit = true } the whole curve is made as much smaller as it has to be" or nil)
+  end
+  local values = {}
+  for index, gain in ipairs(wanted) do
+    values[index] = rounded(gain * scale)
+  end
+  return values, scale
+end
+
+-- Targets
+
+local function has(target, method)
+  local found, value = pcall(function()
+    return target[method]
+  end)
+  return found and type(value) == "function"
+end
+
+local function apply_to_headset(headset, name, curve, fit, where)
+  if OF_HEADSETS[name] then
+    at(where, headset.set_preset, headset, name)
+    return 1
+  end
+  local shape = at(where, headset.equalizer, headset)
+  local values, scale = fitted(name, curve, shape, fit, where)
+  at(where, headset.set_equalizer, headset, USER, values)
+  at(where, headset.set_preset, headset, USER)
+  return scale
+end
+
+local function apply_to_session(session, curve, where)
+  local bands = {}
+  for place, frequency in ipairs(FREQUENCIES) do
+    bands[frequency] = curve[place]
+  end
+  if session == speaker then
+    at(where, speaker.set_eq, bands)
+  else
+    at(where, session.set_eq, session, bands)
+  end
+  return 1
+end
+
+local function checked_fit(options)
+  if options ~= nil and type(options) ~= "table" then
+    misuse(3, ("bad argument #3 to 'apply' (table expected, got %s)"):format(type(options)))
+  end
+  for key, value in pairs(options or {}) do
+    if key ~= "fit" then
+      misuse(3, ("unknown option '%s' of 'apply' (known: fit)"):format(tostring(key)))
+    elseif type(value) ~= "boolean" then
+      misuse(3, ("option 'fit' of 'apply': boolean expected, got %s"):format(type(value)))
+    end
+  end
+  return options and options.fit or false
+end
+
+function eq.apply(target, name, options)
+  local is_headset = has(target, "set_equalizer")
+  if not is_headset and not has(target, "set_eq") then
+    misuse(2, ("bad argument #1 to 'apply' (session or headset expected, got %s)"):format(
+      type(target) == "userdata" and tostring(target) or type(target)))
+  elseif type(name) ~= "string" then
+    misuse(2, ("bad argument #2 to 'apply' (string expected, got %s)"):format(type(name)))
+  end
+  local fit = checked_fit(options)
+  local where = checks.where(1)
+  local curve = curves[name] or defined(name, where)
+  if not curve and not (is_headset and OF_HEADSETS[name]) then
+    misuse(2, ("bad argument #2 to 'apply' (no preset is called '%s'; known: %s)"):format(
+      name, table.concat(presets(where), ", ")), nil,
+      OF_HEADSETS[name] and "headsets alone have a preset of that name" or nil)
+  end
+  if is_headset then
+    return (apply_to_headset(target, name, curve, fit, where))
+  end
+  return (apply_to_session(target, curve, where))
+end
+
+return eq
