@@ -62,10 +62,13 @@ let package = Package(
     // Scripts.
     library(
       "LuaModules",
-      ["LuaRuntime", "EventLoop", "AudioCore", "HTTP", "SpeakerKit", "StreamKit", "Scheduling"]),
+      ["LuaRuntime", "EventLoop", "AudioCore", "HTTP", "SpeakerKit", "StreamKit", "HeadsetKit", "Scheduling"]),
     library(
       "Roomtone",
-      ["LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "SpeakerKit", "StreamKit", "Scheduling"]),
+      [
+        "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "SpeakerKit", "StreamKit", "HeadsetKit",
+        "Scheduling",
+      ]),
     .executableTarget(
       name: "RoomtoneCLI",
       dependencies: [
@@ -97,7 +100,8 @@ let package = Package(
     tests(of: "HeadsetKit", ["HeadsetKit", "EventLoop", "TestSupport"]),
     tests(of: "Scheduling", ["Scheduling", "EventLoop"]),
     tests(
-      of: "Roomtone", ["Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "StreamKit", "TestSupport"]),
+      of: "Roomtone",
+      ["Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "HeadsetKit", "StreamKit", "TestSupport"]),
     tests(of: "RoomtoneCLI", ["RoomtoneCLI", "EventLoop", "SpeakerKit", "Scheduling"]),
     tests(of: "Journey", ["AudioCore", "Codecs", "RoomtoneCLI", "TestSupport"]),
   ],
