@@ -16,11 +16,13 @@ public struct ModuleServices {
   public let streams: StreamService
   /// What records them.
   public let recorder: Recorder
+  /// The headsets of all scripts.
+  public let headsets: HeadsetService
 
   /// Services of an engine.
   public init(
     house: HouseDoor, jobs: JobTable, zone: any LocalZone, input: InputReader, streams: StreamService,
-    recorder: Recorder
+    recorder: Recorder, headsets: HeadsetService
   ) {
     self.house = house
     self.jobs = jobs
@@ -28,6 +30,7 @@ public struct ModuleServices {
     self.input = input
     self.streams = streams
     self.recorder = recorder
+    self.headsets = headsets
   }
 }
 
@@ -43,10 +46,11 @@ extension Script {
     try RecordingModule.register(
       in: self, recorder: services.recorder, zone: services.zone, streams: streams, events: events)
     try SpeakerModule.register(in: self, door: services.house, events: events, streams: streams)
+    try HeadsetModule.register(in: self, service: services.headsets, events: events)
     try SystemModule.register(in: self, zone: services.zone, input: services.input)
     if global { for name in Self.moduleNames { state.makeGlobal(module: name) } }
   }
 
   /// The modules that `registerModules` makes.
-  public static let moduleNames = ["log", "recordings", "schedule", "speaker", "stream", "task"]
+  public static let moduleNames = ["headset", "log", "recordings", "schedule", "speaker", "stream", "task"]
 }

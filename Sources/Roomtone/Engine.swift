@@ -1,5 +1,6 @@
 public import EventLoop
 internal import Glibc
+public import HeadsetKit
 public import LuaModules
 public import LuaRuntime
 public import Scheduling
@@ -28,6 +29,8 @@ public struct EngineOptions {
   public var processName = "roomtone"
   /// Where recordings go, and their catalogue.
   public var recorder = RecorderSettings()
+  /// Under simulation: what headsets are like.
+  public var boardProfile = BoardProfile.standard
   /// The folder of the modules that ship with the product, nil when there is none.
   public var standardLibrary: String?
 
@@ -65,6 +68,10 @@ public final class Engine {
   public let streams: StreamService
   /// What records them.
   public let recorder: Recorder
+  /// The headsets.
+  public let headsets: HeadsetService
+  /// Under simulation: what stands for headsets.
+  public let boards: SimulatedBoards?
   private var scripts = 0
 
   /// An engine without scripts; the house is opened by the first script that needs it.
@@ -79,6 +86,8 @@ public final class Engine {
       loop: loop, stations: options.simulatedStations, named: options.configuration.stations)
     recorder = Recorder(
       loop: loop, settings: options.recorder, localTime: Self.localTime(in: options.zone))
+    boards = loop.isVirtual ? SimulatedBoards(loop: loop, profile: options.boardProfile) : nil
+    headsets = HeadsetService(loop: loop, headsets: Self.headsets(options, boards, loop))
     let relay = Relay()
     house = HouseDoor(loop: loop) { wait in
       House(
@@ -92,6 +101,14 @@ public final class Engine {
     jobs = JobTable(loop: loop, zone: options.zone) { job, event in relay.tell(job, event) }
     relay.engine = self
     recorder.onLog = { relay.log(.warn, $0) }
+  }
+
+  private static func headsets(_ options: EngineOptions, _ boards: SimulatedBoards?, _ loop: EventLoop)
+    -> Headsets
+  {
+    let settings = options.configuration.headset
+    guard let boards else { return Headsets(loop: loop, settings: settings) }
+    return Headsets(loop: loop, settings: settings, boards: boards)
   }
 
   /// What the clocks of the house show; asked on the disk thread.
@@ -127,7 +144,7 @@ public final class Engine {
     try script.registerModules(
       ModuleServices(
         house: house, jobs: jobs, zone: options.zone, input: input, streams: streams,
-        recorder: recorder),
+        recorder: recorder, headsets: headsets),
       global: global)
     let folders = [folder ?? ".", options.standardLibrary].compactMap { $0 }
     state.setModulePath(folders.flatMap { ["\($0)/?.lua", "\($0)/?/init.lua"] })

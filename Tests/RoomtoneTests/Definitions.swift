@@ -23,7 +23,8 @@ struct Definitions {
   }
 
   static let files = [
-    "error.lua", "globals.lua", "log.lua", "recorder.lua", "recordings.lua", "schedule.lua", "speaker.lua",
+    "error.lua", "globals.lua", "headset.lua", "log.lua", "recorder.lua", "recordings.lua", "schedule.lua",
+    "speaker.lua",
     "stream.lua", "task.lua",
   ]
 
