@@ -62,10 +62,16 @@ let package = Package(
     // Scripts.
     library(
       "LuaModules",
-      ["LuaRuntime", "EventLoop", "AudioCore", "Database", "HTTP", "SpeakerKit", "StreamKit", "Scheduling"]),
+      [
+        "LuaRuntime", "EventLoop", "AudioCore", "Database", "HTTP", "SpeakerKit", "StreamKit", "HeadsetKit",
+        "Scheduling",
+      ]),
     library(
       "Roomtone",
-      ["LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "SpeakerKit", "StreamKit", "Scheduling"]),
+      [
+        "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "SpeakerKit", "StreamKit", "HeadsetKit",
+        "Scheduling",
+      ]),
     .executableTarget(
       name: "RoomtoneCLI",
       dependencies: [
@@ -98,7 +104,10 @@ let package = Package(
     tests(of: "Scheduling", ["Scheduling", "EventLoop"]),
     tests(
       of: "Roomtone",
-      ["Roomtone", "Database", "LuaModules", "LuaRuntime", "EventLoop", "StreamKit", "TestSupport"]),
+      [
+        "Roomtone", "Database", "LuaModules", "LuaRuntime", "EventLoop", "HeadsetKit", "StreamKit",
+        "TestSupport",
+      ]),
     tests(of: "RoomtoneCLI", ["RoomtoneCLI", "EventLoop", "SpeakerKit", "Scheduling"]),
     tests(of: "Journey", ["AudioCore", "Codecs", "RoomtoneCLI", "TestSupport"]),
   ],

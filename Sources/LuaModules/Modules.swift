@@ -16,13 +16,15 @@ public struct ModuleServices {
   public let streams: StreamService
   /// What records them.
   public let recorder: Recorder
+  /// The headsets of all scripts.
+  public let headsets: HeadsetService
   /// What scripts keep.
   public let store: ScriptStore
 
   /// Services of an engine.
   public init(
     house: HouseDoor, jobs: JobTable, zone: any LocalZone, input: InputReader, streams: StreamService,
-    recorder: Recorder, store: ScriptStore = ScriptStore(path: nil)
+    recorder: Recorder, headsets: HeadsetService, store: ScriptStore = ScriptStore(path: nil)
   ) {
     self.house = house
     self.jobs = jobs
@@ -30,6 +32,7 @@ public struct ModuleServices {
     self.input = input
     self.streams = streams
     self.recorder = recorder
+    self.headsets = headsets
     self.store = store
   }
 }
@@ -47,10 +50,13 @@ extension Script {
     try RecordingModule.register(
       in: self, recorder: services.recorder, zone: services.zone, streams: streams, events: events)
     try SpeakerModule.register(in: self, door: services.house, events: events, streams: streams)
+    try HeadsetModule.register(in: self, service: services.headsets, events: events)
     try SystemModule.register(in: self, zone: services.zone, input: services.input)
     if global { for name in Self.moduleNames { state.makeGlobal(module: name) } }
   }
 
   /// The modules that `registerModules` makes.
-  public static let moduleNames = ["log", "recordings", "schedule", "speaker", "store", "stream", "task"]
+  public static let moduleNames = [
+    "headset", "log", "recordings", "schedule", "speaker", "store", "stream", "task",
+  ]
 }

@@ -11,7 +11,7 @@ extension Script {
 
   /// Where a file that the script names is: `~/` is the home folder; a relative path is looked for in the working
   /// directory, then beside the script. What is in neither place stays as it is, so that the error names it.
-  func audioPath(_ given: String) -> String {
+  func path(of given: String) -> String {
     if given.hasPrefix("~/"), let home = getenv("HOME") { return String(cString: home) + given.dropFirst(1) }
     guard !given.isEmpty, !given.hasPrefix("/"), let folder, access(given, F_OK) != 0 else { return given }
     let beside = "\(folder)/\(given)"

@@ -37,6 +37,7 @@ public final class Script {
   private var live: [() -> Bool] = []
   private var rooted: [Int: () -> Void] = [:]
   private var lastRoot = 0
+  private var lasts: [() async -> Void] = []
   private var modules: [AnyObject] = []
   /// Waits in `end` for the routines.
   private var patience: Task<Void, Never>?
@@ -67,6 +68,9 @@ public final class Script {
     rooted[key] = cancel
     return { [weak self] in self?.rooted[key] = nil }
   }
+
+  /// Runs `body` when the script has ended and its routines have unwound, which may use what `body` takes away.
+  func atLast(_ body: @escaping () async -> Void) { lasts.append(body) }
 
   /// Runs a function in a routine of its own; a failure is told and counted, and harms nothing else.
   /// - Parameters:
@@ -134,10 +138,12 @@ public final class Script {
           ? "1 routine did not end within \(time) and is dropped"
           : "\(left) routines did not end within \(time) and are dropped", [])
     }
+    for last in lasts { await last() }
     state.close()
-    // Both hold what belongs to the engine, which may end before this object.
+    // All hold what belongs to the engine, which may end before this object.
     modules = []
     live = []
+    lasts = []
   }
 
   /// Routines that are being waited for don't let time pass: what has not unwound by now is dropped.

@@ -1,6 +1,5 @@
-internal import AudioCore
 internal import EventLoop
-internal import Glibc
+public import HeadsetKit
 public import LuaModules
 public import LuaRuntime
 public import SpeakerKit
@@ -20,14 +19,16 @@ public struct Configuration: Sendable {
   public var recordings = RecorderSettings()
   /// Stations that have a name.
   public var stations = NamedStations()
+  /// Where the headset is, and what it is known by.
+  public var headset = HeadsetSettings()
 
   /// The defaults.
   public init() {}
 
   /// Reads a file.
   ///
-  /// The file is Lua in an environment that has only `house`, `limits`, `log`, `recordings` and `stations`, each
-  /// of which takes one table.
+  /// The file is Lua in an environment that has only `headset`, `house`, `limits`, `log`, `recordings` and
+  /// `stations`, each of which takes one table.
   /// - Throws: `LuaError`: what is wrong with file and line.
   public init(text: [UInt8], path: String) throws {
     self.init()
@@ -50,43 +51,10 @@ public struct Configuration: Sendable {
 
   private static var sections: [Section] {
     [
-      Section(name: "house", read: readHouse), Section(name: "limits", read: readLimits),
-      Section(name: "log", read: readLog), Section(name: "recordings", read: readRecordings),
-      Section(name: "stations", read: readStations),
+      Section(name: "headset", read: readHeadset), Section(name: "house", read: readHouse),
+      Section(name: "limits", read: readLimits), Section(name: "log", read: readLog),
+      Section(name: "recordings", read: readRecordings), Section(name: "stations", read: readStations),
     ]
-  }
-
-  private static func readHouse(_ configuration: inout Configuration, _ call: LuaCall) throws {
-    let options = try call.options(1, ["driver", "output", "speakers"])
-    if let driver = try options.string("driver"), driver != "house" {
-      throw options.problem("driver", "\"house\" expected, got \"\(driver)\"")
-    }
-    if let output = try options.string("output") { configuration.output = try Output(parsing: output) }
-    guard let list = options["speakers"] else { return }
-    guard let entries = call.state.list(list, limit: 256) else {
-      throw options.problem("speakers", "a list of at most 256 speakers expected")
-    }
-    configuration.speakers = try entries.enumerated().map { index, entry in
-      try speaker(
-        try options.nested("speakers[\(index + 1)]", entry, ["name", "group", "role", "volume", "balance"]))
-    }
-  }
-
-  private static func speaker(_ options: LuaOptions) throws -> SpeakerSpec {
-    guard let name = try options.string("name"), !name.isEmpty else {
-      throw options.problem("name", "a name is missing")
-    }
-    var role = ChannelRole.stereo
-    if let given = try options.string("role") {
-      guard let known = ChannelRole(rawValue: given) else {
-        throw options.problem("role", unknown("role", given, among: ChannelRole.allCases.map(\.rawValue)))
-      }
-      role = known
-    }
-    return SpeakerSpec(
-      name: name, group: try options.string("group"), role: role,
-      volume: try options.int("volume", in: 0...House.maximumVolume) ?? 25,
-      balance: try options.int("balance", in: -6...6) ?? 0)
   }
 
   private static func readLimits(_ configuration: inout Configuration, _ call: LuaCall) throws {
@@ -104,37 +72,6 @@ public struct Configuration: Sendable {
       throw options.problem("level", unknown("level", given, among: LogLevel.allCases.map(\.rawValue)))
     }
     configuration.logLevel = level
-  }
-
-  private static func readRecordings(_ configuration: inout Configuration, _ call: LuaCall) throws {
-    let options = try call.options(1, ["folder", "template", "keep", "min_free"])
-    if let given = try options.string("folder") {
-      guard let folder = absolute(given) else {
-        throw options.problem(
-          "folder", "an absolute path, or one that begins with ~/, expected, got \"\(given)\"")
-      }
-      configuration.recordings.folder = folder
-    }
-    if let template = try options.string("template") {
-      do throws(TemplateError) { _ = try RecordingTemplate(template) } catch {
-        throw options.problem("template", error.message, hint: error.hint)
-      }
-      configuration.recordings.template = template
-    }
-    if let keep = try options.duration("keep") {
-      guard keep > .zero else {
-        throw options.problem("keep", "more than 0 expected: leave it out to keep all recordings")
-      }
-      configuration.recordings.keep = keep
-    }
-    configuration.recordings.minimumFree = try options.byteSize("min_free") ?? 0
-  }
-
-  /// With the home folder for `~/`; nil for a relative path, and where there is no home.
-  private static func absolute(_ path: String) -> String? {
-    guard path == "~" || path.hasPrefix("~/") else { return path.hasPrefix("/") ? path : nil }
-    guard let home = getenv("HOME").map({ String(cString: $0) }), home.hasPrefix("/") else { return nil }
-    return home + path.dropFirst()
   }
 
   private static func readStations(_ configuration: inout Configuration, _ call: LuaCall) throws {

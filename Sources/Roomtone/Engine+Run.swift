@@ -114,6 +114,7 @@ final class ScriptRun {
     let (engine, script) = (engine, script)
     loop.start { [self] in
       await script.end()
+      await engine.headsets.close()
       await engine.house.close()
       loop.next(turns: 3) { [self] in phase = .ended }
     }

@@ -38,6 +38,7 @@ extension Engine {
       } catch {
         outcome = .failure(error)
       }
+      await headsets.close()
       if let closing { await closing.value } else { await house.close() }
       loop.next(turns: 3) { hasLeft = true }
     }

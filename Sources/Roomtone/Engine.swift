@@ -1,5 +1,6 @@
 public import EventLoop
 internal import Glibc
+public import HeadsetKit
 public import LuaModules
 public import LuaRuntime
 public import Scheduling
@@ -30,6 +31,8 @@ public struct EngineOptions {
   public var processName = "roomtone"
   /// Where recordings go, and their catalogue.
   public var recorder = RecorderSettings()
+  /// Under simulation: what headsets are like.
+  public var boardProfile = BoardProfile.standard
   /// The folder of the modules that ship with the product, nil when there is none.
   public var standardLibrary: String?
 
@@ -67,6 +70,10 @@ public final class Engine {
   public let streams: StreamService
   /// What records them.
   public let recorder: Recorder
+  /// The headsets.
+  public let headsets: HeadsetService
+  /// Under simulation: what stands for headsets.
+  public let boards: SimulatedBoards?
   private let store: ScriptStore
   private var scripts = 0
 
@@ -82,6 +89,8 @@ public final class Engine {
       loop: loop, stations: options.simulatedStations, named: options.configuration.stations)
     recorder = Recorder(
       loop: loop, settings: options.recorder, localTime: Self.localTime(in: options.zone))
+    boards = loop.isVirtual ? SimulatedBoards(loop: loop, profile: options.boardProfile) : nil
+    headsets = HeadsetService(loop: loop, headsets: Self.headsets(options, boards, loop))
     store = ScriptStore(path: options.store)
     let relay = Relay()
     house = HouseDoor(loop: loop) { wait in
@@ -97,6 +106,14 @@ public final class Engine {
     relay.engine = self
     recorder.onLog = { relay.log(.warn, $0) }
     store.onLog = { relay.log(.warn, $0) }
+  }
+
+  private static func headsets(_ options: EngineOptions, _ boards: SimulatedBoards?, _ loop: EventLoop)
+    -> Headsets
+  {
+    let settings = options.configuration.headset
+    guard let boards else { return Headsets(loop: loop, settings: settings) }
+    return Headsets(loop: loop, settings: settings, boards: boards)
   }
 
   /// What the clocks of the house show; asked on the disk thread.
@@ -132,7 +149,7 @@ public final class Engine {
     try script.registerModules(
       ModuleServices(
         house: house, jobs: jobs, zone: options.zone, input: input, streams: streams,
-        recorder: recorder, store: store),
+        recorder: recorder, headsets: headsets, store: store),
       global: global)
     let folders = [folder ?? ".", options.standardLibrary].compactMap { $0 }
     state.setModulePath(folders.flatMap { ["\($0)/?.lua", "\($0)/?/init.lua"] })

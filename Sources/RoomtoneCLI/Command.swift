@@ -45,6 +45,7 @@ enum Command {
     case .play: try play(arguments)
     case .record: try RecordCommand.run(arguments)
     case .recordings: try RecordingsCommand.run(arguments)
+    case .headset: try HeadsetCommand.run(arguments)
     case .cron: try CronCommand.run(arguments)
     case .board: try BoardCommand.run(arguments)
     case .firmware: try FirmwareCommand.run(arguments)

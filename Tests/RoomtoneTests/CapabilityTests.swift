@@ -1,5 +1,6 @@
 import AudioCore
 import EventLoop
+import HeadsetKit
 import LuaModules
 import LuaRuntime
 import Scheduling
@@ -63,7 +64,8 @@ struct CapabilityTests {
     try script.registerModules(
       ModuleServices(
         house: door, jobs: JobTable(loop: loop, zone: ProcessZone()) { _, _ in }, zone: ProcessZone(),
-        input: InputReader(loop: loop), streams: StreamService(loop: loop), recorder: Recorder(loop: loop)),
+        input: InputReader(loop: loop), streams: StreamService(loop: loop), recorder: Recorder(loop: loop),
+        headsets: HeadsetService(loop: loop, headsets: Headsets(loop: loop, settings: HeadsetSettings()))),
       global: true)
     var lines: [String] = []
     var failure: LuaError?

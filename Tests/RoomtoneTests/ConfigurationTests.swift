@@ -1,4 +1,5 @@
 import Glibc
+import HeadsetKit
 import LuaModules
 import LuaRuntime
 import Roomtone
@@ -52,6 +53,19 @@ struct ConfigurationTests {
     let usual = try read("").recordings
     #expect(usual.folder == nil && usual.keep == nil && usual.minimumFree == 0)
     #expect(usual.template == RecorderSettings().template)
+  }
+
+  @Test("says where the headset is, and which files have its keys")
+  func headset() throws {
+    let headset = try read(
+      """
+      headset { transport = "unix:/run/headset.sock", key_file = "/etc/headset.key", firmware_key = "~/maker.pem" }
+      """
+    ).headset
+    #expect(headset.address == .unix(path: "/run/headset.sock") && headset.keyFile == "/etc/headset.key")
+    let home = try #require(getenv("HOME").map { String(cString: $0) })
+    #expect(headset.firmwareKeyFile == "\(home)/maker.pem")
+    #expect(try read("").headset == HeadsetSettings())
   }
 
   @Test("names stations, which scripts find and may call by name")
@@ -126,6 +140,12 @@ struct ConfigurationTests {
       ("recordings { min_free = '2 gigs' }", ["'min_free'", "\"2 gigs\"", "2GB"]),
       ("recordings { min_free = -1 }", ["'min_free'", "got -1"]),
       ("recordings { min_free = '9999999999TB' }", ["'min_free'", "no amount of bytes"]),
+      ("headset { trasport = 'unix:/a' }", ["'trasport'", "did you mean 'transport'?"]),
+      ("headset { transport = 'bluetooth' }", ["'transport'", "\"bluetooth\"", "unix:PATH"]),
+      ("headset { transport = 'tcp:10.0.0.1:80' }", ["'transport'", "tcp:127.0.0.1:PORT"]),
+      ("headset { transport = 7 }", ["'transport'", "string expected, got number"]),
+      ("headset { key_file = 'headset.key' }", ["'key_file'", "an absolute path", "\"headset.key\""]),
+      ("headset { firmware_key = true }", ["'firmware_key'", "string expected, got boolean"]),
       ("stations { 'http://radio/' }", ["name expected, got 1"]),
       ("stations { ['a/b'] = 'http://radio/' }", ["name expected, got a/b"]),
       ("stations { morning = 5 }", ["'morning'", "a URL expected, got number"]),

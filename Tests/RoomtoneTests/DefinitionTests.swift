@@ -6,7 +6,9 @@ import Testing
 struct DefinitionTests {
   @Test(
     "describe each module in full, and nothing that is not there",
-    arguments: ["speaker", "stream", "recordings", "task", "schedule", "log", "store", "recorder", "eq"])
+    arguments: [
+      "speaker", "stream", "recordings", "headset", "task", "schedule", "log", "store", "recorder", "eq",
+    ])
   func modules(_ module: String) throws {
     let definitions = try Definitions()
     let lines = try EngineBench.printed(
@@ -25,6 +27,9 @@ struct DefinitionTests {
 
   private static let show = "{ url = 'http://127.0.0.1/', cron = '@daily', duration = 1 }"
 
+  /// Connects the headset as the global `h`.
+  private static let headset = "(function() h = require 'headset'.connect() return h end)()"
+
   /// How a script gets an object of each class.
   static let objects = [
     ("speaker.Device", "speaker.device 'Kitchen'"), ("speaker.Session", "speaker.default_session()"),
@@ -33,6 +38,7 @@ struct DefinitionTests {
     ("stream.Stream", "require 'stream'.new 'http://127.0.0.1/'"),
     ("stream.Recording", "_G.recording or require 'stream'.new 'http://127.0.0.1/':record 'a'"),
     ("stream.Tap", "require 'stream'.new 'http://127.0.0.1/':tap(print)"),
+    ("headset.Headset", "_G.h or require 'headset'.connect()"),
     ("recorder.Show", "require 'recorder'.schedule \(show)"),
     ("recorder.Subscription", "require 'recorder'.schedule \(show):on('started', print)"),
     ("task.Task", "task.spawn(os.time)"), ("schedule.Job", "schedule.at('06:45', os.time)"),
@@ -85,6 +91,9 @@ struct DefinitionTests {
       note(kitchen.set_volume, kitchen, 3)
       note(function() while true do speaker.session() end end)
       note(require "stream".new, "rtsp://radio")
+      local h = require "headset".connect()
+      note(require "headset".connect)
+      note(h.update_firmware, h, "nowhere")
       for name in pairs(seen) do print(name) end
       """)
     // The embedded house lacks no capability; CapabilityTests asks another driver, StreamTests a server.
@@ -121,6 +130,9 @@ struct DefinitionTests {
       ("recordings.Filter", "require 'recordings'.list, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
       ("recordings.ExpireOptions", "require 'recordings'.expire, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
       ("eq.ApplyOptions", "require 'eq'.apply, speaker, 'flat', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+      ("headset.ConnectOptions", "require 'headset'.connect, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+      ("headset.AmbientOptions", "\(headset).set_ambient, h, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+      ("headset.UpdateOptions", "\(headset).update_firmware, h, 'a', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
       ("recorder.Options", "require 'recorder'.schedule, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
       ("schedule.AtOptions", "schedule.at, '06:45', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
       ("schedule.CronOptions", "schedule.cron, '@daily', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
@@ -147,6 +159,7 @@ struct DefinitionTests {
         "(require 'stream'.new'http://127.0.0.1/':record 'a').on, require 'stream'.new'http://127.0.0.1/':record 'a'"
       ),
       ("speaker.GroupEventName", "speaker.group'Kitchen'.on, speaker.group'Kitchen'"),
+      ("headset.EventName", "require 'headset'.on"), ("headset.EventName", "\(headset).on, h"),
       ("recorder.EventName", "(require 'recorder'.schedule \(show)).on, nil"),
     ])
   func events(_ name: String, _ call: String) throws {
@@ -240,6 +253,13 @@ struct DefinitionTests {
       // What it does to a headset takes time.
       "eq.apply": "{ set_equalizer = print, set_preset = function() task.sleep(1) end }, 'music'",
       "eq.define": "'mine', {}",
+      "headset.connect": "{ transport = 'unix:other' }", "headset.auto_connect": "false",
+      "headset.on": "'ambient', print", "headset.once": "'ambient', print", "headset.wait": "'ambient'",
+      "headset.Headset:set_noise_cancelling": "true", "headset.Headset:set_ambient": "{ left = 1 }",
+      "headset.Headset:set_band": "0, 1, 0", "headset.Headset:set_preset": "0",
+      "headset.Headset:set_equalizer": "0, { 0 }", "headset.Headset:reset_preset": "0",
+      "headset.Headset:update_firmware": "'a'", "headset.Headset:on": "'ambient', print",
+      "headset.Headset:once": "'ambient', print", "headset.Headset:wait": "'ambient'",
       "recorder.schedule": Self.show, "recorder.Show:on": "'started', print",
       "recorder.Show:once": "'started', print", "schedule.at": "'06:45', print",
       "schedule.cron": "'@daily', print",
@@ -256,10 +276,11 @@ struct DefinitionTests {
     let lines = try EngineBench.printed(
       """
       local stream, recordings, recorder = require "stream", require "recordings", require "recorder"
-      local store, eq = require "store", require "eq"
+      local store, eq, headset = require "store", require "eq", require "headset"
       speaker.open()
       -- Made here, as that suspends too.
       _G.recording = stream.new 'http://127.0.0.1/':record "a"
+      _G.h = headset.connect()
       local function probe(name, f)
         table.sort({ 1, 2 }, function() if code(f) == "task.cannot_suspend" then print(name) end end)
       end

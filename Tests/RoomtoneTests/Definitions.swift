@@ -23,9 +23,8 @@ struct Definitions {
   }
 
   static let files = [
-    "eq.lua", "error.lua", "globals.lua", "log.lua", "recorder.lua", "recordings.lua", "schedule.lua",
-    "speaker.lua",
-    "store.lua", "stream.lua", "task.lua",
+    "eq.lua", "error.lua", "globals.lua", "headset.lua", "log.lua", "recorder.lua", "recordings.lua",
+    "schedule.lua", "speaker.lua", "store.lua", "stream.lua", "task.lua",
   ]
 
   /// The text of a file.

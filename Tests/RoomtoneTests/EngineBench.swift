@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import HeadsetKit
 import LuaModules
 import LuaRuntime
 import Roomtone
@@ -33,6 +34,10 @@ struct EngineBench {
   var seed: UInt64?
   /// What the stations file says.
   var stations: String?
+  /// What headsets are like.
+  var boardProfile = BoardProfile.standard
+  /// Is given the engine before the script begins.
+  var prepare: (Engine) -> Void = { _ in }
   /// Where the house is kept between runs.
   var stateFolder: String?
   /// The file of what scripts keep.
@@ -67,6 +72,7 @@ struct EngineBench {
     options.configuration = try Configuration(text: Array(configuration.utf8), path: "config.lua")
     options.stateFolder = stateFolder
     options.store = store
+    options.boardProfile = boardProfile
     if let stations {
       options.stations = try StationsFile.read(Array(stations.utf8), path: folder.file("stations.lua"))
     }
@@ -88,6 +94,7 @@ struct EngineBench {
       record.outcome.log.append(
         LogLine(level: level, message: message, fields: fields.map { "\($0.0)=\($0.1)" }))
     }
+    prepare(engine)
     let script = try engine.makeScript(folder.file("test.lua"), isFile: true)
     let main = try script.state.load(Array((Self.prelude + code).utf8), chunkName: "@test.lua")
     record.outcome.status = engine.run(script, main, limit: limit).status

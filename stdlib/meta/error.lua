@@ -26,7 +26,7 @@ error("error.lua is a description, not a module: there is nothing to require")
 ---@field candidates? string[] `speaker.unknown`: the names that it could stand for.
 ---@field path? string `audio.…`, `database.…`: the file. `speaker.busy`: the folder in which the house is kept.
 ---@field process? string `speaker.busy`: who has the house: `"roomtone run alarm.lua (process 123)"`.
----@field cause? string `audio.not_found`, `audio.no_output`: why, in the system's words.
+---@field cause? string `audio.not_found`, `audio.no_output`: why, in the system's words. `headset.update_failed`: the code of what it comes of.
 ---@field found? string `audio.unreadable`: what stands there instead of audio.
 ---@field byte? integer `audio.unreadable`: where, in bytes from the start of the file.
 ---@field device? string `speaker.outranked`, `speaker.unavailable`: the name of the speaker.
@@ -38,5 +38,8 @@ error("error.lua is a description, not a module: there is nothing to require")
 ---@field seconds? number `speaker.range`: where `seek` should have gone, in seconds.
 ---@field url? string `stream.…`: the address.
 ---@field status? integer `stream.…`: the HTTP status.
+---@field step? string `headset.update_failed`: where: `"check"`, `"battery"`, `"enter"`, `"begin"`, `"write"`, `"verify"`, `"commit"`, `"reboot"` or `"confirm"`.
+---@field reason? string `headset.update_failed`: why, one line.
+---@field seed_name? string `headset.…`: what Avnera's SDHMI framework calls the failure.
 ---@field scheme? string `stream.unsupported`: what does not work here.
 ---@operator concat(any): string

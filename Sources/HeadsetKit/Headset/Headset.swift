@@ -8,6 +8,11 @@ public final class Headset {
   /// The presets by their numbers.
   public static let presetNames = ["music", "movie", "voice", "user"]
 
+  /// What a preset is called; nil for one beyond those that have names.
+  public static func presetName(_ number: Int) -> String? {
+    presetNames.indices.contains(number) ? presetNames[number] : nil
+  }
+
   /// Its address.
   public let name: String
   let loop: EventLoop
@@ -61,8 +66,8 @@ public final class Headset {
 
   // MARK: The connection
 
-  /// Whether it is connected, or about to be.
-  var isInUse: Bool { driver.isConnected || isConnecting || isWanted }
+  /// Whether it is connected, or about to be. One that is not is so no more: whoever connects gets another.
+  public var isInUse: Bool { driver.isConnected || isConnecting || isWanted }
 
   /// Connects, once; then the connection is kept.
   /// - Throws: `alreadyConnected`, `notAvailable`, `connectionFailed`, `timeout`, `auth`, `challengeLength`.
@@ -123,7 +128,7 @@ public final class Headset {
   }
 
   private func tryAgain(after delay: Duration) {
-    retry = loop.after(delay, keepsAlive: false) { [weak self] in
+    retry = loop.after(delay) { [weak self] in
       guard let self, isWanted, !isTaken, !isConnecting, !driver.isConnected else { return }
       loop.start { [weak self] in await self?.retryNow() }
     }

@@ -45,12 +45,14 @@ public final class Headsets {
   /// Has the configured headset connected as soon as it is there; one that is connected is told once more.
   /// - Throws: `notAvailable` when none is configured, `auth` when its key can't be read.
   public func connectAutomatically() throws(HeadsetError) {
-    guard awaited == nil else { return }
-    let headset = try find(configured(), keyFile: nil)
+    let headset = if let awaited { awaited } else { try find(configured(), keyFile: nil) }
     awaited = headset
     headset.keepConnected()
     if headset.isConnected { loop.next { [weak headset] in headset?.tell(.connected) } }
   }
+
+  /// Whether it is the one that is connected as soon as it is there.
+  public func isAwaited(_ headset: Headset) -> Bool { awaited === headset }
 
   /// Does not look for a headset any more; one that is connected stays so.
   public func stopConnectingAutomatically() async {

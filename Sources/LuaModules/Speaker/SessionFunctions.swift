@@ -115,7 +115,7 @@ struct SessionFunctions {
       try session.resume()
       return .none
     }
-    let path = script.audioPath(given)
+    let path = script.path(of: given)
     return try call.suspend {
       try await session.play(path, title: title, start: start, loops: loops, priority: priority)
       return []

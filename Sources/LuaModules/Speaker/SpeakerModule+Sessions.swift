@@ -40,7 +40,7 @@ extension SpeakerModule {
     let work: (Session) async throws -> Void
     switch options["play"] {
     case .string(let given)?:
-      let path = script.audioPath(given)
+      let path = script.path(of: given)
       work = { session in
         try await session.play(path)
         _ = try await session.finish()

@@ -64,7 +64,7 @@ enum BoardCommand {
     options.stateFolder = arguments.text(.boardState)
     options.readyAfter = arguments.number(.readyAfter).map { .milliseconds($0) } ?? options.readyAfter
     options.battery = arguments.number(.battery).map { Int($0) }
-    if let path = arguments.text(.keyFile) { options.key = try LinkKey(file: path) }
+    if let path = arguments.text(.boardKey) { options.key = try LinkKey(file: path) }
     if let path = arguments.text(.trust) { options.trusted = try VerifyingKey(file: path) }
     return options
   }

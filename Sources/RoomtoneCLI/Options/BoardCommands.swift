@@ -8,7 +8,7 @@ extension CommandSpec {
     summary: "emulates a headset's board, for scripts and tests without a headset",
     operands: [],
     options: [
-      .listen, .keyFile, .boardState, .profile, .fault, .readyAfter, .battery, .trust, .boardVersion,
+      .listen, .boardKey, .boardState, .profile, .fault, .readyAfter, .battery, .trust, .boardVersion,
       .quietBoard,
     ],
     notes: [
@@ -45,7 +45,7 @@ extension CommandSpec {
 extension OptionSpec {
   // Of `board`.
   static let listen = OptionSpec("listen", .text, valueName: "ADDRESS", "where hosts reach the board")
-  static let keyFile = OptionSpec(
+  static let boardKey = OptionSpec(
     "key-file", .file, "the secret that board and hosts share, 64 hex digits; the development key otherwise")
   static let boardState = OptionSpec("state", .folder, "keeps the board's state in this folder")
   static let profile = OptionSpec(

@@ -9,7 +9,8 @@ extension ProgramSpec {
     version: "0.1.0",
     summary: "Roomtone runs a home's audio from Lua scripts.",
     commands: [
-      .run, .simulate, .repl, .play, .record, .recordings, .cron, .board, .firmware, .devices, .groups,
+      .run, .simulate, .repl, .play, .record, .recordings, .headset, .firmware, .board, .cron, .devices,
+      .groups,
       .status,
     ],
     options: [.help, .version],

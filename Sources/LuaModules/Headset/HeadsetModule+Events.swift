@@ -1,0 +1,86 @@
+internal import EventLoop
+internal import HeadsetKit
+internal import LuaRuntime
+
+/// What scripts are told of headsets: one payload for each event, whoever listens.
+extension HeadsetModule {
+  private static let names = [
+    "connected", "disconnected", "noise_cancelling", "ambient", "equalizer", "bootloader", "progress",
+    "update_completed", "battery", "error",
+  ]
+
+  /// A headset's own events. No more can come when it was disconnected for good.
+  func headsetFeed() -> EventFeed<Headset> {
+    EventFeed(names: Self.names) { [unowned self] headset, name, deliver, closed in
+      let loop = script.loop
+      var isWanted = true
+      let close = { loop.next { if isWanted { closed() } } }
+      guard headset.isInUse else {
+        close()
+        return { isWanted = false }
+      }
+      let end = headset.listen { [unowned self] event in
+        let (known, payload) = news(event, of: headset)
+        if known == name { deliver(payload) }
+        if !headset.isInUse { close() }
+      }
+      return {
+        isWanted = false
+        end()
+      }
+    }
+  }
+
+  /// `headset.on`, `headset.once`, `headset.wait`: the events of all headsets.
+  func events(_ events: ScriptEvents) -> [LuaFunction] {
+    let feed = EventFeed<HeadsetService>(names: Self.names) { [unowned self] service, name, deliver, _ in
+      service.headsets.listen { [unowned self] headset, event in
+        let (known, payload) = news(event, of: headset)
+        if known == name { deliver(payload) }
+      }
+    }
+    let service = service
+    return [
+      LuaFunction("on") { call in try events.on(service, call, 1, feed, once: false) },
+      LuaFunction("once") { call in try events.on(service, call, 1, feed, once: true) },
+      LuaFunction("wait") { call in try events.wait(service, call, 1, feed) },
+    ]
+  }
+
+  private func news(_ event: HeadsetEvent, of headset: Headset) -> (name: String, payload: LuaValue) {
+    let (name, fields) = Self.fields(event, of: headset)
+    return (name, .record([("headset", value(headset))] + fields))
+  }
+
+  private static func fields(
+    _ event: HeadsetEvent, of headset: Headset
+  ) -> (String, [(name: String, value: LuaValue)]) {
+    switch event {
+    case .connected: ("connected", [("name", .string(headset.name))])
+    case .disconnected(let reason): ("disconnected", [("reason", .string(reason))])
+    case .noiseCancelling(let isOn): ("noise_cancelling", [("enabled", .bool(isOn))])
+    case .ambient(let left, let right): ("ambient", [("left", .int(left)), ("right", .int(right))])
+    case .equalizer(let preset, let values):
+      (
+        "equalizer",
+        [
+          ("preset", .int(preset)), ("preset_name", .optional(Headset.presetName(preset))),
+          ("values", .list(values.map { .int($0) })),
+        ]
+      )
+    case .bootloader: ("bootloader", [])
+    case .progress(let fraction): ("progress", [("fraction", .number(fraction))])
+    case .updateCompleted(let version): ("update_completed", [("version", .string(version))])
+    case .battery(let battery):
+      ("battery", [("percent", .int(battery.percent)), ("charging", .bool(battery.isCharging))])
+    case .error(let error):
+      (
+        "error",
+        [
+          ("code", .string(error.code)), ("message", .string(error.message)),
+          ("error", .error(LuaError(error))),
+        ]
+      )
+    }
+  }
+}

@@ -1,0 +1,33 @@
+internal import HeadsetKit
+internal import LuaRuntime
+
+/// What runs on a headset: the image it was started from, and updates.
+extension HeadsetModule {
+  func defineFirmware() {
+    method("image_type") { headset, _ in { .string(try await headset.imageType()) } }
+    action("enter_bootloader") { headset, _ in { try await headset.enterBootloader() } }
+    action("reboot") { headset, _ in { try await headset.reboot() } }
+    method("update_firmware") { [unowned self] headset, call in
+      let path = script.path(of: try call.nameText(2))
+      let listener = try call.options(3, ["on_progress"]).function("on_progress")
+      return { [unowned self] in
+        let outcome = try await headset.updateFirmware(path) { [unowned self] fraction in
+          guard let listener else { return }
+          script.call(listener, [.number(fraction)], name: "on_progress")
+        }
+        guard case .updated = outcome else { return .bool(false) }
+        return .bool(true)
+      }
+    }
+  }
+}
+
+extension LuaOptions {
+  fileprivate func function(_ name: String) throws -> LuaReference? {
+    guard let value = self[name] else { return nil }
+    guard case .reference(let function) = value, state.typeName(value) == "function" else {
+      throw wrong(name, "function")
+    }
+    return function
+  }
+}

@@ -1,0 +1,120 @@
+internal import EventLoop
+internal import HeadsetKit
+internal import LuaRuntime
+
+/// `headset`: headsets, and what can be asked of them.
+final class HeadsetModule {
+  unowned let script: Script
+  let service: HeadsetService
+  let headsets: LuaClass<Headset>
+
+  static func register(in script: Script, service: HeadsetService, events: ScriptEvents) throws {
+    let module = try HeadsetModule(script, service)
+    script.keep(module)
+    module.defineObject()
+    module.defineSound()
+    module.defineEqualizer()
+    module.defineFirmware()
+    events.add(to: module.headsets, module.headsetFeed())
+    script.state.register(
+      "headset",
+      [
+        LuaFunction("connect") { [unowned module] call in try module.connect(call) },
+        LuaFunction("auto_connect") { [unowned module] call in try module.connectAutomatically(call) },
+        LuaFunction("list") { [unowned module] call in module.list(call) },
+      ] + module.events(events))
+    script.staysAlive { [unowned module] in module.service.isSeeking(script.number) }
+    script.atLast { [service, number = script.number] in await service.letGo(of: number) }
+  }
+
+  private init(_ script: Script, _ service: HeadsetService) throws {
+    self.script = script
+    self.service = service
+    headsets = try LuaClass("headset", in: script.state) { headset in
+      let model = headset.model.map { "\"\($0)\" " } ?? ""
+      let state = headset.isBusy ? "busy" : headset.isConnected ? "connected" : "not connected"
+      return "headset \(model)(\(headset.name), \(state))"
+    }
+  }
+
+  /// The value that stands for a headset, which the script has from now on.
+  func value(_ headset: Headset) -> LuaValue {
+    service.take(headset, for: script.number)
+    return headsets(headset)
+  }
+
+  // MARK: The module
+
+  /// `headset.connect{transport=, key_file=}`
+  private func connect(_ call: LuaCall) throws -> LuaReturn {
+    let options = try call.options(1, ["transport", "key_file"])
+    let address = try options.string("transport").map { text in
+      do throws(HeadsetError) { return try LinkAddress(parsing: text) } catch {
+        throw options.problem("transport", error.message, hint: error.hint)
+      }
+    }
+    let keyFile = try options.string("key_file").map { path in
+      guard !path.utf8.contains(0) else { throw options.problem("key_file", "contains a zero byte") }
+      return script.path(of: path)
+    }
+    return try call.suspend { [unowned self, service] in
+      let headset = try await service.headsets.connect(to: address, keyFile: keyFile)
+      // Nobody waits for it any more who could disconnect it.
+      if Task.isCancelled {
+        await headset.disconnect()
+        throw CancellationError()
+      }
+      return [value(headset)]
+    }
+  }
+
+  /// `headset.auto_connect(true)`
+  private func connectAutomatically(_ call: LuaCall) throws -> LuaReturn {
+    if try call.bool(1) {
+      try service.seek(for: script.number) { [weak script] error in script?.report(LuaError(error)) }
+    } else {
+      service.stopSeeking(for: script.number)
+    }
+    return .none
+  }
+
+  private func list(_ call: LuaCall) -> LuaReturn {
+    call.return(.list(service.headsets.list.map(value)))
+  }
+
+  // MARK: The object
+
+  private func defineObject() {
+    func field(_ name: String, changedBy: String? = nil, _ value: @escaping (Headset) -> LuaValue) {
+      headsets.field(name, changedBy: changedBy) { headset, call in call.return(value(headset)) }
+    }
+    field("connected", changedBy: "disconnect") { .bool($0.isConnected) }
+    field("name") { .string($0.name) }
+    field("model") { .optional($0.model) }
+    field("firmware_version", changedBy: "update_firmware") { .optional($0.firmwareVersion) }
+    field("capabilities") { .list($0.capabilities.map { .string($0) }) }
+    action("disconnect") { [service] headset, _ in { await service.disconnect(headset) } }
+  }
+
+  /// Adds a method that asks the headset for something.
+  /// - Parameter prepare: checks the arguments and returns what is then done.
+  func method(
+    _ name: String, _ prepare: @escaping (Headset, LuaCall) throws -> () async throws -> LuaValue
+  ) {
+    headsets.method(name) { headset, call in
+      let work = try prepare(headset, call)
+      return try call.suspend { [try await work()] }
+    }
+  }
+
+  /// Adds a method that has the headset do something.
+  func action(_ name: String, _ prepare: @escaping (Headset, LuaCall) throws -> () async throws -> Void) {
+    headsets.method(name) { headset, call in
+      let work = try prepare(headset, call)
+      return try call.suspend {
+        try await work()
+        return []
+      }
+    }
+  }
+}

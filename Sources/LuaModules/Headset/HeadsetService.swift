@@ -1,0 +1,94 @@
+public import EventLoop
+public import HeadsetKit
+
+/// The headsets of an engine, and which script has which. Confined to the loop.
+///
+/// A script has the headsets that it connected, found in the list or was told of. One that no script has any more is
+/// disconnected.
+public final class HeadsetService {
+  /// Those that are connected.
+  public let headsets: Headsets
+  private let loop: EventLoop
+  /// Numbers of the scripts that have a headset.
+  private var owners: [ObjectIdentifier: (headset: Headset, scripts: Set<Int>)] = [:]
+  /// The scripts that want the configured headset connected whenever it is there, by their numbers; each is told when
+  /// that can't come about any more.
+  private var seekers: [Int: (HeadsetError) -> Void] = [:]
+  /// Ticks as long as a headset is looked for: to wait for one is to have something to wait for.
+  private var patience: LoopTimer?
+
+  /// No headset yet.
+  public init(loop: EventLoop, headsets: Headsets) {
+    (self.loop, self.headsets) = (loop, headsets)
+    // Kept as long as the headsets, which this has.
+    _ = headsets.listen { [weak self] headset, event in self?.note(event, of: headset) }
+  }
+
+  private func note(_ event: HeadsetEvent, of headset: Headset) {
+    switch event {
+    case .connected: for script in seekers.keys { take(headset, for: script) }
+    case .error(let error) where headsets.isAwaited(headset) && !headset.isInUse:
+      let seekers = seekers.sorted { $0.key < $1.key }
+      stopSeeking()
+      for seeker in seekers { seeker.value(error) }
+    default: break
+    }
+  }
+
+  /// The script has the headset.
+  func take(_ headset: Headset, for script: Int) {
+    owners[ObjectIdentifier(headset), default: (headset, [])].scripts.insert(script)
+  }
+
+  /// Whether the script looks for the configured headset.
+  func isSeeking(_ script: Int) -> Bool { seekers[script] != nil }
+
+  /// Has the configured headset connected whenever it is there, as long as the script wants that.
+  /// - Parameter givenUp: told when it is not tried any more.
+  /// - Throws: `notAvailable` when none is configured, `auth` when its key can't be read.
+  func seek(for script: Int, _ givenUp: @escaping (HeadsetError) -> Void) throws(HeadsetError) {
+    guard seekers[script] == nil else { return }
+    try headsets.connectAutomatically()
+    seekers[script] = givenUp
+    tick()
+  }
+
+  /// The script does not look for it any more.
+  func stopSeeking(for script: Int) {
+    if seekers.removeValue(forKey: script) != nil, seekers.isEmpty { stopSeeking() }
+  }
+
+  private func stopSeeking() {
+    seekers = [:]
+    patience?.cancel()
+    loop.start { [headsets] in await headsets.stopConnectingAutomatically() }
+  }
+
+  /// Disconnects a headset for all scripts, which don't look for it any more either.
+  func disconnect(_ headset: Headset) async {
+    owners[ObjectIdentifier(headset)] = nil
+    if headsets.isAwaited(headset) { stopSeeking() }
+    await headset.disconnect()
+  }
+
+  /// The script has ended: what it alone had is disconnected.
+  func letGo(of script: Int) async {
+    stopSeeking(for: script)
+    for (key, owner) in owners where owner.scripts.contains(script) {
+      owners[key]?.scripts.remove(script)
+      if owner.scripts.count == 1 { await disconnect(owner.headset) }
+    }
+  }
+
+  /// Disconnects all.
+  public func close() async {
+    patience?.cancel()
+    (owners, seekers) = ([:], [:])
+    await headsets.close()
+  }
+
+  private func tick() {
+    patience?.cancel()
+    patience = loop.after(.seconds(3600)) { [weak self] in self?.tick() }
+  }
+}

@@ -1,0 +1,70 @@
+internal import HeadsetKit
+
+// The part of the table that is about headsets.
+
+extension CommandSpec {
+  static let headset = CommandSpec(
+    name: "headset",
+    summary: "shows and sets what a headset does, updates its firmware",
+    operands: [],
+    options: [.transport, .keyFile, .firmwareKey, .jsonList, .config],
+    actions: [
+      ActionSpec(
+        name: "status", summary: "tells who it is and how it is set",
+        options: [.transport, .keyFile, .jsonList, .config]),
+      ActionSpec(
+        name: "anc", summary: "turns noise cancelling on or off, or tells whether it is on",
+        operands: [.onOrOff], options: connection),
+      ActionSpec(
+        name: "ambient", summary: "sets how much of the surroundings each side lets in, or tells it",
+        operands: [.leftLevel, .rightLevel], options: connection),
+      ActionSpec(
+        name: "eq", summary: "has a preset of the equalizer sound, or tells which one does",
+        operands: [.preset], options: connection),
+      ActionSpec(
+        name: "update", summary: "brings new firmware onto it, and waits until that runs",
+        operands: [.newFirmware], options: connection + [.firmwareKey]),
+      ActionSpec(name: "reboot", summary: "starts it again", options: connection),
+    ],
+    notes: [
+      """
+      The headset is the one of the configuration, unless --transport says where another is: \
+      \(LinkAddress.forms). Its key is read from a file that nobody else may read; without any the development key of \
+      the emulated board is used, which protects nothing.
+      """,
+      """
+      An update may take minutes, and goes on where it was when the link is lost and comes back. On a terminal a line \
+      shows how far it is.
+      """,
+    ],
+    examples: [
+      ExampleSpec("roomtone headset", "how the headset of the configuration is set"),
+      ExampleSpec("roomtone headset anc on", "for the train"),
+      ExampleSpec("roomtone headset ambient 5 -", "the left side; the right one stays"),
+      ExampleSpec(
+        "roomtone headset update v2.rtfw --transport unix:/run/headset.sock", "another headset's firmware"),
+    ])
+
+  private static let connection: [OptionSpec] = [.transport, .keyFile, .config]
+}
+
+extension OperandSpec {
+  static let onOrOff = OperandSpec(name: "STATE", summary: "'on' or 'off'", isOptional: true)
+  static let leftLevel = OperandSpec(
+    name: "LEFT", summary: "from 0, or - to leave that side as it is", isOptional: true)
+  static let rightLevel = OperandSpec(name: "RIGHT", summary: "the same for the right side", isOptional: true)
+  static let preset = OperandSpec(
+    name: "PRESET", summary: Headset.presetNames.joined(separator: ", ") + ", or a number from 0",
+    isOptional: true)
+  static let newFirmware = OperandSpec(name: "FILE", summary: "the firmware with its manifest")
+}
+
+extension OptionSpec {
+  // Of `headset`.
+  static let transport = OptionSpec(
+    "transport", .text, valueName: "ADDRESS", "where the headset is, unless the configuration says so")
+  static let keyFile = OptionSpec(
+    "key-file", .file, "the key of the link: 64 hexadecimal digits, for nobody else to read")
+  static let firmwareKey = OptionSpec(
+    "firmware-key", .file, "the public key that the firmware must be signed for")
+}

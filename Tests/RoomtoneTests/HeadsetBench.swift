@@ -1,0 +1,32 @@
+import EventLoop
+import LuaRuntime
+import Roomtone
+import TestSupport
+
+@testable import HeadsetKit
+
+/// Runs scripts with the headset of a simulation.
+enum HeadsetBench {
+  /// What `code` prints, with the headset in `h`.
+  static func printed(
+    _ code: String, profile: BoardProfile = .standard, gestures: [(Double, String)] = []
+  ) throws -> [String] {
+    var bench = try EngineBench()
+    bench.boardProfile = profile
+    bench.prepare = { engine in
+      for (time, line) in gestures { engine.gesture(line, after: time) }
+    }
+    return try bench.printed("local headset = require 'headset' local h = headset.connect() " + code)
+  }
+}
+
+extension Engine {
+  /// Has the wearer do something at the headset, so many seconds later.
+  func gesture(_ line: String, after seconds: Double) {
+    loop.after(.seconds(seconds)) { [unowned self] in
+      do throws(BoardError) {
+        try boards?[SimulatedBoards.usualAddress]?.perform(try BoardGesture(parsing: line))
+      } catch { onFailure(LuaError(code: "test", message: "\(line): \(error.message)")) }
+    }
+  }
+}

@@ -1,0 +1,236 @@
+import EventLoop
+import Glibc
+import HeadsetKit
+import LuaModules
+import LuaRuntime
+import Roomtone
+import TestSupport
+import Testing
+
+@Suite("headset")
+struct HeadsetTests {
+  // MARK: The connection
+
+  @Test("connects, says who it is, is in the list, and disconnects")
+  func connects() throws {
+    let lines = try HeadsetBench.printed(
+      """
+      print(h.connected, h.name, h.model, h.firmware_version, table.concat(h.capabilities, " "))
+      print(h, #headset.list(), headset.list()[1] == h)
+      h:disconnect()
+      print(h.connected, h.model, #headset.list(), h)
+      print(message(function() h.connected = true end), message(function() h.firmware_version = "2" end))
+      print(code(h.battery, h), failure(h.battery, h).seed_name)
+      local other = headset.connect { transport = "unix:other" }
+      print(other ~= h, other.name, #headset.list())
+      """)
+    #expect(
+      lines == [
+        "true\tunix:headset\tRT-1\t1.0.0\tambient battery equalizer firmware_update noise_cancelling",
+        "headset \"RT-1\" (unix:headset, connected)\t1\ttrue",
+        "false\tRT-1\t0\theadset \"RT-1\" (unix:headset, not connected)",
+        "the field 'connected' of a headset is for reading; call :disconnect(…) to change it\t"
+          + "the field 'firmware_version' of a headset is for reading; call :update_firmware(…) to change it",
+        "headset.not_connected\tDEVICE_NOT_CONNECTED",
+        "true\tunix:other\t1",
+      ])
+  }
+
+  @Test("one that is connected can't be connected again; the list has it")
+  func twice() throws {
+    let lines = try HeadsetBench.printed(
+      """
+      local err = failure(headset.connect)
+      print(err.code, err.seed_name, err.message, err.hint)
+      -- Also while the first one is under way.
+      local first = task.spawn(function() return headset.connect { transport = "unix:b" } end)
+      task.spawn(function() print(code(headset.connect, { transport = "unix:b" })) end)
+      print(first:await().name, #headset.list())
+      """)
+    #expect(
+      lines == [
+        "headset.already_connected\tCONNECTION_PROCESS_FAILED_DEVICE_IS_ALREADY_CONNECTED\t"
+          + "the headset at unix:headset is connected already\t"
+          + "headset.list() has it; disconnect it first to connect anew",
+        "headset.already_connected", "unix:b\t2",
+      ])
+  }
+
+  @Test("a lost link is made again, which the headset tells; requests meanwhile say that it is not connected")
+  func reconnects() throws {
+    let lines = try HeadsetBench.printed(
+      """
+      h:set_noise_cancelling(true)
+      h:on("disconnected", function(event) print("lost", event.reason, event.headset == h, code(h.ambient, h)) end)
+      local event = h:wait("connected")
+      print("back", event.name, event.headset == h, h:noise_cancelling(), #headset.list())
+      """, gestures: [(5, "disconnect")])
+    #expect(
+      lines == [
+        "lost\tthe link to unix:headset ended: the other side closed it\ttrue\theadset.not_connected",
+        "back\tunix:headset\ttrue\ttrue\t1",
+      ])
+  }
+
+  @Test("a script that has nothing but a headset has ended, and its headset is told good-bye")
+  func ends() throws {
+    var bench = try EngineBench()
+    var board: Board?
+    var log: [String] = []
+    bench.prepare = { engine in
+      engine.loop.after(.seconds(1)) {
+        board = engine.boards?[SimulatedBoards.usualAddress]
+        board?.onLog = { log.append($0) }
+      }
+    }
+    let outcome = try bench.run(
+      """
+      local h = require "headset".connect()
+      h:on("battery", print)
+      task.sleep(5)
+      local guard <close> = setmetatable({}, { __close = function() print(h:noise_cancelling()) end })
+      """)
+    #expect(outcome.failures.isEmpty && outcome.lines == ["false"] && outcome.seconds < 10)
+    #expect(board?.report.isConnected == false && log.first?.contains("disconnected") == true, "\(log)")
+  }
+
+  @Test("scripts of one engine share a headset: the last one that has it lets it go")
+  func shared() throws {
+    let bench = try EngineBench()
+    let engine = try bench.engine()
+    var lines: [String] = []
+    engine.onPrint = { lines.append($0) }
+    engine.onFailure = { lines.append($0.description) }
+    func start(_ name: String, _ code: String) throws -> (Script, LuaReference) {
+      let script = try engine.makeScript(name, isFile: false)
+      let head = "local headset, task = require 'headset', require 'task' "
+      return (script, try script.state.load(Array((head + code).utf8), chunkName: "=\(name)"))
+    }
+    let (first, firstMain) = try start(
+      "first", "headset.connect() task.sleep(7) headset.connect { transport = 'unix:own' } task.sleep(20)")
+    let (second, secondMain) = try start(
+      "second", "task.sleep(5) H = headset.list()[1] print(H.name) task.sleep(10) print(H:battery().percent)")
+    first.call(firstMain, name: "first")
+    engine.loop.after(.seconds(10)) { engine.loop.start { await first.end() } }
+    engine.loop.after(.seconds(14)) {
+      for address in [SimulatedBoards.usualAddress, .unix(path: "own")] {
+        lines.append("\(address) \(engine.boards?[address]?.report.isConnected == true)")
+      }
+    }
+    #expect(engine.run(second, secondMain).status == 0)
+    #expect(lines == ["unix:headset", "unix:headset true", "unix:own false", "80"])
+    #expect(engine.boards?[SimulatedBoards.usualAddress]?.report.isConnected == false)
+  }
+
+  // MARK: Waiting for a headset
+
+  @Test("auto_connect tells of the headset whenever it comes, and keeps the script until it is switched off")
+  func automatic() throws {
+    let bench = try EngineBench()
+    let outcome = try bench.run(
+      """
+      local headset = require "headset"
+      headset.on("connected", function(event)
+        print("on", event.headset.model, event.name, event.headset:battery().percent)
+      end)
+      headset.auto_connect(true)
+      headset.auto_connect(true)
+      task.spawn(function()
+        local event = headset.wait("connected")
+        print("wait", event.name, #headset.list())
+        task.sleep("2h")
+        headset.auto_connect(false)
+        print(event.headset.connected)
+      end)
+      """)
+    #expect(outcome.failures.isEmpty)
+    #expect(outcome.lines.sorted() == ["on\tRT-1\tunix:headset\t80", "true", "wait\tunix:headset\t1"])
+    #expect(outcome.seconds >= 7200 && outcome.seconds < 7300)
+  }
+
+  @Test("auto_connect goes on until the limit when nobody switches it off")
+  func patient() throws {
+    var bench = try EngineBench()
+    bench.limit = .seconds(86_400)
+    let outcome = try bench.run("require 'headset'.auto_connect(true)")
+    #expect(outcome.failures.isEmpty && outcome.status == 0 && outcome.seconds >= 86_400)
+  }
+
+  @Test("auto_connect is over when the script disconnects the headset")
+  func gaveUp() throws {
+    let outcome = try EngineBench().run(
+      """
+      local headset = require "headset"
+      headset.on("connected", function(event) print(event.name) event.headset:disconnect() end)
+      headset.auto_connect(true)
+      """)
+    #expect(outcome.failures.isEmpty && outcome.lines == ["unix:headset"] && outcome.seconds < 60)
+  }
+
+  @Test("a wait ends as closed when the headset is disconnected for good, and with a timeout")
+  func closed() throws {
+    let lines = try HeadsetBench.printed(
+      """
+      print(h:wait("battery", 3))
+      task.spawn(function() task.sleep(1) h:disconnect() end)
+      print(h:wait("battery"))
+      print(h:wait("battery"))
+      """)
+    #expect(lines == ["nil\ttimeout", "nil\tclosed", "nil\tclosed"])
+  }
+
+  @Test("a key file that others may read, or that is no key, is refused without a word of what is in it")
+  func keys() throws {
+    let bench = try EngineBench()
+    let open = try bench.folder.write(Array(String(repeating: "a1", count: 32).utf8), to: "open.key")
+    let text = try bench.folder.write(Array("secret words".utf8), to: "text.key")
+    #expect(chmod(open, 0o644) == 0 && chmod(text, 0o600) == 0)
+    let lines = try bench.printed(
+      """
+      local headset = require "headset"
+      for _, name in ipairs { "open.key", "text.key", "none.key" } do
+        local err = failure(headset.connect, { key_file = name })
+        print(err.code, err.message:match("%w+%.key"), err.seed_name, tostring(err):match("a1a1") or tostring(err):match("secret"))
+      end
+      """)
+    #expect(
+      lines
+        == ["open", "text", "none"].map {
+          "headset.auth\t\($0).key\tCONNECTION_PROCESS_FAILED_UNKNOW_REASON\tnil"
+        })
+  }
+
+  // MARK: The time line
+
+  @Test("the time line of a simulation tells what headsets do")
+  func timeline() throws {
+    let bench = try EngineBench()
+    let engine = try bench.engine()
+    var lines: [String] = []
+    let timeline = Timeline(engine)
+    timeline.onEntry = { lines.append("\($0.time) \($0.room): \($0.text)") }
+    engine.onFailure = { lines.append($0.description) }
+    engine.gesture("battery 15", after: 40)
+    let script = try engine.makeScript("test.lua", isFile: false)
+    let main = try script.state.load(
+      Array(
+        """
+        local headset, task = require "headset", require "task"
+        local h = headset.connect()
+        task.sleep(30)
+        h:set_noise_cancelling(true)
+        h:set_ambient { left = 2 }
+        h:set_preset "voice"
+        task.sleep(30)
+        """.utf8), chunkName: "=test.lua")
+    #expect(engine.run(script, main).status == 0)
+    timeline.finish()
+    #expect(
+      lines == [
+        "2026-01-05 00:00 Headset: connected: RT-1", "2026-01-05 00:00:30 Headset: noise cancelling on",
+        "2026-01-05 00:00:30 Headset: ambient 2 left, 0 right",
+        "2026-01-05 00:00:30 Headset: equalizer voice: -6 -4 -2 +1 +4 +5 +4 +2 0 -2",
+        "2026-01-05 00:00:40 Headset: battery 15 %", "2026-01-05 00:01 Headset: disconnected",
+      ])
+  }
+}
