@@ -80,7 +80,7 @@ struct HeadsetTests {
     bench.prepare = { engine in
       engine.loop.after(.seconds(1)) {
         board = engine.boards?[SimulatedBoards.usualAddress]
-        board?.onLog = { log.append($0) }
+        engine.boards?.onLog = { log.append($0) }
       }
     }
     let outcome = try bench.run(

@@ -5,6 +5,9 @@ public final class SimulatedBoards {
   /// Where the headset is when the configuration does not say.
   public static let usualAddress = LinkAddress.unix(path: "headset")
 
+  /// Takes what happens to the boards, a line each.
+  public var onLog: (String) -> Void = { _ in }
+
   private let loop: EventLoop
   private var options: BoardOptions
   private var boards: [LinkAddress: Board] = [:]
@@ -28,7 +31,7 @@ public final class SimulatedBoards {
     if let board = boards[address] { return board.connect() }
     (options.key, options.trusted) = (key, trusted)
     do throws(BoardError) {
-      let board = try Board(options, loop: loop)
+      let board = try Board(options, loop: loop) { [weak self] in self?.onLog($0) }
       boards[address] = board
       return board.connect()
     } catch { throw HeadsetError(.notAvailable, "no headset at \(address): \(error.message)") }
