@@ -99,7 +99,7 @@ let package = Package(
     tests(
       of: "Roomtone", ["Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "StreamKit", "TestSupport"]),
     tests(of: "RoomtoneCLI", ["RoomtoneCLI", "EventLoop", "SpeakerKit", "Scheduling"]),
-    tests(of: "Journey", ["AudioCore", "Codecs", "RoomtoneCLI", "TestSupport"]),
+    tests(of: "Journey", ["AudioCore", "Codecs", "EventLoop", "HeadsetKit", "RoomtoneCLI", "TestSupport"]),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .gnu17
