@@ -109,7 +109,7 @@ let package = Package(
         "TestSupport",
       ]),
     tests(of: "RoomtoneCLI", ["RoomtoneCLI", "EventLoop", "SpeakerKit", "Scheduling"]),
-    tests(of: "Journey", ["AudioCore", "Codecs", "RoomtoneCLI", "TestSupport"]),
+    tests(of: "Journey", ["AudioCore", "Codecs", "EventLoop", "HeadsetKit", "RoomtoneCLI", "TestSupport"]),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .gnu17

@@ -32,6 +32,8 @@ final class RunningCommand {
   enum Input {
     /// A pipe that holds this text, up to 64 KiB, and then ends.
     case text(String)
+    /// A pipe that stays open, for `type`.
+    case pipe
     /// A file.
     case file(String)
     /// A terminal, which is standard output too, and the process is the front one of its session.
@@ -90,9 +92,9 @@ final class RunningCommand {
     return String(decoding: output[start..<(mark - text.utf8.count)], as: UTF8.self)
   }
 
-  /// Types on its terminal.
+  /// Types on its terminal, or into its pipe.
   func type(_ text: String) throws {
-    guard let input else { throw TestFailure("there is no terminal to type on") }
+    guard let input else { throw TestFailure("there is nothing to type on") }
     let bytes = Array(text.utf8)
     guard write(input.number, bytes, bytes.count) == bytes.count else { throw TestFailure("cannot type") }
   }
@@ -235,6 +237,10 @@ private struct Streams {
         throw TestFailure("more than a pipe takes")
       }
       childEnds[0] = pipe.read
+    case .pipe:
+      isTerminal = false
+      let pipe = try Self.pipe()
+      (childEnds[0], toChild) = (pipe.read, pipe.write)
     }
     if !isTerminal {
       let output = try Self.pipe()

@@ -142,7 +142,7 @@ func withBoard(
   let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 1_767_225_600)))
   var board: Board?
   try loop.finish {
-    let made = try Board(options, store: store ?? MemoryStore(), loop: loop)
+    let made = try store.map { try Board(options, store: $0, loop: loop) } ?? Board(options, loop: loop)
     board = made
     try await body(made)
   } last: {

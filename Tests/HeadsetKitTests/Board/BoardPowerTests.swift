@@ -10,7 +10,9 @@ import Testing
 
   /// Does as much of the update as the power lets it.
   /// - Returns: whether it was lost.
-  private func tryUpdate(_ file: FirmwareFile, _ options: BoardOptions, _ store: MemoryStore) throws -> Bool {
+  private func tryUpdate(_ file: FirmwareFile, _ options: BoardOptions, _ store: (any BoardStore)?) throws
+    -> Bool
+  {
     var isDead = false
     try withBoard(options, store: store) { board async throws in
       do {
@@ -55,6 +57,27 @@ import Testing
     // Start, journal, three units in nine writes, two restarts, COMMIT and CONFIRM: none was passed over.
     #expect(step > 45)
     #expect(seen == ["1.0.0", "2.0.0"])
+  }
+
+  @Test("leaves a folder on disk as it leaves memory", arguments: 0..<8) func folder(part: Int) throws {
+    let file = try firmware(size: 9_000)
+    for step in stride(from: part + 1, to: 50, by: 8) {
+      let folder = try TemporaryFolder()
+      var options = dying(step)
+      options.stateFolder = folder.file("board")
+      let isDead = try tryUpdate(file, options, nil)
+      options.faults.death.step = nil
+      try withBoard(options) { board async throws in
+        #expect(isDead || board.report.version == "2.0.0")
+        #expect(board.report.confirmed.isWhole && board.report.mode == "application", "died at step \(step)")
+      }
+      #expect(try !tryUpdate(file, options, nil))
+      try withBoard(options) { board async throws in
+        #expect(board.report.version == "2.0.0" && board.report.trial == nil, "died at step \(step)")
+      }
+      let names = [BoardSlot.a, .b].map { folder.file("board/slot-\($0).img") }
+      #expect(try names.contains { try readBytes($0).prefix(9_000) == file.image[...] })
+    }
   }
 
   @Test("twice is not worse than once", arguments: 0..<30) func twice(seed: UInt64) throws {
