@@ -41,13 +41,21 @@ final class FirmwareUpdate {
       try Task.checkCancellation()
       switch action {
       case .succeed(let outcome): return outcome
-      case .fail(let error): throw error
+      case .fail(let error):
+        await leaveBootloader()
+        throw error
       default:
         let event = try await perform(action)
         action = plan.take(event, at: loop.now)
         tellProgress()
       }
     }
+  }
+
+  /// A headset that is not updated is to be worn again. What was written stays, so that it can be gone on from.
+  private func leaveBootloader() async {
+    guard driver.isConnected, plan.board?.image == .bootloader else { return }
+    _ = try? await driver.request(Reboot(target: .application))
   }
 
   private func perform(_ action: UpdatePlan.Action) async throws -> UpdatePlan.Event {
