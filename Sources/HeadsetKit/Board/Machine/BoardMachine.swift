@@ -66,11 +66,11 @@ struct BoardMachine {
     try BootRecord(confirmed: BoardImage(.a, firmware.manifest)).save(store)
   }
 
-  /// The firmware of a new board: three units of flash and a bit, the same for the same version.
+  /// The firmware of a new board: a unit of flash and a bit, the same for the same version.
   private static func factoryFirmware(_ options: BoardOptions) throws(BoardStoreError) -> FirmwareFile {
     let dice = FaultDice(BoardFaults())
     let name = Array("\(options.profile.model) \(options.version)\n".utf8)
-    let image = name + (name.count..<13_000).map { _ in UInt8(truncatingIfNeeded: dice.next()) }
+    let image = name + (name.count..<5_000).map { _ in UInt8(truncatingIfNeeded: dice.next()) }
     do throws(FirmwareFault) {
       return try FirmwareFile(
         image: image, model: options.profile.model, version: options.version, key: .development)

@@ -32,7 +32,10 @@ final class FolderStore: BoardStore {
 
   deinit {
     for fd in slots.values { close(fd) }
-    if folder >= 0 { close(folder) }
+    guard folder >= 0 else { return }
+    // A process that is being started may still have the descriptor, and with it the lock.
+    flock(folder, LOCK_UN)
+    close(folder)
   }
 
   func read(_ file: BoardFile) throws(BoardStoreError) -> [UInt8]? {

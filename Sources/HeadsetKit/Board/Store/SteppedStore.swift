@@ -56,7 +56,9 @@ final class SteppedStore {
   /// Writes bytes as flash does: bits only go from one to zero.
   func write(_ slot: BoardSlot, at offset: Int, _ bytes: ArraySlice<UInt8>) throws(BoardStoreError) {
     let before = try read(slot, offset..<(offset + bytes.count))
-    try writeInHalves(slot, at: offset, zip(before, bytes).map { $0 & $1 }[...])
+    var after = Array(bytes)
+    for index in after.indices { after[index] &= before[index] }
+    try writeInHalves(slot, at: offset, after[...])
   }
 
   func flush(_ slot: BoardSlot) throws(BoardStoreError) {
