@@ -34,6 +34,8 @@ final class RunningCommand {
     case text(String)
     /// A file.
     case file(String)
+    /// A pipe on which a test types.
+    case pipe
     /// A terminal, which is standard output too, and the process is the front one of its session.
     case terminal
   }
@@ -90,9 +92,9 @@ final class RunningCommand {
     return String(decoding: output[start..<(mark - text.utf8.count)], as: UTF8.self)
   }
 
-  /// Types on its terminal.
+  /// Types on its terminal or pipe.
   func type(_ text: String) throws {
-    guard let input else { throw TestFailure("there is no terminal to type on") }
+    guard let input else { throw TestFailure("there is nothing to type on") }
     let bytes = Array(text.utf8)
     guard write(input.number, bytes, bytes.count) == bytes.count else { throw TestFailure("cannot type") }
   }
@@ -227,6 +229,10 @@ private struct Streams {
     case .file(let path):
       isTerminal = false
       childEnds[0] = try Descriptor(open(path, O_RDONLY | O_CLOEXEC), of: path)
+    case .pipe:
+      isTerminal = false
+      let pipe = try Self.pipe()
+      (childEnds[0], toChild) = (pipe.read, pipe.write)
     case .text(let text):
       isTerminal = false
       let pipe = try Self.pipe()
