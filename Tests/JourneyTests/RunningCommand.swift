@@ -229,6 +229,10 @@ private struct Streams {
     case .file(let path):
       isTerminal = false
       childEnds[0] = try Descriptor(open(path, O_RDONLY | O_CLOEXEC), of: path)
+    case .pipe:
+      isTerminal = false
+      let pipe = try Self.pipe()
+      (childEnds[0], toChild) = (pipe.read, pipe.write)
     case .text(let text):
       isTerminal = false
       let pipe = try Self.pipe()
@@ -237,10 +241,6 @@ private struct Streams {
         throw TestFailure("more than a pipe takes")
       }
       childEnds[0] = pipe.read
-    case .pipe:
-      isTerminal = false
-      let pipe = try Self.pipe()
-      (childEnds[0], toChild) = (pipe.read, pipe.write)
     }
     if !isTerminal {
       let output = try Self.pipe()
