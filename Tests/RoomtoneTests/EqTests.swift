@@ -1,3 +1,4 @@
+import HeadsetKit
 import LuaRuntime
 import TestSupport
 import Testing
@@ -211,6 +212,37 @@ struct EqTests {
         "-5.5\t0.0", "bad argument #2 to 'apply' (no preset is called 'kitchen'; \t1",
         "bad argument #2 to 'apply' (no preset is called 'odd'; ",
       ])
+  }
+
+  @Test(
+    "a connected headset sounds by the curve, and tells it; one without bands says so at the script's line")
+  func connected() throws {
+    let code =
+      """
+
+      local eq = require "eq"
+      h:on("equalizer", function(event) print("event", event.preset_name, table.concat(event.values, " ")) end)
+      local function apply(name)
+        local result, err = task.try(function()
+          return (eq.apply(h, name))
+        end)
+        task.sleep(1)
+        print(result or err.code, err and err.where)
+      end
+      apply "treble_cut"
+      apply "movie"
+      """
+    #expect(
+      try HeadsetBench.printed(code + "print(table.concat(h:equalizer('user').values, ' '))") == [
+        "event\tuser\t0 0 0 0 0 -1 -3 -5 -6 -7", "1\tnil", "event\tmovie\t6 5 3 1 0 1 2 3 3 2", "1\tnil",
+        "0 0 0 0 0 -1 -3 -5 -6 -7",
+      ])
+    #expect(
+      try HeadsetBench.printed(code, profile: BoardProfile(named: "one-band"))
+        == ["event\tuser\t-1", "1\tnil", "event\tmovie\t6", "1\tnil"])
+    #expect(
+      try HeadsetBench.printed(code, profile: BoardProfile(named: "no-bands"))
+        == ["headset.no_bands\ttest.lua:6", "headset.no_bands\ttest.lua:6"])
   }
 
   @Test(
