@@ -56,17 +56,41 @@ struct WakeTests {
     try recording.wait("the last byte") { $0.body.count == 2_002 }
   }
 
-  @Test("a transfer can be told what is worth a wake")
-  func change() throws {
+  @Test("of a transfer that is read by the clock only the end does")
+  func paced() throws {
     let live = Live(.noise(seed: 3))
     station.answer("/live", with: .live(live).inPieces(100, delay: .milliseconds(1)).dropping(at: 30_000))
     let recording = Recording()
     let transfer = network.start(try HTTPRequest(station.url("/live")), on: recording)
     try recording.wait { $0.body.count >= 100 }
-    transfer.setLowWater(100_000)  // 8,192 are the most
+    transfer.setPace(.seconds(600))
     let before = recording.chunks
     #expect(try recording.waitForEnd() == nil)
-    #expect(recording.body.count == 30_000)
-    #expect(recording.chunks - before <= 8)
+    let start = station.visits[0].start
+    #expect(recording.body == live.programme.bytes(start..<start + 30_000))
+    #expect(recording.chunks - before <= 30)
+  }
+
+  @Test("bytes are read by the clock however few or many they are", arguments: [2, 50_000])
+  func round(bytes: Int) throws {
+    let answer = Answer.live(Live(.noise(seed: 4))).inPieces(1_000, bytes, delay: .milliseconds(300))
+    station.answer("/live", with: answer.stalling(at: 1_000 + bytes))
+    let recording = Recording()
+    let transfer = network.start(try HTTPRequest(station.url("/live")), on: recording)
+    try recording.wait { $0.body.count == 1_000 }
+    transfer.setPace(.milliseconds(100))
+    try recording.wait("the last byte") { $0.body.count == 1_000 + bytes }
+  }
+
+  @Test("bytes do as they come when a transfer is read by the clock no longer")
+  func unpaced() throws {
+    let answer = Answer.live(Live(.noise(seed: 5))).inPieces(1_000, 1, delay: .milliseconds(20))
+    station.answer("/live", with: answer.stalling(at: 2_002))
+    let recording = Recording()
+    let transfer = network.start(try HTTPRequest(station.url("/live")), on: recording)
+    try recording.wait { $0.body.count >= 1_000 }
+    transfer.setPace(.seconds(600))
+    transfer.setPace(nil)
+    try recording.wait("the last byte") { $0.body.count == 2_002 }
   }
 }
