@@ -1,10 +1,11 @@
 // What Swift's Glibc module leaves out of Linux: event polls, event and timer descriptors, signal descriptors, and some
-// calls for files.
+// calls for files and sockets.
 #pragma once
 #include <errno.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -58,6 +59,12 @@ static inline int file_sync_all(int fd) { return syscall(SYS_syncfs, fd) == 0 ? 
 static inline int file_in_memory(const char *name) {
   long fd = syscall(SYS_memfd_create, name, 1u /* MFD_CLOEXEC */);
   return fd >= 0 ? (int)fd : -errno;
+}
+
+/// Bytes that a socket has received and nobody has read; 0 when it can't tell.
+static inline int socket_bytes_waiting(int fd) {
+  int count = 0;
+  return ioctl(fd, FIONREAD, &count) == 0 ? count : 0;
 }
 
 enum {

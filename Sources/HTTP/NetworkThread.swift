@@ -77,13 +77,10 @@ public final class HTTPTransfer: Sendable {
   /// Goes on after the receiver has returned `.pause`. A call from before that is forgotten.
   public func resume() { _ = core?.perform { $0.resume(self) } }
 
-  /// Wakes the thread only for so many bytes at a time, or the end: less work for bytes that nobody waits for.
-  /// - Parameter bytes: 1 to 8192; at most a quarter of a second, so that silence is told from a full socket. Only
-  ///   for a body that ends with its connection: the last bytes of another may not be worth a wake.
-  public func setLowWater(_ bytes: Int) {
-    let bytes = min(max(bytes, 1), 8192)
-    _ = core?.perform { $0.setLowWater(bytes, of: self) }
-  }
+  /// Has bytes that nobody waits for read every so often, which is less work than as they come; nil to have them read as
+  /// they come. The end of the connection, and a flood, are noticed at once all the same. Nothing before the head of the
+  /// answer.
+  public func setPace(_ pace: Duration?) { _ = core?.perform { $0.setPace(pace, of: self) } }
 
   var isEnded: Bool { hasEnded.load(ordering: .acquiring) }
 

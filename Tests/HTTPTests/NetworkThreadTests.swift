@@ -271,7 +271,7 @@ struct NetworkThreadTests {
         for round in 0..<25 {
           let transfer = network.start(request, on: Recording())
           if round % 3 == index % 3 { usleep(2_000) }
-          transfer.setLowWater(4_000)
+          transfer.setPace(.milliseconds(50))
           transfer.resume()
           transfer.cancel()
         }

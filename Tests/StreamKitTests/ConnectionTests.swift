@@ -79,6 +79,15 @@ struct StallTestTests {
     #expect(test.patience == .seconds(20))
   }
 
+  @Test(
+    "what comes at a pace need not be looked at as it comes, the less the longer the burst holds",
+    arguments: [(4.1, 500), (1.6, 250), (0.0, 250)])
+  func looks(burst: Double, expected: Int) {
+    #expect(paced(burst: burst, for: 60).0.longestLook == .milliseconds(expected))
+    #expect(paced(burst: burst, for: 9).0.longestLook == nil)
+    #expect(paced(burst: burst, for: 60, pause: 2).0.longestLook == nil)
+  }
+
   @Test("never more than the limit")
   func short() {
     var test = StallTest(at: at(0), limit: .seconds(1))

@@ -1,3 +1,6 @@
+import EventLoop
+import Glibc
+import HTTP
 import TestSupport
 import Testing
 
@@ -116,5 +119,43 @@ struct ReceptionTests {
       receiver.events.filter { $0.hasPrefix("title") } == [
         "title One - First", "title Two - Café", "title Three",
       ])
+  }
+
+  @Test("what nobody hears is read by the clock, and as it comes again once somebody does")
+  func pace() throws {
+    let station = try TestSupport.Station()
+    station.answer("/live", with: .live(try live(.mp3).0).inPieces(1_000, delay: .milliseconds(20)))
+    let network = try NetworkThread()
+    defer { network.close() }
+    var options = Reception.Options()
+    options.clock = .faster(4)
+    let outlet = FrameOutlet()
+    let reception = Reception(
+      url: station.url("/live"), options: options, network: network, outlet: outlet
+    ) { _ in }
+    reception.start()
+    defer { reception.stop() }
+    func isPaced() -> Bool {
+      let found = Lock<Bool?>(nil)
+      network.loop.post { found.withLock { $0 = reception.pace != nil } }
+      while true {
+        if let isPaced = found.withLock({ $0 }) { return isPaced }
+        usleep(100)
+      }
+    }
+    func wait(for isWanted: Bool) -> Bool {
+      for _ in 0..<6_000 {
+        if isPaced() == isWanted { return true }
+        usleep(10_000)
+      }
+      return false
+    }
+    #expect(!isPaced(), "a pace must show first")
+    #expect(wait(for: true))
+    outlet.play(StreamBuffer(blocks: 1_000, wait: .zero))
+    reception.change(options)
+    #expect(!isPaced(), "who hears it waits for no clock")
+    outlet.play(nil)
+    #expect(wait(for: true))
   }
 }

@@ -43,6 +43,12 @@ public struct AudioFraming: Sendable {
   /// Takes the next bytes of the stream. Frames that were found before have no bytes after this.
   public mutating func feed(_ bytes: some Collection<UInt8>) { scanner.feed(bytes) }
 
+  /// Takes the next bytes of the stream, as above; to be followed by `compact`.
+  public mutating func feed(_ bytes: UnsafeRawBufferPointer) { scanner.feed(bytes) }
+
+  /// Lets go of the frames that were given, and of their memory: for who waits for the next bytes.
+  public mutating func compact() { scanner.compact() }
+
   /// No more bytes follow: the last frames need no header behind them.
   public mutating func end() { scanner.end() }
 

@@ -47,6 +47,16 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
     buffer.append(contentsOf: bytes)
   }
 
+  mutating func feed(_ bytes: UnsafeRawBufferPointer) { buffer.append(contentsOf: bytes) }
+
+  /// Lets go of all bytes that were given, and of the memory that they took.
+  mutating func compact() {
+    guard start > 0 else { return }
+    buffer = Array(buffer[start...])
+    base += start
+    start = 0
+  }
+
   mutating func end() { hasEnded = true }
 
   /// The bytes of a frame; empty when it is not the one that was given last.

@@ -16,11 +16,13 @@ final class CurlLoop: @unchecked Sendable {
   private let multi: UnsafeMutableRawPointer
   private var hasRun = false
   private var isDone = false
-  private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
+  private(set) var transfers: [ObjectIdentifier: CurlTransfer] = [:]
   private var waiting: [CurlTransfer] = []
   private var connecting = 0
   private var watches: [Int32: FDWatch] = [:]
   private var timer: LoopTimer?
+  var rounds = ReadingRounds()
+  var (roundTimer, roundDue): (LoopTimer?, Instant?)
 
   /// Once in a process. Source: curl_global_init(3); safe from any thread since 7.84.
   private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
@@ -68,6 +70,8 @@ final class CurlLoop: @unchecked Sendable {
     curl_multi_cleanup(multi)
     timer?.cancel()
     timer = nil
+    roundTimer?.cancel()
+    roundTimer = nil
     for watch in watches.values { watch.cancel() }
     watches = [:]
     hold.release()
@@ -96,10 +100,6 @@ final class CurlLoop: @unchecked Sendable {
     // Bytes that had waited were refused: libcurl tells it here, and nowhere else.
     if code != CURLE_OK { finish(handle, code) }
     collectFinished()
-  }
-
-  func setLowWater(_ bytes: Int, of handle: HTTPTransfer) {
-    transfers[ObjectIdentifier(handle)]?.setLowWater(bytes)
   }
 
   private func endAll() {
@@ -144,6 +144,7 @@ final class CurlLoop: @unchecked Sendable {
     } else {
       waiting.removeAll { $0 === transfer }
     }
+    if transfer.pace != nil { rounds.remove(transfer) }
     releaseSlot(of: transfer)
     return transfer
   }
@@ -205,7 +206,7 @@ final class CurlLoop: @unchecked Sendable {
     }
   }
 
-  private func act(_ socket: Int32, _ mask: Int32) {
+  func act(_ socket: Int32, _ mask: Int32) {
     var running: Int32 = 0
     curl_multi_socket_action(multi, socket, mask, &running)
     collectFinished()

@@ -1,4 +1,5 @@
 internal import CCurl
+internal import EventLoop
 internal import Glibc
 
 /// One transfer and its libcurl handle. Confined to the network thread.
@@ -23,6 +24,10 @@ final class CurlTransfer {
   private var hasHead = false
   private var isInHead = false
   private var isPaused = false
+  /// Bytes for which the socket wakes the thread.
+  private var lowWater = 1
+  /// How often it is read; nil when it is read as its bytes come.
+  private(set) var pace: Duration?
   /// Why we made libcurl stop.
   private var failure: HTTPError?
 
@@ -85,8 +90,25 @@ final class CurlTransfer {
     return curl_easy_pause(easy, CURLPAUSE_CONT)
   }
 
+  /// Has it read every so often, or as its bytes come.
+  /// - Returns: whether that is something else than before.
+  func setPace(_ pace: Duration?) -> Bool {
+    guard pace != self.pace, easy != nil, hasHead, socket >= 0 else { return false }
+    self.pace = pace
+    setLowWater(pace == nil ? lowWater : Self.highestLowWater)
+    return true
+  }
+
+  /// Whether there is something to be read.
+  var hasBytesWaiting: Bool {
+    easy != nil && !isPaused && socket >= 0 && LinuxSockets.bytesWaiting(at: socket) > 0
+  }
+
+  /// Half of what a socket holds: a flood, and the end of the connection, wake the thread all the same.
+  private static let highestLowWater = 65_536
+
   /// Has the socket wait for `bytes` before it wakes the thread.
-  func setLowWater(_ bytes: Int) {
+  private func setLowWater(_ bytes: Int) {
     guard easy != nil, hasHead, socket >= 0 else { return }
     var value = Int32(clamping: max(1, bytes))
     setsockopt(socket, SOL_SOCKET, SO_RCVLOWAT, &value, socklen_t(MemoryLayout<Int32>.size))
@@ -190,7 +212,10 @@ final class CurlTransfer {
       failure = HTTPError(.encoding, host: request.host, "Content-Encoding: \(coding.prefix(32))")
       return false
     }
-    if let time = request.wakeTime { setLowWater(response.lowWater(time)) }
+    if let time = request.wakeTime {
+      lowWater = response.lowWater(time)
+      setLowWater(lowWater)
+    }
     return follow(receiver.receiveHead(response))
   }
 

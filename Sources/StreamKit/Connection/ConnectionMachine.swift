@@ -81,6 +81,9 @@ public struct ConnectionMachine: Sendable {
   /// Sound of the burst with which the current connection began.
   public var burst: Duration { stall?.burstLength ?? .zero }
 
+  /// How seldom what comes may be looked at when nobody waits for it; nil while it has to be looked at as it comes.
+  public var longestLook: Duration? { phase == .receiving ? stall?.longestLook : nil }
+
   /// Connects. To be called once.
   public mutating func start(at now: Instant) -> [Action] {
     if !hasSounded { startEnds = now.advanced(by: dataTimeout) }

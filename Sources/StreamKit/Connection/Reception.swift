@@ -87,6 +87,10 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   private(set) var machine: ConnectionMachine
   private var transfer: HTTPTransfer?
   private var timer: LoopTimer?
+  /// When the timer looks.
+  private var timerDue: Instant?
+  /// How often the transfer is read, by the clock; nil when it is read as its bytes come.
+  private(set) var pace: Duration?
   private var head: HTTPResponse?
   private var body = Body.done
   private var list: [UInt8] = []
@@ -141,6 +145,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
       self.file?.change(self.options(for: self.machine.currentURL))
       self.machine.setDataTimeout(options.dataTimeout)
       self.arm()
+      self.keepPace()
     }
   }
 
@@ -185,7 +190,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
 
   private func connect(_ url: String) {
     tell(.connecting)
-    head = nil
+    (head, pace) = (nil, nil)
     body = .unknown([])
     do throws(HTTPError) {
       var request = try HTTPRequest(url)
@@ -232,23 +237,30 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     isStopped = true
     file?.end()
     machine.stop()
-    timer?.cancel()
-    timer = nil
+    disarm()
     transfer?.cancel()
     transfer = nil
   }
 
-  private func arm() {
+  private func disarm() {
     timer?.cancel()
-    timer = nil
-    guard !isStopped, var due = machine.deadline else { return }
+    (timer, timerDue) = (nil, nil)
+  }
+
+  private func arm() {
+    guard !isStopped, var due = machine.deadline else { return disarm() }
     if stitcher.isJoining { due = min(due, now.advanced(by: .milliseconds(500))) }
+    // What is due moves on with all that comes: a timer that is too early looks again.
+    if let timerDue, timerDue <= due, timerDue > now { return }
+    disarm()
     guard let wait = clock.sleep(due, loop) else { return }
+    timerDue = due
     timer = loop.after(wait) { [weak self] in self?.timePassed() }
   }
 
   private func timePassed() {
     guard !isStopped else { return }
+    timerDue = nil
     if let action = stitcher.decide(at: seconds) { resolve(action) }
     perform(machine.deadlinePassed(at: now))
   }
@@ -374,8 +386,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
 
   /// Lets the transfer, and all that follows, be received as a file.
   private func handOver(_ head: HTTPResponse) {
-    timer?.cancel()
-    timer = nil
+    disarm()
     let url = machine.currentURL
     guard let buffer = outlet.buffer, !outlet.isRecorded else {
       transfer?.cancel()
@@ -419,7 +430,18 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     let audio = Duration.nanoseconds(Int64(received.seconds * 1e9))
     perform(machine.received(audio, isNew: hasDelivered, at: now))
     hasDelivered = false
+    framer.compact()
+    keepPace()
     return isStopped ? .stop : .more
+  }
+
+  /// What nobody hears need not be read as it comes.
+  private func keepPace() {
+    let isHeard = outlet.buffer != nil || stitcher.isJoining
+    let wanted = isHeard ? nil : machine.longestLook
+    guard wanted != pace else { return }
+    pace = wanted
+    transfer?.setPace(wanted.flatMap { clock.sleep(now.advanced(by: $0), loop) })
   }
 
   private func notAudio(_ found: String) -> StreamError { .noAudio(found, from: shownURL) }

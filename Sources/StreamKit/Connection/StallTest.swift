@@ -48,11 +48,21 @@ public struct StallTest: Sendable {
   /// When the connection counts as lost if nothing comes before.
   public var deadline: Instant { (last ?? connected).advanced(by: patience) }
 
+  /// Whether it has come at a pace for long enough.
+  private var isSteady: Bool {
+    guard isPaced, let steadySince, let last else { return false }
+    return steadySince.duration(to: last) >= Self.proof
+  }
+
+  /// How seldom what comes may be looked at when nobody waits for it; nil while it has to be looked at as it comes. A
+  /// silence is noticed later by that, so a burst must be long enough to hold what is missed.
+  public var longestLook: Duration? {
+    isSteady ? burst >= .milliseconds(2500) ? .milliseconds(500) : .milliseconds(250) : nil
+  }
+
   /// How long nothing may come.
   public var patience: Duration {
-    guard isPaced, let steadySince, let last, steadySince.duration(to: last) >= Self.proof else {
-      return limit
-    }
+    guard isSteady else { return limit }
     return min(limit, max(.milliseconds(1500), min(.seconds(3), burst * 2 / 5)))
   }
 }

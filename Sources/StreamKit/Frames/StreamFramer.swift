@@ -12,7 +12,7 @@ internal import Codecs
 /// after three headers that agree, wherever the stream was joined, and each when the header behind it has come. A
 /// format that changes, also in mid-frame, is told before the first frame that has it. Containers go through in
 /// pieces. What is found does not depend on how the bytes are cut, save for those pieces. Memory: 56 KiB until the
-/// codec is known, then 24 KiB, and what was fed last.
+/// codec is known, then 24 KiB, and what was fed last; after `compact` what is left of that.
 public struct StreamFramer: Sendable {
   /// What was found.
   public enum Item: Sendable, Equatable {
@@ -95,6 +95,9 @@ public struct StreamFramer: Sendable {
     case .refused: break
     }
   }
+
+  /// Lets go of the frames that were given, and of their memory: for who waits for the next bytes.
+  public mutating func compact() { framing.compact() }
 
   /// No more bytes follow: a last frame needs no header behind it.
   public mutating func end() {

@@ -334,6 +334,8 @@ public final class Stream {
   private func playWhatComes() {
     guard let outlet else { return }
     play(from: outlet)
+    // Nobody has waited for it until now.
+    receiver?.change(receptionOptions)
     if let title = outlet.title { titles = [(.zero, title)] }
     guard format != nil else { return }
     status = .buffering

@@ -64,7 +64,8 @@ public final class Recorder {
     let core = try awake()
     count += 1
     let number = count
-    let (feed, progress) = (RecordingFeed(), RecordingProgress())
+    let feed = RecordingFeed { core.post { $0.hurry(number) } }
+    let progress = RecordingProgress()
     let recording = Recording(of: stream, feed, progress, loop: loop) { core.post { $0.finish(number) } }
     active[number] = recording
     let this = LoopReference(self)

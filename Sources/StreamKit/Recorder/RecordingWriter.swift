@@ -17,12 +17,11 @@ final class RecordingWriter {
   private let feed: RecordingFeed
   private let plan: RecordingPlan
   private let progress: RecordingProgress
-  private let tell: (WriterNews) -> Void
+  private let report: (WriterNews) -> Void
 
-  /// What came before a file was opened: its name may need the title, which comes a moment later.
-  private var held = RecordingFeed.Batch()
-  private var patience = 1
-  private var batch = RecordingFeed.Batch()
+  /// What has come and is not written: while no file is open its name may need the title, which comes a moment later.
+  private var waiting: [RecordingFeed.Batch] = []
+  private var waitsForTitle = true
   /// Files that are open: the last is the one that goes on.
   private var parts: [RecordingPart] = []
   private var cuts: [Cut] = []
@@ -34,7 +33,9 @@ final class RecordingWriter {
   private var title: StreamTitle?
   private var firstArrival: Instant?
   private var count = 0
-  private var hasTold = false
+  private var hasBegun = false
+  /// Its path, until that is told.
+  private var beginning: String?
   /// The disk took no more; what comes is lost until then.
   private var waitsUntil: Instant?
   private var lastLook = Instant.start
@@ -47,7 +48,19 @@ final class RecordingWriter {
     _ feed: RecordingFeed, _ plan: RecordingPlan, _ progress: RecordingProgress,
     tell: @escaping (WriterNews) -> Void
   ) {
-    (self.feed, self.plan, self.progress, self.tell) = (feed, plan, progress, tell)
+    (self.feed, self.plan, self.progress, report) = (feed, plan, progress, tell)
+  }
+
+  private func tell(_ news: WriterNews) {
+    tellBeginning()
+    report(news)
+  }
+
+  /// Tells that it has begun, if that was not told: when all is on disk that had come by then.
+  private func tellBeginning() {
+    guard let path = beginning else { return }
+    beginning = nil
+    report(.began(path: path))
   }
 
   /// The rows of its open files.
@@ -66,42 +79,45 @@ final class RecordingWriter {
   }
 
   private func take(_ now: Instant, _ wall: WallTime) {
-    feed.take(&batch)
-    if !batch.isEmpty, firstArrival == nil, !batch.frames.isEmpty { firstArrival = now }
+    waiting += feed.take()
+    if firstArrival == nil, waiting.contains(where: { !$0.frames.isEmpty }) { firstArrival = now }
     if let waitsUntil {
       // Of what is lost the last title is known: it may be that of what comes next.
-      for case .title(let new) in batch.marks.map(\.mark) { take(.title(new)) }
-      batch.removeAll()
+      for case .title(let new) in waiting.flatMap(\.marks).map(\.mark) { take(.title(new)) }
+      waiting = []
       if now >= waitsUntil { goOn(now) }
       return
     }
+    let isOverrun = waiting.last?.isOverrun == true
     do throws(RecordError) {
       try look(now)
       // What came before frames were lost is as good as any.
-      if batch.isOverrun { patience = 0 }
-      if !isWaitingForTitle { try write(wall) }
-      if batch.isOverrun, !hasEnded { throw .tooSlow(plan.options.template) }
+      if isOverrun { waitsForTitle = false }
+      if !isWaitingForTitle(now) { try write(wall) }
+      if isOverrun, !hasEnded { throw .tooSlow(plan.options.template) }
     } catch { return fail(error, now) }
-    batch.removeAll()
   }
 
   /// Writes what has come, closes all files, and tells that it is over.
   func finish(at now: Instant, _ wall: WallTime) {
     guard !hasEnded else { return }
     feed.close()
-    patience = 0
+    waitsForTitle = false
     take(now, wall)
     if !hasEnded { close() }
   }
 
+  /// How long a title may take that belongs to the first sound.
+  private static let titlePatience = Duration.milliseconds(500)
+
   /// A name may need the title: with the first sound of a station it comes in the same moment, or never.
-  private var isWaitingForTitle: Bool {
-    guard parts.isEmpty, patience > 0, !batch.frames.isEmpty else { return false }
-    let isThere = batch.marks.contains { if case .title = $0.mark { true } else { false } }
-    guard !isThere, title == nil else { return false }
-    patience -= 1
-    (held, batch) = (batch, held)
-    return true
+  private func isWaitingForTitle(_ now: Instant) -> Bool {
+    guard waitsForTitle, let firstArrival else { return false }
+    let isThere = waiting.contains { batch in
+      batch.marks.contains { if case .title = $0.mark { true } else { false } }
+    }
+    waitsForTitle = !isThere && title == nil && firstArrival.duration(to: now) < Self.titlePatience
+    return waitsForTitle
   }
 
   /// All that is to be recorded, in sound; nil without an end. Of the padding before it, what there was.
@@ -133,16 +149,19 @@ final class RecordingWriter {
   // MARK: Writing
 
   private func write(_ wall: WallTime) throws(RecordError) {
-    if !held.isEmpty {
-      let first = held
-      held = RecordingFeed.Batch()
-      try write(first, wall)
+    let batches = waiting
+    waiting = []
+    for (index, batch) in batches.enumerated() {
+      try write(batch, before: batches[(index + 1)...], wall)
+      // The recording may be shorter than what has come.
+      if hasEnded { return }
     }
-    // The recording may be shorter than what was held.
-    if !hasEnded { try write(batch, wall) }
+    tellBeginning()
   }
 
-  private func write(_ batch: RecordingFeed.Batch, _ wall: WallTime) throws(RecordError) {
+  private func write(
+    _ batch: RecordingFeed.Batch, before following: ArraySlice<RecordingFeed.Batch>, _ wall: WallTime
+  ) throws(RecordError) {
     var run = Run()
     var marks = batch.marks[...]
     let length = length
@@ -154,7 +173,7 @@ final class RecordingWriter {
       }
       if frame.format != format {
         try put(&run, of: batch)
-        try change(to: frame.format, marks: marks + self.batch.marks, wall)
+        try change(to: frame.format, marks: marks + following.flatMap(\.marks), wall)
       }
       if !cuts.isEmpty || parts.count > 1 {
         try put(&run, of: batch)
@@ -194,10 +213,7 @@ final class RecordingWriter {
     run = Run(start: range.upperBound, firstFrame: frames.endIndex)
     let (seconds, bytes) = (time.seconds, bytes)
     progress.update { ($0.seconds, $0.bytes) = (seconds, bytes) }
-    if !hasTold, let first = parts.first {
-      hasTold = true
-      tell(.began(path: first.entry.path))
-    }
+    if !hasBegun, let first = parts.first { (hasBegun, beginning) = (true, first.entry.path) }
   }
 
   private func take(_ mark: RecordingFeed.Mark) {
@@ -247,7 +263,7 @@ final class RecordingWriter {
     count += 1
     let part = try plan.open(format, title: title, number: count, start: wall)
     parts.append(part)
-    if hasTold || plan.options.split != nil { tell(.track(path: part.entry.path, title: title?.text)) }
+    if hasBegun || plan.options.split != nil { tell(.track(path: part.entry.path, title: title?.text)) }
   }
 
   // MARK: Cuts
@@ -299,16 +315,14 @@ final class RecordingWriter {
   }
 
   private func fail(_ error: RecordError, _ now: Instant) {
-    let goesOn = plan.options.resumesWhenSpace && error.kind == .diskFull && hasTold
+    let goesOn = plan.options.resumesWhenSpace && error.kind == .diskFull && hasBegun
     for part in parts {
       part.entry.error = error.description
       part.fails = true
       // What could be written is kept.
       do throws(RecordError) { try plan.close(part) } catch { plan.lost(part, error) }
     }
-    (parts, cuts, recent, format) = ([], [], [], nil)
-    held.removeAll()
-    batch.removeAll()
+    (parts, cuts, recent, format, waiting) = ([], [], [], nil, [])
     tell(.stopped(error, goesOn: goesOn))
     if goesOn {
       waitsUntil = now.advanced(by: .seconds(5))

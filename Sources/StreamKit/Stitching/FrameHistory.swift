@@ -1,6 +1,6 @@
 /// Hashes, lengths and reservoir reach of the frames that were passed on last: what a new connection is matched with.
 ///
-/// Memory: 14 bytes a frame, so 28 KiB at most, taken as it fills.
+/// Memory: 12 bytes a frame, so 24 KiB at most, taken as it fills.
 struct FrameHistory: Sendable {
   /// Bytes of audio that are remembered.
   static let byteLimit = 256 * 1024
@@ -11,7 +11,7 @@ struct FrameHistory: Sendable {
   /// Place of the oldest.
   private var first = 0
   private var hashes: [UInt64] = []
-  private var lengths: [UInt32] = []
+  private var lengths: [UInt16] = []
   private var begins: [UInt16] = []
   private var bytes = 0
   /// Recent audio, for `secondsPerByte`.
@@ -19,7 +19,7 @@ struct FrameHistory: Sendable {
   private var recentTime = StreamTime.zero
 
   /// Bytes of memory that it takes.
-  var size: Int { hashes.count * (8 + 4 + 2) }
+  var size: Int { hashes.count * (8 + 2 + 2) }
 
   /// Seconds that a byte takes, at the rate of the last frames; 0 before there are any.
   var secondsPerByte: Double { recentBytes > 0 ? recentTime.seconds / Double(recentBytes) : 0 }
@@ -33,26 +33,35 @@ struct FrameHistory: Sendable {
     }
     recentBytes += frame.length
     recentTime = recentTime + frame.duration
-    while count > 0, count == Self.frameLimit || bytes + frame.length > Self.byteLimit {
+    // No frame of MPEG audio or ADTS is longer than 8,191 bytes.
+    let length = UInt16(clamping: frame.length)
+    while count > 0, count == Self.frameLimit || bytes + Int(length) > Self.byteLimit {
       bytes -= Int(lengths[first])
-      first = (first + 1) % hashes.count
+      first = first + 1 == hashes.count ? 0 : first + 1
       count -= 1
     }
     if count == hashes.count { grow() }
-    let place = (first + count) % hashes.count
+    let end = first + count
+    let place = end < hashes.count ? end : end - hashes.count
     hashes[place] = frame.hash
-    lengths[place] = UInt32(clamping: frame.length)
+    lengths[place] = length
     begins[place] = UInt16(clamping: frame.mainDataBegin)
-    bytes += frame.length
+    bytes += Int(length)
     count += 1
   }
 
   private mutating func grow() {
     straighten()
-    let added = min(Self.frameLimit, max(64, hashes.count * 2)) - hashes.count
-    hashes += [UInt64](repeating: 0, count: added)
-    lengths += [UInt32](repeating: 0, count: added)
-    begins += [UInt16](repeating: 0, count: added)
+    // Not twice as much each time: it fills once, and stays.
+    let size = min(Self.frameLimit, max(64, hashes.count * 3 / 2))
+    func grown<Value: FixedWidthInteger>(_ values: [Value]) -> [Value] {
+      [Value](unsafeUninitializedCapacity: size) { space, count in
+        _ = space.initialize(from: values)
+        for index in values.count..<size { space.initializeElement(at: index, to: 0) }
+        count = size
+      }
+    }
+    (hashes, lengths, begins) = (grown(hashes), grown(lengths), grown(begins))
   }
 
   /// Puts the oldest frame in place 0, so that going through them is quick.
@@ -84,6 +93,6 @@ struct FrameHistory: Sendable {
 
   /// Whether a frame, whose hash is that of an old one, is like it in all else.
   func isAlike(_ frame: StreamFrame, _ index: Int) -> Bool {
-    Int(lengths[index]) == frame.length && Int(begins[index]) == frame.mainDataBegin
+    lengths[index] == UInt16(clamping: frame.length) && Int(begins[index]) == frame.mainDataBegin
   }
 }
