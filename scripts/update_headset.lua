@@ -1,0 +1,46 @@
+-- Brings new firmware onto a headset.
+--
+--   roomtone run scripts/update_headset.lua app.rtfw                     the headset of the configuration
+--   roomtone run scripts/update_headset.lua app.rtfw unix:/tmp/board.sock
+--
+-- To try it without a headset, make some firmware and let a board be emulated:
+--
+--   head -c 30000 /dev/urandom > app.bin
+--   roomtone firmware pack app.bin -o app.rtfw --model RT-1 --version 2.0
+--   roomtone board --listen unix:/tmp/board.sock --state board &
+
+local headset = require "headset"
+local task = require "task"
+
+local FILE, TRANSPORT = arg[1], arg[2]
+if not FILE then
+  error("which firmware? roomtone run update_headset.lua FILE [TRANSPORT]", 0)
+end
+
+local h = headset.connect { transport = TRANSPORT }
+print(("%s at %s runs firmware %s"):format(h.model, h.name, h.firmware_version))
+
+-- Ten lines are enough; one that was broken off begins where it was.
+local next_line = 0
+local function show(fraction)
+  local percent = math.floor(fraction * 100)
+  if percent < next_line then return end
+  print(("%3d %%"):format(percent))
+  next_line = percent - percent % 10 + 10
+end
+
+-- A link that is lost meanwhile is made again, and the update goes on.
+local updated, err = task.try(h.update_firmware, h, FILE, { on_progress = show })
+
+if err then
+  if err.code == "headset.update_failed" then
+    print(("not updated, step %s: %s"):format(err.step, err.reason))
+    print(err.hint or "the headset keeps its firmware")
+    if err.step ~= "check" then
+      print("what was written is kept: the same command goes on from there")
+    end
+  end
+  error(err, 0) -- the exit status is 1
+end
+
+print(updated and "updated: it runs firmware " .. h.firmware_version or "it runs this version already")
