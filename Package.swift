@@ -82,8 +82,8 @@ let package = Package(
     .executableTarget(
       name: "RoomtoneBench",
       dependencies: [
-        "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "HTTP", "AudioCore", "Codecs", "SpeakerKit",
-        "StreamKit", "TestSupport", "CMPG123", "CFAAD",
+        "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "HTTP", "AudioCore", "Codecs", "HeadsetKit",
+        "SpeakerKit", "StreamKit", "TestSupport", "CMPG123", "CFAAD",
       ],
       swiftSettings: strict),
 

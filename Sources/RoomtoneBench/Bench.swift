@@ -19,6 +19,7 @@ enum Bench {
     ("timers", TimerBench.run),
     ("decoding", DecodingBench.run), ("framing", FramingBench.run), ("house", HouseBench.run),
     ("streams", StreamBench.run), ("recordings", RecordingBench.run), ("simulation", SimulationBench.run),
+    ("headset", HeadsetBench.run),
   ]
 
   static func main(_ arguments: [String]) -> Int32 {

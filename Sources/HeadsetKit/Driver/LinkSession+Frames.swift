@@ -27,14 +27,18 @@ extension LinkSession {
     }
   }
 
-  /// The link has to be made anew: an answer did not come.
-  mutating func giveUp(_ entry: RequestQueue.Entry) {
-    let error = HeadsetError(
-      .timeout,
-      "\(entry.operation.name): the headset at \(name) did not answer within "
-        + "\(entry.patience.components.seconds) s")
-    if let id = entry.id { actions.append(.failed(id, error)) }
-    lose(error)
+  /// The link has to be made anew when an answer did not come.
+  mutating func giveUp(_ late: [RequestQueue.Entry]) {
+    let errors = late.map { entry in
+      HeadsetError(
+        .timeout,
+        "\(entry.operation.name): the headset at \(name) did not answer within "
+          + "\(entry.patience.components.seconds) s")
+    }
+    for (entry, error) in zip(late, errors) {
+      if let id = entry.id { actions.append(.failed(id, error)) }
+    }
+    if let first = errors.first { lose(first) }
   }
 
   /// The link is of no more use.

@@ -112,12 +112,9 @@ struct LinkSession {
     if case .leaving(let moment) = phase {
       if moment <= now { end(.left) }
     } else {
-      for request in requests.overdue(at: now) {
-        switch request {
-        case .sendAgain(let frame): send(frame)
-        case .giveUp(let entry): giveUp(entry)
-        }
-      }
+      let (again, late) = requests.overdue(at: now)
+      for frame in again { send(frame) }
+      giveUp(late)
     }
     return takeActions()
   }

@@ -29,12 +29,6 @@ struct RequestQueue {
     var patience: Duration { operation.patience.reduce(.zero, +) }
   }
 
-  /// What to do about a request whose answer is late.
-  enum Overdue {
-    case sendAgain(LinkFrame)
-    case giveUp(Entry)
-  }
-
   /// Writes that may be without an answer at once.
   var window = 1
   private var sequence: UInt16
@@ -73,18 +67,16 @@ struct RequestQueue {
     return index.map { underWay.remove(at: $0) }
   }
 
-  /// What is due by now, in the order of the requests.
-  mutating func overdue(at now: Instant) -> [Overdue] {
-    var overdue: [Overdue] = []
-    for index in underWay.indices.reversed() where underWay[index].due <= now {
-      if underWay[index].attempts == underWay[index].operation.patience.count {
-        overdue.append(.giveUp(underWay.remove(at: index)))
-      } else {
-        send(index, at: now)
-        overdue.append(.sendAgain(underWay[index].frame))
-      }
+  /// What is due by now, in the order of the requests: what is sent again, and what was sent often enough.
+  mutating func overdue(at now: Instant) -> (again: [LinkFrame], late: [Entry]) {
+    let late = underWay.filter { $0.due <= now && $0.attempts == $0.operation.patience.count }
+    underWay.removeAll { $0.due <= now && $0.attempts == $0.operation.patience.count }
+    var again: [LinkFrame] = []
+    for index in underWay.indices where underWay[index].due <= now {
+      send(index, at: now)
+      again.append(underWay[index].frame)
     }
-    return overdue.reversed()
+    return (again, late)
   }
 
   /// Forgets all, and tells whose requests they were, in their order.

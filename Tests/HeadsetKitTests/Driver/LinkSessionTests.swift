@@ -136,6 +136,20 @@ import Testing
     #expect(bench.sent() == [writes[1]])
   }
 
+  @Test("writes that are given up together fail together, before the link is lost") func lostWrites() throws {
+    var bench = try LinkBench.open()
+    try bench.request(1, BeginTransfer(manifest: [1]))
+    try bench.answer(bench.sentOne(.beginTransfer), plan(window: 2))
+    for id in 2...4 { try bench.request(id, write(id)) }
+    bench.pass(to: 1)
+    bench.pass(to: 3)
+    let timeout = HeadsetError(
+      .timeout, "write transfer: the headset at unix:/run/board did not answer within 7 s")
+    let lost = HeadsetError(.notConnected, "the link to unix:/run/board was lost: \(timeout.message)")
+    #expect(
+      bench.pass(to: 7) == [.failed(2, timeout), .failed(3, timeout), .failed(4, lost), .lost(timeout)])
+  }
+
   @Test("what is not the board's, or not new, or asked by nobody is dropped and counted") func dropped()
     throws
   {

@@ -1,0 +1,36 @@
+import EventLoop
+import Glibc
+import TestSupport
+import Testing
+
+@testable import HeadsetKit
+
+@Suite("A driver and a board on a serial line") struct SerialLineTests {
+  @Test("what was left on the line is passed over, by each host that comes") func stale() throws {
+    let loop = EventLoop()
+    let (master, path) = try Descriptors.terminal()
+    try loop.finish {
+      let board = try Board(BoardOptions(), loop: loop)
+      defer { board.close() }
+      let line = try FDChannel(taking: master, loop: loop)
+      // A half frame, and a whole one of somebody else.
+      let old = try LinkReply.done(Flag(isOn: true)).frame(to: GetNoiseCancelling().frame(sequence: 1))
+      line.send([7, 7, 7] + old.unsealed + [0] + old.unsealed + [5, 5])
+      let address = LinkAddress.serial(path: path, baud: 115_200)
+      // A host that has sent a half frame and gone.
+      let gone = try await address.connect(loop)
+      gone.send([1, 2, 3, 4])
+      board.attach(line, isLine: true)
+      for _ in 0..<2 {
+        let driver = HBPDriver(address: address, key: .development, loop: loop)
+        #expect(try await driver.connect().model == "RT-1")
+        _ = try await driver.request(SetNoiseCancelling(isOn: true))
+        #expect(try await driver.request(GetNoiseCancelling()) == Flag(isOn: true))
+        // Nobody tells the board that this host goes.
+        driver.drop()
+      }
+      gone.close()
+    }
+  }
+
+}
