@@ -24,8 +24,17 @@ final class BoardHost {
   private var responses: [LinkFrame] = []
   private var sequence: UInt16 = 0
 
-  init(_ board: Board) {
-    (loop, channel) = (board.loop, board.connect())
+  convenience init(_ board: Board) { self.init(board.connect(), board.loop) }
+
+  /// A host on a line, which the board does not see come and go.
+  convenience init(lineTo board: Board) {
+    let (host, own) = MemoryChannel.pair(loop: board.loop)
+    board.attach(own, isLine: true)
+    self.init(host, board.loop)
+  }
+
+  private init(_ channel: any LinkChannel, _ loop: EventLoop) {
+    (self.loop, self.channel) = (loop, channel)
     channel.onBytes = { [unowned self] in take($0) }
     channel.onEnd = { [unowned self] _ in isEnded = true }
   }

@@ -42,6 +42,25 @@ import Testing
     }
   }
 
+  @Test("on a line, which can't be closed, the end of the link is a second of silence") func line() throws {
+    try withBoard { board async throws in
+      let host = BoardHost(lineTo: board)
+      try await host.connect()
+      host.seal = nil
+      host.key = [UInt8](repeating: 1, count: 32)
+      for _ in 1...3 { await #expect(throws: HandshakeError.self) { try await host.connect() } }
+      #expect(!host.isEnded && !board.report.isConnected)
+      (host.key, host.patience) = (LinkKey.development.bytes, .milliseconds(500))
+      await #expect(throws: BoardHost.Silence.self) { try await host.connect() }
+      try await board.loop.sleep(for: .seconds(1))
+      try await host.connect()
+      // A host that starts anew says HELLO in the middle of a session.
+      host.seal = nil
+      try await host.connect()
+      try await host.request(Ping())
+    }
+  }
+
   @Test("before AUTH nothing is done, and the host learns why") func unauthenticated() throws {
     try withBoard { board async throws in
       let host = BoardHost(board)
