@@ -13,7 +13,12 @@ final class EmulatedBoard {
   private let process: RunningCommand
 
   /// Starts a board in a home, with its bootloader ready soon.
-  init(in home: Home, _ transport: Transport = .unix, _ options: String...) throws {
+  convenience init(in home: Home, _ transport: Transport = .unix, _ options: String...) throws {
+    try self.init(in: home, transport, options)
+  }
+
+  /// Starts a board in a home, with its bootloader ready soon.
+  init(in home: Home, _ transport: Transport, _ options: [String]) throws {
     let path = home.path("board")
     let place = transport == .unix ? "unix:\(path)" : "pty:\(path)"
     address = transport == .unix ? place : "serial:\(path)"

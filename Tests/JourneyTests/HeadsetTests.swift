@@ -98,7 +98,8 @@ struct HeadsetTests {
       "bootloader", "\"mode\": \"bootloader\"", "\"version\": \"1.0.0\"", wearer: ["battery 35"])
     try part(
       "update", "\"mode\": \"application\"", "\"version\": \"2.0.0\", \"sha256\": ", "\"whole\": true",
-      "\"trial\": null", "\"transfer\": null", "\"dropped\": {\"unsealed\": 0, \"forged\": 0, \"repeated\": 0",
+      "\"trial\": null", "\"transfer\": null",
+      "\"dropped\": {\"unsealed\": 0, \"forged\": 0, \"repeated\": 0",
       wearer: ["battery 36"])
     let outcome = try script.finish()
     #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome)")

@@ -56,6 +56,31 @@ struct HeadsetTests {
       ])
   }
 
+  @Test("a connection that nobody waits for any more is given up, however far it has come")
+  func givenUp() throws {
+    let lines = try HeadsetBench.printed(
+      """
+      local connected = 0
+      for turns = 0, 60 do
+        local attempt = task.spawn(headset.connect, { transport = "unix:b" })
+        for _ = 1, turns do task.sleep(0) end
+        attempt:cancel()
+        -- It may have come about in the very turn.
+        task.sleep(0)
+        for _, other in ipairs(headset.list()) do
+          if other.name == "unix:b" then
+            connected = connected + 1
+            other:disconnect()
+          end
+        end
+        if #headset.list() ~= 1 then print("left", turns, #headset.list()) end
+      end
+      local other = headset.connect { transport = "unix:b" }
+      print(connected > 10, connected < 50, other.connected, #headset.list())
+      """)
+    #expect(lines == ["true\ttrue\ttrue\t2"])
+  }
+
   @Test("a lost link is made again, which the headset tells; requests meanwhile say that it is not connected")
   func reconnects() throws {
     let lines = try HeadsetBench.printed(

@@ -33,6 +33,8 @@ public final class Headset {
   private var retry: LoopTimer?
   private var delay = RetryDelay()
   private var isConnecting = false
+  /// Whether the connection that is being made is not wanted any more.
+  private var isGivenUp = false
   private var listeners: [(number: Int, body: (HeadsetEvent) -> Void)] = []
   private var listenerCount = 0
 
@@ -67,7 +69,7 @@ public final class Headset {
   // MARK: The connection
 
   /// Whether it is connected, or about to be. One that is not is so no more: whoever connects gets another.
-  public var isInUse: Bool { driver.isConnected || isConnecting || isWanted }
+  public var isInUse: Bool { driver.isConnected || isConnecting && !isGivenUp || isWanted }
 
   /// Connects, once; then the connection is kept.
   /// - Throws: `alreadyConnected`, `notAvailable`, `connectionFailed`, `timeout`, `auth`, `challengeLength`.
@@ -91,8 +93,8 @@ public final class Headset {
 
   /// Ends the connection, and does not make it anew.
   public func disconnect() async {
-    let was = driver.isConnected
-    isWanted = false
+    let was = driver.isConnected && !isConnecting
+    (isWanted, isGivenUp) = (false, isConnecting)
     retry?.cancel()
     retry = nil
     await driver.disconnect()
@@ -100,9 +102,13 @@ public final class Headset {
   }
 
   private func open() async throws(HeadsetError) {
-    isConnecting = true
+    (isConnecting, isGivenUp) = (true, false)
     defer { isConnecting = false }
     let board = try await driver.connect()
+    // It may have been given up, or lost, before this task's turn came.
+    guard driver.isConnected, !isGivenUp else {
+      throw HeadsetError(.connectionFailed, "the connection to \(name) was lost at once")
+    }
     begin(with: board)
     delay = RetryDelay()
     tell(.connected)
@@ -115,8 +121,8 @@ public final class Headset {
   }
 
   private func lost(_ error: HeadsetError) {
-    // Whoever has the headset for itself sees to the connection, too.
-    guard !isTaken else { return }
+    // Whoever has the headset for itself sees to the connection, too, as who makes it.
+    guard !isTaken, !isConnecting else { return }
     tell(.disconnected(error.message))
     if isWanted { tryAgain(after: delay.next()) }
   }

@@ -25,16 +25,22 @@ public final class Headsets {
   /// Those that are connected or are about to be again.
   public var list: [Headset] { all.map(\.headset).filter { $0.isConnected || $0.isWanted } }
 
-  /// Connects a headset.
+  /// The headset at an address, which is the same one as long as it is connected or looked for.
   /// - Parameters:
   ///   - address: where it is; the configured one when nil.
   ///   - keyFile: the file of its key; the configured one when nil.
-  /// - Throws: `notAvailable`, `alreadyConnected`, and what `Headset.connect` throws.
+  /// - Throws: `notAvailable` when none is named, `auth` when its key can't be read.
+  public func headset(at address: LinkAddress? = nil, keyFile: String? = nil) throws(HeadsetError) -> Headset {
+    let place = if let address { address } else { try configured() }
+    return try find(place, keyFile: keyFile)
+  }
+
+  /// Connects a headset.
+  /// - Throws: what `headset(at:keyFile:)` and `Headset.connect` throw.
   public func connect(to address: LinkAddress? = nil, keyFile: String? = nil) async throws(HeadsetError)
     -> Headset
   {
-    let place = if let address { address } else { try configured() }
-    let headset = try find(place, keyFile: keyFile)
+    let headset = try headset(at: address, keyFile: keyFile)
     try await headset.connect()
     return headset
   }
@@ -87,7 +93,6 @@ public final class Headsets {
     return address
   }
 
-  /// The headset at an address, which is the same one as long as it is connected or looked for.
   private func find(_ address: LinkAddress, keyFile: String?) throws(HeadsetError) -> Headset {
     if let known = all.first(where: { $0.address == address })?.headset, known.isInUse {
       return known

@@ -57,14 +57,17 @@ final class HeadsetModule {
       guard !path.utf8.contains(0) else { throw options.problem("key_file", "contains a zero byte") }
       return script.path(of: path)
     }
-    return try call.suspend { [unowned self, service] in
-      let headset = try await service.headsets.connect(to: address, keyFile: keyFile)
-      // Nobody waits for it any more who could disconnect it.
-      if Task.isCancelled {
-        await headset.disconnect()
-        throw CancellationError()
+    let headset = try service.headsets.headset(at: address, keyFile: keyFile)
+    return try call.suspend { [weak self, loop = script.loop] continuation in
+      // One that was connected before stays so when nobody waits any more.
+      let isNew = !headset.isInUse
+      loop.start {
+        do throws(HeadsetError) {
+          try await headset.connect()
+          if let self { continuation.resume(returning: [self.value(headset)]) }
+        } catch { continuation.resume(throwing: error) }
       }
-      return [value(headset)]
+      return { if isNew { loop.start { await headset.disconnect() } } }
     }
   }
 
