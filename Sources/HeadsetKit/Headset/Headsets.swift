@@ -30,7 +30,8 @@ public final class Headsets {
   ///   - address: where it is; the configured one when nil.
   ///   - keyFile: the file of its key; the configured one when nil.
   /// - Throws: `notAvailable` when none is named, `auth` when its key can't be read.
-  public func headset(at address: LinkAddress? = nil, keyFile: String? = nil) throws(HeadsetError) -> Headset {
+  public func headset(at address: LinkAddress? = nil, keyFile: String? = nil) throws(HeadsetError) -> Headset
+  {
     let place = if let address { address } else { try configured() }
     return try find(place, keyFile: keyFile)
   }
