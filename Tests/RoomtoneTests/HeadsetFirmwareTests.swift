@@ -59,7 +59,7 @@ struct HeadsetFirmwareTests {
         task.sleep(2)
         local err = failure(h.noise_cancelling, h)
         print(err.code, tostring(h))
-        print(code(h.update_firmware, h, "new.rtfw"), code(headset.connect))
+        print(code(h.update_firmware, h, "new.rtfw"), code(h.disconnect, h), code(headset.connect))
       end)
       local steps = 0
       print(h:update_firmware("new.rtfw", { on_progress = function(fraction) steps = steps + 1 end }))
@@ -69,7 +69,8 @@ struct HeadsetFirmwareTests {
       """)
     #expect(
       lines == [
-        "headset.busy\theadset \"RT-1\" (unix:headset, busy)", "headset.busy\theadset.already_connected",
+        "headset.busy\theadset \"RT-1\" (unix:headset, busy)",
+        "headset.busy\theadset.busy\theadset.already_connected",
         "completed\t2.0.0\t2.0.0", "true", "2.0.0\tapplication\ttrue\ttrue\t1.0", "false",
       ])
   }
