@@ -76,7 +76,7 @@ struct HeadsetTests {
         if #headset.list() ~= 1 then print("left", turns, #headset.list()) end
       end
       local other = headset.connect { transport = "unix:b" }
-      print(connected > 10, connected < 50, other.connected, #headset.list())
+      print(connected > 10, connected < 61, other.connected, #headset.list())
       """)
     #expect(lines == ["true\ttrue\ttrue\t2"])
   }

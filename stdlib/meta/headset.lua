@@ -92,7 +92,8 @@ function headset.wait(event, timeout) end
 ---@field capabilities string[] What it can do, sorted: some of `"ambient"`, `"battery"`, `"equalizer"`, `"firmware_update"`, `"noise_cancelling"`.
 local Headset = {}
 
----Ends the connection, for all scripts, and does not look for the headset any more.
+---Ends the connection, for all scripts, and does not look for the headset any more. Raises `headset.busy` while its
+---firmware is updated.
 ---@async
 function Headset:disconnect() end
 

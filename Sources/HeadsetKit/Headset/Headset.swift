@@ -69,12 +69,12 @@ public final class Headset {
   // MARK: The connection
 
   /// Whether it is connected, or about to be. One that is not is so no more: whoever connects gets another.
-  public var isInUse: Bool { driver.isConnected || isConnecting && !isGivenUp || isWanted }
+  public var isInUse: Bool { driver.isConnected || isConnecting && !isGivenUp || isWanted || isTaken }
 
   /// Connects, once; then the connection is kept.
   /// - Throws: `alreadyConnected`, `notAvailable`, `connectionFailed`, `timeout`, `auth`, `challengeLength`.
   public func connect() async throws(HeadsetError) {
-    guard !driver.isConnected, !isConnecting else {
+    guard !driver.isConnected, !isConnecting, !isTaken else {
       throw HeadsetError(
         .alreadyConnected, "the headset at \(name) is connected already",
         hint: "headset.list() has it; disconnect it first to connect anew")

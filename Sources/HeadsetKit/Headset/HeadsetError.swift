@@ -82,7 +82,8 @@ extension HeadsetError {
       (kind, words) = (known, status.meaning)
     }
     self.init(
-      kind, "\(operation.name): the board \(words)", hint: nil,
+      kind, "\(operation.name): the board \(words)",
+      hint: kind == .wrongMode ? "h:reboot() starts its firmware" : nil,
       facts: refusal.nextOffset.map { [ErrorFact("next_offset", .int(Int($0)))] } ?? [], refusal: refusal)
   }
 

@@ -96,7 +96,7 @@ final class HeadsetModule {
     field("model") { .optional($0.model) }
     field("firmware_version", changedBy: "update_firmware") { .optional($0.firmwareVersion) }
     field("capabilities") { .list($0.capabilities.map { .string($0) }) }
-    action("disconnect") { [service] headset, _ in { await service.disconnect(headset) } }
+    action("disconnect") { [service] headset, _ in { try await service.disconnectForAll(headset) } }
   }
 
   /// Adds a method that asks the headset for something.

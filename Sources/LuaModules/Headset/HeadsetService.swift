@@ -65,7 +65,17 @@ public final class HeadsetService {
   }
 
   /// Disconnects a headset for all scripts, which don't look for it any more either.
-  func disconnect(_ headset: Headset) async {
+  /// - Throws: `busy` while it is updated or restarted.
+  func disconnectForAll(_ headset: Headset) async throws(HeadsetError) {
+    guard !headset.isBusy else {
+      throw HeadsetError(
+        .busy, "disconnect: the headset at \(headset.name) is being updated or restarted",
+        hint: "cancel the routine that waits for that first")
+    }
+    await disconnect(headset)
+  }
+
+  private func disconnect(_ headset: Headset) async {
     owners[ObjectIdentifier(headset)] = nil
     if headsets.isAwaited(headset) { stopSeeking() }
     await headset.disconnect()
