@@ -77,6 +77,19 @@ struct StallTestTests {
     now = now.advanced(by: .seconds(1))
     test.received(.seconds(1), at: now)
     #expect(test.patience == .seconds(20))
+    #expect(StallTest(at: at(0), limit: .seconds(2)).longestLook == nil)
+  }
+
+  @Test("what is looked at seldom has waited, which is no pause of the station")
+  func waited() {
+    var (test, now) = paced(burst: 3.8, for: 12)
+    for _ in 0..<20 {
+      now = now.advanced(by: .seconds(1))
+      test.received(.seconds(1), at: now, look: .milliseconds(500))
+      #expect(test.patience < .seconds(2))
+    }
+    test.limit = .seconds(2)
+    #expect(test.longestLook == nil, "what may not be late by more than that is read as it comes")
   }
 
   @Test(

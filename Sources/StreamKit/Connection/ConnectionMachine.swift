@@ -137,9 +137,12 @@ public struct ConnectionMachine: Sendable {
   /// - Parameters:
   ///   - audio: the sound in them; zero while that can't be told yet.
   ///   - isNew: whether some of it had not come before: a server that sends the same again and again gives no sound.
-  public mutating func received(_ audio: Duration, isNew: Bool = true, at now: Instant) -> [Action] {
+  ///   - look: how long they may have waited to be read.
+  public mutating func received(
+    _ audio: Duration, isNew: Bool = true, at now: Instant, look: Duration = .zero
+  ) -> [Action] {
     guard phase == .connecting || phase == .receiving else { return [] }
-    stall?.received(audio, at: now)
+    stall?.received(audio, at: now, look: look)
     var actions: [Action] = []
     if phase == .connecting, audio > .zero, isNew {
       phase = .receiving

@@ -428,7 +428,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
       }
     }
     let audio = Duration.nanoseconds(Int64(received.seconds * 1e9))
-    perform(machine.received(audio, isNew: hasDelivered, at: now))
+    perform(machine.received(audio, isNew: hasDelivered, at: now, look: pace ?? .zero))
     hasDelivered = false
     framer.compact()
     keepPace()

@@ -10,6 +10,8 @@ public struct StallTest: Sendable {
   private static let proof = Duration.seconds(10)
   /// The longest silence of a steady pace: half of the least that counts as a stall.
   private static let longestPause = Duration.milliseconds(750)
+  /// Below it nothing waits to be looked at: that alone may take as long.
+  private static let leastLimit = Duration.seconds(3)
   /// What came within this time of the first byte, and is more than was to be heard by then, is the burst.
   private static let burstTime = Duration.milliseconds(500)
 
@@ -33,10 +35,11 @@ public struct StallTest: Sendable {
     self.limit = limit
   }
 
-  /// Bytes have come, which hold `audio` of sound, as far as that is known by now.
-  public mutating func received(_ audio: Duration, at now: Instant) {
+  /// Bytes were read, which hold `audio` of sound, as far as that is known by now.
+  /// - Parameter look: how long they may have waited to be read.
+  public mutating func received(_ audio: Duration, at now: Instant, look: Duration = .zero) {
     if first == nil { first = now }
-    if last.map({ $0.duration(to: now) > Self.longestPause }) ?? true { steadySince = now }
+    if last.map({ $0.duration(to: now) > Self.longestPause + look }) ?? true { steadySince = now }
     last = now
     self.audio += audio
     if let first, first.duration(to: now) <= Self.burstTime { burst = self.audio }
@@ -57,7 +60,7 @@ public struct StallTest: Sendable {
   /// How seldom what comes may be looked at when nobody waits for it; nil while it has to be looked at as it comes. A
   /// silence is noticed later by that, so a burst must be long enough to hold what is missed.
   public var longestLook: Duration? {
-    isSteady ? burst >= .milliseconds(2500) ? .milliseconds(500) : .milliseconds(250) : nil
+    isSteady && limit >= Self.leastLimit ? burst >= .milliseconds(2500) ? .milliseconds(500) : .milliseconds(250) : nil
   }
 
   /// How long nothing may come.
