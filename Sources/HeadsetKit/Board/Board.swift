@@ -235,7 +235,8 @@ extension Board {
     do throws(LinkRefusal) { try machine.perform(gesture) } catch {
       throw BoardError(.gesture, "the board \(error.status?.meaning ?? "can't do that")")
     }
-    guard !checkDeath(), let link else { return }
+    guard !checkDeath() else { return }
+    guard let link else { return machine.forgetNews() }
     link.perform(link.session.events(of: &machine), after: options.profile.answerDelay)
   }
 }

@@ -42,11 +42,22 @@ import Testing
     }
   }
 
+  @Test("a session that is open is ended by nobody who lacks the key") func strangers() throws {
+    try withBoard { board async throws in
+      let host = BoardHost(board)
+      try await host.connect()
+      let seal = host.seal
+      (host.seal, host.key) = (nil, [UInt8](repeating: 1, count: 32))
+      for _ in 1...4 { await #expect(throws: HandshakeError.self) { try await host.connect() } }
+      host.seal = seal
+      try await host.request(Ping())
+      #expect(!host.isEnded && board.report.isConnected)
+    }
+  }
+
   @Test("on a line, which can't be closed, the end of the link is a second of silence") func line() throws {
     try withBoard { board async throws in
       let host = BoardHost(lineTo: board)
-      try await host.connect()
-      host.seal = nil
       host.key = [UInt8](repeating: 1, count: 32)
       for _ in 1...3 { await #expect(throws: HandshakeError.self) { try await host.connect() } }
       #expect(!host.isEnded && !board.report.isConnected)

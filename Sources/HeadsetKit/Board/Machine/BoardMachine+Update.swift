@@ -152,7 +152,7 @@ extension BoardMachine {
       let unit = SteppedStore.eraseUnit
       let piece = rest.prefix(unit - transfer.next % unit)
       let offset = transfer.next
-      try storing { () throws(BoardStoreError) in try flash.write(piece, at: offset) }
+      try writing { () throws(BoardStoreError) in try flash.write(piece, at: offset) }
       transfer.checksum.add(piece)
       transfer.next += piece.count
       self.transfer = transfer
@@ -165,11 +165,19 @@ extension BoardMachine {
   /// A unit is full: it is flushed, and only then the journal says so.
   private mutating func keep(_ transfer: BoardTransfer, _ flash: BoardFlash) throws(LinkRefusal) {
     let store = store
-    try storing { () throws(BoardStoreError) in
+    try writing { () throws(BoardStoreError) in
       try flash.flush()
       try transfer.journal.save(store)
     }
     news.append(TransferChanged(status: transfer.status))
+  }
+
+  /// What fails leaves the flash behind the journal in doubt: the transfer goes on from there, and erases that again.
+  private mutating func writing(_ work: () throws(BoardStoreError) -> Void) throws(LinkRefusal) {
+    do throws(LinkRefusal) { try storing(work) } catch {
+      transfer = nil
+      throw error
+    }
   }
 
   private mutating func verify(_ id: UInt32) throws(LinkRefusal) -> Done {

@@ -188,6 +188,9 @@ struct BoardMachine {
     guard profile.capabilities.contains(capability) else { throw LinkRefusal(.unsupported) }
   }
 
+  /// What happened while there was no host is told to nobody.
+  mutating func forgetNews() { news = [] }
+
   /// Does something with the store.
   mutating func storing<Result>(_ body: () throws(BoardStoreError) -> Result) throws(LinkRefusal) -> Result {
     do throws(BoardStoreError) { return try body() } catch {

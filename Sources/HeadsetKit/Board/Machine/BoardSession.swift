@@ -100,6 +100,9 @@ struct BoardSession {
     case .answer(let payload):
       let told = begun == nil ? [] : [Action.tell("a host could not prove its key")]
       return [.send(unsealed(packet.frame, payload))] + told
+    case .end(let payload) where seal != nil:
+      // Nobody without the key ends a session.
+      return [.send(unsealed(packet.frame, payload)), .tell("somebody could not prove the key, too often")]
     case .end(let payload):
       return [
         .send(unsealed(packet.frame, payload)), .tell("a host could not prove its key, too often"), .end,
