@@ -122,7 +122,10 @@ extension UpdatePlan {
     _ refusal: LinkRefusal, _ reason: String, _ now: Instant
   ) -> Action {
     if refusal.status == .busy, !isOver(now) { return .confirm(after: Self.pause) }
-    if !hasBegun { return .succeed(.alreadyThere(version: manifest.version.description)) }
+    // One that was not written now needs no word of a board that has no trials.
+    if !hasBegun, refusal.status == .unsupported {
+      return .succeed(.alreadyThere(version: manifest.version.description))
+    }
     return fail(.confirm, reason)
   }
 }

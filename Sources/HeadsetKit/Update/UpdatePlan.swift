@@ -182,6 +182,8 @@ struct UpdatePlan {
       wrongKeys += 1
       if wrongKeys >= Self.mostTries { return fail(step, error.message, hint: error.hint, cause: error) }
     }
+    // Nothing was sent, and nothing will be by connecting again.
+    if error.kind == .writeFailed { return fail(step, error.message, hint: error.hint, cause: error) }
     if isOver(now) { return fail(step, "the link is lost: \(error.message)", hint: hint, cause: error) }
     return .connect(after: retry.next())
   }
