@@ -59,7 +59,7 @@ local LONGEST_NAME = 100
 local function at(where, fn, ...)
   local result, err = task.try(fn, ...)
   if err ~= nil then
-    if type(err) == "table" then
+    if type(err) == "table" and where then
       err.where = where
     end
     error(err, 0)
@@ -69,10 +69,23 @@ end
 
 -- Presets
 
+-- Whether a value of the store is what `define` has put there.
+local function is_curve(kept)
+  if type(kept) ~= "table" or #kept ~= #FREQUENCIES then
+    return false
+  end
+  for _, gain in ipairs(kept) do
+    if type(gain) ~= "number" or not (gain >= -LARGEST_GAIN and gain <= LARGEST_GAIN) then
+      return false
+    end
+  end
+  return true
+end
+
 -- The gains of a preset of the user's, nil when there is none.
 local function defined(name, where)
   local kept = #name <= LONGEST_NAME and utf8.len(name) and at(where, store.get, PREFIX .. name) or nil
-  return type(kept) == "table" and #kept == #FREQUENCIES and kept or nil
+  return is_curve(kept) and kept or nil
 end
 
 local function presets(where)

@@ -185,6 +185,30 @@ struct EqTests {
     #expect(lines == ["headset.no_bands\ttest.lua:4", "speaker.unknown\ttest.lua:4", "true"])
   }
 
+  @Test("an error names the line of the script also through task.try, and none where a tail call left none")
+  func places() throws {
+    let lines = try printed(
+      """
+      local _, err = task.try(eq.define, "mine", { [1] = 2 })
+      print(err.where, tostring(err):match "^test.lua:1: bad argument #2" ~= nil)
+      local ok, other = pcall(function() return eq.define("mine", { [1] = 2 }) end)
+      print(ok, tostring(other):match "%[C%]", tostring(other):match "%?:")
+      """)
+    #expect(lines == ["test.lua:1\ttrue", "false\tnil\tnil"])
+  }
+
+  @Test("presets that something else has put into the store are none") func foreign() throws {
+    let lines = try printed(
+      """
+      for i, kept in ipairs { { "x", 0, 0, 0, 0, 0, 0, 0, 0, 0 }, { 1e300, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, { {} }, 5 } do
+        store.set("eq.preset.foreign", kept)
+        local _, err = task.try(eq.apply, headset(), "foreign")
+        print(i, err.code, err.message:match "no preset is called" ~= nil)
+      end
+      """)
+    #expect(lines == (1...4).map { "\($0)\targument\ttrue" })
+  }
+
   @Test("what is defined stays for later runs of the script, can be defined anew, and be let go")
   func keeps() throws {
     let bench = try bench()

@@ -13,14 +13,21 @@ local Misuse = {
   __tostring = function(err)
     local hint = err.hint and "; " .. err.hint or ""
     local code = err.code == "argument" and "" or (" (%s)"):format(err.code)
-    return ("%s: %s%s%s"):format(err.where, err.message, code, hint)
+    local where = err.where and err.where .. ": " or ""
+    return ("%s%s%s%s"):format(where, err.message, code, hint)
   end,
 }
 
--- `file:line` where the function was called that `level` functions lie above this one: 1 for the caller.
+-- `file:line` where the function was called that `level` functions lie above this one: 1 for the caller. Functions that
+-- are not Lua, as `task.try`, are passed over; nil when a tail call has left no line.
 function misuse.where(level)
-  local info = debug.getinfo(level + 2, "Sl")
-  return info and ("%s:%d"):format(info.short_src, info.currentline) or "?"
+  local frame = level + 2
+  local info = debug.getinfo(frame, "Sl")
+  while info and info.currentline <= 0 do
+    frame = frame + 1
+    info = debug.getinfo(frame, "Sl")
+  end
+  return info and ("%s:%d"):format(info.short_src, info.currentline)
 end
 
 -- Raises at a place that `where` gave.
