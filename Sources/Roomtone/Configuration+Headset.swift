@@ -12,7 +12,7 @@ extension Configuration {
         throw options.problem("transport", error.message, hint: error.hint)
       }
     }
-    configuration.headset.keyFile = try options.path("key_file")
-    configuration.headset.firmwareKeyFile = try options.path("firmware_key")
+    if let path = try options.path("key_file") { configuration.headset.keyFile = path }
+    if let path = try options.path("firmware_key") { configuration.headset.firmwareKeyFile = path }
   }
 }

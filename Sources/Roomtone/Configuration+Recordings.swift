@@ -20,6 +20,6 @@ extension Configuration {
       }
       configuration.recordings.keep = keep
     }
-    configuration.recordings.minimumFree = try options.byteSize("min_free") ?? 0
+    if let bytes = try options.byteSize("min_free") { configuration.recordings.minimumFree = bytes }
   }
 }

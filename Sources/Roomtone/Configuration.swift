@@ -62,7 +62,12 @@ public struct Configuration: Sendable {
     if let megabytes = try options.int("memory", in: 1...65_536) {
       configuration.limits.memory = megabytes << 20
     }
-    if let run = try options.duration("run") { configuration.limits.run = run }
+    if let run = try options.duration("run") {
+      guard run >= .milliseconds(100) else {
+        throw options.problem("run", "0.1 s or more expected: a script is to be heard of, too")
+      }
+      configuration.limits.run = run
+    }
   }
 
   private static func readLog(_ configuration: inout Configuration, _ call: LuaCall) throws {

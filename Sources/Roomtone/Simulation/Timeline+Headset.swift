@@ -22,7 +22,7 @@ extension Timeline {
       "equalizer \(Headset.presetName(preset) ?? "\(preset)"): "
         + values.map { $0 > 0 ? "+\($0)" : "\($0)" }.joined(separator: " ")
     case .bootloader: "goes over to its bootloader"
-    case .progress: nil
+    case .progress, .released: nil
     case .updateCompleted(let version): "firmware \(version) runs"
     case .battery(let battery): "battery \(battery.percent) %" + (battery.isCharging ? ", charging" : "")
     case .error(let error): "! \(error.message) (\(error.code))"
