@@ -52,7 +52,7 @@ struct HeadsetTests {
         "headset.already_connected\tCONNECTION_PROCESS_FAILED_DEVICE_IS_ALREADY_CONNECTED\t"
           + "the headset at unix:headset is connected already\t"
           + "headset.list() has it; disconnect it first to connect anew",
-        "headset.already_connected", "unix:b\t2",
+        "unix:b\t2", "headset.already_connected",
       ])
   }
 
@@ -95,6 +95,16 @@ struct HeadsetTests {
         "lost\tthe link to unix:headset ended: the other side closed it\ttrue\theadset.not_connected",
         "back\tunix:headset\ttrue\ttrue\t1",
       ])
+  }
+
+  @Test("a wait ends as closed when a headset is disconnected for good while its link is lost")
+  func closedWhileLost() throws {
+    let lines = try HeadsetBench.printed(
+      """
+      task.spawn(function() h:wait("disconnected") h:disconnect() end)
+      print(h:wait("connected"))
+      """, gestures: [(1, "disconnect")])
+    #expect(lines == ["nil\tclosed"])
   }
 
   @Test("a script that has nothing but a headset has ended, and its headset is told good-bye")

@@ -18,8 +18,8 @@ local Misuse = {
   end,
 }
 
--- `file:line` where the function was called that `level` functions lie above this one: 1 for the caller. Functions that
--- are not Lua, as `task.try`, are passed over; nil when a tail call has left no line.
+-- `file:line` where the function was called that `level` functions lie above this one: 1 for the caller.
+-- Functions that are not Lua, as `task.try`, are passed over; nil when a tail call has left no line.
 function misuse.where(level)
   local frame = level + 2
   local info = debug.getinfo(frame, "Sl")

@@ -5,6 +5,8 @@ extension Headset {
   private static let mostTries = 3
   /// How long a board may take to come back, beyond the time that it names.
   private static let patience = Duration.seconds(15)
+  /// How long a board takes to its bootloader when nobody heard how long.
+  private static let usualDelay = Duration.seconds(5)
   /// The longest time that a board may name.
   private static let longestDelay = Duration.seconds(60)
 
@@ -19,8 +21,14 @@ extension Headset {
     guard try await imageType() == "application" else { return }
     try await exclusively {
       for _ in 1...Self.mostTries {
-        let named = try await driver.request(EnterBootloader())
-        let delay = min(.milliseconds(Int64(named.milliseconds)), Self.longestDelay)
+        // The answer may be lost with the link: the board may be on its way all the same.
+        var delay = Self.usualDelay
+        do throws(HeadsetError) {
+          let named = try await driver.request(EnterBootloader())
+          delay = min(.milliseconds(Int64(named.milliseconds)), Self.longestDelay)
+        } catch {
+          if error.refusal != nil { throw error }
+        }
         try await loop.sleep(for: delay)
         if let board = try await returned({ _ in true }), board.image == .bootloader { return }
       }

@@ -32,7 +32,9 @@ public final class Headset {
   private(set) var isWanted = false
   private var retry: LoopTimer?
   private var delay = RetryDelay()
-  private var isConnecting = false
+  /// The connection that is being made.
+  private var attempt: PendingAnswer<Void>?
+  private var isConnecting: Bool { attempt != nil }
   /// Whether the connection that is being made is not wanted any more.
   private var isGivenUp = false
   private var listeners: [(number: Int, body: (HeadsetEvent) -> Void)] = []
@@ -71,16 +73,21 @@ public final class Headset {
   /// Whether it is connected, or about to be. One that is not is so no more: whoever connects gets another.
   public var isInUse: Bool { driver.isConnected || isConnecting && !isGivenUp || isWanted || isTaken }
 
-  /// Connects, once; then the connection is kept.
+  /// Connects, once; then the connection is kept. While another one connects, its outcome is waited for.
   /// - Throws: `alreadyConnected`, `notAvailable`, `connectionFailed`, `timeout`, `auth`, `challengeLength`.
   public func connect() async throws(HeadsetError) {
+    if let attempt { try await attempt.value() }
     guard !driver.isConnected, !isConnecting, !isTaken else {
       throw HeadsetError(
         .alreadyConnected, "the headset at \(name) is connected already",
         hint: "headset.list() has it; disconnect it first to connect anew")
     }
     retry?.cancel()
-    try await open()
+    do throws(HeadsetError) { try await open() } catch {
+      // It may be looked for, and goes on being so.
+      if isWanted && !driver.isConnected { tryAgain(after: delay.next()) }
+      throw error
+    }
     isWanted = true
   }
 
@@ -98,12 +105,23 @@ public final class Headset {
     retry?.cancel()
     retry = nil
     await driver.disconnect()
-    if was { tell(.disconnected("disconnected")) }
+    tell(was ? .disconnected("disconnected") : .released)
   }
 
   private func open() async throws(HeadsetError) {
-    (isConnecting, isGivenUp) = (true, false)
-    defer { isConnecting = false }
+    let attempt = PendingAnswer<Void>()
+    (self.attempt, isGivenUp) = (attempt, false)
+    do throws(HeadsetError) { try await makeConnection() } catch {
+      self.attempt = nil
+      attempt.resolve(.failure(error))
+      throw error
+    }
+    self.attempt = nil
+    attempt.resolve(.success(()))
+    tell(.connected)
+  }
+
+  private func makeConnection() async throws(HeadsetError) {
     let board = try await driver.connect()
     // It may have been given up, or lost, before this task's turn came.
     guard driver.isConnected, !isGivenUp else {
@@ -111,7 +129,6 @@ public final class Headset {
     }
     begin(with: board)
     delay = RetryDelay()
-    tell(.connected)
   }
 
   /// Notes who the board is that was connected; what was known of the one before counts no more.

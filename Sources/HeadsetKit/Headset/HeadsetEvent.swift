@@ -4,6 +4,8 @@ public enum HeadsetEvent: Equatable {
   case connected
   /// It is not connected any more, and why.
   case disconnected(String)
+  /// It was not connected, and is not looked for any more.
+  case released
   /// Noise cancelling was turned on or off, by whomever.
   case noiseCancelling(Bool)
   /// It lets in more or less of the surroundings.

@@ -1,3 +1,5 @@
+internal import EventLoop
+
 /// What the configuration says of headsets.
 public struct HeadsetSettings: Sendable, Equatable {
   /// Where the headset is that is meant when none is named.
@@ -21,6 +23,10 @@ public struct HeadsetSettings: Sendable, Equatable {
   /// - Throws: `updateFailed` with step "check" when the file can't be read or is no public key.
   func firmwareKey() throws(HeadsetError) -> VerifyingKey {
     guard let path = firmwareKeyFile else { return .development }
-    return try VerifyingKey(file: path)
+    do throws(HeadsetError) { return try VerifyingKey(file: path) } catch {
+      throw HeadsetError(
+        .updateFailed, error.message, hint: error.hint,
+        facts: [ErrorFact("step", .string("check")), ErrorFact("reason", .string(error.message))])
+    }
   }
 }

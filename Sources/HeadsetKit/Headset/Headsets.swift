@@ -61,11 +61,11 @@ public final class Headsets {
   /// Whether it is the one that is connected as soon as it is there.
   public func isAwaited(_ headset: Headset) -> Bool { awaited === headset }
 
-  /// Does not look for a headset any more; one that is connected stays so.
-  public func stopConnectingAutomatically() async {
-    guard let headset = awaited else { return }
-    awaited = nil
-    if !headset.isConnected { await headset.disconnect() }
+  /// Connects no headset by itself any more.
+  /// - Returns: the one that was to be connected as soon as it was there; it stays as it is.
+  public func stopConnectingAutomatically() -> Headset? {
+    defer { awaited = nil }
+    return awaited
   }
 
   /// Disconnects all.

@@ -35,6 +35,9 @@ enum SerialLine {
     var settings = termios()
     guard tcgetattr(fd, &settings) == 0 else { return errno }
     cfmakeraw(&settings)
+    // What another program may have left, and cfmakeraw does: flow control, a second stop bit, checks of parity.
+    settings.c_iflag &= ~tcflag_t(IXOFF | IXANY | INPCK)
+    settings.c_cflag &= ~(tcflag_t(CSTOPB) | tcflag_t(CRTSCTS))
     settings.c_cflag |= tcflag_t(CLOCAL | CREAD)
     guard let speed = speed(baud) else { return EINVAL }
     cfsetispeed(&settings, speed)

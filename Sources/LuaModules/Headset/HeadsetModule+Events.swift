@@ -58,6 +58,8 @@ extension HeadsetModule {
     switch event {
     case .connected: ("connected", [("name", .string(headset.name))])
     case .disconnected(let reason): ("disconnected", [("reason", .string(reason))])
+    // No listener's name: what waits for an event is told that there will be none.
+    case .released: ("released", [])
     case .noiseCancelling(let isOn): ("noise_cancelling", [("enabled", .bool(isOn))])
     case .ambient(let left, let right): ("ambient", [("left", .int(left)), ("right", .int(right))])
     case .equalizer(let preset, let values):

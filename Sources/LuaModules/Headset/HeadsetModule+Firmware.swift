@@ -10,10 +10,11 @@ extension HeadsetModule {
     method("update_firmware") { [unowned self] headset, call in
       let path = script.path(of: try call.nameText(2))
       let listener = try call.options(3, ["on_progress"]).function("on_progress")
-      return { [unowned self] in
-        let outcome = try await headset.updateFirmware(path) { [unowned self] fraction in
+      return { [weak script] in
+        // The script may end while parts of the image are still being acknowledged.
+        let outcome = try await headset.updateFirmware(path) { fraction in
           guard let listener else { return }
-          script.call(listener, [.number(fraction)], name: "on_progress")
+          script?.call(listener, [.number(fraction)], name: "on_progress")
         }
         guard case .updated = outcome else { return .bool(false) }
         return .bool(true)

@@ -55,13 +55,18 @@ public final class HeadsetService {
 
   /// The script does not look for it any more.
   func stopSeeking(for script: Int) {
-    if seekers.removeValue(forKey: script) != nil, seekers.isEmpty { stopSeeking() }
+    if seekers.removeValue(forKey: script) != nil, seekers.isEmpty { stopSeeking(besides: script) }
   }
 
-  private func stopSeeking() {
+  /// Nobody looks for the configured headset any more: it is given up, unless it is connected or another script has it.
+  private func stopSeeking(besides script: Int? = nil) {
     seekers = [:]
     patience?.cancel()
-    loop.start { [headsets] in await headsets.stopConnectingAutomatically() }
+    guard let headset = headsets.stopConnectingAutomatically(), !headset.isConnected, !headset.isBusy else {
+      return
+    }
+    let others = owners[ObjectIdentifier(headset)]?.scripts.filter { $0 != script } ?? []
+    if others.isEmpty { loop.start { await headset.disconnect() } }
   }
 
   /// Disconnects a headset for all scripts, which don't look for it any more either.
@@ -84,10 +89,16 @@ public final class HeadsetService {
   /// The script has ended: what it alone had is disconnected.
   func letGo(of script: Int) async {
     stopSeeking(for: script)
-    for (key, owner) in owners where owner.scripts.contains(script) {
-      owners[key]?.scripts.remove(script)
-      if owner.scripts.count == 1 { await disconnect(owner.headset) }
-    }
+    let mine = owners.values.filter { $0.scripts.contains(script) }.map(\.headset)
+    for headset in mine { owners[ObjectIdentifier(headset)]?.scripts.remove(script) }
+    // Each is looked at when its turn has come: others may take or leave it meanwhile.
+    for headset in mine.sorted(by: { $0.name < $1.name }) where isLeft(headset) { await disconnect(headset) }
+  }
+
+  /// Whether no script has it, nor looks for it.
+  private func isLeft(_ headset: Headset) -> Bool {
+    let isOwned = owners[ObjectIdentifier(headset)]?.scripts.isEmpty == false
+    return !isOwned && !(headsets.isAwaited(headset) && !seekers.isEmpty)
   }
 
   /// Disconnects all.

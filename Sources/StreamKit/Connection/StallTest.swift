@@ -60,7 +60,8 @@ public struct StallTest: Sendable {
   /// How seldom what comes may be looked at when nobody waits for it; nil while it has to be looked at as it comes. A
   /// silence is noticed later by that, so a burst must be long enough to hold what is missed.
   public var longestLook: Duration? {
-    isSteady && limit >= Self.leastLimit ? burst >= .milliseconds(2500) ? .milliseconds(500) : .milliseconds(250) : nil
+    guard isSteady, limit >= Self.leastLimit else { return nil }
+    return .milliseconds(burst >= .milliseconds(2500) ? 500 : 250)
   }
 
   /// How long nothing may come.

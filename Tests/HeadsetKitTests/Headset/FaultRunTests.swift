@@ -126,6 +126,7 @@ final class FaultRun {
       case 14..<16: try await readEqualizer()
       case 16: try await selectPreset()
       case 17: try await reboot()
+      case 18 where Bool.random(using: &random): try await enterBootloader()
       case 18: try await update()
       default: try await loop.sleep(for: .milliseconds(Int64.random(in: 1...20_000, using: &random)))
       }
@@ -267,6 +268,13 @@ final class FaultRun {
     let boots = board.report.boots
     let isDone: Void? = try await attempt("reboot", requests: 2, more: .seconds(60), headset.reboot)
     if isDone != nil { #expect(board.report.boots > boots, "seed \(seed)") }
+  }
+
+  private func enterBootloader() async throws {
+    let isDone: Void? = try await attempt(
+      "enter bootloader", requests: 4, more: .seconds(3 * 90), allowing: [.updateFailed],
+      headset.enterBootloader)
+    if isDone != nil { #expect(board.report.mode == "bootloader", "seed \(seed)") }
   }
 
   private func update() async throws {

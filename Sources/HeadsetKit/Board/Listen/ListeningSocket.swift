@@ -71,7 +71,8 @@ final class ListeningSocket {
       throw BoardError(.listen, "\(path.onOneLine) is there, and no socket", hint: "name another path")
     }
     let address = SocketAddress(.unix(path: path))
-    let fd = socket(address.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+    let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+    let fd = socket(address.family, kind, 0)
     guard fd >= 0 else { throw failure(.unix(path: path)) }
     defer { Glibc.close(fd) }
     let isAlive = address.withPointer { connect(fd, $0, $1) } == 0

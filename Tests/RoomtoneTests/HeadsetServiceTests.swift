@@ -1,0 +1,89 @@
+import EventLoop
+import TestSupport
+import Testing
+
+@testable import HeadsetKit
+@testable import LuaModules
+
+@Suite("The headsets that scripts share") struct HeadsetServiceTests {
+  /// Two scripts, 1 and 2, and the headset of the configuration, which can be switched off and on.
+  private final class Bench {
+    let loop = EventLoop(clock: .virtual(start: WallTime(nanoseconds: 0)))
+    private var board: Board?
+    private(set) lazy var headsets = makeHeadsets()
+    private(set) lazy var service = HeadsetService(loop: loop, headsets: headsets)
+
+    init(isOn: Bool = true) throws { if isOn { try switchOn() } }
+
+    private func makeHeadsets() -> Headsets {
+      var settings = HeadsetSettings()
+      settings.address = .unix(path: "headset")
+      return Headsets(loop: loop, settings: settings) { [unowned self] address, key in
+        HBPDriver(name: "\(address)", key: key, loop: loop) { [unowned self] () async throws(HeadsetError) in
+          guard let board else { throw HeadsetError(.notAvailable, "it is off") }
+          return board.connect()
+        }
+      }
+    }
+
+    func switchOn() throws { board = try Board(BoardOptions(), loop: loop) }
+
+    func switchOff() {
+      board?.close()
+      board = nil
+    }
+
+    func run(_ body: @escaping (Bench) async throws -> Void) throws {
+      try loop.finish {
+        try await body(self)
+      } last: { [self] in
+        await service.close()
+        switchOff()
+      }
+    }
+  }
+
+  @Test("a script that only saw in the list what another looks for takes nothing along when it ends")
+  func looksOn() throws {
+    try Bench(isOn: false).run { bench in
+      try bench.service.seek(for: 2) { _ in }
+      for headset in bench.headsets.list { bench.service.take(headset, for: 1) }
+      await bench.service.letGo(of: 1)
+      #expect(bench.service.isSeeking(2))
+      try bench.switchOn()
+      try await bench.loop.sleep(for: .seconds(11))
+      #expect(bench.headsets.list.first?.isConnected == true)
+    }
+  }
+
+  @Test(
+    "who looks for the headset no more leaves it to a script that connected it, though it is lost just now")
+  func leaves() throws {
+    try Bench().run { bench in
+      let headset = try await bench.headsets.connect()
+      bench.service.take(headset, for: 1)
+      try bench.service.seek(for: 2) { _ in }
+      try await bench.loop.sleep(for: .seconds(1))
+      bench.switchOff()
+      try await bench.loop.sleep(for: .milliseconds(100))
+      #expect(!headset.isConnected)
+      bench.service.stopSeeking(for: 2)
+      await bench.service.letGo(of: 2)
+      try bench.switchOn()
+      try await bench.loop.sleep(for: .seconds(11))
+      #expect(headset.isConnected)
+    }
+  }
+
+  @Test("who looks for the headset no more is the end of looking when nobody else has it") func ends() throws
+  {
+    try Bench(isOn: false).run { bench in
+      try bench.service.seek(for: 2) { _ in }
+      bench.service.stopSeeking(for: 2)
+      try await bench.loop.sleep(for: .seconds(1))
+      try bench.switchOn()
+      try await bench.loop.sleep(for: .seconds(30))
+      #expect(bench.headsets.list.isEmpty)
+    }
+  }
+}
