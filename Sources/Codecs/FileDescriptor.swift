@@ -45,7 +45,9 @@ struct FileDescriptor: ~Copyable {
 
   /// Up to `count` bytes from `offset` on; fewer at the end of the file, none when reading fails.
   func bytes(at offset: Int, count: Int) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+    // All empty arrays of Swift share one storage, which such an initializer would write into.
+    guard count > 0 else { return [] }
+    return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
       while initialized < count {
         let target = buffer.baseAddress.map { $0 + initialized }
         let got = pread(raw, target, count - initialized, offset + initialized)

@@ -28,6 +28,8 @@ enum WholeFile {
     }
     var failure: Int32 = 0
     let size = Int(status.st_size)
+    // All empty arrays of Swift share one storage, which such an initializer would write into.
+    guard size > 0 else { return [] }
     let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
       while count < size {
         let more = Glibc.read(file, buffer.baseAddress?.advanced(by: count), size - count)

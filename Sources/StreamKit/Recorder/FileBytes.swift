@@ -5,8 +5,10 @@ internal import Glibc
 enum FileBytes {
   /// Up to `count` bytes from `offset` on; fewer at the end of the file.
   static func read(_ file: Int32, _ path: String, at offset: Int, count: Int) throws(RecordError) -> [UInt8] {
+    // All empty arrays of Swift share one storage, which such an initializer would write into.
+    guard count > 0 else { return [] }
     var failure: Int32?
-    let bytes = [UInt8](unsafeUninitializedCapacity: max(0, count)) { buffer, initialized in
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
       while initialized < count {
         let target = buffer.baseAddress.map { $0 + initialized }
         let got = pread(file, target, count - initialized, off_t(offset + initialized))
