@@ -23,7 +23,7 @@ final class HeadsetModule {
         LuaFunction("auto_connect") { [unowned module] call in try module.connectAutomatically(call) },
         LuaFunction("list") { [unowned module] call in module.list(call) },
       ] + module.events(events))
-    script.staysAlive { [unowned module] in module.service.isSeeking(script.number) }
+    script.staysAlive { [unowned module] in module.service.isSeeking(module.script.number) }
     script.atLast { [service, number = script.number] in await service.letGo(of: number) }
   }
 
