@@ -89,7 +89,7 @@ import Testing
     let bench = try DriverBench()
     try bench.runConnected {
       var answer: PendingAnswer<Flag>?
-      bench.driver.onEvent = { _ in answer = bench.driver.begin(GetNoiseCancelling()) }
+      bench.driver.onEvent = { [unowned bench] _ in answer = bench.driver.begin(GetNoiseCancelling()) }
       let changes = [true, false].map { bench.driver.begin(SetNoiseCancelling(isOn: $0)) }
       for change in changes { _ = try await change.value() }
       try await bench.settle()
