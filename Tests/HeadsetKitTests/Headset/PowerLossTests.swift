@@ -38,7 +38,7 @@ import Testing
       board.onDeath = { [unowned self] in
         losses += 1
         loop.after(.seconds(1)) { [unowned self] in
-          board.close()
+          self.board?.close()
           #expect(throws: Never.self) { try self.start(dyingAt: nil) }
           if let report = self.board?.report { starts.append(report) }
         }
