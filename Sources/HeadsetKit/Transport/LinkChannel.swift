@@ -36,8 +36,9 @@ final class MemoryChannel: LinkChannel {
   var onEnd: (LinkEnd) -> Void = { _ in }
 
   private let loop: EventLoop
-  /// nil when the channel has ended.
-  private var peer: MemoryChannel?
+  private var isOpen = true
+  /// Whoever has the other end keeps it.
+  private weak var peer: MemoryChannel?
 
   /// Two ends that are connected.
   static func pair(loop: EventLoop) -> (MemoryChannel, MemoryChannel) {
@@ -48,18 +49,21 @@ final class MemoryChannel: LinkChannel {
 
   private init(_ loop: EventLoop) { self.loop = loop }
 
+  deinit { close() }
+
   func send(_ bytes: [UInt8]) {
-    guard let peer, !bytes.isEmpty else { return }
-    loop.next { if peer.peer != nil { peer.onBytes(bytes[...]) } }
+    guard isOpen, let peer, !bytes.isEmpty else { return }
+    loop.next { if peer.isOpen { peer.onBytes(bytes[...]) } }
   }
 
   func close() {
-    guard let peer else { return }
-    self.peer = nil
+    guard isOpen else { return }
+    isOpen = false
     letGo()
+    guard let peer else { return }
     loop.next {
-      guard peer.peer != nil else { return }
-      peer.peer = nil
+      guard peer.isOpen else { return }
+      peer.isOpen = false
       let tell = peer.onEnd
       peer.letGo()
       tell(.closed)
