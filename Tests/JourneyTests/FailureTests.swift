@@ -40,6 +40,18 @@ struct FailingScript: CustomTestStringConvertible {
     FailingScript("an error of its own", #"error "my own words""#, "my own words"),
     FailingScript("a call of nil", "speaker.plai()", "plai"),
   ]
+
+  /// Line 4 of a routine that plays, of which it returns the name.
+  func write(in home: Home) throws -> String {
+    try home.music()
+    return try home.script(
+      """
+      local speaker, task = require "speaker", require "task"
+      speaker.play("music.mp3", { start = 21 })
+      task.sleep(0.1)
+      \(line)
+      """)
+  }
 }
 
 @Suite("A script that fails") struct FailureTests {
@@ -47,14 +59,7 @@ struct FailingScript: CustomTestStringConvertible {
     "tells what and where in one message, and leaves the house in order", arguments: FailingScript.all)
   func fails(_ failing: FailingScript) throws {
     let home = try Home()
-    try home.music()
-    let script = try home.script(
-      """
-      local speaker, task = require "speaker", require "task"
-      speaker.play("music.mp3", { start = 21 })
-      task.sleep(0.1)
-      \(failing.line)
-      """)
+    let script = try failing.write(in: home)
     let outcome = try home.run("run", "--output", "wav:out", script)
     #expect(outcome.status == 1)
     #expect(outcome.output == "")
@@ -101,14 +106,7 @@ struct FailingScript: CustomTestStringConvertible {
   @Test("fails the same way in a simulation", arguments: FailingScript.all)
   func simulated(_ failing: FailingScript) throws {
     let home = try Home()
-    try home.music()
-    let script = try home.script(
-      """
-      local speaker, task = require "speaker", require "task"
-      speaker.play("music.mp3", { start = 21 })
-      task.sleep(0.1)
-      \(failing.line)
-      """)
+    let script = try failing.write(in: home)
     let outcome = try home.run("simulate", "--render", "out", script)
     #expect(outcome.status == 1)
     #expect(outcome.failures.count == 1, "\(outcome)")

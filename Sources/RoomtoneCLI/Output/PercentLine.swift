@@ -2,30 +2,21 @@ internal import EventLoop
 
 /// The one line on a terminal that tells how far something is: `updating RT-10   42 %`.
 ///
-/// Drawn over itself, as `ProgressLine`. Confined to the loop.
+/// Confined to the loop.
 final class PercentLine {
-  private let isShown: Bool
-  /// What is there now.
-  private var shown = ""
+  private var line: TerminalLine
 
   /// A line on standard output, or none.
-  init(isShown: Bool) { self.isShown = isShown }
+  init(isShown: Bool) { line = TerminalLine(isShown: isShown) }
 
   /// Draws it anew.
   /// - Parameter fraction: 0 to 1.
   func show(_ what: String, _ fraction: Double) {
-    guard isShown else { return }
-    let line = Self.text(what, fraction, columns: Terminal.columns)
-    guard line != shown else { return }
-    Terminal.write("\r" + line + String(repeating: " ", count: max(0, shown.count - line.count)))
-    shown = line
+    line.show(Self.text(what, fraction, columns: Terminal.columns))
   }
 
   /// Leaves it where it is: what comes next begins on a line of its own.
-  func end() {
-    if !shown.isEmpty { Terminal.write("\n") }
-    shown = ""
-  }
+  func end() { line.end() }
 
   /// The line, cut where the terminal would break it. 100 % is for what is done alone.
   static func text(_ what: String, _ fraction: Double, columns: Int) -> String {

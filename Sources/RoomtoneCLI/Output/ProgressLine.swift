@@ -4,50 +4,38 @@ internal import SpeakerKit
 
 /// The one line on a terminal that tells how far a file is: `▶ wake_up.mp3  0:12 / 0:23  Kitchen, Bedroom`.
 ///
-/// It is drawn over itself with a carriage return and blanks, which every terminal understands. Confined to the loop.
+/// Confined to the loop.
 final class ProgressLine {
   /// What a station says that it plays; nil for what the source is called.
   var title: String?
   /// Where it sounds.
   var places = ""
-  private let isShown: Bool
-  /// Letters of the line that is there now.
-  private var shown = 0
+  private var line: TerminalLine
 
   /// A line on standard output, or none.
-  init(isShown: Bool) { self.isShown = isShown }
+  init(isShown: Bool) { line = TerminalLine(isShown: isShown) }
 
   /// Draws it anew.
   func show(_ session: Session) {
-    guard isShown, let source = session.source else { return }
+    guard line.isShown, let source = session.source else { return }
     let rate = session.format.sampleRate
-    let line = Self.text(
-      title: title ?? source.title, position: session.position / rate,
-      duration: session.duration.map { $0 / rate },
-      places: places, columns: Terminal.columns)
-    Terminal.write("\r" + line + String(repeating: " ", count: max(0, shown - line.count)))
-    shown = line.count
+    line.show(
+      Self.text(
+        title: title ?? source.title, position: session.position / rate,
+        duration: session.duration.map { $0 / rate },
+        places: places, columns: Terminal.columns))
   }
 
   /// Makes room for a line of something else.
-  func clear() {
-    guard shown > 0 else { return }
-    Terminal.write("\r" + String(repeating: " ", count: shown) + "\r")
-    shown = 0
-  }
+  func clear() { line.clear() }
 
   /// Leaves it where it is: what comes next begins on a line of its own.
-  func end() {
-    if shown > 0 { Terminal.write("\n") }
-    shown = 0
-  }
+  func end() { line.end() }
 
   /// The line, cut where the terminal would break it.
   static func text(title: String, position: Int, duration: Int?, places: String, columns: Int) -> String {
     let time = clock(position) + (duration.map { " / " + clock($0) } ?? "")
-    let line = "▶ \(title)  \(time)  \(places)".onOneLine
-    // A letter in the last column moves some terminals to the next line.
-    return line.count < columns ? line : line.prefix(max(0, columns - 2)) + "…"
+    return TerminalLine.fit("▶ \(title)  \(time)  \(places)", columns: columns)
   }
 
   /// `0:12`, `1:02:03`

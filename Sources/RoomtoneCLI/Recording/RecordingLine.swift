@@ -5,40 +5,32 @@ internal import StreamKit
 
 /// The one line on a terminal that tells how far a recording is: `● 0:12:34  11 MB  ▅▅▃  Some Artist - Song  2 reconnects`.
 ///
-/// Drawn over itself, as `ProgressLine`. Confined to the loop.
+/// Confined to the loop.
 final class RecordingLine {
-  let isShown: Bool
   /// Connections that were lost and made again.
   var reconnects = 0
-  /// Letters of the line that is there now.
-  private var shown = 0
+  private var line: TerminalLine
+  /// Whether there is a terminal to draw on.
+  var isShown: Bool { line.isShown }
 
   /// A line on standard output, or none.
-  init(isShown: Bool) { self.isShown = isShown }
+  init(isShown: Bool) { line = TerminalLine(isShown: isShown) }
 
   /// Draws it anew.
   func show(_ recording: Recording, _ stream: StreamKit.Stream) {
     guard isShown else { return }
-    let line = Self.text(
-      seconds: recording.seconds, bytes: recording.bytes, title: recording.title?.text,
-      level: stream.levels.map { max($0.left.rmsDBFS, $0.right.rmsDBFS) }, reconnects: reconnects,
-      isWaiting: recording.state == .waiting, columns: Terminal.columns)
-    Terminal.write("\r" + line + String(repeating: " ", count: max(0, shown - line.count)))
-    shown = line.count
+    line.show(
+      Self.text(
+        seconds: recording.seconds, bytes: recording.bytes, title: recording.title?.text,
+        level: stream.levels.map { max($0.left.rmsDBFS, $0.right.rmsDBFS) }, reconnects: reconnects,
+        isWaiting: recording.state == .waiting, columns: Terminal.columns))
   }
 
   /// Makes room for a line of something else.
-  func clear() {
-    guard shown > 0 else { return }
-    Terminal.write("\r" + String(repeating: " ", count: shown) + "\r")
-    shown = 0
-  }
+  func clear() { line.clear() }
 
   /// Leaves it where it is: what comes next begins on a line of its own.
-  func end() {
-    if shown > 0 { Terminal.write("\n") }
-    shown = 0
-  }
+  func end() { line.end() }
 
   /// The line, cut where the terminal would break it.
   /// - Parameter level: in dBFS; nil while it is not known.
@@ -53,9 +45,7 @@ final class RecordingLine {
     ]
     if reconnects > 0 { parts.append(reconnects == 1 ? "1 reconnect" : "\(reconnects) reconnects") }
     if let title, !title.isEmpty { parts.append(title) }
-    let line = parts.joined(separator: "  ").onOneLine
-    // A letter in the last column moves some terminals to the next line.
-    return line.count < columns ? line : line.prefix(max(0, columns - 2)) + "…"
+    return TerminalLine.fit(parts.joined(separator: "  "), columns: columns)
   }
 
   /// Ten letters from -50 to 0 dBFS: `▮▮▮▮▮▮▯▯▯▯`.
