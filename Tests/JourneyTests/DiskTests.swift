@@ -65,12 +65,17 @@ struct DiskTests {
       task.sleep(2)
       recording:stop()
       print(recordings.verify("/mnt/radio/a.mp3").good, recordings.verify(track.path).good)
+      -- What the disk had no room for is missing between the two.
+      local first, second = recordings.list()[2], recordings.list()[1]
+      local gap = recording.gaps[1]
+      print(#recording.gaps, gap.seconds > 1, math.abs(gap.at - first.seconds) < 0.1)
+      print(#first.gaps, #second.gaps, second.gaps[1].at, second.gaps[1].seconds == gap.seconds)
       """, in: "")
     guard let outcome else { return }
     #expect(
       outcome.lines == [
         "record.disk_full\twaiting\tstopped", "true\texit\t0", "/mnt/radio/a (2).mp3\trecording",
-        "true\ttrue",
+        "true\ttrue", "1\ttrue\ttrue", "0\t1\t0.0\ttrue",
       ], "\(outcome)")
   }
 

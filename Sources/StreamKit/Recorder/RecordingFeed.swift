@@ -19,6 +19,9 @@ final class RecordingFeed: Sendable {
     /// Frames were lost as nobody took them: nothing follows.
     var isOverrun = false
 
+    /// Of its frames.
+    var length: StreamTime { frames.reduce(.zero) { $0 + $1.duration } }
+
     fileprivate init(bytes: Int = 0, frames: Int = 0) {
       self.bytes.reserveCapacity(bytes)
       self.frames.reserveCapacity(frames)

@@ -25,9 +25,17 @@ final class RecordingWriter {
   /// Files that are open: the last is the one that goes on.
   private var parts: [RecordingPart] = []
   private var cuts: [Cut] = []
+  /// Where the newest of all cuts is.
+  private var lastPlace: StreamTime?
   private var recent: [(time: StreamTime, frame: StreamFrame, bytes: [UInt8])] = []
   /// Sound that was taken, and what was missing in it.
   private var (time, missing) = (StreamTime.zero, StreamTime.zero)
+  /// Sound that is in files.
+  private var written = StreamTime.zero
+  /// Sound that had to go since the disk took no more.
+  private var lost = StreamTime.zero
+  /// What is missing in front of the file that comes next.
+  private var gapBefore = StreamTime.zero
   private var bytes = 0
   private var format: StreamFormat?
   private var title: StreamTitle?
@@ -82,9 +90,7 @@ final class RecordingWriter {
     waiting += feed.take()
     if firstArrival == nil, waiting.contains(where: { !$0.frames.isEmpty }) { firstArrival = now }
     if let waitsUntil {
-      // Of what is lost the last title is known: it may be that of what comes next.
-      for case .title(let new) in waiting.flatMap(\.marks).map(\.mark) { take(.title(new)) }
-      waiting = []
+      lose()
       if now >= waitsUntil { goOn(now) }
       return
     }
@@ -151,10 +157,16 @@ final class RecordingWriter {
   private func write(_ wall: WallTime) throws(RecordError) {
     let batches = waiting
     waiting = []
-    for (index, batch) in batches.enumerated() {
-      try write(batch, before: batches[(index + 1)...], wall)
-      // The recording may be shorter than what has come.
-      if hasEnded { return }
+    let start = time
+    do throws(RecordError) {
+      for (index, batch) in batches.enumerated() {
+        try write(batch, before: batches[(index + 1)...], wall)
+        // The recording may be shorter than what has come.
+        if hasEnded { return }
+      }
+    } catch {
+      lost = batches.reduce(start) { $0 + $1.length } - written
+      throw error
     }
     tellBeginning()
   }
@@ -210,6 +222,7 @@ final class RecordingWriter {
     let frames = batch.frames[run.firstFrame..<(run.firstFrame + run.frames)]
     for part in parts { try part.write(batch.bytes[range], frames) }
     bytes += run.bytes
+    written = time
     run = Run(start: range.upperBound, firstFrame: frames.endIndex)
     let (seconds, bytes) = (time.seconds, bytes)
     progress.update { ($0.seconds, $0.bytes) = (seconds, bytes) }
@@ -229,14 +242,7 @@ final class RecordingWriter {
       title = new
       progress.update { $0.title = new }
       guard let split = plan.options.split, !parts.isEmpty else { return parts.last?.note(new) ?? () }
-      let place = time + StreamTime(split.offset)
-      // A title before it that no sound came with has no file.
-      if cuts.last?.place == place { cuts.removeLast() }
-      cuts.append(
-        Cut(
-          title: new, place: place, begins: max(place - StreamTime(split.overlap), .zero),
-          ends: place + StreamTime(split.overlap)
-        ))
+      cut(at: time + StreamTime(split.offset), overlap: StreamTime(split.overlap), new)
     }
   }
 
@@ -263,10 +269,30 @@ final class RecordingWriter {
     count += 1
     let part = try plan.open(format, title: title, number: count, start: wall)
     parts.append(part)
+    if gapBefore > .zero {
+      part.note(gapOf: gapBefore.seconds)
+      gapBefore = .zero
+    }
     if hasBegun || plan.options.split != nil { tell(.track(path: part.entry.path, title: title?.text)) }
   }
 
   // MARK: Cuts
+
+  /// Titles of less sound have no file: however fast a station tells them, the disk is asked for one a second.
+  private static let shortestTrack = StreamTime(seconds: 1)
+
+  private func cut(at place: StreamTime, overlap: StreamTime, _ title: StreamTitle) {
+    var place = place
+    if let last = cuts.last, place < last.place + Self.shortestTrack {
+      place = last.place
+      cuts.removeLast()
+    } else if let lastPlace {
+      place = max(place, lastPlace + Self.shortestTrack)
+    }
+    lastPlace = place
+    cuts.append(
+      Cut(title: title, place: place, begins: max(place - overlap, .zero), ends: place + overlap))
+  }
 
   private func followCuts(_ wall: WallTime) throws(RecordError) {
     while let cut = cuts.first, cut.begins <= time {
@@ -322,14 +348,30 @@ final class RecordingWriter {
       // What could be written is kept.
       do throws(RecordError) { try plan.close(part) } catch { plan.lost(part, error) }
     }
-    (parts, cuts, recent, format, waiting) = ([], [], [], nil, [])
-    tell(.stopped(error, goesOn: goesOn))
+    (parts, cuts, recent, format, time) = ([], [], [], nil, written)
+    lose()
     if goesOn {
       waitsUntil = now.advanced(by: .seconds(5))
     } else {
       hasEnded = true
       feed.close()
+      plan.writeCueSheet()
     }
+    tell(.stopped(error, goesOn: goesOn))
+  }
+
+  /// What has come finds no room. Its last title is known: it may be that of what comes next.
+  private func lose() {
+    for batch in waiting {
+      lost = lost + batch.length
+      for (_, mark) in batch.marks {
+        switch mark {
+        case .gap(let seconds): lost = lost + StreamTime(seconds: seconds)
+        case .title: take(mark)
+        }
+      }
+    }
+    waiting = []
   }
 
   /// Tries again after the disk was full.
@@ -340,6 +382,9 @@ final class RecordingWriter {
       isRoom = true
     } catch { isRoom = false }
     waitsUntil = isRoom ? nil : now.advanced(by: .seconds(5))
+    guard isRoom, lost > .zero else { return }
+    take(.gap(seconds: lost.seconds))
+    (gapBefore, lost) = (gapBefore + lost, .zero)
   }
 
   /// Bytes that must be free before it goes on: some minutes of sound.

@@ -151,6 +151,40 @@ struct RecordingWriterTests {
     #expect(bench.told.filter { $0.hasPrefix("track") } == ["track One", "track Three"])
   }
 
+  @Test("a station that tells a title with every frame makes one file a second")
+  func titlesWithEveryFrame() throws {
+    let bench = try WriterBench("{n} {title}.mp3") { $0.split = .init() }
+    for number in 0..<400 {
+      bench.feed.mark(StreamTitle("\(number)"))
+      bench.come(0.02)
+      if number % 10 == 0 { bench.pass() }
+    }
+    bench.end()
+    let seconds = bench.progress.figures.seconds
+    let count = bench.files.filter { $0.hasSuffix(".mp3") }.count
+    #expect(seconds > 8 && count >= 8 && Double(count) <= seconds + 2, "\(count) files, \(seconds) s")
+    // Nothing is lost between them.
+    let whole = try bench.files.filter { $0.hasSuffix(".mp3") }
+      .map { try FrameFile.walk(bench.folder.file($0)).audioBytes }
+    #expect(whole.reduce(0, +) == bench.progress.figures.bytes)
+  }
+
+  @Test("a split recording that fails leaves the cue sheet of what is there")
+  func cueSheetOfFailure() throws {
+    let bench = try WriterBench("{title}.mp3") { $0.split = .init() }
+    bench.feed.mark(StreamTitle("One"))
+    bench.come(2)
+    bench.pass()
+    bench.feed.mark(StreamTitle("Two"))
+    bench.come(2)
+    bench.pass()
+    unlink(bench.folder.file("Two.mp3.part"))
+    bench.come(2)
+    bench.pass()
+    #expect(bench.told.last == "stopped record.write")
+    #expect(bench.files == ["One.cue", "One.mp3"])
+  }
+
   @Test("what came before the disk was too slow is kept")
   func tooSlow() throws {
     let bench = try WriterBench("a.mp3")
