@@ -17,11 +17,11 @@ import Testing
     }
   }
 
-  private func board(_ arguments: String...) throws -> RunningCommand {
+  private func board(state: String = "board", _ arguments: String...) throws -> RunningCommand {
     let board = try home.start(
-      ["board", "--listen", transport, "--state", home.path("board"), "--ready-after", "200"] + arguments,
+      ["board", "--listen", transport, "--state", home.path(state), "--ready-after", "200"] + arguments,
       input: .pipe)
-    try board.expect("listening on ")
+    try board.expect("listening on \(transport)\n")
     return board
   }
 
@@ -33,6 +33,13 @@ import Testing
     try board.type("state\n")
     try board.expect("\"confirmed\": ")
     return try board.take(upTo: "\n")
+  }
+
+  /// Steps that the board's store has taken.
+  private func steps(of board: RunningCommand) throws -> Int {
+    try board.type("state\n")
+    try board.expect("\"steps\": ")
+    return try #require(Int(try board.take(upTo: ",")))
   }
 
   private var hash: String {
@@ -69,6 +76,41 @@ import Testing
     #expect(updated.status == 0, "\(updated)")
     #expect(updated.lines.last == "updated: it runs firmware 2.0")
     #expect(try image(of: board).contains(hash))
+  }
+
+  /// `ROOMTONE_POWER=all` takes its power at each step; otherwise at six.
+  @Test("goes on whenever the headset loses its power, which then runs what it had or what it gets")
+  func anyPowerLoss() throws {
+    let untouched = try board()
+    let first = try steps(of: untouched) + 1
+    let whole = try script("app.rtfw").finish()
+    try #require(whole.status == 0, "\(whole)")
+    let last = try steps(of: untouched)
+    untouched.send(SIGKILL)
+    _ = try untouched.finish()
+    try #require(last - first > 40)
+    let isAll = getenv("ROOMTONE_POWER").map { String(cString: $0) } == "all"
+    for step in stride(from: first, through: last, by: isAll ? 1 : (last - first) / 5) {
+      let dying = try board(state: "board-\(step)", "--fault", "die=\(step)")
+      let script = try script("app.rtfw")
+      #expect(try dying.finish().status == 9, "step \(step)")
+      let board = try board(state: "board-\(step)")
+      try board.type("state\n")
+      let state = try board.take(upTo: "\n")
+      #expect(
+        state.contains(#""running": true"#) && state.contains(#""whole": true"#), "step \(step): \(state)")
+      #expect(!state.contains(#""whole": false"#), "step \(step): \(state)")
+      #expect(
+        state.contains(#""version": "1.0.0", "mode""#) || state.contains(#""version": "2.0", "mode""#),
+        "step \(step)")
+      let updated = try script.finish()
+      #expect(
+        updated.status == 0 && updated.lines.last == "updated: it runs firmware 2.0",
+        "step \(step): \(updated)")
+      #expect(try image(of: board).contains(hash), "step \(step)")
+      board.send(SIGKILL)
+      _ = try board.finish()
+    }
   }
 
   @Test("goes on where it was when it was killed") func killed() throws {
