@@ -54,7 +54,9 @@ import Testing
     #expect(places[join] > places[join - 1] && lastPlaces(of: member).contains(places.last ?? 0))
     let missing = programme.ends[places[join] - 1] - programme.ends[places[join - 1]]
     let gaps = member.receiver.gaps
-    #expect(gaps.count == 1 && (gaps[0] - missing).magnitude <= 0.1, "told \(gaps) of \(missing)")
+    #expect(
+      gaps.count == 1 && (gaps[0] - missing).magnitude <= 0.1,
+      "told \(gaps) of \(missing), icy-br \(member.seat.bitRate ?? 0)")
 
     // As the player hears it: each part as if it were alone.
     let buffer = member.receiver.buffer

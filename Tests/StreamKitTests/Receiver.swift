@@ -93,7 +93,7 @@ final class Receiver: Sendable {
         let answers = receiver.events.count { $0.hasPrefix("answered") }
         return State(
           phase: reception.machine.phase, deadline: reception.machine.deadline, answers: answers,
-          audio: reception.icy.audioPosition)
+          audio: reception.sound.position)
       }
       found.withLock { $0 = states }
     }

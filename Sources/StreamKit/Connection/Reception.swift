@@ -2,46 +2,6 @@ internal import Codecs
 internal import EventLoop
 internal import HTTP
 
-/// What a station says of itself.
-public struct StationInfo: Sendable, Equatable {
-  /// `icy-name`.
-  public var name: String?
-  /// `icy-genre`.
-  public var genre: String?
-  /// `icy-url`: its page.
-  public var page: String?
-  /// kbit/s, as the headers tell.
-  public var bitRate: Int?
-  /// Where the sound comes from, after lists and redirects.
-  public var url = ""
-}
-
-/// What happens to a stream that is received.
-enum ReceptionEvent: Sendable {
-  /// A transfer begins.
-  case connecting
-  /// A server has answered, and what it sends is sound.
-  case answered(StationInfo)
-  /// What the frames that follow are.
-  case format(StreamFormat)
-  /// A title has come, which belongs to the sound from that time of the stream on.
-  case metadata(ICYMetadata, at: StreamTime)
-  /// A connection failed; the next one follows by itself.
-  case failed(StreamError)
-  /// Sound comes again.
-  case reconnected(gap: Double, stitched: Bool, overlap: Int)
-  /// Enough has come for the player.
-  case buffered
-  /// The buffer is full of what has not been heard: nothing is received any more.
-  case full
-  /// It is a file, of which so much is known by now.
-  case file(FileFacts)
-  /// Enough of a file is ahead of the player: it is to say when that is no longer so.
-  case heldBack
-  /// The first connection failed, or it can't go on: nothing follows.
-  case gaveUp(StreamError)
-}
-
 /// Receives one stream: connects, takes it apart, joins its connections, fills the buffer.
 ///
 /// Unchecked: confined to the loop of its network thread once `start` was posted there; what it is made of comes in by
@@ -94,15 +54,13 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   private var head: HTTPResponse?
   private var body = Body.done
   private var list: [UInt8] = []
-  private(set) var icy = ICYDeinterleaver(interval: 0)
-  private var framer = StreamFramer()
+  private(set) var sound = ReceivedSound()
+  private var titles = ReceivedTitles()
   private var stitcher = Stitcher()
   private var lastByte = Instant.start
+  private var soundClock = SoundClock()
   private var format: StreamFormat?
   private var discontinuity: PacketBuffer.Discontinuity?
-  /// Titles whose sound has not come yet, by the audio byte that they stand in front of.
-  private var titles: [(position: Int, metadata: ICYMetadata)] = []
-  private var lastTitle: ICYMetadata?
   /// Frames have gone into the buffer since the machine was told of what came.
   private var hasDelivered = false
   private var isStopped = false
@@ -224,7 +182,10 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   private func lose() {
     guard case .audio = body else { return body = .done }
     body = .done
-    if let action = stitcher.lost(at: Double(lastByte.nanoseconds) / 1e9, pending: framer.pendingBytes) {
+    let read = Double(lastByte.nanoseconds) / 1e9
+    let pending = sound.pendingBytes
+    let time = soundClock.lastArrival(readAt: read, pending: pending)
+    if let action = stitcher.lost(at: time, pending: pending) {
       resolve(action)
     }
   }
@@ -331,9 +292,8 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
       return
     case .audio where format == nil:
       // Too little came to tell what it is: what it is not may be told now.
-      framer.end()
-      if case .notAudio(let found)? = framer.next() {
-        _ = drop(notAudio(found))
+      if let found = sound.end() {
+        _ = drop(.noAudio(found, from: shownURL))
         return
       }
     default: break
@@ -368,10 +328,9 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   private func beginAudio() {
     body = .audio
     guard let head else { return }
-    let interval = head.headers["icy-metaint"].flatMap { Int($0) } ?? 0
-    icy = ICYDeinterleaver(interval: min(max(interval, 0), 1 << 24), audioPosition: icy.audioPosition)
-    framer = StreamFramer(contentType: head.headers["Content-Type"], offset: icy.audioPosition)
-    titles = []
+    sound.connect(head)
+    titles.connect()
+    soundClock = SoundClock()
     if isFile(head) { handOver(head) }
   }
 
@@ -405,32 +364,23 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   private func take(_ bytes: UnsafeRawBufferPointer) -> HTTPFlow {
     var index = 0
     var received = StreamTime.zero
-    while let part = icy.next(in: bytes, from: &index) {
-      switch part {
-      case .audio(let range):
-        framer.feed(UnsafeRawBufferPointer(rebasing: bytes[range]))
-        while let item = framer.next() {
-          switch item {
-          case .format(let new):
-            if let head { tell(.answered(StationInfo(head))) }
-            begin(new)
-          case .frame(let frame):
-            received = received + frame.duration
-            take(frame)
-            if isStopped { return .stop }
-          case .notAudio(let found):
-            return drop(notAudio(found))
-          }
-        }
-      case .metadata(let block):
-        titles.append((block.audioPosition, ICYMetadata(block.bytes, encoding: options.encoding)))
-        if titles.count > 64 { titles.removeFirst() }
+    while let item = sound.next(in: bytes, from: &index) {
+      switch item {
+      case .title(let block): titles.add(block, encoding: options.encoding)
+      case .format(let new):
+        if let head { tell(.answered(StationInfo(head))) }
+        begin(new)
+      case .frame(let frame):
+        received = received + frame.duration
+        take(frame)
+        if isStopped { return .stop }
+      case .notAudio(let found): return drop(.noAudio(found, from: shownURL))
       }
     }
     let audio = Duration.nanoseconds(Int64(received.seconds * 1e9))
     perform(machine.received(audio, isNew: hasDelivered, at: now, look: pace ?? .zero))
     hasDelivered = false
-    framer.compact()
+    sound.compact()
     keepPace()
     return isStopped ? .stop : .more
   }
@@ -444,8 +394,6 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     transfer?.setPace(wanted.flatMap { clock.sleep(now.advanced(by: $0), loop) })
   }
 
-  private func notAudio(_ found: String) -> StreamError { .noAudio(found, from: shownURL) }
-
   private func begin(_ new: StreamFormat) {
     if format != nil, format != new { discontinuity = discontinuity ?? .format }
     format = new
@@ -453,9 +401,10 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   }
 
   private func take(_ frame: StreamFrame) {
-    let pending = framer.pendingBytes
-    let action = framer.withBytes(of: frame) { bytes in
-      let action = stitcher.receive(frame, bytes, at: seconds, pending: pending)
+    let (time, pending) = (seconds, sound.pendingBytes)
+    soundClock.add(frame, at: time)
+    let action = sound.withBytes(of: frame) { bytes in
+      let action = stitcher.receive(frame, bytes, at: time, pending: pending)
       if case .pass = action { deliver(frame, bytes) }
       return action
     }
@@ -476,91 +425,19 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
 
   private func deliver(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer) {
     guard !isStopped else { return }
-    let before = lastTitle
-    var title: ICYMetadata?
-    while let next = titles.first, next.position < frame.offset + frame.length {
-      titles.removeFirst()
-      // After a reconnection the same title comes again.
-      guard next.metadata != lastTitle else { continue }
-      lastTitle = next.metadata
-      title = next.metadata
-    }
+    let before = titles
+    let title = titles.next(before: frame.offset + frame.length)
     let arrival = outlet.append(frame, bytes, discontinuity, title: title.map { StreamTitle($0) })
     hasDelivered = true
     discontinuity = nil
     guard arrival.isTaken else {
       // What follows is lost: when it is received again, that is a gap, and its title is told.
-      lastTitle = before
+      titles = before
       tell(.full)
       end()
       return lose()
     }
     if arrival.isEnough { tell(.buffered) }
     if let title { tell(.metadata(title, at: arrival.start)) }
-  }
-}
-
-extension StationInfo {
-  /// What the headers of an answer tell.
-  init(_ head: HTTPResponse) {
-    name = head.headers["icy-name"]
-    genre = head.headers["icy-genre"]
-    page = head.headers["icy-url"]
-    // Some stations tell a list: "128, 128".
-    let told = head.headers["icy-br"].flatMap { Int($0.prefix { $0.isASCII && $0.isWholeNumber }) }
-    bitRate = told.flatMap { $0 > 0 ? $0 : nil }
-    url = head.url
-  }
-}
-
-extension StreamError {
-  /// A server that has closed.
-  static func ended(_ url: String) -> StreamError {
-    StreamError(.network, "\(url) ended the connection", facts: [.init("url", .string(url))])
-  }
-
-  /// A file, which does not go by as a station does.
-  static func notRecorded(_ url: String) -> StreamError {
-    StreamError(
-      .unsupported, "\(url) is a file, which can't be recorded", hint: "download it",
-      facts: [.init("url", .string(url))])
-  }
-
-  /// A server that sends something else than sound.
-  static func noAudio(_ found: String, from url: String) -> StreamError {
-    StreamError(
-      .content, "\(url) sends no audio: found \(found)", hint: "check the address in a browser",
-      facts: [.init("url", .string(url)), .init("found", .string(found))])
-  }
-
-  /// What a failed transfer is to a stream.
-  init(_ error: HTTPError, url: String) {
-    let kind: Kind =
-      switch error.kind {
-      case .badURL: .url
-      case .unsupportedScheme: .unsupported
-      case .resolve, .timeout: .timeout
-      case .protocolViolation, .headersTooLarge, .encoding, .tooLarge: .content
-      case .badHeader, .connect, .refused, .reset, .tls, .tooManyRedirects, .cancelled, .system: .network
-      }
-    let facts: [ErrorFact] = [.init("url", .string(url))]
-    // A name is not found and a host not reached where there is no network at all.
-    let isUnreached = [.resolve, .connect, .timeout].contains(error.kind)
-    if isUnreached, !NetworkThread.isNetworkUp(for: StreamURL.host(url) ?? "") {
-      self.init(
-        .network, "no network: \(error.message)", hint: "connect this machine to a network", facts: facts)
-      return
-    }
-    self.init(kind, error.message, hint: Self.hint(error.kind), facts: facts)
-  }
-
-  private static func hint(_ kind: HTTPError.Kind) -> String? {
-    switch kind {
-    case .tls:
-      "check the clock of this machine and its certificates (ca-certificates), or the station's http:// address"
-    case .tooManyRedirects: "check the address in a browser"
-    case .refused, .resolve: "check the address, and that the server runs"
-    default: nil
-    }
   }
 }

@@ -1,0 +1,31 @@
+/// Tells when the last byte of a connection came, which may have waited to be read, from the sound in it.
+///
+/// A station sends sound as it is made: what was read the soonest after its making tells how far it lags, and all other
+/// sound came with the same lag. Clocks drift, and stations pause: only the last ten to twenty seconds count. Times are
+/// seconds of any clock that is steady.
+struct SoundClock: Sendable {
+  private static let window = 10.0
+  private var received = StreamTime.zero
+  /// Of the frame that came last.
+  private var secondsPerByte = 0.0
+  /// The least time by which reading was behind the sound, in this window and in the one before.
+  private var (least, leastBefore) = (Double.infinity, Double.infinity)
+  private var windowStart = -Double.infinity
+
+  /// A frame was read; pieces of streams without frames tell nothing.
+  mutating func add(_ frame: StreamFrame, at time: Double) {
+    guard frame.codec.hasFrames, frame.length > 0 else { return }
+    received = received + frame.duration
+    secondsPerByte = frame.duration.seconds / Double(frame.length)
+    if time - windowStart >= Self.window { (leastBefore, least, windowStart) = (least, .infinity, time) }
+    least = min(least, time - received.seconds)
+  }
+
+  /// When the last byte came.
+  /// - Parameters:
+  ///   - time: when it was read.
+  ///   - pending: how many have come behind the last frame.
+  func lastArrival(readAt time: Double, pending: Int) -> Double {
+    min(time, received.seconds + Double(pending) * secondsPerByte + min(least, leastBefore))
+  }
+}
