@@ -3,7 +3,7 @@
 --   local recorder = require "recorder"
 --   local show = recorder.schedule {
 --     url = "http://127.0.0.1:8000/live.mp3", template = "{station}/{start:%Y-%m-%d %H.%M}.{ext}",
---     cron = "0 20 * * sat", duration = "2h", pad_before = "2m", pad_after = "5m", keep = "60d",
+--     cron = "0 20 * * sat", duration = "2h", pad_before = "2m", pad_after = "5m", name = "show", keep = "60d",
 --   }
 --   show:on("finished", function(event) print(event.path, event.seconds) end)
 --
@@ -84,6 +84,9 @@ local function checked(options)
   end
   if (result.cron == nil) == (result.at == nil) then
     misuse(3, "either option 'cron' or option 'at' of 'schedule' says when")
+  elseif result.keep and not result.name then
+    -- By its name what is too old is told from the recordings of others.
+    misuse(3, "option 'keep' of 'schedule' needs option 'name': what is older and of that name is deleted")
   elseif result.duration == 0 then
     misuse(3, "option 'duration' of 'schedule': more than nothing expected")
   elseif result.cron and result.days then
@@ -178,9 +181,9 @@ local function record(own, url, run)
   return { path = recording.path, seconds = recording.seconds, bytes = recording.bytes, url = url }, err
 end
 
--- Whether another station helps. It does not where the disk is what fails.
+-- Whether another station helps. It does not where the disk is what fails, or a template that can't be read.
 local function is_of_station(err)
-  return not tostring(err.code):find("^record%.")
+  return err.code ~= "argument" and not tostring(err.code):find "^record%."
 end
 
 -- Goes through the stations until the show is over.
@@ -210,17 +213,21 @@ local function run(own, due)
   for _, part in ipairs(current.parts) do
     longest = part.seconds > longest.seconds and part or longest
   end
-  if options.keep then
-    recordings.expire { keep = options.keep, job = own.job.name }
-  end
   if failure and (not longest or not is_of_station(failure)) then
     local path = longest and longest.path
     tell(own, "failed", { error = failure, due = due, path = path, parts = current.parts })
-    error(failure, 0) -- counted and told as the job's
   elseif longest then
     tell(own, "finished", {
       path = longest.path, seconds = longest.seconds, bytes = longest.bytes, due = due, parts = current.parts,
     })
+  end
+  local expiry
+  if options.keep then
+    expiry = select(2, task.try(recordings.expire, { keep = options.keep, job = own.job.name }))
+  end
+  failure = failure and (not longest or not is_of_station(failure)) and failure or expiry
+  if failure then
+    error(failure, 0) -- counted and told as the job's
   end
 end
 

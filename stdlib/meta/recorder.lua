@@ -5,7 +5,7 @@
 --   local recorder = require "recorder"
 --   local show = recorder.schedule {
 --     url = "http://127.0.0.1:8000/live.mp3", template = "{station}/{start:%Y-%m-%d %H.%M}.{ext}",
---     cron = "0 20 * * sat", duration = "2h", pad_before = "2m", pad_after = "5m", keep = "60d",
+--     cron = "0 20 * * sat", duration = "2h", pad_before = "2m", pad_after = "5m", name = "show", keep = "60d",
 --   }
 --   show:on("finished", function(event) print(event.path, event.seconds) end)
 --
@@ -30,10 +30,11 @@ local recorder = {}
 ---@field timezone? string With `cron`: the clocks that count, `"Europe/Berlin"`; those of this machine unless told.
 ---@field pad_before? Duration How long before that it records, at most `"24h"`; 0 unless told.
 ---@field pad_after? Duration How much longer than the show; 0 unless told.
----@field keep? Duration What this has recorded longer ago is deleted behind each run; nothing unless told.
+---@field keep? Duration What recordings of this `name` are older is deleted behind each run; nothing unless told.
 ---@field min_free? string|integer Room that the disk must have left, as `Stream:record` takes it.
 ---@field fallbacks? string[] Stations to try when the first is not there, in this order.
----@field name? string Of the job, unique in the script, and in the catalogue; made of the time unless told.
+---@field name? string Of the job, unique in the script, and in the catalogue; made of the time unless told. With `keep`
+--- it must be told, and no other script should use it.
 
 ---@alias recorder.EventName
 ---| "started" # `{path, url, due, recording}`: the first frame is on disk; each time that a station has come.
