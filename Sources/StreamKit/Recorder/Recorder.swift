@@ -19,7 +19,8 @@ public struct RecorderSettings: Sendable {
   public init() {}
 }
 
-/// Records the streams of an engine: one thread writes all of them. Confined to the loop.
+/// Records the streams of an engine: one thread writes all of them, and another one looks after what is recorded.
+/// Confined to the loop.
 ///
 /// Under virtual time the loop itself writes.
 public final class Recorder {
@@ -31,6 +32,8 @@ public final class Recorder {
   private let loop: EventLoop
   private let localTime: @Sendable (WallTime) -> LocalTime
   private var disk: (core: RecorderCore, thread: LoopThread?)?
+  /// Reads and mends files for who asks: recordings don't wait for that.
+  private var reader: (core: RecorderCore, thread: LoopThread?)?
   private var count = 0
   /// Those that are not over.
   private var active: [Int: Recording] = [:]
@@ -92,15 +95,18 @@ public final class Recorder {
   public func withLibrary<Result: Sendable>(
     _ work: @escaping @Sendable (RecordingLibrary) throws -> Result
   ) async throws -> Result {
-    let core = try awake()
+    let (core, reader) = (try awake(), try awakeReader())
     let loop = loop
     let hold = loop.hold("the catalogue of recordings is read")
     return try await withCheckedThrowingContinuation { continuation in
-      core.post { core in
-        let result = Swift.Result { try work(try core.library()) }
-        loop.post {
-          hold.release()
-          continuation.resume(with: result)
+      // Behind what the disk thread has to do by now, so that what has ended is in the catalogue.
+      core.post { _ in
+        reader.post { reader in
+          let result = Swift.Result { try work(try reader.library()) }
+          loop.post {
+            hold.release()
+            continuation.resume(with: result)
+          }
         }
       }
     }
@@ -109,23 +115,40 @@ public final class Recorder {
   /// The disk thread, which begins now if it has not yet.
   private func awake() throws -> RecorderCore {
     if let disk { return disk.core }
-    let thread = loop.isVirtual ? nil : try LoopThread(name: "disk")
+    let new = try core(on: "disk")
+    new.core.post { $0.begin() }
+    disk = new
+    return new.core
+  }
+
+  /// The thread of the library.
+  private func awakeReader() throws -> RecorderCore {
+    if loop.isVirtual { return try awake() }
+    if let reader { return reader.core }
+    let new = try core(on: "library")
+    reader = new
+    return new.core
+  }
+
+  /// What works on a thread of that name, or on the loop under virtual time.
+  private func core(on name: String) throws -> (core: RecorderCore, thread: LoopThread?) {
+    let thread = loop.isVirtual ? nil : try LoopThread(name: name)
     let log: @Sendable (String) -> Void = { [loop, this = LoopReference(self)] line in
       loop.post { this.object?.onLog(line) }
     }
     let core = RecorderCore(loop: thread?.loop ?? loop, settings: settings, localTime: localTime, log: log)
-    core.post { $0.begin() }
-    disk = (core, thread)
-    return core
+    return (core, thread)
   }
 
-  /// Ends all recordings, and the thread; returns when all is safe on disk. For the end of an engine, after that of its
+  /// Ends all recordings, and the threads; returns when all is safe on disk. For the end of an engine, after that of its
   /// streams.
   public func close() {
     guard let (core, thread) = disk else { return }
-    disk = nil
+    let reader = reader
+    (disk, self.reader) = (nil, nil)
     guard let thread else { return core.finishAll() }
     core.post { $0.finishAll() }
     thread.close()
+    reader?.thread?.close()
   }
 }
