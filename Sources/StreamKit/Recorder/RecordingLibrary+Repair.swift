@@ -52,6 +52,8 @@ extension RecordingLibrary {
   public func repair(folder: String? = nil, now: WallTime) throws -> [Repaired] {
     var done = try recover(now: now).map { Repaired(path: $0.entry.path, outcome: .recovered($0.outcome)) }
     for entry in try catalogue.entries() where entry.part == nil {
+      // Another process may be putting something behind it.
+      if try isGoneOnWith(entry.path) { continue }
       do {
         if let outcome = try repair(entry) { done.append(Repaired(path: entry.path, outcome: outcome)) }
       } catch let error as RecordError {
@@ -71,6 +73,10 @@ extension RecordingLibrary {
     return done
   }
 
+  private func isGoneOnWith(_ path: String) throws -> Bool {
+    try PartFile.isHeld(path + PartFile.suffix) || catalogue.openEntries().contains { $0.path == path }
+  }
+
   private func repair(_ entry: RecordingEntry) throws -> Repaired.Outcome? {
     guard Self.isThere(entry.path) else {
       // With the folder gone, it is the disk that is missing.
@@ -86,6 +92,8 @@ extension RecordingLibrary {
       guard try WAVRecording.mend(entry.path) != nil else { return nil }
       outcome = .cut(bytes: rest)
     } else if sound.frames > 0, rest > 0, rest <= sound.junkBytes {
+      // Reading takes a while.
+      guard Self.length(of: entry.path) == sound.length, try !isGoneOnWith(entry.path) else { return nil }
       try Self.cutFile(entry.path, to: sound.end)
       outcome = .cut(bytes: rest)
     }

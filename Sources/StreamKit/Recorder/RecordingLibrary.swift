@@ -56,8 +56,13 @@ public struct RecordingLibrary {
     let old = try catalogue.entries(matching: .init(until: limit, job: job))
     let busy = Set(try catalogue.openEntries().map(\.path))
     var (deleted, failure) = ([String](), RecordError?.none)
-    for entry in old where entry.part == nil && !busy.contains(entry.path) && Self.end(of: entry) < limit {
+    for entry in old where entry.part == nil && !busy.contains(entry.path) && Self.end(of: entry, now) < limit {
       guard Self.isThere(Self.folder(of: entry.path)) else { continue }
+      // The file was moved away, and a later recording has its name.
+      if let latest = try catalogue.entry(path: entry.path), latest.id != entry.id {
+        try catalogue.remove(entry.id)
+        continue
+      }
       if unlink(entry.path) == 0 {
         deleted.append(entry.path)
       } else if errno != ENOENT {
@@ -70,13 +75,15 @@ public struct RecordingLibrary {
     return deleted
   }
 
-  /// When its last sound came. One that was gone on with later tells it by its file.
-  private static func end(of entry: RecordingEntry) -> WallTime {
+  /// When its last sound came. One that was gone on with later tells it by its file, as does one that began before the
+  /// clock of the machine was set; not one of another time, as in a simulation.
+  private static func end(of entry: RecordingEntry, _ now: WallTime) -> WallTime {
     let missing = entry.gaps.reduce(0) { $0 + max(0, $1.seconds) }
     let end = entry.start.advanced(by: .seconds(min(max(0, entry.seconds + missing), 1e9)))
     var status = stat()
-    guard entry.joinBase != nil, stat(entry.path, &status) == 0 else { return end }
-    return max(end, WallTime(seconds: Int64(status.st_mtim.tv_sec)))
+    guard stat(entry.path, &status) == 0 else { return end }
+    let changed = WallTime(seconds: Int64(status.st_mtim.tv_sec))
+    return entry.joinBase != nil || changed <= now ? max(end, changed) : end
   }
 
   static func isThere(_ path: String) -> Bool {

@@ -130,8 +130,15 @@ final class RecordingPlan {
       return core.forget(part.entry)
     }
     try part.complete()
-    if let base = part.base {
+    if var base = part.base {
       try part.sync()
+      // Somebody has changed the file meanwhile, as who writes a tag into it: all that it holds stays.
+      if RecordingLibrary.length(of: part.entry.path) != base {
+        base = try FrameFile.lastFrameEnd(part.entry.path)
+        let walk = try FrameFile.walk(part.entry.path)
+        earlier = (walk.samples, walk.audioBytes)
+        part.entry.joinBase = base
+      }
       part.entry.state = .joining
       core.update(part.entry)
       try part.join(behind: base)

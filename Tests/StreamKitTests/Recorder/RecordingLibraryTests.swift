@@ -78,6 +78,18 @@ import Testing
     #expect(try place.names() == ["mine.mp3", "open.mp3.part"])
   }
 
+  @Test("a file that was moved away takes its row, not the later recording that has its name")
+  func movedAway() throws {
+    let place = try LibraryFolder()
+    var old = try place.finished("song.mp3", 0..<5)
+    old.start = WallTime(seconds: place.now.seconds - 50 * 3600)
+    try place.catalogue.update([old])
+    unlink(place.path("song.mp3"))
+    let new = try place.finished("song.mp3", 0..<20)
+    #expect(try place.library.expire(keep: .seconds(48 * 3600), now: place.now).isEmpty)
+    #expect(try place.library.list() == [new] && place.names() == ["song.mp3"])
+  }
+
   @Test("a recording is not deleted while another goes on with it, or its disk is away")
   func expiresNothingInUse() throws {
     let place = try LibraryFolder()
@@ -98,6 +110,21 @@ import Testing
     let error = #expect(throws: RecordError.self) { try place.library.expire(keep: .zero, now: place.now) }
     #expect(error?.message == "can't delete \(entry.path): is a directory")
     #expect(try place.names() == ["folder.mp3"] && place.library.list() == [entry])
+  }
+
+  @Test("a file that another process is putting something behind is not repaired") func repairsNothingInUse()
+    throws
+  {
+    let place = try LibraryFolder()
+    let row = try place.finished("show.mp3", 0..<20)
+    let bytes = try readBytes(place.path("show.mp3")) + place.bytes(20..<21).dropLast(7)
+    _ = try place.folder.write(bytes, to: "show.mp3")
+    let part = try PartFile.create(path: place.path("show.mp3"))
+    #expect(try place.library.repair(now: place.now).isEmpty)
+    #expect(try readBytes(place.path("show.mp3")) == bytes && place.library.list() == [row])
+    part.abandon(keep: false)
+    #expect(try place.library.repair(now: place.now).map(\.path) == [row.path])
+    #expect(try readBytes(place.path("show.mp3")).count < bytes.count)
   }
 
   @Test("repairing makes disk and catalogue agree") func repairs() throws {
