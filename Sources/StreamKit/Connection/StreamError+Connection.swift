@@ -7,6 +7,13 @@ extension StreamError {
     StreamError(.network, "\(url) ended the connection", facts: [.init("url", .string(url))])
   }
 
+  /// A station that sent nothing as long as it was wanted.
+  static func silent(_ url: String) -> StreamError {
+    StreamError(
+      .timeout, "\(url) gave no sound before the recording was to end",
+      facts: [.init("url", .string(url))])
+  }
+
   /// A file, which does not go by as a station does.
   static func notRecorded(_ url: String) -> StreamError {
     StreamError(

@@ -36,6 +36,8 @@ public final class Recording {
   private var ending: [StartWaiter] = []
   private var failure: (any Error)?
   private var hasBegun = false
+  /// Somebody wants its end.
+  private var isEnding = false
   /// What is written is waited for.
   private var hold: Hold?
   /// Has what has come written, and closes the file.
@@ -73,6 +75,7 @@ public final class Recording {
 
   /// Ends it; `finished` is told when it is safe on disk.
   public func finish() {
+    isEnding = true
     feed.close()
     stream.outlet?.remove(feed)
     end()
@@ -124,6 +127,8 @@ public final class Recording {
       if !goesOn { settle(.failure(error)) }
     case .finished(let path):
       if let path { self.path = path }
+      // Nobody ended it, and yet nothing came: its time was over before.
+      if failure == nil, !hasBegun, !isEnding { failure = StreamError.silent(StreamURL.shown(stream.url)) }
       state = failure == nil ? .finished : .failed
       leave()
       if hasBegun { onEvent(.finished(path: self.path, seconds: seconds, bytes: bytes)) }

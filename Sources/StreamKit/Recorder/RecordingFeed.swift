@@ -21,6 +21,17 @@ final class RecordingFeed: Sendable {
 
     /// Of its frames.
     var length: StreamTime { frames.reduce(.zero) { $0 + $1.duration } }
+    /// What is missing in it.
+    var gaps: StreamTime {
+      marks.reduce(.zero) { sum, mark in
+        if case .gap(let seconds) = mark.mark { sum + StreamTime(seconds: seconds) } else { sum }
+      }
+    }
+    /// The title that came last.
+    var lastTitle: StreamTitle? {
+      for case .title(let title) in marks.reversed().lazy.map(\.mark) { return title }
+      return nil
+    }
 
     fileprivate init(bytes: Int = 0, frames: Int = 0) {
       self.bytes.reserveCapacity(bytes)

@@ -34,6 +34,8 @@ final class RecordingWriter {
   private var written = StreamTime.zero
   /// Sound that had to go since the disk took no more.
   private var lost = StreamTime.zero
+  /// The last title of that sound.
+  private var lostTitle: StreamTitle?
   /// What is missing in front of the file that comes next.
   private var gapBefore = StreamTime.zero
   private var bytes = 0
@@ -83,7 +85,9 @@ final class RecordingWriter {
   func tick(at now: Instant, _ wall: WallTime) {
     guard !hasEnded else { return }
     take(now, wall)
-    if !hasEnded, isDue(now, wall) { finish(at: now, wall) }
+    guard !hasEnded, isDue(now, wall) else { return }
+    missEnd(now)
+    finish(at: now, wall)
   }
 
   private func take(_ now: Instant, _ wall: WallTime) {
@@ -143,6 +147,15 @@ final class RecordingWriter {
     return firstArrival.duration(to: now) >= length + .seconds(2)
   }
 
+  /// Its time is over, and its station has not come back: what is missing at its end.
+  private func missEnd(_ now: Instant) {
+    guard let firstArrival, count > 0, format?.codec.hasFrames != false else { return }
+    let planned = StreamTime(length ?? firstArrival.duration(to: now))
+    let rest = planned - time - missing - lost
+    // Sound comes in pieces, and may be on its way.
+    if rest > StreamTime(seconds: 2) { take(.gap(seconds: rest.seconds)) }
+  }
+
   /// Every few seconds: whether the disk has room.
   private func look(_ now: Instant) throws(RecordError) {
     guard plan.options.minimumFree > 0, parts.isEmpty || lastLook.duration(to: now) >= .seconds(5) else {
@@ -157,7 +170,7 @@ final class RecordingWriter {
   private func write(_ wall: WallTime) throws(RecordError) {
     let batches = waiting
     waiting = []
-    let start = time
+    let (start, missingBefore) = (time, missing)
     do throws(RecordError) {
       for (index, batch) in batches.enumerated() {
         try write(batch, before: batches[(index + 1)...], wall)
@@ -165,7 +178,10 @@ final class RecordingWriter {
         if hasEnded { return }
       }
     } catch {
-      lost = batches.reduce(start) { $0 + $1.length } - written
+      // Of what had come then some is written, and some of its marks were looked at.
+      let gaps = batches.reduce(StreamTime.zero) { $0 + $1.gaps } - (missing - missingBefore)
+      lost = batches.reduce(start) { $0 + $1.length } - written + gaps
+      lostTitle = batches.last { $0.lastTitle != nil }?.lastTitle
       throw error
     }
     tellBeginning()
@@ -222,7 +238,7 @@ final class RecordingWriter {
     let frames = batch.frames[run.firstFrame..<(run.firstFrame + run.frames)]
     for part in parts { try part.write(batch.bytes[range], frames) }
     bytes += run.bytes
-    written = time
+    (written, gapBefore) = (time, .zero)
     run = Run(start: range.upperBound, firstFrame: frames.endIndex)
     let (seconds, bytes) = (time.seconds, bytes)
     progress.update { ($0.seconds, $0.bytes) = (seconds, bytes) }
@@ -233,6 +249,8 @@ final class RecordingWriter {
     hasNews = true
     switch mark {
     case .gap(let seconds):
+      // What was missing before it began is none of its own.
+      guard count > 0 else { return }
       missing = missing + StreamTime(seconds: seconds)
       let gap = RecordingEntry.Gap(at: time.seconds, seconds: seconds)
       progress.update { $0.gaps.append(gap) }
@@ -269,10 +287,7 @@ final class RecordingWriter {
     count += 1
     let part = try plan.open(format, title: title, number: count, start: wall)
     parts.append(part)
-    if gapBefore > .zero {
-      part.note(gapOf: gapBefore.seconds)
-      gapBefore = .zero
-    }
+    if gapBefore > .zero { part.note(gapOf: gapBefore.seconds) }
     if hasBegun || plan.options.split != nil { tell(.track(path: part.entry.path, title: title?.text)) }
   }
 
@@ -330,6 +345,8 @@ final class RecordingWriter {
   private func close() {
     hasEnded = true
     feed.close()
+    // The disk had no room up to the end.
+    if lost > .zero { take(.gap(seconds: lost.seconds)) }
     var failure: RecordError?
     for part in parts {
       do throws(RecordError) { try plan.close(part) } catch { failure = error }
@@ -363,15 +380,13 @@ final class RecordingWriter {
   /// What has come finds no room. Its last title is known: it may be that of what comes next.
   private func lose() {
     for batch in waiting {
-      lost = lost + batch.length
-      for (_, mark) in batch.marks {
-        switch mark {
-        case .gap(let seconds): lost = lost + StreamTime(seconds: seconds)
-        case .title: take(mark)
-        }
-      }
+      lost = lost + batch.length + batch.gaps
+      lostTitle = batch.lastTitle ?? lostTitle
     }
     waiting = []
+    guard let title = lostTitle else { return }
+    lostTitle = nil
+    take(.title(title))
   }
 
   /// Tries again after the disk was full.

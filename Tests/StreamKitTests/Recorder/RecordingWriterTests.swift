@@ -151,6 +151,33 @@ struct RecordingWriterTests {
     #expect(bench.told.filter { $0.hasPrefix("track") } == ["track One", "track Three"])
   }
 
+  @Test("what was missing before it began is no gap of its own, and does not make it shorter")
+  func gapBefore() throws {
+    let bench = try WriterBench("a.mp3") { $0.duration = .seconds(5) }
+    bench.feed.miss(3_600)
+    bench.feed.mark(StreamTitle("Title"))
+    bench.come(4)
+    bench.pass()
+    #expect(bench.told == ["began a.mp3"])
+    bench.come(3)
+    bench.pass()
+    #expect(bench.told == ["began a.mp3", "finished a.mp3"])
+    #expect(bench.progress.figures.gaps.isEmpty && abs(bench.progress.figures.seconds - 5) < 0.03)
+  }
+
+  @Test("a station that does not come back leaves a gap up to the end that was planned")
+  func missingEnd() throws {
+    let bench = try WriterBench("a.mp3") { $0.duration = .seconds(10) }
+    bench.feed.mark(StreamTitle("Title"))
+    bench.come(4)
+    for _ in 0..<20 { bench.pass() }
+    #expect(bench.told == ["began a.mp3"])
+    for _ in 0..<8 { bench.pass() }
+    #expect(bench.told == ["began a.mp3", "finished a.mp3"])
+    let gap = try #require(bench.progress.figures.gaps.first)
+    #expect(abs(gap.at - 4) < 0.03 && abs(gap.seconds - 6) < 0.03 && bench.progress.figures.gaps.count == 1)
+  }
+
   @Test("a station that tells a title with every frame makes one file a second")
   func titlesWithEveryFrame() throws {
     let bench = try WriterBench("{n} {title}.mp3") { $0.split = .init() }
