@@ -23,8 +23,10 @@ public struct HTTPRequest: Sendable {
   /// Asks for titles in the stream, and understands Shoutcast 1, which answers `ICY 200 OK`.
   public var wantsICY = false
   /// For live bytes that nobody waits for: takes little memory, and wakes the thread for this much sound at a time,
-  /// 8 KiB at most, where the answer tells its bit rate. Nil for what is to come at once.
+  /// `highestWakeSize` at most, where the answer tells its bit rate. Nil for what is to come at once.
   public var wakeTime: Duration?
+  /// Bytes that wait at the most: a station that tells 320 kbit/s may send 48.
+  public static let highestWakeSize = 4000
   /// A file of certificates to trust in place of the system's.
   public var certificateFile: String?
   /// Lets the server compress the body, which is decoded; else a compressed body is an error.

@@ -36,14 +36,14 @@ public struct HTTPResponse: Sendable, Equatable {
   }
 
   /// Bytes that a socket may wait for before it wakes the thread: those of `time` at the rate that the station tells,
-  /// 4,000 at most, as a station that tells 320 kbit/s may send 48. 1 when no rate is told, or when the end of the body is
-  /// not the end of the connection: the last bytes would not be worth a wake.
+  /// `HTTPRequest.highestWakeSize` at most. 1 when no rate is told, or when the end of the body is not the end of the
+  /// connection: the last bytes would not be worth a wake.
   func lowWater(_ time: Duration) -> Int {
     guard contentLength == nil, !isChunked, let text = headers["icy-br"] else { return 1 }
     // Some stations tell a list: "128,128".
     guard let rate = Int(text.prefix { $0.isASCII && $0.isWholeNumber }), rate > 0, rate <= 10_000 else {
       return 1
     }
-    return Int(min(4000, Double(rate) * 125 * (time / .seconds(1))))
+    return Int(min(Double(HTTPRequest.highestWakeSize), Double(rate) * 125 * (time / .seconds(1))))
   }
 }

@@ -117,7 +117,10 @@ private struct Chain {
     }
     outcome.actions.append(action)
     var released: [(frame: StreamFrame, bytes: [UInt8])] = []
-    stitcher.release { released.append(($0, Array($1))) }
+    stitcher.release {
+      released.append(($0, Array($1)))
+      return true
+    }
     if case .joined(let overlap, let preRoll) = action {
       require(released.count == seen.count - overlap - preRoll, "all behind the overlap goes on")
     }

@@ -42,6 +42,23 @@ import Testing
     }
   }
 
+  @Test("a buffer that gets full in the middle of a join takes what fits, whole and in order")
+  func fullInJoin() throws {
+    let programme = try Proof.programme(.mp3)
+    let audience = try Audience()
+    // Room for the first burst, what comes in 1.5 s, and a part of the second burst.
+    let member = try audience.add(programme, Audience.Seat(start: 18), blocks: 22)
+    try audience.pass(1.5)
+    try audience.cut(outage: 12)
+    while !member.receiver.events.contains("full"), audience.now < 60 { try audience.pass(0.5) }
+    #expect(member.receiver.events.last == "full" && member.receiver.gaps.count == 1)
+    let frames = member.receiver.frames()
+    let places = try places(of: frames, in: programme)
+    let joins = zip(places, places.dropFirst()).filter { $1 != $0 + 1 }
+    #expect(joins.count == 1 && joins.allSatisfy { $0 < $1 })
+    #expect((90_000...(22 * 5_120)).contains(frames.reduce(0) { $0 + $1.count }))
+  }
+
   private func check(_ member: Audience.Member, _ kind: RealSound) throws {
     let (programme, whole) = (try kind.programme(), try kind.sound())
     let frames = member.receiver.frames()

@@ -66,7 +66,10 @@ import Testing
       aac.bytes[frame.offset..<(frame.offset + frame.length)].withUnsafeBytes {
         actions.append(stitcher.receive(frame, $0, at: time))
       }
-      stitcher.release { frame, _ in given.append(frame) }
+      stitcher.release { frame, _ in
+        given.append(frame)
+        return true
+      }
       if actions.last == .pass { given.append(frame) }
       time += frame.duration.seconds
     }
@@ -146,7 +149,10 @@ import Testing
           stitcher.receive(frame, $0, at: time)
         }
         if action == .pass { received.append(frame) }
-        stitcher.release { frame, _ in received.append(frame) }
+        stitcher.release { frame, _ in
+          received.append(frame)
+          return true
+        }
       }
     }
     receive(0..<500, at: 0)
@@ -169,7 +175,10 @@ import Testing
           stitcher.receive(frame, $0, at: time)
         }
         if action == .pass { received.append(frame) }
-        stitcher.release { frame, _ in received.append(frame) }
+        stitcher.release { frame, _ in
+          received.append(frame)
+          return true
+        }
       }
     }
     receive(0..<300, at: 0)
@@ -181,7 +190,10 @@ import Testing
       return
     }
     #expect((seconds - (14 - 100 * 1152 / 44_100.0)).magnitude < 0.01)
-    stitcher.release { frame, _ in received.append(frame) }
+    stitcher.release { frame, _ in
+      received.append(frame)
+      return true
+    }
     receive(720..<900, at: 25)
     #expect(received == Array(programme.frames[0..<300]) + Array(programme.frames[700..<900]))
   }
@@ -203,7 +215,7 @@ import Testing
     #expect(receive(200..<320, at: 9) == .joined(overlap: 100, preRoll: 0))
     #expect(stitcher.lost(at: 9) == nil)
     #expect(!stitcher.isJoining)
-    stitcher.release { _, _ in }
+    stitcher.release { _, _ in true }
     #expect(stitcher.isJoining)
     #expect(receive(200..<320, at: 10) == .joined(overlap: 100, preRoll: 0))
   }
@@ -220,7 +232,10 @@ import Testing
       #expect(stitcher.lost(at: 10) == nil)
       #expect(stitcher.receive(piece, bytes, at: 13) == .gap(seconds: 3))
       var given: [[UInt8]] = []
-      stitcher.release { _, bytes in given.append(Array(bytes)) }
+      stitcher.release { _, bytes in
+        given.append(Array(bytes))
+        return true
+      }
       #expect(given == [[1, 2, 3]])
     }
   }

@@ -34,6 +34,7 @@ import Testing
       var released: [StreamFrame] = []
       stitcher.release { frame, bytes in
         if FrameHash.of(bytes) == frame.hash { released.append(frame) }
+        return true
       }
       received += released
     }

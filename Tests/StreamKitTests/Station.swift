@@ -135,6 +135,7 @@ struct Listener {
       stitcher.release { frame, bytes in
         // What is released must be the bytes of its frame.
         if FrameHash.of(bytes) == frame.hash { released.append(frame) }
+        return true
       }
       received += released
     default: break

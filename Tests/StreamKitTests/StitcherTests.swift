@@ -162,7 +162,10 @@ private enum Shared {
       for frame in programme.frames[300..<400] { _ = stitcher.receive(frame, bytes(frame), at: 1) }
       #expect(stitcher.isJoining)
       #expect(stitcher.decide(at: 1, isFinal: true) != nil)
-      stitcher.release { frame, bytes in given += bytes }
+      stitcher.release { frame, bytes in
+        given += bytes
+        return true
+      }
     }
     let range = programme.frames[300].offset..<programme.frames[400].offset
     #expect(given == Array(programme.bytes[range]))

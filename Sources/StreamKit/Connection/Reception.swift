@@ -184,7 +184,8 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     body = .done
     let read = Double(lastByte.nanoseconds) / 1e9
     let pending = sound.pendingBytes
-    let time = soundClock.lastArrival(readAt: read, pending: pending)
+    let time = soundClock.lastArrival(
+      readAt: read, pending: pending, after: pace.map { StreamTime($0).seconds })
     if let action = stitcher.lost(at: time, pending: pending) {
       resolve(action)
     }
@@ -364,6 +365,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   private func take(_ bytes: UnsafeRawBufferPointer) -> HTTPFlow {
     var index = 0
     var received = StreamTime.zero
+    let time = seconds
     while let item = sound.next(in: bytes, from: &index) {
       switch item {
       case .title(let block): titles.add(block, encoding: options.encoding)
@@ -372,7 +374,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
         begin(new)
       case .frame(let frame):
         received = received + frame.duration
-        take(frame)
+        take(frame, at: time)
         if isStopped { return .stop }
       case .notAudio(let found): return drop(.noAudio(found, from: shownURL))
       }
@@ -400,15 +402,16 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     tell(.format(new))
   }
 
-  private func take(_ frame: StreamFrame) {
-    let (time, pending) = (seconds, sound.pendingBytes)
+  private func take(_ frame: StreamFrame, at time: Double) {
+    let pending = sound.pendingBytes
     soundClock.add(frame, at: time)
+    var isTaken = true
     let action = sound.withBytes(of: frame) { bytes in
       let action = stitcher.receive(frame, bytes, at: time, pending: pending)
-      if case .pass = action { deliver(frame, bytes) }
+      if case .pass = action { isTaken = deliver(frame, bytes) }
       return action
     }
-    if let action { resolve(action) }
+    if !isTaken { lose() } else if let action { resolve(action) }
   }
 
   private func resolve(_ action: Stitcher.Action) {
@@ -420,24 +423,30 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
       discontinuity = .gap(seconds: seconds)
       tell(.reconnected(gap: seconds, stitched: false, overlap: 0))
     }
-    stitcher.release { frame, bytes in deliver(frame, bytes) }
+    var isTaken = true
+    stitcher.release { frame, bytes in
+      isTaken = deliver(frame, bytes)
+      return isTaken
+    }
+    if !isTaken { lose() }
   }
 
-  private func deliver(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer) {
-    guard !isStopped else { return }
-    let before = titles
+  /// - Returns: false when the buffer is full, which ends the connection.
+  private func deliver(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard !isStopped else { return false }
     let title = titles.next(before: frame.offset + frame.length)
     let arrival = outlet.append(frame, bytes, discontinuity, title: title.map { StreamTitle($0) })
     hasDelivered = true
     discontinuity = nil
     guard arrival.isTaken else {
       // What follows is lost: when it is received again, that is a gap, and its title is told.
-      titles = before
+      if title != nil { titles.takeBack() }
       tell(.full)
       end()
-      return lose()
+      return false
     }
     if arrival.isEnough { tell(.buffered) }
     if let title { tell(.metadata(title, at: arrival.start)) }
+    return true
   }
 }

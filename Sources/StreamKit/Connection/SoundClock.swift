@@ -1,3 +1,5 @@
+internal import HTTP
+
 /// Tells when the last byte of a connection came, which may have waited to be read, from the sound in it.
 ///
 /// A station sends sound as it is made: what was read the soonest after its making tells how far it lags, and all other
@@ -21,11 +23,15 @@ struct SoundClock: Sendable {
     least = min(least, time - received.seconds)
   }
 
-  /// When the last byte came.
+  /// When the last byte came. Where the sound lags more than before, as after a pause, that is told only as far as bytes
+  /// wait.
   /// - Parameters:
   ///   - time: when it was read.
   ///   - pending: how many have come behind the last frame.
-  func lastArrival(readAt time: Double, pending: Int) -> Double {
-    min(time, received.seconds + Double(pending) * secondsPerByte + min(least, leastBefore))
+  ///   - pace: seconds between two reads; nil when a socket is read as soon as it has some thousand bytes.
+  func lastArrival(readAt time: Double, pending: Int, after pace: Double?) -> Double {
+    let made = received.seconds + Double(pending) * secondsPerByte + min(least, leastBefore)
+    let longestWait = pace ?? Double(HTTPRequest.highestWakeSize) * secondsPerByte
+    return min(time, max(made, time - longestWait))
   }
 }

@@ -5,7 +5,7 @@
 /// switch stitcher.receive(frame, bytes, at: now, pending: framer.pendingBytes) {
 /// case .pass: deliver(frame, bytes)
 /// case .hold: break
-/// case .joined, .gap: stitcher.release { deliver($0, $1) }
+/// case .joined, .gap: stitcher.release { deliver($0, $1) }  // whether it is taken
 /// }
 /// ```
 /// and `lost(at:pending:)` between the connections. While it joins, new frames are held until the end of the old ones
@@ -143,11 +143,15 @@ public struct Stitcher: Sendable {
   }
 
   /// Gives the frames that a `joined` or `gap` lets go on, in order; to be called once, at once.
-  public mutating func release(_ body: (StreamFrame, UnsafeRawBufferPointer) -> Void) {
+  /// - Parameter body: returns whether it takes the frame; it gets none behind one that it does not take, and what is not
+  ///   taken counts as never received.
+  public mutating func release(_ body: (StreamFrame, UnsafeRawBufferPointer) -> Bool) {
     guard let first = releaseFrom else { return }
+    var isTaken = true
     held.forEach(from: first) { frame, bytes in
-      history.append(frame)
-      body(frame, bytes)
+      guard isTaken else { return }
+      isTaken = body(frame, bytes)
+      if isTaken { history.append(frame) }
     }
     held = HeldFrames()
     releaseFrom = nil
