@@ -56,7 +56,8 @@ public struct RecordingLibrary {
     let old = try catalogue.entries(matching: .init(until: limit, job: job))
     let busy = Set(try catalogue.openEntries().map(\.path))
     var (deleted, failure) = ([String](), RecordError?.none)
-    for entry in old where entry.part == nil && !busy.contains(entry.path) && Self.end(of: entry, now) < limit {
+    for entry in old where entry.part == nil && !busy.contains(entry.path) && Self.end(of: entry, now) < limit
+    {
       guard Self.isThere(Self.folder(of: entry.path)) else { continue }
       // The file was moved away, and a later recording has its name.
       if let latest = try catalogue.entry(path: entry.path), latest.id != entry.id {
