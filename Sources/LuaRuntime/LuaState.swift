@@ -8,7 +8,7 @@ public struct LuaLimits: Sendable {
   public var memory = 256 << 20
   /// Time without suspending, after which `script.blocked` is raised.
   public var run: Duration = .seconds(2)
-  /// Time after which a call that can't be interrupted ends the process.
+  /// Time after which a call that can't be interrupted ends the process: at least twice that of `run`.
   public var uninterruptible: Duration = .seconds(10)
 
   /// 256 MB and 2 s.
@@ -66,7 +66,8 @@ public final class LuaState {
     shim_set_owner(shim, Unmanaged.passUnretained(self).toOpaque())
     if let watchdog {
       let milliseconds = { (duration: Duration) in UInt32(clamping: duration.nanoseconds / 1_000_000) }
-      shim_watch(shim, watchdog.raw, milliseconds(limits.run), milliseconds(limits.uninterruptible))
+      let fatal = max(limits.uninterruptible, limits.run * 2)
+      shim_watch(shim, watchdog.raw, milliseconds(limits.run), milliseconds(fatal))
     }
     installPrint()
     installRequire()

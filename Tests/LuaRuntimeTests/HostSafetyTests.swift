@@ -108,6 +108,16 @@ struct HostSafetyTests {
     }
   }
 
+  @Test("a script that may run for long is not ended as one that can't be interrupted")
+  func longRun() throws {
+    var limits = LuaLimits()
+    (limits.run, limits.uninterruptible) = (.seconds(60), .milliseconds(10))
+    let bench = try ScriptBench(limits: limits, watched: true)
+    let lines = try bench.printed(
+      "local start = os.clock() while os.clock() - start < 0.3 do end print 'done'")
+    #expect(lines == ["done"])
+  }
+
   @Test("a table that changes while the host describes it does no harm, and the memory limit still holds")
   func changingTable() throws {
     let bench = try Self.watched()
