@@ -177,16 +177,17 @@ struct FileReceptionTests {
   func throttles() throws {
     let station = try TestSupport.Station()
     station.answer("/file", with: .file(wave(seconds: 300), type: "audio/wav"))
-    try FileBench.run(station) { bench in
+    try FileBench.run(station, wait: .seconds(2)) { bench in
       try await bench.stream.start()
       bench.stream.pause()
       try await bench.loop.sleep(for: .milliseconds(300))
-      #expect(bench.stream.figures.buffered < 3)
+      let buffered = bench.stream.figures.buffered
+      #expect(buffered < 4.7)
       #expect(abs((bench.stream.fileDuration ?? 0) - 300) < 0.001)
       bench.stream.goOnIfPaused()
-      try await bench.wait { bench.stream.position.seconds > 2.5 }
+      try await bench.wait { bench.stream.position.seconds > buffered + 0.5 }
       #expect(!bench.told.contains("queueExhausted"))
-      #expect(bench.stream.figures.buffered < 3)
+      #expect(bench.stream.figures.buffered < 4.7)
       #expect(station.visits.count == 1)
     }
   }
@@ -202,7 +203,7 @@ struct FileReceptionTests {
       try await bench.wait { bench.stream.status == .stopped }
       #expect(bench.told.suffix(2) == ["fileComplete", "stopped"] && !bench.told.contains("queueExhausted"))
       try await bench.stream.start()
-      #expect(try #require(bench.stream.fileTime) < 1.5)
+      #expect(try #require(bench.stream.fileTime) < 2.4)
       #expect(station.visits.count >= 2)
     }
   }

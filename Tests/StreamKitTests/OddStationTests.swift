@@ -99,7 +99,9 @@ import Testing
     let station = try TestSupport.Station()
     let start = live.start(edge: 200_000)
     station.answer("/live", with: .live(live).dropping(at: 200_000 - start, by: .finish))
-    let receiver = try Receiver(url: station.url("/live"), clock: .faster(40))
+    var options = Reception.Options()
+    options.dataTimeout = .seconds(1_200)
+    let receiver = try Receiver(url: station.url("/live"), options: options, clock: .faster(40))
     #expect(receiver.wait(for: "connecting", count: 20), "\(receiver.events)")
     // Two seconds stand for eighty.
     usleep(2_000_000)
@@ -114,14 +116,13 @@ import Testing
   func length(claimed: Int) throws {
     let programme = try Programme(.mp3, seconds: 60, seed: 3)
     var live = Live(.init(repeating: programme.bytes, bytesPerSecond: 16_000))
-    live.pace = .realTime(4)
+    live.pace = .asRead
     let station = try TestSupport.Station()
     let claiming = Answer.live(live).claiming(claimed)
     station.answer(
       "/live", with: claiming.dropping(at: 100_000), claiming.dropping(at: 100_000), .live(live))
-    let receiver = try Receiver(url: station.url("/live"), clock: .faster(4))
-    #expect(receiver.wait(for: "reconnected", count: 2), "\(receiver.events)")
-    usleep(500_000)
+    let receiver = try Receiver(station)
+    #expect(receiver.wait(for: "full"), "\(receiver.events)")
     let bytes = receiver.end()
     #expect(receiver.events.filter { $0 == "reconnected stitched" }.count == 2, "\(receiver.events)")
     let start = try #require(station.visits.first).start

@@ -123,39 +123,56 @@ struct ReceptionTests {
 
   @Test("what nobody hears is read by the clock, and as it comes again once somebody does")
   func pace() throws {
+    let time = Lock(20.0)
+    var live = try live(.mp3).0
+    live.pace = .told { Int(time.withLock { $0 } * 16_000) }
     let station = try TestSupport.Station()
-    station.answer("/live", with: .live(try live(.mp3).0).inPieces(1_000, delay: .milliseconds(20)))
+    station.answer("/live", with: .live(live))
     let network = try NetworkThread()
     defer { network.close() }
     var options = Reception.Options()
-    options.clock = .faster(4)
+    options.clock = .moved { Instant(nanoseconds: Int64(time.withLock { $0 } * 1e9)) }
     let outlet = FrameOutlet()
     let reception = Reception(
       url: station.url("/live"), options: options, network: network, outlet: outlet
     ) { _ in }
     reception.start()
     defer { reception.stop() }
-    func isPaced() -> Bool {
-      let found = Lock<Bool?>(nil)
-      network.loop.post { found.withLock { $0 = reception.pace != nil } }
+    /// On the thread of the reception.
+    func ask<Value: Sendable>(_ question: @escaping @Sendable () -> Value) -> Value {
+      let found = Lock<Value?>(nil)
+      network.loop.post { found.withLock { $0 = question() } }
       while true {
-        if let isPaced = found.withLock({ $0 }) { return isPaced }
+        if let value = found.withLock({ $0 }) { return value }
         usleep(100)
       }
     }
-    func wait(for isWanted: Bool) -> Bool {
-      for _ in 0..<6_000 {
-        if isPaced() == isWanted { return true }
-        usleep(10_000)
+    func isPaced() -> Bool { ask { reception.pace != nil } }
+    /// Waits until so many bytes of sound have been read.
+    func wait(forBytes count: Int) -> Bool {
+      for _ in 0..<60_000 {
+        if ask({ reception.sound.position }) >= count { return true }
+        usleep(1_000)
       }
       return false
     }
+    /// Lets time pass, half a minute at most; of each half second at least a half has been read when the next one comes.
+    func pass(until isWanted: Bool) -> Bool {
+      for _ in 0..<60 where isPaced() != isWanted {
+        let read = ask { reception.sound.position }
+        time.withLock { $0 += 0.5 }
+        reception.clockMoved()
+        if !wait(forBytes: read + 4_000) { return false }
+      }
+      return isPaced() == isWanted
+    }
+    #expect(wait(forBytes: 40_000))
     #expect(!isPaced(), "a pace must show first")
-    #expect(wait(for: true))
+    #expect(pass(until: true))
     outlet.play(StreamBuffer(blocks: 1_000, wait: .zero))
     reception.change(options)
     #expect(!isPaced(), "who hears it waits for no clock")
     outlet.play(nil)
-    #expect(wait(for: true))
+    #expect(pass(until: true))
   }
 }
