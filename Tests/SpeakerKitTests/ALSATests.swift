@@ -174,7 +174,7 @@ struct ALSATests {
     let (card, works) = (folder.file("card"), folder.file("card.raw"))
     let one = [SpeakerSpec(name: "A", volume: 50)]
     try #require(symlink("/dev/full", card) == 0)
-    let wave = wave(frames: 144_000)
+    let wave = wave(frames: 192_000)
     var told: [String] = []
     let bench = try HouseBench.run(isVirtual: false, speakers: one, output: file(card)) { bench in
       bench.record()
@@ -182,17 +182,20 @@ struct ALSATests {
       let right = stride(from: 1, to: wave.count, by: 2).map { SampleConversion.float(wave[$0]) }
       try await bench.house.session.play(try bench.source("a.wav", left, right))
       while !bench.told.contains("error audio.no_output") { try await bench.wait(0.01) }
-      #expect(unlink(card) == 0 && symlink(works, card) == 0)
+      // At once, so that no retry finds nothing there.
+      #expect(symlink(works, card + ".new") == 0 && rename(card + ".new", card) == 0)
       #expect(try await bench.house.session.finish(timeout: .seconds(60)) == .ended(.finished))
       try await bench.wait(0.1)
       told = bench.toldOfSession
     }
     #expect(bench.logged.isEmpty)
-    #expect(told.filter { $0.hasPrefix("error") } == ["error audio.no_output"])
+    // On a busy machine the first retry may come before the card works: that is a loss of its own.
+    let errors = told.filter { $0.hasPrefix("error") }
+    #expect((1...2).contains(errors.count) && Set(errors) == ["error audio.no_output"], "\(errors)")
     #expect(told.last == "ended a.wav finished")
     let heard = try samples(of: works)
     // Lost for a second at least, and then the whole rest of the tune without a gap, from the start of a block.
-    #expect(!heard.isEmpty && heard.count <= (144_000 - 48_000) * 2)
+    #expect(!heard.isEmpty && heard.count <= (192_000 - 48_000) * 2)
     #expect(heard.count % 1_920 == 0)
     #expect(heard == wave.suffix(heard.count))
   }

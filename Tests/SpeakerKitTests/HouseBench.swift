@@ -84,6 +84,23 @@ final class HouseBench {
   /// Lets time pass.
   func wait(_ seconds: Double) async throws { try await loop.sleep(for: .seconds(seconds)) }
 
+  /// Lets time pass until it is so, a minute at most.
+  func wait(until condition: () -> Bool) async throws {
+    for _ in 0..<6_000 where !condition() { try await wait(0.01) }
+    if !condition() { throw TestFailure("it did not come: \(told)") }
+  }
+
+  /// Lets time pass until the position has not moved for a fifth of a second.
+  func rest(_ session: Session) async throws {
+    var position = -1
+    try await wait(0.2)
+    for _ in 0..<300 where session.position != position {
+      position = session.position
+      try await wait(0.2)
+    }
+    if session.position != position { throw TestFailure("it plays on at \(position)") }
+  }
+
   /// The error that `body` throws.
   func failure(of body: () async throws -> Void) async -> (any CodedError)? {
     do {

@@ -32,7 +32,8 @@ import Testing
       try await session.play(path)
       #expect(session.duration ?? 0 > 1 << 36)
       try session.seek(toSeconds: 0.5)
-      try await bench.wait(0.1)
+      // In real time it may be over after that: there is half a second more of it.
+      if isVirtual { try await bench.wait(0.1) }
       #expect(session.position >= 24_000 && session.state == .playing)
     }
   }

@@ -77,15 +77,17 @@ extension RealTimeTests {
       loop.start {
         do {
           try await stage.openCard(writer)
+          var cues: [Cue] = []
           for (index, amplitude) in [first, second].enumerated() {
             renderer.setMix(.unity, ofDevice: index)
             renderer.setSession(index, ofDevice: index)
             let path = folder.file("\(index).wav")
             try Sound(sampleRate: 48_000, channels: [Signal.constant(amplitude, frames: 48_000)]).write(
               to: path)
-            let cue = try await renderer.load(SourceRequest(path: path))
-            renderer.start(cue, in: index, paused: false)
+            cues.append(try await renderer.load(SourceRequest(path: path)))
           }
+          // In one turn: however busy the machine is, they sound together.
+          for (index, cue) in cues.enumerated() { renderer.start(cue, in: index, paused: false) }
           while ended < 2 { try await loop.sleep(for: .milliseconds(10)) }
         } catch { Issue.record("\(error)") }
         await renderer.close()

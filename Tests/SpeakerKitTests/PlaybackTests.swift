@@ -275,6 +275,7 @@ struct PlaybackTests {
       // Started at once, it suspends while a thread opens the file.
       bench.loop.start { code = await bench.failure { try await session.play(file) }?.code }
       session.stop()
+      try await bench.wait { code != nil }
       try await bench.wait(0.1)
       #expect(code == "speaker.superseded")
       #expect(bench.told.isEmpty)

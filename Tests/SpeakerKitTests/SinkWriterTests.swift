@@ -61,7 +61,7 @@ struct SinkWriterTests {
     card.fails.store(true, ordering: .relaxed)
     play()
     #expect(eventually { writer.port.isLost })
-    #expect(eventually { card.timesOpened.load(ordering: .relaxed) == 2 })
+    #expect(eventually { card.timesOpened.load(ordering: .relaxed) >= 2 })
     #expect(writer.port.isLost)
     card.fails.store(false, ordering: .relaxed)
     #expect(eventually { !writer.port.isLost })
@@ -97,11 +97,13 @@ struct SinkWriterTests {
         try bench.source("a.wav", Signal.noise(seed: 1, frames: 24_000)))
       #expect(try await bench.house.session.finish(timeout: .seconds(60)) == .ended(.finished))
       try await bench.wait(0.1)
+      // The disk is another thread's: what it refuses may be told after the end.
+      try await bench.wait { !devices.isEmpty }
       told = bench.toldOfSession
     }
     #expect(told.filter { $0.hasPrefix("error") } == ["error audio.no_output"])
     #expect(devices == ["A"], "\(messages)")
-    #expect(told.last == "ended a.wav finished")
+    #expect(told.contains("ended a.wav finished"))
     #expect(try Sound(file: folder.file("B.wav")).frameCount == 24_000)
   }
 }
