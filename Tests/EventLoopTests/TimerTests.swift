@@ -143,7 +143,7 @@ import Testing
     loop.at(civilDue) { late.append(civilDue.duration(to: loop.wallNow)) }
     #expect(drain(loop) == .idle)
     #expect(late.count == 2)
-    #expect(late.allSatisfy { $0 >= .zero && $0 < .seconds(2) }, "\(late)")
+    #expect(late.allSatisfy { $0 >= .zero && $0 < .seconds(60) }, "\(late)")
   }
 
   @Test("timers come on kernels without epoll_pwait2 too, and a bell still wakes the loop")
@@ -151,15 +151,21 @@ import Testing
     let loop = EventLoop(usingTimerDescriptor: "old kernel")
     let due = loop.now.advanced(by: .milliseconds(5))
     var fired: Instant?
-    loop.at(due) { fired = loop.now }
+    let hasFired = Lock(false)
+    loop.at(due) {
+      fired = loop.now
+      hasFired.withLock { $0 = true }
+    }
     loop.after(.seconds(60)) {}
     let thread = TestThread {
+      for _ in 0..<4_000 where !hasFired.withLock({ $0 }) { usleep(10_000) }
+      // The loop sleeps again by then.
       usleep(10_000)
       loop.stop()
     }
     #expect(drain(loop) == .stopped)
     thread.join()
-    #expect(fired.map { $0 >= due && $0 < due.advanced(by: .seconds(2)) } == true)
+    #expect(fired.map { $0 >= due && $0 < due.advanced(by: .seconds(30)) } == true)
   }
 
   @Test("a closed loop has let go of all that was to come")
