@@ -34,11 +34,14 @@ final class TestThread: Sendable {
   }
 }
 
-/// The reading and the writing end of a pipe; neither blocks.
+/// The reading and the writing end of a pipe; neither blocks, nor goes to children.
 func openPipe() -> [Int32] {
   var ends: [Int32] = [0, 0]
   pipe(&ends)
-  for fd in ends { _ = fcntl(fd, F_SETFL, O_NONBLOCK) }
+  for fd in ends {
+    _ = fcntl(fd, F_SETFD, FD_CLOEXEC)
+    _ = fcntl(fd, F_SETFL, O_NONBLOCK)
+  }
   return ends
 }
 

@@ -30,7 +30,8 @@ import Testing
   func shared() throws {
     let loop = EventLoop()
     var pair: [Int32] = [0, 0]
-    socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0, &pair)
+    let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+    socketpair(AF_UNIX, kind, 0, &pair)
     var seen: [String] = []
     let first = try loop.watch(pair[0], for: .readable) { _ in seen.append("first") }
     var second: FDWatch?

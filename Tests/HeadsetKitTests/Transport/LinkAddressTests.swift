@@ -105,7 +105,7 @@ private final class Listener {
   private let socket: Int32
 
   init(_ path: String) throws {
-    let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     self.socket = socket
     let bound = SocketAddress(.unix(path: path)).withPointer { bind(socket, $0, $1) }
     guard bound == 0, listen(socket, 1) == 0 else { throw TestFailure("no socket at \(path)") }
@@ -120,7 +120,7 @@ private final class FreePort {
   let number: UInt16
 
   init() throws {
-    let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     self.socket = socket
     var address = sockaddr_in()
     let length = socklen_t(MemoryLayout<sockaddr_in>.size)

@@ -26,7 +26,7 @@ struct Descriptors {
   /// Two sockets.
   static func sockets() throws -> Descriptors {
     var ends: [Int32] = [0, 0]
-    guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else {
+    guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
       throw TestFailure("no sockets")
     }
     return Descriptors(one: ends[0], other: ends[1])

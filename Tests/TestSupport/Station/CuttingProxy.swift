@@ -89,9 +89,9 @@ public final class CuttingProxy: Sendable {
       close(line.server)
       lines.remove(at: index)
     }
-    guard requests[0].revents != 0, let client = Optional(accept(listener, nil, nil)), client >= 0 else {
-      return
-    }
+    guard requests[0].revents != 0 else { return }
+    let client = Socket.accepted(from: listener)
+    guard client >= 0 else { return }
     if let server = try? Socket.connected(to: target) {
       lines.append((client, server))
     } else {

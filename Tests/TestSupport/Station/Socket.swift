@@ -10,7 +10,6 @@ final class Socket {
   init(_ descriptor: Int32, stop: Int32) {
     (self.descriptor, self.stop) = (descriptor, stop)
     _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
-    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     var one: Int32 = 1
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
   }
@@ -87,13 +86,20 @@ final class Socket {
     return requests[1].revents == 0 && requests[0].revents != 0
   }
 
+  /// The next connection to a socket that listens, which blocks; below 0 when there is none.
+  static func accepted(from listener: Int32) -> Int32 {
+    let descriptor = accept(listener, nil, nil)
+    // At once: a child that another test starts would hold the connection open.
+    if descriptor >= 0 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+    return descriptor
+  }
+
   /// A socket bound to a port of 127.0.0.1, which another one can share.
   /// - Parameter port: 0 for one that is free.
   static func bound(port: UInt16) throws -> (descriptor: Int32, port: UInt16) {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let descriptor = socket(
+      AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
     guard descriptor >= 0 else { throw TestFailure("no socket: \(String(cString: strerror(errno)))") }
-    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-    _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
     var one: Int32 = 1
     // Not before the kernel has chosen: it must not choose one that another station shares.
     if port != 0 { setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &one, 4) }
@@ -116,9 +122,8 @@ final class Socket {
 
   /// A socket connected to a port of 127.0.0.1, which blocks.
   static func connected(to port: UInt16) throws -> Int32 {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw TestFailure("no socket: \(String(cString: strerror(errno)))") }
-    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     var address = localAddress(port)
     let status = withUnsafePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {

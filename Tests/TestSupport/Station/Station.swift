@@ -157,15 +157,16 @@ final class StationCore: Sendable {
 
   init() throws {
     (reserve, port) = try Socket.bound(port: 0)
-    (bell, stopping) = (try Self.pipe(), try Self.pipe())
+    (bell, stopping) = (try Self.ends(), try Self.ends())
   }
 
   deinit { for descriptor in [reserve, bell.reading, bell.writing, stopping.reading] { close(descriptor) } }
 
-  private static func pipe() throws -> (Int32, Int32) {
+  /// Two sockets that are connected. Not a pipe, which a child that another test starts at that moment would inherit.
+  private static func ends() throws -> (Int32, Int32) {
     var ends: [Int32] = [0, 0]
-    guard Glibc.pipe(&ends) == 0 else { throw TestFailure("no pipe for a station") }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw TestFailure("no sockets for a station") }
     return (ends[0], ends[1])
   }
 
@@ -211,7 +212,7 @@ final class StationCore: Sendable {
         _ = read(bell.reading, &bytes, 64)
       }
       guard requests[1].revents != 0 else { continue }
-      let descriptor = Glibc.accept(listener, nil, nil)
+      let descriptor = Socket.accepted(from: listener)
       guard descriptor >= 0 else { continue }
       let isTaken = state.withLock { state in
         guard state.connections < Self.maximumConnections else { return false }
