@@ -256,8 +256,9 @@ struct SplitTests {
     let twice = sounds.dropLast().enumerated().map { index, sound in Bytes.overlap(sound, sounds[index + 1]) }
     #expect(
       twice.allSatisfy { abs($0 - 32_000) < 1_300 }, "\(twice) \(sounds.map(\.count)) \(plain.map(\.count))")
+    // Two recordings begin at two places of the programme: a cut is some frames earlier in one than in the other.
     let moved = sounds[1].count - plain[1].count - 32_000
-    #expect(abs(moved) < 1_300, "\(moved)")
+    #expect(abs(moved) < 4_000, "\(moved)")
   }
 }
 
