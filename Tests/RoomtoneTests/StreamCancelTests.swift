@@ -106,7 +106,8 @@ struct StreamCancelTests {
     station.answer("/live", with: .live(try StreamBench.live()))
     let lines = try bench.printed(
       """
-      local radio = stream.new(url, { buffer_wait = 0.5, pause_timeout = 1 })
+      -- With less it could run dry, and start again, as it is followed.
+      local radio = stream.new(url, { buffer_wait = 3, pause_timeout = 1 })
       speaker.play_stream(radio)
       follow(radio)
       local before = radio.time_shift
