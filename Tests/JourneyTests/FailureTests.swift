@@ -35,7 +35,7 @@ struct FailingScript: CustomTestStringConvertible {
     FailingScript("an endless loop that catches errors", "while true do pcall(error) end", "script.blocked"),
     FailingScript(
       "300 MB of tables",
-      #"local kB, all = ("x"):rep(1000), {} for i = 1, 3e3 do all[i] = { kB:rep(100) .. i } end"#, "256 MB",
+      #"local mB, all = ("x"):rep(2 ^ 20), {} for i = 1, 300 do all[i] = { mB .. i } end"#, "256 MB",
       "script.memory"),
     FailingScript("an error of its own", #"error "my own words""#, "my own words"),
     FailingScript("a call of nil", "speaker.plai()", "plai"),
@@ -48,7 +48,7 @@ struct FailingScript: CustomTestStringConvertible {
       """
       local speaker, task = require "speaker", require "task"
       speaker.play("music.mp3", { start = 21 })
-      task.sleep(0.1)
+      while speaker.is_playing() and speaker.position() < 21.1 do task.sleep(0.02) end
       \(line)
       """)
   }
@@ -130,7 +130,7 @@ struct FailingScript: CustomTestStringConvertible {
       speaker.on("volume", function(event) print("also " .. event.volume) end)
       for volume = 10, 12 do
         kitchen:set_volume(volume)
-        task.sleep(0.05)
+        kitchen:wait "volume"
       end
       print("end", subscription.failures)
       """)

@@ -43,6 +43,12 @@ final class Home {
     }
   }
 
+  /// Puts three minutes of it as `long.mp3`: more than a busy machine takes for what a test does meanwhile.
+  func longMusic() throws {
+    let once = try readBytes(Fixtures.path("mp3-without-tag.mp3"))
+    try write(Array(repeating: once, count: 60).flatMap { $0 }, to: "long.mp3")
+  }
+
   /// Runs `roomtone` to its end.
   /// - Parameters:
   ///   - input: what its standard input holds.
@@ -50,7 +56,7 @@ final class Home {
   ///   - deadline: when it counts as hanging, and is killed.
   func run(
     _ arguments: String..., input: RunningCommand.Input = .text(""), in place: String? = nil,
-    deadline: Duration = .seconds(60)
+    deadline: Duration = .seconds(300)
   ) throws -> Outcome {
     try start(arguments, input: input, in: place, deadline: deadline).finish()
   }
@@ -58,7 +64,7 @@ final class Home {
   /// Starts `roomtone`.
   func start(
     _ arguments: [String], input: RunningCommand.Input = .text(""), in place: String? = nil,
-    deadline: Duration = .seconds(60)
+    deadline: Duration = .seconds(300)
   ) throws -> RunningCommand {
     try RunningCommand(
       arguments, in: place ?? folder.path, environment: environment(), input: input, deadline: deadline)
@@ -72,7 +78,7 @@ final class Home {
     try RunningCommand(
       ["-c", line], of: "/bin/sh", in: folder.path,
       environment: environment() + ["ROOMTONE=\(Self.executable())"], input: .text(""),
-      deadline: .seconds(120))
+      deadline: .seconds(300))
   }
 
   /// Path of the command that was built with these tests.

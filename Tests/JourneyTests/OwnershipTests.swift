@@ -51,7 +51,7 @@ import Testing
       local subscription = kitchen:on("volume", function(event) print(event.volume) end)
       for volume = 1, 3 do
         kitchen:set_volume(volume)
-        task.sleep(0.1)
+        kitchen:wait "volume"
         if volume == 2 then subscription:cancel() end
       end
       """)

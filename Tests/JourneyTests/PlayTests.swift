@@ -24,6 +24,12 @@ import Testing
     return sound.peak == 0 ? nil : sound
   }
 
+  /// Bytes of a file, 0 while it is not there.
+  private func size(_ name: String, _ home: Home) -> Int {
+    var status = stat()
+    return stat(home.path(name), &status) == 0 ? Int(status.st_size) : 0
+  }
+
   private let nothing = Outcome(status: 0, output: "", errors: "")
 
   @Test("sounds on exactly the rooms and speakers that are named, whole, and prints nothing")
@@ -157,7 +163,7 @@ import Testing
 
   @Test("shows on a terminal how far it is, where, and for how long, in one line")
   func progress() throws {
-    let (home, _) = try home(frames: 2 * 48_000 + 4_800)
+    let (home, _) = try home(frames: 2 * 48_000 + 43_200)
     let player = try home.start(
       [
         "play", "tune.wav", "--config=config.lua", "--output=null", "--on=bed", "--on=bath", "--on=bed r",
@@ -170,7 +176,7 @@ import Testing
     let shown = outcome.output.dropLast().split(separator: "\r").map(String.init)
     let lines = ["0:00", "0:01", "0:02"].map { "▶ tune.wav  \($0) / 0:02  Kitchen, Bedroom, Bath" }
     // A machine that is busy may leave a second out; none comes twice.
-    #expect(shown.last == lines[2] && shown.count > 1, "\(shown)")
+    #expect(lines.dropFirst().contains(shown.last ?? "") && shown.count > 1, "\(shown)")
     #expect(shown == lines.filter(shown.contains), "\(shown)")
   }
 
@@ -194,13 +200,13 @@ import Testing
   @Test("waits for another process that has the house, says so once, and a signal ends the waiting")
   func waits() throws {
     let (home, _) = try home(frames: 480)
-    try home.music()
+    try home.longMusic()
     let house = ["--config=config.lua", "--output=null"]
-    let first = try home.start(["play", "music.mp3"] + house, input: .terminal)
-    try first.expect(" / 0:23")
+    let first = try home.start(["play", "long.mp3"] + house, input: .terminal)
+    try first.expect("▶ ")
     let waiting = try home.start(["play", "tune.wav"] + house)
     let patient = try home.start(["play", "tune.wav"] + house)
-    usleep(500_000)
+    for command in [waiting, patient] { try command.expectError("waiting for it\n") }
     waiting.send(SIGTERM)
     let outcome = try waiting.finish()
     #expect(outcome.status == 143 && outcome.output == "", "\(outcome)")
@@ -224,9 +230,9 @@ import Testing
     let (home, _) = try home()
     let command = try home.start(
       ["play", station.url("/live"), "--config", "config.lua", "--on", "kitchen", "--output", "wav:out"])
-    // Twelve seconds of the station: the buffer is full and some of it is heard.
+    // Twelve seconds of the station: the buffer is full. Of it a second is heard.
     for _ in 0..<6_000 where (station.visits.first?.end ?? 0) < 500_000 { usleep(10_000) }
-    usleep(1_000_000)
+    for _ in 0..<6_000 where size("out/Kitchen.wav", home) < 200_000 { usleep(10_000) }
     command.send(SIGINT)
     let outcome = try command.finish()
     #expect(outcome == Outcome(status: 130, output: "", errors: ""))

@@ -124,6 +124,8 @@ import Testing
 @Suite("The prompt, on a terminal") struct TerminalTests {
   /// Ctrl-C and Ctrl-D as a keyboard sends them.
   private static let (interrupt, end) = ("\u{3}", "\u{4}")
+  /// How a line begins that shall run when the next key comes: that it is echoed doesn't say that it was read.
+  private static let begins = "io.write('be' .. 'gun\\n') io.flush()"
 
   @Test("prompts for a line, prompts otherwise for its continuation, and Ctrl-D leaves with status 0")
   func prompts() throws {
@@ -151,16 +153,16 @@ import Testing
     let home = try Home()
     let prompt = try home.start(["repl", "--output", "null"], input: .terminal)
     try prompt.expect("> ")
-    try prompt.type("beside = task.spawn(function() task.sleep(0.5) print 'beside lives' end)\n")
+    try prompt.type(
+      "beside = task.spawn(function() while not go do task.sleep(0.05) end print 'beside lives' end)\n")
     try prompt.expect("> ")
-    try prompt.type("front = coroutine.running() task.sleep('1h') print('never ' .. 'said')\n")
-    // Echoed before it runs; what comes next must find it asleep.
-    try prompt.expect("said')\r\n")
-    usleep(200_000)
+    try prompt.type("\(Self.begins) task.sleep('1h') print('never ' .. 'said')\n")
+    try prompt.expect("begun\r\n")
     try prompt.type(Self.interrupt)
     let before = try prompt.take(upTo: "> ")
     #expect(!before.contains("never said"))
-    try prompt.expect("beside lives")
+    try prompt.type("go = true\n")
+    try prompt.expect("beside lives\r\n")
     try prompt.type("1 + 41\n")
     try prompt.expect("42\r\n")
     try prompt.type(Self.end)
@@ -181,10 +183,9 @@ import Testing
     try prompt.type(Self.interrupt)
     try prompt.expect("> ")
     try prompt.type(
-      "local c <close> = setmetatable({}, { __close = function() print('cl' .. 'osed') end }) task.sleep('1h')\n"
-    )
-    try prompt.expect("'1h')\r\n")
-    usleep(200_000)
+      "local c <close> = setmetatable({}, { __close = function() print('cl' .. 'osed') end }) "
+        + "\(Self.begins) task.sleep('1h')\n")
+    try prompt.expect("begun\r\n")
     try prompt.type(Self.interrupt)
     try prompt.expect("closed\r\n")
     try prompt.expect("> ")
@@ -199,9 +200,8 @@ import Testing
     let home = try Home()
     let prompt = try home.start(["repl", "--output", "null"], input: .terminal)
     try prompt.expect("> ")
-    try prompt.type("while true do end\n")
-    try prompt.expect("end\r\n")
-    usleep(200_000)
+    try prompt.type("\(Self.begins) while true do end\n")
+    try prompt.expect("begun\r\n")
     try prompt.type(Self.interrupt)
     try prompt.expect("> ")
     try prompt.type("1 + 41\n")
@@ -216,10 +216,9 @@ import Testing
     let prompt = try home.start(["repl", "--output", "null"], input: .terminal)
     try prompt.expect("> ")
     try prompt.type(
-      "local c <close> = setmetatable({}, { __close = function() print('cl' .. 'osed') end }) task.sleep('1h')\n"
-    )
-    try prompt.expect("'1h')\r\n")
-    usleep(200_000)
+      "local c <close> = setmetatable({}, { __close = function() print('cl' .. 'osed') end }) "
+        + "\(Self.begins) task.sleep('1h')\n")
+    try prompt.expect("begun\r\n")
     prompt.send(SIGTERM)
     try prompt.expect("closed\r\n")
     #expect(try prompt.finish().status == 143)

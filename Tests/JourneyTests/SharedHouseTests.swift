@@ -152,6 +152,13 @@ import Testing
   @Test("one that is killed leaves the house free, as it was a second before")
   func killed() throws {
     let (home, first) = try start()
+    let state = home.path("state/roomtone/house.state")
+    for _ in 0..<6_000 {
+      if let bytes = try? readBytes(state), String(decoding: bytes, as: UTF8.self).contains("volume 31") {
+        break
+      }
+      usleep(10_000)
+    }
     first.send(SIGKILL)
     #expect(try first.finish().status == 128 + SIGKILL)
     let code =

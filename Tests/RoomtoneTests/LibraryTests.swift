@@ -110,7 +110,7 @@ struct LibraryTests {
       print(os.execute(), os.execute "exit 3")
       print(os.execute "true")
       print(os.execute "kill -9 $$")
-      print(os.execute "sleep 0.3", ticks > 5)
+      print(os.execute "sleep 1", ticks > 5)
       ended = true
       print(code(os.execute, 7))
       """)
@@ -125,7 +125,7 @@ struct LibraryTests {
       """
       local ticks = 0
       local clock = task.spawn(function() while true do task.sleep(0.01) ticks = ticks + 1 end end)
-      local file = io.popen "printf 'one\\ntwo\\n3 four\\n'; sleep 0.3; printf five; exit 7"
+      local file = io.popen "printf 'one\\ntwo\\n3 four\\n'; sleep 1; printf five; exit 7"
       print(file:read(), file:read "L", file:read("n", "l"))
       print(file:read "a", file:read(), ticks > 3)
       print(file:close())
@@ -162,9 +162,12 @@ struct LibraryTests {
     let pid = bench.folder.file("pid")
     let outcome = try bench.run(
       """
-      print(code(task.timeout, 0.3, os.execute, "sleep 60 & echo $! > \(pid); wait"))
-      task.sleep(0.2)
-      print(os.execute("grep -q '^State:.[^ZX]' /proc/$(cat \(pid))/status 2> /dev/null || exit 9"))
+      print(code(task.timeout, 2, os.execute, "sleep 60 & echo $! > \(pid); wait"))
+      print(os.execute [[
+        for _ in $(seq 300); do
+          test -s \(pid) && ! grep -q '^State:.[^ZX]' /proc/$(cat \(pid))/status 2> /dev/null && exit 9
+          sleep 0.1
+        done]])
       print(os.execute "grep -q '^SigBlk:.*0000000000000000$' /proc/self/status")
       print(os.execute "kill -PIPE $$")
       print(message(os.execute, "true\\0false"))

@@ -19,6 +19,7 @@ struct StreamCancelTests {
     let lines = try bench.printed(
       """
       local radio = stream.new(url, { data_timeout = 600 })
+      speaker.open()
       follow(radio)
       print(code(task.timeout, 0.5, function()
         local guard <close> = setmetatable({}, { __close = function() print("unwound") end })
@@ -84,7 +85,7 @@ struct StreamCancelTests {
     station.answer("/live", with: .live(try StreamBench.live()))
     let lines = try bench.printed(
       """
-      local radio = stream.new(url, { buffer_wait = 0.5, pause_timeout = 1 })
+      local radio = stream.new(url, { buffer_wait = 0.5, pause_timeout = 2 })
       speaker.play_stream(radio)
       speaker.pause()
       task.sleep(0.05)
@@ -105,7 +106,8 @@ struct StreamCancelTests {
     station.answer("/live", with: .live(try StreamBench.live()))
     let lines = try bench.printed(
       """
-      local radio = stream.new(url, { buffer_wait = 0.5, pause_timeout = 1 })
+      -- With less it could run dry, and start again, as it is followed.
+      local radio = stream.new(url, { buffer_wait = 3, pause_timeout = 1 })
       speaker.play_stream(radio)
       follow(radio)
       local before = radio.time_shift

@@ -13,7 +13,7 @@ struct StreamFeedTests {
     var live = Live(
       .init(
         repeating: try readBytes(Fixtures.path("mp3-cbr128-44k.mp3")), bytesPerSecond: 16_000,
-        titles: [.init("Station - Own", at: 0), .init("Station - Second", at: 300_000)]))
+        titles: [.init("Station - Own", at: 0), .init("Station - Second", at: 380_000)]))
     live.pace = .realTime(1)
     live.metaint = 8_192
     station.answer("/live", with: .live(live))
@@ -56,7 +56,7 @@ struct StreamFeedTests {
   )
   func audioVault() throws {
     station.answer(
-      "/feed.xml", with: .page(xml(("A - B", "C - D", -60), ("E", "F & G", 4)), type: "text/xml"))
+      "/feed.xml", with: .page(xml(("A - B", "C - D", -60), ("E", "F & G", 8)), type: "text/xml"))
     let lines = try run(
       """
       radio:audiovault { url = feed, timezone = zone, delay = 1 }
@@ -120,7 +120,7 @@ struct StreamFeedTests {
       """
       radio:audiovault { url = feed, timezone = "EST" }
       radio:start()
-      task.sleep(2)
+      task.sleep(3)
       print(radio.status)
       radio:stop()
       """)
@@ -139,6 +139,7 @@ struct StreamFeedTests {
       radio:audiovault { url = feed, timezone = zone }
       task.sleep(1)
       radio:start()
+      while radio.title ~= "A - B" do task.sleep(0.1) end
       radio:live365 { url = "\(station.url("/other.xml"))" }
       local event
       repeat event = radio:wait("metadata", 30) until not event or event.title == "Other"
@@ -162,8 +163,8 @@ struct StreamFeedTests {
     let lines = try run(
       """
       radio:live365 { url = feed }
-      radio:start()
       local began = os.time()
+      radio:start()
       repeat local event = radio:wait("metadata_realtime", 60) until not event or event.title == "Two"
       print(os.time() - began >= 9)
       radio:stop()

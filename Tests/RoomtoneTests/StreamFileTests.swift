@@ -129,7 +129,9 @@ struct StreamFileTests {
       task.sleep(0.3)
       file:seek(2)
       task.sleep(0.4)
-      print(file.file_time >= 2, file.file_time < 3)
+      -- It has none any more if it has ended meanwhile.
+      local time = file.file_time
+      print(time == nil or time >= 2, time == nil or time < 3)
       if file.status ~= "stopped" then file:wait("stopped", 30) end
       task.sleep(0.1)
       print(speaker.state(), file.status)

@@ -126,7 +126,7 @@ struct StreamJourneyTests {
   @Test("when the buffer runs dry that is told, then buffering, then started")
   func dry() throws {
     let live = try StreamBench.live()
-    station.answer("/live", with: .live(live).stalling(at: 40_000, for: .seconds(4)))
+    station.answer("/live", with: .live(live).stalling(at: 40_000, for: .seconds(6)))
     let lines = try bench.printed(
       """
       local radio = stream.new(url, quick)
@@ -143,7 +143,7 @@ struct StreamJourneyTests {
   @Test("received again while it is paused, it is paused")
   func joinedPaused() throws {
     let live = try StreamBench.live()
-    station.answer("/live", with: .live(live).dropping(at: 80_000, by: .reset), .live(live))
+    station.answer("/live", with: .live(live).dropping(at: 120_000, by: .reset), .live(live))
     let lines = try bench.printed(
       """
       local radio = stream.new(url, quick)

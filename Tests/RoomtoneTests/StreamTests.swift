@@ -95,8 +95,9 @@ struct StreamTests {
     let lines = try printed(
       """
       local radio = stream.new(url, { buffer_wait = 0.5 })
+      local joined = task.spawn(radio.wait, radio, "reconnected", 60)
       radio:start()
-      local event = radio:wait("reconnected", 15)
+      local event = joined:await()
       print(event.stitched, event.gap_seconds, event.frames_overlapped > 0, radio.is_playing)
       radio:stop()
       """)
@@ -115,7 +116,7 @@ struct StreamTests {
       print(speaker.state(), radio.status, tostring(speaker.default_session()):match "Morning")
       local other = speaker.session { devices = { "Kitchen" } }
       print(code(other.play_stream, other, radio))
-      task.sleep(1)
+      task.sleep(2)
       speaker.pause()
       task.sleep(0.1)
       print(speaker.state(), radio.status)
@@ -161,9 +162,15 @@ struct StreamTests {
     station.answer("/live", with: .live(try live()))
     let lines = try printed(
       """
-      task.spawn(function() task.sleep(1) os.exit(0) end)
+      local has_started
+      task.spawn(function()
+        while not has_started do task.sleep(0.05) end
+        task.sleep(1)
+        os.exit(0)
+      end)
       stream.new(url, { buffer_wait = 0.5 }):start()
       print "started"
+      has_started = true
       """)
     #expect(lines == ["started"])
     for _ in 0..<600 where station.openConnections > 0 { try await0() }
