@@ -142,6 +142,10 @@ public final class PartFile {
     guard number == 0 else { throw RecordError("write", path, errno: number) }
   }
 
+  /// Gives back the memory in which the system keeps what is on the disk by now: nobody reads it soon, and a recording
+  /// that goes on for weeks need not push out what others read.
+  public func releaseMemory() { posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED) }
+
   /// The number that stands for the file system that it is on.
   public var fileSystem: UInt64 {
     var status = stat()

@@ -3,8 +3,8 @@ internal import Glibc
 
 /// What the disk thread does: writes all recordings, a tick every quarter of a second, and keeps the catalogue.
 ///
-/// Unchecked: confined to its loop, which is that of the disk thread, or the engine's under virtual time; `post` may be
-/// called on any thread.
+/// Unchecked: confined to its loop, which is that of the disk thread or of the library's, or the engine's under virtual
+/// time; `post` may be called on any thread.
 final class RecorderCore: @unchecked Sendable {
   /// What is at risk when the process is killed, beside what the network thread has not handed over.
   static let tick = Duration.milliseconds(250)
@@ -122,6 +122,7 @@ final class RecorderCore: @unchecked Sendable {
     for part in writers.lazy.compactMap(\.writer.anyPart) where done.insert(part.fileSystem).inserted {
       do throws(RecordError) { try part.syncFileSystem() } catch { log("\(error)") }
     }
+    for (_, writer) in writers { writer.anyPart?.releaseMemory() }
   }
 
   // MARK: The catalogue

@@ -29,6 +29,7 @@ final class RecordingPart {
 
   var fileSystem: UInt64 { file.fileSystem }
   func syncFileSystem() throws(RecordError) { try file.syncFileSystem() }
+  func releaseMemory() { file.releaseMemory() }
 
   /// Takes whole frames: their bytes, one behind the other.
   func write(_ bytes: ArraySlice<UInt8>, _ frames: ArraySlice<StreamFrame>) throws(RecordError) {
