@@ -132,8 +132,8 @@ final class RecordingPlan {
     try part.complete()
     if var base = part.base {
       try part.sync()
-      // Somebody has changed the file meanwhile, as who writes a tag into it: all that it holds stays.
-      if RecordingLibrary.length(of: part.entry.path) != base {
+      // Somebody has put more into the file meanwhile, such as a tag: all of it stays. A shorter one is another file.
+      if let length = RecordingLibrary.length(of: part.entry.path), length > base {
         base = try FrameFile.lastFrameEnd(part.entry.path)
         let walk = try FrameFile.walk(part.entry.path)
         earlier = (walk.samples, walk.audioBytes)

@@ -253,6 +253,32 @@ struct RecordingWriterTests {
     #expect(bytes.count == borders[1] + bench.progress.figures.bytes && bench.files == ["a.mp3"])
   }
 
+  @Test(
+    "a file that was changed while it was gone on with keeps all; one that got shorter is left alone",
+    arguments: [true, false])
+  func changedMeanwhile(isLonger: Bool) throws {
+    let folder = try TemporaryFolder()
+    let programme = try Programme(.mp3, seconds: 10, seed: 9)
+    let before = Array(programme.bytes[..<programme.frames[50].offset])
+    _ = try folder.write(before, to: "a.mp3")
+    let bench = try WriterBench("a.mp3", { $0.appends = true }, in: folder)
+    bench.feed.mark(StreamTitle("Title"))
+    bench.come(2)
+    bench.pass()
+    let tag = try RecordingTag(title: "Cover", start: LocalTime(WallTime(seconds: 0))).make()
+    let changed = isLonger ? tag + before : Array(before[..<programme.frames[20].offset])
+    _ = try folder.write(changed, to: "a.mp3")
+    bench.end()
+    let bytes = try readBytes(folder.file("a.mp3"))
+    if isLonger {
+      #expect(bytes.starts(with: changed) && bytes.count == changed.count + bench.progress.figures.bytes)
+      #expect(bench.told.last == "finished a.mp3" && bench.files == ["a.mp3"])
+    } else {
+      #expect(bytes == changed)
+      #expect(bench.told.last == "stopped record.write" && bench.files == ["a.mp3", "a.mp3.part"])
+    }
+  }
+
   @Test("a station that sends titles without end fills no memory")
   func titlesWithoutEnd() throws {
     let bench = try WriterBench("a.mp3")
