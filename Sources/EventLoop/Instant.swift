@@ -17,6 +17,11 @@ public struct Instant: InstantProtocol, Sendable, Hashable {
   public func duration(to other: Instant) -> Duration {
     .nanoseconds(other.nanoseconds.subtractingHeld(nanoseconds))
   }
+  /// The last moment not after this one that is a multiple of `grain`, which is above zero: what need not happen on time
+  /// can happen together.
+  public func roundedDown(to grain: Duration) -> Instant {
+    Instant(nanoseconds: nanoseconds / grain.nanoseconds * grain.nanoseconds)
+  }
   /// Earlier moments first.
   public static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
 }

@@ -34,11 +34,12 @@ extension CurlLoop {
 
   /// Reads what has come. Of a connection that has ended the socket tells by itself.
   private func read(_ transfer: CurlTransfer) {
+    guard transfer.isReadable else { return }
     var left = Self.mostReads
-    while left > 0, transfer.hasBytesWaiting {
+    repeat {
       act(transfer.socket, CURL_CSELECT_IN)
       left -= 1
-    }
+    } while left > 0 && transfer.isReadable && LinuxSockets.bytesWaiting(at: transfer.socket) > 0
   }
 
   /// libcurl reads no more at a time than its buffer takes, and a record of TLS; what is left then is read in the next

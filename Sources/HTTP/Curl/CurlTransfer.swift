@@ -99,10 +99,8 @@ final class CurlTransfer {
     return true
   }
 
-  /// Whether there is something to be read.
-  var hasBytesWaiting: Bool {
-    easy != nil && !isPaused && socket >= 0 && LinuxSockets.bytesWaiting(at: socket) > 0
-  }
+  /// Whether it takes what its socket has.
+  var isReadable: Bool { easy != nil && !isPaused && socket >= 0 }
 
   /// Half of what a socket holds: a flood, and the end of the connection, wake the thread all the same.
   private static let highestLowWater = 65_536

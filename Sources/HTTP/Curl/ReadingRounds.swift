@@ -4,7 +4,7 @@ internal import EventLoop
 /// that many transfers cost few wakes.
 struct ReadingRounds {
   /// Rounds are so far apart, or more.
-  private static let grain: Int64 = 25_000_000
+  private static let grain = Duration.milliseconds(25)
 
   private var rounds: [(due: Instant, transfers: [CurlTransfer])] = []
 
@@ -13,7 +13,7 @@ struct ReadingRounds {
 
   /// Puts a transfer into the round at `due`, or a little before.
   mutating func add(_ transfer: CurlTransfer, due: Instant) {
-    let due = Instant(nanoseconds: due.nanoseconds / Self.grain * Self.grain)
+    let due = due.roundedDown(to: Self.grain)
     var index = rounds.endIndex
     while index > 0, rounds[index - 1].due > due { index -= 1 }
     if index > 0, rounds[index - 1].due == due {

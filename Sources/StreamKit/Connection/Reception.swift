@@ -212,6 +212,9 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   private func arm() {
     guard !isStopped, var due = machine.deadline else { return disarm() }
     if stitcher.isJoining { due = min(due, now.advanced(by: .milliseconds(500))) }
+    // Who is read seldom need not be looked at to the millisecond: those that are due at about the same time wake the
+    // thread once.
+    if pace != nil { due = due.advanced(by: Self.timerGrain).roundedDown(to: Self.timerGrain) }
     // What is due moves on with all that comes: a timer that is too early looks again.
     if let timerDue, timerDue <= due, timerDue > now { return }
     disarm()
@@ -219,6 +222,8 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     timerDue = due
     timer = loop.after(wait) { [weak self] in self?.timePassed() }
   }
+
+  private static let timerGrain = Duration.milliseconds(100)
 
   private func timePassed() {
     guard !isStopped else { return }
