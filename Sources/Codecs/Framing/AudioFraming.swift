@@ -64,20 +64,20 @@ public struct AudioFraming: Sendable {
         encoded: found.frame, codec: .mpeg(layer: header.layer), mainDataBegin: 0,
         overhead: header.headerLength)
     }
-    let begin = scanner.withBytes(at: found.frame.offset, count: found.frame.length) {
-      MPEGAudioFraming.mainDataBegin($0, header)
+    var begin = 0
+    withBytes(at: found.frame.offset, count: found.frame.length) {
+      begin = MPEGAudioFraming.mainDataBegin($0, header)
     }
     return Frame(
-      encoded: found.frame, codec: .mpeg(layer: 3), mainDataBegin: begin ?? 0,
+      encoded: found.frame, codec: .mpeg(layer: 3), mainDataBegin: begin,
       overhead: min(found.frame.length, header.headerLength + header.sideInformationLength))
   }
 
-  /// Calls `body` with bytes of the stream, without a copy: those of a frame that was given since the last `feed`;
-  /// nil when they are not there any more.
-  public func withBytes<Result>(
-    at offset: Int, count: Int, _ body: (UnsafeRawBufferPointer) throws -> Result
-  ) rethrows -> Result? {
-    try scanner.withBytes(at: offset, count: count, body)
+  /// Calls `body` with bytes of the stream, without a copy: those of a frame that was given since the last `feed`.
+  /// - Returns: false, without a call, when they are not there any more.
+  @discardableResult
+  public func withBytes(at offset: Int, count: Int, _ body: (UnsafeRawBufferPointer) -> Void) -> Bool {
+    scanner.withBytes(at: offset, count: count, body)
   }
 }
 

@@ -66,15 +66,13 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
     return buffer[first..<(first + frame.length)]
   }
 
-  /// Calls `body` with bytes of the stream, without a copy; nil when they are not those of the frame given last.
-  func withBytes<Result>(
-    at offset: Int, count: Int, _ body: (UnsafeRawBufferPointer) throws -> Result
-  ) rethrows -> Result? {
+  /// Calls `body` with bytes of the stream, without a copy.
+  /// - Returns: false, without a call, when they are not those of the frame given last.
+  func withBytes(at offset: Int, count: Int, _ body: (UnsafeRawBufferPointer) -> Void) -> Bool {
     let first = offset - base
-    guard first >= 0, count >= 0, first + count <= buffer.count else { return nil }
-    return try buffer.withUnsafeBytes {
-      try body(UnsafeRawBufferPointer(rebasing: $0[first..<(first + count)]))
-    }
+    guard first >= 0, count >= 0, first + count <= buffer.count else { return false }
+    buffer.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[first..<(first + count)])) }
+    return true
   }
 
   /// The next frame; nil when more bytes are needed, or none follows.

@@ -4,8 +4,7 @@ internal import HTTP
 ///
 /// ```swift
 /// sound.connect(head)
-/// var index = 0
-/// while let item = sound.next(in: bytes, from: &index) { … }
+/// sound.take(bytes) { item, … in … }
 /// ```
 /// Bytes of audio are counted over all its connections.
 struct ReceivedSound: Sendable {
@@ -13,17 +12,10 @@ struct ReceivedSound: Sendable {
   enum Item {
     case title(ICYDeinterleaver.Block)
     case format(StreamFormat)
-    case frame(StreamFrame)
+    /// A frame with its bytes, which are valid until the call returns, and how many bytes have come behind it.
+    case frame(StreamFrame, UnsafeRawBufferPointer, pending: Int)
     /// The connection brings no audio: what was found, in words. Nothing follows.
     case notAudio(found: String)
-
-    fileprivate init(_ item: StreamFramer.Item) {
-      switch item {
-      case .format(let format): self = .format(format)
-      case .frame(let frame): self = .frame(frame)
-      case .notAudio(let found): self = .notAudio(found: found)
-      }
-    }
   }
 
   private var icy = ICYDeinterleaver(interval: 0)
@@ -41,15 +33,29 @@ struct ReceivedSound: Sendable {
     framer = StreamFramer(contentType: head.headers["Content-Type"], offset: position)
   }
 
-  /// What comes next in `bytes`, from `index` on, which moves behind what was looked at; nil when more must come.
-  mutating func next(in bytes: UnsafeRawBufferPointer, from index: inout Int) -> Item? {
+  /// Takes the next bytes of the connection.
+  /// - Parameter body: called with what is found in them, in order; returns false to get no more. It must not touch
+  ///   this value.
+  mutating func take(_ bytes: UnsafeRawBufferPointer, _ body: (Item) -> Bool) {
+    var index = 0
     while true {
-      if let item = framer.next() { return Item(item) }
+      while let item = framer.next() {
+        if !give(item, to: body) { return }
+      }
       switch icy.next(in: bytes, from: &index) {
       case .audio(let range)?: framer.feed(UnsafeRawBufferPointer(rebasing: bytes[range]))
-      case .metadata(let block)?: return .title(block)
-      case nil: return nil
+      case .metadata(let block)?: if !body(.title(block)) { return }
+      case nil: return framer.compact()
       }
+    }
+  }
+
+  private func give(_ item: StreamFramer.Item, to body: (Item) -> Bool) -> Bool {
+    switch item {
+    case .format(let format): body(.format(format))
+    case .notAudio(let found): body(.notAudio(found: found))
+    case .frame(let frame):
+      framer.withBytes(of: frame) { body(.frame(frame, $0, pending: framer.pendingBytes)) } ?? true
     }
   }
 
@@ -60,12 +66,4 @@ struct ReceivedSound: Sendable {
     if case .notAudio(let found)? = framer.next() { return found }
     return nil
   }
-
-  /// Calls `body` with the bytes of the frame that was found last; nil when there are none any more.
-  func withBytes<Result>(of frame: StreamFrame, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
-    framer.withBytes(of: frame, body)
-  }
-
-  /// Lets go of the memory of frames that were found: for who waits for the next bytes.
-  mutating func compact() { framer.compact() }
 }

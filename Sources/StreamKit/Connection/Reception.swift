@@ -368,26 +368,29 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   }
 
   private func take(_ bytes: UnsafeRawBufferPointer) -> HTTPFlow {
-    var index = 0
     var received = StreamTime.zero
     let time = seconds
-    while let item = sound.next(in: bytes, from: &index) {
+    var isTaken = true
+    var otherwise: String?
+    sound.take(bytes) { item in
       switch item {
       case .title(let block): titles.add(block, encoding: options.encoding)
       case .format(let new):
         if let head { tell(.answered(StationInfo(head))) }
         begin(new)
-      case .frame(let frame):
+      case .frame(let frame, let bytes, let pending):
         received = received + frame.duration
-        take(frame, at: time)
-        if isStopped { return .stop }
-      case .notAudio(let found): return drop(.noAudio(found, from: shownURL))
+        isTaken = take(frame, bytes, at: time, pending: pending)
+      case .notAudio(let found): otherwise = found
       }
+      return isTaken && !isStopped && otherwise == nil
     }
+    if !isTaken { lose() }
+    if isStopped { return .stop }
+    if let otherwise { return drop(.noAudio(otherwise, from: shownURL)) }
     let audio = Duration.nanoseconds(Int64(received.seconds * 1e9))
     perform(machine.received(audio, isNew: hasDelivered, at: now, look: pace ?? .zero))
     hasDelivered = false
-    sound.compact()
     keepPace()
     return isStopped ? .stop : .more
   }
@@ -407,21 +410,22 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     tell(.format(new))
   }
 
-  private func take(_ frame: StreamFrame, at time: Double) {
-    let pending = sound.pendingBytes
+  /// - Returns: false when the buffer is full, which ends the connection.
+  private func take(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, at time: Double, pending: Int) -> Bool {
     soundClock.add(frame, at: time)
-    var isTaken = true
-    let action = sound.withBytes(of: frame) { bytes in
-      let action = stitcher.receive(frame, bytes, at: time, pending: pending)
-      if case .pass = action { isTaken = deliver(frame, bytes) }
-      return action
-    }
-    if !isTaken { lose() } else if let action { resolve(action) }
+    let action = stitcher.receive(frame, bytes, at: time, pending: pending)
+    if case .pass = action { return deliver(frame, bytes) }
+    return release(action)
   }
 
   private func resolve(_ action: Stitcher.Action) {
+    if !release(action) { lose() }
+  }
+
+  /// - Returns: false when the buffer is full, which ends the connection.
+  private func release(_ action: Stitcher.Action) -> Bool {
     switch action {
-    case .pass, .hold: return
+    case .pass, .hold: return true
     case .joined(let overlap, _):
       tell(.reconnected(gap: 0, stitched: true, overlap: overlap))
     case .gap(let seconds):
@@ -433,7 +437,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
       isTaken = deliver(frame, bytes)
       return isTaken
     }
-    if !isTaken { lose() }
+    return isTaken
   }
 
   /// - Returns: false when the buffer is full, which ends the connection.

@@ -121,14 +121,14 @@ public struct StreamFramer: Sendable {
 
   /// Calls `body` with the bytes of a frame or piece that was given since the last `feed`; nil when it was given
   /// before.
-  public func withBytes<Result>(
-    of frame: StreamFrame, _ body: (UnsafeRawBufferPointer) throws -> Result
-  ) rethrows -> Result? {
+  public func withBytes<Result>(of frame: StreamFrame, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
     if !frame.codec.hasFrames {
       guard frame.offset == headOffset, frame.length == head.count else { return nil }
-      return try head.withUnsafeBytes(body)
+      return head.withUnsafeBytes(body)
     }
-    return try framing.withBytes(at: frame.offset, count: frame.length, body)
+    var result: Result?
+    framing.withBytes(at: frame.offset, count: frame.length) { result = body($0) }
+    return result
   }
 
   // MARK: Frames
@@ -145,10 +145,10 @@ public struct StreamFramer: Sendable {
     skippedBefore = framing.skippedBytes
     let now = StreamFormat(
       codec: StreamCodec(found.codec), sampleRate: found.encoded.sampleRate, channels: found.encoded.channels)
+    var hash: UInt64 = 0
+    framing.withBytes(at: found.encoded.offset, count: found.encoded.length) { hash = FrameHash.of($0) }
     let frame = StreamFrame(
-      offset: found.encoded.offset, length: found.encoded.length,
-      hash: framing.withBytes(at: found.encoded.offset, count: found.encoded.length, FrameHash.of) ?? 0,
-      format: now,
+      offset: found.encoded.offset, length: found.encoded.length, hash: hash, format: now,
       samples: found.encoded.samples, mainDataBegin: found.mainDataBegin, overhead: found.overhead)
     if now == format { return .frame(frame) }
     format = now
