@@ -372,18 +372,20 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     let time = seconds
     var isTaken = true
     var otherwise: String?
-    sound.take(bytes) { item in
-      switch item {
-      case .title(let block): titles.add(block, encoding: options.encoding)
-      case .format(let new):
-        if let head { tell(.answered(StationInfo(head))) }
-        begin(new)
-      case .frame(let frame, let bytes, let pending):
-        received = received + frame.duration
-        isTaken = take(frame, bytes, at: time, pending: pending)
-      case .notAudio(let found): otherwise = found
+    outlet.receive { intake in
+      sound.take(bytes) { item in
+        switch item {
+        case .title(let block): titles.add(block, encoding: options.encoding)
+        case .format(let new):
+          if let head { tell(.answered(StationInfo(head))) }
+          begin(new)
+        case .frame(let frame, let bytes, let pending):
+          received = received + frame.duration
+          isTaken = take(frame, bytes, at: time, pending: pending, into: &intake)
+        case .notAudio(let found): otherwise = found
+        }
+        return isTaken && !isStopped && otherwise == nil
       }
-      return isTaken && !isStopped && otherwise == nil
     }
     if !isTaken { lose() }
     if isStopped { return .stop }
@@ -411,19 +413,22 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   }
 
   /// - Returns: false when the buffer is full, which ends the connection.
-  private func take(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, at time: Double, pending: Int) -> Bool {
+  private func take(
+    _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, at time: Double, pending: Int,
+    into intake: inout FrameOutlet.Intake
+  ) -> Bool {
     soundClock.add(frame, at: time)
     let action = stitcher.receive(frame, bytes, at: time, pending: pending)
-    if case .pass = action { return deliver(frame, bytes) }
-    return release(action)
+    if case .pass = action { return deliver(frame, bytes, into: &intake) }
+    return release(action, into: &intake)
   }
 
   private func resolve(_ action: Stitcher.Action) {
-    if !release(action) { lose() }
+    if !outlet.receive({ release(action, into: &$0) }) { lose() }
   }
 
   /// - Returns: false when the buffer is full, which ends the connection.
-  private func release(_ action: Stitcher.Action) -> Bool {
+  private func release(_ action: Stitcher.Action, into intake: inout FrameOutlet.Intake) -> Bool {
     switch action {
     case .pass, .hold: return true
     case .joined(let overlap, _):
@@ -434,17 +439,19 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     }
     var isTaken = true
     stitcher.release { frame, bytes in
-      isTaken = deliver(frame, bytes)
+      isTaken = deliver(frame, bytes, into: &intake)
       return isTaken
     }
     return isTaken
   }
 
   /// - Returns: false when the buffer is full, which ends the connection.
-  private func deliver(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer) -> Bool {
+  private func deliver(
+    _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, into intake: inout FrameOutlet.Intake
+  ) -> Bool {
     guard !isStopped else { return false }
     let title = titles.next(before: frame.offset + frame.length)
-    let arrival = outlet.append(frame, bytes, discontinuity, title: title.map { StreamTitle($0) })
+    let arrival = intake.append(frame, bytes, discontinuity, title: title.map { StreamTitle($0) })
     hasDelivered = true
     discontinuity = nil
     guard arrival.isTaken else {

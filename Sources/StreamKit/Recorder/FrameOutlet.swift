@@ -2,79 +2,55 @@ internal import EventLoop
 
 /// Where the frames of one reception go: to the buffer that is played, and to recordings; either may be missing.
 ///
+/// ```swift
+/// outlet.receive { intake in
+///   for … { intake.append(frame, bytes, discontinuity) }
+/// }
+/// ```
 /// Frames come on the receiving thread; buffer and recordings come and go on the loop. A recording gets each frame once,
 /// whatever becomes of the buffer: what a full buffer refuses while a recording goes on is missing in the buffer only.
 final class FrameOutlet: Sendable {
-  private struct State {
-    var buffer: StreamBuffer?
-    var feeds: [RecordingFeed] = []
+  /// Takes what comes in one go.
+  struct Intake {
+    fileprivate var buffer: StreamBuffer?
+    fileprivate var feeds: [RecordingFeed] = []
+    /// What the recordings have not got yet.
+    fileprivate var incoming = RecordingFeed.Batch()
+    /// Bytes and frames that came in one go: a batch takes so much memory at once.
+    fileprivate var usual = (bytes: 0, frames: 0)
     /// Sound that has come.
-    var time = StreamTime.zero
+    fileprivate var time = StreamTime.zero
     /// What the buffer refused since it took the last frame.
-    var missed = StreamTime.zero
+    fileprivate var missed = StreamTime.zero
     /// The sound in that.
-    var missedSound = StreamTime.zero
+    fileprivate var missedSound = StreamTime.zero
     /// The title that sounds now, and those of what the buffer holds, each with when it began.
-    var titles: [(time: StreamTime, title: StreamTitle)] = []
+    fileprivate var titles: [(time: StreamTime, title: StreamTitle)] = []
     /// Whether titles that come with the sound count: not while a feed tells them.
-    var takesTitles = true
+    fileprivate var takesTitles = true
   }
 
-  private let state = Lock(State())
-  private static let titleLimit = 256
+  private let state = Lock(Intake())
 
   // MARK: The receiving thread
 
-  /// Takes a frame, which `title` begins with, if there is a new one.
-  func append(
-    _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, _ discontinuity: PacketBuffer.Discontinuity?,
-    title: StreamTitle? = nil
-  ) -> StreamBuffer.Arrival {
-    state.withLock { state in
-      if let title, state.takesTitles { Self.note(title, in: &state) }
-      var gap: Double?
-      if case .gap(let seconds)? = discontinuity { gap = seconds }
-      for feed in state.feeds { feed.append(frame, bytes, gap: gap) }
-      defer { state.time = state.time + frame.duration }
-      guard let buffer = state.buffer else {
-        return StreamBuffer.Arrival(start: state.time)
-      }
-      let between =
-        state.missed > .zero ? .gap(seconds: state.missed.seconds + (gap ?? 0)) : discontinuity
-      var arrival = buffer.append(frame, bytes, between)
-      if arrival.isTaken {
-        (state.missed, state.missedSound) = (.zero, .zero)
-      } else if !state.feeds.isEmpty {
-        state.missed = state.missed + StreamTime(seconds: gap ?? 0) + frame.duration
-        state.missedSound = state.missedSound + frame.duration
-        arrival.isTaken = true
-      }
-      return arrival
+  /// Has `body` put in what has come. It must not ask the outlet for anything.
+  func receive<Result>(_ body: (inout Intake) -> Result) -> Result {
+    state.withLock { intake in
+      defer { intake.handOver() }
+      return body(&intake)
     }
-  }
-
-  private static func note(_ title: StreamTitle, in state: inout State) {
-    guard state.titles.last?.title != title else { return }
-    for feed in state.feeds { feed.mark(title) }
-    state.titles.append((state.time, title))
-    if let held = state.buffer?.range {
-      let start = state.time - min(state.time, held.end - held.start)
-      while state.titles.count > 1, state.titles[1].time <= start { state.titles.removeFirst() }
-    } else {
-      state.titles.removeFirst(state.titles.count - 1)
-    }
-    if state.titles.count > titleLimit { state.titles.removeFirst() }
   }
 
   /// A title of the frames that follow.
   func markFromStation(_ title: StreamTitle) {
-    state.withLock { if $0.takesTitles { Self.note(title, in: &$0) } }
+    receive { if $0.takesTitles { $0.note(title) } }
   }
 
   // MARK: Any thread
 
   /// A title that does not come with the sound: what comes next has it.
-  func mark(_ title: StreamTitle) { state.withLock { Self.note(title, in: &$0) } }
+  func mark(_ title: StreamTitle) { receive { $0.note(title) } }
 
   /// Whether titles that come with the sound count.
   func takeTitles(_ takes: Bool) { state.withLock { $0.takesTitles = takes } }
@@ -102,13 +78,16 @@ final class FrameOutlet: Sendable {
   func record(_ feed: RecordingFeed, back: StreamTime) {
     state.withLock { state in
       guard back > .zero, let buffer = state.buffer else {
-        if let title = state.titles.last?.title { feed.mark(title) }
+        var beginning = RecordingFeed.Batch()
+        if let title = state.titles.last?.title { beginning.mark(.title(title)) }
+        feed.append(beginning)
         state.feeds.append(feed)
         return
       }
       let packets = buffer.last(back)
       let length = packets.reduce(StreamTime.zero) { $0 + $1.packet.duration }
       feed.awaitBeginning(length)
+      var beginning = RecordingFeed.Batch()
       // Titles go by the time of what came; that of the buffer leaves out what it refused.
       var time = state.time - state.missedSound - length
       var titles = state.titles[...]
@@ -117,16 +96,20 @@ final class FrameOutlet: Sendable {
       }
       for (packet, bytes) in packets {
         while let title = titles.first, title.time <= time {
-          feed.mark(title.title)
+          beginning.mark(.title(title.title))
           titles.removeFirst()
         }
-        var gap: Double?
-        if case .gap(let seconds)? = packet.discontinuity { gap = seconds }
-        bytes.withUnsafeBytes { feed.append(packet.frame, $0, gap: gap) }
+        if beginning.isFull(for: bytes.count) {
+          feed.append(beginning)
+          beginning = RecordingFeed.Batch()
+        }
+        if case .gap(let seconds)? = packet.discontinuity { beginning.mark(.gap(seconds: seconds)) }
+        bytes.withUnsafeBytes { beginning.append(packet.frame, $0) }
         time = time + packet.duration
       }
-      if !packets.isEmpty, state.missed > .zero { feed.miss(state.missed.seconds) }
-      for title in titles { feed.mark(title.title) }
+      if !packets.isEmpty, state.missed > .zero { beginning.mark(.gap(seconds: state.missed.seconds)) }
+      for title in titles { beginning.mark(.title(title.title)) }
+      feed.append(beginning)
       feed.admitBeginning()
       state.feeds.append(feed)
     }
@@ -134,4 +117,62 @@ final class FrameOutlet: Sendable {
 
   /// The recording is over.
   func remove(_ feed: RecordingFeed) { state.withLock { $0.feeds.removeAll { $0 === feed } } }
+}
+
+extension FrameOutlet.Intake {
+  private static let titleLimit = 256
+
+  /// Takes a frame, which `title` begins with, if there is a new one.
+  mutating func append(
+    _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, _ discontinuity: PacketBuffer.Discontinuity?,
+    title: StreamTitle? = nil
+  ) -> StreamBuffer.Arrival {
+    if let title, takesTitles { note(title) }
+    var gap: Double?
+    if case .gap(let seconds)? = discontinuity { gap = seconds }
+    if !feeds.isEmpty { record(frame, bytes, gap: gap) }
+    defer { time = time + frame.duration }
+    guard let buffer else { return StreamBuffer.Arrival(start: time) }
+    let between = missed > .zero ? .gap(seconds: missed.seconds + (gap ?? 0)) : discontinuity
+    var arrival = buffer.append(frame, bytes, between)
+    if arrival.isTaken {
+      (missed, missedSound) = (.zero, .zero)
+    } else if !feeds.isEmpty {
+      missed = missed + StreamTime(seconds: gap ?? 0) + frame.duration
+      missedSound = missedSound + frame.duration
+      arrival.isTaken = true
+    }
+    return arrival
+  }
+
+  private mutating func record(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, gap: Double?) {
+    if incoming.isFull(for: bytes.count) { handOver() }
+    if incoming.frames.isEmpty { incoming.reserve(bytes: usual.bytes, frames: usual.frames) }
+    if let gap { incoming.mark(.gap(seconds: gap)) }
+    incoming.append(frame, bytes)
+  }
+
+  /// What has come goes to the recordings.
+  fileprivate mutating func handOver() {
+    guard !incoming.isEmpty else { return }
+    for feed in feeds { feed.append(incoming) }
+    // A read is not quite like the other.
+    let (bytes, frames) = (incoming.bytes.count, incoming.frames.count)
+    usual = (min(bytes + bytes / 8, RecordingFeed.Batch.limit), frames + frames / 8)
+    incoming = RecordingFeed.Batch()
+  }
+
+  /// What comes next has that title.
+  fileprivate mutating func note(_ title: StreamTitle) {
+    guard titles.last?.title != title else { return }
+    if !feeds.isEmpty { incoming.mark(.title(title)) }
+    titles.append((time, title))
+    if let held = buffer?.range {
+      let start = time - min(time, held.end - held.start)
+      while titles.count > 1, titles[1].time <= start { titles.removeFirst() }
+    } else {
+      titles.removeFirst(titles.count - 1)
+    }
+    if titles.count > Self.titleLimit { titles.removeFirst() }
+  }
 }

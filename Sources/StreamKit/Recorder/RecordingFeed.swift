@@ -33,16 +33,41 @@ final class RecordingFeed: Sendable {
       return nil
     }
 
-    fileprivate init(bytes: Int = 0, frames: Int = 0) {
+    /// Bytes that more than one frame may have. What a burst brings is in several: memory in pieces that are alike
+    /// serves every recording in turn.
+    static let limit = 16 << 10
+    private static let markLimit = 4096
+
+    var isEmpty: Bool { frames.isEmpty && marks.isEmpty }
+    /// Whether `length` bytes more are too many.
+    func isFull(for length: Int) -> Bool { !frames.isEmpty && bytes.count + length > Self.limit }
+
+    /// Takes memory for so much.
+    mutating func reserve(bytes: Int, frames: Int) {
       self.bytes.reserveCapacity(bytes)
       self.frames.reserveCapacity(frames)
+    }
+
+    mutating func append(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer) {
+      self.bytes.append(contentsOf: bytes)
+      frames.append(frame)
+    }
+
+    /// Puts a mark in front of the next frame.
+    mutating func mark(_ mark: Mark) {
+      if marks.count < Self.markLimit { marks.append((frames.count, mark)) }
+    }
+
+    /// About what it takes of memory.
+    fileprivate var size: Int {
+      marks.reduce(bytes.count) { size, mark in
+        if case .title(let title) = mark.mark { size + 64 + title.text.utf8.count } else { size + 64 }
+      }
     }
   }
 
   /// Bytes that wait for a disk that is slow, beside those that the recording begins with.
   static let byteLimit = 4 << 20
-  /// Bytes of a batch. What a burst brings is in several: memory in pieces that are alike serves every recording in turn.
-  private static let batchLimit = 16 << 10
 
   private struct State {
     var batches: [Batch] = []
@@ -50,71 +75,38 @@ final class RecordingFeed: Sendable {
     var bytes = 0
     var limit = RecordingFeed.byteLimit
     var isOpen = true
-    /// What has come by one tick: a batch takes so much memory at once.
-    var usual = (bytes: RecordingFeed.batchLimit, frames: 0)
     var beginning = StreamTime.zero
 
     /// Whether it takes more.
     var takes: Bool { isOpen && batches.last?.isOverrun != true }
-
-    /// Whether `length` bytes more are too many for the last batch.
-    func isFull(for length: Int) -> Bool {
-      batches.last.map { !$0.frames.isEmpty && $0.bytes.count + length > RecordingFeed.batchLimit } ?? false
-    }
-
-    /// The batch that takes what comes next, which is `length` bytes.
-    mutating func withBatch(for length: Int, _ body: (inout Batch) -> Void) {
-      if batches.isEmpty || isFull(for: length) {
-        batches.append(Batch(bytes: usual.bytes, frames: usual.frames))
-      }
-      body(&batches[batches.count - 1])
-    }
   }
 
   private let state = Lock(State())
   private let whenFull: @Sendable () -> Void
 
-  /// - Parameter whenFull: called when a batch is full: a burst should not wait for a tick. On the thread that receives.
+  /// - Parameter whenFull: called when more than a batch waits: a burst should not wait for a tick. On the thread that
+  ///   receives.
   init(whenFull: @escaping @Sendable () -> Void = {}) { self.whenFull = whenFull }
 
-  /// Takes a frame behind `gap`; nothing once it is closed.
-  func append(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, gap: Double?) {
+  /// Takes what has come; nothing once it is closed.
+  func append(_ batch: Batch) {
+    guard !batch.isEmpty else { return }
+    let size = batch.size
     let isFull = state.withLock { state in
       guard state.takes else { return false }
-      guard state.bytes + bytes.count <= state.limit else {
-        state.withBatch(for: 0) { $0.isOverrun = true }
+      guard state.bytes + size <= state.limit else {
+        var overrun = Batch()
+        overrun.isOverrun = true
+        state.batches.append(overrun)
         return true
       }
+      state.batches.append(batch)
+      defer { state.bytes += size }
       // Once: a disk that is slow need not be asked again and again.
-      let isFull = state.batches.count == 1 && state.isFull(for: bytes.count)
-      state.bytes += bytes.count
-      state.withBatch(for: bytes.count) { batch in
-        if let gap { batch.marks.append((batch.frames.count, .gap(seconds: gap))) }
-        batch.bytes.append(contentsOf: bytes)
-        batch.frames.append(frame)
-      }
-      return isFull
+      return state.bytes <= Batch.limit && state.bytes + size > Batch.limit
     }
     if isFull { whenFull() }
   }
-
-  /// Takes the title of the frames that follow.
-  func mark(_ title: StreamTitle) { mark(.title(title)) }
-
-  /// About so many seconds are missing in front of the next frame.
-  func miss(_ seconds: Double) { mark(.gap(seconds: seconds)) }
-
-  private func mark(_ mark: Mark) {
-    state.withLock { state in
-      guard state.takes else { return }
-      state.withBatch(for: 0) { batch in
-        if batch.marks.count < Self.markLimit { batch.marks.append((batch.frames.count, mark)) }
-      }
-    }
-  }
-
-  /// Marks of a batch.
-  private static let markLimit = 4096
 
   /// What has come by now may be more than the limit: it came from a buffer.
   func admitBeginning() { state.withLock { $0.limit = $0.bytes + Self.byteLimit } }
@@ -132,11 +124,6 @@ final class RecordingFeed: Sendable {
   func take() -> [Batch] {
     state.withLock { state in
       defer { (state.batches, state.bytes) = ([], 0) }
-      // A tick is not quite like the other.
-      let bytes = state.bytes + state.bytes / 4
-      if let batch = state.batches.first, !batch.frames.isEmpty, bytes <= Self.batchLimit {
-        state.usual = (bytes, batch.frames.count + batch.frames.count / 4)
-      }
       return state.batches
     }
   }

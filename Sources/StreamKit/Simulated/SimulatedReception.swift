@@ -290,18 +290,21 @@ final class SimulatedReception: StreamReceiver, @unchecked Sendable {
   /// Puts the frames before `end` into the buffer.
   /// - Returns: false when it is full.
   private func deliver(_ sound: StationSound, until end: Int) -> Bool {
-    while next < end {
-      let arrival = sound.withFrame(next) { outlet.append($0, $1, discontinuity) }
-      guard arrival.isTaken else {
-        tell(.full)
-        self.end()
-        return false
+    let isTaken = outlet.receive { intake in
+      while next < end {
+        let arrival = sound.withFrame(next) { intake.append($0, $1, discontinuity) }
+        guard arrival.isTaken else { return false }
+        discontinuity = nil
+        next += 1
+        if arrival.isEnough { tell(.buffered) }
       }
-      discontinuity = nil
-      next += 1
-      if arrival.isEnough { tell(.buffered) }
+      return true
     }
-    return true
+    if !isTaken {
+      tell(.full)
+      self.end()
+    }
+    return isTaken
   }
 
   private func tellTitle() {
