@@ -116,7 +116,8 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
         start += passed
         if restOfTag > 0 { return false }
       }
-      guard isBorder else { return true }
+      // No tag begins as a header does.
+      guard isBorder, start < buffer.count, buffer[start] != 0xFF else { return true }
       switch StreamTag(buffer, at: start, hasEnded: hasEnded) {
       case .none: return true
       case .undecided: return false

@@ -82,7 +82,7 @@ public struct ConnectionMachine: Sendable {
   public var burst: Duration { stall?.burstLength ?? .zero }
 
   /// How seldom what comes may be looked at when nobody waits for it; nil while it has to be looked at as it comes.
-  public var longestLook: Duration? { phase == .receiving ? stall?.longestLook : nil }
+  @inline(__always) public var longestLook: Duration? { phase == .receiving ? stall?.longestLook : nil }
 
   /// Connects. To be called once.
   public mutating func start(at now: Instant) -> [Action] {

@@ -52,14 +52,14 @@ public struct StallTest: Sendable {
   public var deadline: Instant { (last ?? connected).advanced(by: patience) }
 
   /// Whether it has come at a pace for long enough.
-  private var isSteady: Bool {
+  @inline(__always) private var isSteady: Bool {
     guard isPaced, let steadySince, let last else { return false }
     return steadySince.duration(to: last) >= Self.proof
   }
 
   /// How seldom what comes may be looked at when nobody waits for it; nil while it has to be looked at as it comes. A
   /// silence is noticed later by that, so a burst must be long enough to hold what is missed.
-  public var longestLook: Duration? {
+  @inline(__always) public var longestLook: Duration? {
     guard isSteady, limit >= Self.leastLimit else { return nil }
     return .milliseconds(burst >= .milliseconds(2500) ? 500 : 250)
   }

@@ -121,7 +121,8 @@ public struct StreamFramer: Sendable {
 
   /// Calls `body` with the bytes of a frame or piece that was given since the last `feed`; nil when it was given
   /// before.
-  public func withBytes<Result>(of frame: StreamFrame, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
+  public func withBytes<Result>(of frame: StreamFrame, _ body: (UnsafeRawBufferPointer) -> Result) -> Result?
+  {
     if !frame.codec.hasFrames {
       guard frame.offset == headOffset, frame.length == head.count else { return nil }
       return head.withUnsafeBytes(body)

@@ -120,11 +120,12 @@ final class RecordingFeed: Sendable {
   /// Nothing more is taken; what has come stays.
   func close() { state.withLock { $0.isOpen = false } }
 
-  /// Gives all that has come.
-  func take() -> [Batch] {
+  /// Puts all that has come behind `batches`.
+  func take(into batches: inout [Batch]) {
     state.withLock { state in
-      defer { (state.batches, state.bytes) = ([], 0) }
-      return state.batches
+      batches += state.batches
+      state.batches.removeAll(keepingCapacity: true)
+      state.bytes = 0
     }
   }
 }

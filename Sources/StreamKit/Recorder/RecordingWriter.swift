@@ -91,7 +91,7 @@ final class RecordingWriter {
   }
 
   private func take(_ now: Instant, _ wall: WallTime) {
-    waiting += feed.take()
+    feed.take(into: &waiting)
     if firstArrival == nil, waiting.contains(where: { !$0.frames.isEmpty }) { firstArrival = now }
     if let waitsUntil {
       lose()
@@ -103,7 +103,7 @@ final class RecordingWriter {
       try look(now)
       // What came before frames were lost is as good as any.
       if isOverrun { waitsForTitle = false }
-      if !isWaitingForTitle(now) { try write(wall) }
+      if !waiting.isEmpty, !isWaitingForTitle(now) { try write(wall) }
       if isOverrun, !hasEnded { throw .tooSlow(plan.options.template) }
     } catch { return fail(error, now) }
   }
@@ -168,22 +168,22 @@ final class RecordingWriter {
   // MARK: Writing
 
   private func write(_ wall: WallTime) throws(RecordError) {
-    let batches = waiting
-    waiting = []
     let (start, missingBefore) = (time, missing)
     do throws(RecordError) {
-      for (index, batch) in batches.enumerated() {
-        try write(batch, before: batches[(index + 1)...], wall)
+      for index in waiting.indices {
+        try write(waiting[index], before: waiting[(index + 1)...], wall)
         // The recording may be shorter than what has come.
-        if hasEnded { return }
+        if hasEnded { return waiting = [] }
       }
     } catch {
       // Of what had come then some is written, and some of its marks were looked at.
-      let gaps = batches.reduce(StreamTime.zero) { $0 + $1.gaps } - (missing - missingBefore)
-      lost = batches.reduce(start) { $0 + $1.length } - written + gaps
-      lostTitle = batches.last { $0.lastTitle != nil }?.lastTitle
+      let gaps = waiting.reduce(StreamTime.zero) { $0 + $1.gaps } - (missing - missingBefore)
+      lost = waiting.reduce(start) { $0 + $1.length } - written + gaps
+      lostTitle = waiting.last { $0.lastTitle != nil }?.lastTitle
+      waiting = []
       throw error
     }
+    waiting.removeAll(keepingCapacity: true)
     tellBeginning()
   }
 

@@ -7,44 +7,78 @@ import Testing
 struct RecordingFeedTests {
   private static let format = StreamFormat(codec: .mp3, sampleRate: 44_100, channels: 2)
 
-  /// Hands over so many frames of 400 bytes, each filled with its number.
-  private func come(_ numbers: Range<Int>, into feed: RecordingFeed) {
-    for number in numbers {
-      let bytes = [UInt8](repeating: UInt8(number), count: 400)
-      let frame = StreamFrame(
-        offset: number * 400, length: 400, hash: 0, format: Self.format, samples: 1152)
-      bytes.withUnsafeBytes { feed.append(frame, $0, gap: nil) }
+  /// A frame of 400 bytes, all its number.
+  private func withFrame<Result>(
+    _ number: Int, _ body: (StreamFrame, UnsafeRawBufferPointer) -> Result
+  ) -> Result {
+    let bytes = [UInt8](repeating: UInt8(number), count: 400)
+    let frame = StreamFrame(offset: number * 400, length: 400, hash: 0, format: Self.format, samples: 1152)
+    return bytes.withUnsafeBytes { body(frame, $0) }
+  }
+
+  /// So many frames come in one go.
+  private func come(_ numbers: Range<Int>, into outlet: FrameOutlet) {
+    outlet.receive { intake in
+      for number in numbers { _ = withFrame(number) { intake.append($0, $1, nil) } }
     }
+  }
+
+  private func taken(from feed: RecordingFeed) -> [RecordingFeed.Batch] {
+    var batches: [RecordingFeed.Batch] = []
+    feed.take(into: &batches)
+    return batches
   }
 
   @Test("a burst calls for the disk once, and comes in batches that are not larger than others")
   func burst() {
     let calls = Lock(0)
     let feed = RecordingFeed { calls.withLock { $0 += 1 } }
-    come(0..<40, into: feed)
+    let outlet = FrameOutlet()
+    outlet.record(feed, back: .zero)
+    come(0..<40, into: outlet)
     #expect(calls.withLock { $0 } == 0)
-    come(40..<160, into: feed)
+    come(40..<160, into: outlet)
     #expect(calls.withLock { $0 } == 1)
-    let batches = feed.take()
+    let batches = taken(from: feed)
     #expect(batches.count == 4 && batches.allSatisfy { $0.bytes.count <= 16_384 })
     #expect(batches.flatMap(\.bytes) == (0..<160).flatMap { [UInt8](repeating: UInt8($0), count: 400) })
     #expect(batches.flatMap(\.frames).map(\.offset) == (0..<160).map { $0 * 400 })
-    come(0..<60, into: feed)
+    come(0..<60, into: outlet)
     #expect(calls.withLock { $0 } == 2)
+  }
+
+  @Test("every recording of a stream gets what comes while it is there") func several() {
+    let (first, second) = (RecordingFeed(), RecordingFeed())
+    let outlet = FrameOutlet()
+    outlet.record(first, back: .zero)
+    come(0..<10, into: outlet)
+    outlet.record(second, back: .zero)
+    come(10..<20, into: outlet)
+    outlet.remove(first)
+    come(20..<30, into: outlet)
+    #expect(taken(from: first).flatMap(\.frames).map(\.offset) == (0..<20).map { $0 * 400 })
+    #expect(taken(from: second).flatMap(\.frames).map(\.offset) == (10..<30).map { $0 * 400 })
   }
 
   @Test("marks stand in front of the frames that they were told before")
   func marks() {
     let feed = RecordingFeed()
-    come(0..<40, into: feed)
-    feed.mark(StreamTitle("A"))
-    come(40..<50, into: feed)
-    feed.miss(2)
-    let batches = feed.take()
-    #expect(batches.map(\.frames.count) == [40, 10])
-    #expect(batches[0].marks.map(\.frame) == [40] && batches[0].marks[0].mark == .title(StreamTitle("A")))
-    #expect(batches[1].marks.map(\.frame) == [10] && batches[1].marks[0].mark == .gap(seconds: 2))
-    #expect(feed.take().isEmpty)
+    let outlet = FrameOutlet()
+    outlet.record(feed, back: .zero)
+    outlet.receive { intake in
+      for number in 0..<40 {
+        let title = number == 20 ? StreamTitle("A") : nil
+        let gap = number == 30 ? PacketBuffer.Discontinuity.gap(seconds: 2) : nil
+        _ = withFrame(number) { intake.append($0, $1, gap, title: title) }
+      }
+    }
+    outlet.mark(StreamTitle("B"))
+    let batches = taken(from: feed)
+    #expect(batches.map(\.frames.count) == [40, 0])
+    #expect(batches[0].marks.map(\.frame) == [20, 30])
+    #expect(batches[0].marks.map(\.mark) == [.title(StreamTitle("A")), .gap(seconds: 2)])
+    #expect(batches[1].marks.map(\.frame) == [0] && batches[1].lastTitle == StreamTitle("B"))
+    #expect(taken(from: feed).isEmpty)
   }
 
   @Test("behind what was lost nothing is taken")
@@ -52,11 +86,11 @@ struct RecordingFeedTests {
     let feed = RecordingFeed()
     let huge = [UInt8](repeating: 0, count: RecordingFeed.byteLimit)
     let frame = StreamFrame(offset: 0, length: huge.count, hash: 0, format: Self.format)
-    huge.withUnsafeBytes { feed.append(frame, $0, gap: nil) }
-    come(0..<1, into: feed)
+    huge.withUnsafeBytes { feed.append(frame, $0) }
+    withFrame(0) { feed.append($0, $1) }
     feed.mark(StreamTitle("A"))
-    come(1..<2, into: feed)
-    let batches = feed.take()
+    withFrame(1) { feed.append($0, $1) }
+    let batches = taken(from: feed)
     #expect(batches.last?.isOverrun == true)
     #expect(batches.flatMap(\.frames).count == 1 && batches.allSatisfy(\.marks.isEmpty))
   }

@@ -5,6 +5,26 @@ import Testing
 
 @testable import StreamKit
 
+extension RecordingFeed {
+  /// One frame, as a batch of its own.
+  func append(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer) {
+    var batch = Batch()
+    batch.append(frame, bytes)
+    append(batch)
+  }
+
+  /// A title of the frames that follow.
+  func mark(_ title: StreamTitle) { mark(.title(title)) }
+  /// So many seconds are missing in front of the frames that follow.
+  func miss(_ seconds: Double) { mark(.gap(seconds: seconds)) }
+
+  private func mark(_ mark: Mark) {
+    var batch = Batch()
+    batch.mark(mark)
+    append(batch)
+  }
+}
+
 /// One writer, whose ticks come when a test says so.
 final class WriterBench {
   let folder: TemporaryFolder
@@ -50,7 +70,7 @@ final class WriterBench {
     while left > 0 {
       let next = programme.frames[frame]
       let bytes = Array(programme.bytes[next.offset..<(next.offset + next.length)])
-      bytes.withUnsafeBytes { feed.append(next, $0, gap: nil) }
+      bytes.withUnsafeBytes { feed.append(next, $0) }
       (frame, left) = (frame + 1, left - next.duration.seconds)
     }
   }
@@ -116,7 +136,7 @@ struct RecordingWriterTests {
   func notDecoded() throws {
     let bench = try WriterBench("a.wav") { $0.format = .wav }
     let frame = StreamFrame(offset: 0, length: 4, hash: 0, format: StreamFormat(codec: .ogg))
-    [UInt8](repeating: 0, count: 4).withUnsafeBytes { bench.feed.append(frame, $0, gap: nil) }
+    [UInt8](repeating: 0, count: 4).withUnsafeBytes { bench.feed.append(frame, $0) }
     bench.pass()
     bench.pass()
     #expect(bench.told == ["stopped record.write"] && bench.files.isEmpty)
@@ -223,7 +243,7 @@ struct RecordingWriterTests {
     bench.come(2)
     let huge = [UInt8](repeating: 0, count: RecordingFeed.byteLimit)
     let frame = StreamFrame(offset: 0, length: huge.count, hash: 0, format: bench.programme.frames[0].format)
-    huge.withUnsafeBytes { bench.feed.append(frame, $0, gap: nil) }
+    huge.withUnsafeBytes { bench.feed.append(frame, $0) }
     bench.pass()
     #expect(bench.told.last == "stopped record.write")
     let walk = try FrameFile.walk(bench.folder.file("a.mp3"))
