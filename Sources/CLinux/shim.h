@@ -2,6 +2,7 @@
 // calls for files and sockets.
 #pragma once
 #include <errno.h>
+#include <malloc.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

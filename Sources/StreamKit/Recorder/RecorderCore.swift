@@ -19,6 +19,8 @@ final class RecorderCore: @unchecked Sendable {
   private let localTime: (WallTime) -> LocalTime
   private var writers: [(number: Int, writer: RecordingWriter)] = []
   private var timer: LoopTimer?
+  /// Some began since the last sync.
+  private var hasNewWriters = false
   private var (lastSync, lastRows) = (Instant.start, Instant.start)
   /// How often what is too old is looked for.
   private static let expiryInterval = Duration.seconds(3600)
@@ -71,6 +73,7 @@ final class RecorderCore: @unchecked Sendable {
   /// Begins to write.
   func add(_ writer: RecordingWriter, _ number: Int) {
     writers.append((number, writer))
+    hasNewWriters = true
     arm()
     expireIfDue()
   }
@@ -123,6 +126,9 @@ final class RecorderCore: @unchecked Sendable {
       do throws(RecordError) { try part.syncFileSystem() } catch { log("\(error)") }
     }
     for (_, writer) in writers { writer.anyPart?.releaseMemory() }
+    // A station begins with more than it needs later on.
+    if hasNewWriters { LinuxMemory.giveBackFree() }
+    hasNewWriters = false
   }
 
   // MARK: The catalogue
