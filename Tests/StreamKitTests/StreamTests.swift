@@ -269,7 +269,8 @@ struct StreamTests {
       try await stream.start()
       stream.pause()
       var heard = 0.0
-      let playback = try stream.attach(heard: { heard }, moved: {})
+      // What is heard counts from each move.
+      let playback = try stream.attach(heard: { heard }, moved: { heard = 0 })
       let error = #expect(throws: StreamError.self) { try stream.attach(heard: { 0 }, moved: {}) }
       #expect(error?.kind == .inUse)
       let decoder = playback.makeDecoder()
@@ -287,6 +288,10 @@ struct StreamTests {
       let start = stream.position
       heard = 0.5
       #expect(abs((stream.position - start).seconds - 0.5) < 1e-6)
+      // Before the player has got to the first of the moves.
+      #expect(abs(try stream.move(by: 0.25) - 0.25) < 0.03)
+      #expect(abs(try stream.move(by: 0.25) - 0.25) < 0.03)
+      #expect(abs((stream.position - start).seconds - 1) < 0.06)
       stream.detach()
     }
   }

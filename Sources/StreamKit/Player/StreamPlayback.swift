@@ -85,5 +85,10 @@ public final class StreamPlayback: @unchecked Sendable {
 
   var position: StreamTime? { source.withLock { $0.map }.time(heard: heard()) }
   var levels: MeterReading? { levelMap.withLock { $0 }.reading(heard: heard()) }
-  func moved() { onMoved() }
+
+  /// The position has leapt. What is heard is counted anew from here, so the old decoder's map tells no longer where.
+  func moved() {
+    source.withLock { $0.map = PlayMap() }
+    onMoved()
+  }
 }
