@@ -17,8 +17,8 @@ public final class SoundFileWriter: PCMSink {
   private let path: String
   private let scratch: UnsafeMutableBufferPointer<Int16>
   private var framesUntilHeader: Int
-  /// What the header's 32-bit sizes still have room for.
-  private var framesLeft: Int
+  /// PCM frames that the header's 32-bit sizes still have room for.
+  public private(set) var framesLeft: Int
 
   /// Creates the file at `path`, or empties the one that is there.
   /// - Throws: `audio.no_output` with the system's words.

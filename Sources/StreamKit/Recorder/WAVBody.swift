@@ -3,18 +3,30 @@ internal import Codecs
 internal import EventLoop
 
 /// The sound of a recording, decoded into a WAV file. Confined to the disk thread.
+///
+/// A WAV file holds 4 GiB, and sound of one format: what is more, or of another one, is for the next file, which goes on
+/// with the same decoder, so that no sound is missing between them.
 final class WAVBody {
   private let path: String
-  private let frames = Frames()
+  private let frames: Frames
   private let decoder: any Decoder
   private var writer: SoundFileWriter?
-  private var block = [Float](repeating: 0, count: 8192)
+  private var block: [Float]
+  /// PCM frames in `block` that are not written: the first of the next file.
+  private var carried = 0
+  private let longest: Int
   /// PCM frames that were written.
   private(set) var samples = 0
+  /// Whether what comes now is for the next file.
+  var isFull: Bool { carried > 0 }
 
-  /// - Parameter path: an empty file.
-  init(path: String, codec: StreamCodec) throws(RecordError) {
-    self.path = path
+  /// - Parameters:
+  ///   - path: an empty file.
+  ///   - longest: PCM frames that it takes, beside what the format of the file allows.
+  init(path: String, codec: StreamCodec, longest: Int = .max) throws(RecordError) {
+    (self.path, self.longest) = (path, longest)
+    frames = Frames()
+    block = [Float](repeating: 0, count: 8192)
     do {
       switch codec {
       case .layer1, .layer2, .mp3: decoder = try MPEGStreamDecoder(frames)
@@ -24,6 +36,13 @@ final class WAVBody {
     } catch let error as RecordError {
       throw error
     } catch { throw RecordError(.write, "\(error)") }
+  }
+
+  /// The next file behind `last`, which is full, and gets nothing any more.
+  init(path: String, behind last: WAVBody) throws(RecordError) {
+    (self.path, longest) = (path, last.longest)
+    (frames, decoder, block, carried) = (last.frames, last.decoder, last.block, last.carried)
+    try decode()
   }
 
   /// What the file holds.
@@ -38,22 +57,23 @@ final class WAVBody {
       frames.waiting.append([UInt8](bytes[place..<(place + length)]))
       place += length
     }
-    try decode()
+    if !isFull { try decode() }
   }
 
   private func decode() throws(RecordError) {
     do {
       while true {
-        let count = try block.withUnsafeMutableBufferPointer { try decoder.read(into: $0) }
-        guard count > 0 else { return }
+        if carried == 0 { carried = try block.withUnsafeMutableBufferPointer { try decoder.read(into: $0) } }
+        guard carried > 0 else { return }
         if writer == nil { writer = try SoundFileWriter(path: path, format: decoder.format) }
-        guard let writer, writer.format == decoder.format else {
-          throw RecordError(.write, "the sound of \(path.onOneLine) changed to another format")
-        }
+        guard let writer, writer.format == decoder.format, writer.framesLeft >= carried,
+          samples == 0 || samples + carried <= longest
+        else { return }
         try block.withUnsafeBufferPointer {
-          try writer.write(UnsafeBufferPointer(rebasing: $0[..<(count * decoder.format.channels)]))
+          try writer.write(UnsafeBufferPointer(rebasing: $0[..<(carried * decoder.format.channels)]))
         }
-        samples += count
+        samples += carried
+        carried = 0
       }
     } catch let error as RecordError {
       throw error
