@@ -386,7 +386,7 @@ function Stream:wait(event, timeout) end
 ---@field pad_after? Duration So much after its end is recorded too.
 ---@field back? Duration How far back in the buffer it begins: the song that is just playing.
 ---@field resume_when_space? boolean Goes on in a new file after the disk was full.
----@field format? "original"|"wav" `"wav"` for decoded sound.
+---@field format? "original"|"wav" `"wav"` for decoded sound; what is beyond 4 GiB, six hours of it, goes into a next file.
 ---@field min_free? string|integer Room that stays free on the disk: `"2GB"`, or bytes.
 ---@field job? string Whose it is, for the catalogue.
 

@@ -10,7 +10,8 @@ final class RecordingPart {
   var fails = false
   private let file: PartFile
   private let tag: RecordingTag?
-  private let wav: WAVBody?
+  /// What decodes it; nil for frames as they come.
+  let wav: WAVBody?
   private var titleBytes = 0
   /// Bytes of titles that are kept of a file: those of a month of songs. More is no station's.
   private static let titleLimit = 1 << 20
@@ -30,6 +31,9 @@ final class RecordingPart {
   var fileSystem: UInt64 { file.fileSystem }
   func syncFileSystem() throws(RecordError) { try file.syncFileSystem() }
   func releaseMemory() { file.releaseMemory() }
+
+  /// Whether what comes now is for a next file.
+  var isFull: Bool { wav?.isFull ?? false }
 
   /// Takes whole frames: their bytes, one behind the other.
   func write(_ bytes: ArraySlice<UInt8>, _ frames: ArraySlice<StreamFrame>) throws(RecordError) {

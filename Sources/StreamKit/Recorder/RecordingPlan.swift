@@ -24,11 +24,16 @@ final class RecordingPlan {
     (self.options, self.template, self.source, self.core) = (options, template, source, core)
   }
 
+  /// The time of the house.
+  var now: WallTime { core.loop.wallNow }
+
   // MARK: Files
 
   /// Begins a file: its row is in the catalogue before it is on the disk.
+  /// - Parameter full: the one whose sound it goes on with.
   func open(
-    _ format: StreamFormat, title: StreamTitle?, number: Int, start: WallTime
+    _ format: StreamFormat, title: StreamTitle?, number: Int, start: WallTime,
+    behind full: RecordingPart? = nil
   ) throws(RecordError) -> RecordingPart {
     try requireRoom()
     let values = RecordingTemplate.Values(
@@ -57,7 +62,7 @@ final class RecordingPlan {
           core.forget(entry)
           continue
         }
-        return try begin(entry, file, format, title, values, base)
+        return try begin(entry, file, format, title, values, base, behind: full?.wav)
       } catch {
         made?.abandon(keep: false)
         core.forget(entry)
@@ -71,9 +76,14 @@ final class RecordingPlan {
 
   private func begin(
     _ entry: RecordingEntry, _ file: PartFile, _ format: StreamFormat, _ title: StreamTitle?,
-    _ values: RecordingTemplate.Values, _ base: Int?
+    _ values: RecordingTemplate.Values, _ base: Int?, behind full: WAVBody?
   ) throws(RecordError) -> RecordingPart {
-    let wav = options.format == .wav ? try WAVBody(path: file.path, codec: format.codec) : nil
+    var wav: WAVBody?
+    if let full {
+      wav = try WAVBody(path: file.path, behind: full)
+    } else if options.format == .wav {
+      wav = try WAVBody(path: file.path, codec: format.codec)
+    }
     var tag: RecordingTag?
     if options.hasTags, wav == nil, base == nil, RecordingTag.suits(format.codec) {
       tag = RecordingTag(
@@ -82,6 +92,8 @@ final class RecordingPlan {
     }
     let part = try RecordingPart(entry, file, tag: tag, wav: wav, base: base)
     if let title { part.note(title) }
+    // Some of its sound is there.
+    if full != nil { try part.write([], []) }
     return part
   }
 

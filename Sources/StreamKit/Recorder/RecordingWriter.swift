@@ -237,12 +237,27 @@ final class RecordingWriter {
     let range = run.start..<(run.start + run.bytes)
     let frames = batch.frames[run.firstFrame..<(run.firstFrame + run.frames)]
     for part in parts { try part.write(batch.bytes[range], frames) }
+    try followFull()
     bytes += run.bytes
     (written, gapBefore) = (time, .zero)
     run = Run(start: range.upperBound, firstFrame: frames.endIndex)
     let (seconds, bytes) = (time.seconds, bytes)
     progress.update { ($0.seconds, $0.bytes) = (seconds, bytes) }
     if !hasBegun, let first = parts.first { (hasBegun, beginning) = (true, first.entry.path) }
+  }
+
+  /// What of its sound a file can't hold goes into the next one.
+  private func followFull() throws(RecordError) {
+    while let index = parts.firstIndex(where: \.isFull), let format {
+      let full = parts[index]
+      count += 1
+      let next = try plan.open(format, title: title, number: count, start: plan.now, behind: full)
+      next.ends = full.ends
+      parts.insert(next, at: index + 1)
+      try plan.close(full)
+      parts.remove(at: index)
+      tell(.track(path: next.entry.path, title: title?.text))
+    }
   }
 
   private func take(_ mark: RecordingFeed.Mark) {

@@ -142,6 +142,32 @@ struct RecordingWriterTests {
     #expect(bench.told == ["stopped record.write"] && bench.files.isEmpty)
   }
 
+  @Test("decoded sound of another format goes on in a next file, whenever it ends", arguments: [true, false])
+  func decodedFormats(endsAtOnce: Bool) throws {
+    let bench = try WriterBench("a.wav") { $0.format = .wav }
+    let low = bench.folder.file("low.aac")
+    try Command.succeed(
+      "ffmpeg",
+      [
+        "-v", "error", "-i", Fixtures.path("music-44k.flac"), "-t", "2", "-ar", "24000", "-ac", "2", "-c:a",
+        "aac", "-f", "adts", low,
+      ])
+    let stream = try readBytes(low) + readBytes(Fixtures.path("he-aac-v1-48k.aac"))
+    unlink(low)
+    for frame in StreamFramer.frames(of: stream) {
+      stream[frame.offset..<frame.offset + frame.length].withUnsafeBytes { bench.feed.append(frame, $0) }
+      if !endsAtOnce { bench.pass() }
+    }
+    bench.end()
+    #expect(bench.told == ["began a.wav", "track -", "finished a (2).wav"])
+    #expect(bench.files == ["a (2).wav", "a.wav"])
+    let (first, second) = (
+      try Sound(file: bench.folder.file("a.wav")), try Sound(file: bench.folder.file("a (2).wav"))
+    )
+    #expect(first.sampleRate == 24_000 && second.sampleRate == 48_000)
+    #expect(first.frameCount > 24_000 && second.frameCount > 96_000)
+  }
+
   @Test(
     "a file that was removed takes no more, whatever it holds", arguments: RecordingOptions.Format.allCases)
   func removed(format: RecordingOptions.Format) throws {
