@@ -90,7 +90,7 @@ enum RecordingsCommand {
     let done = try library.repair(folder: folder, now: Timestamp.now)
     for one in done {
       switch one.outcome {
-      case .failed, .recovered(.failed):
+      case .failed, .recovered(.failed), .lost:
         isGood = false
         Terminal.failure("\(one)")
       default: Terminal.print("\(one)")

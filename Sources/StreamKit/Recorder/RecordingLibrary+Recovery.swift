@@ -49,7 +49,7 @@ extension RecordingLibrary {
     }
   }
 
-  private func recover(_ seen: RecordingEntry, _ now: WallTime) throws -> Recovered? {
+  func recover(_ seen: RecordingEntry, _ now: WallTime) throws -> Recovered? {
     let part = seen.part ?? seen.path + PartFile.suffix
     let file = try PartFile.adopt(part)
     defer { file?.abandon(keep: true) }
@@ -174,9 +174,12 @@ extension RecordingLibrary {
   // MARK: No part
 
   private func recoverWithoutPart(_ entry: RecordingEntry, _ now: WallTime) throws -> Recovered? {
+    // With the folder gone, it is the disk that is missing.
+    guard Self.isThere(Self.folder(of: entry.path)) else { return nil }
     var entry = entry
     switch entry.state {
     case .finished, .recovered, .failed:
+      guard Self.isThere(entry.path) else { return nil }
       entry.part = nil
       try catalogue.update([entry])
       return nil
@@ -197,9 +200,21 @@ extension RecordingLibrary {
       }
     case .recording, .joining: break
     }
-    guard entry.start.duration(to: now) > Self.timeToBegin else { return nil }
+    // A folder may be there because a disk is to be mounted on it: what had come is looked for at each start.
+    guard entry.bytes == 0, !mayBegin(entry, now) else { return nil }
     try catalogue.remove(entry.id)
     return Recovered(entry: entry, outcome: .gone)
+  }
+
+  /// Whether its part may be about to be made.
+  private func mayBegin(_ entry: RecordingEntry, _ now: WallTime) -> Bool {
+    entry.start.duration(to: now) <= Self.timeToBegin
+  }
+
+  /// Whether a recording that is not at its end has no part, and none will come: somebody took it away, or its disk.
+  func isLost(_ entry: RecordingEntry, _ now: WallTime) -> Bool {
+    guard let part = entry.part else { return false }
+    return !Self.isThere(part) && !mayBegin(entry, now)
   }
 
   /// The row of a recording that had its name already, and whose row did not say so yet.

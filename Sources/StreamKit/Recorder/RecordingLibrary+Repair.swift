@@ -15,6 +15,8 @@ extension RecordingLibrary {
       case corrected
       /// The file is gone, and its row now.
       case missing
+      /// What was written of it is not to be found, though its folder is; its row stays.
+      case lost
       /// A part that the catalogue did not know is a recording now.
       case adopted
       /// It could not be done.
@@ -35,6 +37,8 @@ extension RecordingLibrary {
       case .cut(let bytes): return "\(path): \(bytes) bytes behind the last frame cut off"
       case .corrected: return "\(path): the catalogue now says what the file holds"
       case .missing: return "\(path): the file is gone; forgotten"
+      case .lost:
+        return "\(path): its part is gone; mount its disk, or let it go with 'roomtone recordings forget'"
       case .recovered(.failed(let error)), .failed(let error): return "\(path): \(error)"
       }
     }
@@ -53,18 +57,22 @@ extension RecordingLibrary {
     var done = try recover(now: now).map { Repaired(path: $0.entry.path, outcome: .recovered($0.outcome)) }
     for entry in try catalogue.entries() where entry.part == nil {
       // Another process may be putting something behind it.
-      if try isGoneOnWith(entry.path) { continue }
+      if try isGoneOnWith(entry.path, now) { continue }
       do {
-        if let outcome = try repair(entry) { done.append(Repaired(path: entry.path, outcome: outcome)) }
+        if let outcome = try repair(entry, now) { done.append(Repaired(path: entry.path, outcome: outcome)) }
       } catch let error as RecordError {
         done.append(Repaired(path: entry.path, outcome: .failed(error)))
       }
+    }
+    for entry in try catalogue.openEntries() where isLost(entry, now) {
+      guard Self.isThere(Self.folder(of: entry.path)) else { continue }
+      done.append(Repaired(path: entry.path, outcome: .lost))
     }
     if let folder {
       let known = Set(try catalogue.openEntries().compactMap(\.part))
       for part in Self.parts(in: folder) where !known.contains(part) {
         do {
-          if let repaired = try adopt(part, now) { done.append(repaired) }
+          if let repaired = try adopt(part, now, quiet: Self.quietTime) { done.append(repaired) }
         } catch let error as RecordError {
           done.append(Repaired(path: part, outcome: .failed(error)))
         }
@@ -73,11 +81,12 @@ extension RecordingLibrary {
     return done
   }
 
-  private func isGoneOnWith(_ path: String) throws -> Bool {
-    try PartFile.isHeld(path + PartFile.suffix) || catalogue.openEntries().contains { $0.path == path }
+  private func isGoneOnWith(_ path: String, _ now: WallTime) throws -> Bool {
+    try PartFile.isHeld(path + PartFile.suffix)
+      || catalogue.openEntries().contains { $0.path == path && !isLost($0, now) }
   }
 
-  private func repair(_ entry: RecordingEntry) throws -> Repaired.Outcome? {
+  private func repair(_ entry: RecordingEntry, _ now: WallTime) throws -> Repaired.Outcome? {
     guard Self.isThere(entry.path) else {
       // With the folder gone, it is the disk that is missing.
       guard Self.isThere(Self.folder(of: entry.path)) else { return nil }
@@ -93,7 +102,9 @@ extension RecordingLibrary {
       outcome = .cut(bytes: rest)
     } else if sound.frames > 0, rest > 0, rest <= sound.junkBytes {
       // Reading takes a while.
-      guard Self.length(of: entry.path) == sound.length, try !isGoneOnWith(entry.path) else { return nil }
+      guard Self.length(of: entry.path) == sound.length, try !isGoneOnWith(entry.path, now) else {
+        return nil
+      }
       try Self.cutFile(entry.path, to: sound.end)
       outcome = .cut(bytes: rest)
     }
@@ -107,14 +118,30 @@ extension RecordingLibrary {
     return outcome ?? .corrected
   }
 
-  // MARK: Parts that nobody knows
+  // MARK: Parts that nobody holds
 
-  private func adopt(_ part: String, _ now: WallTime) throws -> Repaired? {
+  /// Makes the recording whole whose part this is, whether or not the catalogue knows it: its name is wanted now.
+  /// - Returns: what was done; nil when somebody holds it, when it is not there, and when it is no recording.
+  func settle(part: String, now: WallTime) throws -> Repaired? {
+    guard let entry = try catalogue.openEntries().first(where: { $0.part == part }) else {
+      return try adopt(part, now, quiet: nil)
+    }
+    return try recover(entry, now).map { Repaired(path: $0.entry.path, outcome: .recovered($0.outcome)) }
+  }
+
+  /// - Parameter quiet: for how long it must have been left alone; nil when its name alone says whose it is.
+  private func adopt(_ part: String, _ now: WallTime, quiet: Duration?) throws -> Repaired? {
     var status = stat()
     guard lstat(part, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     let changed = WallTime(seconds: Int64(status.st_mtim.tv_sec))
-    guard changed.duration(to: now) > Self.quietTime, let file = try PartFile.adopt(part) else { return nil }
+    if let quiet, changed.duration(to: now) <= quiet { return nil }
+    guard let file = try PartFile.adopt(part) else { return nil }
     defer { file.abandon(keep: true) }
+    // Its process ended before the first frame.
+    if quiet == nil, file.length <= AudioFraming.tagLength(try file.read(at: 0, count: 10)) {
+      file.abandon(keep: false)
+      return Repaired(path: Self.name(of: part), outcome: .recovered(.gone))
+    }
     let sound = try RecordedSound.read(part, codec: nil)
     // Mostly frames, or it is no recording.
     guard sound.frames > 0, let rate = sound.sampleRate, let channels = sound.channels,
@@ -122,7 +149,7 @@ extension RecordingLibrary {
     else { return nil }
     let codec = try WAVRecording.read(part) != nil ? "wav" : try FrameFile.format(part).map { "\($0.codec)" }
     var entry = RecordingEntry(
-      path: String(part.dropLast(PartFile.suffix.count)), part: part, url: "",
+      path: Self.name(of: part), part: part, url: "",
       start: changed.advanced(by: .seconds(-min(sound.seconds, 1e9))), codec: codec ?? "other",
       sampleRate: rate, channels: channels)
     try catalogue.insert(&entry)
@@ -131,6 +158,8 @@ extension RecordingLibrary {
       path: recovered.entry.path,
       outcome: recovered.outcome == .named ? .adopted : .recovered(recovered.outcome))
   }
+
+  private static func name(of part: String) -> String { String(part.dropLast(PartFile.suffix.count)) }
 
   /// The parts in a folder and those in it, in the order of their names; links are not followed.
   private static func parts(in folder: String, depth: Int = 0) -> [String] {

@@ -46,7 +46,8 @@ public struct RecordingLibrary {
 
   /// Deletes recordings that ended longer than `keep` ago, files and rows; no file that the catalogue does not know.
   ///
-  /// One whose file is gone loses its row; one whose folder is gone stays, as the disk may come back.
+  /// One whose file is gone loses its row, also when it never came to its end; one whose folder is gone stays, as the
+  /// disk may come back.
   /// - Parameter job: whose recordings; nil for all.
   /// - Returns: the files that were deleted.
   /// - Throws: `record.write` for the first that can't be deleted, when all others are.
@@ -54,11 +55,14 @@ public struct RecordingLibrary {
   public func expire(keep: Duration, job: String? = nil, now: WallTime) throws -> [String] {
     let limit = now.advanced(by: .zero - keep)
     let old = try catalogue.entries(matching: .init(until: limit, job: job))
-    let busy = Set(try catalogue.openEntries().map(\.path))
+    let busy = Set(try catalogue.openEntries().filter { !isLost($0, now) }.map(\.path))
     var (deleted, failure) = ([String](), RecordError?.none)
-    for entry in old where entry.part == nil && !busy.contains(entry.path) && Self.end(of: entry, now) < limit
-    {
+    for entry in old where !busy.contains(entry.path) && Self.end(of: entry, now) < limit {
       guard Self.isThere(Self.folder(of: entry.path)) else { continue }
+      if isLost(entry, now) {
+        try catalogue.remove(entry.id)
+        continue
+      }
       // The file was moved away, and a later recording has its name.
       if let latest = try catalogue.entry(path: entry.path), latest.id != entry.id {
         try catalogue.remove(entry.id)

@@ -107,8 +107,53 @@ import Testing
     let place = try LibraryFolder()
     try place.left("show.mp3", row: 0..<40, part: nil)
     _ = try place.folder.write(place.bytes(0..<30), to: "show.mp3")
-    #expect(try place.library.recover(now: place.now).map(\.outcome) == [.gone])
-    #expect(try place.names() == ["show.mp3"])
+    #expect(try place.library.recover(now: place.now).isEmpty)
+    #expect(try place.names() == ["show.mp3"] && place.catalogue.entries().map(\.state) == [.recording])
+  }
+
+  @Test(
+    "whose disk is not mounted are left alone, and made whole when it is: its place may be an empty folder",
+    arguments: [false, true])
+  func unmounted(isPlaceThere: Bool) throws {
+    let place = try LibraryFolder()
+    let (disk, away) = (place.path("disk"), place.path("away"))
+    mkdir(disk, 0o700)
+    try place.left("disk/show.mp3", row: 0..<40, part: place.tag + place.bytes(0..<50))
+    // Not one byte of this is in its row, which only an empty place would tell from one that never came.
+    if !isPlaceThere { try place.left("disk/new.mp3", row: 0..<0, part: place.bytes(0..<9)) }
+    var joined = try place.left("disk/joined.mp3", row: 0..<20, part: place.bytes(0..<20)) { $0.joinBase = 1 }
+    joined.state = .finished
+    try place.catalogue.update([joined])
+    _ = try place.folder.write(place.bytes(0..<20), to: "disk/joined.mp3")
+    let rows = try place.catalogue.entries()
+
+    rename(disk, away)
+    if isPlaceThere { mkdir(disk, 0o700) }
+    #expect(try place.library.recover(now: place.now).isEmpty)
+    #expect(try place.catalogue.entries() == rows)
+    rmdir(disk)
+    rename(away, disk)
+    #expect(try place.library.recover(now: place.now).map(\.outcome).allSatisfy { $0 == .named })
+    #expect(
+      fileNames(in: disk).sorted()
+        == (isPlaceThere ? [] : ["new.mp3"]).reduce(["joined.mp3", "show.mp3"]) {
+          ($0 + [$1]).sorted()
+        })
+    #expect(try place.isGood("disk/show.mp3") && place.isGood("disk/joined.mp3"))
+  }
+
+  @Test("whose part was taken away are told by repair, hold up nothing, and go when they would be too old")
+  func lost() throws {
+    let place = try LibraryFolder()
+    let row = try place.left("show.mp3", row: 0..<40, part: nil)
+    #expect(try place.library.recover(now: place.now).isEmpty)
+    try place.finished("show.mp3", 0..<20)
+    _ = try place.folder.write(place.tag + place.bytes(0..<20) + [0xFF, 0xFB], to: "show.mp3")
+    #expect(
+      try place.library.repair(now: place.now).map(\.outcome) == [.cut(bytes: 2), .lost])
+    #expect(try place.catalogue.entries().contains(row))
+    #expect(try place.library.expire(keep: .zero, now: place.now) == [row.path])
+    #expect(try place.catalogue.entries().isEmpty && place.names().isEmpty)
   }
 
   @Test("as WAV tell the length that is there") func wav() throws {
