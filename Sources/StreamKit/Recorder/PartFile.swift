@@ -34,10 +34,7 @@ public final class PartFile {
       guard file >= 0 else {
         let number = errno
         guard number == EEXIST else { throw RecordError("make", part, errno: number) }
-        throw RecordError(
-          .exists, "\(part.onOneLine) is there",
-          hint: "another recording may be writing it; choose another name",
-          facts: [.init("path", .string(part))])
+        throw taken(part)
       }
       // Whoever looks for parts that nobody holds may have been quicker.
       guard lock(file, LOCK_EX) == 0 else {
@@ -49,6 +46,14 @@ public final class PartFile {
       if isNamed(file) { return PartFile(path: part, descriptor: file, length: 0) }
       Glibc.close(file)
     }
+  }
+
+  private static func taken(_ part: String) -> RecordError {
+    let isHeld = isHeld(part)
+    return RecordError(
+      .exists, "\(part.onOneLine) is \(isHeld ? "being recorded" : "there, and is no recording")",
+      hint: isHeld ? "wait for its end, or choose another name" : "move it away, or choose another name",
+      facts: [.init("path", .string(part))])
   }
 
   /// Takes over a part that nobody holds.

@@ -1,3 +1,4 @@
+internal import Database
 internal import EventLoop
 internal import Glibc
 
@@ -26,7 +27,12 @@ final class RecorderCore: @unchecked Sendable {
   private static let expiryInterval = Duration.seconds(3600)
   private var lastExpiry = Instant.start
   private var catalogue: Catalogue?
-  private var hasTried = false
+  /// What goes wrong, and was told.
+  private var told: Set<Trouble> = []
+  private enum Trouble: String {
+    case catalogue = "the catalogue of recordings can't be kept"
+    case expiry = "recordings that are too old can't be deleted"
+  }
 
   init(
     loop: EventLoop, settings: RecorderSettings, localTime: @escaping @Sendable (WallTime) -> LocalTime,
@@ -53,7 +59,14 @@ final class RecorderCore: @unchecked Sendable {
   private func expire() {
     lastExpiry = loop.now
     guard let keep = settings.keep else { return }
-    with { _ = try RecordingLibrary(catalogue: $0).expire(keep: keep, now: loop.wallNow) }
+    with { catalogue in
+      do {
+        try RecordingLibrary(catalogue: catalogue).expire(keep: keep, now: loop.wallNow)
+        told.remove(.expiry)
+      } catch let error as RecordError {
+        tell(.expiry, error)
+      }
+    }
   }
 
   private func expireIfDue() {
@@ -142,14 +155,32 @@ final class RecorderCore: @unchecked Sendable {
     return new
   }
 
-  /// Does `work` with the catalogue; what fails is told, once.
+  /// Does `work` with the catalogue; what fails is told, once until it is done again.
   private func with(_ work: (Catalogue) throws -> Void) {
     do {
       guard let catalogue = try openCatalogue() else { return }
       try work(catalogue)
+      told.remove(.catalogue)
     } catch {
-      if !hasTried { log("the catalogue of recordings can't be kept: \(error)") }
-      hasTried = true
+      tell(.catalogue, error)
+    }
+  }
+
+  private func tell(_ trouble: Trouble, _ error: any Error) {
+    if told.insert(trouble).inserted { log("\(trouble.rawValue): \(error)") }
+  }
+
+  /// Makes whole what was left behind under a name that is wanted, if nobody holds it; also without a catalogue.
+  func settle(part: String) {
+    guard access(part, F_OK) == 0 else { return }
+    for catalogue in [try? openCatalogue(), try? Catalogue(path: Database.inMemory)].compactMap({ $0 }) {
+      do {
+        let library = RecordingLibrary(catalogue: catalogue)
+        if let done = try library.settle(part: part, now: loop.wallNow) { log("\(done)") }
+        return
+      } catch let error as RecordError {
+        return log("\(error)")
+      } catch { tell(.catalogue, error) }
     }
   }
 

@@ -41,9 +41,13 @@ final class RecordingPlan {
       ext: options.format == .wav ? "wav" : format.codec.fileEnd, start: core.localTime(start))
     codec = format.codec
     let whole = template.expanded(values, number: 1)
+    if number == 1 { try requireNoFolder(whole) }
+    // What was left behind under that name is a file before it is gone on with, or another name is chosen.
+    core.settle(part: whole + PartFile.suffix)
     let isJoined = options.appends && number == 1 && access(whole, F_OK) == 0
     var entry = RecordingEntry(
-      path: isJoined ? whole : try template.path(values), part: nil, station: source.station.value,
+      path: isJoined ? whole : try template.path(values, isTaken: isTaken), part: nil,
+      station: source.station.value,
       url: source.url, start: start, codec: options.format == .wav ? "wav" : "\(format.codec)",
       sampleRate: format.sampleRate, channels: format.channels, job: options.job)
     var (taken, looks): (Set<String>, Int) = ([], 0)
@@ -69,9 +73,25 @@ final class RecordingPlan {
         // Another recording, also one of another process, may have taken the name in this moment.
         guard error.kind == .exists, !isJoined, taken.count < 100 else { throw error }
         taken.insert(entry.path)
-        entry.path = try template.path(values, isTaken: { taken.contains($0) || PartFile.isTaken($0) })
+        entry.path = try template.path(values, isTaken: { taken.contains($0) || isTaken($0) })
       }
     }
+  }
+
+  /// Whether a name is in use, when what nobody holds has got its own.
+  private func isTaken(_ path: String) -> Bool {
+    core.settle(part: path + PartFile.suffix)
+    return PartFile.isTaken(path)
+  }
+
+  /// - Throws: `record.exists` for a folder: whoever names one wants the file in it.
+  private func requireNoFolder(_ path: String) throws(RecordError) {
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return }
+    throw RecordError(
+      .exists, "\(path.onOneLine) is a folder",
+      hint: "write a name behind it: \(path.onOneLine)/{start}.{ext}",
+      facts: [.init("path", .string(path))])
   }
 
   private func begin(

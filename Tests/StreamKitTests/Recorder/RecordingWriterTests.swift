@@ -339,35 +339,4 @@ struct RecordingWriterTests {
     #expect(titles.count > 100 && titles.reduce(0) { $0 + $1.text.utf8.count } < 3 << 20)
     bench.end()
   }
-
-  @Test("what is too old goes also while the process lives on")
-  func keep() throws {
-    var settings = RecorderSettings()
-    let folder = try TemporaryFolder()
-    settings.keep = .seconds(86_400)
-    settings.catalogue = folder.file("catalogue.sqlite")
-    let old = try folder.write([1, 2, 3], to: "old.mp3")
-    let start = WallTime(seconds: 1_000_000)
-    let catalogue = try Catalogue(path: folder.file("catalogue.sqlite"))
-    var entry = RecordingEntry(
-      path: old, part: nil, url: "", start: start, codec: "mp3", sampleRate: 44_100, channels: 2,
-      state: .finished)
-    try catalogue.insert(&entry)
-    let loop = EventLoop(clock: .virtual(start: start))
-    defer { loop.close() }
-    let core = RecorderCore(loop: loop, settings: settings, localTime: { LocalTime($0) }, log: { _ in })
-    core.begin()
-    #expect(fileNames(in: folder.path).contains("old.mp3"))
-    // One that goes on for days.
-    let template = try RecordingTemplate(folder.file("new.mp3"))
-    let plan = RecordingPlan(
-      .init(template: template.text), template, .init(url: "", station: StationName()), core)
-    core.add(RecordingWriter(RecordingFeed(), plan, RecordingProgress()) { _ in }, 1)
-    var hasPassed = false
-    let timer = loop.after(.seconds(26 * 3_600)) { hasPassed = true }
-    _ = loop.run(until: { hasPassed })
-    timer.cancel()
-    #expect(!fileNames(in: folder.path).contains("old.mp3"))
-    core.finishAll()
-  }
 }

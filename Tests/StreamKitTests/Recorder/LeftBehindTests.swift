@@ -1,0 +1,91 @@
+import EventLoop
+import Glibc
+import TestSupport
+import Testing
+
+@testable import StreamKit
+
+@Suite("A part that was left behind under the name of a recording that begins")
+struct LeftBehindTests {
+  /// What people were told.
+  private final class Told: Sendable {
+    private let list = Lock<[String]>([])
+    var lines: [String] { list.withLock { $0 } }
+    func add(_ line: String) { list.withLock { $0.append(line) } }
+  }
+
+  private let folder: TemporaryFolder
+  private let told = Told()
+  private let left: [UInt8]
+
+  init() throws {
+    folder = try TemporaryFolder()
+    let programme = try Programme(.mp3, seconds: 4, seed: 8)
+    left = Array(programme.bytes[..<programme.frames[100].offset])
+  }
+
+  /// Two seconds are recorded.
+  private func record(
+    appends: Bool, settings: RecorderSettings
+  ) throws -> WriterBench {
+    let bench = try WriterBench(
+      "show.mp3", { $0.appends = appends }, settings: settings, in: folder, log: { [told] in told.add($0) })
+    bench.feed.mark(StreamTitle("Title"))
+    bench.come(2)
+    bench.pass()
+    bench.end()
+    return bench
+  }
+
+  private func settings(hasCatalogue: Bool) -> RecorderSettings {
+    var settings = RecorderSettings()
+    if hasCatalogue { settings.catalogue = folder.file("catalogue.sqlite") }
+    return settings
+  }
+
+  @Test(
+    "is a file of its own then, in the catalogue, and told: gone on with, or left as it is",
+    arguments: [true, false], [true, false])
+  func finished(appends: Bool, hasCatalogue: Bool) throws {
+    _ = try folder.write(left + [0xFF, 0xFB], to: "show.mp3.part")
+    let bench = try record(appends: appends, settings: settings(hasCatalogue: hasCatalogue))
+    let files = bench.files.filter { !$0.hasPrefix("catalogue") }
+    #expect(files == (appends ? ["show.mp3"] : ["show (2).mp3", "show.mp3"]), "\(bench.told)")
+    let sound = try readBytes(folder.file("show.mp3"))
+    #expect(sound.starts(with: left) && (sound.count > left.count) == appends)
+    #expect(told.lines == ["\(folder.file("show.mp3")): made whole from its part"])
+    guard hasCatalogue else { return }
+    let rows = try Catalogue(path: folder.file("catalogue.sqlite")).entries()
+    #expect(rows.map(\.path).sorted() == files.map { folder.file($0) })
+    #expect(rows.allSatisfy { $0.part == nil && $0.samples > 0 })
+  }
+
+  @Test("stays, when another process holds it, and that is what is said") func held() throws {
+    let part = try PartFile.create(path: folder.file("show.mp3"))
+    try part.write(left)
+    _ = try folder.write(left, to: "show.mp3")
+    let bench = try record(appends: true, settings: .init())
+    #expect(bench.told == ["stopped record.exists"] && bench.files == ["show.mp3", "show.mp3.part"])
+    let error = #expect(throws: RecordError.self) { try PartFile.create(path: folder.file("show.mp3")) }
+    #expect(error?.message == "\(folder.file("show.mp3.part")) is being recorded")
+    part.abandon(keep: false)
+  }
+
+  @Test("stays, when it is no recording; goes, when nothing is in it") func stranger() throws {
+    let rubbish = [UInt8](repeating: 9, count: 9_000)
+    _ = try folder.write(rubbish, to: "show.mp3.part")
+    _ = try record(appends: false, settings: settings(hasCatalogue: true))
+    #expect(try readBytes(folder.file("show.mp3.part")) == rubbish)
+    #expect(fileNames(in: folder.path).contains("show (2).mp3"))
+    _ = try folder.write([], to: "show.mp3.part")
+    let bench = try record(appends: true, settings: settings(hasCatalogue: true))
+    #expect(bench.told.last == "finished show.mp3", "\(bench.told)")
+    #expect(!fileNames(in: folder.path).contains("show.mp3.part"))
+  }
+
+  @Test("is no folder: a name is wanted behind that") func folderThere() throws {
+    mkdir(folder.file("show.mp3"), 0o700)
+    let bench = try record(appends: false, settings: .init())
+    #expect(bench.told == ["stopped record.exists"] && bench.files == ["show.mp3"])
+  }
+}

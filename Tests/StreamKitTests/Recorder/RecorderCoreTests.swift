@@ -1,0 +1,83 @@
+import EventLoop
+import Glibc
+import TestSupport
+import Testing
+
+@testable import StreamKit
+
+@Suite("What looks after the catalogue while recordings are written")
+struct RecorderCoreTests {
+  @Test("what is too old goes also while the process lives on")
+  func keep() throws {
+    var settings = RecorderSettings()
+    let folder = try TemporaryFolder()
+    settings.keep = .seconds(86_400)
+    settings.catalogue = folder.file("catalogue.sqlite")
+    let old = try folder.write([1, 2, 3], to: "old.mp3")
+    let start = WallTime(seconds: 1_000_000)
+    let catalogue = try Catalogue(path: folder.file("catalogue.sqlite"))
+    var entry = RecordingEntry(
+      path: old, part: nil, url: "", start: start, codec: "mp3", sampleRate: 44_100, channels: 2,
+      state: .finished)
+    try catalogue.insert(&entry)
+    let loop = EventLoop(clock: .virtual(start: start))
+    defer { loop.close() }
+    let core = RecorderCore(loop: loop, settings: settings, localTime: { LocalTime($0) }, log: { _ in })
+    core.begin()
+    #expect(fileNames(in: folder.path).contains("old.mp3"))
+    // One that goes on for days.
+    let template = try RecordingTemplate(folder.file("new.mp3"))
+    let plan = RecordingPlan(
+      .init(template: template.text), template, .init(url: "", station: StationName()), core)
+    core.add(RecordingWriter(RecordingFeed(), plan, RecordingProgress()) { _ in }, 1)
+    var hasPassed = false
+    let timer = loop.after(.seconds(26 * 3_600)) { hasPassed = true }
+    _ = loop.run(until: { hasPassed })
+    timer.cancel()
+    #expect(!fileNames(in: folder.path).contains("old.mp3"))
+    core.finishAll()
+  }
+
+  @Test(
+    "what can't be deleted is told as that, once; what can't be catalogued too, and again when it happens again"
+  )
+  func troubles() throws {
+    let folder = try TemporaryFolder()
+    let told = Lock<[String]>([])
+    var settings = RecorderSettings()
+    settings.keep = .seconds(86_400)
+    settings.catalogue = folder.file("state/catalogue.sqlite")
+    mkdir(folder.file("state"), 0o700)
+    let (start, path) = (WallTime(seconds: 1_000_000), folder.file("old.mp3"))
+    var entry = RecordingEntry(
+      path: path, part: nil, url: "", start: WallTime(seconds: 0), codec: "mp3", sampleRate: 44_100,
+      channels: 2, state: .finished)
+    try Catalogue(path: folder.file("state/catalogue.sqlite")).insert(&entry)
+    mkdir(path, 0o700)
+    let loop = EventLoop(clock: .virtual(start: start))
+    defer { loop.close() }
+    let core = RecorderCore(loop: loop, settings: settings, localTime: { LocalTime($0) }) { line in
+      told.withLock { $0.append(line) }
+    }
+    core.begin()
+    core.begin()
+    let deleting = "recordings that are too old can't be deleted: "
+    #expect(told.withLock { $0.count } == 1 && told.withLock { $0[0].hasPrefix(deleting) })
+
+    let keeping = "the catalogue of recordings can't be kept: "
+    for round in 1...2 {
+      rename(folder.file("state"), folder.file("away"))
+      _ = try folder.write([], to: "state")
+      for _ in 0..<2 {
+        var new = entry
+        core.enter(&new)
+      }
+      let lines = told.withLock { $0 }
+      #expect(lines.count == 1 + round && lines.last?.hasPrefix(keeping) == true, "\(lines)")
+      unlink(folder.file("state"))
+      rename(folder.file("away"), folder.file("state"))
+      var new = entry
+      core.enter(&new)
+    }
+  }
+}
