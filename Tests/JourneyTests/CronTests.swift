@@ -35,6 +35,38 @@ struct CronTests {
     #expect(try room.run("crontab -l").output == own)
   }
 
+  @Test("leave no line of the crontab out where no disk has room for it")
+  func noRoom() throws {
+    guard let room = try CronRoom() else { return }
+    let own = (1...400).map { "# line \($0) of a person who keeps much in the crontab\n" }.joined()
+    try room.home.write(Array(own.utf8), to: "crontab")
+    let outcome = try room.run(
+      """
+      crontab "$HOME/crontab" && mount -t tmpfs none /mnt && mount -t tmpfs -o size=4k none /tmp
+      head -c 9000 /dev/zero >/tmp/full 2>/mnt/errors
+      export XDG_STATE_HOME=/mnt
+      $ROOMTONE cron add @daily --name show -- record http://127.0.0.1/ -o /mnt/show.mp3 && crontab -l
+      """)
+    #expect(outcome.status == 0 && outcome.lines.count == 402, "\(outcome)")
+    #expect(outcome.lines.dropFirst().dropLast().map { $0 + "\n" }.joined() == own)
+    #expect(outcome.lines.last?.hasSuffix("# roomtone: show") == true)
+  }
+
+  @Test("are told to have failed when the crontab has lost a line of somebody else")
+  func lostLine() throws {
+    let home = try Home()
+    // One that forgets a line.
+    try home.script(
+      "#!/bin/sh\n[ \"$1\" = -l ] && exec cat \"$HOME/table\"\ngrep -v mine >\"$HOME/table\"\n", as: "crontab"
+    )
+    try home.write(Array("1 1 * * * mine\n".utf8), to: "table")
+    let outcome = try home.runInShell(
+      "chmod +x crontab; PATH=$PWD:$PATH \"$ROOMTONE\" cron add @daily -- record http://127.0.0.1/ -o a.mp3")
+    #expect(
+      outcome.status == 1 && outcome.failures.first?.contains("is not what was written") == true, "\(outcome)"
+    )
+  }
+
   @Test("that can't run are refused, with the status of wrong usage where they were written wrong")
   func refused() throws {
     guard let room = try CronRoom() else { return }

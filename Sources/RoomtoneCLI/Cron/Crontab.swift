@@ -25,6 +25,13 @@ struct Crontab: Equatable {
   /// What `crontab -` takes: each line with its end.
   var bytes: [UInt8] { lines.flatMap { $0 + [Self.newline] } }
 
+  /// Whether `other` has these lines and no others, save for comments that a `crontab` puts in front.
+  func isAll(of other: Crontab) -> Bool {
+    let added = other.lines.count - lines.count
+    return added >= 0 && Array(other.lines[added...]) == lines
+      && other.lines[..<added].allSatisfy { $0.first == UInt8(ascii: "#") } && other.jobs == jobs
+  }
+
   /// Our lines, in their order.
   var jobs: [Job] { lines.compactMap(Self.job) }
 

@@ -49,8 +49,8 @@ enum ExternalProgram {
     var status: Int32 = 0
     while waitpid(process, &status, 0) == -1 && errno == EINTR {}
     return Result(
-      status: status & 0x7f == 0 ? status >> 8 & 0xff : 128 + status & 0x7f, output: files.1.contents(),
-      errors: String(decoding: files.2.contents(), as: UTF8.self))
+      status: status & 0x7f == 0 ? status >> 8 & 0xff : 128 + status & 0x7f, output: try files.1.contents(),
+      errors: String(decoding: try files.2.contents(), as: UTF8.self))
   }
 
   private static func inherited(without names: Set<String>) -> [String] {
@@ -64,33 +64,42 @@ enum ExternalProgram {
     return result
   }
 
-  /// A file without a name, which takes what a program writes, however much, while nobody reads.
+  /// A file in memory, which takes what a program writes while nobody reads: no disk need have room for it.
   private final class Spool {
     let descriptor: Int32
-    /// Bytes that are read at most.
+    /// Bytes that a program may write.
     private static let limit = 4 << 20
 
     init() throws(Failure) {
-      var path = Array("/tmp/roomtone-XXXXXX".utf8CString)
-      descriptor = mkstemp(&path)
-      guard descriptor >= 0 else { throw Failure(number: errno) }
-      _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-      unlink(path)
+      descriptor = LinuxFiles.inMemory(name: "roomtone")
+      guard descriptor >= 0 else { throw Failure(number: -descriptor) }
     }
 
-    deinit { close(descriptor) }
+    deinit { if descriptor >= 0 { close(descriptor) } }
 
     func fill(_ bytes: [UInt8]) throws(Failure) {
-      guard write(descriptor, bytes, bytes.count) == bytes.count else { throw Failure(number: errno) }
+      var done = 0
+      while done < bytes.count {
+        let count = bytes.withUnsafeBytes {
+          write(descriptor, $0.baseAddress.map { $0 + done }, $0.count - done)
+        }
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { throw Failure(number: count == 0 ? EIO : errno) }
+        done += count
+      }
       lseek(descriptor, 0, SEEK_SET)
     }
 
-    func contents() -> [UInt8] {
-      let size = min(Int(lseek(descriptor, 0, SEEK_END)), Self.limit)
-      guard size > 0 else { return [] }
-      return [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+    /// All that was written: a part of it would be taken for all.
+    func contents() throws(Failure) -> [UInt8] {
+      let size = Int(lseek(descriptor, 0, SEEK_END))
+      guard size >= 0 else { throw Failure(number: errno) }
+      guard size <= Self.limit else { throw Failure(number: EFBIG) }
+      let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
         count = max(0, pread(descriptor, buffer.baseAddress, size, 0))
       }
+      guard bytes.count == size else { throw Failure(number: EIO) }
+      return bytes
     }
   }
 }

@@ -28,7 +28,7 @@ enum UserCrontab {
     try body(&crontab)
     let result = try run(["-"], input: crontab.bytes, variables: ["LC_ALL": "C"])
     guard result.status == 0 else { throw refused("change", result) }
-    guard try read().jobs == crontab.jobs else {
+    guard try crontab.isAll(of: read()) else {
       throw Failure(
         code: "cron.failed", message: "the crontab is not what was written into it",
         hint: "look at it with crontab -l")
