@@ -31,8 +31,11 @@ final class FileLock {
   private init(opening path: String) throws(Failure) {
     let folders = path.split(separator: "/").dropLast()
     for count in folders.indices { mkdir("/" + folders[...count].joined(separator: "/"), 0o700) }
-    descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw Self.failure("open", path) }
+    var file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    // What can't be written to can be held all the same, if it is there.
+    if file < 0, errno == EROFS { file = open(path, O_RDONLY | O_CLOEXEC) }
+    guard file >= 0 else { throw Self.failure("open", path) }
+    descriptor = file
   }
 
   deinit { if descriptor >= 0 { close(descriptor) } }

@@ -5,7 +5,7 @@ import Testing
 @Suite("recording from the command line")
 struct RecordTests {
   /// Eight seconds of sound at once, then as fast as `pace` says.
-  private static func live(
+  static func live(
     pace: Double = 1, titles: [Programme.Title] = [.init("Some Artist - Some Song", at: 0)]
   )
     throws -> Live
@@ -20,7 +20,7 @@ struct RecordTests {
     return live
   }
 
-  private static func station(_ answers: Answer...) throws -> Station {
+  static func station(_ answers: Answer...) throws -> Station {
     let station = try Station()
     station.answer("/live", with: answers.isEmpty ? [.live(try live())] : answers)
     return station
@@ -112,18 +112,6 @@ struct RecordTests {
     #expect(try home.run("recordings", "verify", "show.mp3").status == 0)
   }
 
-  @Test("with -q it says nothing unless it fails, and then one line")
-  func quiet() throws {
-    let (station, home) = (try Self.station(), try Home())
-    let done = try home.run("record", station.url("/live"), "-q", "-o", "a.mp3", "--for", "2s")
-    #expect(done == Outcome(status: 0, output: "", errors: ""), "\(done)")
-    station.refuse()
-    let failed = try home.run("record", station.url("/live"), "-q", "-o", "b.mp3", "--for", "2s")
-    #expect(failed.status == 1 && failed.output == "" && failed.errorLines.count == 1, "\(failed)")
-    #expect(failed.errors.contains("(stream.network)"))
-    #expect(fileNames(in: home.path("")).filter { $0.contains(".mp3") } == ["a.mp3"])
-  }
-
   @Test(
     "what can't be recorded is told in one line, with the status of wrong usage where it was written wrong",
     arguments: [
@@ -132,6 +120,7 @@ struct RecordTests {
       ("record URL --until 2020-01-01T00:00", 2, "has passed"), ("record URL --until soon", 2, "\"soon\""),
       ("record URL --split --append", 2, "do not go together"),
       ("record URL -o /dev/null/a.mp3", 1, "(record.write)"),
+      ("record URL -o config", 1, "/config is a folder (record.exists); write a name behind it"),
     ])
   func refused(_ line: String, _ status: Int32, _ reason: String) throws {
     let (station, home) = (try Self.station(), try Home())
@@ -168,26 +157,29 @@ struct RecordTests {
     #expect(try home.run("recordings", "verify").status == 0)
   }
 
-  @Test("--wait-for-audio tries until the station is there")
-  func wait() throws {
-    let station = try Self.station(.status("404 Not Found"), .live(try Self.live()))
-    let home = try Home()
-    let outcome = try home.run(
-      "record", station.url("/live"), "-o", "a.mp3", "--for", "8s", "-q", "--wait-for-audio")
-    #expect(outcome == Outcome(status: 0, output: "", errors: ""), "\(outcome)")
-    #expect(station.visits.count == 2 && fileNames(in: home.path("")).contains("a.mp3"))
-    let failed = try home.run("record", station.url("/other"), "-o", "b.mp3", "--for", "2s")
-    #expect(failed.status == 1 && failed.errors.contains("stream.not_found"), "\(failed)")
+  @Test("a folder for state that can't be had keeps nothing from being recorded")
+  func noState() throws {
+    let (station, home) = (try Self.station(), try Home())
+    let outcome = try home.runInShell(
+      "XDG_STATE_HOME=/proc/nothing \"$ROOMTONE\" record \(station.url("/live")) -o a.mp3 --for 2s")
+    #expect(
+      outcome.status == 0 && outcome.lines == ["recorded \(home.path("a.mp3")), 0:02, 16 kB"], "\(outcome)")
+    #expect(outcome.errors.contains("warn: can't open /proc/nothing/roomtone/locks/"), "\(outcome)")
+    #expect(outcome.errors.contains("warn: the catalogue of recordings can't be kept"), "\(outcome)")
   }
 
-  @Test("--wait-for-audio gives up when the time is over for which was to be recorded")
-  func waitInVain() throws {
-    let (station, home) = (try Station(), try Home())
-    let outcome = try home.run(
-      "record", station.url("/live"), "-o", "a.mp3", "--for", "6s", "-q", "--wait-for-audio")
-    #expect(outcome.status == 1 && outcome.errorLines.count == 1, "\(outcome)")
-    #expect(outcome.errors.contains("stream.not_found") && station.visits.count >= 2, "\(outcome)")
-    #expect(fileNames(in: home.path("")).allSatisfy { !$0.contains(".mp3") })
+  @Test("files that follow on each other, as the sound became another, are counted")
+  func otherFormat() throws {
+    var other = Live(
+      Programme(repeating: try readBytes(Fixtures.path("mp3-mpeg2-64-22k.mp3")), bytesPerSecond: 8_000))
+    other.pace = .realTime(1)
+    let station = try Self.station(.live(try Self.live()).dropping(at: 90_000, by: .reset), .live(other))
+    let home = try Home()
+    let outcome = try home.run("record", station.url("/live"), "-o", "a.mp3", "--for", "16s")
+    #expect(
+      outcome.lines.first?.hasPrefix("recorded 2 files, the last \(home.path("a (2).mp3")), ") == true,
+      "\(outcome)")
+    #expect(fileNames(in: home.path("")).filter { $0.contains(".mp3") }.sorted() == ["a (2).mp3", "a.mp3"])
   }
 
   @Test("on a terminal a line shows time, size, level, lost connections and title")

@@ -62,8 +62,8 @@ extension CommandSpec {
       Without -o the folder and the template of the configuration are used.
       """,
       """
-      On a terminal a line shows time, size, level, lost connections and title. At the end one line tells the file, \
-      none with -q. The same job can't run twice at a time. Exit status: 0 when it was recorded, with or without \
+      On a terminal a line shows time, size, level, lost connections and title. At the end one line tells the file; \
+      with -q none does, save on standard error when more than 60 s or 5 % is missing, or the end is. The same job can't run twice at a time. Exit status: 0 when it was recorded, with or without \
       gaps, 1 when not, 2 for wrong usage, 130 or 143 when SIGINT or SIGTERM ended it.
       """,
     ],
@@ -101,7 +101,8 @@ extension CommandSpec {
     notes: [
       """
       A recording whose process was killed is 'interrupted': what is on disk becomes a file with the next recording, \
-      or with 'repair', and is 'recovered' then. What is being recorded is left alone.
+      or with 'repair', and is 'recovered' then; where the disk is not mounted, when it is. What is being recorded is \
+      left alone.
       """,
       """
       Exit status: 1 when a file that is verified is not good, or when something could not be repaired or is not there \
@@ -150,10 +151,12 @@ extension OptionSpec {
   static let append = OptionSpec(
     "append", .flag, excludes: ["split"], "goes on with a file that is there, of the same kind of sound")
   static let waitForAudio = OptionSpec(
-    "wait-for-audio", .flag, "tries again until the station can be heard, for as long as is to be recorded")
+    "wait-for-audio", .flag,
+    "tries again until the station can be heard; ends when it would have ended without that")
   static let job = OptionSpec(
     "job", .text, valueName: "NAME", "the job that it belongs to; the same URL and template otherwise")
-  static let quiet = OptionSpec("quiet", short: "q", .flag, "prints nothing unless it fails")
+  static let quiet = OptionSpec(
+    "quiet", short: "q", .flag, "prints nothing unless it fails, or much is missing")
 
   // Of `recordings`.
   static let ofStation = OptionSpec("station", .text, "those of stations with this in their name")

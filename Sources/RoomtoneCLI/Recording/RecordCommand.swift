@@ -34,8 +34,12 @@ enum RecordCommand {
     let result = try engine.performWithoutHouse { try await run.record() }
     line.end()
     if let failure = run.failure { throw failure }
-    if !plan.isQuiet, let summary = run.summary {
-      Terminal.print(summary)
+    if let summary = run.summary {
+      if !plan.isQuiet {
+        Terminal.print(summary)
+      } else if let missing = run.missing {
+        Terminal.log(.warn, "\(missing): \(summary)", [])
+      }
     }
     return result.status
   }
@@ -94,13 +98,21 @@ enum RecordCommand {
     let key = plan.options.job.map { "job \($0)" } ?? "\(plan.url) \(plan.options.template)"
     // FNV-1a: a name for the file that any text gives.
     let hash = key.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-    guard let lock = try FileLock.take("\(folder)/locks/\(String(hash, radix: 16)).lock") else {
+    let taken: FileLock?
+    do throws(FileLock.Failure) {
+      taken = try FileLock.take("\(folder)/locks/\(String(hash, radix: 16)).lock")
+    } catch {
+      // A recording is worth more than the order of jobs.
+      Terminal.log(.warn, "\(error.message); nothing keeps this job from running twice at a time", [])
+      return nil
+    }
+    guard let taken else {
       throw Failure(
         code: "record.busy",
         message: plan.options.job.map { "the job \(quoted($0)) is being recorded already" }
           ?? "\(StreamURL.shown(plan.url)) is being recorded into the same place already",
         hint: "give another --job if both are wanted")
     }
-    return lock
+    return taken
   }
 }

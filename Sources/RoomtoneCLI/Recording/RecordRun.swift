@@ -9,7 +9,10 @@ final class RecordRun {
   private let engine: Engine
   private let line: RecordingLine
   private var recording: Recording?
+  /// Files that were told of: all of a split recording, of others those behind the first.
   private var paths: [String] = []
+  /// How long the station could not be heard at first.
+  private var late = Duration.zero
   /// Why it is not on disk as it should be, also when a signal ended it.
   private(set) var failure: (any CodedError)?
 
@@ -17,6 +20,8 @@ final class RecordRun {
   private static let tick = Duration.milliseconds(250)
   /// Between two attempts to hear a station for the first time: doubled each time, up to the last.
   private static let (firstPause, lastPause) = (Duration.seconds(2), Duration.seconds(30))
+  /// The longest that a server may have it wait instead.
+  private static let longestWish = Duration.seconds(3600)
 
   init(_ plan: RecordCommand.Plan, _ engine: Engine, _ line: RecordingLine) {
     (self.plan, self.engine, self.line) = (plan, engine, line)
@@ -24,7 +29,7 @@ final class RecordRun {
 
   /// Records to the end, or until its task is cancelled; returns when all is safe on disk.
   func record() async throws {
-    let (stream, recording) = try await plan.waitsForAudio ? beginPatiently() : begin()
+    let (stream, recording) = try await plan.waitsForAudio ? beginPatiently() : begin(plan.options)
     if line.isShown { listen(to: stream) }
     var isCancelled = false
     while !isCancelled, recording.state == .recording || recording.state == .waiting {
@@ -38,7 +43,7 @@ final class RecordRun {
 
   // MARK: The beginning
 
-  private func begin() async throws -> (StreamKit.Stream, Recording) {
+  private func begin(_ options: RecordingOptions) async throws -> (StreamKit.Stream, Recording) {
     let stream = try engine.streams.stream(plan.url)
     var isThere = false
     stream.onEvent = { [line, engine] event in
@@ -50,7 +55,7 @@ final class RecordRun {
       default: break
       }
     }
-    let recording = try await stream.record(plan.options, by: engine.recorder) { [unowned self] recording in
+    let recording = try await stream.record(options, by: engine.recorder) { [unowned self] recording in
       self.recording = recording
       recording.onEvent = { [unowned self] in take($0) }
     }
@@ -58,14 +63,21 @@ final class RecordRun {
     return (stream, recording)
   }
 
-  /// Tries again until there is sound, for as long as was to be recorded: what comes then is something else.
+  /// Tries again until there is sound, for as long as was to be recorded: what comes then is something else, also when
+  /// the sound comes late.
   private func beginPatiently() async throws -> (StreamKit.Stream, Recording) {
     var (pause, told) = (Self.firstPause, String?.none)
     let loop = engine.loop
-    let end = plan.options.until ?? plan.options.duration.map { loop.wallNow.advanced(by: $0) }
+    let start = loop.wallNow
+    let end = plan.options.until ?? plan.options.duration.map { start.advanced(by: $0) }
+    var options = plan.options
     while true {
       var failure: StreamError?
-      do { return try await begin() } catch let error as StreamError {
+      do {
+        let begun = try await begin(options)
+        if told != nil { late = start.duration(to: loop.wallNow) }
+        return begun
+      } catch let error as StreamError {
         switch error.kind {
         case .url, .unsupported, .inUse: throw error
         default: failure = error
@@ -73,12 +85,18 @@ final class RecordRun {
       }
       guard let failure else { continue }
       if let end, loop.wallNow >= end { throw failure }
-      if line.isShown, told != failure.message {
+      if told != failure.message {
+        // Where nobody watches, the first says what all are about; what has an end tells there.
+        if line.isShown || told == nil && !(plan.isQuiet && end != nil) {
+          engine.onLog(.info, "\(failure.message) (\(failure.code)); trying again", [])
+        }
         told = failure.message
-        engine.onLog(.info, "\(failure.message) (\(failure.code)); trying again", [])
       }
-      try await loop.sleep(for: min(pause, end.map { loop.wallNow.duration(to: $0) } ?? pause))
+      let wait = max(pause, min(failure.retryAfter ?? .zero, Self.longestWish))
+      try await loop.sleep(for: min(wait, end.map { loop.wallNow.duration(to: $0) } ?? wait))
+      if let end, loop.wallNow >= end { throw failure }
       pause = min(pause * 2, Self.lastPause)
+      (options.duration, options.until) = (nil, end)
     }
   }
 
@@ -106,9 +124,26 @@ final class RecordRun {
   /// `recorded /radio/show.mp3, 1:00:00, 58 MB, 2 gaps (8.5 s)`; nil when there is nothing.
   var summary: String? {
     guard let recording, !recording.path.isEmpty else { return nil }
-    let files = paths.count > 1 ? "\(paths.count) files, the last \(recording.path)" : recording.path
+    let count = paths.count + (plan.options.split == nil ? 1 : 0)
+    let files = count > 1 ? "\(count) files, the last \(recording.path)" : recording.path
     let gaps = RecordingText.gaps(recording.gaps).map { ", gaps: \($0)" } ?? ""
     return "recorded \(files), \(RecordingText.clock(recording.seconds)), "
       + "\(ByteSize.describe(recording.bytes))\(gaps)".onOneLine
+  }
+
+  /// What of it is missing, when that is more than a flaw.
+  var missing: MissingSound? {
+    recording.flatMap { MissingSound(late: late, seconds: $0.seconds, gaps: $0.gaps) }
+  }
+}
+
+extension StreamError {
+  /// When a server wants to be asked again, if it says so.
+  var retryAfter: Duration? {
+    switch facts.first(where: { $0.name == "retry_after" })?.value {
+    case .number(let seconds)?: .seconds(max(0, min(seconds, 1e9)))
+    case .int(let seconds)?: .seconds(max(0, min(seconds, 1_000_000_000)))
+    default: nil
+    }
   }
 }

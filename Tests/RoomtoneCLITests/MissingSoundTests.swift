@@ -1,0 +1,41 @@
+import EventLoop
+import StreamKit
+import Testing
+
+@testable import RoomtoneCLI
+
+@Suite("what a recording lacks")
+struct MissingSoundTests {
+  private func told(
+    late: Duration = .zero, _ seconds: Double, _ gaps: (at: Double, seconds: Double)...
+  ) -> String? {
+    MissingSound(late: late, seconds: seconds, gaps: gaps.map { .init(at: $0.at, seconds: $0.seconds) })?
+      .description
+  }
+
+  @Test("is told when it is more than a minute, or a twentieth of the whole")
+  func much() {
+    #expect(told(3600) == nil)
+    #expect(told(0) == nil)
+    #expect(told(7140, (100, 30), (200, 30)) == nil)
+    #expect(told(7139, (100, 31), (200, 30)) == "1:01 of 2:00:00 is missing")
+    #expect(told(96, (10, 4)) == nil)
+    #expect(told(94, (10, 6)) == "0:06 of 1:40 is missing")
+  }
+
+  @Test("is told when it is the end, and when there was nothing to hear for long at the beginning")
+  func ends() {
+    #expect(told(3597, (3597, 3)) == "0:03 of 1:00:00 is missing, up to the end")
+    #expect(told(late: .seconds(6600), 600) == "1:50:00 of 2:00:00 is missing")
+    #expect(told(late: .milliseconds(500), 600) == nil)
+  }
+
+  @Test("a server's wish to be asked later is read, whatever it is") func retryAfter() {
+    func wish(_ value: ErrorFact.Value?) -> Duration? {
+      StreamError(.http, "busy", facts: value.map { [.init("retry_after", $0)] } ?? []).retryAfter
+    }
+    #expect(wish(nil) == nil && wish(.string("soon")) == nil)
+    #expect(wish(.number(7.5)) == .milliseconds(7500) && wish(.int(30)) == .seconds(30))
+    #expect(wish(.number(-3)) == .zero && wish(.number(.infinity)) == .seconds(1e9))
+  }
+}
