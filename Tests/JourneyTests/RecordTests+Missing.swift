@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 
@@ -44,6 +45,18 @@ extension RecordTests {
     #expect(taken > .seconds(13), "\(taken)")
     let failed = try home.run("record", station.url("/other"), "-o", "b.mp3", "--for", "2s")
     #expect(failed.status == 1 && failed.errors.contains("stream.not_found"), "\(failed)")
+  }
+
+  @Test("--wait-for-audio without an end tells once, also to nobody who watches, what it waits for")
+  func waitsForEver() throws {
+    let (station, home) = (try Station(), try Home())
+    let command = try home.start(
+      ["record", station.url("/live"), "-o", "a.mp3", "-q", "--wait-for-audio"])
+    for _ in 0..<3_000 where station.visits.count < 3 { usleep(20_000) }
+    command.send(SIGTERM)
+    let outcome = try command.finish()
+    #expect(outcome.status == 143 && outcome.errorLines.count == 1, "\(outcome)")
+    #expect(outcome.errors.contains("(stream.not_found); trying again"), "\(outcome)")
   }
 
   @Test("--wait-for-audio gives up when the time is over for which was to be recorded")

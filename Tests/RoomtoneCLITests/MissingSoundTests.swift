@@ -30,9 +30,9 @@ struct MissingSoundTests {
     #expect(told(late: .milliseconds(500), 600) == nil)
   }
 
-  @Test("a server's wish to be asked later is read, whatever it is") func retryAfter() {
+  @Test("a server's wish to be asked later is read, whatever it is") func askAgain() {
     func wish(_ value: ErrorFact.Value?) -> Duration? {
-      StreamError(.http, "busy", facts: value.map { [.init("retry_after", $0)] } ?? []).retryAfter
+      StreamError(.http, "busy", facts: value.map { [.init("retry_after", $0)] } ?? []).askAgainAfter
     }
     #expect(wish(nil) == nil && wish(.string("soon")) == nil)
     #expect(wish(.number(7.5)) == .milliseconds(7500) && wish(.int(30)) == .seconds(30))
