@@ -27,7 +27,7 @@ struct MissingSound: Equatable, CustomStringConvertible {
 
   /// `1:50:00 of 2:00:00 is missing, up to the end`
   var description: String {
-    "\(RecordingText.clock(missing.rounded(.up))) of \(RecordingText.clock(planned.rounded())) is missing"
+    "\(RecordingText.clock(missing.rounded())) of \(RecordingText.clock(planned.rounded())) is missing"
       + (isCutOff ? ", up to the end" : "")
   }
 }
