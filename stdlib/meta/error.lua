@@ -38,6 +38,7 @@ error("error.lua is a description, not a module: there is nothing to require")
 ---@field seconds? number `speaker.range`: where `seek` should have gone, in seconds.
 ---@field url? string `stream.…`: the address.
 ---@field status? integer `stream.…`: the HTTP status.
+---@field retry_after? integer `stream.…`: for how many seconds the server asks to be left alone, an hour at most.
 ---@field step? string `headset.update_failed`: where: `"check"`, `"battery"`, `"enter"`, `"begin"`, `"write"`, `"verify"`, `"commit"`, `"reboot"` or `"confirm"`.
 ---@field reason? string `headset.update_failed`: why, one line.
 ---@field seed_name? string `headset.…`: what Avnera's SDHMI framework calls the failure.

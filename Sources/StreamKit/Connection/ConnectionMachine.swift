@@ -258,14 +258,24 @@ extension StreamError {
   }
 
   /// A server's answer of 400 or more.
-  public static func answer(_ status: Int, url: String) -> StreamError {
-    let facts: [ErrorFact] = [.init("url", .string(url)), .init("status", .int(status))]
+  /// - Parameter retryAfter: how long it asks to be left alone.
+  public static func answer(_ status: Int, url: String, retryAfter: Duration? = nil) -> StreamError {
+    var facts: [ErrorFact] = [.init("url", .string(url)), .init("status", .int(status))]
+    if let retryAfter { facts.append(.init("retry_after", .int(Int(retryAfter.components.seconds)))) }
     switch status {
     case 401, 403:
       return StreamError(
         .auth, "\(url) lets nobody in without the right user and password (HTTP \(status))",
         hint: "set them with auth = {user, password}", facts: facts)
     case 404, 410:
+  /// How long the server asks to be left alone.
+  public var retryAfter: Duration? {
+    for fact in facts where fact.name == "retry_after" {
+      if case .int(let seconds) = fact.value { return .seconds(seconds) }
+    }
+    return nil
+  }
+
       return StreamError(
         .notFound, "there is nothing at \(url) (HTTP \(status))", hint: "check the address", facts: facts)
     default: return StreamError(.http, "\(url) answered with HTTP \(status)", facts: facts)

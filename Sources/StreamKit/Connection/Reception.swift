@@ -238,12 +238,11 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     guard !isStopped else { return .stop }
     self.head = head
     guard head.status < 400 else {
-      let wait = head.headers["Retry-After"].flatMap { Int($0) }.map {
-        Duration.seconds(min(max($0, 0), 3600))
-      }
+      let wait = head.retryAfter(at: loop.wallNow)
+      let error = StreamError.answer(head.status, url: head.url, retryAfter: wait)
       transfer = nil
       body = .done
-      perform(machine.ended(.answer(head.status, url: head.url), retryAfter: wait ?? .zero, at: now))
+      perform(machine.ended(error, retryAfter: wait ?? .zero, at: now))
       return .stop
     }
     machine.answered(at: now)

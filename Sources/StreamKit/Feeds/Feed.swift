@@ -123,12 +123,11 @@ public final class Feed {
   private func take(_ head: HTTPResponse, _ body: [UInt8]) -> [FeedMachine.Action] {
     if head.status == 304, !validators.isEmpty { return machine.received(nil, at: now) }
     guard head.status == 200 else {
-      let wait = head.headers["Retry-After"].flatMap { Int($0) }.map {
-        Duration.seconds(min(max($0, 0), 3600))
-      }
+      let wait = head.retryAfter(at: loop.wallNow)
       let error =
         head.status < 400
-        ? flaw(FeedFlaw(words: "it answered with HTTP \(head.status)")) : .answer(head.status, url: url)
+        ? flaw(FeedFlaw(words: "it answered with HTTP \(head.status)"))
+        : .answer(head.status, url: url, retryAfter: wait)
       return machine.failed(error, retryAfter: wait ?? .zero, at: now)
     }
     do throws(FeedFlaw) {

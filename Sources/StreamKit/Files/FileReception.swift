@@ -183,10 +183,9 @@ final class FileReception: HTTPReceiver, @unchecked Sendable {
     if head.status == 416 { return receiveNoRange(head) }
     guard head.status < 400 else {
       transfer = nil
-      let wait = head.headers["Retry-After"].flatMap { Int($0) }.map {
-        Duration.seconds(min(max($0, 0), 3600))
-      }
-      perform(machine.ended(.answer(head.status, url: head.url), retryAfter: wait ?? .zero, at: loop.now))
+      let wait = head.retryAfter(at: loop.wallNow)
+      let error = StreamError.answer(head.status, url: head.url, retryAfter: wait)
+      perform(machine.ended(error, retryAfter: wait ?? .zero, at: loop.now))
       return .stop
     }
     let new = FileIdentity(head)
