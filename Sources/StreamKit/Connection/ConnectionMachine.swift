@@ -46,6 +46,9 @@ public struct ConnectionMachine: Sendable {
   /// The current URL without user and password.
   private var shownURL: String { StreamURL.shown(currentURL) }
 
+  /// How long a connection must have held whose sound has no length, to be as good as any.
+  private static let proof = Duration.seconds(5)
+
   private let url: String
   private var dataTimeout: Duration
   private let isPaced: Bool
@@ -57,6 +60,8 @@ public struct ConnectionMachine: Sendable {
   private var startEnds: Instant?
   private var delay = ReconnectDelay()
   private var stall: StallTest?
+  /// When the transfer was asked for.
+  private var connected = Instant.start
   /// The status that was told last, while the server goes on with it.
   private var toldStatus: Int?
 
@@ -136,24 +141,27 @@ public struct ConnectionMachine: Sendable {
   /// Bytes have come.
   /// - Parameters:
   ///   - audio: the sound in them; zero while that can't be told yet.
-  ///   - isNew: whether some of it had not come before: a server that sends the same again and again gives no sound.
+  ///   - isNew: whether there is sound in them that had not come before, whose length may not be known: a server that
+  ///     sends the same again and again gives no sound. Without it any `audio` counts.
   ///   - look: how long they may have waited to be read.
   public mutating func received(
-    _ audio: Duration, isNew: Bool = true, at now: Instant, look: Duration = .zero
+    _ audio: Duration, isNew: Bool? = nil, at now: Instant, look: Duration = .zero
   ) -> [Action] {
     guard phase == .connecting || phase == .receiving else { return [] }
     stall?.received(audio, at: now, look: look)
     var actions: [Action] = []
-    if phase == .connecting, audio > .zero, isNew {
+    if phase == .connecting, isNew ?? (audio > .zero) {
       phase = .receiving
       if hasSounded { actions.append(.resumed) }
       hasSounded = true
       lostAt = nil
       startEnds = nil
       toldStatus = nil
-      delay.reset()
       candidates = []
     }
+    // Nobody knows whether sound without a length is the same as before: a server that ends each time is to be asked
+    // ever more rarely.
+    if phase == .receiving, audio > .zero || connected.duration(to: now) >= Self.proof { delay.reset() }
     updateDeadline()
     return actions
   }
@@ -185,6 +193,7 @@ public struct ConnectionMachine: Sendable {
 
   private mutating func connect(to url: String, depth: Int, at now: Instant) -> [Action] {
     phase = .connecting
+    connected = now
     currentURL = url
     self.depth = depth
     stall = StallTest(at: now, limit: dataTimeout, isPaced: isPaced)
@@ -257,6 +266,14 @@ extension StreamError {
     return nil
   }
 
+  /// How long the server asks to be left alone.
+  public var retryAfter: Duration? {
+    for fact in facts where fact.name == "retry_after" {
+      if case .int(let seconds) = fact.value { return .seconds(seconds) }
+    }
+    return nil
+  }
+
   /// A server's answer of 400 or more.
   /// - Parameter retryAfter: how long it asks to be left alone.
   public static func answer(_ status: Int, url: String, retryAfter: Duration? = nil) -> StreamError {
@@ -268,14 +285,6 @@ extension StreamError {
         .auth, "\(url) lets nobody in without the right user and password (HTTP \(status))",
         hint: "set them with auth = {user, password}", facts: facts)
     case 404, 410:
-  /// How long the server asks to be left alone.
-  public var retryAfter: Duration? {
-    for fact in facts where fact.name == "retry_after" {
-      if case .int(let seconds) = fact.value { return .seconds(seconds) }
-    }
-    return nil
-  }
-
       return StreamError(
         .notFound, "there is nothing at \(url) (HTTP \(status))", hint: "check the address", facts: facts)
     default: return StreamError(.http, "\(url) answered with HTTP \(status)", facts: facts)

@@ -140,7 +140,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
       case .giveUp(let error):
         tell(.gaveUp(error))
         end()
-      case .resumed: break  // told by the stitcher, which knows how
+      case .resumed: break  // told by the stitcher's action, which knows how
       }
     }
     arm()
@@ -148,7 +148,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
 
   private func connect(_ url: String) {
     tell(.connecting)
-    (head, pace) = (nil, nil)
+    (head, pace, hasDelivered) = (nil, nil, false)
     body = .unknown([])
     do throws(HTTPError) {
       var request = try HTTPRequest(url)

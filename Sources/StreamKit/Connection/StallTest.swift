@@ -4,7 +4,8 @@ public import EventLoop
 ///
 /// A server sends what it has as a burst, and from then on as fast as it is heard. Once it has paused for no longer than
 /// 0.75 s for 10 s, a silence of 0.4 of the burst (1.5 s at least, 3 s at most) is a stall: whoever connects again by then still finds what
-/// was missed within the new burst. Before, and for what comes at no pace, only the time limit counts.
+/// was missed within the new burst. Before, and for what comes at no pace or is sound of no known length, only the time
+/// limit counts.
 public struct StallTest: Sendable {
   /// For how long the pace must have held.
   private static let proof = Duration.seconds(10)
@@ -53,7 +54,7 @@ public struct StallTest: Sendable {
 
   /// Whether it has come at a pace for long enough.
   @inline(__always) private var isSteady: Bool {
-    guard isPaced, let steadySince, let last else { return false }
+    guard isPaced, audio > .zero, let steadySince, let last else { return false }
     return steadySince.duration(to: last) >= Self.proof
   }
 

@@ -235,7 +235,7 @@ final class FileReception: HTTPReceiver, @unchecked Sendable {
   /// - Parameter isNew: whether bytes have come that had not before.
   private func received(isNew: Bool) {
     let audio = requests == 0 && hasSounded ? Duration.nanoseconds(1) : .zero
-    perform(machine.received(audio, isNew: isNew, at: loop.now))
+    perform(machine.received(audio, isNew: isNew && audio > .zero, at: loop.now))
   }
 
   func receiveEnd(_ failure: HTTPError?) {

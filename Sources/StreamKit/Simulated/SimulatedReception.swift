@@ -184,7 +184,7 @@ final class SimulatedReception: StreamReceiver, @unchecked Sendable {
     // What was while nobody was connected is over.
     _ = agenda.advance(to: now)
     let burst = Duration.nanoseconds(Int64(burst(of: sound).seconds * 1e9))
-    _ = machine.received(burst, isNew: new.landing == nil, at: loop.now)
+    _ = machine.received(burst, isNew: new.landing == nil && burst > .zero, at: loop.now)
     advance()
   }
 

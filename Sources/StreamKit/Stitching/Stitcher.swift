@@ -11,7 +11,7 @@
 /// and `lost(at:pending:)` between the connections. While it joins, new frames are held until the end of the old ones
 /// is found among them (Icecast sends the last 64 KiB again, perhaps behind a pre-roll), and join there: as if nothing
 /// had happened. If it is not found they join at a frame border, and the gap is told. Times are seconds of any clock
-/// that is steady. Streams without frames pass, and every new connection of theirs is a gap for the caller to tell.
+/// that is steady. Streams without frames pass, and every new connection of theirs, or behind them, is a gap at once.
 ///
 /// Memory: 24 KiB of hashes; while it joins 128 KiB more.
 public struct Stitcher: Sendable {
@@ -39,6 +39,8 @@ public struct Stitcher: Sendable {
   private static let searchFrames = 2 * FrameHistory.frameLimit
 
   private var history = FrameHistory()
+  /// A piece of a stream without frames was passed on.
+  private var hasPassedPieces = false
   private var join: Join?
   private var held = HeldFrames()
   /// A decision was told, and `release` gives what is held from this frame on.
@@ -89,7 +91,7 @@ public struct Stitcher: Sendable {
       }
       action = resolve(join)
     }
-    guard history.count > 0 else { return action }
+    guard history.count > 0 || hasPassedPieces else { return action }
     afterLoss = (time, Double(pending) * history.secondsPerByte)
     if releaseFrom == nil { beginAfterLoss() }
     return action
@@ -114,7 +116,7 @@ public struct Stitcher: Sendable {
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, at time: Double = 0, pending: Int = 0
   ) -> Action {
     precondition(releaseFrom == nil, "release what is held before the next frame")
-    guard frame.codec.hasFrames else { return pass(frame, bytes, at: time) }
+    guard frame.codec.hasFrames, join == nil || history.count > 0 else { return pass(frame, bytes, at: time) }
     guard var join else {
       history.append(frame)
       return .pass
@@ -158,10 +160,11 @@ public struct Stitcher: Sendable {
     beginAfterLoss()
   }
 
-  /// Without frames there is nothing to match: a new connection is a gap.
+  /// Without frames, on one side or the other, there is nothing to match: a new connection is a gap.
   private mutating func pass(
     _ piece: StreamFrame, _ bytes: UnsafeRawBufferPointer, at time: Double
   ) -> Action {
+    if !piece.codec.hasFrames { hasPassedPieces = true }
     guard var join else { return .pass }
     join.lead = max(join.lead, join.lossTime - time)
     held.append(piece, bytes)

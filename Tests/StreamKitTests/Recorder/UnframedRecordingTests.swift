@@ -1,0 +1,117 @@
+import EventLoop
+import TestSupport
+import Testing
+
+@testable import StreamKit
+
+/// Ogg, FLAC, WebM: what has no frames is recorded as it comes.
+@Suite("A recording of a station without frames")
+struct UnframedRecordingTests {
+  private static let ogg = Result { try readBytes(Fixtures.path("music-44k.ogg")) }
+
+  /// A station that begins every connection with the start of a container.
+  private static func live() throws -> Live {
+    let bytes = try ogg.get()
+    var live = Live(.init(repeating: bytes, bytesPerSecond: 16_000))
+    live.pace = .realTime(1)
+    live.preRoll = Array(bytes.prefix(2_048))
+    return live
+  }
+
+  @Test("it goes on for longer than the data timeout")
+  func goesOn() throws {
+    let station = try TestSupport.Station()
+    station.answer("/live", with: .live(try Self.live(), type: "audio/ogg"))
+    let bench = try RecordingBench.run(station) { bench in
+      // Three seconds.
+      bench.stream.options.dataTimeout = .seconds(180)
+      let recording = try await bench.record("a.{ext}")
+      try await bench.loop.sleep(for: .milliseconds(4_500))
+      #expect(recording.state == .recording && bench.told.isEmpty, "\(bench.told)")
+      let before = recording.bytes
+      try await bench.wait { recording.bytes > before }
+      try await recording.stop()
+      #expect(recording.state == .finished)
+    }
+    #expect(try readBytes(bench.path("a.ogg")).starts(with: "OggS".utf8))
+  }
+
+  @Test("a new connection is told, and a gap of as long as nothing came", arguments: [true, false])
+  func newConnection(staysOgg: Bool) throws {
+    let station = try TestSupport.Station()
+    let live = try Self.live()
+    var other = Live(.init(repeating: try Programme(.mp3, seconds: 60, seed: 4).bytes))
+    other.pace = .realTime(1)
+    station.answer(
+      "/live",
+      with: Answer.live(live, type: "audio/ogg").dropping(
+        at: 80_000, by: .reset, refusing: .milliseconds(300)),
+      staysOgg ? .live(live, type: "audio/ogg") : .live(other))
+    try RecordingBench.run(station) { bench in
+      var told: [(gap: Double, stitched: Bool)] = []
+      bench.stream.onEvent = { event in
+        if case .reconnected(let gap, let stitched, _) = event { told.append((gap, stitched)) }
+      }
+      let recording = try await bench.record("a.{ext}")
+      try await bench.wait { !told.isEmpty && !recording.gaps.isEmpty }
+      // The clock runs sixty times as fast.
+      #expect(told.count == 1 && told[0].gap > 5 && !told[0].stitched, "\(told)")
+      #expect(recording.gaps.map(\.seconds) == told.map(\.gap))
+      try await recording.stop()
+      #expect(recording.paths.count == (staysOgg ? 1 : 2))
+    }
+  }
+
+  @Test("frames behind a connection without them are not held")
+  func framesBehind() throws {
+    var stitcher = Stitcher()
+    let bytes = [UInt8](repeating: 1, count: 100)
+    func receive(_ codec: StreamCodec, at time: Double) -> Stitcher.Action {
+      let format = StreamFormat(codec: codec, sampleRate: codec.hasFrames ? 44_100 : 0, channels: 2)
+      let frame = StreamFrame(offset: 0, length: bytes.count, hash: 7, format: format, samples: 1_152)
+      return bytes.withUnsafeBytes { stitcher.receive(frame, $0, at: time) }
+    }
+    #expect(receive(.ogg, at: 1) == .pass)
+    #expect(stitcher.lost(at: 1) == nil)
+    #expect(receive(.mp3, at: 9) == .gap(seconds: 8))
+    var released = 0
+    stitcher.release { frame, _ in
+      released += frame.length
+      return true
+    }
+    #expect(released == 100 && receive(.mp3, at: 9) == .pass)
+  }
+
+  @Test("a server that ends each connection after a little of it is asked ever more rarely")
+  func endsEachTime() {
+    var machine = ConnectionMachine(url: "http://a.example/live", random: SeededRandom(seed: 1))
+    var now = Instant.start
+    let error = StreamError.ended("http://a.example/live")
+    _ = machine.start(at: now)
+    for attempt in 0..<20 {
+      _ = machine.received(.zero, isNew: true, at: now)
+      #expect(machine.phase == .receiving)
+      _ = machine.ended(error, at: now)
+      let next = machine.deadline ?? now
+      if attempt == 19 { #expect(now.duration(to: next) > .seconds(20)) }
+      now = next
+      _ = machine.deadlinePassed(at: now)
+    }
+    // One that held is as good as any.
+    _ = machine.received(.zero, isNew: true, at: now)
+    now = now.advanced(by: .seconds(6))
+    _ = machine.received(.zero, isNew: true, at: now)
+    _ = machine.ended(error, at: now)
+    #expect(machine.deadline == now)
+  }
+
+  @Test("a pause in sound without a length is no stall")
+  func pause() {
+    var machine = ConnectionMachine(url: "http://a.example/live")
+    _ = machine.start(at: .start)
+    for step in 1...40 {
+      _ = machine.received(.zero, isNew: true, at: Instant.start.advanced(by: .milliseconds(500) * step))
+    }
+    #expect(machine.deadline == Instant.start.advanced(by: .seconds(40)))
+  }
+}
