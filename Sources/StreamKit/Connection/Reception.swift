@@ -7,26 +7,6 @@ internal import HTTP
 /// Unchecked: confined to the loop of its network thread once `start` was posted there; what it is made of comes in by
 /// `init`.
 final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
-  /// What is asked of servers.
-  struct Options: Sendable {
-    var userAgent = "Roomtone"
-    var credentials: HTTPCredentials?
-    var dataTimeout = Duration.seconds(20)
-    var encoding = MetadataEncoding.latin1
-    /// The kind of list that the URL leads to; nil to find out, which never fails for a list that says what it is.
-    var playlist: Playlist.Format?
-    var isRaw = false
-    /// Sound that comes at a time.
-    var wakeTime = Duration.milliseconds(250)
-    /// Whether it is a file and no station; nil to find out.
-    var isFile: Bool?
-    /// What is to come of a file before it plays, and how much of it comes ahead of the player.
-    var fileWait = StreamTime(seconds: 3)
-    var fileLead = StreamTime(seconds: 3)
-    /// What it waits and reckons by.
-    var clock = ReceptionClock.loop
-  }
-
   private enum Body {
     /// Too little has come to tell what it is.
     case unknown([UInt8])
@@ -247,7 +227,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     }
     machine.answered(at: now)
     if options.isRaw {
-      beginAudio()
+      if !isRefused(head) { beginAudio() }
     } else if let format = options.playlist {
       (body, list) = (.playlist(format), [])
     }
@@ -263,7 +243,10 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     case .unknown(let start):
       let start = start + bytes
       body = .unknown(start)
-      if start.count >= 64 { return recognise(start) }
+      if start.count >= 64 {
+        let flow = recognise(start, isWhole: false)
+        guard case .unknown = body else { return flow }
+      }
     case .playlist:
       guard list.count + bytes.count <= Playlist.sizeLimit else {
         return drop(StreamError(.content, "the playlist \(shownURL) has more than 1 MiB"))
@@ -284,7 +267,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     let now = now
     switch body {
     case .unknown(let start) where !start.isEmpty:
-      if case .stop = recognise(start) { return }
+      if case .stop = recognise(start, isWhole: true) { return }
       if case .unknown = body { break }
       if let file { return file.receiveEnd(failure) }
       return receiveEnd(failure)
@@ -317,12 +300,19 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     return .stop
   }
 
-  private func recognise(_ start: [UInt8]) -> HTTPFlow {
-    let type = head?.contentType?.name
-    if let format = Playlist.format(start: start, contentType: type, path: StreamURL.path(machine.currentURL))
-    {
+  private func recognise(_ start: [UInt8], isWhole: Bool) -> HTTPFlow {
+    let (type, path) = (head?.contentType?.name, StreamURL.path(machine.currentURL))
+    if !options.isRaw, let format = Playlist.format(start: start, contentType: type, path: path) {
       (body, list) = (.playlist(format), start)
       return .more
+    }
+    if let head, isRefused(head) {
+      // That it is a file is of no use to know where it is a page.
+      switch FileAnswer.content(start, isWhole: isWhole) {
+      case .unknown: return .more
+      case .text(let found): return drop(.noAudio(found, from: shownURL))
+      case .other: return refuse()
+      }
     }
     beginAudio()
     return start.withUnsafeBytes { file?.receiveBody($0) ?? take($0) }
@@ -339,25 +329,29 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     if isFile(head) { handOver(head) }
   }
 
-  /// Whether an answer is a file: it has a length, or can be asked for in parts, and tells nothing of a station. What
-  /// comes in the place of a station that has sounded is none, whatever it looks like.
+  /// Whether an answer is a file. What comes in the place of a station that has sounded is none, whatever it looks like.
   private func isFile(_ head: HTTPResponse) -> Bool {
     if machine.hasSounded { return false }
-    if let isFile = options.isFile { return isFile }
-    return (head.contentLength != nil || head.acceptsRanges)
-      && ["icy-metaint", "icy-name", "icy-br"].allSatisfy { head.headers[$0] == nil }
+    return options.isFile ?? FileAnswer.isFile(head)
+  }
+
+  /// Whether an answer is a file while something is recorded, or nobody plays.
+  private func isRefused(_ head: HTTPResponse) -> Bool {
+    isFile(head) && (outlet.buffer == nil || outlet.isRecorded)
+  }
+
+  /// A file can't be recorded.
+  private func refuse() -> HTTPFlow {
+    tell(.gaveUp(.notRecorded(shownURL)))
+    end()
+    return .stop
   }
 
   /// Lets the transfer, and all that follows, be received as a file.
   private func handOver(_ head: HTTPResponse) {
     disarm()
     let url = machine.currentURL
-    guard let buffer = outlet.buffer, !outlet.isRecorded else {
-      transfer?.cancel()
-      transfer = nil
-      tell(.gaveUp(.notRecorded(shownURL)))
-      return end()
-    }
+    guard let buffer = outlet.buffer, !outlet.isRecorded else { return _ = refuse() }
     machine.stop()
     let file = FileReception(
       url: url, head: head, options: options(for: url), network: network, buffer: buffer, tell: tell)

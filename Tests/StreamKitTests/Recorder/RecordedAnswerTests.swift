@@ -1,0 +1,76 @@
+import EventLoop
+import TestSupport
+import Testing
+
+@testable import StreamKit
+
+/// What a recording makes of answers that may be files.
+@Suite("An answer that is to be recorded")
+struct RecordedAnswerTests {
+  private static let sound = Result { try Programme(.mp3, seconds: 60, seed: 4).bytes }
+
+  /// What `record` throws; nil when the recording begins.
+  private func failure(_ answer: Answer) throws -> StreamError? {
+    let station = try TestSupport.Station()
+    station.answer("/live", with: answer)
+    var failure: StreamError?
+    try RecordingBench.run(station) { bench in
+      do { try await bench.record("a.mp3").stop() } catch let error as StreamError { failure = error }
+    }
+    return failure
+  }
+
+  /// A station that says nothing of itself.
+  private func station() throws -> Answer {
+    var live = Live(.init(repeating: try Self.sound.get(), bytesPerSecond: 16_000))
+    (live.pace, live.stationHeaders) = (.realTime(1), [])
+    return .live(live)
+  }
+
+  @Test(
+    "a page with a length is told as what it is",
+    arguments: [
+      ("<!doctype html><html>" + String(repeating: "<p>Welcome</p>", count: 500), "an HTML page"),
+      ("<html>Hello", "an HTML page"),
+      ("{\"error\": \"" + String(repeating: "no such station ", count: 20) + "\"}", "JSON"),
+      (String(repeating: "Hello, ", count: 1_000), "text"),
+    ])
+  func page(text: String, found: String) throws {
+    for isFile in [true, false] {
+      let bytes = Array(text.utf8)
+      let answer = isFile ? Answer.file(bytes, type: "audio/mpeg") : .page(bytes, type: "text/html")
+      let error = try #require(try failure(answer))
+      #expect(error.kind == .content && error.message.hasSuffix("found \(found)"), "\(error)")
+    }
+  }
+
+  @Test("a file is no station, whether it can be had in parts or not")
+  func file() throws {
+    let bytes = Array(try Self.sound.get().prefix(300_000))
+    let file = Answer.file(bytes, type: "audio/mpeg")
+    #expect(try failure(file)?.kind == .unsupported)
+    #expect(try failure(file.withoutRanges())?.kind == .unsupported)
+    #expect(try failure(station().claiming(600_000_000).with("Accept-Ranges", "bytes"))?.kind == .unsupported)
+    #expect(
+      try failure(.file(try readBytes(Fixtures.path("base.aiff")), type: "audio/aiff"))?.kind == .unsupported)
+  }
+
+  @Test("a station is one that could be had in parts, or claims a length that no file has")
+  func odd() throws {
+    #expect(try failure(station().with("Accept-Ranges", "bytes")) == nil)
+    #expect(try failure(station().claiming(500_000_000)) == nil)
+    #expect(try failure(station().claiming(1 << 40)) == nil)
+  }
+
+  @Test("for how long a server asks to be left alone is told with the error, an hour at most")
+  func retryAfter() throws {
+    let cases = [
+      ("120", 120), ("Fri, 31 Dec 2100 23:59:59 GMT", 3_600), ("Sun, 06 Nov 1994 08:49:37 GMT", 0),
+    ]
+    for (text, seconds) in cases {
+      let error = try #require(try failure(.status("503 Service Unavailable", retryAfter: text)))
+      #expect(error.status == 503 && error.retryAfter == .seconds(seconds), "\(error.facts)")
+    }
+    #expect(try failure(.status("503 Service Unavailable", retryAfter: "soon"))?.retryAfter == nil)
+  }
+}
