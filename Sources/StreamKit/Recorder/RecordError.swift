@@ -51,6 +51,13 @@ public struct RecordError: CodedError, Equatable {
       hint: hint(ENOSPC), facts: [.init("path", .string(path)), .init("free", .int(free))])
   }
 
+  /// Nobody took what came.
+  static func tooSlow(_ path: String) -> RecordError {
+    RecordError(
+      .write, "the disk of \(path.onOneLine) takes nothing any more", hint: "look whether it is still there",
+      facts: [.init("path", .string(path))])
+  }
+
   /// The stable name, as scripts see it.
   public var code: String { kind.rawValue }
 

@@ -5,15 +5,6 @@ internal import EventLoop
 /// Without `split` there is one file, unless the format of the sound changes. With it a file begins with each title, moved
 /// by the offset, and takes what the overlap says of the sound around it.
 final class RecordingWriter {
-  /// A file that is to begin.
-  private struct Cut {
-    let title: StreamTitle
-    let place: StreamTime
-    let begins: StreamTime
-    /// Where the file before it ends.
-    let ends: StreamTime
-  }
-
   private let feed: RecordingFeed
   private let plan: RecordingPlan
   private let progress: RecordingProgress
@@ -41,8 +32,12 @@ final class RecordingWriter {
   private var bytes = 0
   private var format: StreamFormat?
   private var title: StreamTitle?
-  private var firstArrival: Instant?
+  private var reserve = SoundReserve()
   private var count = 0
+  /// What came last has a length.
+  private var hasFrames = true
+  /// Of the tick.
+  private var now = Instant.start
   private var hasBegun = false
   /// Its path, until that is told.
   private var beginning: String?
@@ -85,14 +80,12 @@ final class RecordingWriter {
   func tick(at now: Instant, _ wall: WallTime) {
     guard !hasEnded else { return }
     take(now, wall)
-    guard !hasEnded, isDue(now, wall) else { return }
-    missEnd(now)
-    finish(at: now, wall)
+    if !hasEnded, isDue(now, wall) { finish(at: now, wall) }
   }
 
   private func take(_ now: Instant, _ wall: WallTime) {
-    feed.take(into: &waiting)
-    if firstArrival == nil, waiting.contains(where: { !$0.frames.isEmpty }) { firstArrival = now }
+    self.now = now
+    receive()
     if let waitsUntil {
       lose()
       if now >= waitsUntil { goOn(now) }
@@ -114,15 +107,31 @@ final class RecordingWriter {
     feed.close()
     waitsForTitle = false
     take(now, wall)
-    if !hasEnded { close() }
+    guard !hasEnded else { return }
+    missEnd(now)
+    close()
   }
+
+  private func receive() {
+    let known = waiting.count
+    feed.take(into: &waiting)
+    let new = waiting[known...]
+    guard new.contains(where: { !$0.frames.isEmpty }) else { return }
+    // What was missing in front of it was told with it.
+    let gaps = new.reduce(StreamTime.zero) { $0 + $1.gaps }
+    let before = waiting[..<known].reduce(sound) { $0 + $1.length + $1.gaps }
+    reserve.came(at: now, before: before + gaps)
+  }
+
+  /// All that came, and what was missing in it.
+  private var sound: StreamTime { time + missing + lost }
 
   /// How long a title may take that belongs to the first sound.
   private static let titlePatience = Duration.milliseconds(500)
 
   /// A name may need the title: with the first sound of a station it comes in the same moment, or never.
   private func isWaitingForTitle(_ now: Instant) -> Bool {
-    guard waitsForTitle, let firstArrival else { return false }
+    guard waitsForTitle, let firstArrival = reserve.first else { return false }
     let isThere = waiting.contains { batch in
       batch.marks.contains { if case .title = $0.mark { true } else { false } }
     }
@@ -143,17 +152,15 @@ final class RecordingWriter {
   private func isDue(_ now: Instant, _ wall: WallTime) -> Bool {
     if let end = plan.options.end, wall >= end { return true }
     // While nothing comes time passes too.
-    guard let length, let firstArrival else { return false }
+    guard let length, let firstArrival = reserve.first else { return false }
     return firstArrival.duration(to: now) >= length + .seconds(2)
   }
 
-  /// Its time is over, and its station has not come back: what is missing at its end.
+  /// It is over, and its station has not come back: what is missing at its end.
   private func missEnd(_ now: Instant) {
-    guard let firstArrival, count > 0, format?.codec.hasFrames != false else { return }
-    let planned = StreamTime(length ?? firstArrival.duration(to: now))
-    let rest = planned - time - missing - lost
-    // Sound comes in pieces, and may be on its way.
-    if rest > StreamTime(seconds: 2) { take(.gap(seconds: rest.seconds)) }
+    let (sound, planned) = (hasFrames ? sound : nil, length.map { StreamTime($0) })
+    guard count > 0, let rest = reserve.missing(at: now, behind: sound, of: planned) else { return }
+    take(.gap(seconds: rest.seconds))
   }
 
   /// Every few seconds: whether the disk has room.
@@ -219,19 +226,6 @@ final class RecordingWriter {
     for mark in marks { take(mark.mark) }
   }
 
-  /// Frames that follow on each other, and go into the same files.
-  private struct Run {
-    /// Bytes of the batch in front of it.
-    var start = 0
-    var bytes = 0
-    var firstFrame = 0
-    var frames = 0
-    mutating func add(_ frame: StreamFrame) {
-      bytes += frame.length
-      frames += 1
-    }
-  }
-
   private func put(_ run: inout Run, of batch: RecordingFeed.Batch) throws(RecordError) {
     guard run.frames > 0 else { return }
     let range = run.start..<(run.start + run.bytes)
@@ -285,7 +279,7 @@ final class RecordingWriter {
     for part in parts { try plan.close(part) }
     parts = []
     recent = []
-    format = new
+    (format, hasFrames) = (new, new.codec.hasFrames)
     // Of the first file a title that comes with its first sound, or a moment later, is the name.
     if count == 0, title == nil {
       let first = marks.lazy.compactMap { if case .title(let title) = $0.mark { title } else { nil } }.first
@@ -419,13 +413,4 @@ final class RecordingWriter {
 
   /// Bytes that must be free before it goes on: some minutes of sound.
   private static let roomToGoOn = 16 << 20
-}
-
-extension RecordError {
-  /// Nobody took what came.
-  static func tooSlow(_ path: String) -> RecordError {
-    RecordError(
-      .write, "the disk of \(path.onOneLine) takes nothing any more", hint: "look whether it is still there",
-      facts: [.init("path", .string(path))])
-  }
 }
