@@ -58,6 +58,13 @@ public struct RecordError: CodedError, Equatable {
       facts: [.init("path", .string(path))])
   }
 
+  /// A station that never stays with a format: each change takes a new file.
+  static func restless(_ template: String) -> RecordError {
+    RecordError(
+      .write, "can't go on with \(template.onOneLine): the station changes its format all the time",
+      hint: "record another stream of it", facts: [.init("path", .string(template))])
+  }
+
   /// The stable name, as scripts see it.
   public var code: String { kind.rawValue }
 

@@ -34,6 +34,7 @@ final class RecordingWriter {
   private var title: StreamTitle?
   private var reserve = SoundReserve()
   private var count = 0
+  private var budget = FileBudget()
   /// What came last has a length.
   private var hasFrames = true
   /// Of the tick.
@@ -276,6 +277,7 @@ final class RecordingWriter {
   private func change(
     to new: StreamFormat, marks: some Sequence<(frame: Int, mark: RecordingFeed.Mark)>, _ wall: WallTime
   ) throws(RecordError) {
+    guard budget.take(sound: time, clock: now) else { throw .restless(plan.options.template) }
     for part in parts { try plan.close(part) }
     parts = []
     recent = []

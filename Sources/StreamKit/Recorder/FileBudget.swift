@@ -1,0 +1,24 @@
+internal import EventLoop
+
+/// How many files a recording may begin as its format changes: a few at once, and one a second.
+struct FileBudget {
+  private static let most = 20.0
+  private var left = FileBudget.most
+  private var last: (sound: StreamTime, clock: Instant)?
+
+  /// Takes one.
+  /// - Parameters:
+  ///   - sound: what has come.
+  ///   - clock: now; the one that went further counts.
+  /// - Returns: false when there is none.
+  mutating func take(sound: StreamTime, clock: Instant) -> Bool {
+    if let last {
+      let passed = max((sound - last.sound).seconds, StreamTime(last.clock.duration(to: clock)).seconds)
+      left = min(Self.most, left + max(0, passed))
+    }
+    last = (sound, clock)
+    guard left >= 1 else { return false }
+    left -= 1
+    return true
+  }
+}
