@@ -101,10 +101,9 @@ public final class Recording {
     waiter.end(.failure(CancellationError()))
   }
 
-  /// The stream never came: nothing was written.
+  /// The stream does not come, or comes no more: what was written is kept.
   func fail(_ error: any Error) {
-    guard state == .recording, !hasBegun else { return finish() }
-    failure = error
+    if state == .recording || state == .waiting { failure = failure ?? error }
     finish()
   }
 
