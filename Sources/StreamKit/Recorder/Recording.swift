@@ -1,11 +1,11 @@
-internal import EventLoop
+public import EventLoop
 
 /// What happens to a recording.
 public enum RecordingEvent: Sendable {
   /// A file has begun.
   case track(path: String, title: String?)
-  /// It can't go on; what was written is kept.
-  case stopped(RecordError)
+  /// It can't go on, as the disk takes no more or the stream does not come; what was written is kept.
+  case stopped(any CodedError)
   /// It is over, and safe on disk.
   case finished(path: String, seconds: Double, bytes: Int)
 }
@@ -24,6 +24,8 @@ public final class Recording {
   public private(set) var state = State.recording
   /// The file that is written, or was last: its final name, which it has once it is finished.
   public private(set) var path = ""
+  /// All its files, in order: a new one begins when the format changes, and with each title when it is split.
+  public private(set) var paths: [String] = []
   /// Told of everything, on the loop, when it has happened.
   public var onEvent: (RecordingEvent) -> Void = { _ in }
   /// The stream it is of.
@@ -111,11 +113,11 @@ public final class Recording {
   func take(_ news: WriterNews) {
     switch news {
     case .began(let path):
-      self.path = path
+      follow(path)
       hasBegun = true
       end(&beginning, .success(()))
     case .track(let path, let title):
-      self.path = path
+      follow(path)
       state = .recording
       onEvent(.track(path: path, title: title))
     case .stopped(let error, let goesOn):
@@ -130,9 +132,21 @@ public final class Recording {
       if failure == nil, !hasBegun, !isEnding { failure = StreamError.silent(StreamURL.shown(stream.url)) }
       state = failure == nil ? .finished : .failed
       leave()
-      if hasBegun { onEvent(.finished(path: self.path, seconds: seconds, bytes: bytes)) }
+      if hasBegun { onEvent(outcome(failure)) }
       settle(failure.map { .failure($0) } ?? .success(()))
     }
+  }
+
+  /// What is written now.
+  private func follow(_ path: String) {
+    self.path = path
+    if paths.last != path { paths.append(path) }
+  }
+
+  /// What its end is told as: who waits for it has to know that it did not go as it should.
+  private func outcome(_ failure: (any Error)?) -> RecordingEvent {
+    guard let failure else { return .finished(path: path, seconds: seconds, bytes: bytes) }
+    return .stopped(failure as? any CodedError ?? RecordError(.write, "\(failure)"))
   }
 
   private func leave() {

@@ -37,6 +37,8 @@ final class RecordingWriter {
   private var budget = FileBudget()
   /// What came last has a length.
   private var hasFrames = true
+  /// The first file, until it is told as one of several.
+  private var untold: (path: String, title: String?)?
   /// Of the tick.
   private var now = Instant.start
   private var hasBegun = false
@@ -299,7 +301,11 @@ final class RecordingWriter {
     let part = try plan.open(format, title: title, number: count, start: wall)
     parts.append(part)
     if gapBefore > .zero { part.note(gapOf: gapBefore.seconds) }
-    if hasBegun || plan.options.split != nil { tell(.track(path: part.entry.path, title: title?.text)) }
+    let path = part.entry.path
+    guard count > 1 || plan.options.split != nil else { return untold = (path, title?.text) }
+    if let first = untold { tell(.track(path: first.path, title: first.title)) }
+    untold = nil
+    tell(.track(path: path, title: title?.text))
   }
 
   // MARK: Cuts

@@ -1,0 +1,144 @@
+import EventLoop
+import TestSupport
+import Testing
+
+@testable import StreamKit
+
+/// What a recording tells of its end, and of its files.
+@Suite("The end of a recording")
+struct RecordingEndTests {
+  @Test(
+    "an outage that lasts until it is stopped is a gap, as long as the outage", arguments: [nil, 3_600])
+  func outageAtTheEnd(planned: Int?) throws {
+    let bench = try WriterBench("a.mp3") { $0.duration = planned.map { .seconds($0) } }
+    bench.feed.mark(StreamTitle("Title"))
+    // A burst, and then sound as it is heard.
+    bench.come(4)
+    for _ in 0..<8 {
+      bench.pass()
+      bench.come(0.5)
+    }
+    for _ in 0..<10 { bench.pass() }
+    bench.end()
+    #expect(bench.told == ["began a.mp3", "finished a.mp3"])
+    let gap = try #require(bench.progress.figures.gaps.first)
+    // Four and a half, of which half a second may have been on its way.
+    #expect((3.6...4.6).contains(gap.seconds) && bench.progress.figures.gaps.count == 1, "\(gap)")
+  }
+
+  @Test("what comes in large pieces has no gap at its end, nor has what was not to come any more")
+  func largePieces() throws {
+    let bench = try WriterBench("a.mp3")
+    bench.feed.mark(StreamTitle("Title"))
+    for _ in 0..<5 {
+      bench.come(5)
+      for _ in 0..<10 { bench.pass() }
+    }
+    bench.end()
+    #expect(bench.told.last == "finished a.mp3" && bench.progress.figures.gaps.isEmpty)
+    let short = try WriterBench("a.mp3") { $0.duration = .seconds(5) }
+    short.feed.mark(StreamTitle("Title"))
+    short.come(4)
+    for _ in 0..<10 { short.pass() }
+    short.end()
+    #expect(short.progress.figures.gaps.isEmpty)
+  }
+
+  @Test("sound without a length has a gap at its end when nothing came for long", arguments: [4, 20])
+  func withoutFrames(silence: Int) throws {
+    let bench = try WriterBench("a.ogg")
+    let piece = StreamFrame(offset: 0, length: 4, hash: 0, format: StreamFormat(codec: .ogg))
+    for _ in 0..<10 {
+      [UInt8](repeating: 0, count: 4).withUnsafeBytes { bench.feed.append(piece, $0) }
+      bench.pass()
+    }
+    for _ in 0..<(2 * silence) { bench.pass() }
+    bench.end()
+    #expect(bench.progress.figures.gaps.map(\.seconds) == (silence > 6 ? [Double(silence)] : []))
+  }
+
+  @Test("a reserve that was used up a while ago counts again")
+  func reserve() {
+    var reserve = SoundReserve()
+    func at(_ second: Double) -> Instant { .start.advanced(by: .milliseconds(Int(second * 1_000))) }
+    reserve.came(at: at(0), before: .zero)
+    // Nothing for ten seconds, and then all of it.
+    reserve.came(at: at(10), before: StreamTime(seconds: 1))
+    for second in 11...200 {
+      reserve.came(at: at(Double(second)), before: StreamTime(seconds: Double(second)))
+    }
+    let sound = StreamTime(seconds: 201)
+    #expect(reserve.missing(at: at(207), behind: sound, of: nil) == StreamTime(seconds: 6))
+    #expect(
+      reserve.missing(at: at(207), behind: sound, of: StreamTime(seconds: 204)) == StreamTime(seconds: 3))
+    #expect(reserve.missing(at: at(202), behind: sound, of: nil) == nil)
+  }
+
+  @Test("a stream that comes no more ends it as failed, and what was written is kept")
+  func streamFails() throws {
+    let station = try TestSupport.Station()
+    var live = Live(.init(repeating: try Programme(.mp3, seconds: 60, seed: 4).bytes))
+    live.pace = .realTime(1)
+    station.answer("/live", with: .live(live))
+    let bench = try RecordingBench.run(station) { bench in
+      let recording = try await bench.record("a.mp3")
+      bench.stream.failRecordings(.ended(bench.stream.url))
+      try await bench.wait { recording.state == .failed }
+      await #expect(throws: StreamError.self) { try await recording.stop() }
+      #expect(bench.told == ["stopped stream.network"])
+    }
+    #expect(try FrameFile.walk(bench.path("a.mp3")).isWhole)
+  }
+
+  // MARK: Formats that change
+
+  private func come(_ count: Int, rate: Int, to bench: WriterBench) {
+    let format = StreamFormat(codec: .mp3, sampleRate: rate, channels: 2)
+    for frame in bench.programme.frames.prefix(count) {
+      let changed = StreamFrame(
+        offset: frame.offset, length: frame.length, hash: frame.hash, format: format, samples: 1_152)
+      let bytes = Array(bench.programme.bytes[frame.range])
+      bytes.withUnsafeBytes { bench.feed.append(changed, $0) }
+    }
+  }
+
+  @Test("a station that changes its format all the time ends it, one that does so now and then does not")
+  func restless() throws {
+    let bench = try WriterBench("a.mp3")
+    for number in 0..<400 {
+      come(3, rate: number % 2 == 0 ? 44_100 : 22_050, to: bench)
+      if number % 40 == 39 { bench.pass() }
+    }
+    #expect(bench.told.last == "stopped record.write")
+    // Twenty, and as many as there were seconds.
+    #expect((20...60).contains(bench.files.count), "\(bench.files.count)")
+    let calm = try WriterBench("a.mp3")
+    for number in 0..<60 {
+      come(1, rate: number % 2 == 0 ? 44_100 : 22_050, to: calm)
+      for _ in 0..<2 { calm.pass() }
+    }
+    calm.end()
+    #expect(calm.told.last?.hasPrefix("finished") == true && calm.files.count == 60)
+  }
+
+  @Test("of several files each is told once, the first too")
+  func several() throws {
+    let station = try TestSupport.Station()
+    let parts = try ["mp3-cbr128-44k.mp3", "mp3-mpeg2-64-22k.mp3"].map {
+      try readBytes(Fixtures.path($0))
+    }
+    var live = Live(.init(repeating: parts.flatMap { $0.prefix(40_000) }, bytesPerSecond: 16_000))
+    live.pace = .realTime(2)
+    station.answer("/live", with: .live(live))
+    try RecordingBench.run(station) { bench in
+      let recording = try await bench.record("a.mp3")
+      try await bench.wait { recording.paths.count >= 3 }
+      try await recording.stop()
+      let tracks = bench.told.filter { $0.hasPrefix("track") }
+      #expect(tracks == recording.paths.map { "track \($0.split(separator: "/").last ?? "") -" })
+      #expect(
+        recording.paths.first == bench.path("a.mp3") && Set(recording.paths).count == recording.paths.count)
+      #expect(recording.path == recording.paths.last && bench.told.last == "finished")
+    }
+  }
+}
