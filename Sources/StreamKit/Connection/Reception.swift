@@ -364,6 +364,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     var received = StreamTime.zero
     let time = seconds
     var isTaken = true
+    var isNew = false
     var otherwise: String?
     outlet.receive { intake in
       sound.take(bytes) { item in
@@ -372,6 +373,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
         case .format(let new):
           if let head { tell(.answered(StationInfo(head))) }
           begin(new)
+          isNew = true
         case .frame(let frame, let bytes, let pending):
           received = received + frame.duration
           isTaken = take(frame, bytes, at: time, pending: pending, into: &intake)
@@ -383,6 +385,9 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     if !isTaken { lose() }
     if isStopped { return .stop }
     if let otherwise { return drop(.noAudio(otherwise, from: shownURL)) }
+    if isNew, let codec = format?.codec, !codec.hasFrames, outlet.buffer != nil, !outlet.isRecorded {
+      return drop(.notPlayed(codec, shownURL))
+    }
     let audio = Duration.nanoseconds(Int64(received.seconds * 1e9))
     perform(machine.received(audio, isNew: hasDelivered, at: now, look: pace ?? .zero))
     hasDelivered = false

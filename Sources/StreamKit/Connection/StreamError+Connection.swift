@@ -21,6 +21,14 @@ extension StreamError {
       facts: [.init("url", .string(url))])
   }
 
+  /// A station whose sound can only be recorded.
+  static func notPlayed(_ codec: StreamCodec, _ url: String) -> StreamError {
+    let name = codec == .other ? "this kind" : "\(codec)"
+    return StreamError(
+      .unsupported, "\(url) can't be played: a live stream of \(name) can't be decoded here",
+      hint: "look for one in MP3 or AAC, or record it", facts: [.init("url", .string(url))])
+  }
+
   /// A server that sends something else than sound.
   static func noAudio(_ found: String, from url: String) -> StreamError {
     StreamError(

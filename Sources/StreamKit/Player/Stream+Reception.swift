@@ -11,7 +11,9 @@ extension Stream {
       guard !hasPosition, status == .connecting else { return }
       status = .buffering
       onEvent(.buffering)
-    case .format(let format): self.format = format
+    case .format(let format):
+      self.format = format
+      if let unplayable, status != .stopped, isRecorded { endPlaying(unplayable) }
     case .metadata(let metadata, let time): if feed == nil { take(StreamTitle(metadata), from: time) }
     case .failed(let error): onEvent(.failed(error))
     case .buffered: begin()
@@ -55,6 +57,21 @@ extension Stream {
     // There may be nothing left to play.
     if !isTold, status == .playing { onEvent(.started) }
     endStarting(.success(()))
+  }
+
+  /// Why what comes can't be played, though it can be recorded; nil when it can, or while nobody knows.
+  var unplayable: StreamError? {
+    guard let format, !format.codec.hasFrames, file == nil, !isLocal else { return nil }
+    return .notPlayed(format.codec, url)
+  }
+
+  /// What is recorded goes on.
+  private func endPlaying(_ error: StreamError) {
+    let starting = starting
+    self.starting = []
+    onEvent(.failed(error))
+    stop()
+    for waiter in starting { waiter.end(.failure(error)) }
   }
 
   /// Tells those who wait for it to play.

@@ -143,7 +143,13 @@ public final class Stream {
       resume()
       if status != .buffering { return }
     } else if status == .stopped {
-      if receiver == nil { try connect(plays: true) } else { playWhatComes() }
+      if receiver == nil {
+        try connect(plays: true)
+      } else if let unplayable {
+        throw unplayable
+      } else {
+        playWhatComes()
+      }
     } else if hasPosition {
       return
     }

@@ -62,6 +62,39 @@ struct UnframedRecordingTests {
     }
   }
 
+  @Test("it is not played, which is told at once, and what is recorded goes on")
+  func notPlayed() throws {
+    let station = try TestSupport.Station()
+    station.answer("/live", with: .live(try Self.live(), type: "audio/ogg"))
+    try RecordingBench.run(station) { bench in
+      let playing = await #expect(throws: StreamError.self) { try await bench.stream.start() }
+      #expect(playing?.kind == .unsupported && bench.stream.status == .stopped)
+      let recording = try await bench.record("a.ogg")
+      let both = await #expect(throws: StreamError.self) { try await bench.stream.start() }
+      #expect(both?.kind == .unsupported && bench.stream.status == .stopped)
+      let before = recording.bytes
+      try await bench.wait { recording.bytes > before }
+      #expect(recording.state == .recording && bench.told.isEmpty)
+      try await recording.stop()
+    }
+  }
+
+  @Test("what was to be played too while it began is only recorded")
+  func playedMeanwhile() throws {
+    let station = try TestSupport.Station()
+    station.answer("/live", with: .live(try Self.live(), type: "audio/ogg"))
+    try RecordingBench.run(station) { bench in
+      var failure: (any Error)?
+      var recording: Recording?
+      bench.loop.start { recording = try? await bench.record("a.ogg") }
+      try await bench.wait { bench.stream.receiver != nil }
+      do { try await bench.stream.start() } catch { failure = error }
+      #expect((failure as? StreamError)?.kind == .unsupported && bench.stream.status == .stopped)
+      try await bench.wait { recording != nil }
+      try await recording?.stop()
+    }
+  }
+
   @Test("frames behind a connection without them are not held")
   func framesBehind() throws {
     var stitcher = Stitcher()
