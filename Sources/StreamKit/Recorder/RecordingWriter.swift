@@ -247,14 +247,20 @@ final class RecordingWriter {
   private func followFull() throws(RecordError) {
     while let index = parts.firstIndex(where: \.isFull), let format {
       let full = parts[index]
+      try spendFile()
       count += 1
       let next = try plan.open(format, title: title, number: count, start: plan.now, behind: full)
       next.ends = full.ends
       parts.insert(next, at: index + 1)
       try plan.close(full)
       parts.remove(at: index)
-      tell(.track(path: next.entry.path, title: title?.text))
+      tellTrack(next, title)
     }
+  }
+
+  /// A file begins as the sound of the one before is of another kind.
+  private func spendFile() throws(RecordError) {
+    guard budget.take(sound: time, clock: now) else { throw .restless(plan.options.template) }
   }
 
   private func take(_ mark: RecordingFeed.Mark) {
@@ -279,7 +285,7 @@ final class RecordingWriter {
   private func change(
     to new: StreamFormat, marks: some Sequence<(frame: Int, mark: RecordingFeed.Mark)>, _ wall: WallTime
   ) throws(RecordError) {
-    guard budget.take(sound: time, clock: now) else { throw .restless(plan.options.template) }
+    try spendFile()
     for part in parts { try plan.close(part) }
     parts = []
     recent = []
@@ -301,6 +307,11 @@ final class RecordingWriter {
     let part = try plan.open(format, title: title, number: count, start: wall)
     parts.append(part)
     if gapBefore > .zero { part.note(gapOf: gapBefore.seconds) }
+    tellTrack(part, title)
+  }
+
+  /// Tells that a file has begun; of the first, unless it is split, when there is a second.
+  private func tellTrack(_ part: RecordingPart, _ title: StreamTitle?) {
     let path = part.entry.path
     guard count > 1 || plan.options.split != nil else { return untold = (path, title?.text) }
     if let first = untold { tell(.track(path: first.path, title: first.title)) }
