@@ -14,11 +14,19 @@ enum DeclarationFile {
     let state = try LuaState(name: path, loop: loop, limits: limits, watchdog: try LuaWatchdog())
     defer { state.close() }
     let names = functions.map(\.name)
-    state.clearGlobals(
-      unknown: LuaFunction(kind) { call in
-        throw LuaError(code: "argument", message: unknown("section", try call.string(2), among: names))
-      })
-    for function in functions { state[global: function.name] = state.value(of: function) }
+    state.setGlobals(functions) { name in
+      LuaError(code: "argument", message: unknown("section", name, among: names))
+    } assigned: { name in
+      guard names.contains(name) else {
+        return LuaError(
+          code: "argument", message: unknown("section", name, among: names),
+          hint: nearest(name, among: names) == nil
+            ? "a variable of the file's own is a local one: local \(name) = …" : nil)
+      }
+      return LuaError(
+        code: "argument", message: "'\(name)' is a section, and sections are not assigned to",
+        hint: "write \(name) { … }, without =")
+    }
     let routine = state.start(try state.load(text, chunkName: "@\(path)"), name: path)
     _ = loop.run(until: { routine.outcome != nil })
     if case .failed(let error) = routine.outcome { throw error }

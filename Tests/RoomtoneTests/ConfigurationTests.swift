@@ -110,6 +110,10 @@ struct ConfigurationTests {
   @Test(
     "what is wrong is told with file, line and the nearest that is right",
     arguments: [
+      ("recordings = { folder = '~/Radio' }", ["'recordings'", "write recordings { … }, without ="]),
+      ("hous = {}", ["'hous'", "did you mean 'house'?"]),
+      ("shelf = 3", ["'shelf'", "local shelf = …"]),
+      ("function shelf() end", ["'shelf'", "local shelf = …"]),
       ("house { outputs = 'null' }", ["'outputs'", "did you mean 'output'?"]),
       ("limits { momory = 3 }", ["'momory'", "did you mean 'memory'?"]),
       ("log { lvl = 'info' }", ["'lvl'", "level"]),
