@@ -86,9 +86,11 @@ public final class Script {
     let routine = state.start(
       function, arguments: arguments, name: name, isWanted: isWanted, maySuspend: maySuspend)
     routine.whenEnded { [weak self] outcome in
-      guard case .failed(let error) = outcome else { return }
+      guard let self, case .failed(var error) = outcome else { return }
       onFailure()
-      self?.report(error)
+      // The script's own text needs no name but its lines.
+      if name != self.name { error.context = name }
+      report(error)
     }
     return routine
   }

@@ -12,6 +12,8 @@ public struct LuaError: CodedError, Sendable {
   public var hint: String?
   /// Facts, fields of the error object.
   public var facts: [ErrorFact]
+  /// What of the script's failed, where that is not the script itself: `job "alarm"`, `on "volume"`.
+  public var context: String?
   /// `file:line` of the Lua code that failed; nil when no Lua code was running.
   public var location: String?
   /// Lua's traceback from the place of the failure, lines separated by `\n`.
@@ -66,7 +68,8 @@ public struct LuaError: CodedError, Sendable {
 
   /// `where: message (code); hint`, as `tostring` of the error object gives.
   public var description: String {
-    var line = location.map { $0.isEmpty ? "" : "\($0): " } ?? ""
+    var line = context.map { "\($0): " } ?? ""
+    line += location.map { $0.isEmpty ? "" : "\($0): " } ?? ""
     line += message
     if code != "argument" && code != "script.error" { line += " (\(code))" }
     if let hint { line += "; \(hint)" }

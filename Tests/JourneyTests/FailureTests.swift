@@ -139,7 +139,7 @@ struct FailingScript: CustomTestStringConvertible {
     #expect(
       outcome.lines == ["volume 10", "also 10", "volume 11", "also 11", "volume 12", "also 12", "end\t3"])
     #expect(
-      outcome.failures == [10, 11, 12].map { "roomtone: routine.lua:5: no \($0)" })
+      outcome.failures == [10, 11, 12].map { "roomtone: on \"volume\": routine.lua:5: no \($0)" })
   }
 
   @Test("a routine or a job that fails is told, and the script goes on to its end")
@@ -149,7 +149,7 @@ struct FailingScript: CustomTestStringConvertible {
       """
       local schedule, task = require "schedule", require "task"
       task.spawn(function() task.sleep("1s") error "in a routine" end)
-      local job = schedule.every("1m", function() error "in a job" end)
+      local job = schedule.every("1m", { name = "milk" }, function() error "in a job" end)
       task.sleep("2m30s")
       job:cancel()
       print("end", job.runs, job.failures)
@@ -159,8 +159,8 @@ struct FailingScript: CustomTestStringConvertible {
     #expect(outcome.output.contains("end\t2\t2\n"))
     #expect(
       outcome.failures == [
-        "roomtone: routine.lua:2: in a routine", "roomtone: routine.lua:3: in a job",
-        "roomtone: routine.lua:3: in a job",
+        "roomtone: routine.lua:2: in a routine", "roomtone: job \"milk\": routine.lua:3: in a job",
+        "roomtone: job \"milk\": routine.lua:3: in a job",
       ])
   }
 

@@ -128,7 +128,8 @@ struct ScheduleTests {
       end)
       """)
     #expect(outcome.lines == ["4\t3"] && outcome.status == 1)
-    #expect(outcome.failures.map(\.description) == Array(repeating: "test.lua:3: no milk", count: 4))
+    #expect(
+      outcome.failures.map(\.description) == Array(repeating: "job \"bad\": test.lua:3: no milk", count: 4))
   }
 
   @Test("run_now begins a run and leaves the plan as it is; an ended job says no")
