@@ -52,7 +52,7 @@ struct StreamOptionTests {
       ("user_agent", "'a\\nb'", "contains a control character"),
       ("data_timeout", "0.5", "at least 1 s expected"),
       ("pause_timeout", "-1", "0 or more seconds expected, got -1.0"),
-      ("metadata_encoding", "'klingon'", "no encoding is called 'klingon'"),
+      ("metadata_encoding", "'lattin1'", "no encoding is called 'lattin1'; did you mean 'latin1'?"),
       ("buffer_wait", "true", "seconds or text like \"5m\" expected, got boolean"),
       ("buffer_wait_file", "3.2e9", "at most a hundred years expected, got 3200000000.0 seconds"),
     ])

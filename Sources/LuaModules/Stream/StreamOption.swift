@@ -42,7 +42,9 @@ struct StreamOption: Sendable {
       take: { given, options in
         guard let name = try given.string("metadata_encoding") else { return }
         guard let encoding = MetadataEncoding(name: name) else {
-          throw given.problem("metadata_encoding", "no encoding is called '\(name)'")
+          throw given.problem(
+            "metadata_encoding", unknown("encoding", name, among: Self.encodings),
+            hint: "any other name that iconv has does too")
         }
         options.metadataEncoding = encoding
       }),
@@ -71,6 +73,12 @@ struct StreamOption: Sendable {
 
   /// What can be given.
   static let names = all.map(\.name)
+
+  /// Encodings that stations use.
+  private static let encodings = [
+    "utf-8", "latin1", "windows-1252", "windows-1250", "windows-1251", "iso-8859-2", "iso-8859-15", "koi8-r",
+    "shift_jis", "euc-jp", "gb18030", "big5", "euc-kr",
+  ]
 
   private init(
     _ name: String, read: (@Sendable (StreamOptions) -> LuaValue)?,
