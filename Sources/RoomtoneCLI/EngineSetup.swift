@@ -13,7 +13,8 @@ enum EngineSetup {
   static func configuration(file: String?, output: Output? = nil) throws -> Configuration {
     var configuration = Configuration()
     if let path = file ?? userFile() {
-      configuration = try Configuration(text: try ScriptText(path: path).bytes, path: path)
+      let text = try ScriptText(path: path, kind: "configuration")
+      configuration = try Configuration(text: text.bytes, path: path)
     }
     if let output { configuration.output = output }
     return configuration
