@@ -44,6 +44,12 @@ extension House {
     interruption.end()
     try outcome.get()
   }
+
+  /// That a file can be played, for who would rather not begin otherwise.
+  /// - Throws: `audio.not_found`, `audio.unreadable`, `CancellationError`.
+  public func check(file path: String) async throws {
+    driver.discard(try await driver.load(SourceRequest(path: path)))
+  }
 }
 
 /// The silence of a session that has lost all its speakers. Those who have them share it: the first that gives one back
