@@ -17,7 +17,7 @@ local speaker = require "speaker"
 local store = require "store"
 local task = require "task"
 
-local eq = {}
+local eq = checks.module "eq"
 local misuse = checks.raise
 
 -- What bands are called, and where they are: octaves around 1 kHz.
@@ -102,7 +102,7 @@ local function presets(where)
 end
 
 function eq.presets()
-  local where = checks.where(1)
+  local where = checks.where()
   return (presets(where))
 end
 
@@ -112,10 +112,10 @@ local function gains(bands)
   for place, frequency in ipairs(FREQUENCIES) do
     local gain = bands[frequency]
     if gain ~= nil and type(gain) ~= "number" then
-      misuse(3, ("bad argument #2 to 'define' (band %d: number expected, got %s)")
+      misuse(("bad argument #2 to 'define' (band %d: number expected, got %s)")
         :format(frequency, type(gain)))
     elseif gain and not (gain >= -LARGEST_GAIN and gain <= LARGEST_GAIN) then
-      misuse(3, ("bad argument #2 to 'define' (band %d: -12 to 12 dB expected, got %s)")
+      misuse(("bad argument #2 to 'define' (band %d: -12 to 12 dB expected, got %s)")
         :format(frequency, gain))
     end
     list[place] = gain or 0
@@ -126,7 +126,7 @@ local function gains(bands)
       is_known = is_known or key == frequency
     end
     if not is_known then
-      misuse(3, ("bad argument #2 to 'define' (no band is called '%s'; bands here: %s)")
+      misuse(("bad argument #2 to 'define' (no band is called '%s'; bands here: %s)")
         :format(tostring(key), table.concat(FREQUENCIES, ", ")))
     end
   end
@@ -135,17 +135,17 @@ end
 
 function eq.define(name, bands)
   if type(name) ~= "string" then
-    misuse(2, ("bad argument #1 to 'define' (string expected, got %s)"):format(type(name)))
+    misuse(("bad argument #1 to 'define' (string expected, got %s)"):format(type(name)))
   elseif name == "" or #name > LONGEST_NAME or not utf8.len(name) then
-    misuse(2, ("bad argument #1 to 'define' (1 to %d bytes of UTF-8 expected)"):format(LONGEST_NAME))
+    misuse(("bad argument #1 to 'define' (1 to %d bytes of UTF-8 expected)"):format(LONGEST_NAME))
   elseif curves[name] or OF_HEADSETS[name] then
-    misuse(2, ("bad argument #1 to 'define' ('%s' is the name of a preset that is built in)"):format(name))
+    misuse(("bad argument #1 to 'define' ('%s' is the name of a preset that is built in)"):format(name))
   elseif bands ~= false and type(bands) ~= "table" then
-    misuse(2, ("bad argument #2 to 'define' (table of bands, or false, expected, got %s)")
+    misuse(("bad argument #2 to 'define' (table of bands, or false, expected, got %s)")
       :format(type(bands)))
   end
   local kept = bands and gains(bands) or nil
-  at(checks.where(1), store.set, PREFIX .. name, kept)
+  at(checks.where(), store.set, PREFIX .. name, kept)
 end
 
 -- Headsets
@@ -236,13 +236,13 @@ end
 
 local function checked_fit(options)
   if options ~= nil and type(options) ~= "table" then
-    misuse(3, ("bad argument #3 to 'apply' (table expected, got %s)"):format(type(options)))
+    misuse(("bad argument #3 to 'apply' (table expected, got %s)"):format(type(options)))
   end
   for key, value in pairs(options or {}) do
     if key ~= "fit" then
-      misuse(3, ("unknown option '%s' of 'apply' (known: fit)"):format(tostring(key)))
+      misuse(checks.unknown("option of 'apply'", key, { fit = true }))
     elseif type(value) ~= "boolean" then
-      misuse(3, ("option 'fit' of 'apply': boolean expected, got %s"):format(type(value)))
+      misuse(("option 'fit' of 'apply': boolean expected, got %s"):format(type(value)))
     end
   end
   return options and options.fit or false
@@ -251,16 +251,16 @@ end
 function eq.apply(target, name, options)
   local is_headset = has(target, "set_equalizer")
   if not is_headset and not has(target, "set_eq") then
-    misuse(2, ("bad argument #1 to 'apply' (session or headset expected, got %s)"):format(
+    misuse(("bad argument #1 to 'apply' (session or headset expected, got %s)"):format(
       type(target) == "userdata" and tostring(target) or type(target)))
   elseif type(name) ~= "string" then
-    misuse(2, ("bad argument #2 to 'apply' (string expected, got %s)"):format(type(name)))
+    misuse(("bad argument #2 to 'apply' (string expected, got %s)"):format(type(name)))
   end
   local fit = checked_fit(options)
-  local where = checks.where(1)
+  local where = checks.where()
   local curve = curves[name] or defined(name, where)
   if not curve and not (is_headset and OF_HEADSETS[name]) then
-    misuse(2, ("bad argument #2 to 'apply' (no preset is called '%s'; known: %s)"):format(
+    misuse(("bad argument #2 to 'apply' (no preset is called '%s'; known: %s)"):format(
       name, table.concat(presets(where), ", ")), nil,
       OF_HEADSETS[name] and "headsets alone have a preset of that name" or nil)
   end

@@ -13,13 +13,14 @@
 -- Runs may overlap, so that the padding of one show does not cost the beginning of the next.
 
 local checks = require "roomtone.misuse"
+local host = require "roomtone.host"
 local recordings = require "recordings"
 local schedule = require "schedule"
 local stream = require "stream"
 local task = require "task"
 
-local recorder = {}
-local misuse, names = checks.raise, checks.names
+local recorder = checks.module "recorder"
+local misuse = checks.raise
 
 local EVENTS = { started = true, fallback = true, finished = true, failed = true }
 local OPTIONS = {
@@ -59,46 +60,51 @@ end
 -- The options as they are used: durations in seconds. Misuse is that of who called `schedule`.
 local function checked(options)
   if type(options) ~= "table" then
-    misuse(3, ("bad argument #1 to 'schedule' (table expected, got %s)"):format(type(options)))
+    misuse(("bad argument #1 to 'schedule' (table expected, got %s)"):format(type(options)))
   end
   local result = {}
   for key, value in pairs(options) do
     local kind = OPTIONS[key]
     if not kind then
-      misuse(3, ("unknown option '%s' of 'schedule' (known: %s)"):format(tostring(key), names(OPTIONS)))
+      misuse(checks.unknown("option of 'schedule'", key, OPTIONS))
     elseif kind == "duration" then
       result[key] = seconds(value)
       if not result[key] then
-        misuse(3, ("option '%s' of 'schedule': %s is no duration (as in 90s, 5m, 1h30m expected)")
+        misuse(("option '%s' of 'schedule': %s is no duration (as in 90s, 5m, 1h30m expected)")
           :format(key, tostring(value)))
       end
     elseif kind ~= "size" and type(value) ~= kind then
-      misuse(3, ("option '%s' of 'schedule': %s expected, got %s"):format(key, kind, type(value)))
+      misuse(("option '%s' of 'schedule': %s expected, got %s"):format(key, kind, type(value)))
     else
       result[key] = value
     end
   end
   for _, key in ipairs { "url", "duration" } do
     if not result[key] then
-      misuse(3, ("option '%s' of 'schedule' is missing"):format(key))
+      misuse(("option '%s' of 'schedule' is missing"):format(key))
     end
   end
   if (result.cron == nil) == (result.at == nil) then
-    misuse(3, "either option 'cron' or option 'at' of 'schedule' says when")
+    misuse("either option 'cron' or option 'at' of 'schedule' says when")
   elseif result.keep and not result.name then
     -- By its name what is too old is told from the recordings of others.
-    misuse(3, "option 'keep' of 'schedule' needs option 'name': what is older and of that name is deleted")
+    misuse("option 'keep' of 'schedule' needs option 'name': what is older and of that name is deleted")
   elseif result.duration == 0 then
-    misuse(3, "option 'duration' of 'schedule': more than nothing expected")
+    misuse("option 'duration' of 'schedule': more than nothing expected")
   elseif result.cron and result.days then
-    misuse(3, "option 'days' of 'schedule' goes with 'at'; a line of cron names days itself")
+    misuse("option 'days' of 'schedule' goes with 'at'; a line of cron names days itself")
   elseif result.at and result.timezone then
-    misuse(3, "option 'timezone' of 'schedule' goes with 'cron'")
+    misuse("option 'timezone' of 'schedule' goes with 'cron'")
+  end
+  local _, wrong = task.try(host.check_recording, { template = result.template, min_free = result.min_free })
+  if wrong then
+    local reason = wrong.message:match "%((.*)%)$" or wrong.message
+    misuse((reason:gsub("^(option '[%w_]+')", "%1 of 'schedule'")), wrong.code, wrong.hint)
   end
   result.urls = { result.url }
   for index, url in ipairs(result.fallbacks or {}) do
     if type(url) ~= "string" then
-      misuse(3, ("option 'fallbacks' of 'schedule': entry %d: string expected, got %s")
+      misuse(("option 'fallbacks' of 'schedule': entry %d: string expected, got %s")
         :format(index, type(url)))
     end
     result.urls[index + 1] = url
@@ -106,7 +112,7 @@ local function checked(options)
   for _, url in ipairs(result.urls) do
     local _, err = task.try(stream.new, url)
     if err then
-      misuse(3, err.message, err.code, err.hint)
+      misuse(err.message, err.code, err.hint)
     end
   end
   return result
@@ -246,18 +252,17 @@ local function class(what, methods, fields)
         all[name] = true
       end
     end
-    return names(all)
+    return all
   end
   return {
     __index = function(object, key)
       if fields[key] then
         return owned[object].fields[key]
       end
-      return methods[key] or misuse(2, ("'%s' is no field or method of %s; known: %s")
-        :format(tostring(key), what, known()))
+      return methods[key] or misuse(checks.unknown("field or method of " .. what, key, known()))
     end,
     __newindex = function(_, key)
-      misuse(2, ("'%s' of %s can't be set"):format(tostring(key), what))
+      misuse(("'%s' of %s can't be set"):format(tostring(key), what))
     end,
     __tostring = function(object)
       return owned[object].description()
@@ -279,10 +284,15 @@ local Show = class("a scheduled recording", show_methods, {
 
 local function subscribe(show, name, event, fn, once)
   if not EVENTS[event] then
-    misuse(3, ("bad argument #1 to '%s' (no event '%s'; events here: %s)")
-      :format(name, tostring(event), names(EVENTS)))
+    local list = {}
+    for known in pairs(EVENTS) do
+      list[#list + 1] = known
+    end
+    table.sort(list)
+    misuse(("bad argument #1 to '%s' (no event is called '%s'; events here: %s)")
+      :format(name, tostring(event), table.concat(list, ", ")))
   elseif type(fn) ~= "function" then
-    misuse(3, ("bad argument #2 to '%s' (function expected, got %s)"):format(name, type(fn)))
+    misuse(("bad argument #2 to '%s' (function expected, got %s)"):format(name, type(fn)))
   end
   local listener = { fn = fn, once = once, active = true }
   table.insert(owned[show].listeners[event], listener)
@@ -328,7 +338,7 @@ function recorder.schedule(options)
   if not job then
     local reason = err.message:match "%((.*)%)$" or err.message
     local option = wanted.cron and "cron" or "at"
-    misuse(2, ("option '%s' of 'schedule': %s"):format(option, reason), err.code, err.hint)
+    misuse(("option '%s' of 'schedule': %s"):format(option, reason), err.code, err.hint)
   end
   own.job, own.fields = job, job
   function own.description()

@@ -90,6 +90,12 @@ bool shim_called_as_method(lua_State *L) {
   return lua_getstack(L, 0, &ar) && lua_getinfo(L, "n", &ar) && strcmp(ar.namewhat, "method") == 0;
 }
 
+bool shim_has_caller(lua_State *L) {
+  lua_Debug ar;
+  /* The body of a routine calls its function. */
+  return lua_getstack(L, thread_has(L, THREAD_BASE) ? 2 : 1, &ar);
+}
+
 /* Adds `where` and `traceback` to the error object on the top, where they are missing. */
 static void complete_error(lua_State *L, int level) {
   if (!shim_is_error(L, -1)) return;

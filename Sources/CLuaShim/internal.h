@@ -36,7 +36,7 @@ struct shim_state {
   shim_type *types;
   int type_count;
 
-  void *require_wait, *require_loaded; /* boxes */
+  void *require_wait, *require_loaded, *require_missing; /* boxes */
 
   /* Determinism: every block has a header, which numbers those of objects in order of creation. */
   bool deterministic;

@@ -50,7 +50,11 @@ static void find_loader(lua_State *L, const char *name) {
   if (lua_isnil(L, -2)) {
     const char *message = lua_pushfstring(L, "module '%s' is not found: %s", name, lua_tostring(L, -1));
     message = luaL_gsub(L, luaL_gsub(L, message, "\n\t", ", "), ": , ", ": ");
-    raise_error(L, "script.module", message, NULL, 1);
+    lua_pushstring(L, message);
+    shim_push_function(L, state_of(L)->require_missing);
+    lua_pushstring(L, name);
+    lua_pushvalue(L, -3);
+    lua_call(L, 2, 0); /* raises */
   }
   const char *path = lua_tostring(L, -2);
   if (luaL_loadfilex(L, path, "t") != LUA_OK) raise_error(L, "script.syntax", lua_tostring(L, -1), NULL, 1);
@@ -147,7 +151,8 @@ static int require(lua_State *L) {
   return module_ended(L, lua_pcallk(L, 2, 1, handler, 0, module_ended), 0);
 }
 
-void shim_set_require(lua_State *L, void *wait, void *loaded) {
+void shim_set_require(lua_State *L, void *wait, void *loaded, void *missing) {
+  state_of(L)->require_missing = missing;
   state_of(L)->require_wait = wait;
   state_of(L)->require_loaded = loaded;
 }

@@ -18,7 +18,16 @@ extension LuaCall {
     return duration
   }
 
-  /// The same, nil where there is no argument.
+  /// A position in seconds: a number, which who is asked for it checks, or text as for a duration.
+  func position(_ number: Int) throws -> Double {
+    if case .string = value(number) { return try duration(number).luaSeconds }
+    guard state.typeName(value(number)) == "number" else {
+      throw mismatch(number, "seconds or text like \"5m\"")
+    }
+    return try self.number(number)
+  }
+
+  /// A duration, nil where there is no argument.
   func optionalDuration(_ number: Int) throws -> Duration? { isNil(number) ? nil : try duration(number) }
 }
 
@@ -30,6 +39,28 @@ extension LuaOptions {
       throw wrong(name, "seconds or text like \"5m\"")
     }
     return duration
+  }
+}
+
+extension LuaOptions {
+  /// Seconds within a range, which may begin below 0: a number, or text as for a duration, behind a `-` for less.
+  func seconds(_ name: String, in range: ClosedRange<Double>) throws -> Double? {
+    guard case .string(let text)? = self[name] else {
+      return try number(name, in: range)
+    }
+    let isNegative = text.hasPrefix("-") && range.lowerBound < 0
+    let seconds: Double
+    do {
+      seconds = try DurationText.parse(isNegative ? String(text.dropFirst()) : text).luaSeconds
+    } catch {
+      throw problem(name, error.message)
+    }
+    let value = isNegative ? -seconds : seconds
+    guard range.contains(value) else {
+      throw problem(
+        name, "\(Int(range.lowerBound)) to \(Int(range.upperBound)) seconds expected, got \"\(text)\"")
+    }
+    return value
   }
 }
 

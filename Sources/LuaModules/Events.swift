@@ -48,7 +48,7 @@ final class ScriptEvents {
       call.return(subscription.isActive)
     }
     subscriptions.field("failures") { subscription, call in call.return(subscription.failures) }
-    subscriptions.method("cancel") { subscription, _ in
+    subscriptions.method("cancel", takes: 0) { subscription, _ in
       subscription.cancel()
       return .none
     }
@@ -56,9 +56,9 @@ final class ScriptEvents {
 
   /// Adds the three methods to a class.
   func add<Object: AnyObject>(to type: LuaClass<Object>, _ feed: EventFeed<Object>) {
-    type.method("on") { object, call in try self.on(object, call, 2, feed, once: false) }
-    type.method("once") { object, call in try self.on(object, call, 2, feed, once: true) }
-    type.method("wait") { object, call in try self.wait(object, call, 2, feed) }
+    type.method("on", takes: 2) { object, call in try self.on(object, call, 2, feed, once: false) }
+    type.method("once", takes: 2) { object, call in try self.on(object, call, 2, feed, once: true) }
+    type.method("wait", takes: 2) { object, call in try self.wait(object, call, 2, feed) }
   }
 
   /// `on(event, fn)`, with the event as argument `first`.

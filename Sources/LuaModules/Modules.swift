@@ -44,6 +44,7 @@ extension Script {
     let events = try ScriptEvents(self)
     try TaskModule.register(in: self)
     LogModule.register(in: self)
+    LibraryModule.register(in: self)
     StoreModule.register(in: self, store: services.store)
     try ScheduleModule.register(in: self, table: services.jobs, zone: services.zone)
     let streams = try StreamModule.register(in: self, service: services.streams, events: events)

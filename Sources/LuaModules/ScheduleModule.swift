@@ -17,10 +17,10 @@ final class ScheduleModule {
     script.state.register(
       "schedule",
       [
-        LuaFunction("at", module.at),
-        LuaFunction("cron", module.cron),
-        LuaFunction("every", module.every),
-        LuaFunction("jobs") { call in
+        LuaFunction("at", takes: 3, module.at),
+        LuaFunction("cron", takes: 3, module.cron),
+        LuaFunction("every", takes: 3, module.every),
+        LuaFunction("jobs", takes: 0) { call in
           call.return(.list(table.jobs(of: number).map { module.jobs($0) }))
         },
       ])
@@ -45,11 +45,11 @@ final class ScheduleModule {
     jobs.field("runs") { job, call in call.return(job.runs) }
     jobs.field("failures") { job, call in call.return(job.failures) }
     jobs.field("active", changedBy: "cancel") { job, call in call.return(job.isActive) }
-    jobs.method("cancel") { job, _ in
+    jobs.method("cancel", takes: 0) { job, _ in
       job.cancel()
       return .none
     }
-    jobs.method("run_now") { job, call in call.return(job.runNow()) }
+    jobs.method("run_now", takes: 0) { job, call in call.return(job.runNow()) }
   }
 
   /// `at(time, [options,] fn)`

@@ -48,11 +48,11 @@ final class TaskModule {
       "task",
       [
         LuaFunction("spawn", module.spawn),
-        LuaFunction("sleep", module.sleep),
-        LuaFunction("all", module.all),
-        LuaFunction("race", module.race),
+        LuaFunction("sleep", takes: 1, module.sleep),
+        LuaFunction("all", takes: 1, module.all),
+        LuaFunction("race", takes: 1, module.race),
         LuaFunction("timeout", module.timeout),
-        LuaFunction("now") { call in
+        LuaFunction("now", takes: 0) { call in
           call.return(.number(Instant.start.duration(to: call.state.loop.now).luaSeconds))
         },
       ], values: [("try", script.state.tryFunction())])
@@ -65,11 +65,11 @@ final class TaskModule {
     }
     tasks.field("done") { task, call in call.return(task.routine.outcome != nil) }
     tasks.field("name") { task, call in call.return(.string(task.routine.name)) }
-    tasks.method("cancel") { task, _ in
+    tasks.method("cancel", takes: 0) { task, _ in
       task.routine.cancel()
       return .none
     }
-    tasks.method("await") { [unowned self] task, call in
+    tasks.method("await", takes: 1) { [unowned self] task, call in
       try awaitEnd(task, timeout: call.optionalDuration(2), call)
     }
   }

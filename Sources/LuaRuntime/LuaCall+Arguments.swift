@@ -39,10 +39,10 @@ extension LuaCall {
     return Array(bytes)
   }
 
-  /// One of the names.
-  public func name(_ number: Int, of known: [String]) throws -> String {
+  /// One of the names of a kind of things, such as roles.
+  public func name(_ number: Int, of kind: String, _ known: [String]) throws -> String {
     let name = try string(number)
-    guard known.contains(name) else { throw problem(number, unknown("one", name, among: known)) }
+    guard known.contains(name) else { throw problem(number, unknown(kind, name, among: known)) }
     return name
   }
 

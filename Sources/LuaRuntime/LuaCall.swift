@@ -107,7 +107,8 @@ public struct LuaCall {
     if state.pendingContinuation != nil { state.pendingContinuation = nil }
     var failure: LuaError
     if let misuse = error as? ArgumentError {
-      failure = misuse.told(of: function.name, asMethod: shim_called_as_method(stack.L))
+      failure =
+        calledWithColon ?? misuse.told(of: function, asMethod: shim_called_as_method(stack.L))
     } else {
       failure = LuaError(error)
     }
@@ -115,26 +116,5 @@ public struct LuaCall {
     if failure.value == nil { failure.traceback = nil }
     stack.push(.error(failure), in: state)
     return Int32(SHIM_RAISE)
-  }
-}
-
-/// Misuse of a function, before it is known how the function was called.
-struct ArgumentError: Error {
-  /// 1-based, with the object of a method as 1.
-  let number: Int
-  /// `0 to 50 expected, got 51`
-  let problem: String
-  let code: String
-  let hint: String?
-
-  /// As Lua does, a method's own object is not counted.
-  func told(of function: String, asMethod: Bool) -> LuaError {
-    if asMethod && number == 1 {
-      return LuaError(code: "argument", message: "calling '\(function)' on a bad self (\(problem))")
-    }
-    var error = LuaError.argument(asMethod ? number - 1 : number, of: function, problem)
-    error.code = code
-    error.hint = hint
-    return error
   }
 }

@@ -89,9 +89,15 @@ public final class LuaClass<Object: AnyObject> {
   public func secret(_ name: String, why: String) { names.secrets[name] = why }
 
   /// Adds a method; its arguments begin at 2.
-  public func method(_ name: String, _ body: @escaping (Object, LuaCall) throws -> LuaReturn) {
+  /// - Parameters:
+  ///   - count: how many it takes at most beside the object; nil for any number.
+  ///   - advice: for who gives more.
+  public func method(
+    _ name: String, takes count: Int? = nil, advice: String? = nil,
+    _ body: @escaping (Object, LuaCall) throws -> LuaReturn
+  ) {
     if !name.hasPrefix("__") { names.methods.append(name) }
-    let function = LuaFunction(name, calling(body))
+    let function = LuaFunction(name, takes: count, advice: advice, isMethod: true, calling(body))
     shim_add_method(state.main.L, type, name, state.box(function))
   }
 

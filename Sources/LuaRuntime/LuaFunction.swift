@@ -5,13 +5,35 @@ internal import CLuaShim
 public final class LuaFunction {
   /// Its name in error messages.
   public let name: String
+  /// The most arguments that it takes, the object of a method included.
+  let most: Int32
+  let isMethod: Bool
+  /// What who gives more may have meant.
+  let advice: String?
+  /// The module that it is a function of.
+  var module: String?
   let body: (LuaCall) throws -> LuaReturn
 
   /// - Parameters:
   ///   - name: as scripts call it.
+  ///   - count: how many arguments it takes at most; nil for any number.
+  ///   - advice: for who gives more: `unmute is the other way`.
   ///   - body: runs on the loop's thread; what it throws is raised at the caller's line.
-  public init(_ name: String, _ body: @escaping (LuaCall) throws -> LuaReturn) {
+  public convenience init(
+    _ name: String, takes count: Int? = nil, advice: String? = nil,
+    _ body: @escaping (LuaCall) throws -> LuaReturn
+  ) {
+    self.init(name, takes: count, advice: advice, isMethod: false, body)
+  }
+
+  init(
+    _ name: String, takes count: Int?, advice: String?, isMethod: Bool,
+    _ body: @escaping (LuaCall) throws -> LuaReturn
+  ) {
     self.name = name
+    most = count.map { Int32(clamping: $0 + (isMethod ? 1 : 0)) } ?? .max
+    self.isMethod = isMethod
+    self.advice = advice
     self.body = body
   }
 }
@@ -31,6 +53,7 @@ let shimHost = shim_host(
     return function._withUnsafeGuaranteedRef { function in
       let call = LuaCall(stack: Stack(L: L), function: Unmanaged.passUnretained(function))
       do {
+        if lua_gettop(L) > function.most { try call.refuseSurplus() }
         return try function.body(call).code
       } catch {
         return call.fail(error)

@@ -39,7 +39,7 @@ public final class LuaState {
   public internal(set) var running: LuaRoutine?
   /// What the function that suspends left for the routine.
   var pendingContinuation: LuaContinuation?
-  private var moduleWaiters: [String: [LuaContinuation]] = [:]
+  var moduleWaiters: [String: [LuaContinuation]] = [:]
 
   /// A state with the standard library as scripts see it.
   /// - Parameters:
@@ -136,19 +136,6 @@ public final class LuaState {
     stack.pop()
   }
 
-  /// Removes every global.
-  /// - Parameter unknown: called with the table of globals and the name of one that is not there.
-  public func clearGlobals(unknown: LuaFunction) {
-    let stack = main
-    lua_createtable(stack.L, 0, 0)
-    lua_createtable(stack.L, 0, 1)
-    stack.push("__index")
-    push(unknown, on: stack)
-    lua_rawset(stack.L, -3)
-    lua_setmetatable(stack.L, -2)
-    lua_rawseti(stack.L, registryIndex, lua_Integer(LUA_RIDX_GLOBALS))
-  }
-
   /// A global's value.
   public subscript(global name: String) -> LuaValue {
     get {
@@ -167,68 +154,6 @@ public final class LuaState {
     }
   }
 
-  /// Makes a table of `functions` and `values` what `require "name"` gives.
-  public func register(
-    _ name: String, _ functions: [LuaFunction], values: [(String, LuaValue)] = [], global: Bool = false
-  ) {
-    let stack = main
-    lua_createtable(stack.L, 0, Int32(functions.count + values.count))
-    for function in functions {
-      stack.push(function.name)
-      push(function, on: stack)
-      lua_rawset(stack.L, -3)
-    }
-    for (name, value) in values { stack.setField(name, value, in: self) }
-    luaL_getsubtable(stack.L, registryIndex, LUA_LOADED_TABLE)
-    stack.push(name)
-    lua_pushvalue(stack.L, -3)
-    lua_rawset(stack.L, -3)
-    stack.pop(2)
-    if global { makeGlobal(module: name) }
-  }
-
-  /// A table of functions by their names, for a module that has parts.
-  public func table(_ functions: [LuaFunction]) -> LuaValue {
-    let stack = main
-    lua_createtable(stack.L, 0, Int32(functions.count))
-    for function in functions {
-      stack.push(function.name)
-      push(function, on: stack)
-      lua_rawset(stack.L, -3)
-    }
-    defer { stack.pop() }
-    return .reference(stack.reference(-1, in: self))
-  }
-
-  /// Makes a global of what `require "module"` gives.
-  public func makeGlobal(module: String) {
-    let stack = main
-    luaL_getsubtable(stack.L, registryIndex, LUA_LOADED_TABLE)
-    stack.push(module)
-    lua_rawget(stack.L, -2)
-    self[global: module] = stack.value(-1, in: self)
-    stack.pop(2)
-  }
-
-  /// Replaces functions of a table that exists: `override("os", …)`; the globals with nil.
-  public func override(_ library: String?, _ replacements: [LuaFunction], removing: [String] = []) {
-    let stack = main
-    stack.pushGlobals()
-    if let library {
-      stack.push(library)
-      lua_rawget(stack.L, -2)
-    }
-    if stack.type(-1) == LUA_TTABLE {
-      for function in replacements {
-        stack.push(function.name)
-        push(function, on: stack)
-        lua_rawset(stack.L, -3)
-      }
-      for name in removing { stack.setField(name, .nil, in: self) }
-    }
-    stack.setTop(0)
-  }
-
   /// A Lua function for `function`.
   public func value(of function: LuaFunction) -> LuaValue {
     let stack = main
@@ -242,16 +167,6 @@ public final class LuaState {
     shim_push_try(main.L)
     defer { main.pop() }
     return main.value(-1, in: self)
-  }
-
-  /// Where `require` looks: patterns with `?`, in order.
-  public func setModulePath(_ patterns: [String]) {
-    let stack = main
-    stack.pushGlobals()
-    stack.push("package")
-    lua_rawget(stack.L, -2)
-    stack.setField("path", .string(patterns.joined(separator: ";")), in: self)
-    stack.pop(2)
   }
 
   func push(_ function: LuaFunction, on stack: Stack) { shim_push_function(stack.L, box(function)) }
@@ -273,23 +188,6 @@ public final class LuaState {
     shim_push_print(stack.L, box(function))
     lua_rawset(stack.L, -3)
     stack.pop()
-  }
-
-  private func installRequire() {
-    let wait = LuaFunction("require") { call in
-      let name = try call.string(1)
-      return try call.suspend { continuation in
-        call.state.moduleWaiters[name, default: []].append(continuation)
-        return nil
-      }
-    }
-    let loaded = LuaFunction("require") { call in
-      for waiter in call.state.moduleWaiters.removeValue(forKey: try call.string(1)) ?? [] {
-        waiter.resume(returning: [])
-      }
-      return .none
-    }
-    shim_set_require(main.L, box(wait), box(loaded))
   }
 
   private func withoutShebang(_ text: [UInt8]) -> [UInt8] {

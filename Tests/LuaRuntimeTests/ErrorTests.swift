@@ -127,7 +127,10 @@ struct ArgumentTests {
       ("host.new_thing():set_size('5')", "bad argument #1 to 'set_size' (number expected, got string)"),
       ("host.new_thing():set_size(1.5)", "bad argument #1 to 'set_size' (whole number expected, got 1.5)"),
       ("host.new_thing():set_size()", "bad argument #1 to 'set_size' (number expected, got no value)"),
-      ("host.new_thing().set_size(5)", "bad argument #1 to 'set_size' (thing expected, got number)"),
+      (
+        "host.new_thing().set_size(5)",
+        "bad argument #1 to 'set_size' (thing expected, got number); call it with a colon: object:set_size(…)"
+      ),
       ("host.set_volume(io.stdout, 5)", "bad argument #1 to 'set_volume' (thing expected, got FILE*)"),
       ("host.sleep(0/0)", "bad argument #1 to 'sleep' (finite number expected, got nan)"),
       (

@@ -284,7 +284,7 @@ struct EqTests {
       ("eq.apply(speaker, '\\xff')", "#2 to 'apply' (no preset is called"),
       ("eq.apply(speaker, ('x'):rep(2000))", "#2 to 'apply' (no preset is called"),
       ("eq.apply(speaker, 'bass', true)", "#3 to 'apply' (table expected, got boolean)"),
-      ("eq.apply(speaker, 'bass', { fits = true })", "unknown option 'fits' of 'apply' (known: fit)"),
+      ("eq.apply(speaker, 'bass', { fits = true })", "did you mean 'fit'?"),
       ("eq.apply(speaker, 'bass', { fit = 1 })", "option 'fit' of 'apply': boolean expected, got number"),
       ("eq.define()", "#1 to 'define' (string expected, got nil)"),
       ("eq.define('', {})", "#1 to 'define' (1 to 100 bytes of UTF-8 expected)"),

@@ -286,7 +286,7 @@ struct RecorderTests {
       ("{ url = url, cron = '@daily', duration = '30m1h' }", "30m1h", "argument"),
       ("{ url = url, cron = '@daily', duration = -1 }", "'duration'", "argument"),
       ("{ url = 5, cron = '@daily', duration = 60 }", "'url' of 'schedule': string expected", "argument"),
-      ("{ url = url, crom = '@daily', duration = 60 }", "unknown option 'crom'", "argument"),
+      ("{ url = url, crom = '@daily', duration = 60 }", "did you mean 'cron'?", "argument"),
       ("{ url = url, cron = '30 6 * *', duration = 60 }", "'cron' of 'schedule': \"30 6", "schedule.syntax"),
       ("{ url = url, at = '25:00', duration = 60 }", "'at' of 'schedule': \"25:00\"", "schedule.syntax"),
       ("{ url = url, at = '2026-01-01 20:00', duration = 60 }", "has passed", "schedule.past"),
@@ -297,6 +297,14 @@ struct RecorderTests {
       ("{ url = url, cron = '@daily', duration = 60, fallbacks = { 5 } }", "entry 1", "argument"),
       ("{ url = url, cron = '@daily', duration = 60, fallbacks = { 'x' } }", "", "stream.url"),
       ("{ url = url, cron = '@daily', duration = 60, pad_before = '25h' }", "24h", "argument"),
+      (
+        "{ url = url, cron = '@daily', duration = 60, template = '{sation}/x' }",
+        "option 'template' of 'schedule': ", "argument"
+      ),
+      (
+        "{ url = url, cron = '@daily', duration = 60, min_free = 'lots' }",
+        "option 'min_free' of 'schedule': \"lots\"", "argument"
+      ),
     ])
   func misuse(_ options: String, _ part: String, _ code: String) throws {
     let outcome = try run(
@@ -330,9 +338,9 @@ struct RecorderTests {
       """)
     #expect(
       outcome.lines == [
-        "'nxt' is no field or method of a scheduled recording; known: active, cancel, failures, last, name, next, "
-          + "on, once, runs", "'name' of a scheduled recording can't be set",
-        "bad argument #1 to 'on' (no event 'begun'; events here: failed, fallback, finished, started)",
+        "no field or method of a scheduled recording is called 'nxt'; did you mean 'next'?",
+        "'name' of a scheduled recording can't be set",
+        "bad argument #1 to 'on' (no event is called 'begun'; events here: failed, fallback, finished, started)",
         "bad argument #2 to 'once' (function expected, got nil)",
       ], "\(outcome.lines)")
   }

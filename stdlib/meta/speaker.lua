@@ -120,7 +120,7 @@ function speaker.is_muted() end
 
 ---@class speaker.PlayOptions
 ---@field title? string What a person would call it; by default the file's name.
----@field start? number Where to begin, in seconds.
+---@field start? Duration Where to begin.
 ---@field loop? boolean Whether it begins again after its end, for ever.
 ---@field priority? integer The session's from now on, 0 to 1000; it begins with 100.
 ---@field resume? boolean When the session is paused: goes on with what is paused, and leaves the rest alone.
@@ -147,7 +147,7 @@ function speaker.play_stream(url_or_stream, options) end
 ---`stop` or another `play` came, or the last speaker left, while it was opening); `speaker.closed`, `argument`,
 ---`task.cannot_suspend`.
 ---@async
----@param path string WAV, AIFF, CAF, MP3, FLAC, Ogg Vorbis; in the working folder or beside the script, or `~/…`.
+---@param path string WAV, AIFF, CAF, MP3, AAC, M4A (HE-AAC too), FLAC, Ogg Vorbis; in the working folder or beside the script, or `~/…`.
 ---@param options? speaker.PlayOptions
 function speaker.play(path, options) end
 
@@ -179,7 +179,7 @@ function speaker.duration() end
 ---Goes to another place of the source, playing or paused; to its end exactly: ends.
 ---
 ---Raises `speaker.range` outside of the source, `speaker.no_seek` when stopped, `speaker.closed`, `argument`.
----@param seconds number From the start of the source.
+---@param seconds Duration From the start of the source.
 function speaker.seek(seconds) end
 
 ---Amplifies what plays, ahead of the speakers' levels, over a ramp of 20 ms. Above 0 dB a limiter keeps it below full
@@ -584,7 +584,7 @@ function Session:position() end
 function Session:duration() end
 
 ---As `speaker.seek`. Raises `speaker.range`, `speaker.no_seek`, `speaker.closed`, `argument`.
----@param seconds number From the start of the source.
+---@param seconds Duration From the start of the source.
 function Session:seek(seconds) end
 
 ---As `speaker.finish`. Raises `argument`, `task.cannot_suspend`.

@@ -91,7 +91,7 @@ function stream.effect.highpass(hz) end
 function stream.new(url, options) end
 
 ---The stations of the configuration: `stations { morning = "http://…" }`.
----@return table<string, string> urls The URL of each, by name.
+---@return table<string, string> urls The URL of each, by name; without user and password.
 function stream.stations() end
 
 ---What the elements of an AudioVault feed are called. No public description of that XML is known, so the defaults are
@@ -391,7 +391,7 @@ function Stream:wait(event, timeout) end
 ---@field job? string Whose it is, for the catalogue.
 
 ---@class stream.Split
----@field offset? number Seconds by which files begin later than their titles, -30 to 30.
+---@field offset? Duration|number By how much files begin later than their titles, at most 30 s; less than 0 earlier.
 ---@field overlap? Duration What files have of the sound before and after them, 30 s at most.
 
 ---What `record` returns.

@@ -1,55 +1,66 @@
 -- Errors of the library's own modules, as those of the built-in ones: with a code, at the line of the script.
 --
 --   local misuse = require "roomtone.misuse"
+--   local module = misuse.module "lamp"
 --   function module.set(options)
 --     if type(options) ~= "table" then
---       misuse.raise(2, "table expected")           -- at the line that called set
+--       misuse.raise "table expected"               -- at the script's line that called set
 --     end
 --   end
 
+local host = require "roomtone.host"
+
 local misuse = {}
 
-local Misuse = {
-  __tostring = function(err)
-    local hint = err.hint and "; " .. err.hint or ""
-    local code = err.code == "argument" and "" or (" (%s)"):format(err.code)
-    local where = err.where and err.where .. ": " or ""
-    return ("%s%s%s%s"):format(where, err.message, code, hint)
-  end,
-}
+-- Files of the library: what goes wrong in them is told of who called.
+local own = { [debug.getinfo(1, "S").source] = true }
 
--- `file:line` where the function was called that `level` functions lie above this one: 1 for the caller.
--- Functions that are not Lua, as `task.try`, are passed over; nil when a tail call has left no line.
-function misuse.where(level)
-  local frame = level + 2
+-- A new module of the library, in which reading a name that it has not is misuse. Called by its file.
+function misuse.module(name)
+  own[debug.getinfo(2, "S").source] = true
+  return host.strict(name, {})
+end
+
+-- The level, as this function's caller counts it, of the script's nearest function; nil without one.
+-- Functions that are not Lua, as `task.try`, are passed over.
+local function level()
+  local frame = 2
   local info = debug.getinfo(frame, "Sl")
-  while info and info.currentline <= 0 do
+  while info and (info.currentline <= 0 or own[info.source]) do
     frame = frame + 1
     info = debug.getinfo(frame, "Sl")
   end
+  return info and frame - 1, info
+end
+
+-- `file:line` of the script's function that called into the library; nil when a routine began there.
+function misuse.where()
+  local _, info = level()
   return info and ("%s:%d"):format(info.short_src, info.currentline)
 end
 
 -- Raises at a place that `where` gave.
 function misuse.raise_at(where, message, code, hint)
-  local err = { code = code or "argument", message = message, hint = hint, where = where }
-  error(setmetatable(err, Misuse), 0)
+  local frame = level()
+  error(host.failure {
+    code = code or "argument", message = message, hint = hint, where = where,
+    traceback = frame and debug.traceback(nil, frame),
+  }, 0)
 end
 
--- Raises where the function was called that `level` functions lie above this one: 2, as `error` has it.
-function misuse.raise(level, message, code, hint)
-  local where = misuse.where(level)
+-- Raises where the script called into the library.
+function misuse.raise(message, code, hint)
+  local where = misuse.where()
   misuse.raise_at(where, message, code, hint)
 end
 
--- The keys of a table as a text, sorted.
-function misuse.names(set)
+-- That nothing is called so, with the nearest of the keys of `set`, or all of them.
+function misuse.unknown(kind, name, set)
   local list = {}
-  for name in pairs(set) do
-    list[#list + 1] = name
+  for key in pairs(set) do
+    list[#list + 1] = key
   end
-  table.sort(list)
-  return table.concat(list, ", ")
+  return host.unknown(kind, tostring(name), list)
 end
 
 return misuse

@@ -85,6 +85,8 @@ bool shim_is_error(lua_State *L, int index);
 void shim_push_traceback(lua_State *L);
 /* Whether the function now running was called as `object:name(…)`. */
 bool shim_called_as_method(lua_State *L);
+/* Whether anything of the script's, or of Lua's, calls it: the function that a routine begins with has no caller. */
+bool shim_has_caller(lua_State *L);
 /* Pushes `file:line` of the Lua function nearest to the running one, from `level` on, or an empty string. */
 void shim_push_where(lua_State *L, int level);
 
@@ -123,5 +125,10 @@ void shim_watch(shim_state *state, shim_watchdog *watchdog, uint32_t millisecond
 
 /* ---- modules ----------------------------------------------------------------------------------------- */
 
-/* `wait` is entered with a module's name while another routine loads it, `loaded` when that has ended. */
-void shim_set_require(lua_State *L, void *wait, void *loaded);
+/* Replaces `io.read` and `io.lines`, and the same methods of files, where they read standard input: `read` is entered
+ * with the formats, `lines` with them too and returns an iterator. */
+void shim_replace_input(lua_State *L, void *read, void *lines);
+
+/* `wait` is entered with a module's name while another routine loads it, `loaded` when that has ended,
+ * `missing` with the name and what was tried for a module that is nowhere, to raise. */
+void shim_set_require(lua_State *L, void *wait, void *loaded, void *missing);

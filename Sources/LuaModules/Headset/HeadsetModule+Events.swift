@@ -41,9 +41,9 @@ extension HeadsetModule {
     }
     let service = service
     return [
-      LuaFunction("on") { call in try events.on(service, call, 1, feed, once: false) },
-      LuaFunction("once") { call in try events.on(service, call, 1, feed, once: true) },
-      LuaFunction("wait") { call in try events.wait(service, call, 1, feed) },
+      LuaFunction("on", takes: 2) { call in try events.on(service, call, 1, feed, once: false) },
+      LuaFunction("once", takes: 2) { call in try events.on(service, call, 1, feed, once: true) },
+      LuaFunction("wait", takes: 2) { call in try events.wait(service, call, 1, feed) },
     ]
   }
 

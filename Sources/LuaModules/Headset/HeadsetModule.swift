@@ -19,9 +19,10 @@ final class HeadsetModule {
     script.state.register(
       "headset",
       [
-        LuaFunction("connect") { [unowned module] call in try module.connect(call) },
-        LuaFunction("auto_connect") { [unowned module] call in try module.connectAutomatically(call) },
-        LuaFunction("list") { [unowned module] call in module.list(call) },
+        LuaFunction("connect", takes: 1) { [unowned module] call in try module.connect(call) },
+        LuaFunction("auto_connect", takes: 1) { [unowned module] call in try module.connectAutomatically(call)
+        },
+        LuaFunction("list", takes: 0) { [unowned module] call in module.list(call) },
       ] + module.events(events))
     script.staysAlive { [unowned module] in module.service.isSeeking(module.script.number) }
     script.atLast { [service, number = script.number] in await service.letGo(of: number) }
@@ -96,23 +97,27 @@ final class HeadsetModule {
     field("model") { .optional($0.model) }
     field("firmware_version", changedBy: "update_firmware") { .optional($0.firmwareVersion) }
     field("capabilities") { .list($0.capabilities.map { .string($0) }) }
-    action("disconnect") { [service] headset, _ in { try await service.disconnectForAll(headset) } }
+    action("disconnect", takes: 0) { [service] headset, _ in { try await service.disconnectForAll(headset) } }
   }
 
   /// Adds a method that asks the headset for something.
   /// - Parameter prepare: checks the arguments and returns what is then done.
   func method(
-    _ name: String, _ prepare: @escaping (Headset, LuaCall) throws -> () async throws -> LuaValue
+    _ name: String, takes count: Int,
+    _ prepare: @escaping (Headset, LuaCall) throws -> () async throws -> LuaValue
   ) {
-    headsets.method(name) { headset, call in
+    headsets.method(name, takes: count) { headset, call in
       let work = try prepare(headset, call)
       return try call.suspend { [try await work()] }
     }
   }
 
   /// Adds a method that has the headset do something.
-  func action(_ name: String, _ prepare: @escaping (Headset, LuaCall) throws -> () async throws -> Void) {
-    headsets.method(name) { headset, call in
+  func action(
+    _ name: String, takes count: Int,
+    _ prepare: @escaping (Headset, LuaCall) throws -> () async throws -> Void
+  ) {
+    headsets.method(name, takes: count) { headset, call in
       let work = try prepare(headset, call)
       return try call.suspend {
         try await work()

@@ -65,7 +65,7 @@ extension LuaOptions {
     case let value?:
       let given = try nested(name, value, ["offset", "overlap"])
       var split = RecordingOptions.Split()
-      if let offset = try given.number("offset", in: -30...30) {
+      if let offset = try given.seconds("offset", in: -30...30) {
         split.offset = .nanoseconds(Int64(offset * 1e9))
       }
       split.overlap = try given.duration("overlap") ?? .zero

@@ -12,8 +12,9 @@ final class RecordingLibraryModule {
 
   var functions: [LuaFunction] {
     [
-      LuaFunction("list", list), LuaFunction("verify", verify), LuaFunction("repair", repair),
-      LuaFunction("forget", forget), LuaFunction("expire", expire),
+      LuaFunction("list", takes: 1, list), LuaFunction("verify", takes: 1, verify),
+      LuaFunction("repair", takes: 0, repair),
+      LuaFunction("forget", takes: 1, forget), LuaFunction("expire", takes: 1, expire),
     ]
   }
 
@@ -24,7 +25,12 @@ final class RecordingLibraryModule {
     filter.station = try given.string("station")
     filter.title = try given.string("title")
     let moment = { (name: String) in
-      try given.number(name, in: 0...9e9).map { WallTime(nanoseconds: Int64($0 * 1e9)) }
+      if case .string? = given[name] {
+        throw given.problem(
+          name, "seconds expected, as os.time counts them, got a string",
+          hint: "os.time { year = 2026, month = 1, day = 1 } makes them of a date")
+      }
+      return try given.number(name, in: 0...9e9).map { WallTime(nanoseconds: Int64($0 * 1e9)) }
     }
     (filter.since, filter.until) = (try moment("since"), try moment("until"))
     if let state = try given.string("state") {

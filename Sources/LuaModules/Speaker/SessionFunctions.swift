@@ -6,6 +6,8 @@ internal import SpeakerKit
 /// What a session can do: methods of a session, and functions of the module for the default one.
 struct SessionFunctions {
   let name: String
+  /// How many arguments it takes at most.
+  let takes: Int
   /// Whether a session that was closed answers too, as one that is stopped.
   var onlyLooks = false
   /// The number is that of the first argument after the session.
@@ -13,56 +15,56 @@ struct SessionFunctions {
 
   static func all(_ module: SpeakerModule) -> [SessionFunctions] {
     [
-      SessionFunctions(name: "play") { [unowned module] session, call, first in
+      SessionFunctions(name: "play", takes: 2) { [unowned module] session, call, first in
         try play(session, call, first, module.script)
       },
-      SessionFunctions(name: "play_stream") { [unowned module] session, call, first in
+      SessionFunctions(name: "play_stream", takes: 2) { [unowned module] session, call, first in
         try module.playStream(session, call, first)
       },
-      SessionFunctions(name: "pause") { session, _, _ in
+      SessionFunctions(name: "pause", takes: 0) { session, _, _ in
         session.pause()
         return .none
       },
-      SessionFunctions(name: "resume") { session, _, _ in
+      SessionFunctions(name: "resume", takes: 0) { session, _, _ in
         try session.resume()
         return .none
       },
-      SessionFunctions(name: "stop") { session, _, _ in
+      SessionFunctions(name: "stop", takes: 0) { session, _, _ in
         session.stop()
         return .none
       },
-      SessionFunctions(name: "state", onlyLooks: true) { session, call, _ in
+      SessionFunctions(name: "state", takes: 0, onlyLooks: true) { session, call, _ in
         call.return(.string(session.state.rawValue))
       },
-      SessionFunctions(name: "is_playing", onlyLooks: true) { session, call, _ in
+      SessionFunctions(name: "is_playing", takes: 0, onlyLooks: true) { session, call, _ in
         call.return(session.state == .playing)
       },
-      SessionFunctions(name: "position", onlyLooks: true) { session, call, _ in
+      SessionFunctions(name: "position", takes: 0, onlyLooks: true) { session, call, _ in
         call.return(.number(seconds(session.position, session)))
       },
-      SessionFunctions(name: "duration", onlyLooks: true) { session, call, _ in
+      SessionFunctions(name: "duration", takes: 0, onlyLooks: true) { session, call, _ in
         call.return(.optional(session.duration.map { seconds($0, session) }))
       },
-      SessionFunctions(name: "seek") { session, call, first in
-        try session.seek(toSeconds: try call.number(first))
+      SessionFunctions(name: "seek", takes: 1) { session, call, first in
+        try session.seek(toSeconds: try call.position(first))
         return .none
       },
-      SessionFunctions(name: "set_gain") { session, call, first in
+      SessionFunctions(name: "set_gain", takes: 1) { session, call, first in
         try session.setGain(try call.number(first, in: Session.gainRange))
         return .none
       },
-      SessionFunctions(name: "set_eq") { session, call, first in
+      SessionFunctions(name: "set_eq", takes: 1) { session, call, first in
         try session.setEqualizer(try call.equalizer(first))
         return .none
       },
-      SessionFunctions(name: "eq", onlyLooks: true) { session, call, _ in
+      SessionFunctions(name: "eq", takes: 0, onlyLooks: true) { session, call, _ in
         let gains = session.equalizer
         let bands = zip(EqualizerGains.bands, gains.decibels).map { (key: $0, value: LuaValue.number($1)) }
         let preset = EqualizerGains.presets.first { $0.gains == gains }
         return call.return(.numbered(bands), .optional(preset?.name))
       },
-      SessionFunctions(name: "fade", body: fade),
-      SessionFunctions(name: "finish", onlyLooks: true) { session, call, first in
+      SessionFunctions(name: "fade", takes: 1, body: fade),
+      SessionFunctions(name: "finish", takes: 1, onlyLooks: true) { session, call, first in
         let timeout = try call.optionalDuration(first)
         return try call.suspend {
           switch try await session.finish(timeout: timeout) {
@@ -105,9 +107,9 @@ struct SessionFunctions {
   private static func play(_ session: Session, _ call: LuaCall, _ first: Int, _ script: Script) throws
     -> LuaReturn
   {
-    let given = try call.nameText(first)
+    let given = try checkedPath(try call.nameText(first)) { call.problem(first, $0, hint: $1) }
     let options = try call.options(first + 1, ["title", "start", "resume", "priority", "loop"])
-    let start = try options.number("start", in: 0...1e9) ?? 0
+    let start = try options.seconds("start", in: 0...1e9) ?? 0
     let priority = try options.int("priority", in: 0...1000)
     let loops = try options.bool("loop") ?? false
     let title = try options.string("title")

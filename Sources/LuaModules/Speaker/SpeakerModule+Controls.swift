@@ -6,7 +6,7 @@ internal import SpeakerKit
 extension SpeakerModule {
   /// `house()`
   func houseControls() -> LuaFunction {
-    withHouse("house") { [unowned self] house, call in
+    withHouse("house", takes: 0) { [unowned self] house, call in
       if let known = knownControls, known.0 === house { return call.return(controls(known.1)) }
       let made = try house.controls()
       knownControls = (house, made)
@@ -15,19 +15,19 @@ extension SpeakerModule {
   }
 
   func defineControls() {
-    controls.method("unplug") { [unowned self] controls, call in
+    controls.method("unplug", takes: 1) { [unowned self] controls, call in
       try controls.unplug(try call.object(2, devices))
       return .none
     }
-    controls.method("plug") { [unowned self] controls, call in
+    controls.method("plug", takes: 1) { [unowned self] controls, call in
       try controls.plug(try call.object(2, devices))
       return .none
     }
-    controls.method("set_wifi") { [unowned self] controls, call in
+    controls.method("set_wifi", takes: 2) { [unowned self] controls, call in
       try controls.setWifi(try call.object(2, devices), dBm: try call.int(3, in: -100...0))
       return .none
     }
-    controls.method("add") { [unowned self] controls, call in
+    controls.method("add", takes: 1) { [unowned self] controls, call in
       let options = try call.options(2, ["name", "group", "role", "volume", "balance"])
       guard let name = try options.string("name") else { throw options.problem("name", "a name is missing") }
       let given = try options.string("role") ?? ChannelRole.stereo.rawValue
@@ -40,7 +40,7 @@ extension SpeakerModule {
         balance: try options.int("balance", in: -6...6) ?? 0)
       return call.return(devices(try controls.add(spec)))
     }
-    controls.method("remove") { [unowned self] controls, call in
+    controls.method("remove", takes: 1) { [unowned self] controls, call in
       try controls.remove(try call.object(2, devices))
       return .none
     }

@@ -16,9 +16,9 @@ extension SpeakerModule {
     }
     let events = events
     return [
-      withHouse("on") { house, call in try events.on(house, call, 1, feed, once: false) },
-      withHouse("once") { house, call in try events.on(house, call, 1, feed, once: true) },
-      withHouse("wait") { house, call in try events.wait(house, call, 1, feed) },
+      withHouse("on", takes: 2) { house, call in try events.on(house, call, 1, feed, once: false) },
+      withHouse("once", takes: 2) { house, call in try events.on(house, call, 1, feed, once: true) },
+      withHouse("wait", takes: 2) { house, call in try events.wait(house, call, 1, feed) },
     ]
   }
 

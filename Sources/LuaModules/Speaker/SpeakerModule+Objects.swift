@@ -40,26 +40,26 @@ extension SpeakerModule {
       return call.return(groups(self.group(group, in: house)))
     }
 
-    devices.method("set_volume") { device, call in
+    devices.method("set_volume", takes: 1) { device, call in
       try device.setVolume(try call.int(2, in: 0...House.maximumVolume))
       return .none
     }
-    devices.method("mute") { device, _ in
+    devices.method("mute", takes: 0, advice: "unmute is the other way") { device, _ in
       try device.mute()
       return .none
     }
-    devices.method("unmute") { device, _ in
+    devices.method("unmute", takes: 0, advice: "mute is the other way") { device, _ in
       try device.unmute()
       return .none
     }
-    devices.method("join") { [unowned self] device, call in
+    devices.method("join", takes: 1) { [unowned self] device, call in
       let session = call.isNil(2) ? nil : try call.object(2, sessions)
       return try call.suspend {
         try await device.join(session)
         return []
       }
     }
-    devices.method("leave") { device, call in
+    devices.method("leave", takes: 0) { device, call in
       try call.suspend {
         try await device.leave()
         return []
@@ -87,25 +87,25 @@ extension SpeakerModule {
       call.return(.list(session.devices.map { devices($0) }))
     }
     for function in SessionFunctions.all(self) {
-      sessions.method(function.name) { session, call in
+      sessions.method(function.name, takes: function.takes) { session, call in
         if !function.onlyLooks { try session.requireOpen() }
         return try function.body(session, call, 2)
       }
     }
-    sessions.method("set_volume") { session, call in
+    sessions.method("set_volume", takes: 1) { session, call in
       try session.setVolume(try call.int(2, in: 0...House.maximumVolume))
       return .none
     }
-    sessions.method("volume") { session, call in call.return(session.volume) }
-    sessions.method("mute") { session, _ in
+    sessions.method("volume", takes: 0) { session, call in call.return(session.volume) }
+    sessions.method("mute", takes: 0, advice: "unmute is the other way") { session, _ in
       try session.mute()
       return .none
     }
-    sessions.method("unmute") { session, _ in
+    sessions.method("unmute", takes: 0, advice: "mute is the other way") { session, _ in
       try session.unmute()
       return .none
     }
-    sessions.method("is_muted") { session, call in call.return(session.isMuted) }
+    sessions.method("is_muted", takes: 0) { session, call in call.return(session.isMuted) }
     events.add(to: sessions, sessionFeed())
   }
 }

@@ -7,8 +7,8 @@ extension SpeakerModule {
   /// `session`, `interrupt`, `snapshot`.
   func sessionMaking() -> [LuaFunction] {
     [
-      withHouse("session", makeSession), withHouse("interrupt", interrupt),
-      withHouse("snapshot", takeSnapshot),
+      withHouse("session", takes: 1, makeSession), withHouse("interrupt", takes: 1, interrupt),
+      withHouse("snapshot", takes: 1, takeSnapshot),
     ]
   }
 
@@ -38,9 +38,11 @@ extension SpeakerModule {
     let fade = try options.duration("fade") ?? .zero
     let restore = try options.bool("restore") ?? true
     let work: (Session) async throws -> Void
+    var file: String?
     switch options["play"] {
     case .string(let given)?:
-      let path = script.path(of: given)
+      let path = script.path(of: try checkedPath(given) { options.problem("play", $0, hint: $1) })
+      file = path
       work = { session in
         try await session.play(path)
         _ = try await session.finish()
@@ -50,6 +52,8 @@ extension SpeakerModule {
     default: throw options.problem("play", "a file or a function expected")
     }
     return try call.suspend {
+      // What can't be played interrupts nothing.
+      if let file { try await house.check(file: file) }
       try await house.interrupt(
         devices: members ?? house.devices, priority: priority, volume: volume, fade: fade, restore: restore,
         play: work)
@@ -97,14 +101,14 @@ extension SpeakerModule {
 
   /// Methods of a session that the default session's functions do not have, and those of a snapshot.
   func defineSessionMaking() {
-    sessions.method("close") { session, _ in
+    sessions.method("close", takes: 0) { session, _ in
       try session.close()
       return .none
     }
     snapshots.field("devices") { [unowned self] snapshot, call in
       call.return(.list(snapshot.devices.map { devices($0) }))
     }
-    snapshots.method("restore") { snapshot, call in
+    snapshots.method("restore", takes: 0) { snapshot, call in
       try call.suspend {
         try await snapshot.restore()
         return []

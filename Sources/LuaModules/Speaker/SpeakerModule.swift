@@ -34,7 +34,9 @@ final class SpeakerModule {
       module.houseFunctions() + module.lookUps() + module.levels() + module.refreshing()
         + module.sessionMaking() + [module.houseControls()]
         + SessionFunctions.all(module).map { function in
-          module.withHouse(function.name) { house, call in try function.body(house.session, call, 1) }
+          module.withHouse(function.name, takes: function.takes) { house, call in
+            try function.body(house.session, call, 1)
+          }
         },
       values: [
         ("MAX_VOLUME", .int(House.maximumVolume)), ("UNGROUPED", .string(Group.ungrouped)),
@@ -70,8 +72,11 @@ final class SpeakerModule {
   }
 
   /// A function that needs the open house: the first use opens it, and suspends while it does.
-  func withHouse(_ name: String, _ body: @escaping (House, LuaCall) throws -> LuaReturn) -> LuaFunction {
-    LuaFunction(name) { [door] call in
+  func withHouse(
+    _ name: String, takes count: Int, advice: String? = nil,
+    _ body: @escaping (House, LuaCall) throws -> LuaReturn
+  ) -> LuaFunction {
+    LuaFunction(name, takes: count, advice: advice) { [door] call in
       if let house = door.open { return try body(house, call) }
       if door.wasClosed {
         throw SpeakerError(.closed, "the house is closed", hint: "open it again with speaker.open()")
@@ -85,7 +90,7 @@ final class SpeakerModule {
   private func houseFunctions() -> [LuaFunction] {
     let door = door
     return [
-      LuaFunction("open") { call in
+      LuaFunction("open", takes: 1) { call in
         let options = try call.options(1, ["driver", "license", "add_all", "wait"])
         if let driver = try options.string("driver"), driver != "house" {
           throw SpeakerError(
@@ -101,15 +106,15 @@ final class SpeakerModule {
           return []
         }
       },
-      LuaFunction("close") { call in
+      LuaFunction("close", takes: 0) { call in
         try call.suspend {
           await door.close()
           return []
         }
       },
-      LuaFunction("is_open") { call in call.return(door.open != nil) },
-      LuaFunction("is_opening") { call in call.return(door.opening) },
-      withHouse("capabilities") { house, call in
+      LuaFunction("is_open", takes: 0) { call in call.return(door.open != nil) },
+      LuaFunction("is_opening", takes: 0) { call in call.return(door.opening) },
+      withHouse("capabilities", takes: 0) { house, call in
         call.return(.record(house.capabilities.sorted().map { ($0, .bool(true)) }))
       },
     ] + houseEvents()
@@ -119,28 +124,29 @@ final class SpeakerModule {
 
   private func lookUps() -> [LuaFunction] {
     [
-      withHouse("devices") { [unowned self] house, call in
+      withHouse("devices", takes: 0) { [unowned self] house, call in
         call.return(.list(house.devices.map { self.devices($0) }))
       },
-      withHouse("device") { [unowned self] house, call in
+      withHouse("device", takes: 1) { [unowned self] house, call in
         call.return(self.devices(try house.device(try call.nameText(1))))
       },
-      withHouse("find") { [unowned self] house, call in
+      withHouse("find", takes: 1) { [unowned self] house, call in
         call.return(try house.find(try call.nameText(1)).map { self.devices($0) } ?? .nil)
       },
-      withHouse("groups") { [unowned self] house, call in
+      withHouse("groups", takes: 0) { [unowned self] house, call in
         call.return(.list(house.groups.map { self.groups(self.group($0, in: house)) }))
       },
-      withHouse("group") { [unowned self] house, call in
+      withHouse("group", takes: 1) { [unowned self] house, call in
         call.return(self.groups(self.group(try house.group(try call.nameText(1)), in: house)))
       },
-      withHouse("active_devices") { [unowned self] house, call in
+      withHouse("active_devices", takes: 0) { [unowned self] house, call in
         call.return(.list(house.activeDevices.map { self.devices($0) }))
       },
-      withHouse("active_groups") { [unowned self] house, call in
+      withHouse("active_groups", takes: 0) { [unowned self] house, call in
         call.return(.list(house.groups.filter(\.isActive).map { self.groups(self.group($0, in: house)) }))
       },
-      withHouse("default_session") { [unowned self] house, call in call.return(self.sessions(house.session))
+      withHouse("default_session", takes: 0) { [unowned self] house, call in
+        call.return(self.sessions(house.session))
       },
     ]
   }
@@ -157,20 +163,20 @@ final class SpeakerModule {
 
   private func levels() -> [LuaFunction] {
     [
-      withHouse("set_volume") { house, call in
+      withHouse("set_volume", takes: 1) { house, call in
         try house.setVolume(try call.int(1, in: 0...House.maximumVolume))
         return .none
       },
-      withHouse("volume") { house, call in call.return(house.volume) },
-      withHouse("mute") { house, _ in
+      withHouse("volume", takes: 0) { house, call in call.return(house.volume) },
+      withHouse("mute", takes: 0, advice: "unmute is the other way") { house, _ in
         try house.mute()
         return .none
       },
-      withHouse("unmute") { house, _ in
+      withHouse("unmute", takes: 0, advice: "mute is the other way") { house, _ in
         try house.unmute()
         return .none
       },
-      withHouse("is_muted") { house, call in call.return(house.isMuted) },
+      withHouse("is_muted", takes: 0) { house, call in call.return(house.isMuted) },
     ]
   }
 }

@@ -17,8 +17,9 @@ struct StoreModule {
     script.state.register(
       "store",
       [
-        LuaFunction("get", module.get), LuaFunction("set", module.set), LuaFunction("delete", module.delete),
-        LuaFunction("keys", module.keys),
+        LuaFunction("get", takes: 2, module.get), LuaFunction("set", takes: 2, module.set),
+        LuaFunction("delete", takes: 1, module.delete),
+        LuaFunction("keys", takes: 0, module.keys),
       ])
   }
 

@@ -20,7 +20,7 @@ public struct NamedStations: Sendable, Equatable {
       .url, unknown("station", name, among: Array(urls.keys)),
       hint: nearest(name, among: Array(urls.keys)) == nil
         ? "stations have their names in the configuration; a URL begins with http:// or https://" : nil,
-      facts: [.init("url", .string(given))])
+      facts: [.init("url", .string(StreamURL.shown(given)))])
   }
 
   /// Whether a person can type it and tell it from a URL and a path: `morning`, `Radio 5`.

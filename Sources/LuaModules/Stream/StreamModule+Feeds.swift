@@ -6,14 +6,14 @@ internal import StreamKit
 /// What a station tells of its titles beside the stream: `radio:audiovault{…}`, `radio:live365{…}`.
 extension StreamModule {
   func defineFeeds() {
-    streams.method("audiovault") { [unowned self] stream, call in
+    streams.method("audiovault", takes: 1) { [unowned self] stream, call in
       try setFeed(of: stream, call, ["url", "timezone", "delay", "elements", "times"]) { given in
         .audioVault(try audioVault(given, call))
       } isSame: {
         if case .audioVault = $0 { true } else { false }
       }
     }
-    streams.method("live365") { [unowned self] stream, call in
+    streams.method("live365", takes: 1) { [unowned self] stream, call in
       try setFeed(of: stream, call, ["url"]) { _ in
         .live365
       } isSame: {
@@ -75,15 +75,9 @@ extension StreamModule {
     return feed
   }
 
-  /// A number may be negative: some clocks in stations are behind.
+  /// It may be negative: some clocks in stations are behind.
   private func delay(_ given: LuaOptions) throws -> Duration? {
-    let delay: Duration?
-    switch given["delay"] {
-    case .int, .number: delay = .nanoseconds(Int64((try given.number("delay", in: -3600...3600) ?? 0) * 1e9))
-    default: delay = try given.duration("delay")
-    }
-    guard let delay, delay > .seconds(3600) else { return delay }
-    throw given.problem("delay", "at most an hour expected")
+    try given.seconds("delay", in: -3600...3600).map { .nanoseconds(Int64($0 * 1e9)) }
   }
 
   // MARK: Time zones

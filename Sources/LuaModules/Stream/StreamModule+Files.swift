@@ -12,7 +12,7 @@ extension StreamModule {
   }
 
   func defineFiles() {
-    streams.method("seek") { stream, call in
+    streams.method("seek", takes: 1) { stream, call in
       try stream.stream.seek(to: try call.duration(2).luaSeconds)
       return .none
     }

@@ -18,14 +18,14 @@ extension StreamModule {
     for option in StreamOption.all {
       guard let read = option.read else { continue }
       streams.field(option.name) { stream, call in call.return(read(stream.stream.options)) }
-      streams.method("set_\(option.name)") { stream, call in
+      streams.method("set_\(option.name)", takes: 1) { stream, call in
         let given = call.option(2, as: option.name)
         try stream.change { try option.take(given, &$0) }
         return .none
       }
     }
     streams.secret("auth", why: "a password is told to its server alone")
-    streams.method("set_auth") { stream, call in
+    streams.method("set_auth", takes: 2) { stream, call in
       var credentials: HTTPCredentials?
       if !call.isNil(2) || !call.isNil(3) {
         let user = try call.option(2, as: "user").userName("user", try call.string(2))
@@ -35,7 +35,7 @@ extension StreamModule {
       stream.change { $0.credentials = credentials }
       return .none
     }
-    streams.method("set_url") { [unowned self] stream, call in try setURL(of: stream, call) }
+    streams.method("set_url", takes: 2) { [unowned self] stream, call in try setURL(of: stream, call) }
   }
 
   /// `radio:set_url(url, {start = true, …})`

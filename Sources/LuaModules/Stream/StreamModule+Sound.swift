@@ -24,34 +24,38 @@ final class StreamSoundModule {
 
   /// `stream.effect`
   var effectTable: LuaValue {
-    func effect(_ name: String, _ make: @escaping (LuaCall) throws -> SoundEffect) -> LuaFunction {
-      LuaFunction(name) { [unowned self] call in
+    func effect(
+      _ name: String, takes count: Int = 1, _ make: @escaping (LuaCall) throws -> SoundEffect
+    ) -> LuaFunction {
+      LuaFunction(name, takes: count) { [unowned self] call in
         call.return(effects(ScriptEffect(name: name, effect: try make(call))))
       }
     }
-    return script.state.table([
-      effect("gain") { .gain(try $0.number(1, in: StreamKit.Stream.gainRange)) },
-      effect("equalizer") { .equalizer(try $0.equalizer(1)) },
-      effect("mono") { _ in .mono },
-      effect("swap") { _ in .swap },
-      effect("lowpass") { .lowpass(try $0.number(1, in: PassFilter.range)) },
-      effect("highpass") { .highpass(try $0.number(1, in: PassFilter.range)) },
-    ])
+    return script.state.table(
+      "stream.effect",
+      [
+        effect("gain") { .gain(try $0.number(1, in: StreamKit.Stream.gainRange)) },
+        effect("equalizer") { .equalizer(try $0.equalizer(1)) },
+        effect("mono", takes: 0) { _ in .mono },
+        effect("swap", takes: 0) { _ in .swap },
+        effect("lowpass") { .lowpass(try $0.number(1, in: PassFilter.range)) },
+        effect("highpass") { .highpass(try $0.number(1, in: PassFilter.range)) },
+      ])
   }
 
   // MARK: The stream's part
 
   func define(on streams: LuaClass<ScriptStream>) {
     streams.field("gain") { stream, call in call.return(.number(stream.stream.gain)) }
-    streams.method("set_gain") { stream, call in
+    streams.method("set_gain", takes: 1) { stream, call in
       stream.stream.setGain(try call.number(2, in: StreamKit.Stream.gainRange))
       return .none
     }
-    streams.method("meter") { stream, call in
+    streams.method("meter", takes: 1) { stream, call in
       stream.stream.isMetered = try call.bool(2)
       return .none
     }
-    streams.method("levels") { stream, call in
+    streams.method("levels", takes: 0) { stream, call in
       guard stream.stream.isMetered else {
         throw LuaError(
           code: "argument", message: "the stream is not metered", hint: "call radio:meter(true) before")
@@ -64,7 +68,7 @@ final class StreamSoundModule {
           ("peak_left", level(reading?.left.peakDBFS)), ("peak_right", level(reading?.right.peakDBFS)),
         ]))
     }
-    streams.method("tap") { [unowned self] stream, call in try tap(stream, call) }
+    streams.method("tap", takes: 1) { [unowned self] stream, call in try tap(stream, call) }
   }
 
   /// `radio:tap(fn or effect)`
@@ -136,7 +140,7 @@ final class StreamSoundModule {
     taps.field("active", changedBy: "remove") { tap, call in call.return(tap.isActive) }
     taps.field("failures") { tap, call in call.return(tap.failures) }
     taps.field("overruns") { tap, call in call.return(tap.tap.overruns) }
-    taps.method("remove") { tap, _ in
+    taps.method("remove", takes: 0) { tap, _ in
       tap.remove()
       return .none
     }

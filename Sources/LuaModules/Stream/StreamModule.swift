@@ -30,11 +30,14 @@ final class StreamModule {
     script.state.register(
       "stream",
       [
-        LuaFunction("new") { [unowned module] call in try module.new(call) },
-        LuaFunction("file") { [unowned module] call in try module.file(call) },
-        LuaFunction("stations") { call in
+        LuaFunction("new", takes: 2) { [unowned module] call in try module.new(call) },
+        LuaFunction("file", takes: 2) { [unowned module] call in try module.file(call) },
+        LuaFunction("stations", takes: 0) { call in
           call.return(
-            .record(service.named.urls.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }))
+            .record(
+              service.named.urls.sorted { $0.key < $1.key }.map {
+                ($0.key, .string(StreamURL.shown($0.value)))
+              }))
         },
       ],
       values: [("version", .string("1.0")), ("effect", module.sound.effectTable)])
@@ -62,7 +65,16 @@ final class StreamModule {
 
   /// `stream.new(url, options)`
   private func new(_ call: LuaCall) throws -> LuaReturn {
-    call.return(streams(try make(try call.string(1), try options(call, 2).0)))
+    call.return(streams(try make(try address(call, 1), try options(call, 2).0)))
+  }
+
+  /// A URL or the name of a station.
+  func address(_ call: LuaCall, _ number: Int) throws -> String {
+    let given = try call.string(number)
+    guard service.named.urls[given] == nil, looksLikePath(given) else { return given }
+    throw call.problem(
+      number, "\"\(given.prefix(100))\" is a file, not a URL", code: StreamError.Kind.url.rawValue,
+      hint: "files are played with speaker.play, or made a stream with stream.file")
   }
 
   /// A stream at `url`, or of the station of this name, which lives as long as it is not stopped.
@@ -91,34 +103,34 @@ final class StreamModule {
   // MARK: The object
 
   private func defineControls() {
-    streams.method("start") { [unowned self] stream, call in
+    streams.method("start", takes: 0) { [unowned self] stream, call in
       try call.suspend { [unowned self] in
         keep(stream)
         try await stream.stream.start()
         return []
       }
     }
-    streams.method("stop") { stream, _ in
+    streams.method("stop", takes: 0) { stream, _ in
       stream.stream.stop()
       return .none
     }
-    streams.method("pause") { stream, _ in
+    streams.method("pause", takes: 0) { stream, _ in
       stream.stream.pause()
       return .none
     }
-    streams.method("rewind") { stream, call in
+    streams.method("rewind", takes: 1) { stream, call in
       call.return(.number(-(try stream.stream.move(by: -(try call.duration(2).luaSeconds)))))
     }
-    streams.method("forward") { stream, call in
+    streams.method("forward", takes: 1) { stream, call in
       call.return(.number(try stream.stream.move(by: try call.duration(2).luaSeconds)))
     }
-    streams.method("can_rewind") { stream, call in
+    streams.method("can_rewind", takes: 1) { stream, call in
       call.return(stream.stream.canMove(by: -(try call.duration(2).luaSeconds)))
     }
-    streams.method("can_forward") { stream, call in
+    streams.method("can_forward", takes: 1) { stream, call in
       call.return(stream.stream.canMove(by: try call.duration(2).luaSeconds))
     }
-    streams.method("go_live") { stream, _ in
+    streams.method("go_live", takes: 0) { stream, _ in
       try stream.stream.goLive()
       return .none
     }
@@ -169,10 +181,8 @@ extension SpeakerModule {
     if let object = streams.stream(given) {
       (stream, isOwn) = (object, false)
     } else {
-      guard case .string(let url) = given else {
-        throw call.mismatch(first, "URL or stream")
-      }
-      (stream, isOwn) = (try streams.make(url, StreamOptions()), true)
+      guard case .string = given else { throw call.mismatch(first, "URL or stream") }
+      (stream, isOwn) = (try streams.make(try streams.address(call, first), StreamOptions()), true)
     }
     try session.requireMembers()
     return try call.suspend {

@@ -1,0 +1,56 @@
+internal import CLua
+internal import CLuaShim
+internal import EventLoop
+
+// Calls that are wrong whatever the function does: too many arguments, a dot for a colon, a colon for a dot.
+
+/// Misuse of a function, before it is known how the function was called.
+struct ArgumentError: Error {
+  /// 1-based, with the object of a method as 1.
+  let number: Int
+  /// `0 to 50 expected, got 51`
+  let problem: String
+  let code: String
+  let hint: String?
+
+  /// As Lua does, a method's own object is not counted.
+  func told(of function: LuaFunction, asMethod: Bool) -> LuaError {
+    if asMethod && number == 1 {
+      return LuaError(code: "argument", message: "calling '\(function.name)' on a bad self (\(problem))")
+    }
+    let isDotted = function.isMethod && !asMethod && number == 1
+    var error = LuaError.argument(asMethod ? number - 1 : number, of: function.name, problem)
+    error.code = code
+    error.hint = isDotted ? "call it with a colon: object:\(function.name)(…)" : hint
+    return error
+  }
+}
+
+extension LuaCall {
+  /// Raises for arguments that the function does not know. Nils at the end are none; what the host calls, as a
+  /// listener, is told more than it may want to know.
+  func refuseSurplus() throws {
+    var given = count
+    while given > 0 && isNil(given) { given -= 1 }
+    guard given > function.most, shim_has_caller(stack.L) else { return }
+    if let error = calledWithColon { throw error }
+    let own = function.isMethod ? 1 : 0
+    let taken = Int(function.most) - own
+    let words =
+      switch taken {
+      case 0: "takes no argument"
+      case 1: "takes one argument, got \(given - own)"
+      default: "takes at most \(taken) arguments, got \(given - own)"
+      }
+    throw LuaError(code: "argument", message: "'\(function.name)' \(words)", hint: function.advice)
+  }
+
+  /// The error for `module:function(…)`, nil for any other call.
+  var calledWithColon: LuaError? {
+    guard let module = function.module, lua_type(stack.L, 1) == LUA_TTABLE, shim_called_as_method(stack.L)
+    else { return nil }
+    return LuaError(
+      code: "argument",
+      message: "'\(function.name)' is called with a dot: \(module).\(function.name)(…)")
+  }
+}

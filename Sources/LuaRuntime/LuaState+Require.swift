@@ -1,0 +1,67 @@
+internal import CLua
+internal import CLuaShim
+internal import EventLoop
+internal import Glibc
+
+/// What `require` asks the host: to wait for who loads a module already, and which module may have been meant.
+extension LuaState {
+  func installRequire() {
+    let wait = LuaFunction("require") { call in
+      let name = try call.string(1)
+      return try call.suspend { continuation in
+        call.state.moduleWaiters[name, default: []].append(continuation)
+        return nil
+      }
+    }
+    let loaded = LuaFunction("require") { call in
+      for waiter in call.state.moduleWaiters.removeValue(forKey: try call.string(1)) ?? [] {
+        waiter.resume(returning: [])
+      }
+      return .none
+    }
+    let missing = LuaFunction("require") { call in
+      let near = nearest(try call.string(1), among: call.state.knownModules)
+      throw LuaError(
+        code: "script.module", message: try call.string(2), hint: near.map { "did you mean '\($0)'?" })
+    }
+    shim_set_require(main.L, box(wait), box(loaded), box(missing))
+  }
+
+  /// Modules that are loaded, and files that could be.
+  private var knownModules: [String] {
+    let stack = main
+    var names: Set<String> = []
+    luaL_getsubtable(stack.L, registryIndex, LUA_LOADED_TABLE)
+    for entry in stack.entries(-1, limit: 1000, in: self) ?? [] {
+      if case .string(let name) = entry.key, name != "_G" { names.insert(name) }
+    }
+    stack.pop()
+    stack.pushGlobals()
+    stack.push("package")
+    lua_rawget(stack.L, -2)
+    if stack.type(-1) == LUA_TTABLE {
+      stack.push("path")
+      lua_rawget(stack.L, -2)
+      for pattern in (stack.string(-1) ?? "").split(separator: ";").prefix(16)
+      where pattern.hasSuffix("/?.lua") {
+        names.formUnion(Self.modules(in: String(pattern.dropLast("?.lua".count))))
+      }
+      stack.pop()
+    }
+    stack.pop(2)
+    return names.sorted()
+  }
+
+  private static func modules(in folder: String) -> [String] {
+    guard let directory = opendir(folder) else { return [] }
+    defer { closedir(directory) }
+    var names: [String] = []
+    while names.count < 1000, let entry = readdir(directory) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if name.hasSuffix(".lua") { names.append(String(name.dropLast(4))) }
+    }
+    return names
+  }
+}

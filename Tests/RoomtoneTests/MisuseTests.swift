@@ -1,0 +1,251 @@
+import LuaRuntime
+import TestSupport
+import Testing
+
+@Suite("calls that are wrong whatever the function does")
+struct MisuseTests {
+  @Test(
+    "a name that a module has not raises where it is read, with the nearest one",
+    arguments: [
+      (
+        "speaker.set_volum(3)",
+        "no field or function of speaker is called 'set_volum'; did you mean 'set_volume'?"
+      ),
+      ("task.slep(1)", "no field or function of task is called 'slep'; did you mean 'sleep'?"),
+      (
+        "require 'log'.warning 'x'",
+        "no field or function of log is called 'warning'; known: debug, error, info, warn"
+      ),
+      ("require 'eq'.aply()", "no field or function of eq is called 'aply'; did you mean 'apply'?"),
+      (
+        "require 'recorder'.plan()", "no field or function of recorder is called 'plan'; known: schedule"
+      ),
+      (
+        "require 'stream'.effect.gian(1)",
+        "no field or function of stream.effect is called 'gian'; did you mean 'gain'?"
+      ),
+    ])
+  func unknownName(_ call: String, _ message: String) throws {
+    let lines = try EngineBench.printed("\nlocal err = failure(function() \(call) end)\nprint(err.code, err)")
+    #expect(lines == ["argument\ttest.lua:2: \(message)"])
+  }
+
+  @Test("rawget asks a module without harm, and pairs, ipairs and require go on as they were")
+  func asking() throws {
+    let lines = try EngineBench.printed(
+      """
+      print(rawget(task, "slep"), task[1], #task, require "task" == task)
+      local count = 0
+      for name, value in pairs(task) do count = count + (task[name] == value and 1 or 0) end
+      print(count > 5)
+      function task.mine() return 3 end
+      print(task.mine(), message(function() return task.mien end))
+      """)
+    #expect(
+      lines == [
+        "nil\tnil\t0\ttrue", "true",
+        "3\tno field or function of task is called 'mien'; did you mean 'mine'?",
+      ])
+  }
+
+  @Test("an argument too many raises before anything is done; nils at the end are none")
+  func surplus() throws {
+    let lines = try EngineBench.printed(
+      """
+      local kitchen = speaker.device "Kitchen"
+      print(message(function() kitchen:mute(false) end), kitchen.muted)
+      print(message(function() kitchen:set_volume(3, 4) end), kitchen.volume == 3)
+      print(message(speaker.mute, true), speaker.is_muted())
+      print(message(speaker.play, "tone.wav", {}, 1, 2))
+      kitchen:mute(nil)
+      task.sleep(1)
+      print(kitchen.muted)
+      """)
+    #expect(
+      lines == [
+        "'mute' takes no argument\tfalse", "'set_volume' takes one argument, got 2\tfalse",
+        "'mute' takes no argument\tfalse", "'play' takes at most 2 arguments, got 4", "true",
+      ])
+    let advice = try EngineBench.printed(
+      "print(failure(function() speaker.device 'Kitchen':mute(false) end).hint)")
+    #expect(advice == ["unmute is the other way"])
+  }
+
+  @Test("a function of a module can be a listener, a routine or a job, though it is told more than it takes")
+  func listeners() throws {
+    let outcome = try EngineBench().run(
+      """
+      speaker.on("volume", speaker.pause)
+      speaker.play "long.wav"
+      speaker.set_volume(7)
+      task.sleep(1)
+      print(speaker.state())
+      print(task.spawn(speaker.state, "extra"):await())
+      """)
+    #expect(outcome.lines == ["paused", "paused"] && outcome.failures.isEmpty, "\(outcome)")
+  }
+
+  @Test("a dot for a colon, and a colon for a dot, are told as that")
+  func dotAndColon() throws {
+    let lines = try EngineBench.printed(
+      """
+      print(message(function() speaker:play "tone.wav" end))
+      print(message(function() speaker:stop() end))
+      print(message(function() task:sleep(1) end))
+      local err = failure(function() speaker.device "Kitchen".mute() end)
+      print(err.message, err.hint)
+      """)
+    #expect(
+      lines == [
+        "'play' is called with a dot: speaker.play(…)", "'stop' is called with a dot: speaker.stop(…)",
+        "'sleep' is called with a dot: task.sleep(…)",
+        "bad argument #1 to 'mute' (speaker expected, got no value)\tcall it with a colon: object:mute(…)",
+      ])
+  }
+
+  @Test("errors of modules in Lua are error objects, with a traceback from the script's line on")
+  func library() throws {
+    let lines = try EngineBench.printed(
+      """
+      local recorder = require "recorder"
+      local function plan() local show = recorder.schedule {} return show end
+      local ok, err = pcall(plan)
+      print("failed: " .. err)
+      print(err.traceback:match "\\n%s*([^\\n]*)")
+      print(getmetatable(err), getmetatable(failure(task.sleep)))
+      local show = recorder.schedule { url = "http://127.0.0.1/", cron = "@daily", duration = 1 }
+      print(select(2, pcall(function()
+        show:on("finish", print)
+      end)).where)
+      show:cancel()
+      """)
+    try #require(lines.count == 4, "\(lines)")
+    #expect(lines[0] == "failed: test.lua:2: option 'url' of 'schedule' is missing")
+    #expect(lines[1].hasPrefix("test.lua:2: in "), "\(lines[1])")
+    #expect(lines[2] == "error\terror" && lines[3] == "test.lua:9", "\(lines)")
+  }
+
+  @Test("take as many arguments as stdlib/meta says, each function and method")
+  func arity() throws {
+    let definitions = try Definitions()
+    let objects = Dictionary(uniqueKeysWithValues: DefinitionTests.objects)
+    let modules: Set = ["speaker", "stream", "recordings", "headset", "task", "schedule", "log", "store"]
+    let described = definitions.functions.filter { function in
+      !function.place.hasPrefix("globals.lua") && !function.parameters.contains("...")
+        && !function.name.hasPrefix("recorder.")
+        && modules.contains(String(function.name.prefix { !".:".contains($0) }))
+        && (objects[function.name.split(separator: ":").first.map(String.init) ?? ""] != nil
+          || !function.name.contains(":"))
+    }
+    #expect(described.count > 130)
+    let many = Array(repeating: "true", count: 20).joined(separator: ", ")
+    let probes = described.map { function in
+      let parts = function.name.split(separator: ":").map(String.init)
+      let head = parts.count == 2 ? "(\(objects[parts[0]] ?? "nil")):\(parts[1])" : function.name
+      return "probe('\(function.name)', \(function.parameters.count), function() \(head)(\(many)) end)"
+    }
+    let lines = try EngineBench.printed(
+      """
+      local stream, recordings = require "stream", require "recordings"
+      local store, headset = require "store", require "headset"
+      speaker.open()
+      _G.recording = stream.new 'http://127.0.0.1/':record "a"
+      _G.h = headset.connect()
+      local words = { ["no argument"] = 0, ["one argument"] = 1 }
+      local function probe(name, count, f)
+        local taken = message(f):match "takes (.-)$"
+        local number = taken and (words[taken:match "^%w+ argument"] or tonumber(taken:match "%d+"))
+        if number ~= count then print(name, number, count, message(f)) end
+      end
+      \(probes.joined(separator: "\n"))
+      os.exit(0)
+      """)
+    #expect(lines.isEmpty, "\(lines)")
+  }
+
+  @Test("what goes to another function is sent there")
+  func otherFunctions() throws {
+    let lines = try EngineBench.printed(
+      """
+      local stream = require "stream"
+      local function told(f, ...) local err = failure(f, ...) print(err.code, err.message, err.hint) end
+      told(speaker.play, "http://me:secret@radio/x")
+      told(speaker.play, "")
+      told(speaker.play_stream, "/x.wav")
+      told(stream.new, "tone.wav/../x.wav")
+      told(require, "tasks")
+      print(message(function() speaker.device "Kitchen":set_role "mid" end))
+      print(message(stream.new, "http://a/", { metadata_encoding = "utf-9" }))
+      print(message(require "recordings".list, { since = "2026-01-01" }))
+      """)
+    let expected = [
+      "argument\tbad argument #1 to 'play' (http://radio/x is a URL, not a file)\tstreams are played with play_stream",
+      "argument\tbad argument #1 to 'play' (the path is empty)\tnil",
+      "stream.url\tbad argument #1 to 'play_stream' (\"/x.wav\" is a file, not a URL)\tfiles are played with",
+      "stream.url\t\"tone.wav/../x.wav\" is no URL", "script.module\tmodule 'tasks' is not found: ",
+      "bad argument #1 to 'set_role' (no role is called 'mid'; known: left, mono, right, stereo)",
+      "bad argument #2 to 'new' (option 'metadata_encoding': no encoding is called 'utf-9'; did you mean 'utf-8'?)",
+      "bad argument #1 to 'list' (option 'since': seconds expected, as os.time counts them, got a string)",
+    ]
+    #expect(lines.count == expected.count, "\(lines)")
+    for (line, start) in zip(lines, expected) { #expect(line.hasPrefix(start)) }
+    #expect(lines[4].hasSuffix("did you mean 'task'?"))
+  }
+
+  @Test("a position may be text, as every duration")
+  func positions() throws {
+    let lines = try EngineBench.printed(
+      """
+      speaker.play("long.wav", { start = "2s" })
+      speaker.pause()
+      print(speaker.position() >= 2)
+      speaker.seek "0.004s" print(speaker.position() < 1)
+      speaker.seek "4s" print(speaker.position())
+      print(message(speaker.seek, "soon"), code(speaker.seek, "1m"))
+      print(message(speaker.seek, {}))
+      """)
+    #expect(lines.count == 5, "\(lines)")
+    #expect(lines[..<3] == ["true", "true", "4.0"])
+    #expect(lines[3].contains("is no duration") && lines[3].hasSuffix("speaker.range"))
+    #expect(lines[4] == "bad argument #1 to 'seek' (seconds or text like \"5m\" expected, got table)")
+  }
+
+  @Test("stations show no password")
+  func passwords() throws {
+    var bench = try EngineBench()
+    bench.configuration += " stations { mine = 'http://me:secret@radio/x' }"
+    let lines = try bench.printed(
+      """
+      local stream = require "stream"
+      print(stream.stations().mine, stream.new("mine").url, stream.new("mine"))
+      """)
+    #expect(lines == ["http://radio/x\thttp://radio/x\tstream (http://radio/x, stopped)"])
+  }
+
+  @Test("an interruption with a file that is missing interrupts nothing")
+  func interruption() throws {
+    let lines = try EngineBench.printed(
+      """
+      speaker.play "long.wav"
+      speaker.on("suspending", function() print "suspending" end)
+      local before = task.now()
+      print(code(speaker.interrupt, { play = "bell.wav", fade = "2s" }), task.now() - before < 1, speaker.state())
+      """)
+    #expect(lines == ["audio.not_found\ttrue\tplaying"])
+  }
+
+  @Test("who failed is told with what failed: a job and a listener by their names")
+  func context() throws {
+    let outcome = try EngineBench().run(
+      """
+      schedule.every(1, { name = "hub" }, function() error "no milk" end)
+      speaker.on("volume", function() error "too loud" end)
+      speaker.set_volume(9)
+      task.sleep(1.5)
+      os.exit(0)
+      """)
+    let told = Set(outcome.failures.map(\.description))
+    #expect(
+      told == ["on \"volume\": test.lua:2: too loud", "job \"hub\": test.lua:1: no milk"], "\(told)")
+  }
+}
