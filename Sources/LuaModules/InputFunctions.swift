@@ -1,18 +1,30 @@
 internal import Glibc
 internal import LuaRuntime
 
-/// `io.read` and `io.lines` on standard input: only the calling routine waits.
+/// Reading standard input, by `io.read` and `io.lines` or as a file: only the calling routine waits.
 enum InputFunctions {
-  static func functions(_ input: InputReader) -> [LuaFunction] {
-    [
-      LuaFunction("read") { call in try read(from: input, call, first: 1) }
-    ]
+  /// Has all of Lua's functions that read standard input read `input`.
+  static func replace(in state: LuaState, _ input: InputReader) {
+    let line = LuaFunction("lines") { call in try read([.line(keepsEnd: false)], from: input, call) }
+    let nextLine = state.value(of: line)
+    state.replaceInput(
+      read: LuaFunction("read") { call in try read(from: input, call, first: 1) },
+      lines: LuaFunction("lines") { call in
+        guard call.count > 0 else { return call.return(nextLine) }
+        let requests = try requests(call, first: 1)
+        return call.return(
+          call.state.value(of: LuaFunction("lines") { call in try read(requests, from: input, call) }))
+      })
   }
 
   /// What the formats from argument `first` on ask for; a line without any.
   static func read(from input: InputReader, _ call: LuaCall, first: Int) throws -> LuaReturn {
+    try read(try requests(call, first: first), from: input, call)
+  }
+
+  private static func requests(_ call: LuaCall, first: Int) throws -> [InputReader.Request] {
     let requests = try (first..<max(first, call.count + 1)).map { try request(call, $0) }
-    return try read(requests.isEmpty ? [.line(keepsEnd: false)] : requests, from: input, call)
+    return requests.isEmpty ? [.line(keepsEnd: false)] : requests
   }
 
   /// The format of an optional argument.

@@ -24,7 +24,7 @@ enum SystemModule {
       state.override("io", [LuaFunction("popen") { call in try files.open(call) }])
     }
     state.override("os", functions)
-    state.override("io", InputFunctions.functions(input))
+    InputFunctions.replace(in: state, input)
   }
 
   private static func notHere(_ name: String) -> LuaFunction {

@@ -150,4 +150,35 @@ import Testing
       }
     }
   }
+
+  @Test(
+    "lines of standard input are waited for by the routine that asks alone, in every way to ask",
+    arguments: [
+      "for line in io.lines() do print(line) end",
+      "for line in io.stdin:lines() do print(line) end",
+      "for line in io.lines(nil, 'L') do io.write(line) end",
+      "local line = io.stdin:read() while line do print(line) line = io.input():read('l') end",
+    ])
+  func input(_ reading: String) throws {
+    let home = try Home()
+    let script = try home.script(
+      """
+      local task = require "task"
+      -- Who holds the other end writes its last line when the second routine has run meanwhile.
+      task.spawn(function() task.sleep(0.05) io.open("go", "w"):close() end)
+      \(reading)
+      io.open("file", "w"):write("in a file\\n"):close()
+      for line in io.lines "file" do print(line) end
+      io.input "file"
+      print(io.read(), io.read())
+      """)
+    let outcome = try home.runInShell(
+      """
+      { echo one; n=0; while [ ! -e go ] && [ $n -lt 600 ]; do sleep 0.1; n=$((n+1)); done; [ -e go ] && echo two; } \
+        | "$ROOMTONE" run --output null \(script)
+      """)
+    #expect(
+      outcome == Outcome(status: 0, output: "one\ntwo\nin a file\nin a file\tnil\n", errors: ""), "\(outcome)"
+    )
+  }
 }

@@ -1,0 +1,65 @@
+/* Standard input for Lua's `io`: what would block every routine is entered in Swift. All other files stay Lua's. */
+#include "internal.h"
+
+/* Upvalues of all four: box, Lua's own function, the handle of standard input. */
+
+static int enter_own(lua_State *L) {
+  lua_pushvalue(L, lua_upvalueindex(2));
+  lua_insert(L, 1);
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  return lua_gettop(L);
+}
+
+/* Whether `io.input()` is standard input. */
+static bool reads_standard_input(lua_State *L) {
+  lua_getfield(L, LUA_REGISTRYINDEX, "_IO_input");
+  bool same = lua_rawequal(L, -1, lua_upvalueindex(3));
+  lua_pop(L, 1);
+  return same;
+}
+
+static int read_default(lua_State *L) {
+  if (!reads_standard_input(L)) return enter_own(L);
+  return enter_swift(L, lua_touserdata(L, lua_upvalueindex(1)));
+}
+
+/* `io.lines(nil, …)` reads what `io.input()` is. */
+static int lines_default(lua_State *L) {
+  if (!lua_isnoneornil(L, 1) || !reads_standard_input(L)) return enter_own(L);
+  if (lua_gettop(L) > 0) lua_remove(L, 1);
+  return enter_swift(L, lua_touserdata(L, lua_upvalueindex(1)));
+}
+
+/* `file:read(…)`, `file:lines(…)` */
+static int method_of_file(lua_State *L) {
+  if (lua_gettop(L) == 0 || !lua_rawequal(L, 1, lua_upvalueindex(3))) return enter_own(L);
+  lua_remove(L, 1);
+  return enter_swift(L, lua_touserdata(L, lua_upvalueindex(1)));
+}
+
+/* In the table on the top, where it has a function of this name. */
+static void replace(lua_State *L, const char *name, lua_CFunction function, void *box) {
+  lua_pushlightuserdata(L, box);
+  if (lua_getfield(L, -2, name) != LUA_TFUNCTION) {
+    lua_pop(L, 2);
+    return;
+  }
+  lua_getglobal(L, "io");
+  lua_getfield(L, -1, "stdin");
+  lua_remove(L, -2);
+  lua_pushcclosure(L, function, 3);
+  lua_setfield(L, -2, name);
+}
+
+void shim_replace_input(lua_State *L, void *read, void *lines) {
+  int top = lua_gettop(L);
+  if (lua_getglobal(L, "io") == LUA_TTABLE) {
+    replace(L, "read", read_default, read);
+    replace(L, "lines", lines_default, lines);
+  }
+  if (luaL_getmetatable(L, LUA_FILEHANDLE) == LUA_TTABLE && lua_getfield(L, -1, "__index") == LUA_TTABLE) {
+    replace(L, "read", method_of_file, read);
+    replace(L, "lines", method_of_file, lines);
+  }
+  lua_settop(L, top);
+}
