@@ -1,3 +1,5 @@
+import EventLoop
+import LuaModules
 import LuaRuntime
 import Roomtone
 import TestSupport
@@ -244,5 +246,33 @@ struct SimulatedRadioTests {
       }
       #expect(error?.description.contains(part) == true, "\(error?.description ?? "")")
     }
+  }
+
+  @Test("the time line tells of recordings: where they go, how long they got, and why there is none")
+  func timeline() throws {
+    let bench = try bench("")
+    let engine = try bench.engine()
+    var lines: [String] = []
+    let timeline = Timeline(engine)
+    timeline.onEntry = { lines.append("\($0.time) \($0.room): \($0.text)") }
+    engine.onFailure = { lines.append($0.description) }
+    let script = try engine.makeScript("test.lua", isFile: false)
+    let main = try script.state.load(
+      Array(
+        """
+        local stream, task = require "stream", require "task"
+        local radio = stream.new "\(Self.url)"
+        local recording = radio:record("show/{start:%H}.mp3", { duration = "10m" })
+        recording:wait "recording_finished"
+        pcall(radio.record, radio, "other.mp3", { min_free = "900TB" })
+        """.utf8), chunkName: "=test.lua")
+    #expect(engine.run(script, main).status == 0)
+    timeline.finish()
+    try #require(lines.count == 3, "\(lines)")
+    #expect(lines[0] == "2026-01-05 00:00 Recorder: ● recording show/00.mp3")
+    #expect(lines[1].hasSuffix(" Recorder: ■ show/00.mp3 is recorded, 10m"), "\(lines[1])")
+    #expect(
+      lines[2].contains("Recorder: ! other.mp3 is not recorded: ") && lines[2].hasSuffix("(record.disk_full)")
+    )
   }
 }

@@ -23,7 +23,7 @@ final class RecordingModule {
       EventFeed(names: ScriptRecording.eventNames) { recording, name, deliver, closed in
         recording.listen(to: name, deliver, closed)
       })
-    streams.streams.method("record") { [unowned module, unowned streams] stream, call in
+    streams.streams.method("record", takes: 2) { [unowned module, unowned streams] stream, call in
       try module.record(stream, streams, call)
     }
     let library = RecordingLibraryModule(recorder, zone)
@@ -49,7 +49,7 @@ final class RecordingModule {
   // MARK: The object
 
   private func defineObject() {
-    recordings.method("stop") { recording, call in
+    recordings.method("stop", takes: 0) { recording, call in
       try call.suspend {
         try await recording.recording.stop()
         return []
@@ -81,20 +81,47 @@ final class RecordingModule {
     return try call.suspend { [unowned self] in
       streams.keep(stream)
       var object: ScriptRecording?
-      _ = try await stream.stream.record(options, by: recorder) { [unowned self] recording in
-        object = adopt(recording, of: stream)
+      do {
+        _ = try await stream.stream.record(options, by: recorder) { [unowned self] recording in
+          object = adopt(recording, of: stream, streams.service)
+        }
+      } catch {
+        if let error = error as? any CodedError {
+          streams.service.onRecording(.failed(path: shown(options.template), error))
+        }
+        throw error
       }
+      if let object { streams.service.onRecording(.began(path: shown(object.recording.path))) }
       return [object.map { recordings($0) } ?? .nil]
     }
   }
 
-  private func adopt(_ recording: Recording, of stream: ScriptStream) -> ScriptRecording {
+  /// A path as it is below the folder of recordings.
+  private func shown(_ path: String) -> String {
+    var rest = path[...]
+    for start in [recorder.settings.root, recorder.settings.folder] {
+      if let start, !start.isEmpty, rest.hasPrefix(start) { rest = rest.dropFirst(start.count) }
+    }
+    return rest.count == path.count ? path : String(rest.drop { $0 == "/" })
+  }
+
+  private func adopt(
+    _ recording: Recording, of stream: ScriptStream, _ service: StreamService
+  ) -> ScriptRecording {
     let object = ScriptRecording(recording, loop: script.loop)
     // One that never began is over without a word.
     active = active.filter { !$0.value.isOver }
     active[ObjectIdentifier(recording)] = object
-    recording.onEvent = { [weak self, weak object, weak stream] event in
+    recording.onEvent = { [weak self, weak object, weak stream, unowned service] event in
       guard let self, let object else { return }
+      switch event {
+      case .track: break
+      // Who asked for it is told of what never began.
+      case .stopped where recording.path.isEmpty: break
+      case .stopped(let error): service.onRecording(.failed(path: shown(recording.path), error))
+      case .finished(let path, let seconds, _):
+        service.onRecording(.finished(path: shown(path), seconds: seconds))
+      }
       let (name, payload) = news(event, object)
       object.tell(name, payload)
       stream?.tell(name, payload)

@@ -14,6 +14,16 @@ public enum StreamNews {
   case reconnected(gap: Double)
 }
 
+/// What a person who records wants to know. Paths begin at the folder of recordings.
+public enum RecordingNews {
+  /// Sound goes into a file.
+  case began(path: String)
+  /// It is over, with so much sound.
+  case finished(path: String, seconds: Double)
+  /// It did not begin, or can't go on.
+  case failed(path: String, any CodedError)
+}
+
 /// What the streams of all scripts of an engine share: the network thread, which begins with the first of them, or the
 /// stations of a simulation. Confined to the loop.
 public final class StreamService {
@@ -24,6 +34,8 @@ public final class StreamService {
   private var thread: NetworkThread?
   /// Takes what a stream of a script tells, and the session that plays it.
   public var onNews: (StreamNews, Session?) -> Void = { _, _ in }
+  /// Takes what a recording of a script tells.
+  public var onRecording: (RecordingNews) -> Void = { _ in }
   /// What plays without a script.
   private var playing: ScriptStream?
 

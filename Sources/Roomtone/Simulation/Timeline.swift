@@ -45,6 +45,7 @@ public final class Timeline {
     zone = engine.options.zone
     engine.house.onOpen = { [unowned self] in follow($0) }
     engine.streams.onNews = { [unowned self] in tell($0, $1) }
+    engine.streams.onRecording = { [unowned self] in tell($0) }
     follow(engine.headsets.headsets)
   }
 

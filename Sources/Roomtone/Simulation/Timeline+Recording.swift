@@ -1,0 +1,17 @@
+internal import EventLoop
+internal import LuaModules
+internal import Scheduling
+
+/// What recordings tell, as lines of the time line.
+extension Timeline {
+  func tell(_ news: RecordingNews) {
+    let text =
+      switch news {
+      case .began(let path): "● recording \(path)"
+      case .finished(let path, let seconds):
+        "■ \(path) is recorded, \(DurationText.describe(.seconds(Int(seconds.rounded()))))"
+      case .failed(let path, let error): "! \(path) is not recorded: \(error.message) (\(error.code))"
+      }
+    add(text, room: "Recorder")
+  }
+}
