@@ -109,11 +109,14 @@ local function checked(options)
     end
     result.urls[index + 1] = url
   end
-  for _, url in ipairs(result.urls) do
-    local _, err = task.try(stream.new, url)
+  result.shown = {}
+  for index, url in ipairs(result.urls) do
+    local radio, err = task.try(stream.new, url)
     if err then
       misuse(err.message, err.code, err.hint)
     end
+    -- As events tell it: the name of a station as it is, a URL without user and password.
+    result.shown[index] = url:find("://", 1, true) and radio.url or url
   end
   return result
 end
@@ -154,9 +157,10 @@ end
 
 -- Records from one station until the end of the show.
 -- Returns what was recorded, nil when nothing; and why it is not the end yet, nil when it is.
-local function record(own, url, run)
+local function record(own, place, run)
   local options = own.options
-  local radio = stream.new(url)
+  local url = options.shown[place]
+  local radio = stream.new(options.urls[place])
   local recording, err = task.try(radio.record, radio, options.template, {
     ["until"] = run.ends, job = own.job.name, min_free = options.min_free,
   })
@@ -199,8 +203,8 @@ local function run(own, due)
   local current = { due = due, ends = due + options.duration + (options.pad_after or 0), parts = {} }
   local place, pause, failure = 1, FIRST_PAUSE, nil
   while own.job.active and os.time() < current.ends do
-    local url = options.urls[place]
-    local part, err = record(own, url, current)
+    local last = place
+    local part, err = record(own, place, current)
     if part then
       table.insert(current.parts, part)
       pause = FIRST_PAUSE
@@ -210,7 +214,9 @@ local function run(own, due)
       break
     end
     place = place % #options.urls + 1
-    tell(own, "fallback", { from = url, url = options.urls[place], error = err, due = due })
+    tell(own, "fallback", {
+      from = options.shown[last], url = options.shown[place], error = err, due = due,
+    })
     if not part and place == 1 then
       task.sleep(math.min(pause, math.max(current.ends - os.time(), 0)))
       pause = math.min(2 * pause, LAST_PAUSE)

@@ -210,7 +210,7 @@ struct MisuseTests {
     #expect(lines[4] == "bad argument #1 to 'seek' (seconds or text like \"5m\" expected, got table)")
   }
 
-  @Test("stations show no password")
+  @Test("stations and shows tell no password")
   func passwords() throws {
     var bench = try EngineBench()
     bench.configuration += " stations { mine = 'http://me:secret@radio/x' }"
@@ -218,8 +218,15 @@ struct MisuseTests {
       """
       local stream = require "stream"
       print(stream.stations().mine, stream.new("mine").url, stream.new("mine"))
+      local show = require "recorder".schedule { url = "http://me:secret@radio/x", at = "20:00", duration = 60 }
+      show:on("started", function(event) print(event.url) end)
+      show:on("finished", function(event) print(event.parts[1].url) show:cancel() end)
       """)
-    #expect(lines == ["http://radio/x\thttp://radio/x\tstream (http://radio/x, stopped)"])
+    #expect(
+      lines == [
+        "http://radio/x\thttp://radio/x\tstream (http://radio/x, stopped)", "http://radio/x",
+        "http://radio/x",
+      ])
   }
 
   @Test("an interruption with a file that is missing interrupts nothing")
