@@ -29,13 +29,4 @@ struct MissingSoundTests {
     #expect(told(late: .seconds(6600), 600) == "1:50:00 of 2:00:00 is missing")
     #expect(told(late: .milliseconds(500), 600) == nil)
   }
-
-  @Test("a server's wish to be asked later is read, whatever it is") func askAgain() {
-    func wish(_ value: ErrorFact.Value?) -> Duration? {
-      StreamError(.http, "busy", facts: value.map { [.init("retry_after", $0)] } ?? []).askAgainAfter
-    }
-    #expect(wish(nil) == nil && wish(.string("soon")) == nil)
-    #expect(wish(.number(7.5)) == .milliseconds(7500) && wish(.int(30)) == .seconds(30))
-    #expect(wish(.number(-3)) == .zero && wish(.number(.infinity)) == .seconds(1e9))
-  }
 }

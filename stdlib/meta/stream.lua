@@ -145,7 +145,7 @@ function stream.file(path, options) end
 ---| "tap_created" # `{tap, rate, channels}`: a tap gets sound of this format from now on.
 ---| "tap_disposed" # `{tap, rate, channels}`: that ended: removed, stopped, or another format follows.
 ---| "tap_overrun" # `{tap, seconds}`: its function was not done in time; so much sound went on as it came.
----| "track" # `{recording, path, title}`: a recording has begun a file; of the first it is told when it is split, else before the second.
+---| "track" # `{recording, path, title}`: a recording has begun a file; told of the first only when it is split.
 ---| "recording_stopped" # `{recording, error}`: it can't be written, or its stream is gone for good; what was written is kept.
 ---| "recording_finished" # `{recording, path, seconds, bytes}`: it is over, and safe on disk.
 

@@ -9,8 +9,6 @@ final class RecordRun {
   private let engine: Engine
   private let line: RecordingLine
   private var recording: Recording?
-  /// Its files: all that were told of, and the first, of which may be told only when there is a second.
-  private var files: Set<String> = []
   /// How long the station could not be heard at first.
   private var late = Duration.zero
   /// Why it is not on disk as it should be, also when a signal ended it.
@@ -60,7 +58,6 @@ final class RecordRun {
       recording.onEvent = { [unowned self] in take($0) }
     }
     isThere = true
-    if files.isEmpty { files = [recording.path] }
     return (stream, recording)
   }
 
@@ -93,7 +90,7 @@ final class RecordRun {
         }
         told = failure.message
       }
-      let wait = max(pause, min(failure.askAgainAfter ?? .zero, Self.longestWish))
+      let wait = max(pause, min(failure.retryAfter ?? .zero, Self.longestWish))
       try await loop.sleep(for: min(wait, end.map { loop.wallNow.duration(to: $0) } ?? wait))
       if let end, loop.wallNow >= end { throw failure }
       pause = min(pause * 2, Self.lastPause)
@@ -103,13 +100,12 @@ final class RecordRun {
 
   private func take(_ event: RecordingEvent) {
     switch event {
-    case .track(let path, _): files.insert(path)
     case .stopped(let error) where line.isShown:
       // What it does not go on after is told at the end.
       guard recording?.state == .waiting else { break }
       line.clear()
       engine.onLog(.warn, error.description, [])
-    case .stopped, .finished: break
+    case .track, .stopped, .finished: break
     }
   }
 
@@ -125,7 +121,8 @@ final class RecordRun {
   /// `recorded /radio/show.mp3, 1:00:00, 58 MB, 2 gaps (8.5 s)`; nil when there is nothing.
   var summary: String? {
     guard let recording, !recording.path.isEmpty else { return nil }
-    let name = files.count > 1 ? "\(files.count) files, the last \(recording.path)" : recording.path
+    let count = recording.paths.count
+    let name = count > 1 ? "\(count) files, the last \(recording.path)" : recording.path
     let gaps = RecordingText.gaps(recording.gaps).map { ", gaps: \($0)" } ?? ""
     return "recorded \(name), \(RecordingText.clock(recording.seconds)), "
       + "\(ByteSize.describe(recording.bytes))\(gaps)".onOneLine
@@ -134,16 +131,5 @@ final class RecordRun {
   /// What of it is missing, when that is more than a flaw.
   var missing: MissingSound? {
     recording.flatMap { MissingSound(late: late, seconds: $0.seconds, gaps: $0.gaps) }
-  }
-}
-
-extension StreamError {
-  /// When a server wants to be asked again, if it says so.
-  var askAgainAfter: Duration? {
-    switch facts.first(where: { $0.name == "retry_after" })?.value {
-    case .number(let seconds)?: .seconds(max(0, min(seconds, 1e9)))
-    case .int(let seconds)?: .seconds(max(0, min(seconds, 1_000_000_000)))
-    default: nil
-    }
   }
 }

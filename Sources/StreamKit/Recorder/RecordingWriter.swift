@@ -37,8 +37,6 @@ final class RecordingWriter {
   private var budget = FileBudget()
   /// What came last has a length.
   private var hasFrames = true
-  /// The first file, until it is told as one of several.
-  private var untold: (path: String, title: String?)?
   /// Of the tick.
   private var now = Instant.start
   private var hasBegun = false
@@ -310,13 +308,10 @@ final class RecordingWriter {
     tellTrack(part, title)
   }
 
-  /// Tells that a file has begun; of the first, unless it is split, when there is a second.
+  /// Tells that a file has begun; not of the first, unless it is split.
   private func tellTrack(_ part: RecordingPart, _ title: StreamTitle?) {
-    let path = part.entry.path
-    guard count > 1 || plan.options.split != nil else { return untold = (path, title?.text) }
-    if let first = untold { tell(.track(path: first.path, title: first.title)) }
-    untold = nil
-    tell(.track(path: path, title: title?.text))
+    guard count > 1 || plan.options.split != nil else { return }
+    tell(.track(path: part.entry.path, title: title?.text))
   }
 
   // MARK: Cuts
