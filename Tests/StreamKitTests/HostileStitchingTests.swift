@@ -225,18 +225,23 @@ import Testing
     var stitcher = Stitcher()
     let piece = StreamFrame(offset: 0, length: 3, hash: 0, format: StreamFormat(codec: .ogg))
     [1 as UInt8, 2, 3].withUnsafeBytes { bytes in
+      func released() -> [[UInt8]] {
+        var given: [[UInt8]] = []
+        stitcher.release { _, bytes in
+          given.append(Array(bytes))
+          return true
+        }
+        return given
+      }
       #expect(stitcher.receive(piece, bytes) == .pass)
       #expect(stitcher.lost(at: 1) == nil)
-      #expect(stitcher.receive(piece, bytes, at: 3) == .pass)
-      for frame in programme.frames { _ = stitcher.receive(frame, bytes) }
+      #expect(stitcher.receive(piece, bytes, at: 3) == .gap(seconds: 2))
+      #expect(released() == [[1, 2, 3]])
+      #expect(stitcher.receive(piece, bytes, at: 4) == .pass)
+      for frame in programme.frames { #expect(stitcher.receive(frame, bytes) == .pass) }
       #expect(stitcher.lost(at: 10) == nil)
       #expect(stitcher.receive(piece, bytes, at: 13) == .gap(seconds: 3))
-      var given: [[UInt8]] = []
-      stitcher.release { _, bytes in
-        given.append(Array(bytes))
-        return true
-      }
-      #expect(given == [[1, 2, 3]])
+      #expect(released() == [[1, 2, 3]])
     }
   }
 
