@@ -91,9 +91,16 @@ final class RecordingModule {
         }
         throw error
       }
-      if let object { streams.service.onRecording(.began(path: shown(object.recording.path))) }
+      if let object { tellBeginning(of: object, streams.service) }
       return [object.map { recordings($0) } ?? .nil]
     }
+  }
+
+  /// Once, before what else there is to tell.
+  private func tellBeginning(of object: ScriptRecording, _ service: StreamService) {
+    guard !object.isTold else { return }
+    object.isTold = true
+    service.onRecording(.began(path: shown(object.recording.paths.first ?? object.recording.path)))
   }
 
   /// A path as it is below the folder of recordings.
@@ -114,12 +121,16 @@ final class RecordingModule {
     active[ObjectIdentifier(recording)] = object
     recording.onEvent = { [weak self, weak object, weak stream, unowned service] event in
       guard let self, let object else { return }
+      let recording = object.recording
       switch event {
       case .track: break
       // Who asked for it is told of what never began.
       case .stopped where recording.path.isEmpty: break
-      case .stopped(let error): service.onRecording(.failed(path: shown(recording.path), error))
+      case .stopped(let error):
+        tellBeginning(of: object, service)
+        service.onRecording(.failed(path: shown(recording.path), error))
       case .finished(let path, let seconds, _):
+        tellBeginning(of: object, service)
         service.onRecording(.finished(path: shown(path), seconds: seconds))
       }
       let (name, payload) = news(event, object)

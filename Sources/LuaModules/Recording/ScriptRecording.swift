@@ -7,6 +7,8 @@ final class ScriptRecording {
   static let eventNames = ["recording_stopped", "recording_finished", "track"]
 
   let recording: Recording
+  /// Its beginning was told to who follows the house.
+  var isTold = false
   private let loop: EventLoop
   private var listeners: [(number: Int, name: String, deliver: (LuaValue) -> Void, closed: () -> Void)] = []
   private var listenerCount = 0
