@@ -110,6 +110,11 @@ struct SimulatedRadioTests {
     }
     #expect(fileNames(in: home.path("state/roomtone/simulation")) == ["1.lock"])
     #expect(outcomes[0].lines.last?.hasSuffix("  3") == true, "\(outcomes[0])")
+    // What a burst holds is recorded at once, and told in its order all the same.
+    let told = outcomes[0].lines.filter { $0.contains("One.mp3") && !$0.contains("\t") }
+    #expect(
+      told.count == 2 && told.first?.hasSuffix("● recording One.mp3") == true
+        && told.last?.hasSuffix("■ One.mp3 is recorded, 4s") == true, "\(told)")
     #expect(try home.run("recordings").lines == ["no recordings"])
   }
 }
