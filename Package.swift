@@ -7,11 +7,15 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
   .treatAllWarnings(as: .error),
 ]
+/// The tests of all that works on samples take minutes without this; the tests themselves take long to compile with it.
+/// Set by `scripts/dev/test`. Assertions stay.
+let optimized: [SwiftSetting] =
+  Context.environment["ROOMTONE_OPTIMIZED"] == nil ? [] : [.unsafeFlags(["-O", "-assert-config", "Debug"])]
 let strictC: [CSetting] = [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]
 
 /// A library of ours; its dependencies are the arrows of the layout table in the README.
 func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+  .target(name: name, dependencies: dependencies, swiftSettings: strict + optimized)
 }
 
 func tests(of name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
@@ -32,6 +36,7 @@ let package = Package(
     .systemLibrary(name: "CMPG123", pkgConfig: "libmpg123", providers: [.apt(["libmpg123-dev"])]),
     .systemLibrary(name: "CFAAD", providers: [.apt(["libfaad-dev"])]),
     .systemLibrary(name: "CSndfile", pkgConfig: "sndfile", providers: [.apt(["libsndfile1-dev"])]),
+    .systemLibrary(name: "CFLAC", pkgConfig: "flac", providers: [.apt(["libflac-dev"])]),
     .systemLibrary(name: "CSoxr", pkgConfig: "soxr", providers: [.apt(["libsoxr-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -42,6 +47,7 @@ let package = Package(
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(name: "CLuaShim", dependencies: ["CLua"], cSettings: strictC),
+    .target(name: "CStandardLibrary", cSettings: strictC),
 
     // The ground.
     library("EventLoop", ["CLinux"]),
@@ -53,7 +59,7 @@ let package = Package(
 
     // Bytes to PCM to speakers.
     library("AudioCore", ["EventLoop"]),
-    library("Codecs", ["AudioCore", "EventLoop", "CMPG123", "CFAAD", "CSndfile", "CSoxr"]),
+    library("Codecs", ["AudioCore", "EventLoop", "CMPG123", "CFAAD", "CSndfile", "CFLAC", "CSoxr"]),
     library("SpeakerKit", ["AudioCore", "Codecs", "EventLoop", "CALSA"]),
     library("StreamKit", ["AudioCore", "Codecs", "Database", "EventLoop", "HTTP", "CTag", "CXML2"]),
     library("HeadsetKit", ["EventLoop", "CCrypto", "CZlib"]),
@@ -70,7 +76,7 @@ let package = Package(
       "Roomtone",
       [
         "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "SpeakerKit", "StreamKit", "HeadsetKit",
-        "Scheduling",
+        "Scheduling", "CStandardLibrary",
       ]),
     .executableTarget(
       name: "RoomtoneCLI",
@@ -78,7 +84,7 @@ let package = Package(
         "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "HeadsetKit", "SpeakerKit",
         "StreamKit", "Scheduling",
       ],
-      swiftSettings: strict),
+      swiftSettings: strict + optimized),
     .executableTarget(
       name: "RoomtoneBench",
       dependencies: [
@@ -90,7 +96,7 @@ let package = Package(
     // Tests.
     .target(
       name: "TestSupport", dependencies: ["AudioCore", "Codecs", "EventLoop"],
-      path: "Tests/TestSupport", swiftSettings: strict),
+      path: "Tests/TestSupport", swiftSettings: strict + optimized),
     tests(of: "EventLoop", ["EventLoop"]),
     tests(of: "Database", ["Database", "EventLoop", "TestSupport"]),
     tests(of: "HTTP", ["HTTP", "EventLoop", "TestSupport"]),

@@ -3,6 +3,8 @@
 #pragma once
 #include <errno.h>
 #include <malloc.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -45,6 +47,24 @@ static inline int timer_arm(int fd, int flags, int64_t nanoseconds) {
 static inline int signal_take(int fd) {
   struct signalfd_siginfo info;
   return read(fd, &info, sizeof info) == (ssize_t)sizeof info ? (int)info.ssi_signo : 0;
+}
+
+/// Waits for a signal at a signal descriptor, or for the other end of the pipe `quit` to be closed. The number of the
+/// signal, or 0 for the pipe.
+static inline int signal_await(int fd, int quit) {
+  struct pollfd polls[2] = {{.fd = fd, .events = POLLIN}, {.fd = quit, .events = POLLIN}};
+  for (;;) {
+    if (poll(polls, 2, -1) < 0 && errno != EINTR) return 0;
+    int number = polls[0].revents & POLLIN ? signal_take(fd) : 0;
+    if (number != 0) return number;
+    if (polls[1].revents != 0) return 0;
+  }
+}
+
+/// 1 where the process ignores a signal, as `nohup` has it from the start; else 0.
+static inline int signal_is_ignored(int number) {
+  struct sigaction action;
+  return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
 /// renameat2(2) that replaces nothing. 0, or an errno.
