@@ -15,9 +15,11 @@ extension EventLoop {
 
     while true {
       if let result = ending(isDone) { return result }
+      var budget = RoundBudget(isVirtual: isVirtual)
       while let item = ready.pop() {
         perform(item)
         if let result = ending(isDone) { return result }
+        if budget.isSpentByTurn(), !ready.isRoundOver { lookAhead() }
       }
       collect()
       if ready.isEmpty, !waitForWork() { return .idle }
@@ -53,6 +55,17 @@ extension EventLoop {
     // A busy loop looks at its descriptors now and then, an idle one in `waitForWork`.
     guard !ready.isEmpty else { return }
     if workSincePoll >= 64 || (!isVirtual && monotonicNow - lastPoll > 100_000) { poll(nanoseconds: 0) }
+  }
+
+  /// In the middle of a round that has used up its budget: timers that are due and descriptors that are ready, signals
+  /// among them, go before the work that waits.
+  private func lookAhead() {
+    var round = ReadyQueue()
+    swap(&round, &ready)
+    if !timers.isEmpty { collectTimers() }
+    if !watches.isEmpty || !civilTimers.isEmpty { poll(nanoseconds: 0) }
+    swap(&round, &ready)
+    ready.putAhead(round.takeAll())
   }
 
   private func takeInbox() {
@@ -130,6 +143,33 @@ extension EventLoop {
   private func collectCivilTimers() {
     let wall = wallNow.nanoseconds
     while let timer = civilTimers.popDue(at: wall) { ready.append(.timer(timer)) }
+  }
+}
+
+/// The turns and the time of a round after which timers and descriptors are looked at before the round is over.
+private struct RoundBudget {
+  private static let turns = 1000
+  private static let time: Int64 = 10_000_000
+  private let isVirtual: Bool
+  private var turns = 0
+  private var began: Int64
+
+  init(isVirtual: Bool) {
+    self.isVirtual = isVirtual
+    began = isVirtual ? 0 : Self.now
+  }
+
+  /// Some milliseconds coarse, and a few nanoseconds to read.
+  private static var now: Int64 { nanoseconds(of: CLOCK_MONOTONIC_COARSE) }
+
+  /// Counts a turn; true, and a new budget begins, when they or the time have reached their limit. Virtual time does not
+  /// pass in a round, and the machine's must not change what a simulation does.
+  mutating func isSpentByTurn() -> Bool {
+    turns += 1
+    let now = isVirtual ? began : Self.now
+    guard turns >= Self.turns || now - began >= Self.time else { return false }
+    (turns, began) = (0, now)
+    return true
   }
 }
 

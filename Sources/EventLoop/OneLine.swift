@@ -1,20 +1,67 @@
 extension String {
-  /// The text with its control characters as Lua writes them, `\n` and `\x1b`: names of files, titles of stations and
-  /// the like may hold what moves a terminal's cursor, or looks like another line.
+  /// The text with what moves it on a screen as Lua writes it, `\n`, `\x1b` and `\u{202e}`: names of files, titles of
+  /// stations and the like may move a terminal's cursor, turn the direction of writing, or look like another line.
   public var onOneLine: String {
-    guard unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return self }
+    guard unicodeScalars.contains(where: \.movesText) else { return self }
     var result = ""
     for scalar in unicodeScalars {
       switch scalar {
       case "\n": result += "\\n"
       case "\r": result += "\\r"
       case "\t": result += "\\t"
-      case _ where scalar.properties.generalCategory == .control:
+      case _ where scalar.movesText:
         let hex = String(scalar.value, radix: 16)
-        result += "\\x" + (hex.count < 2 ? "0" : "") + hex
+        result += scalar.value > 0xFF ? "\\u{\(hex)}" : "\\x" + (hex.count < 2 ? "0" : "") + hex
       default: result.unicodeScalars.append(scalar)
       }
     }
     return result
+  }
+
+  /// Text from outside (a station, a headset, a feed) as it is shown and kept: without escape sequences, control
+  /// characters, what turns the direction of writing, line separators, and blanks at its ends.
+  public var cleaned: String {
+    var (kept, rest) = (String.UnicodeScalarView(), unicodeScalars[...])
+    while let scalar = rest.popFirst() {
+      if scalar == "\u{1B}" || scalar == "\u{9B}" {
+        rest = Self.behindEscape(scalar, rest)
+      } else if !scalar.movesText {
+        kept.append(scalar)
+      }
+    }
+    let isBlank: (Unicode.Scalar) -> Bool = { $0 == " " || $0 == "\u{A0}" || $0 == "\u{FEFF}" }
+    let front = kept.drop(while: isBlank)
+    let end = front.lastIndex { !isBlank($0) }.map { front.index(after: $0) } ?? front.startIndex
+    return String(String.UnicodeScalarView(front[..<end]))
+  }
+
+  /// The text behind an escape sequence that `escape` begins. One that does not end is none: its text stays.
+  ///
+  /// Source: ECMA-48, 5.4 (control sequences) and 5.6 (control strings).
+  private static func behindEscape(
+    _ escape: Unicode.Scalar, _ rest: Substring.UnicodeScalarView
+  ) -> Substring.UnicodeScalarView {
+    guard escape == "\u{9B}" || rest.first == "[" else {
+      guard let first = rest.first, "]PX^_".unicodeScalars.contains(first),
+        let end = rest.firstIndex(where: { ["\u{7}", "\u{1B}", "\u{9C}"].contains($0) })
+      else { return rest }
+      let behind = rest[rest.index(after: end)...]
+      return rest[end] == "\u{1B}" && behind.first == "\\" ? behind.dropFirst() : behind
+    }
+    let parameters = escape == "\u{9B}" ? rest : rest.dropFirst()
+    let behind = parameters.drop { (" "..."?").contains($0) }
+    guard let final = behind.first, ("@"..."~").contains(final) else { return rest }
+    return behind.dropFirst()
+  }
+}
+
+extension Unicode.Scalar {
+  /// True for what is no letter of a line: control characters, embeddings, overrides and isolates of the direction of
+  /// writing, separators of lines and paragraphs.
+  public var movesText: Bool {
+    switch self {
+    case "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}", "\u{2028}", "\u{2029}": true
+    default: properties.generalCategory == .control
+    }
   }
 }

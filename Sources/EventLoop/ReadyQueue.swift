@@ -8,41 +8,81 @@ enum ReadyItem: @unchecked Sendable {
   case timer(LoopTimer)
   case event(FDWatch)
   case taken
+
+  var isTimerOrEvent: Bool {
+    switch self {
+    case .timer, .event: true
+    case .job, .work, .taken: false
+    }
+  }
 }
 
 /// First in, first out, in rounds: what is added while a round runs belongs to the next round.
 ///
-/// The rounds are what lets the loop look at timers and descriptors while work keeps making work.
+/// The rounds are what lets the loop look at timers and descriptors while work keeps making work. In the middle of a
+/// long round, timers and events are put ahead of its work.
 struct ReadyQueue {
   private var round: [ReadyItem] = []
   private var position = 0
   private var coming: [ReadyItem] = []
+  /// Timers and events that go before the rest of the round; nil while they have their turn in it.
+  private var ahead: [ReadyItem]?
+  private var aheadPosition = 0
 
-  var isEmpty: Bool { position == round.count && coming.isEmpty }
+  var isEmpty: Bool { isRoundOver && coming.isEmpty }
+
+  /// True if nothing of this round is left.
+  var isRoundOver: Bool { position == round.count && aheadPosition == ahead?.count ?? 0 }
 
   mutating func append(_ item: ReadyItem) { coming.append(item) }
   mutating func append(contentsOf items: [ReadyItem]) { coming.append(contentsOf: items) }
 
   /// The next item of this round, nil at its end.
   mutating func pop() -> ReadyItem? {
-    guard position < round.count else { return nil }
-    let item = round[position]
-    round[position] = .taken  // so that what it holds is released when it has run, not when the round ends
+    // No local name for it: a second reference would have the array copied, item by item.
+    if let item = ahead?.take(at: aheadPosition) {
+      aheadPosition += 1
+      return item
+    }
+    guard let item = round.take(at: position) else { return nil }
     position += 1
     return item
+  }
+
+  /// Puts timers and events of this round, and then `items`, before its work.
+  mutating func putAhead(_ items: [ReadyItem]) {
+    if ahead == nil {
+      ahead = round[position...].filter(\.isTimerOrEvent)
+      round = round[position...].filter { !$0.isTimerOrEvent }
+      position = 0
+    }
+    ahead?.removeFirst(aheadPosition)
+    aheadPosition = 0
+    ahead?.append(contentsOf: items)
   }
 
   /// Takes out all that has not run.
   mutating func takeAll() -> [ReadyItem] {
     defer { self = ReadyQueue() }
-    return round[position...] + coming
+    return (ahead ?? [])[aheadPosition...] + round[position...] + coming
   }
 
   /// Makes what has come since the last call the next round. Nothing while the round still has items.
   mutating func beginRound() {
-    guard position == round.count else { return }
+    guard isRoundOver else { return }
+    (ahead, aheadPosition) = (nil, 0)
     round.removeAll(keepingCapacity: round.capacity <= 4096)
     position = 0
     swap(&round, &coming)
+  }
+}
+
+extension [ReadyItem] {
+  /// Takes out an item, so that what it holds is released when it has run, not when the round ends; nil behind the
+  /// last.
+  fileprivate mutating func take(at position: Int) -> ReadyItem? {
+    guard position < count else { return nil }
+    defer { self[position] = .taken }
+    return self[position]
   }
 }

@@ -45,22 +45,7 @@ extension EventLoop {
     _ signals: [Int32], keepsAlive: Bool = false, _ body: @escaping (Int32) -> Void
   ) throws(LoopError) -> SignalWatch {
     assertOnLoop()
-    var wanted = sigset_t()
-    sigemptyset(&wanted)
-    for signal in signals {
-      if signalsWatched.contains(signal) {
-        throw LoopError(code: "loop.signal", "signal \(signal) is watched already")
-      }
-      guard sigaddset(&wanted, signal) == 0 else {
-        throw LoopError(code: "loop.signal", "\(signal) is no signal")
-      }
-    }
-    let fd = signalfd(-1, &wanted, Int32(LINUX_SIGNALFD_FLAGS))
-    if fd < 0 { throw LoopError(code: "loop.signal", "cannot watch signals", errno: errno) }
-
-    var before = sigset_t()
-    pthread_sigmask(SIG_BLOCK, &wanted, &before)
-    for signal in signals where sigismember(&before, signal) == 1 { sigdelset(&wanted, signal) }
+    var (fd, wanted) = try takeSignals(signals)
     let result = SignalWatch(signals: signals, blocked: wanted, fd: fd, loop: self)
     do throws(LoopError) {
       let watch = try watch(fd, for: .readable, keepsAlive: keepsAlive) { _ in
@@ -79,9 +64,33 @@ extension EventLoop {
     signalsWatched.formUnion(signals)
     return result
   }
+
+  /// Blocks signals in the calling thread and opens a descriptor for them.
+  /// - Returns: the descriptor, and those of them that were not blocked before.
+  func takeSignals(_ signals: [Int32]) throws(LoopError) -> (fd: Int32, blocked: sigset_t) {
+    var wanted = sigset_t()
+    sigemptyset(&wanted)
+    for signal in signals {
+      if signalsWatched.contains(signal) {
+        throw LoopError(code: "loop.signal", "signal \(signal) is watched already")
+      }
+      guard sigaddset(&wanted, signal) == 0 else {
+        throw LoopError(code: "loop.signal", "\(signal) is not a signal")
+      }
+    }
+    let fd = signalfd(-1, &wanted, Int32(LINUX_SIGNALFD_FLAGS))
+    if fd < 0 { throw LoopError(code: "loop.signal", "cannot watch signals", errno: errno) }
+    var before = sigset_t()
+    pthread_sigmask(SIG_BLOCK, &wanted, &before)
+    for signal in signals where sigismember(&before, signal) == 1 { sigdelset(&wanted, signal) }
+    return (fd, wanted)
+  }
 }
 
 extension SignalWatch {
+  /// True while this process ignores a signal, as `nohup` has SIGHUP from the start.
+  public static func isIgnored(_ signal: Int32) -> Bool { signal_is_ignored(signal) != 0 }
+
   /// True until the watch is cancelled.
   public var isActive: Bool { watch != nil }
 }

@@ -20,6 +20,41 @@ import Testing
     #expect(seen.withLock { $0 } == [1, 2, 3, 4, 5, 6])
   }
 
+  @Test("timers and descriptors come in the middle of a long round, in their order")
+  func longRound() throws {
+    let loop = EventLoop()
+    let pipe = Pipe()
+    var (seen, ran) = ([String](), 0)
+    let watch = try loop.watch(pipe.reading, for: .readable) { _ in
+      _ = pipe.receive()
+      seen.append("pipe after \(ran >= 50_000 ? "all" : "some")")
+    }
+    loop.next {
+      loop.after(.zero) { seen.append("first after \(ran >= 50_000 ? "all" : "some")") }
+      loop.after(.nanoseconds(1)) { seen.append("second after \(ran >= 50_000 ? "all" : "some")") }
+      pipe.send("x")
+    }
+    for _ in 0..<50_000 { loop.next { ran += 1 } }
+    #expect(loop.run(until: { ran == 50_000 && seen.count == 3 }) == .done)
+    #expect(seen == ["first after some", "second after some", "pipe after some"])
+    watch.cancel()
+  }
+
+  @Test("work of a long round keeps its order around the timers that come in between")
+  func orderOfLongRound() {
+    let loop = EventLoop()
+    var (seen, fired) = ([Int](), 0)
+    for number in 0..<5000 {
+      loop.next {
+        seen.append(number)
+        loop.after(.zero) { fired += 1 }
+        loop.next { seen.append(5000 + number) }
+      }
+    }
+    #expect(loop.run(until: { seen.count == 10_000 && fired == 5000 }) == .done)
+    #expect(seen == Array(0..<10_000))
+  }
+
   @Test("isDone is asked after each thing, and what is left over goes on in the next run")
   func done() {
     let loop = virtualLoop()
@@ -151,6 +186,24 @@ import Testing
     }
     for thread in threads { thread.join() }
     #expect(sum.value == 6 * 120)
+  }
+
+  // With a copy of the array for each of them it takes many minutes.
+  @Test(
+    "timers that come due in the middle of a long round take no time for each other", .timeLimit(.minutes(1)))
+  func manyAhead() {
+    let loop = EventLoop()
+    var fired = 0
+    for _ in 0..<100_000 { loop.after(.milliseconds(1)) { fired += 1 } }
+    // Work of one round, beyond its budget.
+    var work = 0
+    for _ in 0..<5000 {
+      loop.next {
+        work += 1
+        if work == 10 { usleep(20_000) }
+      }
+    }
+    #expect(loop.run(until: { fired == 100_000 && work == 5000 }) == .done)
   }
 
   @Test("the thread that runs a loop becomes its thread")

@@ -1,0 +1,53 @@
+internal import Glibc
+
+/// Whole files of a limited size; the size is checked before memory is allocated. Does not wait for the writer of a
+/// pipe. Any thread.
+public enum WholeFile {
+  /// The reason for which a file was not read.
+  public struct Failure: Error {
+    /// The end of a sentence: "it is not a regular file".
+    public let reason: String
+    /// The remedy.
+    public var hint: String?
+  }
+
+  /// Returns all bytes of the file at `path`.
+  /// - Parameters:
+  ///   - limit: the most bytes that it may have.
+  ///   - isSecret: true if nobody but its owner may be able to read or change it.
+  public static func read(_ path: String, atMost limit: Int, isSecret: Bool = false) throws(Failure)
+    -> [UInt8]
+  {
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard file >= 0 else { throw Failure(errno) }
+    defer { close(file) }
+    var status = stat()
+    guard fstat(file, &status) == 0 else { throw Failure(errno) }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw Failure(reason: "it is not a regular file") }
+    guard !isSecret || status.st_mode & 0o077 == 0 else {
+      throw Failure(reason: "it can be read by others than its owner", hint: "chmod 600 \(path)")
+    }
+    guard status.st_size <= limit else {
+      throw Failure(reason: "it has \(status.st_size) bytes, and \(limit) are the most")
+    }
+    var failure: CInt = 0
+    let size = Int(status.st_size)
+    // All empty arrays of Swift share one storage, which such an initializer would write into.
+    guard size > 0 else { return [] }
+    let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+      while count < size {
+        let more = Glibc.read(file, buffer.baseAddress?.advanced(by: count), size - count)
+        if more < 0, errno == EINTR { continue }
+        if more < 0 { failure = errno }
+        if more <= 0 { break }
+        count += more
+      }
+    }
+    if failure != 0 { throw Failure(failure) }
+    return bytes
+  }
+}
+
+extension WholeFile.Failure {
+  fileprivate init(_ number: CInt) { self.init(reason: String(cString: strerror(number))) }
+}
