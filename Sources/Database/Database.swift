@@ -28,12 +28,19 @@ public final class Database {
     if path != Self.inMemory {
       Self.makeFolders(to: path)
       // Opened by nobody before SQLite: whoever closes a file that it has open ends its locks.
-      mknod(path, S_IFREG | 0o600, 0)
+      if mknod(path, S_IFREG | 0o600, 0) != 0, access(path, F_OK) != 0 { Self.makeTarget(of: path) }
     }
     connection = try Connection(path: path, busyTimeout: busyTimeout)
     try beginLog(within: busyTimeout)
     try connection.run("PRAGMA synchronous = NORMAL")
     if let migrations { try migrate(migrations) }
+  }
+
+  /// Makes the file that a symbolic link leads to, which is not there: SQLite would, for everybody to read.
+  private static func makeTarget(of path: String) {
+    var target = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+    // Source: realpath(3), GNU: when it fails, the path that does not exist.
+    if realpath(path, &target) == nil, errno == ENOENT { mknod(target, S_IFREG | 0o600, 0) }
   }
 
   /// Whether another file, or none, is by now where this one was opened: what is written to this one reaches nobody.

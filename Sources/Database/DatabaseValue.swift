@@ -70,6 +70,6 @@ public struct DatabaseRow: Sendable, Equatable {
   }
 
   private func wrong(_ column: Int, _ wanted: String) -> DatabaseError {
-    DatabaseError(.damaged, path: path, "column \(column) of a row is no \(wanted)")
+    DatabaseError(.damaged, path: path, "column \(column) of a row is not a \(wanted)")
   }
 }

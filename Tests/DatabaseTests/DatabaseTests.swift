@@ -54,6 +54,16 @@ import Testing
     #expect(rights(path) == 0o640)
   }
 
+  @Test("one that a symbolic link is to lead to is the owner's alone too") func linked() throws {
+    for name in ["target", "other"] {
+      let link = folder.file(name + ".db")
+      try #require(symlink(name == "target" ? folder.file(name) : name, link) == 0)
+      _ = try Database(path: link, migrations: Self.tables)
+      var info = stat()
+      #expect(lstat(folder.file(name), &info) == 0 && info.st_mode == S_IFREG | 0o600)
+    }
+  }
+
   @Test("one in memory is nobody else's, and leaves no file") func inMemory() throws {
     let database = try Database(path: Database.inMemory, migrations: Self.tables)
     try database.transaction(durable: true) { try database.execute("INSERT INTO song (name) VALUES ('new')") }
@@ -135,7 +145,7 @@ import Testing
     #expect(kind("INSERT INTO song (name, plays) VALUES ('x', 'many')")?.kind == .statement)
     #expect(kind("INSERT INTO song (name, cover) VALUES ('x', zeroblob(20000000))")?.kind == .statement)
     let row = try #require(try database.query("SELECT name FROM song").first)
-    #expect(throws: DatabaseError(.damaged, path: path, "column 0 of a row is no whole number")) {
+    #expect(throws: DatabaseError(.damaged, path: path, "column 0 of a row is not a whole number")) {
       try row.int(0)
     }
   }
