@@ -94,6 +94,26 @@ static lua_State *check_thread(lua_State *L) {
   return co;
 }
 
+/* True for threads that only the host resumes and ends: a routine's own, and the state's main thread. */
+static bool is_host_thread(lua_State *L, lua_State *co) {
+  return co == state_of(L)->main || thread_has(co, THREAD_BASE);
+}
+
+/* The coroutine in argument 1; raises for a thread of the host, whose results and stack are not the script's. */
+static lua_State *check_own_thread(lua_State *L, const char *verb) {
+  lua_State *co = check_thread(L);
+  if (!is_host_thread(L, co)) return co;
+  shim_state *s = state_of(L);
+  s->swift_depth++;
+  s->host.push_routine_name(L, s->owner, co);
+  s->swift_depth--;
+  lua_pushfstring(L, "cannot %s the routine \"%s\": it belongs to the host, no script created it", verb,
+                  lua_tostring(L, -1));
+  return (raise_error(L, "argument", lua_tostring(L, -1),
+                      "only coroutines of coroutine.create can be resumed and closed; task.spawn starts a routine", 1),
+          NULL);
+}
+
 static int resume_ran(lua_State *L, lua_State *co, int outcome, uint64_t since);
 
 /* The context is the count of unwindings at entry; the stack holds the coroutine and what the host brought. */
@@ -121,7 +141,7 @@ static int resume_ran(lua_State *L, lua_State *co, int outcome, uint64_t since) 
 }
 
 static int co_resume(lua_State *L) {
-  lua_State *co = check_thread(L);
+  lua_State *co = check_own_thread(L, "resume");
   const char *refused = unresumable(L, co);
   int arguments = lua_gettop(L) - 1;
   if (refused == NULL && !lua_checkstack(co, arguments)) refused = "too many arguments to resume";
@@ -169,6 +189,7 @@ static int wrapped(lua_State *L) {
 }
 
 static int co_wrap(lua_State *L) {
+  if (lua_isthread(L, 1)) check_own_thread(L, "wrap");
   co_create(L);
   lua_pushcclosure(L, wrapped, 1);
   return 1;
@@ -184,6 +205,7 @@ static int co_yield(lua_State *L) {
 static const char *status_name(lua_State *L, lua_State *co) {
   if (L == co) return "running";
   if (thread_has(co, THREAD_WAITING)) return "normal";
+  if (is_host_thread(L, co) && lua_status(co) == LUA_YIELD) return "normal";
   if (unresumable(L, co) == NULL) return "suspended";
   lua_Debug ar;
   return lua_status(co) == LUA_OK && lua_getstack(co, 0, &ar) ? "normal" : "dead";
@@ -205,11 +227,16 @@ static int co_isyieldable(lua_State *L) {
   return 1;
 }
 
+/* C stack, in bytes, that a slice may have used where it closes a coroutine. Lua 5.4.4 counts C calls anew in the
+ * closed coroutine, so its own limit of nested C calls does not hold across `close`. */
+enum { CLOSE_STACK = 256 << 10 };
+
 static int co_close(lua_State *L) {
-  lua_State *co = check_thread(L);
+  lua_State *co = check_own_thread(L, "close");
   const char *status = status_name(L, co);
   if (status[0] == 'r' || status[0] == 'n') return luaL_error(L, "cannot close a %s coroutine", status);
   shim_state *s = state_of(L);
+  if (s->stack_base - (char *)__builtin_frame_address(0) > CLOSE_STACK) return luaL_error(L, "C stack overflow");
   uint64_t since = s->unwindings;
   lua_State *running = s->running;
   s->running = co;
@@ -278,6 +305,7 @@ int shim_resume(lua_State *L, shim_routine *self, int arguments, int *results) {
   s->swift_depth = 0;
   s->routine = self;
   s->running = L;
+  s->stack_base = __builtin_frame_address(0);
   s->yields_to_host = false;
   watchdog_enter(s);
   int status = lua_resume(L, NULL, arguments, results);

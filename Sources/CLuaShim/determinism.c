@@ -249,6 +249,7 @@ static lua_Integer push_next(lua_State *L, int table, int keys, lua_Integer at, 
 
 /* Upvalues: sorted keys, place, how many there are. */
 static int steady_step(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 2);
   lua_Integer at = push_next(L, 1, lua_upvalueindex(1), lua_tointeger(L, lua_upvalueindex(2)),
                              lua_tointeger(L, lua_upvalueindex(3)));

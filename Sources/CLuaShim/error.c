@@ -85,6 +85,21 @@ void shim_push_where(lua_State *L, int level) {
   lua_pushliteral(L, "");
 }
 
+void shim_push_definition(lua_State *L) {
+  lua_Debug ar;
+  if (!lua_isfunction(L, -1)) {
+    lua_pop(L, 1);
+    lua_pushliteral(L, "");
+    return;
+  }
+  lua_getinfo(L, ">S", &ar);
+  if (ar.linedefined > 0) {
+    lua_pushfstring(L, "%s:%d", ar.short_src, ar.linedefined);
+  } else {
+    lua_pushstring(L, ar.what[0] == 'C' ? "" : ar.short_src);
+  }
+}
+
 bool shim_called_as_method(lua_State *L) {
   lua_Debug ar;
   return lua_getstack(L, 0, &ar) && lua_getinfo(L, "n", &ar) && strcmp(ar.namewhat, "method") == 0;

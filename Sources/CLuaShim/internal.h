@@ -24,6 +24,7 @@ struct shim_state {
   /* Running. */
   lua_State *volatile running; /* the innermost coroutine: what the watchdog's hook is set on */
   shim_routine *routine;       /* whose slice this is, NULL between slices */
+  char *stack_base;            /* of the C stack, where the slice began */
   uint64_t unwindings;         /* counts cancellations and condemnations */
   bool yields_to_host;         /* the yield on its way down is for the host */
   bool traced;                 /* the registry holds a traceback */
@@ -89,6 +90,10 @@ void open_determinism(lua_State *L);
 void open_protected(lua_State *L);  /* pcall, xpcall, load…, setmetatable */
 void open_coroutine(lua_State *L);
 void open_require(lua_State *L);
+void open_files(lua_State *L);      /* package.searchpath */
+
+/* The path of argument 1, for a function that can't wait for it: raises for a FIFO or a device. */
+const char *check_file_argument(lua_State *L);
 
 void watchdog_enter(shim_state *s);
 void watchdog_leave(shim_state *s);

@@ -113,7 +113,7 @@ static int load_text(lua_State *L) {
 }
 
 static int loadfile_text(lua_State *L) {
-  const char *path = luaL_checkstring(L, 1);
+  const char *path = check_file_argument(L);
   refuse_binary(L, 2);
   bool has_environment = !lua_isnone(L, 3);
   if (luaL_loadfilex(L, path, "t") != LUA_OK) {
@@ -134,7 +134,7 @@ static int dofile_ended(lua_State *L, int status, lua_KContext context) {
 }
 
 static int dofile_text(lua_State *L) {
-  const char *path = luaL_checkstring(L, 1);
+  const char *path = check_file_argument(L);
   lua_settop(L, 1);
   if (luaL_loadfilex(L, path, "t") != LUA_OK) return lua_error(L);
   lua_callk(L, 0, LUA_MULTRET, 0, dofile_ended);
@@ -184,6 +184,7 @@ int shim_call(lua_State *L, int arguments, int results) {
   bool is_slice = s->routine == NULL;
   if (is_slice) {
     s->routine = &own;
+    s->stack_base = __builtin_frame_address(0);
     watchdog_enter(s);
   }
   int status = lua_pcall(L, arguments, results, 0);

@@ -54,9 +54,16 @@ static void find_loader(lua_State *L, const char *name) {
     shim_push_function(L, state_of(L)->require_missing);
     lua_pushstring(L, name);
     lua_pushvalue(L, -3);
-    lua_call(L, 2, 0); /* raises */
+    lua_call(L, 2, 2); /* raises unless the module is inside the program: its text, the name of its chunk */
+    size_t length;
+    const char *text = lua_tolstring(L, -2, &length);
+    if (luaL_loadbufferx(L, text, length, lua_tostring(L, -1), "t") != LUA_OK)
+      raise_error(L, "script.syntax", lua_tostring(L, -1), NULL, 1);
+    lua_pushvalue(L, -2);
+    return;
   }
   const char *path = lua_tostring(L, -2);
+  if (path == NULL) luaL_error(L, "package.searchpath must return a path");
   if (luaL_loadfilex(L, path, "t") != LUA_OK) raise_error(L, "script.syntax", lua_tostring(L, -1), NULL, 1);
   lua_pushstring(L, path);
 }
@@ -121,7 +128,9 @@ static int waited(lua_State *L, int status, lua_KContext context) {
 }
 
 static int require(lua_State *L) {
-  const char *name = luaL_checkstring(L, 1);
+  size_t size;
+  const char *name = luaL_checklstring(L, 1, &size);
+  luaL_argcheck(L, strlen(name) == size, 1, "the name contains a zero byte");
   lua_settop(L, 1);
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   lua_getfield(L, -1, name);

@@ -122,6 +122,7 @@ static int open_all(lua_State *L) {
   open_protected(L);
   open_coroutine(L);
   open_require(L);
+  open_files(L);
   if (state_of(L)->deterministic) open_determinism(L);
   return 0;
 }
@@ -165,5 +166,6 @@ void shim_set_owner(shim_state *s, void *owner) { s->owner = owner; }
 lua_State *shim_main(shim_state *s) { return s->main; }
 shim_state *shim_of(lua_State *L) { return state_of(L); }
 void *shim_owner(lua_State *L) { return state_of(L)->owner; }
+void shim_collect(lua_State *L) { lua_gc(L, LUA_GCCOLLECT); }
 size_t shim_bytes(const shim_state *s) { return s->bytes; }
 size_t shim_peak(const shim_state *s) { return s->peak; }

@@ -25,7 +25,10 @@ private struct Inspector {
   mutating func text(of index: Int32, indent: Int) -> String {
     switch stack.type(index) {
     case LUA_TSTRING: return quoted(stack.string(index) ?? "")
-    case LUA_TTABLE where !hasText(index): return table(index, indent: indent)
+    case LUA_TTABLE where !hasText(index):
+      guard pushModule(index) else { return table(index, indent: indent) }
+      defer { stack.pop() }
+      return table(stack.top, indent: indent)
     default: return stack.text(index)
     }
   }
@@ -34,6 +37,16 @@ private struct Inspector {
     guard luaL_getmetafield(stack.L, index, "__tostring") != LUA_TNIL else { return false }
     stack.pop()
     return true
+  }
+
+  /// Pushes the table that a module stands for, see `LuaState.seal`.
+  /// - Returns: false when the value is no module; nothing is pushed then.
+  private func pushModule(_ index: Int32) -> Bool {
+    guard luaL_getmetafield(stack.L, index, "__newindex") != LUA_TNIL else { return false }
+    stack.pop()
+    let type = luaL_getmetafield(stack.L, index, "__index")
+    if type != LUA_TTABLE, type != LUA_TNIL { stack.pop() }
+    return type == LUA_TTABLE
   }
 
   private mutating func table(_ index: Int32, indent: Int) -> String {

@@ -27,8 +27,16 @@ extension LuaCall {
     return value
   }
 
-  /// A string; bytes that are no UTF-8 are replaced.
-  public func string(_ number: Int) throws -> String {
+  /// A string in UTF-8.
+  /// - Parameter kind: says how long it may be.
+  public func string(_ number: Int, _ kind: TextKind = .text) throws -> String {
+    guard case .string(let text) = value(number) else { throw mismatch(number, "string") }
+    if let problem = kind.problem(with: text) { throw self.problem(number, problem) }
+    return text
+  }
+
+  /// A string of any length, which is only shown; bytes that are no UTF-8 are replaced.
+  public func shownText(_ number: Int) throws -> String {
     guard let text = stack.string(Int32(number)) else { throw mismatch(number, "string") }
     return text
   }
@@ -41,7 +49,7 @@ extension LuaCall {
 
   /// One of the names of a kind of things, such as roles.
   public func name(_ number: Int, of kind: String, _ known: [String]) throws -> String {
-    let name = try string(number)
+    let name = try string(number, .name)
     guard known.contains(name) else { throw problem(number, unknown(kind, name, among: known)) }
     return name
   }
@@ -134,9 +142,10 @@ extension LuaCall {
     ArgumentError(number: number, problem: problem, code: code, hint: hint)
   }
 
-  /// The error for an argument of another type, or none.
+  /// The error for an argument of another type, or none. A string is of another type where it is no UTF-8.
   public func mismatch(_ number: Int, _ expected: String) -> any Error {
-    problem(number, "\(expected) expected, got \(stack.typeName(Int32(number)))")
+    if case .bytes(let bytes) = value(number) { return problem(number, TextKind.problem(withBytes: bytes)) }
+    return problem(number, "\(expected) expected, got \(stack.typeName(Int32(number)))")
   }
 
   private func numberText(_ number: Int) -> String { stack.text(Int32(number)) }

@@ -67,6 +67,11 @@ let shimHost = shim_host(
   warn: { owner, text in
     guard let owner, let text else { return }
     Unmanaged<LuaState>.fromOpaque(owner)._withUnsafeGuaranteedRef { $0.onWarning(String(cString: text)) }
+  },
+  push_routine_name: { L, owner, thread in
+    guard let L, let owner, let thread else { return }
+    let name = Unmanaged<LuaState>.fromOpaque(owner)._withUnsafeGuaranteedRef { $0.routineName(thread) }
+    Stack(L: L).push(name)
   }
 )
 

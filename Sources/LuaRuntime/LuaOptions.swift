@@ -14,10 +14,17 @@ public struct LuaOptions {
   /// The value as given, nil when it is not there.
   public subscript(name: String) -> LuaValue? { fields[name] }
 
-  /// A string.
-  public func string(_ name: String) throws -> String? {
+  /// A string in UTF-8.
+  /// - Parameter kind: says how long it may be.
+  public func string(_ name: String, _ kind: TextKind = .text) throws -> String? {
     guard let value = fields[name] else { return nil }
     guard case .string(let text) = value else { throw wrong(name, "string") }
+    return try checked(text, kind, name)
+  }
+
+  /// A text that stands in the option `name`.
+  public func checked(_ text: String, _ kind: TextKind, _ name: String) throws -> String {
+    if let problem = kind.problem(with: text) { throw self.problem(name, problem) }
     return text
   }
 
@@ -81,8 +88,9 @@ public struct LuaOptions {
       number, isArgument ? problem : "option '\(name)'\(place): \(problem)", code: code, hint: hint)
   }
 
-  /// The error for an option of another type.
+  /// The error for an option of another type. A string is of another type where it is no UTF-8.
   public func wrong(_ name: String, _ expected: String) -> any Error {
+    if case .bytes(let bytes)? = fields[name] { return problem(name, TextKind.problem(withBytes: bytes)) }
     if isArgument { return call.mismatch(number, expected) }
     return problem(
       name, "\(expected) expected, got \(fields[name].map { call.state.typeName($0) } ?? "nothing")")

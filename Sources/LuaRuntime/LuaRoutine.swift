@@ -30,11 +30,16 @@ public final class LuaRoutine {
   /// The state that it belongs to.
   public unowned let state: LuaState
   let number: Int
+  fileprivate let function: LuaReference
   private var thread: LuaReference?
   private let L: OpaquePointer
   private var phase: Phase
   private let mark: UnsafeMutablePointer<shim_routine>
   private var cancellation: LuaError?
+  /// True until it begins or ends; counted by its state.
+  private(set) var isWaiting = true
+  /// Routines that its slice has started.
+  public fileprivate(set) var startedInSlice = 0
   private var isUnwinding = false
   private var onEnd: [Int: (Outcome) -> Void] = [:]
   private var lastOnEnd = 0
@@ -51,6 +56,7 @@ public final class LuaRoutine {
     self.maySuspend = maySuspend
     self.isWanted = isWanted
     self.state = state
+    self.function = function
     number = state.nextRoutine()
     let main = state.main
     main.push(.reference(function), in: state)
@@ -104,7 +110,16 @@ public final class LuaRoutine {
     }
   }
 
-  fileprivate func begin() { schedule() }
+  fileprivate func begin() {
+    state.waitingCount += 1
+    schedule()
+  }
+
+  private func leaveQueue() {
+    guard isWaiting else { return }
+    isWaiting = false
+    state.waitingCount -= 1
+  }
 
   func continued(with resumption: Resumption) {
     guard case .waiting = phase else {
@@ -132,6 +147,8 @@ public final class LuaRoutine {
   /// One slice.
   private func run(_ resumption: Resumption) {
     state.settle()
+    leaveQueue()
+    startedInSlice = 0
     phase = .running
     guard let arguments = push(resumption) else {
       return end(.failed(LuaError(code: "script.stack", message: "too many arguments to start with")))
@@ -140,6 +157,7 @@ public final class LuaRoutine {
     var results: Int32 = 0
     let status = shim_resume(L, mark, arguments, &results)
     state.running = nil
+    state.lastRoutine = self
     let continuation = state.pendingContinuation
     state.pendingContinuation = nil
     switch status {
@@ -203,6 +221,7 @@ public final class LuaRoutine {
 
   private func end(_ outcome: Outcome) {
     guard self.outcome == nil else { return }
+    leaveQueue()
     phase = .ended(outcome)
     thread = nil
     state.routines[number] = nil
@@ -214,10 +233,26 @@ public final class LuaRoutine {
   /// The state closes: nothing of this runs any more.
   func drop() {
     if case .waiting(let continuation) = phase { continuation.abandon() }
+    leaveQueue()
     phase = .ended(.cancelled)
     thread = nil
     onEnd = [:]
   }
+
+  /// `file:line` where it is suspended; where its function begins while it has not begun, or has ended.
+  public var location: String? {
+    switch phase {
+    case .queued(.starting), .running, .ended: return state.location(of: function)
+    case .queued, .waiting:
+      let stack = Stack(L: L)
+      shim_push_where(L, 0)
+      defer { stack.pop() }
+      return stack.string(-1).flatMap { $0.isEmpty ? nil : $0 }
+    }
+  }
+
+  /// True if `L` is the routine's own Lua thread.
+  func runs(in other: OpaquePointer) -> Bool { L == other }
 
   func beginUnwinding() {
     isUnwinding = true
@@ -239,12 +274,53 @@ extension LuaState {
     let routine = LuaRoutine(
       function, arguments: arguments, name: name, in: self, isWanted: isWanted, maySuspend: maySuspend)
     routines[routine.number] = routine
+    running?.startedInSlice += 1
     routine.begin()
     return routine
   }
 
+  /// The name of the routine that runs in the Lua thread `L`, for messages.
+  func routineName(_ L: OpaquePointer) -> String {
+    routines.values.first { $0.runs(in: L) }?.name ?? (L == main.L ? "main" : "ended")
+  }
+
+  /// `file:line` of the routine that ran last, as `LuaRoutine.location`.
+  public var lastLocation: String? { isClosed ? nil : lastRoutine?.location }
+
+  /// `file:line` where a function is written; the file alone for one that is the whole of it, nil for one of C's.
+  func location(of function: LuaReference) -> String? {
+    let stack = main
+    stack.push(.reference(function), in: self)
+    shim_push_definition(stack.L)
+    defer { stack.pop() }
+    return stack.string(-1).flatMap { $0.isEmpty ? nil : $0 }
+  }
+
   /// Routines that have not ended.
   public var routineCount: Int { routines.count }
+
+  /// Of the routines that have not begun, those with the function that most of them have: their number, what they are
+  /// called, and `file:line` where the function begins.
+  public var mostWaiting: (count: Int, name: String, location: String?) {
+    var kinds: [String: (count: Int, routine: LuaRoutine, location: String?)] = [:]
+    for routine in routines.values where routine.isWaiting {
+      let location = location(of: routine.function)
+      let key = "\(routine.name) \(location ?? "")"
+      let kind = kinds[key] ?? (0, routine, location)
+      kinds[key] = (kind.count + 1, kind.routine, location)
+    }
+    guard let most = kinds.max(by: { ($0.value.count, $1.key) < ($1.value.count, $0.key) })?.value else {
+      return (0, "", nil)
+    }
+    return (most.count, most.routine.name, most.location)
+  }
+
+  /// Ends the routines that have not begun.
+  public func dropWaiting() {
+    for routine in routines.values.filter(\.isWaiting).sorted(by: { $0.number < $1.number }) {
+      routine.cancel()
+    }
+  }
 
   /// Cancels every routine, the oldest first; each unwinds in a turn of its own.
   public func cancelAll(with error: LuaError = .cancelled) {

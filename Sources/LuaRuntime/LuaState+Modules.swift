@@ -1,7 +1,8 @@
 internal import CLua
 internal import CLuaShim
 
-/// Modules: tables of functions and values, in which what is not there is misuse. `rawget` is the way to ask.
+/// Modules: tables of functions and values. Reading what is not there is misuse, and so is assigning; `pairs` is the way
+/// to ask what is there.
 extension LuaState {
   /// Makes a table of `functions` and `values` what `require "name"` gives.
   public func register(
@@ -36,24 +37,83 @@ extension LuaState {
     }
     for (name, value) in values { stack.setField(name, value, in: self) }
     makeStrict(name, on: stack)
+    seal(name, on: stack)
   }
 
   /// Has the table on the top raise where a name is read that it has not.
   func makeStrict(_ name: String, on stack: Stack) {
     lua_createtable(stack.L, 0, 1)
-    stack.push("__index")
-    push(
-      LuaFunction(name) { call in
-        // What is no name is no slip of the pen: `ipairs` asks for 1.
-        guard let key = call.stack.string(2) else { return call.return(.nil) }
-        let names = try call.entries(1).compactMap { entry in
-          if case .string(let name) = entry.key { name } else { nil }
-        }
-        throw LuaError(
-          code: "argument", message: LuaRuntime.unknown("field or function of \(name)", key, among: names))
-      }, on: stack)
-    lua_rawset(stack.L, -3)
+    setField("__index", unknownName(in: name), on: stack)
     lua_setmetatable(stack.L, -2)
+  }
+
+  /// Replaces the table on the top by one that stands for it, and raises where a name is assigned. That one is empty,
+  /// else Lua would let fields be assigned that are there.
+  func seal(_ name: String, on stack: Stack) {
+    lua_createtable(stack.L, 0, 0)
+    lua_createtable(stack.L, 0, 3)
+    stack.push("__index")
+    lua_pushvalue(stack.L, -4)
+    lua_rawset(stack.L, -3)
+    setField("__newindex", assignment(to: name), on: stack)
+    setField("__pairs", Self.pairs, on: stack)
+    lua_setmetatable(stack.L, -2)
+    lua_rotate(stack.L, -2, 1)
+    stack.pop()
+  }
+
+  private func setField(_ name: String, _ function: LuaFunction, on stack: Stack) {
+    stack.push(name)
+    push(function, on: stack)
+    lua_rawset(stack.L, -3)
+  }
+
+  private func unknownName(in module: String) -> LuaFunction {
+    LuaFunction(module) { call in
+      // What is no name is no slip of the pen: `ipairs` asks for 1.
+      guard let key = call.stack.string(2) else { return call.return(.nil) }
+      throw LuaError(
+        code: "argument",
+        message: LuaRuntime.unknown("field or function of \(module)", key, among: try Self.names(1, call)))
+    }
+  }
+
+  /// Raises, and names the function that the assignment was probably meant for.
+  private func assignment(to module: String) -> LuaFunction {
+    LuaFunction(module) { call in
+      let key = call.stack.string(2) ?? call.stack.text(2)
+      luaL_getmetafield(call.stack.L, 1, "__index")
+      let names = try Self.names(Int(call.stack.top), call)
+      let advice =
+        if names.contains("set_\(key)") {
+          "call \(module).set_\(key)(…)"
+        } else if names.contains(key) {
+          "it is part of the module"
+        } else if names.contains("set") {
+          "call \(module).set(\"\(key)\", …)"
+        } else {
+          "keep it in a variable of the script"
+        }
+      throw LuaError(
+        code: "argument", message: "the field '\(key)' of \(module) can't be assigned", hint: advice)
+    }
+  }
+
+  private static func names(_ number: Int, _ call: LuaCall) throws -> [String] {
+    try call.entries(number).compactMap { entry in
+      if case .string(let name) = entry.key { name } else { nil }
+    }
+  }
+
+  /// `pairs` of a module walks the table that it stands for.
+  private static var pairs: LuaFunction {
+    LuaFunction("pairs") { call in
+      lua_settop(call.stack.L, 1)
+      lua_getglobal(call.stack.L, "next")
+      luaL_getmetafield(call.stack.L, 1, "__index")
+      lua_pushnil(call.stack.L)
+      return LuaReturn(code: 3)
+    }
   }
 
   /// Makes a global of what `require "module"` gives.

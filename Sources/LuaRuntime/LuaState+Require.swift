@@ -3,26 +3,31 @@ internal import CLuaShim
 internal import EventLoop
 internal import Glibc
 
-/// What `require` asks the host: to wait for who loads a module already, and which module may have been meant.
+/// What `require` asks the host: to wait for who loads a module already, for a module inside the program, and which
+/// module may have been meant.
 extension LuaState {
   func installRequire() {
     let wait = LuaFunction("require") { call in
-      let name = try call.string(1)
+      let name = try call.shownText(1)
       return try call.suspend { continuation in
         call.state.moduleWaiters[name, default: []].append(continuation)
         return nil
       }
     }
     let loaded = LuaFunction("require") { call in
-      for waiter in call.state.moduleWaiters.removeValue(forKey: try call.string(1)) ?? [] {
+      for waiter in call.state.moduleWaiters.removeValue(forKey: try call.shownText(1)) ?? [] {
         waiter.resume(returning: [])
       }
       return .none
     }
     let missing = LuaFunction("require") { call in
-      let near = nearest(try call.string(1), among: call.state.knownModules)
+      let name = try call.shownText(1)
+      if let (text, chunkName) = call.state.embeddedModule(name) {
+        return call.return(.bytes(text), .string(chunkName))
+      }
+      let near = nearest(name, among: call.state.knownModules)
       throw LuaError(
-        code: "script.module", message: try call.string(2), hint: near.map { "did you mean '\($0)'?" })
+        code: "script.module", message: try call.shownText(2), hint: near.map { "did you mean '\($0)'?" })
     }
     shim_set_require(main.L, box(wait), box(loaded), box(missing))
   }
@@ -30,7 +35,7 @@ extension LuaState {
   /// Modules that are loaded, and files that could be.
   private var knownModules: [String] {
     let stack = main
-    var names: Set<String> = []
+    var names = Set(embeddedModules)
     luaL_getsubtable(stack.L, registryIndex, LUA_LOADED_TABLE)
     for entry in stack.entries(-1, limit: 1000, in: self) ?? [] {
       if case .string(let name) = entry.key, name != "_G" { names.insert(name) }

@@ -10,6 +10,10 @@ public struct LuaLimits: Sendable {
   public var run: Duration = .seconds(2)
   /// Time after which a call that can't be interrupted ends the process: at least twice that of `run`.
   public var uninterruptible: Duration = .seconds(10)
+  /// Objects that the script may hold at once: streams, sessions, jobs, subscriptions, taps, tasks.
+  public var objects = 10_000
+  /// Routines that may wait for their first turn: calls of listeners and jobs, tasks.
+  public var waiting: Int { 2 * objects }
 
   /// 256 MB and 2 s.
   public init() {}
@@ -28,6 +32,8 @@ public final class LuaState {
   /// A warning of Lua's (`warn`, a finalizer that failed).
   public var onWarning: (String) -> Void = { _ in }
 
+  /// Written to standard output without a line end, where that comes as lines.
+  var unfinishedLine: [UInt8] = []
   let references = ReferencePool()
   let shim: OpaquePointer
   let watchdog: LuaWatchdog?
@@ -35,11 +41,21 @@ public final class LuaState {
   private var functions: [LuaFunction] = []
   var routines: [Int: LuaRoutine] = [:]
   private var routinesStarted = 0
+  /// Routines that have not begun.
+  public internal(set) var waitingCount = 0
+  /// Limits of the script.
+  public let limits: LuaLimits
   /// The routine whose slice runs now.
   public internal(set) var running: LuaRoutine?
+  /// The routine whose slice ran last.
+  weak var lastRoutine: LuaRoutine?
   /// What the function that suspends left for the routine.
   var pendingContinuation: LuaContinuation?
   var moduleWaiters: [String: [LuaContinuation]] = [:]
+  /// The names of the modules inside the program, for suggestions.
+  public var embeddedModules: [String] = []
+  /// Returns the text of a module inside the program, and its chunk's name; asked when no file is found.
+  public var embeddedModule: (String) -> (text: [UInt8], chunkName: String)? = { _ in nil }
 
   /// A state with the standard library as scripts see it.
   /// - Parameters:
@@ -54,6 +70,7 @@ public final class LuaState {
     self.name = name
     self.loop = loop
     self.watchdog = watchdog
+    self.limits = limits
     let opened = withUnsafePointer(to: shimHost) { host in
       guard let seed else { return shim_open(host, name, limits.memory, nil) }
       return withUnsafePointer(to: seed) { shim_open(host, name, limits.memory, $0) }
@@ -89,6 +106,9 @@ public final class LuaState {
 
   /// Bytes that the script's values take now, and took at most.
   public var memory: (now: Int, peak: Int) { isClosed ? (0, 0) : (shim_bytes(shim), shim_peak(shim)) }
+
+  /// Releases the objects of Swift's that nothing in Lua refers to any more.
+  public func collectGarbage() { shim_collect(main.L) }
 
   func nextRoutine() -> Int {
     routinesStarted += 1
@@ -182,7 +202,7 @@ public final class LuaState {
     stack.pushGlobals()
     stack.push("print")
     let function = LuaFunction("print") { call in
-      call.state.onPrint(try call.string(1))
+      call.state.printLine(try call.shownText(1))
       return .none
     }
     shim_push_print(stack.L, box(function))

@@ -33,6 +33,19 @@ struct SeededLibraryTests {
     #expect(first[1] == "apple fig pear")
   }
 
+  @Test("the iterator of pairs raises for what is no table, as Lua's does")
+  func strayIterator() throws {
+    let lines = try Self.printed(
+      """
+      local step = pairs {}
+      for _, value in ipairs { 5, "text", true, print, io.stdout, coroutine.create(print) } do
+        print(pcall(step, value))
+      end
+      print(pcall(step))
+      """)
+    #expect(lines.count == 7 && lines.allSatisfy { $0.hasPrefix("false\t") && $0.contains("table expected") })
+  }
+
   @Test("table.sort honours metamethods and complains as Lua does")
   func sortArguments() throws {
     let lines = try Self.printed(

@@ -24,6 +24,8 @@ typedef struct shim_host {
   void (*release)(void *object);
   /* A warning of Lua's, whole: `owner` is what `shim_set_owner` was given. */
   void (*warn)(void *owner, const char *text);
+  /* Pushes the name of the routine that runs in `routine`, a text. `owner` as above. */
+  void (*push_routine_name)(lua_State *L, void *owner, lua_State *routine);
 } shim_host;
 
 /* Lua's macros, for Swift. */
@@ -51,6 +53,8 @@ void shim_close(shim_state *state);
 lua_State *shim_main(shim_state *state);
 shim_state *shim_of(lua_State *L);
 void *shim_owner(lua_State *L);
+/* Collects all that nothing refers to. */
+void shim_collect(lua_State *L);
 size_t shim_bytes(const shim_state *state);
 size_t shim_peak(const shim_state *state);
 
@@ -89,6 +93,9 @@ bool shim_called_as_method(lua_State *L);
 bool shim_has_caller(lua_State *L);
 /* Pushes `file:line` of the Lua function nearest to the running one, from `level` on, or an empty string. */
 void shim_push_where(lua_State *L, int level);
+/* Replaces the function on the top by `file:line` of its text, by `file` when it is a whole chunk, or by an empty
+ * string when it is no function of Lua's. */
+void shim_push_definition(lua_State *L);
 
 /* ---- protected forms: 0 or a Lua status; the result or the error value is pushed ----------------------- */
 
@@ -128,6 +135,14 @@ void shim_watch(shim_state *state, shim_watchdog *watchdog, uint32_t millisecond
 /* Replaces `io.read` and `io.lines`, and the same methods of files, where they read standard input: `read` is entered
  * with the formats, `lines` with them too and returns an iterator. */
 void shim_replace_input(lua_State *L, void *read, void *lines);
+
+/* Replaces `io.open` and `io.lines` for paths of FIFOs, sockets and devices: `open` and `lines` are entered with the
+ * arguments. `io.input` and `io.output` refuse them. */
+void shim_replace_files(lua_State *L, void *open, void *lines);
+
+/* Replaces `io.write`, and the method of files, where they write to standard output: `write` is entered with the
+ * text. */
+void shim_replace_output(lua_State *L, void *write);
 
 /* `wait` is entered with a module's name while another routine loads it, `loaded` when that has ended,
  * `missing` with the name and what was tried for a module that is nowhere, to raise. */

@@ -56,7 +56,7 @@ struct JSONWriter {
     case LUA_TBOOLEAN: try append(lua_toboolean(stack.L, index) != 0 ? "true" : "false")
     case LUA_TNUMBER: try number(index)
     case LUA_TSTRING:
-      guard let bytes = stack.bytes(index) else { throw problem("is no text") }
+      guard let bytes = stack.bytes(index) else { throw problem("is not a text") }
       try string(bytes, "is text that is not UTF-8")
     case LUA_TTABLE: try table(index)
     default: throw problem("is \(article(stack.typeName(index)))")

@@ -1,0 +1,110 @@
+/* Files that may block whoever opens or reads them: FIFOs, sockets, devices. The host opens those. */
+#include "internal.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+/* The path of argument 1; raises for one with a zero byte, where the system would end it. */
+static const char *path_argument(lua_State *L) {
+  size_t size;
+  const char *path = luaL_checklstring(L, 1, &size);
+  luaL_argcheck(L, strlen(path) == size, 1, "contains a zero byte");
+  return path;
+}
+
+static bool may_block(const char *path) {
+  struct stat info;
+  if (stat(path, &info) != 0) return false;
+  if (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode)) return true;
+  /* Those of memory, as /dev/null and /dev/urandom, never do. */
+  return S_ISCHR(info.st_mode) && major(info.st_rdev) != 1;
+}
+
+const char *check_file_argument(lua_State *L) {
+  const char *path = path_argument(L);
+  luaL_argcheck(L, !may_block(path), 1, "is a FIFO or a device; io.open takes it");
+  return path;
+}
+
+/* Upvalues of all of these: Lua's own function, box. */
+
+static int enter_own(lua_State *L) {
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  return lua_gettop(L);
+}
+
+static int open_file(lua_State *L) {
+  if (!may_block(path_argument(L))) return enter_own(L);
+  return enter_swift(L, lua_touserdata(L, lua_upvalueindex(2)));
+}
+
+static int lines_of_file(lua_State *L) {
+  if (lua_isnoneornil(L, 1) || !may_block(path_argument(L))) return enter_own(L);
+  return enter_swift(L, lua_touserdata(L, lua_upvalueindex(2)));
+}
+
+static int set_default(lua_State *L) {
+  if (lua_type(L, 1) == LUA_TSTRING) check_file_argument(L);
+  return enter_own(L);
+}
+
+/* In `io`, which is on the top. */
+static void replace(lua_State *L, const char *name, lua_CFunction function, void *box) {
+  lua_getfield(L, -1, name);
+  lua_pushlightuserdata(L, box);
+  lua_pushcclosure(L, function, 2);
+  lua_setfield(L, -2, name);
+}
+
+void shim_replace_files(lua_State *L, void *open, void *lines) {
+  if (lua_getglobal(L, "io") == LUA_TTABLE) {
+    replace(L, "open", open_file, open);
+    replace(L, "lines", lines_of_file, lines);
+    replace(L, "input", set_default, NULL);
+    replace(L, "output", set_default, NULL);
+  }
+  lua_pop(L, 1);
+}
+
+/* Pushes the path with the templates whose file, if there is one, can be read at once. */
+static void push_readable_templates(lua_State *L, const char *name, const char *path) {
+  int top = lua_gettop(L), kept = 0;
+  while (*path != 0) {
+    size_t length = strcspn(path, ";");
+    luaL_checkstack(L, 4, "path");
+    const char *template = lua_pushlstring(L, path, length);
+    if (may_block(luaL_gsub(L, template, "?", name))) {
+      lua_pop(L, 2);
+    } else {
+      lua_pop(L, 1);
+      lua_pushliteral(L, ";");
+      kept += 2;
+    }
+    path += length + (path[length] == ';');
+  }
+  if (kept > 0) lua_pop(L, 1);
+  lua_concat(L, kept > 0 ? kept - 1 : 0);
+  lua_insert(L, top + 1);
+}
+
+/* `package.searchpath`, which opens each file to see whether it is there. */
+static int search_path(lua_State *L) {
+  const char *name = luaL_checkstring(L, 1), *path = luaL_checkstring(L, 2);
+  const char *separator = luaL_optstring(L, 3, "."), *replacement = luaL_optstring(L, 4, "/");
+  lua_settop(L, 4);
+  push_readable_templates(L, *separator != 0 ? luaL_gsub(L, name, separator, replacement) : name, path);
+  lua_replace(L, 2);
+  lua_settop(L, 4);
+  return enter_own(L);
+}
+
+void open_files(lua_State *L) {
+  lua_getglobal(L, "package");
+  lua_getfield(L, -1, "searchpath");
+  lua_pushcclosure(L, search_path, 1);
+  lua_setfield(L, -2, "searchpath");
+  lua_pop(L, 1);
+}

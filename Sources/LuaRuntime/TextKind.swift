@@ -1,0 +1,44 @@
+/// The use of a text that a script hands over. The host keeps it, where the memory limit of Lua's does not count it, so
+/// each kind has a greatest length; and a text that the system reads up to a zero byte can't have one.
+public enum TextKind: Sendable {
+  /// The name of an object, an event, an option's value.
+  case name
+  /// A line of a request: a user agent, a password.
+  case header
+  case url
+  /// The path of a file, a template for one.
+  case path
+  /// A command of the shell.
+  case command
+  /// Anything else.
+  case text
+
+  /// In bytes of UTF-8. Source for paths and commands: PATH_MAX and MAX_ARG_STRLEN of Linux.
+  var limit: Int {
+    switch self {
+    case .name: 255
+    case .header, .url: 8192
+    case .path: 4095
+    case .command: 131_071
+    case .text: 1 << 20
+    }
+  }
+
+  private var refusesZero: Bool { self == .path || self == .command }
+
+  /// Returns the problem of a text of this kind, nil for none.
+  func problem(with text: String) -> String? {
+    let count = text.utf8.count
+    if count > limit { return "at most \(limit) bytes expected, got \(count)" }
+    return refusesZero && text.utf8.contains(0) ? "contains a zero byte" : nil
+  }
+
+  /// Returns the problem of bytes that are no UTF-8.
+  static func problem(withBytes bytes: some Collection<UInt8>) -> String {
+    // Where the text that replaces what is wrong begins to differ.
+    let replaced = String(decoding: bytes, as: UTF8.self).utf8
+    let wrong = zip(bytes, replaced).enumerated().first { $0.element.0 != $0.element.1 }
+    let hex = wrong.map { String($0.element.0, radix: 16) } ?? "?"
+    return "text in UTF-8 expected, got byte 0x\(hex) at \((wrong?.offset ?? bytes.count) + 1)"
+  }
+}
