@@ -14,6 +14,10 @@ public struct AudioFormat: Sendable, Hashable {
   /// What sessions use inside: 48 kHz, stereo.
   public static let session = AudioFormat(sampleRate: 48_000, channels: 2)
 
+  /// The format of a session for a source of more channels than two: 48 kHz, the source in stereo, then its channels for the
+  /// roles of a 5.1 layout (`ChannelRole.channel`).
+  public static let surround = AudioFormat(sampleRate: 48_000, channels: 8)
+
   /// Frames in one block of 20 ms.
   public var framesPerBlock: Int { sampleRate / 50 }
 }

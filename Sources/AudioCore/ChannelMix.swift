@@ -1,4 +1,4 @@
-/// Which channels of a stereo session a speaker renders.
+/// The channels of a session that a speaker renders.
 public enum ChannelRole: String, Sendable, CaseIterable {
   /// Left to its left output, right to its right one.
   case stereo
@@ -8,6 +8,31 @@ public enum ChannelRole: String, Sendable, CaseIterable {
   case right
   /// The mean of both channels, (L + R)/2, to both outputs.
   case mono
+  /// The front left channel of a 5.1 layout to both outputs, as the five roles that follow; of a stereo source L.
+  case frontLeft = "front_left"
+  /// Of a stereo source R.
+  case frontRight = "front_right"
+  /// Of a stereo source (L + R)/2.
+  case center
+  /// The channel of low frequencies, unfiltered; of a stereo source (L + R)/2.
+  case lfe
+  /// Of a stereo source L.
+  case surroundLeft = "surround_left"
+  /// Of a stereo source R.
+  case surroundRight = "surround_right"
+
+  /// The role's own channel in frames of `AudioFormat.surround`; nil for a role that renders the stereo pair.
+  public var channel: Int? {
+    switch self {
+    case .stereo, .left, .right, .mono: nil
+    case .frontLeft: 2
+    case .frontRight: 3
+    case .center: 4
+    case .lfe: 5
+    case .surroundLeft: 6
+    case .surroundRight: 7
+    }
+  }
 }
 
 /// How a stereo session becomes a speaker's two outputs: a gain from each channel to each output.
@@ -47,9 +72,11 @@ public struct ChannelMix: BitwiseCopyable, Sendable, Equatable {
     let right = gain * Float(6 + min(balance, 0)) / 6
     switch role {
     case .stereo: self.init(leftToLeft: left, rightToLeft: 0, leftToRight: 0, rightToRight: right)
-    case .left: self.init(leftToLeft: left, rightToLeft: 0, leftToRight: right, rightToRight: 0)
-    case .right: self.init(leftToLeft: 0, rightToLeft: left, leftToRight: 0, rightToRight: right)
-    case .mono:
+    case .left, .frontLeft, .surroundLeft:
+      self.init(leftToLeft: left, rightToLeft: 0, leftToRight: right, rightToRight: 0)
+    case .right, .frontRight, .surroundRight:
+      self.init(leftToLeft: 0, rightToLeft: left, leftToRight: 0, rightToRight: right)
+    case .mono, .center, .lfe:
       self.init(leftToLeft: left / 2, rightToLeft: left / 2, leftToRight: right / 2, rightToRight: right / 2)
     }
   }
@@ -80,7 +107,7 @@ public struct ChannelMix: BitwiseCopyable, Sendable, Equatable {
 /// A channel mix that goes to its target in straight lines, as `GainRamp` does for one gain.
 ///
 /// So volume, mute, role and balance of a speaker may change in any combination without a click. At rest in
-/// `ChannelMix.unity` samples pass bit for bit; at rest in silence nothing is computed. Stereo views only.
+/// `ChannelMix.unity` stereo passes bit for bit; at rest in silence nothing is computed.
 ///
 /// A trivial value for one thread; every function is for the audio thread.
 public struct ChannelMixRamp: BitwiseCopyable, Sendable {
@@ -123,32 +150,36 @@ public struct ChannelMixRamp: BitwiseCopyable, Sendable {
     remaining = 0
   }
 
-  /// Adds the frames of `source`, mixed, to those of `destination`; both are stereo.
-  @_noLocks public mutating func mix(_ source: PCMView, into destination: PCMView) {
+  /// Adds the frames of `source`, mixed, to those of `destination`, which is stereo.
+  /// - Parameter channel: the channel of `source` that is heard in place of both sides of its stereo pair; negative for
+  ///   the pair, its first two channels. The gains of a role with a channel of its own add up to 1 on each output.
+  @_noLocks public mutating func mix(_ source: PCMView, into destination: PCMView, channel: Int = -1) {
+    let isOwn = channel >= 0 && channel < source.channels
+    let (left, right) = isOwn ? (channel, channel) : (0, 1)
     let frames = source.frames < destination.frames ? source.frames : destination.frames
     let moved = remaining < frames ? remaining : frames
     var frame = 0
     while frame < moved {
       remaining &-= 1
-      Self.add(source, to: destination, frame, current)
+      Self.add(source, left, right, to: destination, frame, current)
       frame &+= 1
     }
     if moved == frames || target.isSilence { return }
-    if target.isUnity {
+    if target.isUnity && source.channels == 2 {
       destination.dropFirst(moved).add(source.dropFirst(moved))
       return
     }
     while frame < frames {
-      Self.add(source, to: destination, frame, target)
+      Self.add(source, left, right, to: destination, frame, target)
       frame &+= 1
     }
   }
 
   @_noLocks private static func add(
-    _ source: PCMView, to destination: PCMView, _ frame: Int, _ mix: ChannelMix
+    _ source: PCMView, _ left: Int, _ right: Int, to destination: PCMView, _ frame: Int, _ mix: ChannelMix
   ) {
-    let left = source.samples[frame &* 2]
-    let right = source.samples[frame &* 2 &+ 1]
+    let samples = source.samples + frame &* source.channels
+    let (left, right) = (samples[left], samples[right])
     destination.samples[frame &* 2] += left * mix.leftToLeft + right * mix.rightToLeft
     destination.samples[frame &* 2 &+ 1] += left * mix.leftToRight + right * mix.rightToRight
   }

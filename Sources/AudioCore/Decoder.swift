@@ -8,6 +8,10 @@ public protocol Decoder: AnyObject {
   /// Length of the whole source in frames at `format.sampleRate`, nil when it can't be known.
   var frameCount: Int? { get }
 
+  /// The error with which a source ends that has fewer frames than its header says, known when it was opened;
+  /// `frameCount` counts the frames that are there. Nil for one that is complete, or of which it can't be known.
+  var shortfall: AudioError? { get }
+
   /// Reads the next frames.
   /// - Parameter buffer: interleaved room for a whole number of frames of `format.channels` samples.
   /// - Returns: frames written, from the start of `buffer`; 0 at the end of the source.
@@ -17,6 +21,11 @@ public protocol Decoder: AnyObject {
   /// Goes to a frame, counted from the start of the source at `format.sampleRate`.
   /// - Throws: `AudioError` when the source can't be repositioned there.
   func seek(toFrame frame: Int) throws
+}
+
+extension Decoder {
+  /// Nil: such a source is as long as it is.
+  public var shortfall: AudioError? { nil }
 }
 
 /// A decoder whose frames come when they come: that of a live stream.

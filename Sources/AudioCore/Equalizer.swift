@@ -41,6 +41,7 @@ public struct Equalizer: ~Copyable {
   /// Whether samples pass bit for bit now: no band does anything and no change is under way.
   public var isTransparent: Bool { @_noLocks get { current.isFlat && remaining == 0 && !isWaiting } }
 
+  /// Channels that there are histories for.
   private let channels: Int
   /// Frames that a change takes.
   private let fade: Int
@@ -84,7 +85,7 @@ public struct Equalizer: ~Copyable {
     }
   }
 
-  /// Filters the frames of `view` in place; it has the format that the equalizer was made for.
+  /// Filters the frames of `view` in place; it has the rate that the equalizer was made for, and at most its channels.
   @_noLocks public mutating func process(_ view: PCMView) {
     var rest = view
     while rest.frames > 0 {
@@ -133,7 +134,7 @@ public struct Equalizer: ~Copyable {
     var band = 0
     while band < 10 {
       if current.active & 1 << UInt16(truncatingIfNeeded: band) != 0 {
-        let filter = current.bands[band]
+        let (filter, channels) = (current.bands[band], view.channels)
         var channel = 0
         while channel < channels {
           let state = self.state + (channel &* 20 &+ band &* 2)
@@ -154,6 +155,7 @@ public struct Equalizer: ~Copyable {
   /// Frames of the fade: both settings, weighted.
   @_noLocks private mutating func crossfade(_ view: PCMView) {
     let (scale, half) = (1 / Double(fade), 20 &* channels)
+    let channels = view.channels
     var frame = 0
     while frame < view.frames {
       remaining &-= 1

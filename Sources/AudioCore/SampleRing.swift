@@ -63,7 +63,8 @@ public struct SampleRingWriter: BitwiseCopyable, Sendable {
 /// The reading end of a `SampleRing`.
 public struct SampleRingReader: BitwiseCopyable, Sendable {
   let storage: RingStorage<Float>
-  let channels: Int
+  /// Samples per frame.
+  public let channels: Int
 
   /// Frames that `read` would give now.
   public var available: Int {

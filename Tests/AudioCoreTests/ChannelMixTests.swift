@@ -19,6 +19,25 @@ import Testing
     #expect(play(source, ChannelMix(role: .mono)) == [-0.25, -0.25, 0.5, 0.5])
   }
 
+  @Test("a role of a 5.1 layout plays its own channel on both outputs, whatever the pair is")
+  func surroundRoles() {
+    let roles: [ChannelRole] = [.frontLeft, .frontRight, .center, .lfe, .surroundLeft, .surroundRight]
+    let frame: [Float] = [0.5, -1, 0.1, 0.2, 0.3, 0.4, 0.6, 0.7]
+    let source = PCMBlock(format: .surround, frames: 1)
+    for (channel, sample) in frame.enumerated() { source.view.samples[channel] = sample }
+    for (index, role) in roles.enumerated() {
+      #expect(role.channel == index + 2)
+      var ramp = ChannelMixRamp(ChannelMix(role: role), length: 960)
+      let target = PCMBlock(format: .session, frames: 1)
+      ramp.mix(source.view, into: target.view, channel: index + 2)
+      #expect(samples(target) == [frame[index + 2], frame[index + 2]])
+    }
+    var ramp = ChannelMixRamp(.unity, length: 960)
+    let target = PCMBlock(format: .session, frames: 1)
+    ramp.mix(source.view, into: target.view)
+    #expect(samples(target) == [0.5, -1])
+  }
+
   @Test("mono of the same sound on both sides is that sound, bit for bit") func monoIsTransparent() {
     let noise = Signal.noise(seed: 3, frames: 500)
     let source = stereo(noise, noise)
