@@ -5,10 +5,11 @@ internal import EventLoop
 public enum AudioFile {
   /// Opens the file at `path` with the decoder that its bytes ask for; the name is not looked at.
   ///
-  /// Reads MPEG audio (MP3), AAC in ADTS frames or MP4 (M4A), and what libsndfile reads: WAV, RF64, AIFF, CAF, AU, W64, FLAC, Ogg. Memory does not
-  /// grow with what a file claims to hold.
+  /// Reads MPEG audio (MP3), AAC in ADTS frames or MP4 (M4A), WAV, RF64, AIFF, CAF, AU, W64 and FLAC, and Ogg
+  /// with Vorbis, Opus or FLAC. Memory does not grow with what a file claims to hold.
   /// - Throws: `audio.not_found` when it can't be opened (the system's words, or that it is a folder),
-  ///   `audio.unreadable` saying what was found at which byte, `audio.unsupported` for audio of other kinds.
+  ///   `audio.unreadable` saying what was found at which byte (a file without any sound too), `audio.unsupported` for
+  ///   audio of other kinds.
   public static func open(_ path: String) throws -> any Decoder {
     let file = try FileDescriptor(reading: path)
     switch SourceKind(of: file) {
@@ -16,6 +17,7 @@ public enum AudioFile {
     case .adts(let firstFrame): return try ADTSFileDecoder(file, path: path, firstFrame: firstFrame)
     case .soundFile: return try SoundFileDecoder(file, path: path)
     case .mp4: return try MP4FileDecoder(file, path: path)
+    case .oggFLAC: return try OggFLACDecoder(file, path: path)
     case .unsupported(let kind): throw AudioError.unsupportedKind(path, kind)
     case .unknown(let found, let byte):
       throw AudioError.unreadable(path, found: found, atByte: byte)

@@ -2,8 +2,8 @@ public import AudioCore
 
 /// A decoder that gives another one's sound in a format of one's choice: what a session plays.
 ///
-/// Channels are brought to stereo (`StereoDownmix`), then the rate to `format.sampleRate`. What has the wanted
-/// format already passes bit for bit. Positions and lengths count frames of `format`; after `seek` the samples
+/// Channels are converted to stereo or to `AudioFormat.surround` (`ChannelConversion`), then the rate to
+/// `format.sampleRate`. Stereo of the wanted rate passes bit for bit. Positions and lengths count frames of `format`; after `seek` the samples
 /// are those that reading from the start would have given (up to the rounding of the resampler when rates
 /// differ). The inner decoder may change its format on the way, and may be a live one, which it then is too.
 public final class ConformedDecoder: LiveDecoder {
@@ -15,8 +15,9 @@ public final class ConformedDecoder: LiveDecoder {
   private var resampler: Resampler?
   /// What the decoder gave, in its own channels.
   private let raw: PCMBlock
-  /// The same in stereo (a decoder that turns to mono fills `raw` with many frames), of which `pending` frames from `start` on are not yet used.
-  private let stereo: PCMBlock
+  /// The same in the wanted channels (a decoder that turns to mono fills `raw` with many frames), of which `pending`
+  /// frames from `start` on are not yet used.
+  private let converted: PCMBlock
   private var start = 0
   private var pending = 0
   /// Frames of the output to be dropped after a seek.
@@ -35,18 +36,21 @@ public final class ConformedDecoder: LiveDecoder {
 
   /// - Parameters:
   ///   - decoder: at its start; not to be used by others from now on.
-  ///   - format: the wanted rate; two channels.
+  ///   - format: the wanted rate; two channels, or those of `AudioFormat.surround`.
   /// - Throws: `audio.unsupported` when there is no way from the decoder's format.
   public init(_ decoder: any Decoder, to format: AudioFormat = .session) throws {
-    guard format.channels == 2 else {
-      throw AudioError(.unsupported, "cannot convert sound to \(format.channels) channels, only to 2")
+    let known = [2, AudioFormat.surround.channels]
+    guard known.contains(format.channels) else {
+      throw AudioError(
+        .unsupported,
+        "cannot convert sound to \(format.channels) channels, only to \(known[0]) or \(known[1])")
     }
     self.decoder = decoder
     self.format = format
     sourceFormat = decoder.format
-    let most = StereoDownmix.mostChannels
+    let most = ChannelConversion.mostChannels
     raw = PCMBlock(format: .init(sampleRate: format.sampleRate, channels: most), frames: Self.chunk)
-    stereo = PCMBlock(format: format, frames: Self.chunk * most)
+    converted = PCMBlock(format: format, frames: Self.chunk * most)
     waste = PCMBlock(format: format, frames: Self.chunk)
     try adopt(decoder.format)
   }
@@ -58,15 +62,18 @@ public final class ConformedDecoder: LiveDecoder {
     }
   }
 
+  /// The inner decoder's.
+  public var shortfall: AudioError? { decoder.shortfall }
+
   /// What it is told when the inner decoder is no live one: never.
   public func onFrames(_ wake: @escaping @Sendable () -> Void) {
     (decoder as? any LiveDecoder)?.onFrames(wake)
   }
 
-  /// Fills `buffer`, which holds stereo frames of `format`; gives fewer only at the end, or while it waits.
+  /// Fills `buffer`, which holds frames of `format`; gives fewer only at the end, or while it waits.
   public func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
     while excess > 0 {
-      let target = UnsafeMutableBufferPointer(rebasing: waste.view.buffer.prefix(excess * 2))
+      let target = UnsafeMutableBufferPointer(rebasing: waste.view.buffer.prefix(excess * format.channels))
       let dropped = try fill(target)
       if dropped == 0 { break }
       excess -= dropped
@@ -92,10 +99,11 @@ public final class ConformedDecoder: LiveDecoder {
 
   /// Fills `buffer`; fewer frames only at the end.
   private func fill(_ buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
-    let wanted = buffer.count / 2
+    let channels = format.channels
+    let wanted = buffer.count / channels
     var done = 0
     while done < wanted {
-      let rest = UnsafeMutableBufferPointer(rebasing: buffer[(done * 2)..<(wanted * 2)])
+      let rest = UnsafeMutableBufferPointer(rebasing: buffer[(done * channels)..<(wanted * channels)])
       if let resampler, isDraining {
         let given = try resampler.flush(into: rest)
         done += given
@@ -117,8 +125,8 @@ public final class ConformedDecoder: LiveDecoder {
 
   /// Copies pending frames to `buffer` and returns how many.
   private func pass(into buffer: UnsafeMutableBufferPointer<Float>) -> Int {
-    let given = min(pending, buffer.count / 2)
-    _ = buffer.update(fromContentsOf: stereo.view.buffer[(start * 2)..<((start + given) * 2)])
+    let given = min(pending, buffer.count / format.channels)
+    _ = buffer.update(fromContentsOf: samples(given))
     consume(given)
     return given
   }
@@ -126,10 +134,14 @@ public final class ConformedDecoder: LiveDecoder {
   private func resample(
     _ resampler: Resampler, into buffer: UnsafeMutableBufferPointer<Float>
   ) throws -> Int {
-    let input = UnsafeBufferPointer(rebasing: stereo.view.buffer[(start * 2)..<((start + pending) * 2)])
-    let (taken, given) = try resampler.process(input, into: buffer)
+    let (taken, given) = try resampler.process(UnsafeBufferPointer(rebasing: samples(pending)), into: buffer)
     consume(taken)
     return given
+  }
+
+  /// The samples of the first `frames` pending frames.
+  private func samples(_ frames: Int) -> Slice<UnsafeMutableBufferPointer<Float>> {
+    converted.view.buffer[(start * format.channels)..<((start + frames) * format.channels)]
   }
 
   private func consume(_ frames: Int) {
@@ -137,7 +149,7 @@ public final class ConformedDecoder: LiveDecoder {
     pending -= frames
   }
 
-  /// Reads the next frames of the decoder and makes them stereo, unless they have another format.
+  /// Reads the next frames of the decoder and converts them, unless they have another format.
   private func refill() throws {
     let room = raw.view.buffer.prefix(Self.chunk * sourceFormat.channels)
     let got = try decoder.read(into: UnsafeMutableBufferPointer(rebasing: room))
@@ -158,15 +170,15 @@ public final class ConformedDecoder: LiveDecoder {
     pending = frames
   }
 
-  /// Makes the first `frames` frames of `raw` stereo.
+  /// Converts the channels of the first `frames` frames of `raw`.
   private func convert(_ frames: Int) {
     let view = PCMView(samples: raw.view.samples, frames: frames, channels: sourceFormat.channels)
-    StereoDownmix.convert(view, to: stereo.view)
+    ChannelConversion.convert(view, to: converted.view)
   }
 
   /// Starts anew with frames of `newFormat`.
   private func adopt(_ newFormat: AudioFormat) throws {
-    guard StereoDownmix.supports(channels: newFormat.channels) else {
+    guard ChannelConversion.supports(channels: newFormat.channels) else {
       throw AudioError(.unsupported, "cannot convert \(newFormat.channels) channels to stereo")
     }
     if newFormat.sampleRate == format.sampleRate {
@@ -174,7 +186,7 @@ public final class ConformedDecoder: LiveDecoder {
     } else if let resampler, resampler.inputRate == newFormat.sampleRate {
       try resampler.reset()
     } else {
-      resampler = try Resampler(from: newFormat.sampleRate, to: format.sampleRate, channels: 2)
+      resampler = try Resampler(from: newFormat.sampleRate, to: format.sampleRate, channels: format.channels)
     }
     sourceFormat = newFormat
     start = 0

@@ -28,12 +28,27 @@ struct FileDescriptor: ~Copyable {
     size = Int(status.st_size)
   }
 
-  /// Creates a file for writing, or empties the one that is there.
-  /// - Throws: `audio.no_output` with the system's words.
+  /// Creates a file for writing, or empties the one that is there. What a symbolic link leads to is not touched, save
+  /// for a device.
+  /// - Throws: `audio.no_output` with the system's words, or saying that it is a link.
   init(writing path: String) throws(AudioError) {
-    raw = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+    raw = Self.openForWriting(path)
     size = 0
-    guard raw >= 0 else { throw .noOutput(path, cause: Self.lastError()) }
+    guard raw >= 0 else {
+      throw .noOutput(path, cause: errno == ELOOP ? "it is a symbolic link" : Self.lastError())
+    }
+  }
+
+  /// The descriptor; -1, with ELOOP for a link to what is no device.
+  private static func openForWriting(_ path: String) -> CInt {
+    let file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o666)
+    guard file < 0, errno == ELOOP else { return file }
+    let target = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+    var status = stat()
+    if target >= 0, fstat(target, &status) == 0, status.st_mode & S_IFMT == S_IFCHR { return target }
+    if target >= 0 { close(target) }
+    errno = ELOOP
+    return -1
   }
 
   /// What no text holds stands for bytes of a name that were no UTF-8: under that name there is no file.

@@ -10,6 +10,13 @@ extension AudioError {
       facts: [.init("path", .string(source)), .init("frame", .int(frame))])
   }
 
+  /// The file at `path`, of `size` bytes, ends before the frames do that its header counts.
+  static func cutShort(_ path: String, frames: Int, of all: Int, sampleRate: Int, size: Int) -> AudioError {
+    func seconds(_ frames: Int) -> Double { (Double(frames) / Double(sampleRate) * 10).rounded() / 10 }
+    let found = "the end of the file after \(seconds(frames)) of \(seconds(all)) s of sound"
+    return .unreadable(path, found: found, atByte: size, hint: "copy or download the file again")
+  }
+
   /// `path` holds audio of a kind, in words, that has no decoder here.
   static func unsupportedKind(_ path: String, _ kind: String) -> AudioError {
     AudioError(

@@ -10,6 +10,8 @@ enum SourceKind: Equatable {
   case mp4
   /// A container that libsndfile reads.
   case soundFile
+  /// FLAC in Ogg, which libsndfile does not read.
+  case oggFLAC
   /// Audio of a kind that has no decoder here, in words.
   case unsupported(String)
   /// Something else, in words, and the byte where it was found.
@@ -55,7 +57,8 @@ enum SourceKind: Equatable {
     switch self {
     case .unknown(let found, let byte): .unreadable(path, found: found, atByte: byte)
     case .unsupported(let kind): .unreadable(path, found: kind, atByte: 0)
-    case .mpeg, .adts, .mp4, .soundFile: .unreadable(path, found: "another kind of audio", atByte: 0)
+    case .mpeg, .adts, .mp4, .soundFile, .oggFLAC:
+      .unreadable(path, found: "another kind of audio", atByte: 0)
     }
   }
 
@@ -74,14 +77,17 @@ enum SourceKind: Equatable {
     func has(_ text: String, at offset: Int = 0) -> Bool { head.dropFirst(offset).starts(with: text.utf8) }
     if (has("RIFF") || has("RIFX") || has("RF64")) && has("WAVE", at: 8) { return .soundFile }
     if has("FORM") && (has("AIFF", at: 8) || has("AIFC", at: 8)) { return .soundFile }
-    if has("caff") || has("fLaC") || has("OggS") || has(".snd") || has("riff") { return .soundFile }
+    if has("caff") || has("fLaC") || has(".snd") || has("riff") { return .soundFile }
+    if has("OggS") { return ogg(head[...]) }
     if has("ftyp", at: 4) { return .mp4 }
-    if has("ADIF") { return .unsupported("AAC in ADIF") }
-    if head.starts(with: [0x30, 0x26, 0xB2, 0x75]) { return .unsupported("Windows Media") }
-    if head.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) { return .unsupported("Matroska or WebM") }
-    if has("wvpk") { return .unsupported("WavPack") }
-    if has("MAC ") { return .unsupported("Monkey's Audio") }
-    return nil
+    return ForeignSound.name(of: head[...]).map(Self.unsupported)
+  }
+
+  private static func ogg(_ head: ArraySlice<UInt8>) -> SourceKind {
+    guard let packet = OggPage.firstPacket(head) else { return .soundFile }
+    if packet.starts(with: [0x7F] + Array("FLAC".utf8)) { return .oggFLAC }
+    // Vorbis and Opus are libsndfile's to decode, and damage is its to describe.
+    return ForeignSound.name(ofOgg: packet).map(Self.unsupported) ?? .soundFile
   }
 
   private static let others: [(magic: [UInt8], name: String)] = [
@@ -94,6 +100,9 @@ enum SourceKind: Equatable {
 
   private static func describe(_ head: [UInt8]) -> String {
     if let other = others.first(where: { head.starts(with: $0.magic) }) { return other.name }
+    if MPEGAudioHeader(head, at: 0) != nil {
+      return "a frame of MPEG audio that is cut off or not followed by another"
+    }
     if head.allSatisfy({ $0 == 0 }) { return "zeros" }
     let digits = head.prefix(4).map { byte in
       let digits = String(byte, radix: 16)

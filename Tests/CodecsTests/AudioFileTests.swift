@@ -65,6 +65,49 @@ import Testing
     let matroska = try error([0x1A, 0x45, 0xDF, 0xA3, 0, 0, 0, 0])
     #expect(matroska?.code == "audio.unsupported")
     #expect(matroska?.message.contains("Matroska") == true && matroska?.hint != nil)
+    let alac = #expect(throws: AudioError.self) { try AudioFile.open(Fixtures.path("alac.m4a")) }
+    #expect(alac?.code == "audio.unsupported" && alac?.message.contains("ALAC") == true)
+  }
+
+  @Test(
+    "other codecs are called by their names",
+    arguments: [
+      ("MP+\u{7}", "Musepack"), ("MPCK", "Musepack"), ("DSD \u{1C}", "DSD"),
+      ("FRM8\0\0\0\0\0\0\0\0DSD ", "DSD"),
+      ("wvpk", "WavPack"), ("MAC ", "Monkey's Audio"), ("RIFF\0\0\0\0AVI ", "AVI"), ("#!AMR\n", "AMR"),
+    ])
+  func names(head: String, name: String) throws {
+    let error = try error(Array(head.utf8) + [UInt8](repeating: 0, count: 100))
+    #expect(error?.code == "audio.unsupported" && error?.message.contains(name) == true, "\(error as Any)")
+  }
+
+  @Test(
+    "what libsndfile has no words for in an Ogg file is called by its name",
+    arguments: [
+      ("Speex   1.2", "Speex in Ogg"), ("\u{80}theora", "Theora video"),
+    ])
+  func namesInOgg(packet: String, name: String) throws {
+    // Bytes, not UTF-8: a packet of Theora begins with 0x80.
+    let packet =
+      packet.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } + [UInt8](repeating: 0, count: 40)
+    let page =
+      Array("OggS".utf8) + [0, 2] + [UInt8](repeating: 0, count: 20) + [1, UInt8(packet.count)] + packet
+    let error = try error(page)
+    #expect(error?.code == "audio.unsupported" && error?.message.contains(name) == true, "\(error as Any)")
+  }
+
+  @Test("files with a header and no sound say so") func withoutSound() throws {
+    // Pro Tools: the chunk of the samples is empty, and others follow.
+    var wav = WAVBytes(bits: 24, channels: 2).bytes(data: []) + Array("DGDA".utf8) + [200, 0, 0, 0]
+    wav += [UInt8](repeating: 0x7F, count: 200)
+    wav[4] = UInt8(wav.count - 8)
+    let empty = try error(wav, name: "empty.wav")
+    #expect(empty?.code == "audio.unreadable" && empty?.message.contains("without any sound") == true)
+    // AIFF without an SSND chunk: 8 kHz is 0x400B FA00 0000 0000 0000 in 80 bits.
+    let common = [0, 1, 0, 0, 0, 0, 0, 16, 0x40, 0x0B, 0xFA, 0, 0, 0, 0, 0, 0, 0] as [UInt8]
+    let aiff = try error(
+      Array("FORM".utf8) + [0, 0, 0, 30] + Array("AIFFCOMM".utf8) + [0, 0, 0, 18] + common, name: "a.aiff")
+    #expect(aiff?.message.contains("internal") == false && aiff?.message.contains("no samples") == true)
   }
 
   @Test("a damaged header is unreadable, at a byte of the file") func damagedHeader() throws {
@@ -97,8 +140,11 @@ import Testing
     try Sound(file: Fixtures.path("music-44k.flac"))[0..<3000].write(to: folder.file("whole.wav"))
     var random = SeededRandom(seed: 98)
     let before = peakMemory()
+    let flac = Fixtures.path("music-44k.flac")
+    try Command.succeed(
+      "ffmpeg", ["-v", "error", "-i", flac, "-t", "0.1", "-c:a", "flac", folder.file("t.oga")])
     let sources = [
-      folder.file("whole.wav"), Fixtures.path("music-44k.flac"), Fixtures.path("mp3-mpeg25-32-11k-mono.mp3"),
+      folder.file("whole.wav"), flac, folder.file("t.oga"), Fixtures.path("mp3-mpeg25-32-11k-mono.mp3"),
     ]
     for source in sources {
       let whole = try readBytes(source).prefix(12_000)

@@ -76,6 +76,69 @@ import Testing
     try checkSeeks(folder.file("t.mp2"), whole: sound)
   }
 
+  /// One frame of sound, of layer III without a bit reservoir or of layer II.
+  private func oneFrame(layer: Int) throws -> [UInt8] {
+    if layer == 2 {
+      try Command.succeed("ffmpeg", ["-v", "error", "-i", folder.file("t.wav"), folder.file("t.mp2")])
+    }
+    let path = try layer == 2 ? folder.file("t.mp2") : encode(["-b", "128", "-t", "--nores"])
+    let bytes = try readBytes(path)
+    let frame = try #require(MPEGAudioFraming.frames(of: bytes).dropFirst(3).first)
+    return Array(bytes[frame.offset..<(frame.offset + frame.length)])
+  }
+
+  @Test("a file of one frame plays, with tags around it too", arguments: [2, 3]) func oneFrameFile(layer: Int)
+    throws
+  {
+    let frame = try oneFrame(layer: layer)
+    let id3v2 = Array("ID3".utf8) + [4, 0, 0, 0, 0, 0, 20] + [UInt8](repeating: 0, count: 20)
+    let id3v1 = Array("TAG".utf8) + [UInt8](repeating: 32, count: 125)
+    var sounds: [Sound] = []
+    for bytes in [frame, frame + id3v1, id3v2 + frame, id3v2 + frame + id3v1] {
+      let decoder = try AudioFile.open(folder.write(bytes, to: "one.mp3"))
+      #expect(decoder.frameCount == 1152)
+      sounds.append(try Sound(decoding: decoder))
+    }
+    #expect(sounds.allSatisfy { $0.frameCount == 1152 && $0 == sounds[0] })
+    #expect(sounds[0].interleaved.contains { abs($0) > 0.01 })
+  }
+
+  @Test("a stream of one frame sounds as the file does", arguments: [2, 3]) func oneFrameStream(layer: Int)
+    throws
+  {
+    final class Frames: FrameSource {
+      var frames: [[UInt8]]
+      init(_ frames: [[UInt8]]) { self.frames = frames }
+      func nextFrame() -> [UInt8]? { frames.isEmpty ? nil : frames.removeFirst() }
+    }
+    let frame = try oneFrame(layer: layer)
+    let file = try Sound(file: folder.write(frame, to: "one.mp3"))
+    #expect(try Sound(decoding: MPEGStreamDecoder(Frames([frame]))) == file)
+  }
+
+  @Test("a file that holds only the frame which describes it says so") func onlyTag() throws {
+    let bytes = try readBytes(encode(["-V", "4"]))
+    let first = try #require(MPEGAudioFraming.frames(of: bytes).first)
+    let path = try folder.write(Array(bytes[..<first.length]), to: "tag.mp3")
+    let error = #expect(throws: AudioError.self) { try AudioFile.open(path) }
+    #expect(error?.code == "audio.unreadable")
+    #expect(error?.message.contains("without a frame of sound") == true, "\(error as Any)")
+  }
+
+  @Test("layer II in free format, which libmpg123 turns into noise, is refused by name") func freeLayerII()
+    throws
+  {
+    try Command.succeed(
+      "ffmpeg",
+      ["-v", "error", "-i", folder.file("t.wav"), "-ar", "48000", "-b:a", "192k", folder.file("t.mp2")])
+    var bytes = try readBytes(folder.file("t.mp2"))
+    for frame in MPEGAudioFraming.frames(of: bytes) { bytes[frame.offset + 2] &= 0x0F }
+    let path = try folder.write(bytes, to: "free.mp2")
+    let error = #expect(throws: AudioError.self) { try AudioFile.open(path) }
+    #expect(
+      error?.code == "audio.unsupported" && error?.message.contains("free format") == true, "\(error as Any)")
+  }
+
   @Test(
     "a tag that claims more frames than the file has room for is not believed", arguments: ["Xing", "VBRI"])
   func claims(kind: String) throws {

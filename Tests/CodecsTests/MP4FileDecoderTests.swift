@@ -1,5 +1,6 @@
 import AudioCore
 import Codecs
+import EventLoop
 import TestSupport
 import Testing
 
@@ -134,7 +135,11 @@ import Testing
     file.isMoovFirst = true
     let bytes = file.bytes()
     let cut = try folder.write(Array(bytes.prefix(Int(Double(bytes.count) * part))), to: "cut.m4a")
-    let sound = try Sound(file: cut)
+    let decoder = try MP4FileDecoder(path: cut)
+    let sound = try Sound(decoding: decoder)
+    #expect(decoder.frameCount == sound.frameCount)
+    #expect(
+      decoder.shortfall?.facts.first { $0.name == "byte" }?.value == .int(Int(Double(bytes.count) * part)))
     #expect(sound.frameCount % 2048 == 0 && sound.frameCount > 20_000 && sound.frameCount < 150_000)
     #expect(try Sound(file: Fixtures.path("he-aac-v1-48k.aac"))[0..<sound.frameCount] == sound)
   }

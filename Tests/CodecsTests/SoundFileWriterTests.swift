@@ -1,5 +1,6 @@
 import AudioCore
 import Codecs
+import Glibc
 import TestSupport
 import Testing
 
@@ -76,7 +77,8 @@ import Testing
     let writer = try SoundFileWriter(path: folder.file("a.wav"), format: .session)
     try writer.finish()
     try writer.finish()
-    #expect(try AudioFile.open(folder.file("a.wav")).frameCount == 0)
+    let bytes = try readBytes(folder.file("a.wav"))
+    #expect(bytes.starts(with: "RIFF".utf8) && riffSize(bytes) == bytes.count - 8)
     #expect(throws: AudioError.self) { try write([0, 0], to: writer) }
   }
 
@@ -88,6 +90,18 @@ import Testing
     }
     #expect(error?.reason == .noOutput)
     #expect(error?.message.lowercased().contains("no space left on device") == true)
+  }
+
+  @Test("what a symbolic link leads to is not touched", arguments: [true, false]) func link(isThere: Bool)
+    throws
+  {
+    if isThere { _ = try folder.write(Array("precious".utf8), to: "target") }
+    try #require(symlink(folder.file("target"), folder.file("a.wav")) == 0)
+    let error = #expect(throws: AudioError.self) {
+      try SoundFileWriter(path: folder.file("a.wav"), format: .session)
+    }
+    #expect(error?.message.hasSuffix("a.wav: it is a symbolic link") == true)
+    #expect((try? readBytes(folder.file("target"))) == (isThere ? Array("precious".utf8) : nil))
   }
 
   @Test("a folder that is not there is reported with its path") func noFolder() throws {

@@ -100,9 +100,8 @@ private struct Chain {
   }
 
   mutating func lose(isLast: Bool) {
-    let action = isLast ? stitcher.decide(at: time, isFinal: true) : stitcher.lost(at: time)
-    if let action { resolve(action) }
-    require(!isLast || !stitcher.isJoining || seen.isEmpty, "who can't wait gets what there is")
+    if isLast { stitcher.searchSeconds = 0 }
+    if let action = isLast ? stitcher.decide(at: time) : stitcher.lost(at: time) { resolve(action) }
   }
 
   private mutating func resolve(_ action: Stitcher.Action) {

@@ -3,7 +3,8 @@
 /// A frame is given once the header behind it has come, so what is found does not depend on how the bytes were
 /// cut when they were fed. Where a frame is not followed by one that agrees, it is kept unless another sequence
 /// of frames starts inside it: then it was cut off. Sync is found at three headers that agree, each where the one
-/// before says; fewer will do at the end. Holds what was fed last and up to three frames.
+/// before says; fewer will do at the end. A frame in whose midst a page begins, such as a proxy's in place of the rest,
+/// is cut off there. Holds what was fed last and up to three frames.
 struct FrameScanner<Header: FrameHeader>: Sendable {
   /// A frame and its header.
   struct Found {
@@ -174,6 +175,7 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
       case .refuted: index = nextCandidate(after: index)
       }
     }
+    if let page = PageText.start(in: buffer, start + Header.size..<end) { return .cut(at: page) }
     return .whole(isFollowed: false)
   }
 

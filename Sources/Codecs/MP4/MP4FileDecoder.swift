@@ -8,8 +8,10 @@ public import AudioCore
 public final class MP4FileDecoder: Decoder {
   /// Rate and channels of the frames that the last `read` gave; HE-AAC may begin in the middle of a file.
   public var format: AudioFormat { track.format }
-  /// Length in frames.
+  /// Length in frames, of a file that was cut off those that are there.
   public let frameCount: Int?
+  /// Set for a file that was cut off.
+  public let shortfall: AudioError?
 
   private let source: MP4PacketSource
   private let track: AACTrack
@@ -32,10 +34,15 @@ public final class MP4FileDecoder: Decoder {
   init(_ file: consuming FileDescriptor, path: String) throws {
     source = try MP4PacketSource(file, path: path)
     track = try AACTrack(source)
-    let all = source.sampleCount * track.factor
-    let rest = source.demuxer.heard(of: all, rate: track.format.sampleRate)
-    skipped = rest.lowerBound
-    frameCount = rest.count
+    let rate = track.format.sampleRate
+    let whole = source.demuxer.heard(of: source.sampleCount * track.factor, rate: rate)
+    let end = min(whole.upperBound, source.presentSampleCount * track.factor)
+    skipped = whole.lowerBound
+    let frames = max(0, end - skipped)
+    frameCount = frames
+    shortfall =
+      frames < whole.count
+      ? .cutShort(path, frames: frames, of: whole.count, sampleRate: rate, size: source.fileSize) : nil
     try track.seek(toFrame: skipped)
   }
 

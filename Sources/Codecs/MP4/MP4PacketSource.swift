@@ -6,6 +6,9 @@ final class MP4PacketSource: AACPacketSource {
   /// What the file tells of them.
   let demuxer: MP4Demuxer
 
+  /// Frames that are there: all of the tables', or those before the end of a file that was cut off.
+  let count: Int
+
   private let file: FileDescriptor
   private var sample = 0
   private var last: (sample: Int, place: MP4SampleTable.Place)?
@@ -16,13 +19,36 @@ final class MP4PacketSource: AACPacketSource {
   private static let chunk = 16_384
 
   init(_ file: consuming FileDescriptor, path: String) throws {
-    demuxer = try MP4Demuxer(file, path: path)
+    let demuxer = try MP4Demuxer(file, path: path)
+    count = Self.frames(of: demuxer.table, fileSize: file.size)
+    self.demuxer = demuxer
     self.file = file
     self.path = path
   }
 
-  /// Samples of the core in all frames.
+  /// Samples of the core in all frames of the tables.
   var sampleCount: Int { demuxer.table.count.multipliedReportingOverflow(by: samplesPerFrame).partialValue }
+  /// Samples of the core in the frames that are there.
+  var presentSampleCount: Int { count.multipliedReportingOverflow(by: samplesPerFrame).partialValue }
+  /// Bytes of the file.
+  var fileSize: Int { file.size }
+
+  /// Frames before the first one that is not wholly there. Chunks come in the order of their sound, save in files that
+  /// are odd in other ways too: what lies outside of those is found while it is read.
+  private static func frames(of table: MP4SampleTable, fileSize: Int) -> Int {
+    func isThere(_ frame: Int) -> Bool {
+      guard let place = table.place(of: frame) else { return false }
+      // A size that can't be is damage.
+      return place.size > AACDecoder.longestFrame || place.offset <= fileSize - place.size
+    }
+    if table.count == 0 || isThere(table.count - 1) { return table.count }
+    var (low, high) = (0, table.count - 1)
+    while low < high {
+      let middle = (low + high) / 2
+      if isThere(middle) { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
 
   private var samplesPerFrame: Int { demuxer.configuration.samplesPerFrame }
 

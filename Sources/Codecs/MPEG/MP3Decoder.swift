@@ -38,13 +38,19 @@ public final class MP3Decoder: Decoder {
 
   /// - Parameter firstFrame: byte at which the first MPEG frame starts.
   init(_ file: consuming FileDescriptor, path: String, firstFrame: Int) throws {
+    let first = MPEGAudioHeader(file.bytes(at: firstFrame, count: MPEGAudioHeader.size), at: 0)
+    if first?.layer == 2, first?.bitRate == 0 {
+      // libmpg123 takes the same table of quantizers for all of them, and gives noise.
+      throw AudioError.unsupportedKind(path, "MPEG layer II in free format")
+    }
     let tag = Self.tag(file, firstFrame: firstFrame)
     length = tag.length
     skipped = tag.delay.map { $0 + Self.decoderDelay }
     handle = try MPG123Handle(MPEGFrameReader(file, firstFrame: firstFrame))
     self.path = path
-    guard let format = handle.format else {
-      throw AudioError.unreadable(path, found: handle.lastError, atByte: firstFrame)
+    guard let format = handle.firstFormat(isFreeFormat: first?.bitRate == 0) else {
+      let found = handle.isAtEnd ? "MPEG audio without a frame of sound" : handle.lastError
+      throw AudioError.unreadable(path, found: found, atByte: firstFrame)
     }
     self.format = format
   }
@@ -171,6 +177,18 @@ private struct MPG123Handle: ~Copyable {
     else { return nil }
     return AudioFormat(sampleRate: Int(rate), channels: Int(channels))
   }
+
+  /// Rate and channels of the first frame, which need not be followed by another one: the reader gives whole frames.
+  /// Only in free format the distance to the next one says how long it is.
+  func firstFormat(isFreeFormat: Bool) -> AudioFormat? {
+    let flag = CLong(MPG123_NO_READAHEAD.rawValue)
+    if !isFreeFormat { mpg123_param2(raw, CInt(MPG123_ADD_FLAGS.rawValue), flag, 0) }
+    defer { mpg123_param2(raw, CInt(MPG123_REMOVE_FLAGS.rawValue), flag, 0) }
+    return format
+  }
+
+  /// True when libmpg123 found no further frame.
+  var isAtEnd: Bool { [MPG123_DONE.rawValue, MPG123_ERR_READER.rawValue].contains(mpg123_errcode(raw)) }
 
   /// What libmpg123 says about its last failure.
   var lastError: String { String(cString: mpg123_strerror(raw)) }

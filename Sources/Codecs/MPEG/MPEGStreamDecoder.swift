@@ -48,6 +48,10 @@ public final class MPEGStreamDecoder: Decoder {
 
   private func feedNextFrame() -> Bool {
     guard let frame = source.nextFrame() else { return false }
+    // The first frame would wait for the next one, and that of a source with one frame for ever. Only in free format
+    // the next one says how long it is.
+    let header = MPEGAudioHeader([UInt8](frame.prefix(MPEGAudioHeader.size)), at: 0)
+    handle.setReadAhead(header?.bitRate == 0)
     frame.withUnsafeBytes { _ = mpg123_feed(handle.raw, $0.baseAddress, $0.count) }
     return true
   }
@@ -72,6 +76,12 @@ private struct MPG123Feed: ~Copyable {
   }
 
   deinit { mpg123_delete(raw) }
+
+  /// Sets whether a frame is decoded only when the header behind it is there.
+  func setReadAhead(_ isOn: Bool) {
+    let change = isOn ? MPG123_REMOVE_FLAGS : MPG123_ADD_FLAGS
+    mpg123_param2(raw, CInt(change.rawValue), CLong(MPG123_NO_READAHEAD.rawValue), 0)
+  }
 
   /// Rate and channels of what comes next.
   var format: AudioFormat? {

@@ -10,11 +10,15 @@ internal import Glibc
 public final class SoundFileDecoder: Decoder {
   /// Rate and channels, which stay.
   public let format: AudioFormat
-  /// Length in frames, cut to what is there where the container tells (not in FLAC and Ogg).
+  /// Length in frames, of a file that was cut off those that are there; nil for Ogg that was.
   public let frameCount: Int?
+  /// Set for FLAC that was cut off.
+  public let shortfall: AudioError?
 
   private let handle: SoundFileHandle
   private let path: String
+  /// The place of each channel of WAV's order among those of the file; nil where they are the same.
+  private let order: [Int]?
 
   /// Opens a sound file.
   /// - Throws: `audio.not_found`, or `audio.unreadable` saying what was found at which byte.
@@ -34,11 +38,38 @@ public final class SoundFileDecoder: Decoder {
           .init("sample_rate", .int(Int(info.samplerate))),
         ])
     }
+    handle.prepareOpus(&info)
     format = AudioFormat(sampleRate: Int(info.samplerate), channels: Int(info.channels))
     // An Ogg file whose end is missing claims the largest number there is.
-    frameCount = info.frames >= 0 && info.frames < Int64.max ? Int(info.frames) : nil
+    let claimed = info.frames >= 0 && info.frames < Int64.max ? Int(info.frames) : nil
+    var frames = claimed
+    if let claimed, claimed > 0, info.format & CInt(SF_FORMAT_TYPEMASK) == CInt(SF_FORMAT_FLAC) {
+      frames = try FLACFile.frames(of: FileDescriptor(reading: path), claimed: claimed)
+    }
+    frameCount = frames
+    shortfall =
+      frames == claimed
+      ? nil
+      : .cutShort(path, frames: frames ?? 0, of: claimed ?? 0, sampleRate: format.sampleRate, size: size)
+    order = Self.order(of: info)
     self.path = path
+    if frameCount == 0 {
+      throw AudioError.unreadable(path, found: "a sound file without any sound", atByte: size)
+    }
     if frameCount == nil { try findFirstFrame(fileSize: size) }
+  }
+
+  /// The order of the channels where it is Vorbis's. Sources: Vorbis I §4.3.9; RFC 7845 §5.1.1.2 for Opus.
+  private static func order(of info: SF_INFO) -> [Int]? {
+    let coding = info.format & CInt(SF_FORMAT_SUBMASK)
+    guard coding == CInt(SF_FORMAT_VORBIS) || coding == CInt(SF_FORMAT_OPUS) else { return nil }
+    return switch info.channels {
+    case 3: [0, 2, 1]
+    case 5: [0, 2, 1, 3, 4]
+    case 6: [0, 2, 1, 5, 3, 4]
+    case 8: [0, 2, 1, 7, 5, 6, 3, 4]
+    default: nil
+    }
   }
 
   /// An Ogg file that ends before its first whole page of sound opens, and would play nothing without a word.
@@ -50,7 +81,7 @@ public final class SoundFileDecoder: Decoder {
     try seek(toFrame: 0)
   }
 
-  /// Reads the next frames.
+  /// Reads the next frames, with their channels in WAV's order.
   public func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
     let wanted = buffer.count / format.channels
     guard wanted > 0 else { return 0 }
@@ -58,7 +89,16 @@ public final class SoundFileDecoder: Decoder {
     if got <= 0, let error = handle.lastError {
       throw AudioError.unreadable(path, found: "damage (\(error))", atByte: handle.file.position)
     }
+    if got > 0, let order { reorder(buffer, frames: got, order) }
     return max(0, got)
+  }
+
+  private func reorder(_ buffer: UnsafeMutableBufferPointer<Float>, frames: Int, _ order: [Int]) {
+    var frame = [Float](repeating: 0, count: order.count)
+    for start in stride(from: 0, to: frames * order.count, by: order.count) {
+      for (channel, place) in order.enumerated() { frame[channel] = buffer[start + place] }
+      for (channel, sample) in frame.enumerated() { buffer[start + channel] = sample }
+    }
   }
 
   /// Goes to a frame, exactly.

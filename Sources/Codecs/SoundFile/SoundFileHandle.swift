@@ -14,7 +14,9 @@ final class SoundFileHandle {
   /// - Throws: `audio.unreadable` with libsndfile's words.
   convenience init(reading file: consuming FileDescriptor, path: String, _ info: inout SF_INFO) throws {
     guard let raw = sf_open_fd(file.duplicate(), CInt(SFM_READ), &info, CInt(SF_TRUE)) else {
-      let found = "damage (\(Self.words(sf_strerror(nil))))"
+      let words = Self.words(sf_strerror(nil))
+      // So libsndfile calls a file that has a header, and nowhere any samples.
+      let found = words == "Unspecified internal error" ? "no samples behind its header" : "damage (\(words))"
       throw AudioError.unreadable(path, found: found, atByte: min(file.position, file.size))
     }
     self.init(raw, file)
@@ -39,6 +41,20 @@ final class SoundFileHandle {
   }
 
   deinit { sf_close(raw) }
+
+  /// Sets what libsndfile does not about Opus; all other files stay as they are.
+  ///
+  /// Its decoder would run at the rate that the encoder was once given, "not the sample rate to use for playback"
+  /// (RFC 7845 §5.1), which may be too low for what is in the stream. And where the positions of a file do not begin
+  /// at 0, as in one that was cut from another, the encoder's lead-in would be heard, and as much be missing at the
+  /// end, until the first seek.
+  func prepareOpus(_ info: inout SF_INFO) {
+    guard info.format & CInt(SF_FORMAT_SUBMASK) == CInt(SF_FORMAT_OPUS) else { return }
+    var rate: CInt = 48_000
+    sf_command(raw, CInt(SFC_SET_ORIGINAL_SAMPLERATE), &rate, CInt(MemoryLayout<CInt>.size))
+    sf_command(raw, CInt(SFC_GET_CURRENT_SF_INFO), &info, CInt(MemoryLayout<SF_INFO>.size))
+    sf_seek(raw, 0, SEEK_SET)
+  }
 
   /// What libsndfile says about its last failure on this file, nil when there was none.
   var lastError: String? { sf_error(raw) == 0 ? nil : Self.words(sf_strerror(raw)) }
