@@ -65,7 +65,7 @@ extension HTTPError.Kind {
     case .badURL: "this is no URL"
     case .unsupportedScheme: "only http and https URLs can be opened"
     case .badHeader: "a header for \(host) can't be sent"
-    case .resolve: "can't find \(host)"
+    case .resolve: "no such host: \(host)"
     case .connect: "can't connect to \(host)"
     case .refused: "\(host) refuses connections"
     case .reset: "\(host) ended the connection early"

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// What is asked of a server, with GET.
 ///
 /// Proxies come from the environment (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`).
@@ -27,7 +29,7 @@ public struct HTTPRequest: Sendable {
   public var wakeTime: Duration?
   /// Bytes that wait at the most: a station that tells 320 kbit/s may send 48.
   public static let highestWakeSize = 4000
-  /// A file of certificates to trust in place of the system's.
+  /// A file of certificates to trust in place of the system's; that of `SSL_CERT_FILE` by default.
   public var certificateFile: String?
   /// Lets the server compress the body, which is decoded; else a compressed body is an error.
   var acceptsCompression = false
@@ -40,6 +42,7 @@ public struct HTTPRequest: Sendable {
   public init(_ url: String) throws(HTTPError) {
     let parts = try CurlURL(url)
     (self.url, host, credentials) = (parts.text, parts.host, parts.credentials)
+    certificateFile = getenv("SSL_CERT_FILE").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
   }
 
   /// Whether all can be sent as one line each.
@@ -51,7 +54,7 @@ public struct HTTPRequest: Sendable {
       let isToken =
         !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }
       guard isToken else {
-        throw HTTPError(.badHeader, host: host, "the name of header \(index + 1) is no name")
+        throw HTTPError(.badHeader, host: host, "the name of header \(index + 1) is not a name")
       }
       if isBad(value) { throw HTTPError(.badHeader, host: host, "\(name) has a control character") }
     }

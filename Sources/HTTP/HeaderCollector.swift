@@ -1,3 +1,5 @@
+internal import EventLoop
+
 /// Makes heads of answers from header lines, within limits. Fed with one line at a time, as libcurl cuts them.
 struct HeaderCollector {
   /// One answer's status line and fields.
@@ -89,11 +91,12 @@ struct HeaderCollector {
     return UnsafeRawBufferPointer(rebasing: line[..<end])
   }
 
+  /// A value as it is kept: `cleaned`, as headers are shown.
   private static func text(_ bytes: UnsafeRawBufferPointer) -> String {
     var part = bytes[...]
     while let first = part.first, first == 32 || first == 9 { part.removeFirst() }
     while let last = part.last, last == 32 || last == 9 { part.removeLast() }
-    if let text = String(validating: part, as: UTF8.self) { return text }
-    return String(String.UnicodeScalarView(part.map { Unicode.Scalar($0) }))
+    if let text = String(validating: part, as: UTF8.self) { return text.cleaned }
+    return String(String.UnicodeScalarView(part.map { Unicode.Scalar($0) })).cleaned
   }
 }

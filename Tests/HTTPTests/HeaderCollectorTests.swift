@@ -20,6 +20,16 @@ struct HeaderCollectorTests {
     return nil
   }
 
+  @Test("values have no escape sequences, no control characters and no turned writing") func cleaned() throws
+  {
+    var collector = HeaderCollector()
+    let heads = try collect(
+      ["HTTP/1.0 200 OK", "icy-name: \u{1B}[31mRed\u{7} \u{202E}FM", "icy-genre: \u{1B}]0;x\u{7}Pop", ""],
+      into: &collector)
+    let headers = try #require(heads.first).headers
+    #expect(headers["icy-name"] == "Red FM" && headers["icy-genre"] == "Pop")
+  }
+
   @Test("fields keep their order, and are found in any case")
   func fields() throws {
     var collector = HeaderCollector()
