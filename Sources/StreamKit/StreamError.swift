@@ -14,7 +14,9 @@ public struct StreamError: CodedError, Equatable {
     case http = "stream.http"
     /// The server wants to know who asks, or lets this one not in.
     case auth = "stream.auth"
-    /// Nothing came in time, or the name of the server could not be looked up.
+    /// The server's name is not known.
+    case dns = "stream.dns"
+    /// No answer came in time.
     case timeout = "stream.timeout"
     /// The connection was refused or broke, or there is no network.
     case network = "stream.network"

@@ -153,6 +153,7 @@ final class Audience {
     -> Bool
   {
     if state.phase == .idle { return true }
+    if state.hasStandby { return visits.count == state.answers + 1 && visits.last?.end == member.edge }
     guard state.answers == visits.count else { return false }
     guard let last = visits.last, last.isOpen else {
       return state.phase == .waiting && state.deadline.map { $0 > time } ?? false

@@ -9,42 +9,75 @@ private func lost(_ kind: StreamError.Kind = .network) -> StreamError { StreamEr
 
 @Suite("When a stream connects again")
 struct ReconnectDelayTests {
+  /// Waits of a station that is away for `seconds`, each attempt taking 10 ms, with the time since the loss at which
+  /// each begins.
+  private func waits(seed: UInt64, for seconds: Double) -> [(since: Double, wait: Double)] {
+    var random = SeededRandom(seed: seed)
+    var delay = ReconnectDelay()
+    var (now, waits): (Double, [(since: Double, wait: Double)]) = (0, [])
+    while now < seconds {
+      let wait = Double(delay.wait(at: at(now), using: &random).nanoseconds) / 1e9
+      waits.append((now, wait))
+      now += wait + 0.01
+    }
+    return waits
+  }
+
   @Test(
-    "at once, then every quarter to half second for 5 s, then twice as long each time up to 30 s, scattered")
-  func waits() {
-    for seed in 1...50 {
-      var random = SeededRandom(seed: UInt64(seed))
-      var delay = ReconnectDelay()
-      var now = 0.0
-      var waits: [Double] = []
-      while waits.count < 40 {
-        let wait = Double(delay.wait(at: at(now), using: &random).nanoseconds) / 1e9
-        waits.append(wait)
-        now += wait + 0.01
+    "at once, then every quarter to half second for 5 s, every 2 s for a minute, 5 s for ten, 15 s for an hour, 30 s"
+  )
+  func times() {
+    for seed in 1...20 {
+      let waits = waits(seed: UInt64(seed), for: 7200)
+      #expect(waits[0].wait == 0)
+      for (since, wait) in waits.dropFirst() {
+        let nominal: ClosedRange<Double> =
+          switch since {
+          case ..<5: 0.25...0.5
+          case ..<65: 1.5...2.5
+          case ..<665: 3.75...6.25
+          case ..<4265: 11.25...18.75
+          default: 22.5...37.5
+          }
+        #expect(nominal.contains(wait), "\(wait) s at \(since) s")
       }
-      #expect(waits[0] == 0)
-      let eager = waits.dropFirst().prefix { $0 <= 0.5 }
-      #expect(eager.allSatisfy { $0 >= 0.25 } && (10...20).contains(eager.count))
-      let late = Array(waits.dropFirst(1 + eager.count))
-      for (wait, nominal) in zip(late, [1, 2, 4, 8, 16, 30, 30, 30] as [Double]) {
-        #expect((nominal * 0.749...nominal * 1.251).contains(wait))
-      }
-      delay.reset()
-      #expect(delay.wait(at: at(now), using: &random) == .zero)
     }
   }
 
-  @Test("what the server asks for is the least; a refusal is not asked again in a hurry")
+  @Test(
+    "a station that was away for 20 or 45 s is found again within 2.5 s", arguments: [20.0, 45.0])
+  func outages(outage: Double) {
+    for seed in 1...50 {
+      let next = waits(seed: UInt64(seed), for: outage).last.map { $0.since + $0.wait } ?? 0
+      #expect(next - outage <= 2.6)
+    }
+  }
+
+  @Test("a connection that played begins anew") func reset() {
+    var random = SeededRandom(seed: 1)
+    var delay = ReconnectDelay()
+    for second in 0..<100 { _ = delay.wait(at: at(Double(second)), using: &random) }
+    delay.played(for: .seconds(3))
+    #expect(delay.wait(at: at(100), using: &random) > .seconds(3), "for no longer than the wait was")
+    delay.played(for: .seconds(10))
+    #expect(delay.wait(at: at(200), using: &random) == .zero)
+  }
+
+  @Test("what the server asks for is the least, five minutes at most; who is not let in asks every 30 s")
   func wanted() {
     var random = SeededRandom(seed: 1)
     var delay = ReconnectDelay()
     #expect(delay.wait(at: at(0), atLeast: .seconds(7), using: &random) == .seconds(7))
-    var refused = ReconnectDelay()
-    #expect(refused.wait(at: at(0), isRefused: true, using: &random) > .milliseconds(700))
+    #expect(delay.wait(at: at(7), atLeast: .seconds(86_400), using: &random) == .seconds(300))
+    var locked = ReconnectDelay()
+    for attempt in 0..<20 {
+      let wait = locked.wait(at: at(Double(attempt) * 30), isLocked: true, using: &random)
+      #expect((Duration.milliseconds(22_500)...Duration.milliseconds(37_500)).contains(wait))
+    }
   }
 }
 
-@Suite("When a silent connection counts as lost")
+@Suite("When a silent connection has stalled")
 struct StallTestTests {
   /// A server that sends `burst` seconds at once, then at the pace of hearing, ten times a second, for `time`.
   private func paced(burst: Double, for time: Double, pause: Double = 0.1) -> (StallTest, Instant) {
@@ -58,35 +91,47 @@ struct StallTestTests {
     return (test, at(now))
   }
 
-  @Test(
-    "0.4 of the burst once the pace has held for 10 s, from 1.5 s to 3 s",
-    arguments: [(3.8, 1.52), (1.6, 1.5), (20.0, 3.0)])
-  func patience(burst: Double, expected: Double) {
+  @Test("after 0.4 of the burst, from 1.5 s to 3 s", arguments: [(3.8, 1.52), (1.6, 1.5), (20.0, 3.0)])
+  func stallTime(burst: Double, expected: Double) throws {
     let (test, now) = paced(burst: burst, for: 12)
     // A few paces belong to the burst's half second.
-    #expect(abs(Double(test.patience.nanoseconds) / 1e9 - expected) < 0.2)
-    #expect(test.deadline == now.advanced(by: test.patience))
+    let time = try #require(test.stallTime)
+    #expect(abs(Double(time.nanoseconds) / 1e9 - expected) < 0.2)
+    #expect(test.deadline == now.advanced(by: time) && test.timeout == now.advanced(by: .seconds(20)))
   }
 
-  @Test("before, after a pause, and for what comes in lumps, the limit counts")
-  func limit() {
+  @Test("before its pace is known after 5 s, and before it has sounded only when it counts as dead")
+  func unproven() {
     #expect(StallTest(at: at(3), limit: .seconds(20)).deadline == at(23))
-    #expect(paced(burst: 3.8, for: 9).0.patience == .seconds(20))
-    #expect(paced(burst: 3.8, for: 60, pause: 2).0.patience == .seconds(20))
+    #expect(paced(burst: 3.8, for: 9).0.stallTime == .seconds(5))
+    var test = StallTest(at: at(0), limit: .seconds(20), isPaced: false)
+    for second in 0..<30 { test.received(.seconds(1), at: at(Double(second))) }
+    #expect(test.stallTime == nil && test.deadline == test.timeout)
+  }
+
+  @Test("what comes in lumps stalls after twice its longest pause, for a minute at least")
+  func lumps() throws {
+    let time = try #require(paced(burst: 3.8, for: 60, pause: 4).0.stallTime)
+    #expect((Duration.milliseconds(7_999)...Duration.milliseconds(8_001)).contains(time))
+    #expect(paced(burst: 3.8, for: 60, pause: 10).0.stallTime == nil)
     var (test, now) = paced(burst: 3.8, for: 12)
-    now = now.advanced(by: .seconds(1))
-    test.received(.seconds(1), at: now)
-    #expect(test.patience == .seconds(20))
-    #expect(StallTest(at: at(0), limit: .seconds(2)).longestLook == nil)
+    now = now.advanced(by: .seconds(6))
+    test.received(.seconds(6), at: now)
+    #expect(test.stallTime == .seconds(12))
+    for _ in 0..<1300 {
+      now = now.advanced(by: .milliseconds(100))
+      test.received(.milliseconds(100), at: now)
+    }
+    #expect(try #require(test.stallTime) < .seconds(2))
   }
 
   @Test("what is looked at seldom has waited, which is no pause of the station")
-  func waited() {
+  func waited() throws {
     var (test, now) = paced(burst: 3.8, for: 12)
     for _ in 0..<20 {
       now = now.advanced(by: .seconds(1))
       test.received(.seconds(1), at: now, look: .milliseconds(500))
-      #expect(test.patience < .seconds(2))
+      #expect(try #require(test.stallTime) < .seconds(2))
     }
     test.limit = .seconds(2)
     #expect(test.longestLook == nil, "what may not be late by more than that is read as it comes")
@@ -101,11 +146,11 @@ struct StallTestTests {
     #expect(paced(burst: burst, for: 60, pause: 2).0.longestLook == nil)
   }
 
-  @Test("never more than the limit")
+  @Test("who gives up sooner has no stall before")
   func short() {
     var test = StallTest(at: at(0), limit: .seconds(1))
     for step in 0...200 { test.received(.milliseconds(100), at: at(Double(step) / 10)) }
-    #expect(test.patience == .seconds(1))
+    #expect(test.stallTime == nil && test.deadline == at(21))
   }
 }
 
@@ -166,8 +211,28 @@ struct ConnectionMachineTests {
     let now = machine.deadline ?? at(0)
     #expect(machine.received(.seconds(1), at: now) == [.resumed])
     #expect(machine.lostAt == nil)
-    #expect(machine.ended(lost(), at: now) == [.tell(lost())])
-    #expect(machine.deadline == now)
+    let later = now.advanced(by: .seconds(60))
+    #expect(machine.received(.seconds(1), at: later) == [])
+    #expect(machine.ended(lost(), at: later) == [.tell(lost())])
+    #expect(machine.deadline == later)
+  }
+
+  @Test("a connection that plays for no longer than the wait for it was does not reset the waits")
+  func shortConnections() {
+    var machine = playing()
+    var waits: [Double] = []
+    var now = at(10)
+    for _ in 0..<200 {
+      _ = machine.ended(lost(), at: now)
+      let due = machine.deadline ?? at(0)
+      waits.append(Double(now.duration(to: due).nanoseconds) / 1e9)
+      _ = machine.deadlinePassed(at: due)
+      // All that the server has comes at once.
+      now = due.advanced(by: .milliseconds(5))
+      _ = machine.received(.seconds(30), isNew: true, at: now)
+    }
+    #expect(waits[0] == 0 && waits[1] >= 0.25 && waits[199] > 1.4)
+    #expect(waits.count { $0 < 0.5 } < 25)
   }
 
   @Test("a connection that gives no sound does not reset the waits")
@@ -192,28 +257,19 @@ struct ConnectionMachineTests {
     #expect((at(10.25)...at(10.5)).contains(machine.deadline ?? at(0)))
   }
 
-  @Test("a stalled connection is dropped and told as a timeout")
-  func stalls() {
-    var machine = playing(at: 0.1)
-    for step in 2...200 { _ = machine.received(.milliseconds(100), at: at(Double(step) / 10)) }
-    let deadline = machine.deadline ?? at(0)
-    #expect((at(21.5)...at(22)).contains(deadline))
-    #expect(machine.deadlinePassed(at: at(21)) == [])
-    let actions = machine.deadlinePassed(at: deadline)
-    #expect(actions.first == .disconnect)
-    guard case .tell(let error)? = actions.last else { return #expect(Bool(false)) }
-    #expect(error.kind == .timeout)
-    #expect(machine.deadline == deadline)
-  }
-
-  @Test("a server that says no is asked slowly, and told once for each status")
+  @Test("a source that restarts is asked for as any lost connection, one that lets nobody in every 30 s")
   func refused() {
     var machine = playing()
     let gone = StreamError.answer(404, url: url)
     #expect(machine.ended(gone, at: at(10)) == [.tell(gone)])
-    #expect((machine.deadline ?? at(0)) >= at(10.7))
-    _ = machine.deadlinePassed(at: at(12))
-    #expect(machine.ended(gone, at: at(12)) == [])
+    #expect(machine.deadline == at(10))
+    _ = machine.deadlinePassed(at: at(10))
+    #expect(machine.ended(gone, at: at(10)) == [], "each status is told once")
+    #expect((machine.deadline ?? at(0)) <= at(10.5))
+    _ = machine.deadlinePassed(at: at(11))
+    let locked = StreamError.answer(403, url: url)
+    #expect(machine.ended(locked, at: at(11)) == [.tell(locked)])
+    #expect((machine.deadline ?? at(0)) >= at(33.5))
     _ = machine.deadlinePassed(at: at(60))
     let busy = StreamError.answer(503, url: url)
     #expect(machine.ended(busy, retryAfter: .seconds(90), at: at(60)) == [.tell(busy)])

@@ -161,16 +161,12 @@ struct FileReceptionTests {
       sound = try await bench.rest(of: bench.attach())
     }
     let found = try #require(sound)
-    // Tables of VBR files and averages lead near it; all others to the sample.
     let expected = reference.frameCount - start
-    let slack = name.contains("vbr") || name.hasSuffix(".aac") ? reference.sampleRate : 2
-    #expect(abs(found.frameCount - expected) <= slack, "\(found.frameCount) of \(expected)")
-    if slack == 2 {
-      let rest = reference[start..<reference.frameCount]
-      // Band replication has a long memory.
-      let limit = name.hasPrefix("he-aac") ? -25.0 : -50.0
-      #expect(found.errorToSignal(against: rest) < limit, "\(found.errorToSignal(against: rest))")
-    }
+    #expect(abs(found.frameCount - expected) <= 2, "\(found.frameCount) of \(expected)")
+    let rest = reference[start..<reference.frameCount]
+    // Band replication has a long memory.
+    let limit = name.hasPrefix("he-aac") ? -25.0 : -50.0
+    #expect(found.errorToSignal(against: rest) < limit, "\(found.errorToSignal(against: rest))")
   }
 
   @Test("it is held back: paused, not much more than the wait is sent; then it goes on")
@@ -298,13 +294,14 @@ struct FileReceptionTests {
     }
   }
 
-  @Test("a file without a sample starts, and is complete")
+  @Test("a file without a sample is refused: it has no sound")
   func empty() throws {
     let station = try TestSupport.Station()
     station.answer("/file", with: .file(wave(seconds: 0), type: "audio/wav"))
     try FileBench.run(station) { bench in
-      try await bench.stream.start()
-      #expect(bench.told.suffix(2) == ["fileComplete", "stopped"])
+      let stream = bench.stream
+      let error = await #expect(throws: StreamError.self) { try await stream.start() }
+      #expect(error?.code == "stream.content" && error?.message.contains("without any sound") == true)
     }
   }
 

@@ -78,7 +78,6 @@ import Testing
     // As the player hears it: each part as if it were alone.
     let buffer = member.receiver.buffer
     _ = buffer.move(to: .zero)
-    #expect(buffer.fill(to: .zero))
     let heard = try Sound(decoding: StreamDecoder(buffer, map: PlayMap()))
     let parts = [Array(places[..<join]), Array(places[join...])].map { playable($0, in: programme) }
     #expect(places.count - parts[0].count - parts[1].count <= 8)

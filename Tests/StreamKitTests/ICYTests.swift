@@ -133,3 +133,17 @@ struct ICYRun {
     }
   }
 }
+
+@Suite("Titles with entities of XML") struct ICYEntityTests {
+  @Test(
+    "are decoded where all of the title is written so, else left as they were sent",
+    arguments: [
+      ("R&amp;B", "R&B"), ("Caf&#233; &lt;live&gt;", "Café <live>"),
+      ("&#x1F3B5; &quot;A&quot; &apos;", "🎵 \"A\" '"),
+      ("&amp;amp;", "&amp;"), ("Q & A &amp; B", "Q & A &amp; B"), ("&nbsp;", "&nbsp;"), ("A&#7;B", "A&#7;B"),
+      ("&#xD800;", "&#xD800;"), ("&#+65;", "&#+65;"), ("&#99999999999;", "&#99999999999;"), ("&", "&"),
+    ])
+  func entities(sent: String, title: String) {
+    #expect(ICYMetadata(Array("StreamTitle='\(sent)';".utf8)).title == title)
+  }
+}

@@ -50,6 +50,14 @@ struct PlaylistTests {
     #expect(error?.message == "\(base) is a list of segments (HLS), which doesn't work here")
   }
 
+  @Test("titles have no escape sequences, and what is left blank by that is none")
+  func cleanTitles() throws {
+    let text =
+      "#EXTINF:-1,\u{1B}[31mred\u{202E}\nhttp://a.example/\n#EXTINF:-1,\u{1B}[0m\nhttp://b.example/\n"
+    let list = try Playlist(Array(text.utf8), format: .m3u, base: "http://radio.example/")
+    #expect(list.entries.map(\.title) == ["red", nil])
+  }
+
   @Test("xspf: tracks with titles and several locations")
   func xspf() throws {
     let text = """
@@ -153,11 +161,12 @@ struct StreamURLTests {
   @Test(
     "what is no address, or none that works here, is refused with its reason",
     arguments: [
-      ("", StreamError.Kind.url, "the URL is empty"), ("morning fm", .url, "\"morning fm\" is no URL"),
+      ("", StreamError.Kind.url, "the URL is empty"),
+      ("morning fm", .url, "no station \"morning fm\" is configured, and it is not a URL"),
       ("http://", .url, "\"http://\" names no server"),
       ("rtsp://a/b", .unsupported, "rtsp:// addresses don't work here"),
       ("MMS://a", .unsupported, "mms:// addresses don't work here"),
-      ("1http://a", .url, "\"1http://a\" is no URL"),
+      ("1http://a", .url, "no station \"1http://a\" is configured, and it is not a URL"),
       ("http://a/\0b", .url, "the URL has a control character"),
       ("http://a/b\r\nc: d", .url, "the URL has a control character"),
     ])
@@ -188,7 +197,25 @@ struct StreamURLTests {
     arguments: [
       ("http://me:secret@a.example:8000/x@y", "http://a.example:8000/x@y"),
       ("http://a/x?u=@b", "http://a/x?u=@b"),
-      ("http://me@a", "http://a"), ("nonsense@x", "nonsense@x"), ("http://a:p@b@c/", "http://c/"),
+      ("http://me@a", "http://a"), ("nonsense@x", "…x"), ("http://a:p@b@c/", "http://c/"),
     ])
   func shown(url: String, expected: String) { #expect(StreamURL.shown(url) == expected) }
+
+  @Test(
+    "an address is shown without user and password, one that is malformed too",
+    arguments: [
+      ("http://user:secret@host:8000/a@b?c=d@e", "http://host:8000/a@b?c=d@e"),
+      ("https://host/a@b", "https://host/a@b"), ("http://[::1]:80/@x", "http://[::1]:80/@x"),
+      ("http://user:se/cret@host/a", "http://…host/a"), ("http://user:se#cret@host", "http://…host"),
+      ("user:secret@host/a", "…host/a"), ("http:/user:secret@host/a", "…host/a"),
+      ("http//user:secret@host", "…host"), ("http:\\\\user:secret@host\\a", "…host\\a"),
+      ("http://user:secret@", "http://…"), ("http://user:secret@ho st/a", "http://…ho st/a"),
+    ])
+  func shown(url: String, shown: String) {
+    #expect(StreamURL.shown(url) == shown && StreamURL.shown(shown) == shown)
+    guard url.contains("secret") else { return }
+    do throws(StreamError) { try StreamURL.check(url) } catch {
+      #expect(!"\(error) \(error.facts)".contains("secret") && !"\(error)".contains("user"))
+    }
+  }
 }

@@ -24,6 +24,8 @@ final class Receiver: Sendable {
   ) throws {
     var options = options
     options.clock = clock
+    // Tests have stations that send all they have.
+    options.liveLead = nil
     ownsNetwork = network == nil
     let network = try network ?? NetworkThread()
     self.network = network
@@ -82,6 +84,8 @@ final class Receiver: Sendable {
     var answers = 0
     /// Bytes of sound, of all connections.
     var audio = 0
+    /// A second connection is open beside one that has stalled.
+    var hasStandby = false
   }
 
   /// Where these receptions are, all at one moment between two things that they do.
@@ -93,7 +97,7 @@ final class Receiver: Sendable {
         let answers = receiver.events.count { $0.hasPrefix("answered") }
         return State(
           phase: reception.machine.phase, deadline: reception.machine.deadline, answers: answers,
-          audio: reception.sound.position)
+          audio: reception.sound.position, hasStandby: reception.standby != nil)
       }
       found.withLock { $0 = states }
     }
@@ -115,6 +119,9 @@ final class Receiver: Sendable {
     case .full: "full"
     case .file(let facts): "file \(facts.canSeek ? "with" : "without") parts"
     case .heldBack: "held back"
+    case .programme(let rest): "programme of \(rest.count + 1)"
+    case .copying: "copying"
+    case .complete: "complete"
     case .gaveUp(let error): "gave up \(error.code)"
     }
   }

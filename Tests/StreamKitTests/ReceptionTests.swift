@@ -15,6 +15,12 @@ struct ReceptionTests {
       })
   }
 
+  /// Packets of MPEG-TS, whose payload is no frame.
+  private static let transportStream: [UInt8] = (0..<40).flatMap { (number: Int) -> [UInt8] in
+    let payload: [UInt8] = (4..<188).map { UInt8(truncatingIfNeeded: $0 * 31 + number * 17) & 0x3F }
+    return [0x47, 0x41, 0, 0x10] + payload
+  }
+
   private func live(_ kind: Programme.Kind) throws -> (Live, [UInt8]) {
     guard let programme = try Self.programmes.get()[kind] else { throw TestFailure("no programme") }
     var live = Live(.init(repeating: programme.bytes, bytesPerSecond: 16_000))
@@ -48,6 +54,36 @@ struct ReceptionTests {
     #expect(events.first == "connecting" && events[1] == "answered Test station 128")
   }
 
+  @Test(
+    "a proxy's page in the midst of a frame is no part of it, and the next connection joins there",
+    arguments: [Programme.Kind.mp3, .aac],
+    ["HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\n\r\n<html>Bad gateway", "<HTML><BODY>gone"])
+  func pageInFrame(kind: Programme.Kind, page: String) throws {
+    let (live, programme) = try live(kind)
+    let station = try TestSupport.Station()
+    let text = Array((page + String(repeating: "<p>The server is away.</p>\r\n", count: 30)).utf8)
+    // In the midst of a frame, where what is left of it is shorter than the page.
+    let frame = try #require(StreamFramer.frames(of: programme).first { $0.offset > 170_000 })
+    let place = frame.offset + frame.length / 2
+    var broken = live
+    broken.metaint = nil
+    broken.programme = .init(bytesPerSecond: 16_000) { range in
+      range.map { index in
+        index >= place ? text[min(index - place, text.count - 1)] : programme[index % programme.count]
+      }
+    }
+    var whole = live
+    whole.metaint = nil
+    let start = live.start(edge: live.age)
+    station.answer(
+      "/live", with: .live(broken).dropping(at: place + text.count - start, by: .finish), .live(whole))
+    let receiver = try Receiver(station)
+    #expect(receiver.wait(for: "full"), "\(receiver.events)")
+    let bytes = receiver.end()
+    #expect(isSlice(bytes, of: programme, from: start), "\(receiver.events)")
+    #expect(receiver.events.filter { $0.hasPrefix("reconnected") } == ["reconnected stitched"])
+  }
+
   @Test("a list leads to the station; its entries are tried in turn")
   func playlist() throws {
     let (live, programme) = try live(.mp3)
@@ -67,6 +103,8 @@ struct ReceptionTests {
     "what can't be played is told by its kind, and ends the first connection",
     arguments: [
       (Answer.page("<html><body>Our station</body></html>"), "stream.content"),
+      (.page(Self.transportStream, type: "video/mp2t"), "stream.unsupported"),
+      (.page(Self.transportStream, type: "audio/mpeg"), "stream.unsupported"),
       (.status("404 Not Found"), "stream.not_found"), (.status("403 Forbidden"), "stream.auth"),
       (.status("500 Oops"), "stream.http"), (.raw("garbage\r\n\r\n"), "stream.content"),
       (.endlessHeaders, "stream.content"),

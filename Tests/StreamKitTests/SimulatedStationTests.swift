@@ -103,9 +103,19 @@ struct SimulatedStationTests {
       ])
   }
 
-  @Test("a burst that is less than what a stream waits for makes it wait for the rest")
+  @Test("behind a burst of 1 s it plays at once, without one after 2 s", arguments: [0, 1])
+  func wait(burst: Int) throws {
+    _ = try SimulationBench.run(try stations { $0.burst = .seconds(burst) }) { bench in
+      try await bench.stream.start()
+      #expect((burst == 0 ? 2.0...3.1 : 0...1.1).contains(bench.now))
+    }
+  }
+
+  @Test("a burst that is less than what a stream was told to wait for makes it wait for the rest")
   func smallBurst() throws {
-    let told = try SimulationBench.run(try stations { $0.burst = .seconds(4) }) { bench in
+    var options = StreamOptions()
+    options.bufferWait = .seconds(10)
+    let told = try SimulationBench.run(try stations { $0.burst = .seconds(4) }, options: options) { bench in
       try await bench.stream.start()
       #expect((6...7.1).contains(bench.now))
     }
@@ -142,24 +152,23 @@ struct SimulatedStationTests {
     #expect((28...70).contains(gap))
   }
 
-  @Test("a station that falls silent is left after the time that the real one takes for a stall")
+  @Test("a station that falls silent is left when data_timeout is over, as the real one")
   func silence() throws {
     let told = try SimulationBench.run(
-      try stations { $0.drops = [.init(at: .seconds(60), outage: .seconds(20), answer: .silence)] }
+      try stations { $0.drops = [.init(at: .seconds(60), outage: .seconds(30), answer: .silence)] }
     ) { bench in
       try await bench.stream.start()
-      try await bench.sleep(100)
+      try await bench.sleep(120)
     }
-    // 0.4 of the burst is more than three seconds, the most.
-    #expect(told.contains("63.0 failed stream.timeout"), "\(told)")
     #expect(told.contains { $0.hasSuffix("queue exhausted") && $0.hasPrefix("72") }, "\(told)")
+    #expect(told.contains("80.0 failed stream.timeout"), "\(told)")
     #expect(told.contains { $0.contains("reconnected") && $0.hasSuffix("false false") }, "\(told)")
   }
 
-  @Test("a station that goes on before that has lost nothing, and nothing is told")
-  func pause() throws {
+  @Test("a station that goes on before that has lost nothing, and nothing is told", arguments: [2, 6, 11])
+  func pause(seconds: Double) throws {
     let told = try SimulationBench.run(
-      try stations { $0.drops = [.init(at: .seconds(60), outage: .seconds(2), answer: .silence)] }
+      try stations { $0.drops = [.init(at: .seconds(60), outage: .seconds(seconds), answer: .silence)] }
     ) { bench in
       try await bench.stream.start()
       try await bench.sleep(100)
@@ -229,6 +238,41 @@ struct SimulatedStationTests {
     #expect(told.contains { $0.contains("reconnected") && $0.hasSuffix("false false") }, "\(told)")
   }
 
+  @Test(
+    "with next to nothing to wait for it runs dry once for each outage, and plays again",
+    arguments: [0, 10, 25])
+  func noWait(milliseconds: Int) throws {
+    var options = StreamOptions()
+    options.bufferWait = .milliseconds(milliseconds)
+    let told = try SimulationBench.run(
+      try stations {
+        $0.drops = [
+          .init(at: .seconds(60), outage: .seconds(30)), .init(at: .seconds(150), outage: .seconds(30)),
+        ]
+      }, options: options
+    ) { bench in
+      try await bench.stream.start()
+      try await bench.sleep(240)
+      #expect(bench.stream.status == .playing)
+    }
+    #expect(told.count { $0.hasSuffix("queue exhausted") } == 2, "\(told)")
+  }
+
+  @Test("a file with nothing to wait for plays to its end")
+  func noWaitForFile() throws {
+    var options = StreamOptions()
+    options.bufferWaitFile = .zero
+    var station = SimulatedStation(.file(Fixtures.path("mp3-cbr128-44k.mp3")))
+    station.name = "A file"
+    let told = try SimulationBench.run(
+      SimulatedStations([SimulationBench.url: station]), options: options
+    ) { bench in
+      try await bench.stream.start()
+      try await bench.sleep(60)
+    }
+    #expect(told.contains { $0.hasSuffix("file complete") }, "\(told)")
+  }
+
   @Test("what it sends are the frames of the file, over and over")
   func sound() throws {
     let sound = try Self.sound.get()
@@ -274,7 +318,9 @@ struct SimulatedStationTests {
 
   @Test("a URL that is not listed plays the tune, under a name from the URL")
   func others() throws {
-    let stations = SimulatedStations(tune: Fixtures.repository("stdlib/simulation/station.mp3"))
+    let stations = SimulatedStations { () throws(StreamError) in
+      try StationSound(file: Fixtures.repository("stdlib/simulation/station.mp3"))
+    }
     #expect(try stations.station(at: "http://radio.example/a/morning.mp3", asFile: nil).name == "morning")
     #expect(try stations.station(at: "http://radio.example:8000/", asFile: nil).name == "radio.example")
     try SimulationBench.run(stations) { bench in

@@ -149,6 +149,35 @@ private enum Shared {
     }
   }
 
+  @Test("of many overlaps that silence allows, the one that is nearest to what the time says is taken")
+  func nearest() {
+    let format = StreamFormat(codec: .mp3, sampleRate: 44_100, channels: 2)
+    let bytes = [UInt8](repeating: 0, count: 417)
+    /// A second has 38.3 frames.
+    func frame(_ hash: UInt64) -> StreamFrame {
+      StreamFrame(offset: 0, length: bytes.count, hash: hash, format: format, samples: 1152)
+    }
+    let silence = frame(1)
+    for (outage, overlap) in [(0.75, 51), (1.0, 42), (1.5, 23)] {
+      var stitcher = Stitcher()
+      bytes.withUnsafeBytes { bytes in
+        for hash in 100..<200 { _ = stitcher.receive(frame(UInt64(hash)), bytes) }
+        for _ in 0..<100 { _ = stitcher.receive(silence, bytes) }
+        _ = stitcher.lost(at: 0)
+        // 80 frames at once, 2.09 s: so much less the outage had come before.
+        for _ in 0..<60 { #expect(stitcher.receive(silence, bytes, at: outage) == .hold) }
+        for hash in 300..<320 { #expect(stitcher.receive(frame(UInt64(hash)), bytes, at: outage) == .hold) }
+      }
+      #expect(stitcher.decide(at: outage + 4.1) == .joined(overlap: overlap, preRoll: 0))
+      var released = 0
+      stitcher.release { _, _ in
+        released += 1
+        return true
+      }
+      #expect(released == 80 - overlap)
+    }
+  }
+
   @Test("what was held and is then given is given with its bytes") func bytesStay() throws {
     let programme = try Shared.station(.mp3).programme
     var stitcher = Stitcher()
@@ -161,7 +190,8 @@ private enum Shared {
       _ = stitcher.lost(at: 0)
       for frame in programme.frames[300..<400] { _ = stitcher.receive(frame, bytes(frame), at: 1) }
       #expect(stitcher.isJoining)
-      #expect(stitcher.decide(at: 1, isFinal: true) != nil)
+      stitcher.searchSeconds = Stitcher.urgentSeconds
+      #expect(stitcher.decide(at: 1.9) == nil && stitcher.decide(at: 2) != nil)
       stitcher.release { frame, bytes in
         given += bytes
         return true

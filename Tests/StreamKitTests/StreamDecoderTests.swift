@@ -39,7 +39,7 @@ struct StreamDecoderTests {
     _ = whole.complete()
     append(frames[..<20], to: parted)
     let isFirst = Lock(true)
-    parted.onDry { [weak parted] in
+    parted.onReadOut { [weak parted] in
       guard let parted,
         isFirst.withLock({ first in
           defer { first = false }

@@ -22,7 +22,7 @@ private final class StreamBench {
   }
 
   static func run(
-    _ station: TestSupport.Station, bufferWait: Duration = .milliseconds(500), blocks: Int = 1200,
+    _ station: TestSupport.Station, bufferWait: Duration? = .milliseconds(500), blocks: Int = 1200,
     pauseTimeout: Duration = .seconds(300), _ body: @escaping (StreamBench) async throws -> Void
   ) throws {
     let network = try NetworkThread()
@@ -188,6 +188,61 @@ struct StreamTests {
     }
   }
 
+  @Test("with a burst it plays when 1 s of sound is there") func startsBehindBurst() throws {
+    let station = try TestSupport.Station()
+    var live = try live()
+    live.burst = 20_000
+    station.answer("/live", with: .live(live).stalling(at: 20_000))
+    try StreamBench.run(station, bufferWait: nil) { bench in
+      try await bench.stream.start()
+      #expect(bench.stream.status == .playing)
+    }
+  }
+
+  @Test("without a burst it plays after 2 s") func startsWithoutBurst() throws {
+    let station = try TestSupport.Station()
+    var live = try live()
+    live.burst = 0
+    station.answer("/live", with: .live(live))
+    try StreamBench.run(station, bufferWait: nil) { bench in
+      try await bench.stream.start()
+      #expect((1.8...4).contains(bench.stream.figures.buffered))
+      #expect(bench.stream.buffer?.wanted == StreamTime(seconds: 2))
+    }
+  }
+
+  @Test("a player that has read ahead is not dry before that is heard") func readsAhead() throws {
+    let station = try TestSupport.Station()
+    var live = try live()
+    live.burst = 20_000
+    live.programme = .init(
+      repeating: try readBytes(Fixtures.path("mp3-cbr128-44k.mp3")), bytesPerSecond: 16_000)
+    live.age = 20_000
+    station.answer("/live", with: .live(live).stalling(at: 20_000))
+    try StreamBench.run(station, bufferWait: nil) { bench in
+      let stream = bench.stream
+      try await stream.start()
+      var heard = 0.0
+      let playback = try stream.attach(heard: { heard }, moved: { heard = 0 })
+      stream.goOn()
+      let decoder = playback.makeDecoder()
+      let block = PCMBlock(format: .session, frames: 1000)
+      func decodeAll() throws { while try decoder.read(into: block.view.buffer) > 0 {} }
+      try decodeAll()
+      heard = 0.2
+      try await bench.loop.sleep(for: .milliseconds(1))
+      #expect(stream.status == .playing && !bench.told.contains("queue exhausted"))
+      #expect(stream.buffer?.isFilling == false)
+      // A second, or two where the burst took its time.
+      let wanted = try #require(stream.buffer?.wanted)
+      heard = 60
+      try await bench.wait { bench.told.contains("queue exhausted") }
+      #expect(stream.status == .buffering && stream.buffer?.isFilling == true)
+      #expect(stream.buffer?.wanted == wanted + wanted)
+      stream.detach()
+    }
+  }
+
   @Test("a first connection that fails is thrown by start, and the stream is stopped")
   func fails() throws {
     let station = try TestSupport.Station()
@@ -225,6 +280,40 @@ struct StreamTests {
       let end = stream.buffer?.range.end ?? .zero
       stream.goOnIfPaused()
       try await bench.wait { (stream.buffer?.range.end ?? .zero) > end + StreamTime(seconds: 1) }
+    }
+  }
+
+  @Test(
+    "what was kept over a pause that filled the buffer is heard to its end, whatever the next burst brings")
+  func keepsOverFullPause() throws {
+    let station = try TestSupport.Station()
+    // The programme moves on at the pace of hearing, and by a leap when it is told to.
+    let (begin, leap) = (Lock<Instant?>(nil), Lock(0))
+    let clock = EventLoop()
+    var live = try live()
+    live.pace = .told {
+      let elapsed = begin.withLock { begin in
+        if begin == nil { begin = clock.now }
+        return (begin ?? clock.now).duration(to: clock.now)
+      }
+      return 200_000 + leap.withLock { $0 } + Int(elapsed.nanoseconds / 62_500)
+    }
+    station.answer("/live", with: .live(live))
+    try StreamBench.run(station, blocks: 60) { bench in
+      let stream = bench.stream
+      try await stream.start()
+      stream.pause()
+      leap.withLock { $0 = 600_000 }
+      try await bench.wait { stream.isFull }
+      let kept = try #require(stream.buffer?.range)
+      let position = stream.position
+      #expect((kept.end - position).seconds > 10)
+      stream.goOnIfPaused()
+      try await bench.wait { bench.told.contains("reconnected false") }
+      try await bench.loop.sleep(for: .seconds(1))
+      let range = try #require(stream.buffer?.range)
+      #expect(range.start <= stream.position, "\(range.start.seconds) \(stream.position.seconds)")
+      #expect(range.end > kept.end)
     }
   }
 

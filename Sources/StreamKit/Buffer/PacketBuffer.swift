@@ -97,14 +97,16 @@ public struct PacketBuffer: Sendable {
   ///   - duration: what it takes, where the frame itself does not know.
   ///   - discontinuity: what is between it and the frame before.
   ///   - kept: a cursor whose frame may not make room, as it has not been heard.
+  ///   - reserve: blocks that what is behind `kept` leaves to others.
   /// - Returns: whether it was taken; it is refused when `kept` stands in the way, and when it does not fit at all.
   public mutating func append(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, duration: StreamTime? = nil,
-    discontinuity: Discontinuity? = nil, keeping kept: Cursor? = nil
+    discontinuity: Discontinuity? = nil, keeping kept: Cursor? = nil, reserve: Int = 0
   ) -> Bool {
     precondition(bytes.count == frame.length, "the bytes of a frame are as many as it says")
     let needed = blocksNeeded(for: bytes.count)
     guard needed <= size else { return false }
+    if let kept, reserve > 0, needed > 0, blocks(behind: kept) + needed > size - reserve { return false }
     while used + needed > size {
       if let kept, kept.frame <= firstFrame { return false }
       removeOldest()
@@ -127,6 +129,12 @@ public struct PacketBuffer: Sendable {
   /// Whether a frame of `length` bytes is refused while `kept` may not be overtaken.
   public func isFull(keeping kept: Cursor, length: Int = PacketBuffer.blockSize) -> Bool {
     kept.frame <= firstFrame && count > 0 && used + blocksNeeded(for: length) > size
+  }
+
+  /// Blocks that hold the frames from a cursor on.
+  private func blocks(behind cursor: Cursor) -> Int {
+    guard let entry = entry(max(cursor.frame, firstFrame)) else { return 0 }
+    return (tail.block - Int(entry.block) + size) % size + 1
   }
 
   /// Lets go of all frames; cursors that stood at them go on with the next that comes.

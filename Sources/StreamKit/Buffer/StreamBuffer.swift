@@ -35,22 +35,33 @@ final class StreamBuffer: Sendable {
   private struct State {
     var packets: PacketBuffer
     var cursor: PacketBuffer.Cursor
-    /// Whether the player waits until `wanted` has come.
+    /// Whether the player waits until `wait` has come.
     var isFilling = true
-    var wanted: StreamTime
+    var wait: PlayerWait
     var isComplete = false
+    /// True if another buffer follows this one when it is complete: the player waits for that.
+    var isFollowed = false
+    /// All was read, and `onReadOut` was called for it.
+    var isReadOut = false
     var keepsUnheard = false
+    /// Blocks that what is not heard leaves free while it is kept.
+    var reserve = 0
     var wakers: [@Sendable () -> Void] = []
     /// A reader found nothing: it is to be woken.
     var hasWaited = false
     var rate = MeasuredRate()
-    /// What the player is told when it runs dry.
-    var onDry: (@Sendable () -> Void)?
+    /// Called when all was read that has come.
+    var onReadOut: (@Sendable () -> Void)?
     /// Number of the decoder that reads; those before it get nothing any more.
     var reader = 0
     var file = FileState()
 
-    var ahead: StreamTime { packets.timeShift(at: cursor) }
+    /// Sound between the cursor and the end. Behind a seek, what decoders need in front of the target does not count.
+    var ahead: StreamTime {
+      let held = packets.timeShift(at: cursor)
+      guard let start = file.heard?.start else { return held }
+      return min(held, max(.zero, packets.time(at: packets.end) - start))
+    }
     /// Whether no more fits before what has not been heard makes room: who wants more gets that.
     var isFull: Bool { packets.used == packets.size && cursor <= packets.start }
 
@@ -82,10 +93,10 @@ final class StreamBuffer: Sendable {
 
   /// - Parameters:
   ///   - blocks: of 5 KiB.
-  ///   - wait: what is to come before the player goes on.
-  init(blocks: Int, wait: StreamTime) {
+  ///   - wait: what is to come before the player goes on; nil for the rule of `PlayerWait`.
+  init(blocks: Int, wait: StreamTime? = nil) {
     let packets = PacketBuffer(blocks: blocks)
-    state = Lock(State(packets: packets, cursor: packets.start, wanted: wait))
+    state = Lock(State(packets: packets, cursor: packets.start, wait: PlayerWait(given: wait)))
   }
 
   // MARK: The receiving thread
@@ -104,7 +115,8 @@ final class StreamBuffer: Sendable {
       }
       arrival.start = state.packets.time(at: state.packets.end)
       let kept = state.keepsUnheard ? state.cursor : nil
-      arrival.isTaken = state.packets.append(frame, bytes, discontinuity: discontinuity, keeping: kept)
+      arrival.isTaken = state.packets.append(
+        frame, bytes, discontinuity: discontinuity, keeping: kept, reserve: state.reserve)
       if discontinuity == .format { state.rate = MeasuredRate() }
       if arrival.isTaken { state.rate.add(bytes: frame.length, frame.duration) }
       state.file.isFull = !arrival.isTaken
@@ -113,7 +125,9 @@ final class StreamBuffer: Sendable {
         arrival.isHeldBack = true
       }
       // More than fits can't be waited for.
-      if state.isFilling, state.ahead >= state.wanted || state.isFull || arrival.isHeldBack {
+      if state.isFilling,
+        state.ahead >= state.wait.time || state.isFull || !arrival.isTaken || arrival.isHeldBack
+      {
         state.isFilling = false
         arrival.isEnough = true
       }
@@ -141,7 +155,8 @@ final class StreamBuffer: Sendable {
 
   // MARK: The player
 
-  /// The next frame for the player; tells `onDry` when there is none, and waits then until enough has come.
+  /// The next frame for the player; calls `onReadOut` when there is none. What was read may still be heard then: the
+  /// player waits for enough from `runDry` on.
   /// - Parameter reader: the number that `beginReading` gave; a decoder that another one has replaced waits for ever.
   func read(as reader: Int? = nil) -> Reading {
     let (reading, told) = state.withLock { state -> (Reading, (@Sendable () -> Void)?) in
@@ -153,14 +168,21 @@ final class StreamBuffer: Sendable {
       if let packet = state.packets.next(&state.cursor),
         let bytes = state.packets.withBytes(of: packet, { [UInt8]($0) })
       {
+        state.isReadOut = false
         return (.frame(packet, bytes), state.takeRoom())
       }
-      if state.isComplete { return (.end, nil) }
-      (state.isFilling, state.hasWaited) = (true, true)
-      return (.waiting, state.onDry)
+      if state.isComplete, !state.isFollowed { return (.end, nil) }
+      defer { (state.isReadOut, state.hasWaited) = (true, true) }
+      return (.waiting, state.isReadOut ? nil : state.onReadOut)
     }
     told?()
     return reading
+  }
+
+  /// True if another buffer follows when this one is complete and heard; its player then waits.
+  var isFollowed: Bool {
+    get { state.withLock { $0.isFollowed } }
+    set { state.withLock { $0.isFollowed = newValue } }
   }
 
   /// Has `wake` called, on any thread, when frames have come that can be read.
@@ -169,17 +191,46 @@ final class StreamBuffer: Sendable {
   /// Nobody waits for frames any more.
   func forgetWakers() { state.withLock { $0.wakers = [] } }
 
-  /// Has `tell` called, on the thread that reads, when the player runs dry.
-  func onDry(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.onDry = tell } }
+  /// Has `tell` called, on the thread that reads, when all was read that has come.
+  func onReadOut(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.onReadOut = tell } }
+
+  /// True if all was read that has come, by a player that does not wait for enough.
+  var isReadOut: Bool {
+    state.withLock { $0.isReadOut && !$0.isFilling && $0.cursor >= $0.packets.end }
+  }
+
+  /// Has the player wait for enough, as all that was read has been heard.
+  /// - Returns: false when more has come meanwhile, or comes no more.
+  func runDry() -> Bool {
+    state.withLock { state in
+      guard !state.isComplete, !state.isFilling, state.cursor >= state.packets.end else { return false }
+      state.wait.ranDry()
+      (state.isFilling, state.isReadOut) = (true, false)
+      return true
+    }
+  }
+
+  /// Blocks for what a new connection brings faster than it is heard: the most that is received before it is joined.
+  private static let burstBlocks =
+    (Stitcher.searchBytes + PacketBuffer.blockSize - 1) / PacketBuffer.blockSize
 
   /// Whether what has not been heard may not make room; that of a file never may.
-  func keepUnheard(_ keeps: Bool) { state.withLock { $0.keepsUnheard = keeps || $0.file.high != nil } }
+  /// - Parameter forBurst: true if it counts as full a burst earlier, a quarter of it at most: what was kept while the
+  ///   player stood still is not lost to the burst of the connection that follows.
+  func keepUnheard(_ keeps: Bool, forBurst: Bool = false) {
+    state.withLock { state in
+      let isFile = state.file.high != nil
+      state.keepsUnheard = keeps || isFile
+      state.reserve = keeps && forBurst && !isFile ? min(Self.burstBlocks, state.packets.size / 4) : 0
+    }
+  }
 
   /// The player stands where this time of the stream is, or as near as the buffer goes.
   /// - Returns: where it stands.
   func move(to time: StreamTime) -> StreamTime {
     let (place, told) = state.withLock { state -> (StreamTime, (@Sendable () -> Void)?) in
       state.reader += 1
+      state.isReadOut = false
       state.cursor = state.packets.cursor(at: time)
       let place = state.packets.time(at: state.cursor)
       guard state.file.heard != nil else { return (place, nil) }
@@ -195,25 +246,59 @@ final class StreamBuffer: Sendable {
   /// Number of the decoder that is to read from here on, until the player is moved.
   func beginReading() -> Int { state.withLock { $0.reader } }
 
-  /// Whether the player waits for more.
-  var isFilling: Bool { state.withLock { $0.isFilling } }
-
-  /// The player waits until `wanted` has come.
-  /// - Returns: whether that is there already.
-  func fill(to wanted: StreamTime) -> Bool {
+  /// The lead of a live server over real time, `most` at most, for which no kept sound has to make room.
+  func liveLead(_ most: StreamTime) -> StreamTime {
     state.withLock { state in
-      state.wanted = wanted
-      state.isFilling = !state.isComplete && state.ahead < wanted
-      return !state.isFilling
+      let share = StreamTime(seconds: state.packets.capacity.seconds * 0.75)
+      return state.keepsUnheard || share <= .zero ? most : min(most, share)
     }
   }
 
-  /// The player is to wait for so much when it waits.
+  /// Whether the player waits for more.
+  var isFilling: Bool { state.withLock { $0.isFilling } }
+
+  /// The rest for a player that has heard nearly all.
+  enum Drained {
+    /// More than the rest.
+    case more
+    /// No sound is left: the player waits.
+    case waiting
+    /// No sound of a file is left, and its reception has not ended.
+    case ending
+    /// No sound is left, and no more comes.
+    case ended
+  }
+
+  /// Has the player wait for enough if it has heard all but `rest` at `time`. Decided in one step, so that a player
+  /// never waits for what has come meanwhile, and never finds the same rest again.
+  func drain(at time: StreamTime, rest: StreamTime) -> Drained {
+    state.withLock { state in
+      let end = state.packets.time(at: state.packets.end)
+      guard min(end, state.file.heard?.end ?? end) - time <= rest else { return .more }
+      guard !state.isComplete else { return .ended }
+      if let last = state.file.heard?.end, last - time <= rest { return .ending }
+      state.wait.ranDry()
+      (state.cursor, state.isFilling) = (state.packets.end, true)
+      state.reader += 1
+      return .waiting
+    }
+  }
+
+  /// Sound that is to be there before the player goes on.
+  var wanted: StreamTime { state.withLock { $0.wait.time } }
+
+  /// The player is to wait for so much when it waits; nil for the rule of `PlayerWait`.
   /// - Returns: whether it waited, and that much is there.
-  func want(_ wanted: StreamTime) -> Bool {
+  func want(_ wanted: StreamTime?) -> Bool { want { $0.given = wanted } }
+
+  /// The connection has begun with a burst.
+  /// - Returns: whether the player waited, and enough for that is there.
+  func burstCame() -> Bool { want { $0.burstCame() } }
+
+  private func want(_ change: (inout PlayerWait) -> Void) -> Bool {
     let (isEnough, wakers) = state.withLock { state -> (Bool, [@Sendable () -> Void]) in
-      state.wanted = wanted
-      guard state.isFilling, state.ahead > .zero, state.ahead >= wanted else { return (false, []) }
+      change(&state.wait)
+      guard state.isFilling, state.ahead > .zero, state.ahead >= state.wait.time else { return (false, []) }
       state.isFilling = false
       return (true, state.wakers)
     }
@@ -253,7 +338,7 @@ final class StreamBuffer: Sendable {
   ///   - room: called on the thread that reads when what is held back may come.
   func holdBack(above limit: StreamTime, wanted: StreamTime, _ room: @escaping @Sendable () -> Void) {
     state.withLock { state in
-      (state.keepsUnheard, state.wanted) = (true, wanted)
+      (state.keepsUnheard, state.reserve, state.wait.given) = (true, 0, wanted)
       state.file.high = limit
       // Not for every frame.
       let step = min(StreamTime(seconds: 0.5), StreamTime(ticks: limit.ticks / 2))
@@ -280,7 +365,8 @@ final class StreamBuffer: Sendable {
       state.packets.removeAll(thenAt: time)
       state.cursor = state.packets.end
       state.reader += 1
-      (state.isFilling, state.isComplete, state.wanted) = (true, false, wanted)
+      (state.isFilling, state.isComplete, state.wait.given) = (true, false, wanted)
+      state.isReadOut = false
       state.file.isHeldBack = false
       state.file.heard?.start = time
       state.file.leap += 1

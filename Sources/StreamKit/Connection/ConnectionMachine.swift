@@ -1,7 +1,17 @@
 public import EventLoop
 
+/// An address, and how many lists led to it.
+struct ListedURL: Sendable, Equatable {
+  let url: String
+  let depth: Int
+}
+
 /// What the connection of one stream does next: connects, follows playlists, notices silence, connects again. Knows no
 /// socket and no clock: it is told what happens and when, and says what to do.
+///
+/// A connection that stalls is kept, as most go on without a byte missing, and whoever hangs up loses what the server has
+/// queued. A second one is opened beside it; whichever sends first goes on. Sound of the second that does not join that
+/// of the first is held, while the first may still come.
 ///
 /// The first connection must give sound within the time limit, else the stream fails. Once sound has come, it connects
 /// again for ever, see `ReconnectDelay`. A list's entries are tried in their order; the one that gave sound is the one to
@@ -19,6 +29,13 @@ public struct ConnectionMachine: Sendable {
     case giveUp(StreamError)
     /// The sound goes on: a connection after the first one gives sound.
     case resumed
+    /// Open a second transfer, of this URL, beside the one that has stalled.
+    case connectStandby(String)
+    /// End the second transfer, with what it brought.
+    case disconnectStandby
+    /// End the first transfer; the second one is the connection, and all that it brought is to be received now. Stands
+    /// last.
+    case adoptStandby
   }
 
   /// Where it is.
@@ -28,12 +45,26 @@ public struct ConnectionMachine: Sendable {
     case connecting
     /// Sound comes.
     case receiving
+    /// Sound came of the transfer that is open, but has not for too long.
+    case stalled(Standby)
     /// The next attempt is at `deadline`.
     case waiting
   }
 
+  /// A second connection beside one that has stalled.
+  public enum Standby: Sendable, Equatable {
+    /// No second connection: the station has refused a second listener.
+    case refused
+    /// The next attempt is at that moment.
+    case waiting(until: Instant)
+    /// A transfer is open since then, and no sound has come of it.
+    case connecting(since: Instant)
+    /// Sound of a transfer that was opened at `connected` is held since then.
+    case holding(connected: Instant, since: Instant)
+  }
+
   /// Where it is.
-  public private(set) var phase = Phase.idle
+  public internal(set) var phase = Phase.idle
   /// The URL of the transfer that is open, or was last: that of an entry, when the stream's own is a list.
   public private(set) var currentURL: String
   /// When `deadlinePassed` is due; nil when nothing is.
@@ -41,7 +72,7 @@ public struct ConnectionMachine: Sendable {
   /// Whether sound has come since `start`.
   public private(set) var hasSounded = false
   /// When the sound was lost; nil while it comes, and before the first.
-  public private(set) var lostAt: Instant?
+  public internal(set) var lostAt: Instant?
 
   /// The current URL without user and password.
   private var shownURL: String { StreamURL.shown(currentURL) }
@@ -49,39 +80,47 @@ public struct ConnectionMachine: Sendable {
   /// How long a connection must have held whose sound has no length, to be as good as any.
   private static let proof = Duration.seconds(5)
 
-  private let url: String
-  private var dataTimeout: Duration
-  private let isPaced: Bool
-  private var random: any RandomNumberGenerator & Sendable
+  private let own: ListedURL
+  var dataTimeout: Duration
+  let isPaced: Bool
+  var random: any RandomNumberGenerator & Sendable
   /// What is to be tried after the current URL, and how deep in lists it was found.
-  private var candidates: [(url: String, depth: Int)] = []
-  private var depth = 0
-  private var attemptEnds: Instant?
+  private(set) var candidates: [ListedURL] = []
+  var depth: Int
+  var attemptEnds: Instant?
   private var startEnds: Instant?
-  private var delay = ReconnectDelay()
-  private var stall: StallTest?
+  var delay = ReconnectDelay()
+  var stall: StallTest?
   /// When the transfer was asked for.
-  private var connected = Instant.start
+  var connected = Instant.start
   /// The status that was told last, while the server goes on with it.
   private var toldStatus: Int?
+  /// The station has answered a second listener with an error.
+  var refusesSecond = false
+  /// Why the last second connection beside the one that has stalled failed; nil while another one is open.
+  var standbyFailure: StreamError?
 
   /// - Parameters:
   ///   - url: checked by the caller.
+  ///   - depth: lists that led to it.
   ///   - dataTimeout: the longest that nothing may come.
   ///   - isPaced: whether sound comes as fast as it is heard, so that a silence is told from a pause; not in a file.
   ///   - hasSounded: whether sound has come before, so that it connects for ever.
   ///   - random: scatters attempts.
   public init(
-    url: String, dataTimeout: Duration = .seconds(20), isPaced: Bool = true, hasSounded: Bool = false,
-    random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+    url: String, depth: Int = 0, dataTimeout: Duration = .seconds(20), isPaced: Bool = true,
+    hasSounded: Bool = false, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
   ) {
-    self.url = url
-    currentURL = url
+    own = ListedURL(url: url, depth: depth)
+    (currentURL, self.depth) = (url, depth)
     self.dataTimeout = dataTimeout
     self.isPaced = isPaced
     self.hasSounded = hasSounded
     self.random = random
   }
+
+  /// True if a list led to the current URL.
+  var isListed: Bool { depth > 0 }
 
   /// Sound of the burst with which the current connection began.
   public var burst: Duration { stall?.burstLength ?? .zero }
@@ -92,7 +131,7 @@ public struct ConnectionMachine: Sendable {
   /// Connects. To be called once.
   public mutating func start(at now: Instant) -> [Action] {
     if !hasSounded { startEnds = now.advanced(by: dataTimeout) }
-    return connect(to: url, depth: 0, at: now)
+    return connect(to: own.url, depth: own.depth, at: now)
   }
 
   /// Connects again after `stop`, as after a loss.
@@ -109,7 +148,7 @@ public struct ConnectionMachine: Sendable {
     stall?.limit = limit
     startEnds = startEnds?.advanced(by: difference)
     attemptEnds = attemptEnds?.advanced(by: difference / (candidates.count + 1))
-    if phase == .connecting || phase == .receiving { updateDeadline() }
+    updateDeadline()
   }
 
   /// Nothing more is to be done; a transfer that is open is ended by the caller.
@@ -134,7 +173,7 @@ public struct ConnectionMachine: Sendable {
         facts: [.init("url", .string(shownURL))])
       return [.disconnect] + failed(error, at: now)
     }
-    candidates = playlist.entries.map { ($0.url, depth + 1) } + candidates
+    candidates = playlist.entries.map { ListedURL(url: $0.url, depth: depth + 1) } + candidates
     return [.disconnect] + nextCandidate(at: now)
   }
 
@@ -147,9 +186,9 @@ public struct ConnectionMachine: Sendable {
   public mutating func received(
     _ audio: Duration, isNew: Bool? = nil, at now: Instant, look: Duration = .zero
   ) -> [Action] {
-    guard phase == .connecting || phase == .receiving else { return [] }
+    guard isOpen else { return [] }
     stall?.received(audio, at: now, look: look)
-    var actions: [Action] = []
+    var actions = unstall()
     if phase == .connecting, isNew ?? (audio > .zero) {
       phase = .receiving
       if hasSounded { actions.append(.resumed) }
@@ -159,9 +198,10 @@ public struct ConnectionMachine: Sendable {
       toldStatus = nil
       candidates = []
     }
+    let age = connected.duration(to: now)
     // Nobody knows whether sound without a length is the same as before: a server that ends each time is to be asked
     // ever more rarely.
-    if phase == .receiving, audio > .zero || connected.duration(to: now) >= Self.proof { delay.reset() }
+    if phase == .receiving, audio > .zero || age >= Self.proof { delay.played(for: age) }
     updateDeadline()
     return actions
   }
@@ -172,8 +212,17 @@ public struct ConnectionMachine: Sendable {
   ///   - retryAfter: what the server asked for.
   public mutating func ended(_ error: StreamError, retryAfter: Duration = .zero, at now: Instant) -> [Action]
   {
-    guard phase == .connecting || phase == .receiving else { return [] }
+    guard isOpen else { return [] }
+    if case .stalled(let standby) = phase, let connected = standby.connected {
+      return tell(error) + adopt(connected: connected, at: now)
+    }
     return failed(error, retryAfter: retryAfter, at: now)
+  }
+
+  /// The player has nothing left: what is held is heard now.
+  public mutating func playerIsDry(at now: Instant) -> [Action] {
+    guard case .stalled(.holding(let connected, _)) = phase else { return [] }
+    return adopt(connected: connected, at: now)
   }
 
   /// The deadline has passed.
@@ -182,16 +231,19 @@ public struct ConnectionMachine: Sendable {
     switch phase {
     case .idle: return []
     case .waiting: return connect(to: currentURL, depth: depth, at: now)
-    case .connecting, .receiving:
-      let what = phase == .receiving ? "sent nothing for" : "gave no sound for"
-      let time = phase == .receiving ? stall?.patience ?? dataTimeout : dataTimeout
-      let error = StreamError(
-        .timeout, "\(shownURL) \(what) \(Self.seconds(time)) s", facts: [.init("url", .string(shownURL))])
-      return [.disconnect] + failed(error, at: now)
+    case .connecting: return [.disconnect] + failed(silence(isSounding: false, dataTimeout), at: now)
+    case .receiving:
+      guard let stall, now < stall.timeout else {
+        return [.disconnect] + failed(silence(isSounding: true, dataTimeout), at: now)
+      }
+      return connectStandby(at: now)
+    case .stalled(let standby):
+      guard let stall else { return [] }
+      return stalledDeadlinePassed(standby, stall, at: now)
     }
   }
 
-  private mutating func connect(to url: String, depth: Int, at now: Instant) -> [Action] {
+  mutating func connect(to url: String, depth: Int, at now: Instant) -> [Action] {
     phase = .connecting
     connected = now
     currentURL = url
@@ -206,88 +258,71 @@ public struct ConnectionMachine: Sendable {
     return [.connect(url)]
   }
 
-  private mutating func updateDeadline() {
-    guard let stall else { return }
-    deadline = stall.deadline
-    if phase == .connecting, let attemptEnds { deadline = min(stall.deadline, attemptEnds) }
+  /// True if a transfer is open.
+  private var isOpen: Bool {
+    switch phase {
+    case .idle, .waiting: false
+    case .connecting, .receiving, .stalled: true
+    }
   }
 
-  private mutating func nextCandidate(at now: Instant) -> [Action] {
+  mutating func updateDeadline() {
+    guard let stall else { return }
+    switch phase {
+    case .idle, .waiting: break
+    case .connecting: deadline = attemptEnds.map { min(stall.timeout, $0) } ?? stall.timeout
+    case .receiving: deadline = stall.deadline
+    case .stalled(let standby):
+      let end = end(of: stall, beside: standby)
+      switch standby {
+      case .refused, .holding: deadline = end
+      case .waiting(let until): deadline = min(end, until)
+      case .connecting(let since): deadline = min(end, since.advanced(by: dataTimeout))
+      }
+    }
+  }
+
+  mutating func nextCandidate(at now: Instant) -> [Action] {
     let next = candidates.removeFirst()
     return connect(to: next.url, depth: next.depth, at: now)
   }
 
-  private mutating func failed(
+  mutating func failed(
     _ error: StreamError, retryAfter: Duration = .zero, at now: Instant
   ) -> [Action] {
-    if phase == .receiving { lostAt = now }
+    if phase != .connecting { lostAt = now }
+    let told = tell(error) + (standbyFailure.map { tell($0) } ?? [])
+    standbyFailure = nil
     let mayGoOn = startEnds.map { now < $0 } ?? true
-    if phase == .connecting, !candidates.isEmpty, mayGoOn { return tell(error) + nextCandidate(at: now) }
+    if phase == .connecting, !candidates.isEmpty, mayGoOn { return told + nextCandidate(at: now) }
     guard hasSounded else {
       stop()
-      return tell(error) + [.giveUp(error)]
+      return told + [.giveUp(error)]
     }
-    let isRefused = error.kind == .auth || error.kind == .notFound
     // Where sound came from last may be gone while the stream has moved: the next attempt asks its own URL again.
-    if phase == .connecting, currentURL != url { (currentURL, depth) = (url, 0) }
-    let wait = delay.wait(at: now, atLeast: retryAfter, isRefused: isRefused, using: &random)
+    if phase == .connecting, currentURL != own.url { (currentURL, depth) = (own.url, own.depth) }
     phase = .waiting
-    deadline = now.advanced(by: wait)
-    return tell(error)
+    deadline = nextAttempt(atLeast: retryAfter, isLocked: error.kind == .auth, at: now)
+    return told
   }
 
   /// Tells of a failure; of a status that the server goes on with, once.
-  private mutating func tell(_ error: StreamError) -> [Action] {
+  mutating func tell(_ error: StreamError) -> [Action] {
     let status = error.status
     defer { toldStatus = status }
     return status != nil && status == toldStatus ? [] : [.tell(error)]
   }
 
+  func silence(of stall: StallTest) -> StreamError { silence(isSounding: true, stall.limit) }
+
+  func silence(isSounding: Bool, _ time: Duration) -> StreamError {
+    let what = isSounding ? "sent nothing for" : "gave no sound for"
+    return StreamError(
+      .timeout, "\(shownURL) \(what) \(Self.seconds(time)) s", facts: [.init("url", .string(shownURL))])
+  }
+
   private static func seconds(_ time: Duration) -> String {
     let milliseconds = time.nanoseconds / 1_000_000
     return milliseconds % 1000 == 0 ? "\(milliseconds / 1000)" : "\(Double(milliseconds) / 1000)"
-  }
-}
-
-extension StreamError {
-  /// The HTTP status that it is about.
-  public var status: Int? {
-    for fact in facts where fact.name == "status" {
-      if case .int(let status) = fact.value { return status }
-    }
-    return nil
-  }
-
-  /// The address that it is about.
-  public var url: String? {
-    for fact in facts where fact.name == "url" {
-      if case .string(let url) = fact.value { return url }
-    }
-    return nil
-  }
-
-  /// How long the server asks to be left alone.
-  public var retryAfter: Duration? {
-    for fact in facts where fact.name == "retry_after" {
-      if case .int(let seconds) = fact.value { return .seconds(seconds) }
-    }
-    return nil
-  }
-
-  /// A server's answer of 400 or more.
-  /// - Parameter retryAfter: how long it asks to be left alone.
-  public static func answer(_ status: Int, url: String, retryAfter: Duration? = nil) -> StreamError {
-    var facts: [ErrorFact] = [.init("url", .string(url)), .init("status", .int(status))]
-    if let retryAfter { facts.append(.init("retry_after", .int(Int(retryAfter.components.seconds)))) }
-    switch status {
-    case 401, 403:
-      return StreamError(
-        .auth, "\(url) lets nobody in without the right user and password (HTTP \(status))",
-        hint: "set them with auth = {user, password}", facts: facts)
-    case 404, 410:
-      return StreamError(
-        .notFound, "there is nothing at \(url) (HTTP \(status))", hint: "check the address", facts: facts)
-    default: return StreamError(.http, "\(url) answered with HTTP \(status)", facts: facts)
-    }
   }
 }

@@ -59,6 +59,12 @@ struct ReceivedSound: Sendable {
     }
   }
 
+  /// The connection has ended in order: its last frame is whole, though none follows that proves it.
+  mutating func finish(_ body: (Item) -> Bool) {
+    framer.end()
+    while let item = framer.next() { if !give(item, to: body) { return } }
+  }
+
   /// The connection has ended before it was known what it brings.
   /// - Returns: what was found, in words, if that is no audio.
   mutating func end() -> String? {

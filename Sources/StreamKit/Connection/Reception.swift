@@ -7,7 +7,7 @@ internal import HTTP
 /// Unchecked: confined to the loop of its network thread once `start` was posted there; what it is made of comes in by
 /// `init`.
 final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
-  private enum Body {
+  enum Body {
     /// Too little has come to tell what it is.
     case unknown([UInt8])
     /// A list, of which `list` has come.
@@ -17,52 +17,65 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     case done
   }
 
-  /// The server of the stream's own URL.
-  private let host: String?
-  private let network: NetworkThread
-  private let loop: EventLoop
-  private var options: Options
-  private let outlet: FrameOutlet
-  private let tell: @Sendable (ReceptionEvent) -> Void
-  private(set) var machine: ConnectionMachine
-  private var transfer: HTTPTransfer?
+  /// The stream's own URL, whose server alone is told who asks.
+  private let origin: String
+  let network: NetworkThread
+  let loop: EventLoop
+  var options: Options
+  let outlet: FrameOutlet
+  let tell: @Sendable (ReceptionEvent) -> Void
+  var machine: ConnectionMachine
+  var transfer: HTTPTransfer?
+  /// Beside a transfer that has stalled.
+  var standby: StandbyConnection?
+  /// The player has nothing left to play.
+  var isDry = false
+  /// When what is received came, while that is not now.
+  var moment: Instant?
   private var timer: LoopTimer?
   /// When the timer looks.
   private var timerDue: Instant?
   /// How often the transfer is read, by the clock; nil when it is read as its bytes come.
-  private(set) var pace: Duration?
-  private var head: HTTPResponse?
-  private var body = Body.done
+  var pace: Duration?
+  var head: HTTPResponse?
+  var body = Body.done
   private var list: [UInt8] = []
-  private(set) var sound = ReceivedSound()
-  private var titles = ReceivedTitles()
-  private var stitcher = Stitcher()
+  var sound = ReceivedSound()
+  var titles = ReceivedTitles()
+  var stitcher = Stitcher()
   private var lastByte = Instant.start
-  private var soundClock = SoundClock()
-  private var format: StreamFormat?
-  private var discontinuity: PacketBuffer.Discontinuity?
+  var soundClock = SoundClock()
+  var format: StreamFormat?
+  var discontinuity: PacketBuffer.Discontinuity?
+  var pause = TransferPause()
+  var repetition = RepeatedBody()
   /// Frames have gone into the buffer since the machine was told of what came.
-  private var hasDelivered = false
-  private var isStopped = false
+  var hasDelivered = false
+  var isStopped = false
   /// Receives in place of this, once what is received has turned out to be a file.
-  private var file: FileReception?
+  var file: (any FileReceiver)?
 
   /// - Parameters:
+  ///   - depth: lists that led to `url`.
   ///   - tell: called on the network thread.
   init(
-    url: String, options: Options, network: NetworkThread, outlet: FrameOutlet,
+    url: String, depth: Int = 0, options: Options, network: NetworkThread, outlet: FrameOutlet,
     tell: @escaping @Sendable (ReceptionEvent) -> Void
   ) {
-    host = StreamURL.host(url)
+    origin = url
     self.network = network
     loop = network.loop
     self.options = options
     self.outlet = outlet
     self.tell = tell
-    machine = ConnectionMachine(url: url, dataTimeout: options.dataTimeout)
+    machine = ConnectionMachine(url: url, depth: depth, dataTimeout: options.dataTimeout)
   }
 
   func start() {
+    outlet.onDiskRoom { [weak self] in
+      guard let self else { return }
+      loop.post { self.diskHasRoom() }
+    }
     loop.post { self.perform(self.machine.start(at: self.now)) }
   }
 
@@ -89,10 +102,11 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
 
   func playerIsDry() {
     loop.post {
-      if !self.isStopped, self.file == nil, let action = self.stitcher.decide(at: self.seconds, isFinal: true)
-      {
-        self.resolve(action)
-      }
+      guard !self.isStopped, self.file == nil else { return }
+      self.isDry = true
+      self.setSearchTime()
+      if let action = self.stitcher.decide(at: self.seconds) { self.resolve(action) }
+      self.perform(self.isUrgent ? self.machine.playerIsDry(at: self.now) : [])
     }
   }
 
@@ -102,15 +116,23 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   }
 
   /// The URL of the transfer without user and password.
-  private var shownURL: String { StreamURL.shown(machine.currentURL) }
+  var shownURL: String { StreamURL.shown(machine.currentURL) }
 
-  private var clock: ReceptionClock { options.clock }
-  private var now: Instant { clock.now(loop) }
-  private var seconds: Double { Double(now.nanoseconds) / 1e9 }
+  var clock: ReceptionClock { options.clock }
+  var now: Instant { moment ?? clock.now(loop) }
+  var seconds: Double { Double(now.nanoseconds) / 1e9 }
 
   // MARK: Connections
 
-  private func perform(_ actions: [ConnectionMachine.Action]) {
+  /// Whether nobody can wait for what may still come. A join that comes too early is heard for a moment, but recorded
+  /// for ever.
+  var isUrgent: Bool { isDry && !outlet.isRecorded }
+
+  func setSearchTime() {
+    stitcher.searchSeconds = isUrgent ? Stitcher.urgentSeconds : Stitcher.searchSeconds
+  }
+
+  func perform(_ actions: [ConnectionMachine.Action]) {
     for action in actions {
       if isStopped { return }
       switch action {
@@ -121,6 +143,9 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
         tell(.gaveUp(error))
         end()
       case .resumed: break  // told by the stitcher's action, which knows how
+      case .connectStandby(let url): connectStandby(url)
+      case .disconnectStandby: disconnectStandby()
+      case .adoptStandby: adoptStandby()
       }
     }
     arm()
@@ -128,58 +153,75 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
 
   private func connect(_ url: String) {
     tell(.connecting)
-    (head, pace, hasDelivered) = (nil, nil, false)
-    body = .unknown([])
-    do throws(HTTPError) {
-      var request = try HTTPRequest(url)
-      request.userAgent = options.userAgent
-      if let credentials = options(for: url).credentials { request.credentials = credentials }
-      request.wakeTime = options.wakeTime
-      request.wantsICY = options.isFile != true
-      request.decodesUnasked = true
-      transfer = network.start(request, on: self)
-    } catch {
+    expectAnswer()
+    do throws(HTTPError) { transfer = network.start(try request(url), on: self) } catch {
       // In a turn of its own: `perform` is in the middle of what was to be done.
       let failure = StreamError(error, url: StreamURL.shown(url))
       loop.next { if !self.isStopped { self.perform(self.machine.ended(failure, at: self.now)) } }
     }
   }
 
-  /// What is asked of the server of `url`: where a list leads to another server, that one is not told who asks.
+  /// A connection begins.
+  func expectAnswer() {
+    (head, pace, hasDelivered) = (nil, nil, false)
+    body = .unknown([])
+  }
+
+  func request(_ url: String) throws(HTTPError) -> HTTPRequest {
+    var request = try HTTPRequest(url)
+    request.userAgent = options.userAgent
+    if let file = options.certificateFile { request.certificateFile = file }
+    if let credentials = options(for: url).credentials { request.credentials = credentials }
+    request.wakeTime = options.wakeTime
+    request.wantsICY = options.isFile != true
+    request.decodesUnasked = true
+    // What is asked of a host that is away is lost, and asked again ever more rarely: a new attempt is sooner.
+    if machine.hasSounded { request.connectTimeout = Self.reconnectTimeout }
+    return request
+  }
+
+  private static let reconnectTimeout = Duration.seconds(6)
+
   private func options(for url: String) -> Options {
     var options = options
-    if StreamURL.host(url) != host { options.credentials = nil }
+    options.credentials = options.credentials(for: url, from: origin)
     return options
   }
 
   /// Ends a transfer; its frames that are not joined yet are no part of the stream.
-  private func disconnect() {
+  func disconnect() {
     transfer?.cancel()
     transfer = nil
     lose()
   }
 
-  private func lose() {
+  func lose() {
+    pause.release()
     guard case .audio = body else { return body = .done }
     body = .done
-    let read = Double(lastByte.nanoseconds) / 1e9
-    let pending = sound.pendingBytes
-    let time = soundClock.lastArrival(
-      readAt: read, pending: pending, after: pace.map { StreamTime($0).seconds })
-    if let action = stitcher.lost(at: time, pending: pending) {
+    setSearchTime()
+    if let action = stitcher.lost(at: lastArrival, pending: sound.pendingBytes) {
       resolve(action)
     }
+  }
+
+  /// When the last byte came.
+  var lastArrival: Double {
+    soundClock.lastArrival(
+      readAt: Double(lastByte.nanoseconds) / 1e9, pending: sound.pendingBytes,
+      after: pace.map { StreamTime($0).seconds })
   }
 
   func seek(to time: StreamTime, leap: Int) {
     loop.post { self.file?.seek(to: time, leap: leap) }
   }
 
-  private func end() {
+  func end() {
     isStopped = true
     file?.end()
     machine.stop()
     disarm()
+    disconnectStandby()
     transfer?.cancel()
     transfer = nil
   }
@@ -189,9 +231,14 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     (timer, timerDue) = (nil, nil)
   }
 
-  private func arm() {
-    guard !isStopped, var due = machine.deadline else { return disarm() }
-    if stitcher.isJoining { due = min(due, now.advanced(by: .milliseconds(500))) }
+  func arm() {
+    // Nothing is missing while nothing is read.
+    guard !isStopped, var due = pause.isHolding ? pause.end : machine.deadline else { return disarm() }
+    if let end = stitcher.searchEnd {
+      let soon = now.advanced(by: .milliseconds(500))
+      let end = Instant(nanoseconds: Int64((end * 1e9).rounded(.up)))
+      due = min(due, end > now ? end : soon)
+    }
     // Who is read seldom need not be looked at to the millisecond: those that are due at about the same time wake the
     // thread once.
     if pace != nil { due = due.advanced(by: Self.timerGrain).roundedDown(to: Self.timerGrain) }
@@ -208,6 +255,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   private func timePassed() {
     guard !isStopped else { return }
     timerDue = nil
+    if pause.isHolding { return pause.timePassed(at: now) ? readAgain() : arm() }
     if let action = stitcher.decide(at: seconds) { resolve(action) }
     perform(machine.deadlinePassed(at: now))
   }
@@ -227,8 +275,8 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     }
     machine.answered(at: now)
     if options.isRaw {
-      if !isRefused(head) { beginAudio() }
-    } else if let format = options.playlist {
+      if !isFile(head) || isPlayedOnly { beginAudio() }
+    } else if let format = options.playlist, !machine.isListed {
       (body, list) = (.playlist(format), [])
     }
     arm()
@@ -252,7 +300,9 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
         return drop(StreamError(.content, "the playlist \(shownURL) has more than 1 MiB"))
       }
       list += bytes
-    case .audio: return take(bytes)
+    case .audio:
+      if case .stop = take(bytes) { return .stop }
+      return holdBack()
     case .done: return .stop
     }
     // Something has come: the connection is not silent.
@@ -286,6 +336,8 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
       }
     default: break
     }
+    if failure == nil, repetition.mayBeFile { takeLast() }
+    if repetition.ended(isComplete: failure == nil) { return finish() }
     lose()
     let error =
       failure.map { StreamError($0, url: shownURL) } ?? .ended(shownURL)
@@ -293,7 +345,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   }
 
   /// What came of a connection can't be used.
-  private func drop(_ error: StreamError) -> HTTPFlow {
+  func drop(_ error: StreamError) -> HTTPFlow {
     transfer = nil
     lose()
     perform(machine.ended(error, at: now))
@@ -306,15 +358,16 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
       (body, list) = (.playlist(format), start)
       return .more
     }
-    if let head, isRefused(head) {
+    if let head, isFile(head), !isPlayedOnly {
       // That it is a file is of no use to know where it is a page.
       switch FileAnswer.content(start, isWhole: isWhole) {
       case .unknown: return .more
       case .text(let found): return drop(.noAudio(found, from: shownURL))
-      case .other: return refuse()
+      case .other: break
       }
     }
     beginAudio()
+    if isStopped { return .stop }
     return start.withUnsafeBytes { file?.receiveBody($0) ?? take($0) }
   }
 
@@ -326,6 +379,8 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     sound.connect(head)
     titles.connect()
     soundClock = SoundClock()
+    pause = TransferPause()
+    repetition.connect(mayBeFile: options.isFile != false && !FileAnswer.isStation(head), at: now)
     if isFile(head) { handOver(head) }
   }
 
@@ -335,132 +390,38 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     return options.isFile ?? FileAnswer.isFile(head)
   }
 
-  /// Whether an answer is a file while something is recorded, or nobody plays.
-  private func isRefused(_ head: HTTPResponse) -> Bool {
-    isFile(head) && (outlet.buffer == nil || outlet.isRecorded)
-  }
+  /// True if somebody plays, and nobody records.
+  private var isPlayedOnly: Bool { outlet.buffer != nil && !outlet.isRecorded }
 
-  /// A file can't be recorded.
-  private func refuse() -> HTTPFlow {
-    tell(.gaveUp(.notRecorded(shownURL)))
+  /// Ends a reception that can't go on with what it has found.
+  private func refuse(_ error: StreamError) {
+    tell(.gaveUp(error))
     end()
-    return .stop
   }
 
   /// Lets the transfer, and all that follows, be received as a file.
   private func handOver(_ head: HTTPResponse) {
     disarm()
     let url = machine.currentURL
-    guard let buffer = outlet.buffer, !outlet.isRecorded else { return _ = refuse() }
+    let (rest, options) = (machine.candidates, options(for: url))
     machine.stop()
-    let file = FileReception(
-      url: url, head: head, options: options(for: url), network: network, buffer: buffer, tell: tell)
+    let file: any FileReceiver
+    if outlet.isRecorded {
+      guard outlet.buffer == nil else { return refuse(.notRecorded(shownURL)) }
+      guard outlet.takesFile else { return refuse(.recordedAsIs(shownURL)) }
+      file = FileCopy(url: url, head: head, options: options, network: network, outlet: outlet, tell: tell)
+    } else if let buffer = outlet.buffer {
+      file = FileReception(
+        url: url, head: head, options: options, network: network, buffer: buffer, tell: tell)
+      if !rest.isEmpty {
+        buffer.isFollowed = true
+        tell(.programme(rest))
+      }
+    } else {
+      return refuse(.notRecorded(shownURL))
+    }
     self.file = file
     file.adopt(transfer)
     transfer = nil
-  }
-
-  private func take(_ bytes: UnsafeRawBufferPointer) -> HTTPFlow {
-    var received = StreamTime.zero
-    let time = seconds
-    var isTaken = true
-    var isNew = false
-    var otherwise: String?
-    outlet.receive { intake in
-      sound.take(bytes) { item in
-        switch item {
-        case .title(let block): titles.add(block, encoding: options.encoding)
-        case .format(let new):
-          if let head { tell(.answered(StationInfo(head))) }
-          begin(new)
-          isNew = true
-        case .frame(let frame, let bytes, let pending):
-          received = received + frame.duration
-          isTaken = take(frame, bytes, at: time, pending: pending, into: &intake)
-        case .notAudio(let found): otherwise = found
-        }
-        return isTaken && !isStopped && otherwise == nil
-      }
-    }
-    if !isTaken { lose() }
-    if isStopped { return .stop }
-    if let otherwise { return drop(.noAudio(otherwise, from: shownURL)) }
-    if isNew, let codec = format?.codec, !codec.hasFrames, outlet.buffer != nil, !outlet.isRecorded {
-      return drop(.notPlayed(codec, shownURL))
-    }
-    let audio = Duration.nanoseconds(Int64(received.seconds * 1e9))
-    perform(machine.received(audio, isNew: hasDelivered, at: now, look: pace ?? .zero))
-    hasDelivered = false
-    keepPace()
-    return isStopped ? .stop : .more
-  }
-
-  /// What nobody hears need not be read as it comes.
-  private func keepPace() {
-    let isHeard = outlet.buffer != nil || stitcher.isJoining
-    let wanted = isHeard ? nil : machine.longestLook
-    guard wanted != pace else { return }
-    pace = wanted
-    transfer?.setPace(wanted.flatMap { clock.sleep(now.advanced(by: $0), loop) })
-  }
-
-  private func begin(_ new: StreamFormat) {
-    if format != nil, format != new { discontinuity = discontinuity ?? .format }
-    format = new
-    tell(.format(new))
-  }
-
-  /// - Returns: false when the buffer is full, which ends the connection.
-  private func take(
-    _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, at time: Double, pending: Int,
-    into intake: inout FrameOutlet.Intake
-  ) -> Bool {
-    soundClock.add(frame, at: time)
-    let action = stitcher.receive(frame, bytes, at: time, pending: pending)
-    if case .pass = action { return deliver(frame, bytes, into: &intake) }
-    return release(action, into: &intake)
-  }
-
-  private func resolve(_ action: Stitcher.Action) {
-    if !outlet.receive({ release(action, into: &$0) }) { lose() }
-  }
-
-  /// - Returns: false when the buffer is full, which ends the connection.
-  private func release(_ action: Stitcher.Action, into intake: inout FrameOutlet.Intake) -> Bool {
-    switch action {
-    case .pass, .hold: return true
-    case .joined(let overlap, _):
-      tell(.reconnected(gap: 0, stitched: true, overlap: overlap))
-    case .gap(let seconds):
-      discontinuity = .gap(seconds: seconds)
-      tell(.reconnected(gap: seconds, stitched: false, overlap: 0))
-    }
-    var isTaken = true
-    stitcher.release { frame, bytes in
-      isTaken = deliver(frame, bytes, into: &intake)
-      return isTaken
-    }
-    return isTaken
-  }
-
-  /// - Returns: false when the buffer is full, which ends the connection.
-  private func deliver(
-    _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, into intake: inout FrameOutlet.Intake
-  ) -> Bool {
-    guard !isStopped else { return false }
-    let title = titles.next(before: frame.offset + frame.length)
-    let arrival = intake.append(frame, bytes, discontinuity, title: title.map { StreamTitle($0) })
-    hasDelivered = true
-    discontinuity = nil
-    guard arrival.isTaken else {
-      // What follows is lost: when it is received again, that is a gap, and its title is told.
-      if title != nil { titles.takeBack() }
-      tell(.full)
-      end()
-      return false
-    }
-    if arrival.isEnough { tell(.buffered) }
-    if let title { tell(.metadata(title, at: arrival.start)) }
-    return true
   }
 }

@@ -20,6 +20,12 @@ enum ReceptionEvent: Sendable {
   case full
   /// It is a file, of which so much is known by now.
   case file(FileFacts)
+  /// The file is the first of these, which are to be played in turn.
+  case programme([ListedURL])
+  /// A file is received, whose bytes go to the recordings as they are.
+  case copying
+  /// Completes the reception of a file without a length: nothing follows.
+  case complete
   /// Enough of a file is ahead of the player: it is to say when that is no longer so.
   case heldBack
   /// The first connection failed, or it can't go on: nothing follows.

@@ -1,49 +1,66 @@
 public import EventLoop
 
-/// How long to wait before the next attempt to connect.
+/// The wait before the next attempt to connect.
 ///
 /// While the server still has what was missed it is asked often: at once, then every 0.25 to 0.5 s for 5 s. After that
-/// each wait is about twice the one before, 30 s at most, and scattered, so that the listeners of a station that comes
-/// back don't all come at the same moment.
+/// every 2 s for a minute, every 5 s for ten minutes, every 15 s for an hour, then every 30 s, each scattered by a
+/// quarter, so that the listeners of a station that comes back don't all come at the same moment.
 public struct ReconnectDelay: Sendable {
-  /// The longest wait, before it is scattered.
-  public static let longest = Duration.seconds(30)
+  /// The longest wait that a server may ask for (`Retry-After`).
+  public static let longestWanted = Duration.seconds(300)
+  /// The wait after an answer that a password may change (401, 403), before it is scattered.
+  public static let locked = Duration.seconds(30)
+  /// For how long since the loss, and how long each wait is then.
+  private static let steps: [(until: Duration, wait: Duration)] = [
+    (.seconds(65), .seconds(2)), (.seconds(665), .seconds(5)), (.seconds(4265), .seconds(15)),
+  ]
+  private static let last = Duration.seconds(30)
   private static let eagerTime = Duration.seconds(5)
 
-  private var attempts = 0
-  private var firstAttempt: Instant?
-  private var next = Duration.seconds(1)
+  /// A connection that plays for less proves nothing, however short the wait for it was.
+  private static let proof = Duration.milliseconds(250)
+
+  private var firstFailure: Instant?
+  /// The last wait that was chosen here, whatever the server asked for.
+  private var lastWait = Duration.zero
 
   /// Nothing has failed yet.
   public init() {}
 
-  /// A connection gave sound: the next failure begins anew.
+  /// Begins anew.
   public mutating func reset() { self = ReconnectDelay() }
 
-  /// The wait before the next attempt.
-  /// - Parameters:
-  ///   - now: when the connection was lost, or the attempt failed.
-  ///   - wanted: what the server asked for (`Retry-After`): the least.
-  ///   - isRefused: whether the server said no in so many words (401, 403, 404, 410), which hurry won't change.
-  public mutating func wait(
-    at now: Instant, atLeast wanted: Duration = .zero, isRefused: Bool = false,
-    using random: inout some RandomNumberGenerator
-  ) -> Duration {
-    attempts += 1
-    if firstAttempt == nil { firstAttempt = now }
-    return max(wanted, own(now, isRefused, &random))
+  /// Records that a connection has given sound for `time`: once that is longer than the wait for it was, the next failure
+  /// begins anew. So a server that sends all it has and closes is asked ever more rarely.
+  public mutating func played(for time: Duration) {
+    if firstFailure != nil, time > max(lastWait, Self.proof) { reset() }
   }
 
-  private mutating func own(
-    _ now: Instant, _ isRefused: Bool, _ random: inout some RandomNumberGenerator
+  /// Returns the wait before the next attempt.
+  /// - Parameters:
+  ///   - now: when the connection was lost, or the attempt failed.
+  ///   - wanted: what the server asked for (`Retry-After`): the least, as far as it is at most `longestWanted`.
+  ///   - isLocked: whether the server wants a user and a password (401, 403).
+  public mutating func wait(
+    at now: Instant, atLeast wanted: Duration = .zero, isLocked: Bool = false,
+    using random: inout some RandomNumberGenerator
   ) -> Duration {
-    let since = firstAttempt?.duration(to: now) ?? .zero
-    if !isRefused {
-      if attempts == 1 { return .zero }
-      if since < Self.eagerTime { return .milliseconds(Int.random(in: 250...500, using: &random)) }
-    }
-    let wait = next
-    next = min(next * 2, Self.longest)
-    return wait * Int.random(in: 75...125, using: &random) / 100
+    lastWait = own(now, isLocked, &random)
+    firstFailure = firstFailure ?? now
+    return max(min(wanted, Self.longestWanted), lastWait)
   }
+
+  private func own(
+    _ now: Instant, _ isLocked: Bool, _ random: inout some RandomNumberGenerator
+  ) -> Duration {
+    if isLocked { return Self.scattered(Self.locked, &random) }
+    guard let firstFailure else { return .zero }
+    let since = firstFailure.duration(to: now)
+    if since < Self.eagerTime { return .milliseconds(Int.random(in: 250...500, using: &random)) }
+    return Self.scattered(Self.steps.first { since < $0.until }?.wait ?? Self.last, &random)
+  }
+
+  private static func scattered(
+    _ wait: Duration, _ random: inout some RandomNumberGenerator
+  ) -> Duration { wait * Int.random(in: 75...125, using: &random) / 100 }
 }

@@ -1,16 +1,21 @@
 public import EventLoop
 
-/// Whether a connection that is open has gone silent.
+/// Judges the silence of a connection that is open.
 ///
-/// A server sends what it has as a burst, and from then on as fast as it is heard. Once it has paused for no longer than
-/// 0.75 s for 10 s, a silence of 0.4 of the burst (1.5 s at least, 3 s at most) is a stall: whoever connects again by then still finds what
-/// was missed within the new burst. Before, and for what comes at no pace or is sound of no known length, only the time
-/// limit counts.
+/// A server sends what it has as a burst, and from then on as fast as it is heard. A silence of 0.4 of the burst (1.5 s at
+/// least, 3 s at most), or of twice the longest pause of the last minute where that is more, is a stall: who connects
+/// beside it by then still finds what was missed within the new burst. In the first ten seconds, while the pace is not
+/// known, it takes 5 s. What comes at no pace, or is sound of no known length, does not stall. After `limit` the
+/// connection counts as dead in any case.
 public struct StallTest: Sendable {
   /// For how long the pace must have held.
   private static let proof = Duration.seconds(10)
+  /// A silence that is a stall before the pace is known.
+  private static let unproven = Duration.seconds(5)
   /// The longest silence of a steady pace: half of the least that counts as a stall.
   private static let longestPause = Duration.milliseconds(750)
+  /// Pauses count for one to two of these.
+  private static let window = Duration.seconds(60)
   /// Below it nothing waits to be looked at: that alone may take as long.
   private static let leastLimit = Duration.seconds(3)
   /// What came within this time of the first byte, and is more than was to be heard by then, is the burst.
@@ -26,6 +31,9 @@ public struct StallTest: Sendable {
   private var steadySince: Instant?
   private var audio = Duration.zero
   private var burst = Duration.zero
+  /// The longest pause of this window, and of the one before.
+  private var (pause, pauseBefore) = (Duration.zero, Duration.zero)
+  private var windowStart: Instant?
 
   /// A connection that was asked for at `now`.
   /// - Parameter limit: the longest that nothing may come.
@@ -40,7 +48,12 @@ public struct StallTest: Sendable {
   /// - Parameter look: how long they may have waited to be read.
   public mutating func received(_ audio: Duration, at now: Instant, look: Duration = .zero) {
     if first == nil { first = now }
-    if last.map({ $0.duration(to: now) > Self.longestPause + look }) ?? true { steadySince = now }
+    let silence = last.map { max(.zero, $0.duration(to: now) - look) }
+    if silence.map({ $0 > Self.longestPause }) ?? true { steadySince = now }
+    if windowStart.map({ $0.duration(to: now) >= Self.window }) ?? true {
+      (pauseBefore, pause, windowStart) = (pause, .zero, now)
+    }
+    pause = max(pause, silence ?? .zero)
     last = now
     self.audio += audio
     if let first, first.duration(to: now) <= Self.burstTime { burst = self.audio }
@@ -49,8 +62,14 @@ public struct StallTest: Sendable {
   /// Sound that the server sent at once when it was connected to.
   public var burstLength: Duration { burst }
 
-  /// When the connection counts as lost if nothing comes before.
-  public var deadline: Instant { (last ?? connected).advanced(by: patience) }
+  /// When the last byte came, or the connection was asked for.
+  public var lastReceived: Instant { last ?? connected }
+
+  /// When the connection counts as dead if nothing comes before.
+  public var timeout: Instant { lastReceived.advanced(by: limit) }
+
+  /// When the connection has stalled, or counts as dead, if nothing comes before.
+  public var deadline: Instant { lastReceived.advanced(by: stallTime ?? limit) }
 
   /// Whether it has come at a pace for long enough.
   @inline(__always) private var isSteady: Bool {
@@ -65,9 +84,12 @@ public struct StallTest: Sendable {
     return .milliseconds(burst >= .milliseconds(2500) ? 500 : 250)
   }
 
-  /// How long nothing may come.
-  public var patience: Duration {
-    guard isSteady else { return limit }
-    return min(limit, max(.milliseconds(1500), min(.seconds(3), burst * 2 / 5)))
+  /// The silence that is a stall; nil where there is none before `limit`.
+  public var stallTime: Duration? {
+    guard isPaced, audio > .zero, let first, let last else { return nil }
+    let isProven = first.duration(to: last) >= Self.proof
+    let own = isProven ? max(.milliseconds(1500), min(.seconds(3), burst * 2 / 5)) : Self.unproven
+    let time = max(own, max(pause, pauseBefore) * 2)
+    return time < limit ? time : nil
   }
 }

@@ -14,10 +14,32 @@ extension StreamError {
       facts: [.init("url", .string(url))])
   }
 
-  /// A file, which does not go by as a station does.
+  /// A file that is played, or is on this machine.
   static func notRecorded(_ url: String) -> StreamError {
     StreamError(
-      .unsupported, "\(url) is a file, which can't be recorded", hint: "download it",
+      .unsupported, "\(url) is a file, which can't be recorded while it plays",
+      hint: "stop it, or record it by another stream", facts: [.init("url", .string(url))])
+  }
+
+  /// A file that is recorded as what it is not.
+  static func recordedAsIs(_ url: String) -> StreamError {
+    StreamError(
+      .unsupported, "\(url) is a file, which is recorded as it is, once",
+      hint: "leave out split, append and format, and record it by one recording",
+      facts: [.init("url", .string(url))])
+  }
+
+  /// A file that is being recorded: its bytes come as fast as they can.
+  static func copied(_ url: String) -> StreamError {
+    StreamError(
+      .unsupported, "\(url) is a file that is being recorded, and can't be played meanwhile",
+      hint: "play it by another stream", facts: [.init("url", .string(url))])
+  }
+
+  /// Another file has come in the place of the one that was begun.
+  static func changed(_ url: String, while done: String) -> StreamError {
+    StreamError(
+      .content, "\(url) has changed while it was \(done)", hint: "start it again",
       facts: [.init("url", .string(url))])
   }
 
@@ -31,9 +53,14 @@ extension StreamError {
 
   /// A server that sends something else than sound.
   static func noAudio(_ found: String, from url: String) -> StreamError {
-    StreamError(
-      .content, "\(url) sends no audio: found \(found)", hint: "check the address in a browser",
-      facts: [.init("url", .string(url)), .init("found", .string(found))])
+    let facts: [ErrorFact] = [.init("url", .string(url)), .init("found", .string(found))]
+    if found == ContentSniffer.transportStream {
+      return StreamError(
+        .unsupported, "\(url) can't be played: found \(found)", hint: "look for one in MP3 or AAC",
+        facts: facts)
+    }
+    return StreamError(
+      .content, "\(url) sends no audio: found \(found)", hint: "check the address in a browser", facts: facts)
   }
 
   /// What a failed transfer is to a stream.
@@ -42,7 +69,8 @@ extension StreamError {
       switch error.kind {
       case .badURL: .url
       case .unsupportedScheme: .unsupported
-      case .resolve, .timeout: .timeout
+      case .resolve: .dns
+      case .timeout: .timeout
       case .protocolViolation, .headersTooLarge, .encoding, .tooLarge: .content
       case .badHeader, .connect, .refused, .reset, .tls, .tooManyRedirects, .cancelled, .system: .network
       }
@@ -59,11 +87,53 @@ extension StreamError {
 
   private static func hint(_ kind: HTTPError.Kind) -> String? {
     switch kind {
-    case .tls:
-      "check the clock of this machine and its certificates (ca-certificates), or the station's http:// address"
+    case .tls: "check the clock of this machine and its certificates (ca-certificates)"
     case .tooManyRedirects: "check the address in a browser"
     case .refused, .resolve: "check the address, and that the server runs"
     default: nil
+    }
+  }
+}
+
+extension StreamError {
+  /// The HTTP status that it is about.
+  public var status: Int? {
+    for fact in facts where fact.name == "status" {
+      if case .int(let status) = fact.value { return status }
+    }
+    return nil
+  }
+
+  /// The address that it is about.
+  public var url: String? {
+    for fact in facts where fact.name == "url" {
+      if case .string(let url) = fact.value { return url }
+    }
+    return nil
+  }
+
+  /// The wait that the server asks for.
+  public var retryAfter: Duration? {
+    for fact in facts where fact.name == "retry_after" {
+      if case .int(let seconds) = fact.value { return .seconds(seconds) }
+    }
+    return nil
+  }
+
+  /// A server's answer of 400 or more.
+  /// - Parameter retryAfter: how long it asks to be left alone.
+  public static func answer(_ status: Int, url: String, retryAfter: Duration? = nil) -> StreamError {
+    var facts: [ErrorFact] = [.init("url", .string(url)), .init("status", .int(status))]
+    if let retryAfter { facts.append(.init("retry_after", .int(Int(retryAfter.components.seconds)))) }
+    switch status {
+    case 401, 403:
+      return StreamError(
+        .auth, "\(url) lets nobody in without the right user and password (HTTP \(status))",
+        hint: "set them with auth = {user, password}", facts: facts)
+    case 404, 410:
+      return StreamError(
+        .notFound, "there is nothing at \(url) (HTTP \(status))", hint: "check the address", facts: facts)
+    default: return StreamError(.http, "\(url) answered with HTTP \(status)", facts: facts)
     }
   }
 }

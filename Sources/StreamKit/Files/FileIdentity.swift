@@ -29,6 +29,29 @@ struct FileIdentity: Equatable {
   /// What a request for a part asks to be the same; a weak tag does not promise the same bytes.
   var condition: String? { tag.flatMap { $0.hasPrefix("W/") ? nil : $0 } ?? modified }
 
+  /// A request for the bytes from `byte` on.
+  func request(
+    _ url: String, from byte: Int, _ options: Reception.Options
+  ) throws(HTTPError) -> HTTPRequest {
+    var request = try HTTPRequest(url)
+    request.userAgent = options.userAgent
+    if let file = options.certificateFile { request.certificateFile = file }
+    if let credentials = options.credentials { request.credentials = credentials }
+    request.offset = Int64(byte)
+    if byte > 0, let condition { request.headers = [("If-Range", condition)] }
+    return request
+  }
+
+  /// Learns from the answer to a request for the bytes from `byte` on.
+  /// - Returns: the byte that comes first, at most `byte`; nil when it is another file's.
+  mutating func admit(_ head: HTTPResponse, from byte: Int) -> Int? {
+    let new = FileIdentity(head)
+    guard !differs(from: new), new.start <= byte else { return nil }
+    if let size = new.size { self.size = size }
+    if new.start == 0, byte > 0 { acceptsRanges = false }
+    return new.start
+  }
+
   /// Whether an answer is another file's.
   func differs(from other: FileIdentity) -> Bool {
     if let tag, let others = other.tag { return tag != others }

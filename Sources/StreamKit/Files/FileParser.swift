@@ -1,3 +1,5 @@
+internal import Codecs
+
 /// Takes a file apart as its bytes come: what a station is to `StreamFramer`, a file is to one of these.
 ///
 /// Bytes are fed in the order of the file, from its start, from where `jump` said, or from where `seek` did. Times are
@@ -58,12 +60,14 @@ enum FileKind {
   static func parser(
     for start: [UInt8], contentType: String?, size: Int?
   ) -> Result<any FileParser, UnusableFile> {
-    switch ContentSniffer.container(start[...]) {
+    if let kind = ForeignSound.name(of: start[...]) {
+      return .failure(UnusableFile(kind: kind, hint: UnusableFile.convert))
+    }
+    return switch ContentSniffer.container(start[...]) {
     case .mp4: .success(MP4File(size: size))
     case .wav: .success(WAVFile(size: size))
-    case .flac: .failure(UnusableFile(kind: "FLAC"))
-    case .ogg: .failure(UnusableFile(kind: "Ogg"))
-    case .other: .failure(UnusableFile(kind: "Matroska or WebM"))
+    case .flac: .failure(UnusableFile(kind: "FLAC from a URL", hint: UnusableFile.download))
+    case .ogg: .failure(UnusableFile(kind: "Ogg from a URL", hint: UnusableFile.download))
     default: .success(FramedFile(contentType: contentType, size: size))
     }
   }
@@ -72,4 +76,9 @@ enum FileKind {
 /// A file of a kind that does not play as its bytes come.
 struct UnusableFile: Error {
   let kind: String
+  /// The advice that an error about it gives.
+  let hint: String
+
+  static let download = "download it and play it by its path"
+  static let convert = "convert it to MP3, AAC or WAV"
 }

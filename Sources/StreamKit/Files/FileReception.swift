@@ -1,11 +1,25 @@
 internal import EventLoop
 internal import HTTP
 
-/// Receives one file: takes over the connection that found it, holds back what is too far ahead of the player, asks for
+/// Receives one file in place of a reception, once that has found that it is one. On the network thread.
+protocol FileReceiver: HTTPReceiver {
+  /// Takes over a transfer, whose bytes come to this from now on.
+  func adopt(_ transfer: HTTPTransfer?)
+  /// Receives as these say from now on.
+  func change(_ options: Reception.Options)
+  /// Ends it for good.
+  func end()
+  /// Goes to another place of the file.
+  func seek(to time: StreamTime, leap: Int)
+  /// Resumes reading: the recorded sound is on the disks.
+  func diskHasRoom()
+}
+
+/// Receives one file for a player: takes over the connection that found it, holds back what is too far ahead of the player, asks for
 /// what is missing after a loss, and for other places of it.
 ///
 /// Unchecked: confined to the loop of its network thread; what it is made of comes in by `init`.
-final class FileReception: HTTPReceiver, @unchecked Sendable {
+final class FileReception: FileReceiver, @unchecked Sendable {
   private let url: String
   private var options: Reception.Options
   private let network: NetworkThread
@@ -107,6 +121,8 @@ final class FileReception: HTTPReceiver, @unchecked Sendable {
     request(from: byte)
   }
 
+  func diskHasRoom() {}
+
   private var shownURL: String { StreamURL.shown(url) }
 
   // MARK: Connections
@@ -138,6 +154,8 @@ final class FileReception: HTTPReceiver, @unchecked Sendable {
       case .resumed:
         if isReconnecting { tell(.reconnected(gap: 0, stitched: true, overlap: 0)) }
         isReconnecting = false
+      // A file comes at no pace, so that it never stalls.
+      case .connectStandby, .disconnectStandby, .adoptStandby: break
       }
     }
     arm()
@@ -147,12 +165,7 @@ final class FileReception: HTTPReceiver, @unchecked Sendable {
     if isReconnecting { tell(.connecting) }
     position = 0
     do throws(HTTPError) {
-      var request = try HTTPRequest(url)
-      request.userAgent = options.userAgent
-      if let credentials = options.credentials { request.credentials = credentials }
-      request.offset = Int64(wanted)
-      if wanted > 0, let condition = identity.condition { request.headers = [("If-Range", condition)] }
-      transfer = network.start(request, on: self)
+      transfer = network.start(try identity.request(url, from: wanted, options), on: self)
     } catch {
       let failure = StreamError(error, url: shownURL)
       loop.next { if !self.isStopped { self.perform(self.machine.ended(failure, at: self.loop.now)) } }
@@ -188,11 +201,8 @@ final class FileReception: HTTPReceiver, @unchecked Sendable {
       perform(machine.ended(error, retryAfter: wait ?? .zero, at: loop.now))
       return .stop
     }
-    let new = FileIdentity(head)
-    guard !identity.differs(from: new), new.start <= wanted else { return failChanged() }
-    if let size = new.size { identity.size = size }
-    if new.start == 0, wanted > 0 { identity.acceptsRanges = false }
-    position = new.start
+    guard let first = identity.admit(head, from: wanted) else { return failChanged() }
+    position = first
     machine.answered(at: loop.now)
     arm()
     return .more
@@ -210,10 +220,7 @@ final class FileReception: HTTPReceiver, @unchecked Sendable {
 
   private func failChanged() -> HTTPFlow {
     transfer = nil
-    fail(
-      StreamError(
-        .content, "\(shownURL) has changed while it was played", hint: "start it again",
-        facts: [.init("url", .string(shownURL))]))
+    fail(.changed(shownURL, while: "played"))
     return .stop
   }
 
@@ -282,20 +289,19 @@ final class FileReception: HTTPReceiver, @unchecked Sendable {
       start = []
       return true
     case .failure(let file):
-      refuse("\(file.kind) from a URL", isUnsupported: true)
+      refuse(file.kind, isUnsupported: true, hint: file.hint)
       return false
     }
   }
 
-  private func refuse(_ found: String, isUnsupported: Bool) {
+  private func refuse(_ found: String, isUnsupported: Bool, hint: String = UnusableFile.convert) {
     let facts: [ErrorFact] = [.init("url", .string(shownURL)), .init("found", .string(found))]
     fail(
       isUnsupported
         ? StreamError(
-          .unsupported, "\(shownURL) can't be played here: \(found)",
-          hint: "download it and play it by its path", facts: facts)
+          .unsupported, "\(shownURL) can't be played here: \(found)", hint: hint, facts: facts)
         : StreamError(
-          .content, "\(shownURL) is no audio: found \(found)", hint: "check the address in a browser",
+          .content, "\(shownURL) is not audio: found \(found)", hint: "check the address in a browser",
           facts: facts))
   }
 

@@ -2,9 +2,10 @@ internal import Codecs
 
 /// A file of whole frames: MP3 and its elder layers, AAC in ADTS.
 ///
-/// A first frame that only tells of the others (Xing, Info, VBRI) is no sound; its table, a constant bit rate, or the
-/// average of what has come says which byte belongs to which time. Behind a leap the time of the first frame is what
-/// that says, to a whole frame: exact at a constant bit rate.
+/// A first frame that only tells of the others (Xing, Info, VBRI) is no sound. Times of frames are counted, so behind a
+/// leap the frames from the last one with a known time on are read and passed over: exact in files of any bit rate. Where
+/// that would be more than `longestCount`, the table, a constant bit rate, or the average of what has come says which byte
+/// belongs to which time, to a whole frame: exact at a constant bit rate, else a guess.
 struct FramedFile: FileParser {
   private let contentType: String?
   private let size: Int?
@@ -20,10 +21,10 @@ struct FramedFile: FileParser {
   private var frameTime = StreamTime.zero
   /// Sound in front that is not heard.
   private var leadIn = StreamTime.zero
-  /// The next frame is the first behind a leap.
-  private var isLanding = false
-  /// All from the first frame on has come without a leap.
-  private var isContinuous = true
+  private var landing = Landing.done
+  private var index = FrameIndex()
+  /// Sound between the first frame and the one that comes next; nil where that is a guess.
+  private var place: StreamTime?
   private var hasEnded = false
   /// What is heard, once all of it has come.
   private var total: StreamTime?
@@ -32,6 +33,20 @@ struct FramedFile: FileParser {
   private var time = StreamTime.zero
   /// The bit rate of all frames so far; nil when they differ.
   private var bitRate: Int?
+
+  /// The first frames behind a leap.
+  private enum Landing: Equatable {
+    case done
+    /// The time of the next frame is a guess by its byte.
+    case guessed
+    /// The time of the frame at `byte` is known: those that end by `target` are passed over.
+    case counted(byte: Int, target: StreamTime)
+    /// The same, behind the first of them.
+    case counting(target: StreamTime)
+  }
+
+  /// Bytes that are rather read for their frames than leapt over by a guess: a second or so of a usual connection.
+  static let longestCount = 8 << 20
 
   /// Frames by which a decoder of layer III comes later than its encoder.
   private static let decoderDelay = 529
@@ -54,14 +69,15 @@ struct FramedFile: FileParser {
     while found.isEmpty {
       guard let item = framer.next() else {
         guard hasEnded else { return nil }
-        if isContinuous, told == nil, hasBegun { total = time - leadIn }
+        if let place, told == nil, hasBegun { total = place - leadIn }
         return .end
       }
       switch item {
       case .format(let new):
         if new != format { found.append(.format(new)) }
         format = new
-      case .notAudio(let what): return .unusable(found: what, isUnsupported: false)
+      case .notAudio(let what):
+        return .unusable(found: what, isUnsupported: what == ContentSniffer.transportStream)
       case .frame(let frame): framer.withBytes(of: frame) { take(frame, $0) }
       }
     }
@@ -78,15 +94,19 @@ struct FramedFile: FileParser {
       return
     }
     if !hasBegun { begin(frame, bytes) }
-    if isLanding { land(frame) }
+    let isWanted = land(frame)
     if StreamLength.bitRate(bytes) != bitRate { bitRate = nil }
     self.bytes += frame.length
     time = time + frame.duration
-    found.append(.frame(frame, [UInt8](bytes)))
+    if let place {
+      index.note(byte: frame.offset, time: place)
+      self.place = place + frame.duration
+    }
+    if isWanted { found.append(.frame(frame, [UInt8](bytes))) }
   }
 
   private mutating func begin(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer) {
-    hasBegun = true
+    (hasBegun, place) = (true, .zero)
     (firstByte, frameTime) = (frame.offset, frame.duration)
     if frame.codec != .aac { bitRate = StreamLength.bitRate(bytes) }
     if let delay = tag?.length.delay, tag?.length.frames ?? 0 > 0 {
@@ -145,23 +165,46 @@ struct FramedFile: FileParser {
 
   mutating func seek(to target: StreamTime) -> Int? {
     guard let table, frameTime > .zero else { return nil }
-    let frame = (target + leadIn).ticks / frameTime.ticks - preroll
-    found = []
-    (isLanding, isContinuous, hasEnded) = (true, false, false)
+    let frame = max(0, (target + leadIn).ticks / frameTime.ticks - preroll)
+    let wanted = StreamTime(ticks: frame * frameTime.ticks)
+    (found, hasEnded) = ([], false)
     var byte = firstByte
-    if frame > 0 {
-      byte = max(firstByte, Int(table.byte(at: Double(frame) * frameTime.seconds).rounded(.down)) - 1)
-    }
+    if frame > 0 { byte = max(firstByte, Int(table.byte(at: wanted.seconds).rounded(.down)) - 1) }
     if let size { byte = min(byte, max(firstByte, size - 1)) }
+    (landing, place) = (.guessed, nil)
+    if let mark = index.mark(before: wanted), isNear(mark, wanted, guess: byte) {
+      (byte, landing, place) = (mark.byte, .counted(byte: mark.byte, target: wanted), mark.time)
+    }
     framer = StreamFramer(contentType: contentType, offset: byte)
     return byte
   }
 
-  private mutating func land(_ frame: StreamFrame) {
-    isLanding = false
-    let seconds = table?.seconds(at: Double(frame.offset)) ?? 0
-    let number = (seconds / frameTime.seconds).rounded()
-    let start = StreamTime(ticks: Int(max(0, min(number, 1e9))) * frameTime.ticks)
-    found.append(.begins(at: start - leadIn))
+  /// True if the frames between a mark and the time that is wanted, which begins about at byte `guess`, are to be read.
+  private func isNear(_ mark: FrameIndex.Mark, _ wanted: StreamTime, guess: Int) -> Bool {
+    if mark != index.last || wanted < mark.time + index.step { return true }
+    let isConstant = bitRate != nil || tag?.length.kind == .info
+    return !isConstant && guess - mark.byte <= Self.longestCount
+  }
+
+  /// Finds the time of the first frame behind a leap.
+  /// - Returns: false for a frame that is passed over.
+  private mutating func land(_ frame: StreamFrame) -> Bool {
+    if case .counted(let byte, let target) = landing {
+      landing = frame.offset == byte ? .counting(target: target) : .guessed
+    }
+    switch landing {
+    case .done: return true
+    case .counting(let target):
+      guard let place, place + frame.duration > target else { return false }
+      found.append(.begins(at: place - leadIn))
+    case .guessed, .counted:
+      let seconds = table?.seconds(at: Double(frame.offset)) ?? 0
+      let number = (seconds / frameTime.seconds).rounded()
+      let start = StreamTime(ticks: Int(max(0, min(number, 1e9))) * frameTime.ticks)
+      place = nil
+      found.append(.begins(at: start - leadIn))
+    }
+    landing = .done
+    return true
   }
 }

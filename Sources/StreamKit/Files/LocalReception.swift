@@ -129,7 +129,10 @@ final class LocalReception: StreamReceiver, @unchecked Sendable {
     let count = try samples.withUnsafeMutableBufferPointer { buffer in
       try decoder.read(into: UnsafeMutableBufferPointer(rebasing: buffer[..<(1024 / channels * channels)]))
     }
-    guard count > 0 else { return nil }
+    guard count > 0 else {
+      if let shortfall = decoder.shortfall { throw shortfall }
+      return nil
+    }
     let format = StreamFormat(
       codec: .pcm, sampleRate: decoder.format.sampleRate, channels: decoder.format.channels)
     let bytes = samples.prefix(count * format.channels).withUnsafeBytes { [UInt8]($0) }

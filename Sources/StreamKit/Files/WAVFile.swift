@@ -18,7 +18,8 @@ struct WAVFile: FileParser {
   private var position = 0
   /// Bytes of a chunk that is passed over.
   private var skipped = 0
-  private var hasRead = false
+  /// The byte at which the file ends, as its first chunk says; nil until that was read.
+  private var claimedEnd: Int?
   private var samples: Samples?
   /// Bytes of a frame of samples in the file, once its head is read.
   var frameLength: Int? { samples?.frameLength }
@@ -107,23 +108,26 @@ struct WAVFile: FileParser {
     func little(_ index: Int, _ count: Int) -> Int {
       (0..<count).reduce(0) { $0 | Int(bytes[index + $1]) << (8 * $1) }
     }
-    if !hasRead {
+    if claimedEnd == nil {
       guard bytes.count >= 12 else { return nil }
       guard bytes.starts(with: "RIFF".utf8), bytes[8..<12].elementsEqual("WAVE".utf8) else {
         return [unusable("a RIFF file without WAVE")]
       }
+      claimedEnd = 8 + little(4, 4)
       drop(12)
-      hasRead = true
     }
     guard bytes.count >= 8 else { return nil }
     let (kind, length) = (Array(bytes[..<4]), little(4, 4))
     if kind.elementsEqual("data".utf8) {
       guard let samples else { return [unusable("a WAV file with sound in front of its format")] }
       drop(8)
-      // Who writes as it comes does not know the length.
-      let isOpen = length == 0 || length >= 0xFFFF_FFFF - 36
+      // Who writes as it comes does not know the length. A file that tells its own length, and none of its sound, has
+      // none: what follows are other chunks.
+      let unknown = 0xFFFF_FFFF - 36
+      let isOpen = length >= unknown || length == 0 && !(position + 1..<unknown).contains(claimedEnd ?? 0)
       let end = size ?? .max / 2
       let range = position..<max(position, isOpen ? end : min(end, position + length))
+      guard range.count >= samples.frameLength else { return [unusable("a WAV file without any sound")] }
       data = range
       return [.format(samples.format), .begins(at: .zero)]
     }

@@ -1,3 +1,5 @@
+internal import Codecs
+
 /// What the first bytes of a stream, and its content type, say when they are no frames.
 enum ContentSniffer {
   /// Bytes that tell a container.
@@ -55,9 +57,20 @@ enum ContentSniffer {
     }
   }
 
+  /// An MPEG transport stream, in words.
+  static let transportStream = "an MPEG transport stream (MPEG-TS)"
+
+  /// True if `head` is packets of a transport stream, three of them at least. Source: ISO/IEC 13818-1 §2.4.3.2.
+  static func isTransportStream(_ head: ArraySlice<UInt8>) -> Bool {
+    head.count > 2 * 188
+      && stride(from: head.startIndex, to: head.endIndex, by: 188).allSatisfy { head[$0] == 0x47 }
+  }
+
   /// Unknown bytes, in words.
   static func describe(_ head: ArraySlice<UInt8>) -> String {
     if head.isEmpty { return "nothing" }
+    if let name = ForeignSound.name(of: head) { return name }
+    if isTransportStream(head) { return transportStream }
     let digits = head.prefix(4).map { byte in
       (byte < 16 ? "0" : "") + String(byte, radix: 16)
     }

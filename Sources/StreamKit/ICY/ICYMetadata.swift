@@ -3,7 +3,8 @@
 /// `StreamTitle='A - Café d'Or; live';StreamUrl='http://…';` with zeros behind it. Nothing is escaped, so a text ends
 /// at the `';` behind which the block ends or another name starts. What is none of this is passed over.
 public struct ICYMetadata: Sendable, Equatable {
-  /// `StreamTitle` as it was sent, without control characters and blanks around it; nil when it was not sent.
+  /// `StreamTitle` as it was sent, without control characters and blanks around it, and with the entities of XML decoded
+  /// where all of it is written so (`R&amp;B`, not `Q & A`); nil when it was not sent.
   public let title: String?
   /// `StreamUrl`, in the same way.
   public let url: String?
@@ -25,8 +26,40 @@ public struct ICYMetadata: Sendable, Equatable {
       if fields[field.name] == nil { fields[field.name] = encoding.text(field.value) }
       start = field.next
     }
-    title = fields["streamtitle"]
+    title = fields["streamtitle"].map { Self.decoded($0) ?? $0 }
     url = fields["streamurl"]
+  }
+
+  /// A text without the entities of XML; nil where one `&` is none.
+  private static func decoded(_ text: String) -> String? {
+    var (result, rest) = ("", text[...])
+    while let start = rest.firstIndex(of: "&") {
+      let name = rest[rest.index(after: start)...].prefix(9)
+      guard let end = name.firstIndex(of: ";"), let scalar = entity(name[..<end]) else { return nil }
+      result += rest[..<start]
+      result.unicodeScalars.append(scalar)
+      rest = rest[name.index(after: end)...]
+    }
+    return result + rest
+  }
+
+  /// The character of an entity, no control character. Source: XML 1.0 §4.1, §4.6.
+  private static func entity(_ name: Substring) -> Unicode.Scalar? {
+    switch name {
+    case "amp": return "&"
+    case "lt": return "<"
+    case "gt": return ">"
+    case "quot": return "\""
+    case "apos": return "'"
+    default:
+      guard name.hasPrefix("#") else { return nil }
+      let isHexadecimal = name.dropFirst().first == "x"
+      let digits = name.dropFirst(isHexadecimal ? 2 : 1)
+      guard digits.first?.isHexDigit == true, let number = UInt32(digits, radix: isHexadecimal ? 16 : 10),
+        let scalar = Unicode.Scalar(number), scalar.properties.generalCategory != .control
+      else { return nil }
+      return scalar
+    }
   }
 
   private struct Field {

@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import Glibc
 
 /// What a station's texts are coded in when they are not UTF-8.
@@ -48,10 +49,9 @@ public struct MetadataEncoding: Sendable, Equatable {
     }
   }
 
-  /// The text in `bytes`: UTF-8 when that is valid, else this encoding, else Latin-1; without control characters and
-  /// blanks around it.
+  /// The text in `bytes`: UTF-8 when that is valid, else this encoding, else Latin-1; `cleaned`.
   public func text(_ bytes: ArraySlice<UInt8>) -> String {
-    Self.cleaned(String(validating: bytes, as: UTF8.self) ?? decoded(bytes) ?? Self.latin1(bytes))
+    (String(validating: bytes, as: UTF8.self) ?? decoded(bytes) ?? Self.latin1(bytes)).cleaned
   }
 
   private func decoded(_ bytes: ArraySlice<UInt8>) -> String? {
@@ -84,14 +84,6 @@ public struct MetadataEncoding: Sendable, Equatable {
       text.unicodeScalars.append(scalar ?? "\u{FFFD}")
     }
     return text
-  }
-
-  private static func cleaned(_ text: String) -> String {
-    let kept = text.unicodeScalars.filter { $0.properties.generalCategory != .control }
-    let blank: (Unicode.Scalar) -> Bool = { $0 == " " || $0 == "\u{A0}" || $0 == "\u{FEFF}" }
-    let front = kept.drop(while: blank)
-    let end = front.lastIndex { !blank($0) }.map { front.index(after: $0) } ?? front.startIndex
-    return String(String.UnicodeScalarView(front[..<end]))
   }
 }
 

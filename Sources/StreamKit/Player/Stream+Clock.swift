@@ -28,7 +28,7 @@ extension Stream {
 
   /// The last of a file has been heard silently: a session that plays it ends it.
   func wasHeard() {
-    guard let silentSession else { return finish() }
+    guard let silentSession, buffer?.isFollowed != true else { return finish() }
     standStill()
     silentSession.tell(.ended)
   }

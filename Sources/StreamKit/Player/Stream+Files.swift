@@ -1,9 +1,16 @@
 internal import EventLoop
 
+/// The files of a list, of which one is played.
+struct Programme {
+  /// Nil for the first, to which the address led.
+  var current: ListedURL?
+  var rest: [ListedURL]
+}
+
 /// What files can do that live streams can't.
 extension Stream {
   /// Seconds of the file that have been heard, or were gone over; nil for live streams, and before it plays.
-  public var fileTime: Double? { file != nil && isPlaying ? position.seconds : nil }
+  public var fileTime: Double? { file != nil && hasPosition ? position.seconds : nil }
 
   /// Seconds of the whole file; nil for live streams, and while nobody knows.
   public var fileDuration: Double? { file?.duration }
@@ -64,11 +71,52 @@ extension Stream {
     return range.start <= time && time < range.end
   }
 
-  /// The last of a file has been heard: tells so, and stops. Nothing for a live stream.
+  /// The last of a file has been heard: tells so, and stops, or plays the next of its list. Nothing for a live stream.
   public func finish() {
-    guard file != nil, isPlaying, buffer?.isComplete == true else { return }
+    guard hasPosition, buffer?.isComplete == true else { return }
+    if programme?.rest.isEmpty == false {
+      onEvent(.fileComplete)
+      _ = playNextFile()
+      return
+    }
     endStarting(.success(()))
     onEvent(.fileComplete)
     stop()
+  }
+
+  /// Waits until what was read of a file to its end has been heard, and plays the next of its list then.
+  func awaitEnd(heardBefore: StreamTime? = nil) {
+    endTimer?.cancel()
+    guard hasPosition, !isPaused, !isSuspended, let buffer, buffer.isFollowed, buffer.isComplete else {
+      return
+    }
+    let (position, end) = (position, buffer.range.end)
+    // A player may end a little before what the file tells.
+    if end <= position + StreamTime(seconds: 0.02) || position == heardBefore { return finish() }
+    let left = max(0.05, (end - position).seconds)
+    endTimer = loop.after(.nanoseconds(Int64(left * 1e9)), keepsAlive: false) { [weak self] in
+      self?.awaitEnd(heardBefore: position)
+    }
+  }
+
+  /// Plays the next file of the list; who plays the sound waits for that.
+  /// - Returns: false when there is none.
+  func playNextFile() -> Bool {
+    guard var programme, !programme.rest.isEmpty else { return false }
+    programme.current = programme.rest.removeFirst()
+    self.programme = programme
+    leavePlayer()
+    disconnect()
+    do { try connect(plays: true) } catch { stop() }
+    return true
+  }
+
+  /// Completes a stream that was received as a station's and is a file without a length.
+  func receivedAll() {
+    finishRecordings()
+    guard let buffer else { return disconnect() }
+    if buffer.complete() { begin() }
+    // A player that had run dry has been heard.
+    if playback == nil { watchSilentEnd() }
   }
 }

@@ -19,6 +19,7 @@ extension Stream {
       watchSilentEnd()
     }
     silentPlayer?.goOn()
+    if playback != nil { watchReadOut() }
     followTitles()
   }
 
@@ -31,25 +32,32 @@ extension Stream {
     silentSession?.tell(.waits)
   }
 
+  /// Sound that the silent player counts as heard when it looks for the end: less than a frame of any codec.
+  private static let silentRest = StreamTime(seconds: 0.02)
+
   /// The silent player reads nothing: it looks whether there is still something when it would be through.
   func watchSilentEnd() {
     silentTimer?.cancel()
-    guard playback == nil, silentSince != nil, let buffer else { return }
+    // While it fills, as behind a seek, the player waits already.
+    guard playback == nil, silentSince != nil, let buffer, !buffer.isFilling else { return }
     if buffer.heldBackUntil != nil { buffer.pass(to: position) }
     let left = (buffer.range.end - position).seconds
-    guard left <= 0.02 else {
+    guard left <= Self.silentRest.seconds else {
       // What is held back is wanted before the end.
       let next = buffer.heldBackUntil.map { max(0.05, left - $0.seconds + 0.05) } ?? left
-      // Under virtual time no hold keeps the loop alive.
-      let wait = Duration.nanoseconds(Int64(min(left, next) * 1e9))
-      silentTimer = loop.after(wait, keepsAlive: loop.isVirtual) { [weak self] in
-        self?.watchSilentEnd()
-      }
-      return
+      return watchSilentEnd(in: .nanoseconds(Int64(min(left, next) * 1e9)))
     }
-    guard file == nil || !buffer.isComplete else { return wasHeard() }
-    _ = buffer.move(to: position)
-    if !buffer.fill(to: wait) { ranDry() } else { watchSilentEnd() }
+    switch buffer.drain(at: position, rest: Self.silentRest) {
+    case .waiting: ranDry()
+    case .ended: wasHeard()
+    case .ending: watchSilentEnd(in: .milliseconds(20))
+    case .more: watchSilentEnd()
+    }
+  }
+
+  private func watchSilentEnd(in time: Duration) {
+    // Under virtual time no hold keeps the loop alive.
+    silentTimer = loop.after(time, keepsAlive: loop.isVirtual) { [weak self] in self?.watchSilentEnd() }
   }
 
   /// Moves the play position by seconds of sound, back when they are negative, as far as the buffer goes.
@@ -77,15 +85,17 @@ extension Stream {
     return now
   }
 
-  /// What is to come before it plays.
-  var wait: StreamTime { StreamTime(file == nil ? options.bufferWait : options.bufferWaitFile) }
+  /// Sound that is buffered before it plays; nil for the rule of `PlayerWait`.
+  var wait: StreamTime? {
+    file == nil ? options.bufferWait.map { StreamTime($0) } : StreamTime(options.bufferWaitFile)
+  }
 
   /// Goes to what has come last, but for what is to be there before it plays.
   /// - Throws: `stream.no_seek`.
   public func goLive() throws(StreamError) {
     guard hasPosition, let buffer else { throw StreamError(.noSeek, "nothing plays that could be moved") }
     guard file == nil else { throw StreamError(.noSeek, "a file is not live", hint: "use seek or forward") }
-    _ = try move(by: (buffer.range.end - position - wait).seconds)
+    _ = try move(by: (buffer.range.end - position - buffer.wanted).seconds)
   }
 
   /// Whether the buffer reaches so far: back when `seconds` is negative.

@@ -13,6 +13,7 @@ extension Stream {
   ) async throws -> Recording {
     loop.assertOnLoop()
     guard !isLocal, file == nil else { throw StreamError.notRecorded(url) }
+    guard !isCopied || receiver == nil else { throw StreamError.recordedAsIs(url) }
     if options.resets {
       guard recordings.isEmpty else {
         throw StreamError(

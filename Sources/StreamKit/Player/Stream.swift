@@ -36,12 +36,19 @@ public final class Stream {
   /// Told of everything, on the loop, when it has happened.
   public var onEvent: (StreamEvent) -> Void = { _ in }
 
+  /// True while the bytes of a file go to a recording as they are.
+  var isCopied = false
   /// What a file tells of itself, while one is played.
   var file: FileFacts?
   /// The URL as it was given, or the path of a file.
   var address: String
   /// Whether it is a file of this machine.
   var isLocal: Bool
+  /// The files of a list, which are played in turn.
+  var programme: Programme?
+  var endTimer: LoopTimer?
+  /// Runs while all that has come was read and is still heard.
+  var readOutTimer: LoopTimer?
   /// Where the next `start` goes.
   var next: (address: String, nickname: String?, options: StreamOptions)?
   let loop: EventLoop
@@ -63,6 +70,8 @@ public final class Stream {
   var isFull = false
   var isPaused = false
   var hasPosition = false
+  /// True while a server that was asked sends sound.
+  var isReceiving = false
   var isSuspended = false
 
   /// Titles that are still in the buffer, in the order of their times.
@@ -126,8 +135,10 @@ public final class Stream {
     feed?.end()
   }
 
-  /// Whether there is a play position: also while paused, and while disconnected with sound left in the buffer.
-  public var isPlaying: Bool { hasPosition }
+  /// True while something is to be heard: also while paused, and while disconnected with sound left in the buffer.
+  public var isPlaying: Bool {
+    hasPosition && (isReceiving || buffer.map { $0.isComplete || $0.range.end > position } ?? false)
+  }
 
   // MARK: Starting and stopping
 
@@ -197,7 +208,7 @@ public final class Stream {
   func takeNext() {
     guard let next else { return }
     self.next = nil
-    (address, nickname, isLocal) = (next.address, next.nickname, false)
+    (address, nickname, isLocal, programme) = (next.address, next.nickname, false, nil)
     (url, options) = (StreamURL.shown(next.address), next.options)
   }
 
@@ -217,6 +228,7 @@ public final class Stream {
   public func stop() {
     guard status != .stopped else { return }
     close()
+    if receiver == nil { takeNext() }
     status = .stopped
     onEvent(.stopped)
     let starting = starting
@@ -228,9 +240,11 @@ public final class Stream {
   public func pause() {
     guard hasPosition, !isPaused else { return }
     standStill()
+    // Who plays silently reads nothing: what was heard is not to be kept.
+    if playback == nil { buffer?.pass(to: silentTime) }
     isPaused = true
     status = .paused
-    buffer?.keepUnheard(true)
+    buffer?.keepUnheard(true, forBurst: true)
     armPauseTimer()
     onEvent(.paused)
   }
@@ -247,8 +261,10 @@ public final class Stream {
     guard isSuspended != self.isSuspended else { return }
     self.isSuspended = isSuspended
     armPauseTimer()
-    buffer?.keepUnheard(isSuspended || isPaused)
-    if !isSuspended, !isPaused { receiveAgain() }
+    buffer?.keepUnheard(isSuspended || isPaused, forBurst: true)
+    guard !isSuspended, !isPaused else { return }
+    receiveAgain()
+    watchReadOut()
   }
 
   /// Goes on after `pause`; nothing else.
@@ -257,7 +273,7 @@ public final class Stream {
   func resume() {
     isPaused = false
     pauseTimer?.cancel()
-    buffer?.keepUnheard(isSuspended)
+    buffer?.keepUnheard(isSuspended, forBurst: true)
     receiveAgain()
     guard buffer?.isFilling == false else {
       // It was moved, or had run dry, before it stood still.
@@ -276,161 +292,4 @@ public final class Stream {
     isFull = false
     receiver?.restart()
   }
-
-  /// Begins to receive.
-  /// - Parameter plays: whether to play what comes.
-  func connect(plays: Bool) throws {
-    generation += 1
-    let number = generation
-    let this = LoopReference(self)
-    let loop = loop
-    let (name, nickname) = (stationName, nickname)
-    let tell: @Sendable (ReceptionEvent) -> Void = { event in
-      // Files are named with it, whatever the loop does meanwhile.
-      if case .answered(let station) = event { name.value = station.name ?? nickname }
-      loop.post { if this.object?.generation == number { this.object?.take(event) } }
-    }
-    let outlet = FrameOutlet()
-    let before = status
-    self.outlet = outlet
-    (file, format, station, stationName.value) = (nil, nil, StationInfo(), nil)
-    if plays { play(from: outlet) }
-    let receiver: any StreamReceiver
-    do {
-      receiver = try makeReceiver(into: outlet, tell: tell)
-    } catch {
-      (self.outlet, buffer, status) = (nil, nil, before)
-      throw error
-    }
-    hold = loop.isVirtual ? nil : loop.hold("a stream is received")
-    self.receiver = receiver
-    receiver.start()
-    beginFeed()
-  }
-
-  private func makeReceiver(
-    into outlet: FrameOutlet, tell: @escaping @Sendable (ReceptionEvent) -> Void
-  ) throws -> any StreamReceiver {
-    if isLocal, let buffer {
-      return LocalReception(path: address, options: receptionOptions, loop: loop, buffer: buffer, tell: tell)
-    }
-    return try source.makeReceiver(of: address, receptionOptions, on: loop, into: outlet, tell: tell)
-  }
-
-  /// Makes the buffer that is played.
-  private func play(from outlet: FrameOutlet) {
-    let buffer = StreamBuffer(blocks: options.bufferBlocks, wait: wait)
-    buffer.keepUnheard(isSuspended)
-    let (this, reference) = (LoopReference(self), LoopReference(buffer))
-    buffer.onDry { [loop] in
-      loop.post {
-        guard let stream = this.object, stream.buffer === reference.object else { return }
-        stream.ranDry()
-      }
-    }
-    outlet.play(buffer)
-    self.buffer = buffer
-    status = .connecting
-    (isFull, isPaused, hasPosition) = (false, false, false)
-    (titles, title) = ([], nil)
-    playback?.goOn(with: buffer)
-  }
-
-  /// Plays what is received for recordings already.
-  private func playWhatComes() {
-    guard let outlet else { return }
-    play(from: outlet)
-    // Nobody has waited for it until now.
-    receiver?.change(receptionOptions)
-    if let title = outlet.title { titles = [(.zero, title)] }
-    guard format != nil else { return }
-    status = .buffering
-    onEvent(.buffering)
-  }
-
-  var receptionOptions: Reception.Options {
-    var settings = Reception.Options()
-    settings.userAgent = options.userAgent
-    settings.credentials = options.credentials
-    settings.dataTimeout = options.dataTimeout
-    settings.encoding = options.metadataEncoding
-    settings.clock = options.clock
-    settings.isRaw = options.kind == .raw
-    settings.isFile = options.isFile
-    settings.fileWait = StreamTime(options.bufferWaitFile)
-    // What is a second ahead at least need not be asked for at every frame.
-    settings.fileLead = max(StreamTime(seconds: 1), settings.fileWait + StreamTime(options.throttleBypass))
-    settings.playlist = options.kind == .pls ? .pls : options.kind == .m3u ? .m3u : nil
-    settings.wakeTime = min(.milliseconds(250), options.bufferWait / 10)
-    return settings
-  }
-
-  func optionsChanged(from old: StreamOptions) {
-    guard receiver != nil else { return }
-    if options.pauseTimeout != old.pauseTimeout { armPauseTimer() }
-    receiver?.change(receptionOptions)
-    let isWaitChanged = options.bufferWait != old.bufferWait || options.bufferWaitFile != old.bufferWaitFile
-    if isWaitChanged, buffer?.want(wait) == true { begin() }
-  }
-
-  /// Ends playing, and receiving unless it is recorded.
-  func close() {
-    buffer?.complete()
-    leavePlayer()
-    (playback, silentSession) = (nil, nil)
-    isSuspended = false
-    if recordings.isEmpty { disconnect() }
-  }
-
-  /// Ends what is played; who plays its sound still waits for more.
-  func leavePlayer() {
-    outlet?.play(nil)
-    buffer = nil
-    pauseTimer?.cancel()
-    titleTimer?.cancel()
-    silentTimer?.cancel()
-    silentSince = nil
-    hasPosition = false
-    isPaused = false
-    if silentPlayer != nil { playback = nil }
-    silentPlayer = nil
-    silentSession?.tell(.waits)
-    sound.end()
-  }
-
-  /// Ends what is received.
-  func disconnect() {
-    generation += 1
-    receiver?.stop()
-    receiver = nil
-    outlet = nil
-    feed?.end()
-    hold = nil
-  }
-}
-
-/// Somebody who waits until a stream plays. Confined to the loop.
-final class StartWaiter {
-  private var continuation: CheckedContinuation<Void, any Error>?
-  private var result: Result<Void, any Error>?
-
-  func wait(_ continuation: CheckedContinuation<Void, any Error>) {
-    if let result { return continuation.resume(with: result) }
-    self.continuation = continuation
-  }
-
-  /// Once.
-  func end(_ result: Result<Void, any Error>) {
-    self.result = result
-    continuation?.resume(with: result)
-    continuation = nil
-  }
-}
-
-/// Carries a weak reference to an object of the loop through other threads.
-///
-/// Unchecked: `object` is read on the loop only.
-final class LoopReference<Object: AnyObject>: @unchecked Sendable {
-  private(set) weak var object: Object?
-  init(_ object: Object) { self.object = object }
 }

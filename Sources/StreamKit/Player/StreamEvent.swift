@@ -1,3 +1,5 @@
+internal import EventLoop
+
 /// What listeners of a stream are told.
 public enum StreamEvent: Sendable {
   case connecting, buffering, started, paused, stopped
@@ -38,7 +40,8 @@ public struct StreamTitle: Sendable, Equatable {
   /// A title of a feed, which is cut to a thousand letters; nil when it says nothing.
   init?(artist: String?, title: String?) {
     let told = Told(
-      artist: artist.map { String($0.prefix(1000)) }, title: title.map { String($0.prefix(1000)) })
+      artist: artist.map { String($0.cleaned.prefix(1000)) },
+      title: title.map { String($0.cleaned.prefix(1000)) })
     let parts = [told.artist, told.title].compactMap(\.self)
     guard !parts.isEmpty else { return nil }
     text = parts.joined(separator: " - ")
@@ -55,11 +58,15 @@ public struct StreamTitle: Sendable, Equatable {
   }
 
   private var parts: (artist: String, title: String)? {
-    let separator = Array(" - ")
-    let letters = Array(text)
+    let (letters, space, dash) = (Array(text.utf8), UInt8(ascii: " "), UInt8(ascii: "-"))
     guard letters.count > 3,
-      let place = (0...(letters.count - 3)).first(where: { Array(letters[$0..<($0 + 3)]) == separator })
+      let index = (0...(letters.count - 3)).first(where: {
+        letters[$0] == space && letters[$0 + 1] == dash && letters[$0 + 2] == space
+      })
     else { return nil }
-    return (String(letters[..<place]), String(letters[(place + 3)...]))
+    return (
+      String(decoding: letters[..<index], as: UTF8.self),
+      String(decoding: letters[(index + 3)...], as: UTF8.self)
+    )
   }
 }

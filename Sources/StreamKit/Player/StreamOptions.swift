@@ -22,8 +22,9 @@ public struct StreamOptions: Sendable {
   public var dataTimeout = Duration.seconds(20)
   /// How long it is received while it is paused; zero for ever. Counts anew when it is changed.
   public var pauseTimeout = Duration.seconds(300)
-  /// What is to come before it plays.
-  public var bufferWait = Duration.seconds(10)
+  /// Sound that is buffered before it plays; nil for 1 s behind a burst, 2 s without one, and twice as much each time it ran
+  /// dry, up to 10 s.
+  public var bufferWait: Duration?
   /// Whether the URL leads to a file and no station; nil to find out. From the next `start` on.
   public var isFile: Bool?
   /// What is to come of a file before it plays.
@@ -35,6 +36,9 @@ public struct StreamOptions: Sendable {
   public var metadataEncoding = MetadataEncoding.latin1
   /// Who asks, for basic authentication. From the next connection on.
   public var credentials: HTTPCredentials?
+
+  /// A file of certificates that are trusted in place of the system's. From the next connection on.
+  public var certificateFile: String?
 
   /// What its connections go by.
   var clock = ReceptionClock.loop

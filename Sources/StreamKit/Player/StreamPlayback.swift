@@ -83,6 +83,14 @@ public final class StreamPlayback: @unchecked Sendable {
     onMoved()
   }
 
+  /// Seconds of the file that have been heard; nil for a live stream. On the loop.
+  public var fileTime: Double? { stream?.fileTime }
+  /// Seconds of the whole file; nil for a live stream, and while nobody knows. On the loop.
+  public var fileDuration: Double? { stream?.fileDuration }
+  /// Goes to a time of the file. On the loop.
+  /// - Throws: `stream.no_seek`.
+  public func seek(to seconds: Double) throws(StreamError) { try stream?.seek(to: seconds) }
+
   var position: StreamTime? { source.withLock { $0.map }.time(heard: heard()) }
   var levels: MeterReading? { levelMap.withLock { $0 }.reading(heard: heard()) }
 

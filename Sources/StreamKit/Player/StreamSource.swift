@@ -8,14 +8,16 @@ public enum StreamSource {
   /// Stations that are simulated, on the loop.
   case simulation(SimulatedStations)
 
-  /// What receives the stream at `url` into `outlet`. The loop's thread.
+  /// Makes the receiver of the stream at `address` into `outlet`. The loop's thread.
   func makeReceiver(
-    of url: String, _ options: Reception.Options, on loop: EventLoop, into outlet: FrameOutlet,
+    of address: ListedURL, _ options: Reception.Options, on loop: EventLoop, into outlet: FrameOutlet,
     tell: @escaping @Sendable (ReceptionEvent) -> Void
   ) throws -> any StreamReceiver {
+    let url = address.url
     switch self {
     case .network(let thread):
-      return Reception(url: url, options: options, network: try thread(), outlet: outlet, tell: tell)
+      return Reception(
+        url: url, depth: address.depth, options: options, network: try thread(), outlet: outlet, tell: tell)
     case .simulation(let stations):
       let station: SimulatedStation
       do throws(StreamError) { station = try stations.station(at: url, asFile: options.isFile) } catch {

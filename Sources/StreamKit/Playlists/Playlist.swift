@@ -12,7 +12,8 @@ public struct Playlist: Sendable, Equatable {
     /// A place called `title`.
     public init(url: String, title: String? = nil) {
       self.url = url
-      self.title = title
+      // Nobody knows who wrote it.
+      self.title = title.map(\.cleaned).flatMap { $0.isEmpty ? nil : $0 }
     }
   }
 

@@ -42,13 +42,26 @@ public enum StreamURL {
     url.utf8.count <= lengthLimit ? URIReference.path(url) ?? "/" : "/"
   }
 
-  /// An address as it may be shown: without user and password.
+  /// An address as it may be shown: without user and password. Of what is no address all up to the last `@` goes, as
+  /// nobody can tell where a password in it ends.
   public static func shown(_ url: String) -> String {
-    guard let colon = url.firstIndex(of: ":"), url[colon...].hasPrefix("://") else { return url }
-    let start = url.index(colon, offsetBy: 3)
+    guard let lastAt = url.lastIndex(of: "@") else { return url }
+    let mark = scheme(url) == nil ? nil : url.firstRange(of: ":")
+    let start = mark.map { url[$0.upperBound...] }.flatMap {
+      $0.hasPrefix("//") ? $0.dropFirst(2).startIndex : nil
+    }
+    guard let start else { return "…" + url[url.index(after: lastAt)...] }
     let server = url[start...].prefix { !"/?#".contains($0) }
-    guard let at = server.lastIndex(of: "@") else { return url }
-    return String(url[..<start] + url[url.index(after: at)...])
+    let host = server.lastIndex(of: "@").map { server.index(after: $0) } ?? start
+    if isServer(server[host...]) { return String(url[..<start] + url[host...]) }
+    return url[..<start] + "…" + url[url.index(after: lastAt)...]
+  }
+
+  /// True if a text has the form of a host with or without a port.
+  private static func isServer(_ text: Substring) -> Bool {
+    let port = text.first == "[" ? text.drop { $0 != "]" }.dropFirst() : text.drop { $0 != ":" }
+    return !text.isEmpty && (port.isEmpty || port.first == ":" && port.dropFirst().allSatisfy(\.isNumber))
+      && !text.contains { $0 == " " || $0 == "\\" }
   }
 
   /// Checks what a person gave.
@@ -59,9 +72,13 @@ public enum StreamURL {
         .url, "the URL has a control character", hint: "write such bytes as %0A",
         facts: [.init("url", .string(shown(url)))])
     }
-    guard let scheme = scheme(url) else {
+    let isCredentials = url.contains("@") && !url.contains("://")
+    guard let scheme = scheme(url), !isCredentials else {
       throw StreamError(
-        .url, url.isEmpty ? "the URL is empty" : "\"\(shown(url).prefix(100))\" is no URL",
+        .url,
+        url.isEmpty
+          ? "the URL is empty"
+          : "no station \"\(shown(url).prefix(100))\" is configured, and it is not a URL",
         hint: "write it with http:// or https://", facts: [.init("url", .string(shown(url)))])
     }
     guard scheme == "http" || scheme == "https" else {

@@ -32,7 +32,7 @@ enum FileBytes {
     var status = stat()
     guard fstat(file, &status) == 0 else { throw RecordError("read", path, errno: errno) }
     guard status.st_mode & S_IFMT == S_IFREG else {
-      throw RecordError(.write, "\(path.onOneLine) is no file", facts: [.init("path", .string(path))])
+      throw RecordError(.write, "\(path.onOneLine) is not a file", facts: [.init("path", .string(path))])
     }
     return try body(file, Int(status.st_size))
   }

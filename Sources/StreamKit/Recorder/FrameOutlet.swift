@@ -28,6 +28,7 @@ final class FrameOutlet: Sendable {
     fileprivate var titles: [(time: StreamTime, title: StreamTitle)] = []
     /// Whether titles that come with the sound count: not while a feed tells them.
     fileprivate var takesTitles = true
+    fileprivate var onDiskRoom: (@Sendable () -> Void)?
   }
 
   private let state = Lock(Intake())
@@ -61,6 +62,18 @@ final class FrameOutlet: Sendable {
   /// Whether something is recorded.
   var isRecorded: Bool { state.withLock { !$0.feeds.isEmpty } }
 
+  /// True if all that is recorded, one recording, may be a file that is recorded as it is.
+  var takesFile: Bool { state.withLock { $0.feeds.count == 1 && $0.feeds.allSatisfy(\.takesFile) } }
+
+  /// Begins a file, whose bytes come, and whose name ends so.
+  func beginFile(end: String) { state.withLock { for feed in $0.feeds { feed.fileEnd = end } } }
+
+  /// True if what is recorded waits for a disk: no more is to be read meanwhile.
+  var isDiskBehind: Bool { state.withLock { $0.feeds.contains { $0.isBehind } } }
+
+  /// Has `tell` called, on any thread, when a disk has taken what waited for it.
+  func onDiskRoom(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.onDiskRoom = tell } }
+
   /// The title of what comes now.
   var title: StreamTitle? { state.withLock { $0.titles.last?.title } }
 
@@ -76,6 +89,7 @@ final class FrameOutlet: Sendable {
 
   /// Has what comes recorded, and what the buffer has of the `back` seconds before.
   func record(_ feed: RecordingFeed, back: StreamTime) {
+    feed.onRoom { [weak self] in self?.diskHasRoom() }
     state.withLock { state in
       guard back > .zero, let buffer = state.buffer else {
         var beginning = RecordingFeed.Batch()
@@ -116,7 +130,12 @@ final class FrameOutlet: Sendable {
   }
 
   /// The recording is over.
-  func remove(_ feed: RecordingFeed) { state.withLock { $0.feeds.removeAll { $0 === feed } } }
+  func remove(_ feed: RecordingFeed) {
+    state.withLock { $0.feeds.removeAll { $0 === feed } }
+    diskHasRoom()
+  }
+
+  private func diskHasRoom() { state.withLock { $0.onDiskRoom }?() }
 }
 
 extension FrameOutlet.Intake {
@@ -143,6 +162,18 @@ extension FrameOutlet.Intake {
       arrival.isTaken = true
     }
     return arrival
+  }
+
+  /// Takes bytes of a file, for recordings only.
+  mutating func append(_ bytes: UnsafeRawBufferPointer, at offset: Int, of format: StreamFormat) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let part = rest.prefix(RecordingFeed.Batch.limit)
+      let frame = StreamFrame(
+        offset: offset + part.startIndex, length: part.count, hash: 0, format: format)
+      record(frame, UnsafeRawBufferPointer(rebasing: part), gap: nil)
+      rest = rest.dropFirst(part.count)
+    }
   }
 
   private mutating func record(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, gap: Double?) {

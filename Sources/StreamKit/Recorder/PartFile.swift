@@ -51,7 +51,7 @@ public final class PartFile {
   private static func taken(_ part: String) -> RecordError {
     let isHeld = isHeld(part)
     return RecordError(
-      .exists, "\(part.onOneLine) is \(isHeld ? "being recorded" : "there, and is no recording")",
+      .exists, "\(part.onOneLine) is \(isHeld ? "being recorded" : "there, and is not a recording")",
       hint: isHeld ? "wait for its end, or choose another name" : "move it away, or choose another name",
       facts: [.init("path", .string(part))])
   }
@@ -73,7 +73,7 @@ public final class PartFile {
     }
     guard status.st_mode & S_IFMT == S_IFREG else {
       Glibc.close(file)
-      throw RecordError(.write, "\(part.onOneLine) is no file", facts: [.init("path", .string(part))])
+      throw RecordError(.write, "\(part.onOneLine) is not a file", facts: [.init("path", .string(part))])
     }
     return PartFile(path: part, descriptor: file, length: Int(status.st_size))
   }

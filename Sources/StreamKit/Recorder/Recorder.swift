@@ -4,8 +4,8 @@ public import EventLoop
 public struct RecorderSettings: Sendable {
   /// Where relative paths begin; nil for the working directory.
   public var folder: String?
-  /// What a file is called that nobody named.
-  public var template = "{station}/{start:%Y-%m-%d %H.%M} {title}.{ext}"
+  /// The template of a file without a given name; nil for `RecordingTemplate.usual`.
+  public var template: String?
   /// Recordings that are older are removed; nil keeps all.
   public var keep: Duration?
   /// Bytes that stay free on a disk.
@@ -67,7 +67,7 @@ public final class Recorder {
     let core = try awake()
     count += 1
     let number = count
-    let feed = RecordingFeed { core.post { $0.hurry(number) } }
+    let feed = RecordingFeed(takesFile: options.takesFile) { core.post { $0.hurry(number) } }
     let progress = RecordingProgress()
     let recording = Recording(of: stream, feed, progress, loop: loop) { core.post { $0.finish(number) } }
     active[number] = recording

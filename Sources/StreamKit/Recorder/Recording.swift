@@ -116,6 +116,10 @@ public final class Recording {
       follow(path)
       hasBegun = true
       end(&beginning, .success(()))
+    case .closed(let told, let path):
+      guard let index = paths.lastIndex(of: told) else { break }
+      if let path { paths[index] = path } else { paths.remove(at: index) }
+      if self.path == told { self.path = path ?? paths.last ?? told }
     case .track(let path, let title):
       follow(path)
       state = .recording
@@ -187,6 +191,8 @@ enum WriterNews: Sendable {
   /// The first frame is on disk.
   case began(path: String)
   case track(path: String, title: String?)
+  /// A file has ended, and is called something else than was told; nil when it was removed.
+  case closed(String, as: String?)
   case stopped(RecordError, goesOn: Bool)
   /// Closed; nothing follows. nil when nothing was written.
   case finished(path: String?)
@@ -194,7 +200,7 @@ enum WriterNews: Sendable {
   /// Whether nothing follows.
   var isLast: Bool {
     switch self {
-    case .began, .track, .stopped(_, goesOn: true): false
+    case .began, .track, .closed, .stopped(_, goesOn: true): false
     case .stopped(_, goesOn: false), .finished: true
     }
   }

@@ -14,6 +14,9 @@ public struct RecordingEntry: Sendable, Equatable {
     case recovered
     /// It was given up with `error`; what was on disk was made a file, if there was anything.
     case failed
+    /// Its process ended while it was written, and nobody has made a file of it yet. Found when recordings are listed,
+    /// never kept.
+    case interrupted
   }
   /// Sound that never came.
   public struct Gap: Sendable, Equatable {

@@ -68,6 +68,8 @@ final class RecordingFeed: Sendable {
 
   /// Bytes that wait for a disk that is slow, beside those that the recording begins with.
   static let byteLimit = 4 << 20
+  /// Bytes from which on nothing more is read until the disk has taken them.
+  static let behindLimit = 1 << 20
 
   private struct State {
     var batches: [Batch] = []
@@ -76,6 +78,17 @@ final class RecordingFeed: Sendable {
     var limit = RecordingFeed.byteLimit
     var isOpen = true
     var beginning = StreamTime.zero
+    /// The end of the names of files whose bytes it receives; nil for the frames of a station.
+    var fileEnd: String?
+    /// More waits than should, and the disk has not taken it.
+    var isBehind = false
+    var onRoom: (@Sendable () -> Void)?
+
+    /// Returns the call that is due as nothing waits any more.
+    mutating func makeRoom() -> (@Sendable () -> Void)? {
+      defer { isBehind = false }
+      return isBehind ? onRoom : nil
+    }
 
     /// Whether it takes more.
     var takes: Bool { isOpen && batches.last?.isOverrun != true }
@@ -83,10 +96,20 @@ final class RecordingFeed: Sendable {
 
   private let state = Lock(State())
   private let whenFull: @Sendable () -> Void
+  /// True if it may be a file that is recorded as it is.
+  let takesFile: Bool
 
   /// - Parameter whenFull: called when more than a batch waits: a burst should not wait for a tick. On the thread that
   ///   receives.
-  init(whenFull: @escaping @Sendable () -> Void = {}) { self.whenFull = whenFull }
+  init(takesFile: Bool = true, whenFull: @escaping @Sendable () -> Void = {}) {
+    (self.takesFile, self.whenFull) = (takesFile, whenFull)
+  }
+
+  /// The end of the names of files whose bytes it receives; nil for the frames of a station.
+  var fileEnd: String? {
+    get { state.withLock { $0.fileEnd } }
+    set { state.withLock { $0.fileEnd = newValue } }
+  }
 
   /// Takes what has come; nothing once it is closed.
   func append(_ batch: Batch) {
@@ -101,7 +124,10 @@ final class RecordingFeed: Sendable {
         return true
       }
       state.batches.append(batch)
-      defer { state.bytes += size }
+      defer {
+        state.bytes += size
+        if state.bytes > Self.behindLimit { state.isBehind = true }
+      }
       // Once: a disk that is slow need not be asked again and again.
       return state.bytes <= Batch.limit && state.bytes + size > Batch.limit
     }
@@ -117,15 +143,29 @@ final class RecordingFeed: Sendable {
   /// The sound that it began with, which came before it was recorded.
   var beginning: StreamTime { state.withLock { $0.beginning } }
 
+  /// True if so much waits for the disk that nothing more is to be read.
+  var isBehind: Bool { state.withLock { $0.isBehind } }
+
+  /// Has `tell` called when the disk has taken what waited, on its thread.
+  func onRoom(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.onRoom = tell } }
+
   /// Nothing more is taken; what has come stays.
-  func close() { state.withLock { $0.isOpen = false } }
+  func close() {
+    let told = state.withLock { state in
+      state.isOpen = false
+      return state.makeRoom()
+    }
+    told?()
+  }
 
   /// Puts all that has come behind `batches`.
   func take(into batches: inout [Batch]) {
-    state.withLock { state in
+    let told = state.withLock { state in
       batches += state.batches
       state.batches.removeAll(keepingCapacity: true)
       state.bytes = 0
+      return state.makeRoom()
     }
+    told?()
   }
 }

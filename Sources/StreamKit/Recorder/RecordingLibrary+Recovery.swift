@@ -58,7 +58,7 @@ extension RecordingLibrary {
     guard let entry = try catalogue.entry(id: seen.id), entry.part == seen.part else { return nil }
     guard let file else { return try recoverWithoutPart(entry, now) }
     switch entry.state {
-    case .recording, .joining:
+    case .recording, .joining, .interrupted:
       return entry.joinBase == nil ? try name(entry, file) : try join(entry, file)
     case .finished, .recovered, .failed:
       return try settle(entry, file)
@@ -198,7 +198,7 @@ extension RecordingLibrary {
         try catalogue.update([found])
         return Recovered(entry: found, outcome: .named)
       }
-    case .recording, .joining: break
+    case .recording, .joining, .interrupted: break
     }
     // A folder may be there because a disk is to be mounted on it: what had come is looked for at each start.
     guard entry.bytes == 0, !mayBegin(entry, now) else { return nil }

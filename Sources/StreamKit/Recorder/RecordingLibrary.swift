@@ -11,7 +11,23 @@ public struct RecordingLibrary {
 
   /// The recordings that the filter lets through, the latest first.
   public func list(_ filter: Catalogue.Filter = .init()) throws -> [RecordingEntry] {
-    try catalogue.entries(matching: filter)
+    guard let state = filter.state, [.recording, .joining, .interrupted].contains(state) else {
+      return try catalogue.entries(matching: filter).map(Self.seen)
+    }
+    // Which of them are open the disk alone knows.
+    var wide = filter
+    (wide.state, wide.limit) = (state == .interrupted ? nil : state, nil)
+    let found = try catalogue.entries(matching: wide).map(Self.seen).filter { $0.state == state }
+    return Array(found.prefix(filter.limit ?? .max))
+  }
+
+  /// A row, as the disk has it.
+  private static func seen(_ entry: RecordingEntry) -> RecordingEntry {
+    let isOpen = entry.state == .recording || entry.state == .joining
+    guard isOpen, !(entry.part.map(PartFile.isHeld) ?? false) else { return entry }
+    var seen = entry
+    seen.state = .interrupted
+    return seen
   }
 
   /// Walks all frames of the recording at `path`, and compares it with its row.

@@ -60,14 +60,19 @@ enum RecordingName {
     return path.lastIndex(of: ".").flatMap { $0 > nameStart ? String(path[..<$0]) : nil } ?? path
   }
 
+  /// `Song (incomplete).mp3` for `Song.mp3`; the name is cut when that makes it too long.
+  static func incomplete(_ path: String) -> String { marked(path, "incomplete") }
+
   /// `Show (2).mp3` for `Show.mp3`; the name is cut when the number makes it too long.
-  static func numbered(_ path: String, _ number: Int) -> String {
+  static func numbered(_ path: String, _ number: Int) -> String { marked(path, "\(number)") }
+
+  private static func marked(_ path: String, _ text: String) -> String {
     let nameStart = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
     let name = path[nameStart...]
     // A dot in front makes a hidden file, and a long end is none that tells a kind.
     let dot = name.lastIndex(of: ".").flatMap { $0 > nameStart && name[$0...].utf8.count <= 16 ? $0 : nil }
     let (stem, end) = (name[..<(dot ?? name.endIndex)], name[(dot ?? name.endIndex)...])
-    let mark = " (\(number))"
+    let mark = " (\(text))"
     let room = longest - PartFile.suffix.utf8.count - mark.utf8.count - end.utf8.count
     return path[..<nameStart] + prefix(String(stem), bytes: room) + mark + end
   }

@@ -16,6 +16,8 @@ public struct RecordingOptions: Sendable {
     public var offset = Duration.zero
     /// What a file has of the sound before it begins, and after it ends.
     public var overlap = Duration.zero
+    /// Files with less sound are removed when they end, unless nothing else was recorded.
+    public var minimumLength = Duration.zero
 
     /// Cut where the title changes.
     public init() {}
@@ -50,6 +52,9 @@ public struct RecordingOptions: Sendable {
 
   /// A recording into `template`.
   public init(template: String) { self.template = template }
+
+  /// True if it may be a file of a server, whose bytes are recorded as they are.
+  var takesFile: Bool { split == nil && !appends && format == .original }
 
   /// When it ends, whatever has come.
   var end: WallTime? { until.map { $0.advanced(by: padAfter) } }

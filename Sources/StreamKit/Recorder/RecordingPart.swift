@@ -8,6 +8,12 @@ final class RecordingPart {
   var ends: StreamTime?
   /// Whether it ends as a file that is not whole.
   var fails = false
+  /// True if it holds the bytes of a file as they are: its sound is known when all of it is there.
+  var isCopy = false
+  /// True if its name says that a part of its title is missing.
+  var isIncomplete = false
+  /// The event with its name.
+  let toldPath: String
   private let file: PartFile
   private let tag: RecordingTag?
   /// What decodes it; nil for frames as they come.
@@ -25,6 +31,7 @@ final class RecordingPart {
     _ entry: RecordingEntry, _ file: PartFile, tag: RecordingTag?, wav: WAVBody?, base: Int?
   ) throws(RecordError) {
     (self.entry, self.file, self.tag, self.wav, self.base) = (entry, file, tag, wav, base)
+    toldPath = entry.path
     if let tag { try file.write(try tag.make()) }
   }
 
@@ -71,7 +78,15 @@ final class RecordingPart {
   /// Writes what is told at its end.
   func complete() throws(RecordError) {
     try wav?.finish()
+    if isCopy { try measure() }
     if let tag { try tag.update(file.path) }
+  }
+
+  /// Finds the sound in what is there.
+  private func measure() throws(RecordError) {
+    let sound = try RecordedSound.read(file.path, codec: entry.codec)
+    (entry.samples, entry.bytes) = (sound.samples, sound.bytes)
+    (entry.sampleRate, entry.channels) = (sound.sampleRate ?? 0, sound.channels ?? 0)
   }
 
   /// Gives it its name.

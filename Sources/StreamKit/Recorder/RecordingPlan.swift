@@ -16,6 +16,8 @@ final class RecordingPlan {
   private unowned let core: RecorderCore
   /// Files of a split recording that are closed.
   private var closed: [RecordingEntry] = []
+  /// The path of the cue sheet of a split recording: beside its first file.
+  private var cueSheet: String?
   /// What the file holds that is gone on with.
   private var codec = StreamCodec.other
   private var earlier = (samples: 0, bytes: 0)
@@ -27,18 +29,27 @@ final class RecordingPlan {
   /// The time of the house.
   var now: WallTime { core.loop.wallNow }
 
+  /// The file that was closed last; nil before.
+  var lastPath: String? { closed.last?.path }
+
   // MARK: Files
 
   /// Begins a file: its row is in the catalogue before it is on the disk.
-  /// - Parameter full: the one whose sound it goes on with.
+  /// - Parameters:
+  ///   - isCutOff: whether the beginning of its title is missing.
+  ///   - full: the one whose sound it goes on with.
+  ///   - fileEnd: how its name ends, if it is a file whose bytes are written as they are.
   func open(
-    _ format: StreamFormat, title: StreamTitle?, number: Int, start: WallTime,
-    behind full: RecordingPart? = nil
+    _ format: StreamFormat, title: StreamTitle?, number: Int, start: WallTime, isCutOff: Bool = false,
+    behind full: RecordingPart? = nil, fileEnd: String? = nil
   ) throws(RecordError) -> RecordingPart {
     try requireRoom()
     let values = RecordingTemplate.Values(
       station: source.station.value, title: title?.withoutArtist, artist: title?.artist,
-      ext: options.format == .wav ? "wav" : format.codec.fileEnd, start: core.localTime(start))
+      ext: options.format == .wav ? "wav" : fileEnd ?? format.codec.fileEnd, start: core.localTime(start),
+      track: number)
+    let isIncomplete = isCutOff && options.split != nil && title != nil
+    let name = { (path: String) in isIncomplete ? RecordingName.incomplete(path) : path }
     codec = format.codec
     let whole = template.expanded(values, number: 1)
     if number == 1 { try requireNoFolder(whole) }
@@ -46,10 +57,11 @@ final class RecordingPlan {
     core.settle(part: whole + PartFile.suffix)
     let isJoined = options.appends && number == 1 && access(whole, F_OK) == 0
     var entry = RecordingEntry(
-      path: isJoined ? whole : try template.path(values, isTaken: isTaken), part: nil,
+      path: isJoined ? whole : name(try template.path(values, isTaken: { isTaken(name($0)) })), part: nil,
       station: source.station.value,
       url: source.url, start: start, codec: options.format == .wav ? "wav" : "\(format.codec)",
       sampleRate: format.sampleRate, channels: format.channels, job: options.job)
+    if cueSheet == nil { cueSheet = RecordingName.withoutEnd(isIncomplete ? whole : entry.path) + ".cue" }
     var (taken, looks): (Set<String>, Int) = ([], 0)
     while true {
       let base = isJoined ? try joinBase(whole, format) : nil
@@ -66,14 +78,18 @@ final class RecordingPlan {
           core.forget(entry)
           continue
         }
-        return try begin(entry, file, format, title, values, base, behind: full?.wav)
+        let part = try begin(
+          entry, file, format, title, values, base, behind: full?.wav, isCopy: fileEnd != nil)
+        part.isIncomplete = isIncomplete
+        return part
       } catch {
         made?.abandon(keep: false)
         core.forget(entry)
         // Another recording, also one of another process, may have taken the name in this moment.
         guard error.kind == .exists, !isJoined, taken.count < 100 else { throw error }
         taken.insert(entry.path)
-        entry.path = try template.path(values, isTaken: { taken.contains($0) || isTaken($0) })
+        entry.path = name(
+          try template.path(values, isTaken: { taken.contains(name($0)) || isTaken(name($0)) }))
       }
     }
   }
@@ -96,7 +112,7 @@ final class RecordingPlan {
 
   private func begin(
     _ entry: RecordingEntry, _ file: PartFile, _ format: StreamFormat, _ title: StreamTitle?,
-    _ values: RecordingTemplate.Values, _ base: Int?, behind full: WAVBody?
+    _ values: RecordingTemplate.Values, _ base: Int?, behind full: WAVBody?, isCopy: Bool
   ) throws(RecordError) -> RecordingPart {
     var wav: WAVBody?
     if let full {
@@ -105,12 +121,14 @@ final class RecordingPlan {
       wav = try WAVBody(path: file.path, codec: format.codec)
     }
     var tag: RecordingTag?
-    if options.hasTags, wav == nil, base == nil, RecordingTag.suits(format.codec) {
+    if options.hasTags, !isCopy, wav == nil, base == nil, RecordingTag.suits(format.codec) {
       tag = RecordingTag(
-        title: title?.withoutArtist, artist: title?.artist, album: source.station.value, start: values.start,
+        title: title?.withoutArtist, artist: title?.artist, album: source.station.value,
+        genre: source.station.genre, track: options.split == nil ? nil : values.track, start: values.start,
         url: source.url)
     }
     let part = try RecordingPart(entry, file, tag: tag, wav: wav, base: base)
+    part.isCopy = isCopy
     if let title { part.note(title) }
     // Some of its sound is there.
     if full != nil { try part.write([], []) }
@@ -155,13 +173,21 @@ final class RecordingPlan {
 
   // MARK: Ends
 
-  /// Ends a file: it has its name, and its row tells what is on the disk. One without a frame goes away.
-  func close(_ part: RecordingPart) throws(RecordError) {
-    guard !part.isEmpty else {
+  /// Ends a file: it has its name, and its row tells what is on the disk. One without a frame goes away, and one that is
+  /// too short.
+  /// - Parameters:
+  ///   - isCutOff: whether the end of its title is missing.
+  ///   - isLast: whether none follows.
+  func close(_ part: RecordingPart, isCutOff: Bool = false, isLast: Bool = false) throws(RecordError) {
+    let isShort = options.split.map { .seconds(part.entry.seconds) < $0.minimumLength } ?? false
+    guard !part.isEmpty, !isShort || isLast && closed.isEmpty else {
       part.remove()
       return core.forget(part.entry)
     }
     try part.complete()
+    if isCutOff, options.split != nil, !part.entry.titles.isEmpty, !part.isIncomplete, part.base == nil {
+      part.entry.path = RecordingName.incomplete(part.entry.path)
+    }
     if var base = part.base {
       try part.sync()
       // Somebody has put more into the file meanwhile, such as a tag: all of it stays. A shorter one is another file.
@@ -190,7 +216,7 @@ final class RecordingPlan {
 
   /// Of a split recording, beside its first file.
   func writeCueSheet() {
-    guard options.split != nil, let first = closed.first else { return }
+    guard options.split != nil, let first = closed.first, let cueSheet else { return }
     var sheet = CueSheet(
       codec: options.format == .wav ? .wav : codec, station: first.station, url: first.url,
       start: core.localTime(first.start))
@@ -205,7 +231,7 @@ final class RecordingPlan {
       time += entry.seconds
     }
     do throws(RecordError) {
-      try sheet.write(to: RecordingName.withoutEnd(first.path) + ".cue")
+      try sheet.write(to: cueSheet)
     } catch { core.log("\(error)") }
   }
 
@@ -217,10 +243,15 @@ final class RecordingPlan {
 
 /// What a station calls itself: told where it is received, read on the disk thread.
 final class StationName: Sendable {
-  private let name = Lock<String?>(nil)
+  private let told = Lock<(name: String?, genre: String?)>((nil, nil))
   var value: String? {
-    get { name.withLock { $0 } }
-    set { name.withLock { $0 = newValue } }
+    get { told.withLock { $0.name } }
+    set { told.withLock { $0.name = newValue } }
+  }
+  /// The genre that the station sends.
+  var genre: String? {
+    get { told.withLock { $0.genre } }
+    set { told.withLock { $0.genre = newValue } }
   }
 }
 

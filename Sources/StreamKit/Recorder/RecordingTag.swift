@@ -14,6 +14,10 @@ public struct RecordingTag: Sendable, Equatable {
   public var artist: String?
   /// The station, where a disc's name usually stands.
   public var album: String?
+  /// The genre that the station sends.
+  public var genre: String?
+  /// Its number among the files of its recording.
+  public var track: Int?
   /// When it begins.
   public var start: LocalTime?
   /// Where it comes from, without a password.
@@ -21,10 +25,10 @@ public struct RecordingTag: Sendable, Equatable {
 
   /// A tag.
   public init(
-    title: String? = nil, artist: String? = nil, album: String? = nil, start: LocalTime? = nil,
-    url: String? = nil
+    title: String? = nil, artist: String? = nil, album: String? = nil, genre: String? = nil,
+    track: Int? = nil, start: LocalTime? = nil, url: String? = nil
   ) {
-    (self.title, self.artist, self.album) = (title, artist, album)
+    (self.title, self.artist, self.album, self.genre, self.track) = (title, artist, album, genre, track)
     (self.start, self.url) = (start, url)
   }
 
@@ -101,7 +105,10 @@ public struct RecordingTag: Sendable, Equatable {
     let head = try FileBytes.read(memory, path, at: 0, count: Self.headLength)
     let length = AudioFraming.tagLength(head)
     let tag = try FileBytes.read(memory, path, at: 0, count: min(length, 2 * Self.longestTag))
-    return tag[min(Self.headLength, tag.count)..<Self.endOfFrames(tag)]
+    let frames = tag[min(Self.headLength, tag.count)..<Self.endOfFrames(tag)]
+    // TagLib's C interface knows years only; what it finds it keeps.
+    guard let start, old.isEmpty else { return frames }
+    return frames + Self.textFrame("TDRC", start.formatted("%Y-%m-%dT%H:%M:%S"))
   }
 
   private func save(into path: String, limit: Int) -> Bool {
@@ -113,8 +120,16 @@ public struct RecordingTag: Sendable, Equatable {
     if let artist = Self.clean(artist, limit) { taglib_tag_set_artist(tag, artist) }
     if let album = Self.clean(album, limit) { taglib_tag_set_album(tag, album) }
     if let comment = Self.clean(comment, limit) { taglib_tag_set_comment(tag, comment) }
-    if let start, let year = UInt32(start.formatted("%Y")) { taglib_tag_set_year(tag, year) }
+    if let genre = Self.clean(genre, limit) { taglib_tag_set_genre(tag, genre) }
+    if let track { taglib_tag_set_track(tag, UInt32(clamping: track)) }
     return taglib_file_save(file) != 0
+  }
+
+  /// A frame with a text of ASCII. Source: ID3v2.4 §4.2.
+  private static func textFrame(_ name: String, _ text: String) -> [UInt8] {
+    let body = [3] + Array(text.utf8)
+    let size = [21, 14, 7, 0].map { UInt8(body.count >> $0 & 0x7F) }
+    return Array(name.utf8) + size + [0, 0] + body
   }
 
   /// Where the padding begins: each frame is ten bytes, with its length in four of seven bits, and that much more.

@@ -17,19 +17,24 @@ public struct RecordingTemplate: Sendable, Equatable {
     public var ext: String
     /// When it begins.
     public var start: LocalTime
+    /// The number of the file among those of its recording, from 1 on; written with two digits at least.
+    public var track: Int
 
-    /// Values; no station, title or artist is known unless told.
+    /// Values; by default no station, title or artist is known.
     public init(
-      station: String? = nil, title: String? = nil, artist: String? = nil, ext: String, start: LocalTime
+      station: String? = nil, title: String? = nil, artist: String? = nil, ext: String, start: LocalTime,
+      track: Int = 1
     ) {
       (self.station, self.title, self.artist) = (station, title, artist)
-      (self.ext, self.start) = (ext, start)
+      (self.ext, self.start, self.track) = (ext, start, track)
     }
   }
 
   /// The names of the fields.
   public enum Field: String, Sendable, CaseIterable {
-    case station, title, artist, start, ext, n
+    case station, title, artist, track, start, ext
+    /// A number that makes a name free that is in use.
+    case n
   }
 
   enum Part: Sendable, Equatable {
@@ -41,6 +46,12 @@ public struct RecordingTemplate: Sendable, Equatable {
   /// As it was written.
   public let text: String
   let parts: [Part]
+
+  /// The default names of files: those of a split recording by their titles, others by the time, as their
+  /// first song is one of many.
+  public static func usual(splits: Bool) -> String {
+    splits ? "{station}/{start:%Y-%m-%d %H.%M} {title}.{ext}" : "{station}/{start:%Y-%m-%d %H.%M}.{ext}"
+  }
 
   /// How `{start}` alone is written.
   static let usualTime = "%Y-%m-%d %H.%M"
@@ -104,6 +115,7 @@ public struct RecordingTemplate: Sendable, Equatable {
         case .artist:
           isArtistMissing = RecordingName.clean(values.artist ?? "").isEmpty
           names[names.count - 1].add(values.artist, else: "")
+        case .track: names[names.count - 1].add(values.track < 10 ? "0\(values.track)" : String(values.track))
         case .ext: names[names.count - 1].addEnd(values.ext)
         case .n: names[names.count - 1].add(String(number))
         case .start: append(values.start.formatted(Self.usualTime), to: &names, isOwn: false)

@@ -6,7 +6,7 @@ internal import EventLoop
 /// by the offset, and takes what the overlap says of the sound around it.
 final class RecordingWriter {
   private let feed: RecordingFeed
-  private let plan: RecordingPlan
+  let plan: RecordingPlan
   private let progress: RecordingProgress
   private let report: (WriterNews) -> Void
 
@@ -14,13 +14,13 @@ final class RecordingWriter {
   private var waiting: [RecordingFeed.Batch] = []
   private var waitsForTitle = true
   /// Files that are open: the last is the one that goes on.
-  private var parts: [RecordingPart] = []
-  private var cuts: [Cut] = []
+  var parts: [RecordingPart] = []
+  var cuts: [Cut] = []
   /// Where the newest of all cuts is.
-  private var lastPlace: StreamTime?
-  private var recent: [(time: StreamTime, frame: StreamFrame, bytes: [UInt8])] = []
+  var lastPlace: StreamTime?
+  var recent: [(time: StreamTime, frame: StreamFrame, bytes: [UInt8])] = []
   /// Sound that was taken, and what was missing in it.
-  private var (time, missing) = (StreamTime.zero, StreamTime.zero)
+  var (time, missing) = (StreamTime.zero, StreamTime.zero)
   /// Sound that is in files.
   private var written = StreamTime.zero
   /// Sound that had to go since the disk took no more.
@@ -37,6 +37,8 @@ final class RecordingWriter {
   private var budget = FileBudget()
   /// What came last has a length.
   private var hasFrames = true
+  /// The end of the name of a file whose bytes are written as they are; nil for frames.
+  private var fileEnd: String?
   /// Of the tick.
   private var now = Instant.start
   private var hasBegun = false
@@ -160,7 +162,9 @@ final class RecordingWriter {
   /// It is over, and its station has not come back: what is missing at its end.
   private func missEnd(_ now: Instant) {
     let (sound, planned) = (hasFrames ? sound : nil, length.map { StreamTime($0) })
-    guard count > 0, let rest = reserve.missing(at: now, behind: sound, of: planned) else { return }
+    guard count > 0, fileEnd == nil, let rest = reserve.missing(at: now, behind: sound, of: planned) else {
+      return
+    }
     take(.gap(seconds: rest.seconds))
   }
 
@@ -231,9 +235,10 @@ final class RecordingWriter {
     guard run.frames > 0 else { return }
     let range = run.start..<(run.start + run.bytes)
     let frames = batch.frames[run.firstFrame..<(run.firstFrame + run.frames)]
+    let before = parts.last?.entry.bytes ?? 0
     for part in parts { try part.write(batch.bytes[range], frames) }
+    bytes += (parts.last?.entry.bytes ?? 0) - before
     try followFull()
-    bytes += run.bytes
     (written, gapBefore) = (time, .zero)
     run = Run(start: range.upperBound, firstFrame: frames.endIndex)
     let (seconds, bytes) = (time.seconds, bytes)
@@ -249,8 +254,9 @@ final class RecordingWriter {
       count += 1
       let next = try plan.open(format, title: title, number: count, start: plan.now, behind: full)
       next.ends = full.ends
+      bytes += next.entry.bytes
       parts.insert(next, at: index + 1)
-      try plan.close(full)
+      try close(full)
       parts.remove(at: index)
       tellTrack(next, title)
     }
@@ -273,8 +279,11 @@ final class RecordingWriter {
       for part in parts { part.note(gapOf: seconds) }
     case .title(let new):
       guard new != title else { return }
+      // A station may change the address that goes with a title: the song is the same.
+      let isSameSong = title?.text == new.text
       title = new
       progress.update { $0.title = new }
+      if isSameSong { return }
       guard let split = plan.options.split, !parts.isEmpty else { return parts.last?.note(new) ?? () }
       cut(at: time + StreamTime(split.offset), overlap: StreamTime(split.overlap), new)
     }
@@ -284,10 +293,11 @@ final class RecordingWriter {
     to new: StreamFormat, marks: some Sequence<(frame: Int, mark: RecordingFeed.Mark)>, _ wall: WallTime
   ) throws(RecordError) {
     try spendFile()
-    for part in parts { try plan.close(part) }
+    for part in parts { try close(part, isCutOff: part.ends == nil) }
     parts = []
     recent = []
-    (format, hasFrames) = (new, new.codec.hasFrames)
+    fileEnd = feed.fileEnd
+    (format, hasFrames) = (new, new.codec.hasFrames && fileEnd == nil)
     // Of the first file a title that comes with its first sound, or a moment later, is the name.
     if count == 0, title == nil {
       let first = marks.lazy.compactMap { if case .title(let title) = $0.mark { title } else { nil } }.first
@@ -296,13 +306,16 @@ final class RecordingWriter {
     }
     let next = cuts.last?.title ?? title
     cuts = []
-    try open(next, wall)
+    try open(next, wall, isCutOff: true)
   }
 
-  private func open(_ title: StreamTitle?, _ wall: WallTime) throws(RecordError) {
+  /// Begins a file.
+  /// - Parameter isCutOff: whether its title began before it.
+  func open(_ title: StreamTitle?, _ wall: WallTime, isCutOff: Bool) throws(RecordError) {
     guard let format else { return }
     count += 1
-    let part = try plan.open(format, title: title, number: count, start: wall)
+    let part = try plan.open(
+      format, title: title, number: count, start: wall, isCutOff: isCutOff, fileEnd: fileEnd)
     parts.append(part)
     if gapBefore > .zero { part.note(gapOf: gapBefore.seconds) }
     tellTrack(part, title)
@@ -314,56 +327,20 @@ final class RecordingWriter {
     tell(.track(path: part.entry.path, title: title?.text))
   }
 
-  // MARK: Cuts
-
-  /// Titles of less sound have no file: however fast a station tells them, the disk is asked for one a second.
-  private static let shortestTrack = StreamTime(seconds: 1)
-
-  private func cut(at place: StreamTime, overlap: StreamTime, _ title: StreamTitle) {
-    var place = place
-    if let last = cuts.last, place < last.place + Self.shortestTrack {
-      place = last.place
-      cuts.removeLast()
-    } else if let lastPlace {
-      place = max(place, lastPlace + Self.shortestTrack)
-    }
-    lastPlace = place
-    cuts.append(
-      Cut(title: title, place: place, begins: max(place - overlap, .zero), ends: place + overlap))
-  }
-
-  private func followCuts(_ wall: WallTime) throws(RecordError) {
-    while let cut = cuts.first, cut.begins <= time {
-      cuts.removeFirst()
-      parts.last?.ends = cut.ends
-      try open(cut.title, wall)
-      guard let part = parts.last else { continue }
-      for past in recent where past.time >= cut.begins {
-        try part.write(past.bytes[...], [past.frame])
-      }
-    }
-    for part in parts {
-      guard let end = part.ends, end <= time else { continue }
-      let beyond = recent.filter { $0.time >= end }
-      try part.cut(
-        bytes: beyond.reduce(0) { $0 + $1.frame.length }, samples: beyond.reduce(0) { $0 + $1.frame.samples })
-      parts.removeAll { $0 === part }
-      try plan.close(part)
-    }
-  }
-
-  /// Frames that a file may still begin with, or that one may have too many.
-  private func remember(_ frame: StreamFrame, _ batch: RecordingFeed.Batch, _ run: Run) {
-    guard let split = plan.options.split else { return }
-    let reach = max(.zero, split.overlap - split.offset, .zero - split.offset - split.overlap)
-    guard reach > .zero else { return }
-    let end = run.start + run.bytes
-    recent.append((time - frame.duration, frame, Array(batch.bytes[(end - frame.length)..<end])))
-    let first = time - StreamTime(reach) - StreamTime(seconds: 1)
-    while let oldest = recent.first, oldest.time < first { recent.removeFirst() }
-  }
-
   // MARK: The end
+
+  /// Ends a file, and tells of it when it is called something else by then, or is gone.
+  func close(
+    _ part: RecordingPart, isCutOff: Bool = false, isLast: Bool = false
+  ) throws(RecordError) {
+    try plan.close(part, isCutOff: isCutOff, isLast: isLast)
+    if fileEnd != nil {
+      let seconds = part.entry.seconds
+      progress.update { $0.seconds = seconds }
+    }
+    let path = part.entry.part == nil && plan.lastPath == part.entry.path ? part.entry.path : nil
+    if path != part.toldPath { tell(.closed(part.toldPath, as: path)) }
+  }
 
   private func close() {
     hasEnded = true
@@ -372,9 +349,12 @@ final class RecordingWriter {
     if lost > .zero { take(.gap(seconds: lost.seconds)) }
     var failure: RecordError?
     for part in parts {
-      do throws(RecordError) { try plan.close(part) } catch { failure = error }
+      let isLast = part === parts.last
+      do throws(RecordError) { try close(part, isCutOff: part.ends == nil, isLast: isLast) } catch {
+        failure = error
+      }
     }
-    let path = parts.last?.entry.path
+    let path = plan.lastPath ?? parts.last?.entry.path
     parts = []
     plan.writeCueSheet()
     if let failure { tell(.stopped(failure, goesOn: false)) } else { tell(.finished(path: path)) }
@@ -386,7 +366,7 @@ final class RecordingWriter {
       part.entry.error = error.description
       part.fails = true
       // What could be written is kept.
-      do throws(RecordError) { try plan.close(part) } catch { plan.lost(part, error) }
+      do throws(RecordError) { try close(part, isCutOff: part.ends == nil) } catch { plan.lost(part, error) }
     }
     (parts, cuts, recent, format, time) = ([], [], [], nil, written)
     lose()

@@ -20,6 +20,8 @@ final class SimulatedReception: StreamReceiver, @unchecked Sendable {
   private var machine: ConnectionMachine
   private var timer: LoopTimer?
   private var isStopped = false
+  /// The player has nothing left to play.
+  private var isDry = false
 
   /// When the station was asked for the first time: the start of its programme.
   private var origin = Instant.start
@@ -88,7 +90,10 @@ final class SimulatedReception: StreamReceiver, @unchecked Sendable {
   }
 
   func playerIsDry() {
-    loop.post { if !self.isStopped, self.connection?.landing != nil { self.advance(isFinal: true) } }
+    loop.post {
+      self.isDry = true
+      if !self.isStopped, self.connection?.landing != nil { self.advance() }
+    }
   }
 
   func seek(to time: StreamTime, leap: Int) { loop.post { self.file?.seek(to: time, leap: leap) } }
@@ -118,6 +123,11 @@ final class SimulatedReception: StreamReceiver, @unchecked Sendable {
         tell(.gaveUp(error))
         end()
       case .resumed: break  // told with the frames, which know how
+      // Who is silent is silent for all that listen.
+      case .connectStandby, .disconnectStandby: break
+      case .adoptStandby:
+        (connection, isAsking) = (nil, true)
+        tell(.connecting)
       }
     }
     arm()
@@ -183,6 +193,7 @@ final class SimulatedReception: StreamReceiver, @unchecked Sendable {
     connection = new
     // What was while nobody was connected is over.
     _ = agenda.advance(to: now)
+    if PlayerWait.isBurst(burst(of: sound)), outlet.buffer?.burstCame() == true { tell(.buffered) }
     let burst = Duration.nanoseconds(Int64(burst(of: sound).seconds * 1e9))
     _ = machine.received(burst, isNew: new.landing == nil && burst > .zero, at: loop.now)
     advance()
@@ -193,10 +204,8 @@ final class SimulatedReception: StreamReceiver, @unchecked Sendable {
     timer?.cancel()
     timer = nil
     machine.stop()
-    guard let buffer = outlet.buffer, !outlet.isRecorded else {
-      tell(.gaveUp(.notRecorded(shownURL)))
-      return end()
-    }
+    if outlet.isRecorded, outlet.buffer == nil { return copy(path) }
+    guard let buffer = outlet.buffer, !outlet.isRecorded else { return refuse(.notRecorded(shownURL)) }
     let (tell, info) = (tell, info)
     let file = LocalReception(path: path, options: options, loop: loop, buffer: buffer) { event in
       switch event {
@@ -207,6 +216,30 @@ final class SimulatedReception: StreamReceiver, @unchecked Sendable {
     }
     self.file = file
     file.start()
+  }
+
+  private func refuse(_ error: StreamError) {
+    tell(.gaveUp(error))
+    end()
+  }
+
+  /// Gives the bytes of the file to what is recorded.
+  private func copy(_ path: String) {
+    guard outlet.takesFile else { return refuse(.recordedAsIs(shownURL)) }
+    do throws(RecordError) {
+      let bytes = try FileBytes.withFile(path) { file, size throws(RecordError) in
+        try FileBytes.read(file, path, at: 0, count: size)
+      }
+      guard let kind = CopiedKind(bytes, contentType: nil, url: shownURL, isWhole: true) else {
+        return refuse(.noAudio(ContentSniffer.describe(bytes[...]), from: shownURL))
+      }
+      outlet.beginFile(end: kind.fileEnd)
+      tell(.answered(info))
+      tell(.copying)
+      outlet.receive { intake in bytes.withUnsafeBytes { intake.append($0, at: 0, of: kind.format) } }
+      tell(.complete)
+      end()
+    } catch { refuse(StreamError(.content, error.message)) }
   }
 
   // MARK: Time
@@ -244,12 +277,10 @@ final class SimulatedReception: StreamReceiver, @unchecked Sendable {
   }
 
   /// Takes all that has come by now.
-  /// - Parameters:
-  ///   - isFinal: whether a join is decided now.
-  ///   - isChange: whether the title may be another now.
-  private func advance(isFinal: Bool = false, isChange: Bool = false) {
+  /// - Parameter isChange: whether the title may be another now.
+  private func advance(isChange: Bool = false) {
     guard let open = connection else { return }
-    if let first = open.landing, isFinal || now - open.begin >= .seconds(Stitcher.searchSeconds) {
+    if let first = open.landing, now - open.begin >= searchTime {
       connection?.landing = nil
       land(at: first, of: open.sound)
     }
@@ -265,6 +296,11 @@ final class SimulatedReception: StreamReceiver, @unchecked Sendable {
       if isChange { tellTitle() }
     }
     arm()
+  }
+
+  /// For how long the real one looks for a join.
+  private var searchTime: Duration {
+    .seconds(isDry && !outlet.isRecorded ? Stitcher.urgentSeconds : Stitcher.searchSeconds)
   }
 
   /// Has the machine know what came since, as evenly as it did.
@@ -296,7 +332,10 @@ final class SimulatedReception: StreamReceiver, @unchecked Sendable {
         guard arrival.isTaken else { return false }
         discontinuity = nil
         next += 1
-        if arrival.isEnough { tell(.buffered) }
+        if arrival.isEnough {
+          isDry = false
+          tell(.buffered)
+        }
       }
       return true
     }

@@ -3,17 +3,20 @@ internal import EventLoop
 /// The stations of a simulation, by URL. Any URL leads to one: which are not listed play a tune. Confined to the loop.
 public final class SimulatedStations {
   private let stations: [String: SimulatedStation]
-  private let tunePath: String?
+  private let makeTune: (() throws(StreamError) -> StationSound)?
   private var tune: StationSound?
   /// Where chance begins.
   private let seed: UInt64
 
   /// - Parameters:
   ///   - stations: by their URLs, without user and password.
-  ///   - tune: the sound file that all others play; without one they are not there.
-  public init(_ stations: [String: SimulatedStation] = [:], tune: String? = nil, seed: UInt64 = 0) {
+  ///   - tune: makes the sound that all others play; without it they are not there.
+  public init(
+    _ stations: [String: SimulatedStation] = [:], seed: UInt64 = 0,
+    tune: (() throws(StreamError) -> StationSound)? = nil
+  ) {
     self.stations = stations
-    tunePath = tune
+    makeTune = tune
     self.seed = seed
   }
 
@@ -48,12 +51,12 @@ public final class SimulatedStations {
 
   private func theTune() throws(StreamError) -> StationSound {
     if let tune { return tune }
-    guard let tunePath else {
+    guard let makeTune else {
       throw StreamError(
         .notFound, "no simulated station is there, and no tune for others",
         hint: "list it with --stations FILE.lua")
     }
-    let new = try StationSound(file: tunePath)
+    let new = try makeTune()
     tune = new
     return new
   }

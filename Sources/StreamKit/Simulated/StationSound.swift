@@ -1,6 +1,5 @@
 internal import Codecs
 internal import EventLoop
-internal import Glibc
 
 /// What a simulated station sends: the frames of a sound file, over and over, as one stream without an end. A frame that
 /// only tells of the others (Xing, Info, VBRI) is left out.
@@ -24,8 +23,10 @@ public final class StationSound: Sendable {
     try self.init(try Self.read(path), of: path)
   }
 
+  /// Reads a file's bytes.
   /// - Parameter name: what messages call it.
-  init(_ file: [UInt8], of name: String) throws(StreamError) {
+  /// - Throws: as `init(file:)`.
+  public init(_ file: [UInt8], of name: String) throws(StreamError) {
     var parser = FramedFile(contentType: nil, size: file.count)
     var frames: [StreamFrame] = []
     var bytes: [UInt8] = []
@@ -102,28 +103,10 @@ public final class StationSound: Sendable {
   // MARK: The file
 
   private static func read(_ path: String) throws(StreamError) -> [UInt8] {
-    func failure(_ cause: String) -> StreamError {
-      StreamError(.notFound, "can't read \(path): \(cause)", facts: [.init("path", .string(path))])
+    do { return try WholeFile.read(path, atMost: sizeLimit) } catch {
+      throw StreamError(
+        .notFound, "can't read \(path): \(error.reason)", hint: error.hint,
+        facts: [.init("path", .string(path))])
     }
-    // Without O_NONBLOCK a pipe without a writer would hold the caller for ever.
-    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard file >= 0 else { throw failure(String(cString: strerror(errno))) }
-    defer { close(file) }
-    var status = stat()
-    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      throw failure("it is no regular file")
-    }
-    guard status.st_size <= sizeLimit else { throw failure("it has more than \(sizeLimit >> 20) MiB") }
-    var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
-    var count = 0
-    while count < bytes.count {
-      let part = bytes.withUnsafeMutableBytes {
-        Glibc.read(file, $0.baseAddress?.advanced(by: count), $0.count - count)
-      }
-      if part < 0, errno == EINTR { continue }
-      guard part > 0 else { throw failure(part < 0 ? String(cString: strerror(errno)) : "it became shorter") }
-      count += part
-    }
-    return bytes
   }
 }

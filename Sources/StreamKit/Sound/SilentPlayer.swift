@@ -78,14 +78,14 @@ final class SilentPlayer {
       return onEnd(error)
     }
     timer?.cancel()
-    timer = loop.after(.milliseconds(50), keepsAlive: false) { [weak self] in self?.read() }
+    timer = loop.after(.milliseconds(50)) { [weak self] in self?.read() }
   }
 
   /// All is decoded; it is through when that has been heard.
   private func waitForEnd() {
     timer?.cancel()
     let left = max(0, given - heard)
-    timer = loop.after(.nanoseconds(Int64(left * 1e9)), keepsAlive: false) { [weak self] in
+    timer = loop.after(.nanoseconds(Int64(left * 1e9))) { [weak self] in
       guard let self, since != nil else { return }
       if given - heard > 0.001 { waitForEnd() } else { onEnd(nil) }
     }

@@ -33,10 +33,15 @@ public struct Stitcher: Sendable {
   public static let searchBytes = 256 * 1024
   /// Seconds in which it is looked for; longer only while the frames are known to be old ones.
   public static let searchSeconds = 4.0
+  /// The same when a player has nothing left to play: time for a burst to come.
+  public static let urgentSeconds = 1.0
   /// How far an overlap that the frames alone do not prove may be from what the time says, in seconds.
   public static let timeTolerance = 1.0
   /// Frames in which the join is looked for: bounds the work that a station of tiny frames makes.
   private static let searchFrames = 2 * FrameHistory.frameLimit
+
+  /// Seconds in which the join is looked for from now on.
+  public var searchSeconds = Stitcher.searchSeconds
 
   private var history = FrameHistory()
   /// A piece of a stream without frames was passed on.
@@ -137,12 +142,14 @@ public struct Stitcher: Sendable {
   }
 
   /// Time passes without frames.
-  /// - Parameter isFinal: whether nobody can wait any longer, as the player has nothing left.
   /// - Returns: nil when nothing is decided.
-  public mutating func decide(at time: Double, isFinal: Bool = false) -> Action? {
-    guard let join, join.search.count > 0, isFinal || isOver(join, at: time) else { return nil }
+  public mutating func decide(at time: Double) -> Action? {
+    guard let join, join.search.count > 0, isOver(join, at: time) else { return nil }
     return resolve(join)
   }
+
+  /// When the search for a join ends, unless the frames are known to be old ones; nil before the first of them.
+  public var searchEnd: Double? { join?.firstFrameTime.map { $0 + searchSeconds } }
 
   /// Gives the frames that a `joined` or `gap` lets go on, in order; to be called once, at once.
   /// - Parameter body: returns whether it takes the frame; it gets none behind one that it does not take, and what is not
@@ -181,7 +188,7 @@ public struct Stitcher: Sendable {
   }
 
   private func isOver(_ join: Join, at time: Double) -> Bool {
-    let hasWaited = time - (join.firstFrameTime ?? time) >= Self.searchSeconds
+    let hasWaited = time - (join.firstFrameTime ?? time) >= searchSeconds
     let isLong = join.bytes >= Self.searchBytes || join.search.count >= Self.searchFrames
     guard hasWaited || isLong else { return false }
     // Old frames cannot last longer than there are of them.

@@ -43,15 +43,18 @@ struct RecordedAnswerTests {
     }
   }
 
-  @Test("a file is no station, whether it can be had in parts or not")
+  @Test("a file that plays is not recorded, and what can't be sound is none")
   func file() throws {
     let bytes = Array(try Self.sound.get().prefix(300_000))
-    let file = Answer.file(bytes, type: "audio/mpeg")
-    #expect(try failure(file)?.kind == .unsupported)
-    #expect(try failure(file.withoutRanges())?.kind == .unsupported)
-    #expect(try failure(station().claiming(600_000_000).with("Accept-Ranges", "bytes"))?.kind == .unsupported)
-    #expect(
-      try failure(.file(try readBytes(Fixtures.path("base.aiff")), type: "audio/aiff"))?.kind == .unsupported)
+    let station = try TestSupport.Station()
+    station.answer("/live", with: .file(bytes, type: "audio/mpeg"))
+    try RecordingBench.run(station) { bench in
+      try await bench.stream.start()
+      let error = await #expect(throws: StreamError.self) { _ = try await bench.record("a.mp3") }
+      #expect(error?.kind == .unsupported)
+    }
+    let noise = [UInt8](repeating: 0x80, count: 100_000)
+    #expect(try failure(.file(noise, type: "application/zip"))?.kind == .content)
   }
 
   @Test("a station is one that could be had in parts, or claims a length that no file has")

@@ -192,4 +192,22 @@ import Testing
     #expect(try place.isGood("Radio/lost.mp3"))
     held.abandon(keep: true)
   }
+
+  @Test("what its process left is listed as interrupted, and found by that; what is open is not")
+  func states() throws {
+    let place = try LibraryFolder()
+    try place.finished("done.mp3", 0..<10)
+    try place.left("left.mp3", row: 0..<10, part: place.bytes(0..<10))
+    let held = try PartFile.create(path: place.path("open.mp3"))
+    var row = place.entry("open.mp3")
+    try place.catalogue.insert(&row)
+    func names(_ state: RecordingEntry.State, limit: Int? = nil) throws -> [String] {
+      try place.library.list(.init(state: state, limit: limit)).map { "\($0.path) \($0.state)" }
+    }
+    #expect(try names(.interrupted, limit: 1) == [place.path("left.mp3") + " interrupted"])
+    #expect(try names(.recording, limit: 1) == [place.path("open.mp3") + " recording"])
+    #expect(try names(.finished) == [place.path("done.mp3") + " finished"])
+    #expect(Set(try place.library.list().map(\.state)) == [.finished, .interrupted, .recording])
+    held.abandon(keep: false)
+  }
 }

@@ -24,12 +24,14 @@ import Testing
   func read(name: String) throws {
     let audio = try readBytes(Fixtures.path(name))
     let tag = RecordingTag(
-      title: "Späte Stunde 🌙", artist: "Die Band", album: "Radio Eins", start: Self.start,
+      title: "Späte Stunde 🌙", artist: "Die Band", album: "Radio Eins", genre: "Jazz", track: 7,
+      start: Self.start,
       url: "http://example.org/live")
     let path = try folder.write(tag.make() + audio, to: name)
     #expect(
       try tags(path) == [
-        "title=Späte Stunde 🌙", "artist=Die Band", "album=Radio Eins", "date=2026",
+        "title=Späte Stunde 🌙", "artist=Die Band", "album=Radio Eins", "genre=Jazz", "track=7",
+        "date=2026-03-28T20:30:00",
         "comment=Recorded 2026-03-28 20:30:00 from http://example.org/live",
       ])
     let walk = try FrameFile.walk(path)
@@ -50,7 +52,7 @@ import Testing
     let name = try folder.write(readBytes(path), to: "a.mp3")
     #expect(
       try tags(name) == [
-        "title=" + String(repeating: "ö", count: 37), "artist=A", "album=Radio", "date=2026",
+        "title=" + String(repeating: "ö", count: 37), "artist=A", "album=Radio", "date=2026-03-28T20:30:00",
         "comment=Recorded 2026-03-28 20:30:00",
       ])
   }

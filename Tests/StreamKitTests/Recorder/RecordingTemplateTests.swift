@@ -17,6 +17,12 @@ import Testing
     return try RecordingTemplate(template).path(values, isTaken: taken.contains)
   }
 
+  @Test("a show that nobody named is called by its time, the files of a split one by their titles")
+  func usual() throws {
+    #expect(try !RecordingTemplate(RecordingTemplate.usual(splits: false)).has(.title))
+    #expect(try RecordingTemplate(RecordingTemplate.usual(splits: true)).has(.title))
+  }
+
   @Test("fills its fields") func fields() throws {
     let path = try path(
       "/radio/{station}/{start:%Y-%m-%d %H.%M} {artist} - {title} {n}.{ext}", station: "Radio One",
@@ -106,7 +112,7 @@ import Testing
       ("{titel}.mp3", "has an unknown field {titel}", "did you mean {title}?"),
       (
         "{album}", "has an unknown field {album}",
-        "known: {station}, {title}, {artist}, {start}, {ext}, {n}"
+        "known: {station}, {title}, {artist}, {track}, {start}, {ext}, {n}"
       ),
       ("{title", "has a { without a }", "write {{ for a brace"),
       ("title}", "has a } without a {", "write }} for a brace"),

@@ -224,7 +224,8 @@ struct SplitTests {
       try await recording.stop()
     }
     let names = fileNames(in: bench.folder.path).filter { $0.hasSuffix(".mp3") }.sorted()
-    #expect(names == ["1 The Artist - One.mp3", "1 The Artist - Two.mp3", "1 Three.mp3"])
+    #expect(
+      names == ["1 The Artist - One (incomplete).mp3", "1 The Artist - Two.mp3", "1 Three (incomplete).mp3"])
     let sounds = try names.map { name -> [UInt8] in
       let walk = try FrameFile.walk(bench.path(name))
       #expect(walk.isWhole, "\(name): \(walk)")

@@ -1,3 +1,4 @@
+import AudioCore
 import EventLoop
 import Glibc
 import TestSupport
@@ -34,6 +35,8 @@ final class WriterBench {
   let core: RecorderCore
   private(set) var writer: RecordingWriter!
   private(set) var told: [String] = []
+  /// Files that were called something else at their end.
+  private(set) var closed: [String] = []
   private let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 1_000_000)))
   private var tick = 0
   private var frame = 0
@@ -55,6 +58,8 @@ final class WriterBench {
     writer = RecordingWriter(feed, plan, progress) { [unowned self] news in
       switch news {
       case .began(let path): told.append("began \(path.split(separator: "/").last ?? "")")
+      case .closed(let told, let path):
+        closed.append("\(told.split(separator: "/").last ?? "") \(path?.split(separator: "/").last ?? "-")")
       case .track(_, let title): told.append("track \(title ?? "-")")
       case .stopped(let error, _): told.append("stopped \(error.code)")
       case .finished(let path): told.append("finished \(path?.split(separator: "/").last ?? "-")")
@@ -142,6 +147,60 @@ struct RecordingWriterTests {
     #expect(bench.told == ["stopped record.write"] && bench.files.isEmpty)
   }
 
+  @Test("the bytes of decoded sound are those of its file") func decodedBytes() throws {
+    let bench = try WriterBench("a.wav") { $0.format = .wav }
+    bench.come(3)
+    bench.pass()
+    bench.end()
+    let sound = try Sound(file: bench.folder.file("a.wav"))
+    #expect(sound.frameCount > 100_000)
+    #expect(bench.progress.figures.bytes == sound.frameCount * sound.format.channels * 2)
+  }
+
+  @Test("files are counted, those that are cut off are marked, and those that are too short removed")
+  func tracks() throws {
+    let bench = try WriterBench("{track} {title}.mp3") {
+      $0.split = .init()
+      $0.split?.minimumLength = .seconds(2)
+    }
+    for (title, seconds) in [("One", 3.0), ("Two", 3), ("Jingle", 1.5), ("Three", 3)] {
+      bench.feed.mark(StreamTitle(title))
+      bench.come(seconds)
+      bench.pass()
+    }
+    bench.end()
+    let names = ["01 One (incomplete).mp3", "02 Two.mp3", "04 Three (incomplete).mp3"]
+    #expect(bench.files == [names[0], "01 One.cue", names[1], names[2]])
+    #expect(bench.told.last == "finished " + names[2])
+    #expect(bench.closed == ["03 Jingle.mp3 -", "04 Three.mp3 " + names[2]])
+  }
+
+  @Test("what is too short stays when nothing else was recorded") func shortTrack() throws {
+    let bench = try WriterBench("{title}.mp3") {
+      $0.split = .init()
+      $0.split?.minimumLength = .seconds(60)
+    }
+    bench.feed.mark(StreamTitle("One"))
+    bench.come(2)
+    bench.pass()
+    bench.end()
+    #expect(bench.files == ["One (incomplete).mp3", "One.cue"])
+  }
+
+  @Test("another address within one title is no other song") func addressOfTitle() throws {
+    let bench = try WriterBench("{title}.mp3") { $0.split = .init() }
+    for (title, count) in [("One", 4), ("Two", 3)] {
+      for number in 1...count {
+        bench.feed.mark(StreamTitle(ICYMetadata(title: title, url: "http://radio/\(number)")))
+        bench.come(2)
+        bench.pass()
+      }
+    }
+    bench.end()
+    #expect(bench.files.filter { $0.hasSuffix(".mp3") } == ["One (incomplete).mp3", "Two (incomplete).mp3"])
+    #expect(bench.told.filter { $0.hasPrefix("track") } == ["track One", "track Two"])
+  }
+
   @Test("decoded sound of another format goes on in a next file, whenever it ends", arguments: [true, false])
   func decodedFormats(endsAtOnce: Bool) throws {
     let bench = try WriterBench("a.wav") { $0.format = .wav }
@@ -193,7 +252,8 @@ struct RecordingWriterTests {
     bench.come(1)
     bench.pass()
     bench.end()
-    #expect(bench.files.filter { $0.hasSuffix(".mp3") } == ["One.mp3", "Three.mp3"])
+    #expect(
+      bench.files.filter { $0.hasSuffix(".mp3") } == ["One (incomplete).mp3", "Three (incomplete).mp3"])
     #expect(bench.told.filter { $0.hasPrefix("track") } == ["track One", "track Three"])
   }
 
@@ -255,7 +315,7 @@ struct RecordingWriterTests {
     bench.come(2)
     bench.pass()
     #expect(bench.told.last == "stopped record.write")
-    #expect(bench.files == ["One.cue", "One.mp3"])
+    #expect(bench.files == ["One (incomplete).mp3", "One.cue"])
   }
 
   @Test("what came before the disk was too slow is kept")

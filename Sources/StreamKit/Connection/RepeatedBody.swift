@@ -1,0 +1,72 @@
+internal import EventLoop
+
+/// Tells a file that is sent without a length from a station: its body ends in order, and begins the same the next time.
+///
+/// A station's next listener begins elsewhere, unless it comes at the same moment: a body counts once a second has passed
+/// since it was first seen, or when it is longer than any burst that is stitched.
+struct RepeatedBody: Sendable {
+  private static let longest = 256
+  private static let enough = 16
+  /// Frames of silence are all the same, and prove nothing.
+  private static let enoughDifferent = 4
+
+  /// True once a body has turned out to be the same again.
+  private(set) var isFile = false
+  /// True if nothing in the answer tells of a station.
+  private(set) var mayBeFile = false
+  /// Hashes of the first frames of the body that is known, and when it was first seen.
+  private var known: [UInt64] = []
+  private var different: Set<UInt64> = []
+  private var firstSeen = Instant.start
+  private var bytes = 0
+  /// When the connection began.
+  private var begin = Instant.start
+  private var endedInOrder = false
+  /// True if a body that is the same as the known one is a file's.
+  private var isProof = false
+  /// Frames of this body that were the same; nil when it is the known one.
+  private var same: Int?
+
+  /// A body follows.
+  mutating func connect(mayBeFile: Bool, at now: Instant) {
+    let hasLasted = firstSeen.duration(to: now) >= .seconds(1) || bytes > Stitcher.searchBytes
+    isProof = endedInOrder && hasLasted
+    (self.mayBeFile, begin, endedInOrder) = (mayBeFile, now, false)
+    same = mayBeFile && !known.isEmpty ? 0 : nil
+    if same == nil { know([]) }
+  }
+
+  private mutating func know(_ hashes: [UInt64]) {
+    (known, different, bytes, firstSeen, same) = (hashes, Set(hashes), 0, begin, nil)
+  }
+
+  /// - Returns: `isFile`.
+  mutating func add(_ frame: StreamFrame) -> Bool {
+    guard mayBeFile, frame.codec.hasFrames, !isFile else { return isFile }
+    bytes += frame.length
+    if let count = same, count < known.count {
+      guard known[count] == frame.hash else {
+        know(known.prefix(count) + [frame.hash])
+        return false
+      }
+      same = count + 1
+      isFile = isProof && count + 1 >= Self.enough && different.count >= Self.enoughDifferent
+      return isFile
+    }
+    if known.count < Self.longest {
+      known.append(frame.hash)
+      different.insert(frame.hash)
+      same = same.map { $0 + 1 }
+    }
+    return false
+  }
+
+  /// The body has ended.
+  /// - Parameter isComplete: true if it did so in order.
+  /// - Returns: whether it was the same as the one before, to the end.
+  mutating func ended(isComplete: Bool) -> Bool {
+    endedInOrder = isComplete && mayBeFile && !known.isEmpty
+    if endedInOrder, isProof, same == known.count, different.count >= Self.enoughDifferent { isFile = true }
+    return isFile
+  }
+}

@@ -1,0 +1,154 @@
+internal import EventLoop
+internal import HTTP
+
+/// A second connection to a station, beside one that has stalled: holds what comes until one of the two goes on, then
+/// passes on all of it.
+///
+/// Unchecked: confined to the loop of its network thread.
+final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
+  /// Events for its owner.
+  enum Event {
+    /// Its first sound has come.
+    case sound
+    /// Its sound goes on where that of the stalled connection ended.
+    case joins
+    /// The connection has ended, or brings nothing usable.
+    case failed(StreamError, retryAfter: Duration)
+  }
+
+  /// Bytes that are held; what is beyond them waits at the server.
+  static let limit = 256 * 1024
+
+  private struct Held {
+    var trial: OverlapTrial
+    var head: HTTPResponse?
+    var bytes: [UInt8] = []
+    /// The ends of the pieces in `bytes`, and the times of their arrival.
+    var pieces: [(end: Int, time: Instant)] = []
+    var isPaused = false
+  }
+
+  private enum State {
+    case holding(Held)
+    case relaying(any HTTPReceiver)
+    case over
+  }
+
+  private var state: State
+  private(set) var transfer: HTTPTransfer?
+  private let url: String
+  private let loop: EventLoop
+  private let clock: ReceptionClock
+  private let report: (Event) -> Void
+
+  /// Connects.
+  /// - Parameters:
+  ///   - clock: the time of what comes.
+  ///   - report: called in the midst of what comes; may call `cancel` and `handOver`.
+  init(
+    _ request: HTTPRequest, on network: NetworkThread, _ trial: OverlapTrial,
+    clock: ReceptionClock, report: @escaping (Event) -> Void
+  ) {
+    url = StreamURL.shown(request.url)
+    (loop, self.clock, self.report) = (network.loop, clock, report)
+    state = .holding(Held(trial: trial))
+    transfer = network.start(request, on: self)
+  }
+
+  /// True if sound has come.
+  var hasSound: Bool {
+    guard case .holding(let held) = state else { return false }
+    return held.trial.finding != .none
+  }
+
+  /// Ends it, with what it holds.
+  func cancel() {
+    state = .over
+    transfer?.cancel()
+    transfer = nil
+  }
+
+  /// Passes on what is held, and all that follows. Its transfer is the receiver's then.
+  /// - Parameter moment: called with the time at which each piece came, before it is passed on.
+  func handOver(to receiver: any HTTPReceiver, at moment: (Instant) -> Void) {
+    guard case .holding(let held) = state else { return }
+    state = .relaying(receiver)
+    guard let head = held.head else { return }
+    moment(held.pieces.first?.time ?? clock.now(loop))
+    guard isWanted(receiver.receiveHead(head)) else { return }
+    var start = 0
+    for (end, time) in held.pieces {
+      moment(time)
+      let flow = held.bytes.withUnsafeBytes {
+        receiver.receiveBody(UnsafeRawBufferPointer(rebasing: $0[start..<end]))
+      }
+      guard isWanted(flow) else { return }
+      start = end
+    }
+    if held.isPaused { transfer?.resume() }
+  }
+
+  private func isWanted(_ flow: HTTPFlow) -> Bool {
+    guard case .stop = flow else { return true }
+    cancel()
+    return false
+  }
+
+  // MARK: The transfer
+
+  func receiveHead(_ head: HTTPResponse) -> HTTPFlow {
+    switch state {
+    case .over: return .stop
+    case .relaying(let receiver): return receiver.receiveHead(head)
+    case .holding(var held):
+      guard head.status < 400 else {
+        let wait = head.retryAfter(at: loop.wallNow)
+        return fail(.answer(head.status, url: url, retryAfter: wait), retryAfter: wait ?? .zero)
+      }
+      held.head = head
+      held.trial.connect(head)
+      state = .holding(held)
+      return .more
+    }
+  }
+
+  func receiveBody(_ bytes: UnsafeRawBufferPointer) -> HTTPFlow {
+    switch state {
+    case .over: return .stop
+    case .relaying(let receiver): return receiver.receiveBody(bytes)
+    case .holding(var held):
+      state = .over  // so that what is held is not copied
+      let now = clock.now(loop)
+      let before = held.trial.finding
+      if before != .joins { held.trial.receive(bytes, at: Double(now.nanoseconds) / 1e9) }
+      held.bytes += bytes
+      held.pieces.append((held.bytes.count, now))
+      held.isPaused = held.bytes.count >= Self.limit
+      let (finding, isPaused) = (held.trial.finding, held.isPaused)
+      state = .holding(held)
+      if case .notAudio(let found) = finding { return fail(.noAudio(found, from: url)) }
+      if before == .none, finding != .none { report(.sound) }
+      if before != .joins, finding == .joins { report(.joins) }
+      // It may have been handed over, or cancelled.
+      switch state {
+      case .holding: return isPaused ? .pause : .more
+      case .relaying: return .more
+      case .over: return .stop
+      }
+    }
+  }
+
+  func receiveEnd(_ failure: HTTPError?) {
+    switch state {
+    case .over: break
+    case .relaying(let receiver): receiver.receiveEnd(failure)
+    case .holding: _ = fail(failure.map { StreamError($0, url: url) } ?? .ended(url))
+    }
+  }
+
+  private func fail(_ error: StreamError, retryAfter: Duration = .zero) -> HTTPFlow {
+    (state, transfer) = (.over, nil)
+    report(.failed(error, retryAfter: retryAfter))
+    return .stop
+  }
+}

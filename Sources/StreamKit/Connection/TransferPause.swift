@@ -1,0 +1,72 @@
+internal import EventLoop
+
+/// Decides when a transfer is not read: while a live server is too far ahead, and while recordings wait for a disk.
+struct TransferPause: Sendable {
+  private var throttle = LiveThrottle()
+  private var waitsForDisk = false
+
+  /// True while nothing is read.
+  var isHolding: Bool { throttle.isHolding || waitsForDisk }
+  /// When the server is no longer too far ahead; nil while that is not what reading waits for.
+  var end: Instant? { throttle.isHolding ? throttle.end : nil }
+
+  /// Sound was read.
+  mutating func add(_ audio: StreamTime, at now: Instant) { throttle.add(audio, at: now) }
+
+  /// Begins to hold where that is due.
+  /// - Parameters:
+  ///   - limit: how far ahead of the time that has passed the sound may be; nil for any.
+  ///   - isDiskBehind: true if what is recorded waits for a disk.
+  /// - Returns: `isHolding`.
+  mutating func hold(above limit: StreamTime?, isDiskBehind: Bool, at now: Instant) -> Bool {
+    if isDiskBehind { waitsForDisk = true }
+    if let limit { _ = throttle.hold(above: limit, at: now) }
+    return isHolding
+  }
+
+  /// - Returns: true if reading resumes.
+  mutating func timePassed(at now: Instant) -> Bool {
+    guard throttle.isHolding, now >= throttle.end else { return false }
+    throttle.isHolding = false
+    return !isHolding
+  }
+
+  /// The recorded sound is on the disks.
+  /// - Returns: true if reading resumes.
+  mutating func diskHasRoom() -> Bool {
+    guard waitsForDisk else { return false }
+    waitsForDisk = false
+    return !isHolding
+  }
+
+  /// The transfer has ended.
+  mutating func release() { (throttle.isHolding, waitsForDisk) = (false, false) }
+}
+
+/// Holds back a live server that sends faster than its sound is heard: what is read of one connection stays at most so
+/// far ahead of the time that has passed.
+struct LiveThrottle: Sendable {
+  /// When reading resumes, while `isHolding`.
+  private(set) var end = Instant.start
+  /// True while nothing is read.
+  var isHolding = false
+  private var first: Instant?
+  private var audio = StreamTime.zero
+
+  /// Sound was read.
+  mutating func add(_ audio: StreamTime, at now: Instant) {
+    if first == nil { first = now }
+    self.audio = self.audio + audio
+  }
+
+  /// Begins to hold if the sound is more than `limit` ahead, until half a second of it is wanted again.
+  /// - Returns: `isHolding`.
+  mutating func hold(above limit: StreamTime, at now: Instant) -> Bool {
+    guard let first, !isHolding else { return isHolding }
+    let lead = audio.seconds - Double(first.duration(to: now).nanoseconds) / 1e9
+    guard lead > limit.seconds else { return false }
+    isHolding = true
+    end = now.advanced(by: .nanoseconds(Int64((lead - limit.seconds + min(0.5, limit.seconds / 2)) * 1e9)))
+    return true
+  }
+}

@@ -1,0 +1,48 @@
+internal import Codecs
+
+/// The kind of a file whose bytes are recorded as they are.
+struct CopiedKind: Sendable {
+  /// The format of its frames, as far as its first bytes determine it.
+  let format: StreamFormat
+  /// The end of its name.
+  let fileEnd: String
+
+  /// Bytes of a start that is not understood, a tag with a picture at most times, after which the content type counts.
+  static let longestStart = 64 * 1024
+  /// Names that say more than the codec.
+  private static let ends: Set = [
+    "m4a", "m4b", "mp4", "oga", "ogg", "opus", "aif", "aiff", "aifc", "caf", "wma", "ape", "wv", "mka",
+    "webm",
+  ]
+
+  /// The kind of a file that begins with `start`; nil when it is no sound, or more of it is needed to tell.
+  /// - Parameter isWhole: whether nothing follows.
+  init?(_ start: [UInt8], contentType: String?, url: String, isWhole: Bool) {
+    let path = StreamURL.path(url).lowercased()
+    let end = path.lastIndex(of: ".").map { String(path[path.index(after: $0)...]) } ?? ""
+    let isNamed = Self.ends.contains(end)
+    if let format = Self.format(start, contentType, isWhole: isWhole) {
+      self.format = format
+    } else if isNamed, !start.isEmpty, isWhole || start.count >= Self.longestStart {
+      // Nobody here knows what it is, but it is called sound.
+      format = StreamFormat(codec: .other)
+    } else {
+      return nil
+    }
+    fileEnd = isNamed && !format.codec.hasFrames ? end : format.codec.fileEnd
+  }
+
+  private static func format(_ start: [UInt8], _ contentType: String?, isWhole: Bool) -> StreamFormat? {
+    if ForeignSound.name(of: start[...]) != nil { return StreamFormat(codec: .other) }
+    if let codec = ContentSniffer.container(start.prefix(ContentSniffer.magicLength)) {
+      return StreamFormat(codec: codec)
+    }
+    var framer = StreamFramer(contentType: contentType)
+    start.withUnsafeBytes { framer.feed($0) }
+    if isWhole { framer.end() }
+    if case .format(let format)? = framer.next() { return format }
+    // A picture stands in front of the sound.
+    guard start.count >= longestStart, start.starts(with: "ID3".utf8) else { return nil }
+    return StreamFormat(codec: contentType?.contains("aac") == true ? .aac : .mp3)
+  }
+}

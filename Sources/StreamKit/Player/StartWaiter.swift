@@ -1,0 +1,27 @@
+internal import EventLoop
+
+/// Somebody who waits until a stream plays. Confined to the loop.
+final class StartWaiter {
+  private var continuation: CheckedContinuation<Void, any Error>?
+  private var result: Result<Void, any Error>?
+
+  func wait(_ continuation: CheckedContinuation<Void, any Error>) {
+    if let result { return continuation.resume(with: result) }
+    self.continuation = continuation
+  }
+
+  /// Once.
+  func end(_ result: Result<Void, any Error>) {
+    self.result = result
+    continuation?.resume(with: result)
+    continuation = nil
+  }
+}
+
+/// Carries a weak reference to an object of the loop through other threads.
+///
+/// Unchecked: `object` is read on the loop only.
+final class LoopReference<Object: AnyObject>: @unchecked Sendable {
+  private(set) weak var object: Object?
+  init(_ object: Object) { self.object = object }
+}

@@ -1,0 +1,114 @@
+import EventLoop
+import TestSupport
+import Testing
+
+@testable import StreamKit
+
+/// What a recording makes of a file on a server: its bytes, whatever happens to the connection.
+@Suite("A file that is recorded")
+struct RecordedFileTests {
+  private static let sound = Result { try Programme(.mp3, seconds: 60, seed: 4).bytes }
+
+  /// A file with tags around its frames, which a recording of frames would leave out.
+  private func tagged() throws -> [UInt8] {
+    let title: [UInt8] = Array("ID3".utf8) + [3, 0, 0, 0, 0, 0x10, 0] + [UInt8](repeating: 0, count: 2048)
+    return try title + Self.sound.get() + Array("TAG".utf8) + [UInt8](repeating: 0x20, count: 125)
+  }
+
+  private enum Server: CaseIterable {
+    case ranges, noRanges, noLength
+  }
+
+  private func answer(_ bytes: [UInt8], _ server: Server, tag: String = "\"one\"") -> Answer {
+    let file = Answer.file(bytes, type: "audio/mpeg").with("ETag", tag)
+    return switch server {
+    case .ranges: file
+    case .noRanges: file.withoutRanges()
+    case .noLength: Answer.page(bytes, type: "audio/mpeg").with("ETag", tag).chunked(5_000)
+    }
+  }
+
+  @Test(
+    "is the file byte for byte after two lost connections, and finished in the catalogue",
+    arguments: Server.allCases)
+  private func drops(server: Server) throws {
+    let bytes = try tagged()
+    let station = try TestSupport.Station()
+    let whole = answer(bytes, server)
+    station.answer(
+      "/live", with: whole.dropping(at: 150_001, by: .reset), whole.dropping(at: 400_003, by: .reset), whole)
+    try RecordingBench.run(station) { bench in
+      let recording = try await bench.record("{station}.{ext}")
+      try await bench.wait { bench.told.contains("finished") }
+      #expect(recording.state == .finished && recording.path.hasSuffix(".mp3"))
+      #expect(try readBytes(recording.path) == bytes)
+      #expect(recording.bytes == bytes.count && abs(recording.seconds - 60) < 0.1)
+      let entry = try #require(try await bench.entries().first)
+      #expect(entry.state == .finished && entry.path == recording.path && entry.gaps.isEmpty)
+      let path = recording.path
+      let verdict = try await bench.recorder.withLibrary { try $0.verify(path) }
+      #expect(verdict.agrees == true, "\(verdict.differences)")
+      #expect(bench.stream.receiver == nil)
+    }
+    let visits = station.visits
+    #expect(visits.count == 3)
+    #expect(visits[0]["Range"] == nil && visits.dropFirst().allSatisfy { $0["If-Range"] == "\"one\"" })
+    #expect(server != .ranges || visits[1]["Range"] == "bytes=150001-")
+  }
+
+  @Test(
+    "is the file whatever it holds, with the end of its name",
+    arguments: [
+      ("base.aiff", "aiff"), ("aac-lc-44k.m4a", "m4a"), ("aac-lc-44k.aac", "aac"), ("base-24bit.wav", "wav"),
+    ])
+  func kinds(name: String, end: String) throws {
+    let bytes = try readBytes(Fixtures.path(name))
+    let station = try TestSupport.Station()
+    station.answer("/live", with: .page("#EXTM3U\n/\(name)\n", type: "audio/x-mpegurl"))
+    station.answer("/\(name)", with: .file(bytes, type: "application/octet-stream"))
+    try RecordingBench.run(station) { bench in
+      let recording = try await bench.record("show.{ext}")
+      try await bench.wait { bench.told.contains("finished") }
+      #expect(recording.path.hasSuffix("show.\(end)"))
+      #expect(try readBytes(recording.path) == bytes)
+      let path = recording.path
+      let verdict = try await bench.recorder.withLibrary { try $0.verify(path) }
+      #expect(verdict.agrees == true, "\(verdict.differences)")
+    }
+  }
+
+  @Test("that changes meanwhile is told, and what was there is kept") func changed() throws {
+    let bytes = try tagged()
+    let station = try TestSupport.Station()
+    station.answer(
+      "/live", with: answer(bytes, .ranges).dropping(at: 150_001, by: .reset),
+      answer(bytes, .ranges, tag: "\"two\""))
+    try RecordingBench.run(station) { bench in
+      let recording = try await bench.record("a.mp3")
+      try await bench.wait { recording.state == .failed }
+      #expect(bench.told == ["stopped stream.content"])
+      #expect(try readBytes(recording.path) == Array(bytes.prefix(150_001)))
+    }
+  }
+
+  @Test("as what it is not, or twice at once, is refused with what to do") func refused() throws {
+    let station = try TestSupport.Station()
+    station.answer("/live", with: answer(try tagged(), .ranges).stalling(at: 200_000))
+    let changes: [(inout RecordingOptions) -> Void] = [
+      { $0.split = .init() }, { $0.format = .wav }, { $0.appends = true },
+    ]
+    for change in changes {
+      try RecordingBench.run(station) { bench in
+        let error = await #expect(throws: StreamError.self) { _ = try await bench.record("a.mp3", change) }
+        #expect(error?.kind == .unsupported && error?.message.contains("recorded as it is") == true)
+      }
+    }
+    try RecordingBench.run(station) { bench in
+      _ = try await bench.record("a.mp3")
+      var error = await #expect(throws: StreamError.self) { _ = try await bench.record("b.mp3") }
+      #expect(error?.message.contains("recorded as it is") == true)
+      error = await #expect(throws: StreamError.self) { try await bench.stream.start() }
+      #expect(error?.message.contains("being recorded") == true, "\(String(describing: error))")
+    }
+  }
+}

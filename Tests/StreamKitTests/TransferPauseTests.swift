@@ -1,0 +1,63 @@
+import EventLoop
+import Glibc
+import HTTP
+import TestSupport
+import Testing
+
+@testable import StreamKit
+
+@Suite("A transfer that is paused") struct TransferPauseTests {
+  private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }
+
+  @Test("resumes when nobody wants it paused any more, whoever changes his mind first") func owners() {
+    let limit = StreamTime(seconds: 20)
+    var pause = TransferPause()
+    pause.add(StreamTime(seconds: 30), at: at(0))
+    #expect(pause.hold(above: limit, isDiskBehind: true, at: at(0)) == true)
+    #expect(pause.end == at(10.5))
+    #expect(pause.timePassed(at: at(5)) == false)
+    #expect(pause.timePassed(at: at(11)) == false, "the disk is behind")
+    #expect(pause.end == nil && pause.isHolding)
+    #expect(pause.diskHasRoom() == true)
+    #expect(!pause.isHolding)
+    #expect(pause.hold(above: limit, isDiskBehind: true, at: at(0)) == true)
+    #expect(pause.diskHasRoom() == false, "it is too far ahead")
+    #expect(pause.isHolding)
+    #expect(pause.timePassed(at: at(11)) == true)
+    #expect(pause.diskHasRoom() == false, "it is read already")
+    #expect(pause.hold(above: nil, isDiskBehind: false, at: at(0)) == false)
+  }
+
+  @Test("a server that is faster than the disk waits for it, and nothing of what it sends is lost")
+  func slowDisk() throws {
+    let station = try TestSupport.Station()
+    let programme = try Programme(.mp3, seconds: 60).bytes
+    station.answer("/live", with: .live(Live(.init(repeating: programme))))
+    let network = try NetworkThread()
+    defer { network.close() }
+    let (outlet, feed) = (FrameOutlet(), RecordingFeed())
+    outlet.record(feed, back: .zero)
+    let url = station.url("/live")
+    let reception = Reception(url: url, options: .init(), network: network, outlet: outlet) { _ in }
+    reception.start()
+    defer { reception.stop() }
+    var (next, size, start) = (Int?.none, 0, 0)
+    for _ in 0..<20 {
+      for _ in 0..<6_000 where !feed.isBehind { usleep(10_000) }
+      // Longer than what is left up to the limit takes.
+      usleep(50_000)
+      var batches: [RecordingFeed.Batch] = []
+      feed.take(into: &batches)
+      let waited = batches.reduce(0) { $0 + $1.bytes.count }
+      #expect(waited > RecordingFeed.behindLimit / 2 && waited < RecordingFeed.behindLimit * 3 / 2)
+      #expect(!batches.contains { $0.isOverrun || !$0.marks.isEmpty })
+      for frame in batches.flatMap(\.frames) {
+        #expect(next == nil || frame.offset == next)
+        if next == nil { start = frame.offset }
+        next = frame.offset + frame.length
+        size += frame.length
+      }
+    }
+    #expect(size == (next ?? 0) - start && size > 15 << 20)
+  }
+}
