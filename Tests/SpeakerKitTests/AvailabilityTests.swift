@@ -30,7 +30,11 @@ struct AvailabilityTests {
       told = bench.told.filter { $0.hasPrefix("device") || $0.hasPrefix("volume") }
       _ = try await house.session.finish()
     }
-    #expect(told == ["device B unavailable", "volume A 50, average 50", "device B available"])
+    #expect(
+      told == [
+        "device B unavailable", "device B playing", "volume A 50, average 50", "device B available",
+        "device B playing",
+      ])
     let (first, second) = (try bench.played("A").channels[0], try bench.played("B").channels[0])
     #expect(second[26_000..<47_000].allSatisfy { $0 == 0 })
     #expect(second[50_000...] == first[50_000...])
@@ -149,7 +153,7 @@ struct AvailabilityTests {
       _ = try await house.session.finish()
       #expect(
         bench.told.filter { $0.hasPrefix("device C") } == [
-          "device C added", "device C joined", "device C playing",
+          "device C added", "device C joined", "device C playing", "device C playing",
         ])
     }
     let (first, new) = (try bench.played("A").channels[0], try bench.played("C").channels[0])
@@ -175,10 +179,9 @@ struct AvailabilityTests {
       try await bench.wait(0.01)
       #expect(
         bench.told == [
-          "device A left", "device A removed", "device B regrouped", "device C regrouped", "device B left",
-          "device B removed", "device C regrouped", "device C left", "state stopped",
-          "ended a.wav no_devices",
-          "device C removed",
+          "device A left", "device A playing", "device A removed", "device B regrouped", "device C regrouped",
+          "device B left", "device B playing", "device B removed", "device C regrouped", "device C left",
+          "state stopped", "ended a.wav no_devices", "device C playing", "device C removed",
         ])
       let back = try controls.add(SpeakerSpec(name: "A"))
       #expect(back.id == all[0].id && back !== all[0] && back.isAvailable)

@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test("a file that claims to last for weeks plays as far as it goes", arguments: [true, false])
+  @Test("a file that claims to last for weeks is as long as what is there of it", arguments: [true, false])
   func claims(isVirtual: Bool) throws {
     try HouseBench.run(isVirtual: isVirtual, output: .null) { bench in
       var bytes = try readBytes(Fixtures.path("music-44k.flac"))
@@ -30,7 +30,7 @@ import Testing
       let path = try bench.folder.write(bytes, to: "a.flac")
       let session = bench.house.session
       try await session.play(path)
-      #expect(session.duration ?? 0 > 1 << 36)
+      #expect(session.duration == 48_000)
       try session.seek(toSeconds: 0.5)
       // In real time it may be over after that: there is half a second more of it.
       if isVirtual { try await bench.wait(0.1) }

@@ -61,9 +61,23 @@ struct LookUpTests {
   @Test("a part that several have is an error that lists them")
   func ambiguous() async throws {
     try HouseBench.run(speakers: nil, output: .null) { bench in
-      let error = await bench.failure { _ = try bench.house.find("bedroom") }
+      let error = await bench.failure { _ = try bench.house.find("bedro") }
       #expect(error?.code == "speaker.unknown")
       #expect(error?.hint == "write more of the name: \"Bedroom Left\", \"Bedroom Right\"")
+    }
+  }
+
+  @Test("the name of a group is not a speaker's, and the error says how to get the group")
+  func groupForSpeaker() async throws {
+    try HouseBench.run(speakers: nil, output: .null) { bench in
+      for look in [
+        { _ = try bench.house.find("living room") }, { _ = try bench.house.device("Living Room") },
+      ] {
+        let error = await bench.failure { try look() }
+        #expect(error?.code == "speaker.unknown")
+        #expect(error?.message == "\"Living Room\" is a group, not a speaker")
+        #expect(error?.hint?.hasPrefix("speaker.group \"Living Room\" is the group") == true)
+      }
     }
   }
 

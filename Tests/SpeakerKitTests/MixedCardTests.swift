@@ -79,7 +79,7 @@ extension RealTimeTests {
           try await stage.openCard(writer)
           var cues: [Cue] = []
           for (index, amplitude) in [first, second].enumerated() {
-            renderer.setMix(.unity, ofDevice: index)
+            renderer.setMix(.unity, channel: nil, ofDevice: index)
             renderer.setSession(index, ofDevice: index)
             let path = folder.file("\(index).wav")
             try Sound(sampleRate: 48_000, channels: [Signal.constant(amplitude, frames: 48_000)]).write(

@@ -177,7 +177,10 @@ struct PlaybackTests {
       #expect(bench.house.session.state == .stopped)
       try await bench.wait(5)
       #expect(
-        bench.told == ["device A left", "device B left", "state stopped", "ended a.wav no_devices"])
+        bench.told == [
+          "device A left", "device A playing", "device B left", "state stopped", "ended a.wav no_devices",
+          "device B playing",
+        ])
     }
   }
 

@@ -25,7 +25,7 @@ struct RenderTests {
     #expect(try bench.played("B") == source)
   }
 
-  @Test("lengths from nothing to a block and one frame are exact", arguments: [0, 1, 959, 960, 961])
+  @Test("lengths from one frame to a block and one frame are exact", arguments: [1, 959, 960, 961])
   func lengths(frames: Int) throws {
     let bench = try HouseBench.run { bench in
       let path = try bench.source("a.wav", Signal.constant(0.5, frames: frames))
@@ -68,7 +68,7 @@ struct RenderTests {
     #expect(sound.clicks().isEmpty)
   }
 
-  @Test("roles are heard: left, right, mono and stereo")
+  @Test("roles are heard of a stereo source: one side, the mean of both, or both")
   func roles() throws {
     let specs = ChannelRole.allCases.map { SpeakerSpec(name: $0.rawValue, role: $0, volume: 50) }
     let bench = try HouseBench.run(speakers: specs) { bench in
@@ -79,10 +79,67 @@ struct RenderTests {
     }
     for (role, left, right) in [
       ("stereo", 0.5, -0.25), ("left", 0.5, 0.5), ("right", -0.25, -0.25), ("mono", 0.125, 0.125),
+      ("front_left", 0.5, 0.5), ("front_right", -0.25, -0.25), ("center", 0.125, 0.125),
+      ("lfe", 0.125, 0.125),
+      ("surround_left", 0.5, 0.5), ("surround_right", -0.25, -0.25),
     ] as [(String, Float, Float)] {
       let sound = try bench.played(role)
       #expect(sound.channels[0].allSatisfy { $0 == left }, "\(role)")
       #expect(sound.channels[1].allSatisfy { $0 == right }, "\(role)")
+    }
+  }
+
+  @Test("channels of a 5.1 file are heard from their roles, bit for bit, and in stereo from the others")
+  func surround() throws {
+    let specs = ChannelRole.allCases.map { SpeakerSpec(name: $0.rawValue, role: $0, volume: 50) }
+    let levels: [Float] = [0.5, -0.25, 0.125, 0.75, -0.5, 0.375]
+    let bench = try HouseBench.run(speakers: specs) { bench in
+      let path = bench.folder.file("a.wav")
+      try Sound(sampleRate: 48_000, channels: levels.map { Signal.constant($0, frames: 4_800) }).write(
+        to: path)
+      try await bench.house.session.play(path)
+      _ = try await bench.house.session.finish()
+    }
+    let names = ["front_left", "front_right", "center", "lfe", "surround_left", "surround_right"]
+    for (name, level) in zip(names, levels) {
+      let sound = try bench.played(name)
+      #expect(sound.channels[0].count == 4_800)
+      #expect(sound.channels.allSatisfy { $0.allSatisfy { $0 == level } }, "\(name)")
+    }
+    // 1 : 0.7071 : 0.7071 for L, C and Ls, of which the sum is full scale.
+    let half = Float(0.5).squareRoot()
+    let left = (levels[0] + half * levels[2] + half * levels[4]) / (1 + 2 * half)
+    let right = (levels[1] + half * levels[2] + half * levels[5]) / (1 + 2 * half)
+    let stereo = try bench.played("stereo")
+    #expect(abs(stereo.channels[0][2_000] - left) < 1e-4 && abs(stereo.channels[1][2_000] - right) < 1e-4)
+    #expect(abs(try bench.played("mono").channels[0][2_000] - (left + right) / 2) < 1e-4)
+  }
+
+  @Test("a role that changes while a 5.1 file plays makes no click, and is heard at once")
+  func surroundRoleChanges() throws {
+    let bench = try HouseBench.run(speakers: [SpeakerSpec(name: "A", role: .frontLeft, volume: 50)]) {
+      bench in
+      let path = bench.folder.file("a.wav")
+      let levels: [Float] = [0.5, -0.5, 0.25, 0, 0.75, -0.75]
+      try Sound(sampleRate: 48_000, channels: levels.map { Signal.constant($0, frames: 96_000) }).write(
+        to: path)
+      try await bench.house.session.play(path)
+      for role in [ChannelRole.surroundRight, .stereo, .center, .surroundLeft] {
+        try await bench.wait(0.3)
+        try bench.house.devices[0].setRole(role)
+      }
+      // There and back within a block.
+      try bench.house.devices[0].setRole(.lfe)
+      try bench.house.devices[0].setRole(.surroundLeft)
+      _ = try await bench.house.session.finish()
+    }
+    let sound = try bench.played("A")
+    #expect(sound.channels[0][9_600] == 0.5 && sound.channels[0][24_000] == -0.75)
+    #expect(sound.channels[0][52_800] == 0.25 && sound.channels[0].last == 0.75)
+    for channel in sound.channels {
+      // Down from 0.75 in a block of 960 frames, while the mix moves too.
+      let largest = zip(channel, channel.dropFirst()).map { abs($1 - $0) }.max() ?? 1
+      #expect(largest < 2 * 0.75 / 960 + 1e-4)
     }
   }
 

@@ -44,8 +44,8 @@ struct SessionsTests {
       try await bench.wait(0.1)
       #expect(
         bench.told == [
-          "device A left", "device A joined", "device B left", "device B joined", "state stopped",
-          "ended a.wav no_devices",
+          "device A left", "device A joined", "device A playing", "device B left", "device B joined",
+          "state stopped", "ended a.wav no_devices", "device B playing",
         ])
     }
   }

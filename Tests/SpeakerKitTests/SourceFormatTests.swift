@@ -1,6 +1,7 @@
 import AudioCore
 import Codecs
 import EventLoop
+import Glibc
 import SpeakerKit
 import TestSupport
 import Testing
@@ -42,6 +43,16 @@ private let deep = [
   SourceFormat(name: "32.wav", options: ["-af", "volume=0.7", "-c:a", "pcm_s32le"]),
   SourceFormat(name: "float.wav", options: ["-af", "volume=0.7", "-c:a", "pcm_f32le"]),
   SourceFormat(name: "24.flac", options: ["-af", "volume=0.7", "-sample_fmt", "s32"]),
+]
+
+/// Formats that have six channels, each with an order of its own.
+private let surround = [
+  SourceFormat(name: "six.wav"), SourceFormat(name: "six.flac"),
+  SourceFormat(name: "six.caf"), SourceFormat(name: "flac.ogg", options: ["-c:a", "flac"]),
+  SourceFormat(name: "vorbis.ogg", options: ["-c:a", "libvorbis", "-q:a", "6"]),
+  SourceFormat(name: "opus.ogg", options: ["-c:a", "libopus", "-b:a", "256k"]),
+  SourceFormat(name: "lc.m4a", options: ["-c:a", "aac", "-b:a", "320k"]),
+  SourceFormat(name: "lc.aac", options: ["-c:a", "aac", "-b:a", "320k"]),
 ]
 
 /// What every kind of file sounds like at the speaker, at volume 50 and at the session's rate, in a file of 16 bits.
@@ -125,6 +136,74 @@ private let deep = [
     // What begins inside a source fades in over a block, so that it does not click.
     let error = rest[960..<rest.frameCount].errorToSignal(against: whole[24_960..<whole.frameCount])
     #expect(error < -95, "\(error) dB")
+  }
+
+  @Test("a 5.1 file of any format plays each channel on its role", arguments: surround)
+  func surroundOrder(format: SourceFormat) throws {
+    let folder = try TemporaryFolder()
+    let (wav, path) = (folder.file("tones.wav"), folder.file(format.name))
+    let tones = [440.0, 660, 1000, 60, 1500, 2200]
+    try Sound(
+      sampleRate: 48_000,
+      channels: tones.map { Signal.sine($0, amplitude: 0.5, frames: 96_000, sampleRate: 48_000) }
+    ).write(to: wav)
+    // Files of WAV's plain kind name no layout: without one the encoders would choose theirs.
+    try Command.succeed(
+      "ffmpeg", ["-v", "error", "-channel_layout", "5.1", "-i", wav] + format.options + [path])
+    let roles: [ChannelRole] = [.frontLeft, .frontRight, .center, .lfe, .surroundLeft, .surroundRight]
+    let speakers = roles.map { SpeakerSpec(name: $0.rawValue, role: $0, volume: 50) }
+    let bench = try HouseBench.run(speakers: speakers) { bench in
+      try await bench.house.session.play(path)
+      #expect(try await bench.house.session.finish() == .ended(.finished))
+    }
+    for (index, role) in roles.enumerated() {
+      // A second, in which each tone has a whole number of periods.
+      let second = try bench.played(role.rawValue).channels[0][24_000..<72_000]
+      let amplitudes = tones.map { tone in
+        let step = 2 * Double.pi * tone / 48_000
+        let (sine, cosine) = second.enumerated().reduce((0.0, 0.0)) { sum, sample in
+          (
+            sum.0 + Double(sample.element) * sin(step * Double(sample.offset)),
+            sum.1 + Double(sample.element) * cos(step * Double(sample.offset))
+          )
+        }
+        return (sine * sine + cosine * cosine).squareRoot() / 24_000
+      }
+      for (other, amplitude) in amplitudes.enumerated() {
+        #expect(other == index ? amplitude > 0.25 : amplitude < 0.01, "\(role) has \(tones[other]) Hz")
+      }
+    }
+  }
+
+  @Test(
+    "a file that was cut off is heard up to there and ends with an error, also where nothing is rendered",
+    arguments: ["music-44k.flac", "front.m4a"], [nil, Output.null])
+  func cutOff(name: String, output: Output?) throws {
+    let folder = try TemporaryFolder()
+    var path = Fixtures.path(name)
+    if name == "front.m4a" {
+      path = folder.file(name)
+      let source = Fixtures.path("aac-lc-44k.m4a")
+      try Command.succeed(
+        "ffmpeg", ["-v", "error", "-i", source, "-c", "copy", "-movflags", "+faststart", path])
+    }
+    let whole = try #require(try AudioFile.open(path).frameCount)
+    let bytes = try readBytes(path)
+    let cut = try folder.write(Array(bytes.prefix(bytes.count * 6 / 10)), to: "cut-\(name)")
+    var (codes, elapsed): ([String], Double) = ([], 0)
+    try HouseBench.run(output: output) { bench in
+      bench.house.events.on { event in
+        if case .error(let code, _, _, _) = event { codes.append(code) }
+      }
+      try await bench.house.session.play(cut)
+      let begin = bench.loop.now
+      #expect(try await bench.house.session.finish() == .ended(.failed))
+      elapsed = begin.duration(to: bench.loop.now) / .seconds(1)
+    }
+    #expect(codes == ["audio.unreadable"])
+    let there = try #require(try AudioFile.open(cut).frameCount)
+    #expect(there < whole * 7 / 10 && there > whole * 4 / 10)
+    #expect(abs(elapsed - Double(there) / 44_100) < 0.05)
   }
 
   /// What is left of each format when all behind its first bytes is lost or something else.

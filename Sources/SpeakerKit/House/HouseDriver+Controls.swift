@@ -36,7 +36,7 @@ extension HouseDriver {
       signals.append(info.wifiSignal)
       memberships.append(nil)
     }
-    renderer?.setMix(info.mix, ofDevice: place)
+    renderer?.setMix(info.mix, channel: info.role.channel, ofDevice: place)
     reports?.deviceAdded(info)
     return info.id
   }

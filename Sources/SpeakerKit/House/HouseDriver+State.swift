@@ -15,10 +15,16 @@ public struct HouseOwner: Sendable, Equatable, CustomStringConvertible {
   public let processID: Int32?
   /// Its name, one line; nil when it did not tell.
   public let name: String?
+  /// The output of the house, as `Output.text`; nil when it was not reported.
+  public let output: String?
+  /// Sources that play or are paused, a line for each session: `wake_up.mp3 in Kitchen`; nil when not reported.
+  public let playing: [String]?
 
   /// A process that told this of itself.
-  public init(processID: Int32? = nil, name: String? = nil) {
-    (self.processID, self.name) = (processID, name)
+  public init(
+    processID: Int32? = nil, name: String? = nil, output: String? = nil, playing: [String]? = nil
+  ) {
+    (self.processID, self.name, self.output, self.playing) = (processID, name, output, playing)
   }
 
   /// `roomtone (process 123)`.
@@ -63,6 +69,11 @@ extension HouseDriver {
       guard !isClosed else { throw House.closedError }
       left -= step
     }
+  }
+
+  /// Lets those who look at the house know what plays.
+  public func announce(playing: [String]) {
+    if access == .drive { state?.announce(output: output.text, playing: playing) }
   }
 
   /// Something that is kept has changed.

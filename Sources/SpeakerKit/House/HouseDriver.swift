@@ -29,7 +29,7 @@ public final class HouseDriver: Driver {
 
   let loop: EventLoop
   private let specs: [SpeakerSpec]?
-  private let output: Output
+  let output: Output
   let log: (String) -> Void
   /// Takes what a speaker plays in place of the output, where time is virtual: for measuring. To be set before `open`.
   package var makeSink: ((_ device: Int) throws -> any PCMSink)?
@@ -111,6 +111,7 @@ public final class HouseDriver: Driver {
     if access == .drive { try await loop.sleep(for: Self.discoveryTime) }
     connect(try await makeRenderer())
     self.reports = reports
+    announce(playing: [])
     return devices
   }
 
@@ -135,7 +136,11 @@ public final class HouseDriver: Driver {
     renderer.onTrouble = { [weak self] error, device in
       self?.reports?.failed(error, device: device.flatMap { self?.devices[$0].id }, session: nil)
     }
-    for (index, device) in devices.enumerated() { renderer.setMix(device.mix, ofDevice: index) }
+    for index in devices.indices { sendMix(ofDevice: index) }
+  }
+
+  private func sendMix(ofDevice index: Int) {
+    renderer?.setMix(devices[index].mix, channel: devices[index].role.channel, ofDevice: index)
   }
 
   /// Finishes the output.
@@ -157,6 +162,14 @@ public final class HouseDriver: Driver {
 
   /// Levels, names and groups that were asked for a moment ago.
   public func settle() { applyAll() }
+
+  /// True for the reaction time after each command.
+  public var pendingChangeCount: Int { pendingChanges.count }
+
+  /// Waits for the reaction time of the last command.
+  public func awaitChanges() async throws {
+    if !pendingChanges.isEmpty { try await loop.sleep(for: Self.reactionTime) }
+  }
 
   /// Another name or group.
   public func edit(_ edit: DeviceEdit, of device: String) async throws {
@@ -200,17 +213,17 @@ public final class HouseDriver: Driver {
       case .role(let role):
         if devices[index].role == role { continue }
         devices[index].role = role
-        renderer?.setMix(devices[index].mix, ofDevice: index)
+        sendMix(ofDevice: index)
         reports.deviceChanged(.role(role), of: id)
         continue
       case .balance(let balance):
         if devices[index].balance == balance { continue }
         devices[index].balance = balance
-        renderer?.setMix(devices[index].mix, ofDevice: index)
+        sendMix(ofDevice: index)
         reports.deviceChanged(.balance(balance), of: id)
         continue
       }
-      renderer?.setMix(devices[index].mix, ofDevice: index)
+      sendMix(ofDevice: index)
       // Told once, however many of the changes are about it.
       if !changed.contains(index) { changed.append(index) }
     }

@@ -21,7 +21,7 @@ public enum Output: Sendable, Equatable {
     case ("alsa", false): self = .alsa(device: detail)
     default:
       throw SpeakerError(
-        .unsupported, "\"\(text)\" is no output", hint: "outputs are null, wav:DIR, alsa and alsa:DEVICE",
+        .unsupported, "\"\(text)\" is not an output", hint: "outputs are null, wav:DIR, alsa and alsa:DEVICE",
         facts: [.init("output", .string(text))])
     }
   }

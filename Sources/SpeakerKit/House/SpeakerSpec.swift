@@ -39,8 +39,8 @@ enum HouseSpeakers {
   ]
 
   /// The speakers of a configuration.
-  /// - Throws: `speaker.range` for a value outside its range, `speaker.unknown` for a name that is missing or
-  ///   used twice.
+  /// - Throws: `speaker.range` for a value outside its range and for a name that `NameRule` refuses, `speaker.unknown`
+  ///   for a name that is missing or used twice.
   static func configured(_ specs: [SpeakerSpec]) throws(SpeakerError) -> [DeviceInfo] {
     var names: Set<String> = []
     var infos: [DeviceInfo] = []
@@ -50,6 +50,8 @@ enum HouseSpeakers {
           .unknown, spec.name.isEmpty ? "a speaker has no name" : "two speakers are called \"\(spec.name)\"",
           hint: "give each speaker a name of its own")
       }
+      try NameRule.check(spec.name, of: "speaker")
+      if let group = spec.group { try NameRule.check(group, of: "group") }
       guard VolumeLaw.range.contains(spec.volume), ChannelMix.balanceRange.contains(spec.balance) else {
         throw SpeakerError(
           .range, "\"\(spec.name)\" has volume \(spec.volume) and balance \(spec.balance)",

@@ -9,6 +9,8 @@ internal import Glibc
 final class StateFolder {
   let path: String
   private var lockDescriptor: Int32 = -1
+  /// The report to other processes while this one has the lock.
+  private var name = ""
 
   init(path: String) { self.path = path }
 
@@ -35,14 +37,33 @@ final class StateFolder {
       guard errno == EAGAIN || errno == EACCES else { throw failure("lock") }
       return Self.owner(from: file)
     }
-    let text = Array("\(getpid()) \(Self.cleaned(name))\n".utf8)
-    guard ftruncate(file, 0) == 0, pwrite(file, text, text.count, 0) == text.count else {
+    self.name = name
+    guard write(to: file, output: nil, playing: []) else {
       close(file)
       throw failure("write the lock in")
     }
     lockDescriptor = file
     return nil
   }
+
+  /// Lets those who look know where the house sounds and what plays. Nothing without the lock.
+  func announce(output: String, playing: [String]) {
+    // Nobody depends on it: a full disk is reported by what is kept.
+    if lockDescriptor >= 0 { _ = write(to: lockDescriptor, output: output, playing: playing) }
+  }
+
+  /// A line for the process, then one for its output and one for each session that plays; an empty line ends them.
+  private func write(to file: Int32, output: String?, playing: [String]) -> Bool {
+    var lines = ["\(getpid()) \(Self.cleaned(name, letters: 60))"]
+    if let output {
+      lines.append("output \(Self.cleaned(output, letters: 200))")
+      lines += playing.prefix(Self.mostSessions).map { "plays \(Self.cleaned($0, letters: 200))" }
+    }
+    let text = Array((lines.joined(separator: "\n") + "\n\n").utf8)
+    return pwrite(file, text, text.count, 0) == text.count && ftruncate(file, off_t(text.count)) == 0
+  }
+
+  private static let mostSessions = 16
 
   /// Gives the lock back. Nothing without it.
   func unlock() {
@@ -127,20 +148,24 @@ final class StateFolder {
 
   /// Reads what the lock's owner has written there; hostile as all files are.
   private static func owner(from file: Int32) -> HouseOwner {
-    var bytes = [UInt8](repeating: 0, count: 128)
+    var bytes = [UInt8](repeating: 0, count: 16_384)
     let count = pread(file, &bytes, bytes.count, 0)
     let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
-    let parts = cleaned(text).split(separator: " ", maxSplits: 1).map(String.init)
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false).prefix { !$0.isEmpty }
+    let parts = cleaned(lines.first ?? "", letters: 60).split(separator: " ", maxSplits: 1).map(String.init)
     guard let id = parts.first.flatMap({ Int32($0) }), id > 0 else { return HouseOwner() }
-    return HouseOwner(processID: id, name: parts.count > 1 ? parts[1] : nil)
+    func values(_ key: String) -> [String] {
+      lines.dropFirst().filter { $0.hasPrefix(key) }.map { cleaned($0.dropFirst(key.count), letters: 200) }
+    }
+    let output = values("output ").first
+    return HouseOwner(
+      processID: id, name: parts.count > 1 ? parts[1] : nil, output: output,
+      playing: output == nil ? nil : Array(values("plays ").prefix(mostSessions)))
   }
 
-  /// One line without control characters, of 60 letters at most.
-  private static func cleaned(_ text: String) -> String {
-    let line = text.split(separator: "\n").first.map(String.init) ?? ""
-    return String(
-      String.UnicodeScalarView(line.unicodeScalars.filter { $0.properties.generalCategory != .control })
-    ).prefix(60).description
+  /// The text, `cleaned`, cut at so many letters.
+  private static func cleaned(_ text: some StringProtocol, letters: Int) -> String {
+    String(String(text).cleaned.prefix(letters))
   }
 
   private func failure(_ what: String) -> SpeakerError {

@@ -89,7 +89,7 @@ extension House {
 }
 
 /// What speakers and groups may be called.
-enum NameRule {
+public enum NameRule {
   /// - Throws: `speaker.range`.
   static func check(_ name: String, of what: String) throws(SpeakerError) {
     guard let problem = problem(with: name) else { return }
@@ -97,9 +97,9 @@ enum NameRule {
   }
 
   /// What is wrong with a name; nil when nothing is.
-  static func problem(with name: String) -> String? {
+  public static func problem(with name: String) -> String? {
     if name.allSatisfy(\.isWhitespace) { return "is blank" }
-    if name.count > 100 || name.utf8.count > 400 { return "has more than 100 letters" }
+    if name.count > 100 || name.utf8.count > 255 { return "has more than 100 letters or 255 bytes" }
     // What no text holds stands for bytes that were no UTF-8.
     if name.unicodeScalars.contains("\u{FFFD}") { return "is no UTF-8 text" }
     let hasControl = name.unicodeScalars.contains { $0.properties.generalCategory == .control }

@@ -14,6 +14,10 @@ public final class Device {
   public internal(set) var leavesGroup: String?
   /// Number of its last move to another session, among all of the house.
   var lastMove = 0
+  /// `isPlaying` as it was reported last.
+  var reportedPlaying = false
+  /// Fades of its level so far; a newer one takes the place of an older one.
+  var fades = 0
   /// How often somebody has set its level or mute.
   var levelTouches = 0
   /// The level that an interruption could not give back, with `levelTouches` then.
@@ -63,7 +67,7 @@ public final class Device {
   /// Whether it is in a session that plays now.
   public var isPlaying: Bool { session?.isRunning == true && isAvailable }
   /// 1 for a speaker that renders a stereo signal or one side of it, 0 for any other role.
-  public var channelType: Int { role == .stereo || role == .left || role == .right ? 1 : 0 }
+  public var channelType: Int { [.stereo, .left, .right].contains(role) ? 1 : 0 }
   /// Whether it founded the group that it is in; a speaker in no group is its own master.
   public var isMaster: Bool { groupID == id }
 
@@ -82,6 +86,12 @@ public final class Device {
   /// - Throws: `speaker.unavailable`, `speaker.closed`.
   public func unmute() throws(SpeakerError) { try reachableHouse().change(.muted(false), of: [self]) }
 
+  /// Moves its level, as `House.fade` does.
+  /// - Throws: `speaker.range`, `speaker.unavailable`, `speaker.unsupported`, `speaker.closed`, `CancellationError`.
+  public func fade(volume: Int, over duration: Duration) async throws {
+    try await reachableHouse().fade([self], volume: volume, over: duration) { !$0.isRemoved }
+  }
+
   /// Makes it a member of `session`, nil for the default session, and takes it out of another.
   ///
   /// When the session plays, it sounds from the next block on, in step with the others; it keeps its own
@@ -89,16 +99,7 @@ public final class Device {
   /// - Throws: `speaker.outranked` when it is in a session of higher priority; `speaker.closed`, also for a session
   ///   of another house.
   public func join(_ session: Session? = nil) async throws {
-    let house = try openHouse()
-    let session = session ?? house.session
-    guard session.house === house else {
-      throw SpeakerError(
-        .closed, "the session \"\(session.name)\" belongs to a house that was closed",
-        hint: "take the session of the house that is open")
-    }
-    _ = try session.openHouse()
-    if session !== self.session { try house.check(self, mayGoTo: session.priority) }
-    house.move(self, to: session)
+    try openHouse().join([self], session)
   }
 
   /// Takes it out of its session; it fades over one block and is silent. Nothing when it is in none.

@@ -23,6 +23,18 @@ public protocol ClockedSound: SoundSource {
   func pause(_ isPaused: Bool)
 }
 
+/// Sound with a time of its own, which its session shows in place of what has been heard: a file that is received as a
+/// stream. On the loop.
+public protocol TimedSound: SoundSource {
+  /// Seconds of the source at which it is heard; nil while it has no time, as live.
+  var time: Double? { get }
+  /// Seconds of the whole source; nil when that is not known.
+  var length: Double? { get }
+  /// Goes to a time of the source.
+  /// - Throws: `CodedError`.
+  func seek(to seconds: Double) throws
+}
+
 /// What a session asks a driver to open.
 public struct SourceRequest: Sendable {
   /// Where the sound comes from.
@@ -150,6 +162,14 @@ public protocol Driver: AnyObject {
   func change(_ changes: [(device: String, change: LevelChange)])
   /// Lets changes that are on their way take effect, and reports them, where they need not be waited for.
   func settle()
+  /// Lets other processes that look at the house know what plays in it.
+  /// - Parameter playing: a line for each session that plays or is paused.
+  func announce(playing: [String])
+  /// Number of changes that were asked for and have not taken effect.
+  var pendingChangeCount: Int { get }
+  /// Returns when the changes that were asked for by now have taken effect and have been reported.
+  /// - Throws: `CancellationError`.
+  func awaitChanges() async throws
   /// Puts a speaker into a session, nil takes it out.
   func setSession(_ session: SessionID?, ofDevice device: String)
 
@@ -185,6 +205,12 @@ extension Driver {
   public var editsStopPlayback: Bool { false }
   /// Nothing: what was asked for takes its time.
   public func settle() {}
+  /// Does nothing: no other process reads it.
+  public func announce(playing: [String]) {}
+  /// None: changes take effect at once.
+  public var pendingChangeCount: Int { 0 }
+  /// Returns at once.
+  public func awaitChanges() async throws {}
   /// Nothing: what changes comes by itself.
   public func refresh(_ device: String?) async throws {}
   /// Can't.

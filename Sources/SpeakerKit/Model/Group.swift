@@ -1,3 +1,5 @@
+internal import EventLoop
+
 /// Speakers that share a group name, as they are now. A value: ask the house again after a change.
 ///
 /// Confined to the loop, as the devices in it are.
@@ -14,6 +16,58 @@ public struct Group {
 
   /// Whether all its speakers are in a session.
   public var isActive: Bool { devices.allSatisfy(\.isActive) }
+
+  /// The average level of its speakers; see `House.volume`.
+  public var volume: Int { House.average(of: devices) }
+
+  /// True if all its available speakers are muted.
+  public var isMuted: Bool { House.areMuted(devices) }
+
+  /// Makes its speakers members of `session`, nil for the default session: all of them or none.
+  /// - Throws: as `Device.join`.
+  public func join(_ session: Session? = nil) async throws { try openHouse().join(devices, session) }
+
+  /// Takes its speakers out of their sessions.
+  /// - Throws: `speaker.closed`.
+  public func leave() async throws {
+    let house = try openHouse()
+    for device in devices { house.move(device, to: nil) }
+  }
+
+  /// Sets those of its speakers that can be reached to one level; unmutes them.
+  /// - Parameter volume: 0...50.
+  /// - Throws: `speaker.range`, `speaker.unavailable` when none can be reached, `speaker.closed`.
+  public func setVolume(_ volume: Int) throws(SpeakerError) {
+    try reachableHouse().change(.volume(volume), of: devices)
+  }
+
+  /// Silences its speakers; each keeps its level.
+  /// - Throws: `speaker.unavailable` when none can be reached, `speaker.closed`.
+  public func mute() throws(SpeakerError) { try reachableHouse().change(.muted(true), of: devices) }
+
+  /// Gives each of its speakers the level that it had.
+  /// - Throws: `speaker.unavailable` when none can be reached, `speaker.closed`.
+  public func unmute() throws(SpeakerError) { try reachableHouse().change(.muted(false), of: devices) }
+
+  /// Moves the levels of its speakers to one level, as `House.fade` does; a speaker that leaves the group is left alone
+  /// from then on.
+  /// - Throws: `speaker.range`, `speaker.unavailable`, `speaker.unsupported`, `speaker.closed`, `CancellationError`.
+  public func fade(volume: Int, over duration: Duration) async throws {
+    try await reachableHouse().fade(devices, volume: volume, over: duration) { $0.groupName == name }
+  }
+
+  /// The house of its speakers; a group has one speaker at least.
+  private func openHouse() throws(SpeakerError) -> House { try devices[0].openHouse() }
+
+  private func reachableHouse() throws(SpeakerError) -> House {
+    let house = try openHouse()
+    guard devices.contains(where: \.isAvailable) else {
+      throw SpeakerError(
+        .unavailable, "no speaker of \"\(name)\" can be reached",
+        hint: "the device event tells when one is back", facts: [.init("group", .string(name))])
+    }
+    return house
+  }
 
   /// The groups of `devices`, in the order in which their founders stand in the house.
   static func groups(of devices: [Device]) -> [Group] {

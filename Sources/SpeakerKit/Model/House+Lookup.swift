@@ -5,14 +5,29 @@ extension House {
   /// - Returns: nil when there is none.
   /// - Throws: `speaker.unknown` when several speakers have that part; the hint lists them.
   public func find(_ idOrName: String) throws(SpeakerError) -> Device? {
-    try NameSearch.find(idOrName, kind: "speaker", in: devices, id: \.id, name: \.name)
+    do {
+      return try NameSearch.find(idOrName, kind: "speaker", in: devices, id: \.id, name: \.name)
+    } catch { throw room(called: idOrName) ?? error }
   }
 
   /// As `find`.
   /// - Throws: `speaker.unknown` also when there is none; the hint suggests the nearest name.
   public func device(_ idOrName: String) throws(SpeakerError) -> Device {
     if let device = try find(idOrName) { return device }
+    if let room = room(called: idOrName) { throw room }
     throw NameSearch.unknown(idOrName, kind: "speaker", names: devices.map(\.name))
+  }
+
+  /// The error for the name of a group where a speaker is expected; nil when no group is called so.
+  private func room(called name: String) -> SpeakerError? {
+    let wanted = name.lowercased()
+    guard let group = groups.first(where: { $0.name.lowercased() == wanted }) else { return nil }
+    let members = group.devices.map(\.name)
+    return SpeakerError(
+      .unknown, "\"\(group.name)\" is a group, not a speaker",
+      hint: "speaker.group \"\(group.name)\" is the group; its speakers are "
+        + members.map { "\"\($0)\"" }.joined(separator: ", "),
+      facts: [.init("name", .string(name)), .init("candidates", .strings(members))])
   }
 
   /// The group with that name or id, by the rules of `find`.

@@ -2,6 +2,20 @@ internal import EventLoop
 
 /// Rooms and speakers under one roof, as a person speaks of them: "the kitchen", "the left one in the bedroom".
 extension House {
+  /// The groups all of whose speakers are among `devices`, and the other speakers of these, by name and in their order.
+  public func rooms(of devices: [Device]) -> [String] {
+    var names: [String] = []
+    for device in devices {
+      let group = device.groupName == Group.ungrouped ? nil : device.groupName
+      let isWhole =
+        group != nil
+        && self.devices.count { $0.groupName == group } == devices.count { $0.groupName == group }
+      let name = isWhole ? group ?? device.name : device.name
+      if !names.contains(name) { names.append(name) }
+    }
+    return names
+  }
+
   /// The speakers of the group, or the one speaker, with that name; also a speaker's id.
   ///
   /// The rules are those of `find`: the whole name goes before a part of it, which is enough when it means one thing

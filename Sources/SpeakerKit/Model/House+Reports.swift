@@ -58,6 +58,7 @@ extension House: DriverReports {
       events.tell(.device(device, isAvailable ? .available : .unavailable))
       if isAvailable, let level = device.owedLevel { giveBack(level, to: device) }
       device.session?.watchSilence()
+      reportPlaying()
     }
   }
 

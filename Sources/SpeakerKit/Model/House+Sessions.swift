@@ -91,6 +91,23 @@ extension House {
     if let old, old.devices.isEmpty, !old.isSuspended { old.lastMemberLeft() }
     old?.watchSilence()
     session?.watchSilence()
+    reportPlaying()
+  }
+
+  /// Makes speakers members of `session`, nil for the default session: all of them or none.
+  /// - Throws: `speaker.outranked`; `speaker.closed`, also for a session of another house.
+  func join(_ devices: [Device], _ session: Session?) throws(SpeakerError) {
+    let session = session ?? self.session
+    guard session.house === self else {
+      throw SpeakerError(
+        .closed, "the session \"\(session.name)\" belongs to a house that was closed",
+        hint: "take the session of the house that is open")
+    }
+    try session.requireOpen()
+    for device in devices where device.session !== session {
+      try check(device, mayGoTo: session.priority)
+    }
+    for device in devices { move(device, to: session) }
   }
 }
 

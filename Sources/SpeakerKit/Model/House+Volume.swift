@@ -5,33 +5,87 @@ extension House {
   /// as 0; 0 without speakers.
   public var volume: Int { Self.average(of: devices) }
 
-  /// Whether every available speaker that `mute` acts on is muted; false without speakers.
-  public var isMuted: Bool { Self.areMuted(commonDevices) }
+  /// True if every available member of the default session is muted; false without one.
+  public var isMuted: Bool { session.isMuted }
 
-  /// What levels of the house act on: members of the default session and speakers in no session. What somebody
-  /// put into a session of its own is left alone.
-  private var commonDevices: [Device] { devices.filter { $0.session == nil || $0.session === session } }
-
-  /// Sets those speakers to one level and unmutes them. Takes effect some milliseconds later, for all in the same
+  /// Sets members of the default session and speakers in no session to one level and unmutes them; what somebody put
+  /// into a session of its own is left alone. Takes effect some milliseconds later, for all in the same
   /// block; each then has its `volume` event.
   /// - Parameter volume: 0...50.
   /// - Throws: `speaker.range`, `speaker.closed`.
   public func setVolume(_ volume: Int) throws(SpeakerError) {
-    try change(.volume(volume), of: commonDevices)
+    try change(.volume(volume), of: devices.filter { $0.session == nil || $0.session === session })
   }
 
-  /// Silences the speakers of the default session and of none; each keeps its level.
+  /// Silences the members of the default session; each keeps its level. A speaker in no session would be found silent
+  /// by whoever uses it next, so it is left alone.
   /// - Throws: `speaker.closed`.
-  public func mute() throws(SpeakerError) { try change(.muted(true), of: commonDevices) }
+  public func mute() throws(SpeakerError) { try session.mute() }
 
   /// Gives each of them the level that it had.
   /// - Throws: `speaker.closed`.
-  public func unmute() throws(SpeakerError) { try change(.muted(false), of: commonDevices) }
+  public func unmute() throws(SpeakerError) { try session.unmute() }
+
+  /// Moves levels of speakers to one level, in equal times for equal steps: each step is a change of volume with its
+  /// event, heard over a ramp of one block. Returns when the last one has taken effect.
+  ///
+  /// It begins at the levels that were asked for last; a muted speaker rises from 0. A speaker whose level somebody else
+  /// sets meanwhile, that can't be reached any more, or that is no member any more, is left alone from then on; so is
+  /// one that a newer fade has.
+  /// - Parameters:
+  ///   - volume: 0...50.
+  ///   - duration: 0 or more.
+  /// - Throws: `speaker.range`, `speaker.unsupported`, `speaker.closed`, `CancellationError`; levels stay where they
+  ///   are then.
+  func fade(
+    _ devices: [Device], volume: Int, over duration: Duration, while isMember: (Device) -> Bool
+  ) async throws {
+    try require("fade", for: "fades")
+    try Self.check(volume: volume)
+    try Session.check(duration)
+    driver.settle()
+    var members = Self.eachOnce(devices).filter(\.isAvailable).map { device in
+      device.fades += 1
+      return (
+        device: device, from: device.isMuted ? 0 : device.volume, touches: device.levelTouches,
+        number: device.fades
+      )
+    }
+    let steps = members.map { abs(volume - $0.from) }.max() ?? 0
+    let start = loop.now
+    for step in stride(from: 1, through: steps, by: 1) {
+      try await loop.sleep(until: start.advanced(by: duration * step / steps))
+      members.removeAll { device, _, touches, number in
+        device.levelTouches != touches || device.fades != number || !isMember(device) || !device.isAvailable
+      }
+      guard isOpen, !members.isEmpty else { return }
+      let levels = members.compactMap { member -> (device: String, change: LevelChange)? in
+        let before = Self.level(member.from, volume, step - 1, steps)
+        let after = Self.level(member.from, volume, step, steps)
+        return before == after ? nil : (member.device.id, .volume(after))
+      }
+      if !levels.isEmpty { driver.change(levels) }
+    }
+    try await driver.awaitChanges()
+  }
+
+  /// The level after `step` of `steps`, rounded to the nearest.
+  private static func level(_ from: Int, _ to: Int, _ step: Int, _ steps: Int) -> Int {
+    from + (2 * (to - from) * step + (to > from ? steps : -steps)) / (2 * steps)
+  }
+
+  /// Changes that may wait for the driver's reaction time: more than a person or a fade ever asks for.
+  private static let mostPendingChanges = 5000
 
   /// Hands a change to the driver, checked, for the speakers that can be reached.
   func change(_ change: LevelChange, of devices: [Device]) throws(SpeakerError) {
     guard isOpen else { throw Self.closedError }
     if case .volume(let level) = change { try Self.check(volume: level) }
+    guard driver.pendingChangeCount < Self.mostPendingChanges else {
+      throw SpeakerError(
+        .flooded, "\(driver.pendingChangeCount) changes of speakers wait to take effect",
+        hint: "let time pass between them")
+    }
     let reachable = devices.filter(\.isAvailable)
     guard !reachable.isEmpty else { return }
     switch change {
@@ -56,6 +110,7 @@ extension House {
 
   /// Sets level and mute of speakers in one change: each is told once.
   func setLevels(_ levels: [(device: Device, volume: Int, isMuted: Bool)]) {
+    guard !levels.isEmpty else { return }
     driver.change(
       levels.flatMap { level in
         [(level.device.id, .volume(level.volume))] + (level.isMuted ? [(level.device.id, .muted(true))] : [])

@@ -34,6 +34,10 @@ public final class House {
   var moveCount = 0
   /// The next refresh, while the house is watched.
   var watchTimer: LoopTimer?
+  /// Receives changes of a session that are no events for scripts, in order with the events.
+  public var onSessionChange: ((Session, SessionChange) -> Void)?
+  /// Sources that play, as last reported to other processes.
+  private var announced: [String] = []
   /// Names that speakers are about to get.
   var namesOnTheWay: Set<String> = []
   private enum Phase { case new, opening, open, closed }
@@ -96,8 +100,35 @@ public final class House {
   /// Speakers that are in a session.
   public var activeDevices: [Device] { devices.filter(\.isActive) }
 
-  /// Tells what follows from a session's change for its speakers.
-  func tellPlaying(of session: Session) {
-    for device in session.devices where device.isAvailable { events.tell(.device(device, .playing)) }
+  /// True while events, or changes that were asked for, are on their way to listeners.
+  public var hasPending: Bool { events.hasPending || isOpen && driver.pendingChangeCount > 0 }
+
+  /// Emits `playing` for each speaker that has begun or ceased to play. After every change of a session's state, its
+  /// members and their availability.
+  func reportPlaying() {
+    for device in devices where device.isPlaying != device.reportedPlaying {
+      device.reportedPlaying = device.isPlaying
+      events.tell(.device(device, .playing))
+    }
+    announcePlaying()
+  }
+
+  /// Lets other processes know what plays, when that has changed.
+  func announcePlaying() {
+    let playing = sessions.compactMap { session -> String? in
+      guard let source = session.source else { return nil }
+      let rooms = rooms(of: session.devices)
+      return source.title + (rooms.isEmpty ? "" : " in \(rooms.joined(separator: ", "))")
+        + (session.state == .paused ? " (paused)" : "")
+    }
+    guard playing != announced else { return }
+    announced = playing
+    driver.announce(playing: playing)
+  }
+
+  /// Publishes a change of a session to `onSessionChange`.
+  func report(_ change: SessionChange, of session: Session) {
+    guard onSessionChange != nil else { return }
+    events.afterEvents { [weak self] in self?.onSessionChange?(session, change) }
   }
 }

@@ -1,3 +1,5 @@
+public import AudioCore
+
 /// What a session does.
 public enum PlayerState: String, Sendable {
   case stopped, playing, paused
@@ -44,6 +46,16 @@ public enum SuspensionPhase: String, Sendable {
   case suspended
   /// It has its speakers back, and goes on as it was, or as somebody wished meanwhile.
   case resumed
+}
+
+/// A change of a session that scripts cause themselves and get no event for.
+public enum SessionChange: Sendable, Equatable {
+  /// Its gain goes from one level to another, in dB, over this time of what plays.
+  case gain(from: Double, to: Double, over: Duration)
+  /// Its equalizer has these gains.
+  case equalizer(EqualizerGains)
+  /// Its position is this frame of the source.
+  case seek(frame: Int)
 }
 
 /// What listeners of a house are told. Objects in it are the house's own: read them, on the loop.

@@ -42,7 +42,18 @@ extension House {
       outcome = .success(())
     } catch { outcome = .failure(error) }
     interruption.end()
+    // Levels that are given back have taken effect when this returns, unless its task was cancelled.
+    do { try await driver.awaitChanges() } catch {}
     try outcome.get()
+  }
+
+  /// The speakers that a session has, or will have again when interruptions give them back; in the order of the house.
+  public func speakers(of session: Session) -> [Device] {
+    devices.filter { device in
+      if device.session === session { return true }
+      guard interruptions.contains(where: { $0.session === device.session }) else { return false }
+      return interruptions.contains { $0.borrowed(device, from: session) }
+    }
   }
 
   /// That a file can be played, for who would rather not begin otherwise.
@@ -195,6 +206,10 @@ final class Interruption {
     suspension.isOver = true
     unduck(other, over: suspension.fade)
     if other.unsuspend() { tell(.resumed, other) }
+  }
+
+  fileprivate func borrowed(_ device: Device, from session: Session) -> Bool {
+    loans.contains { $0.device === device && $0.from === session }
   }
 
   private func shares(_ suspension: Suspension) -> Bool { suspensions.contains { $0 === suspension } }

@@ -4,17 +4,21 @@ internal import EventLoop
 /// Carries out what the machine decides, and keeps the seconds that it tells.
 extension Session {
   /// The driver has heard a cue to its end.
+  ///
+  /// The session stops when the last second has been reported: its listeners find source, position and length as they
+  /// were then. Routines of scripts begin in the turn after the event.
   func ended(cue: Int, failure: (any CodedError)?) {
     if machine.current?.cue.id == cue { tellSeconds() }
-    perform(machine.ended(cue: cue, failure: failure))
+    house?.events.afterEvents { [self] in
+      loop.next { [self] in perform(machine.ended(cue: cue, failure: failure)) }
+    }
   }
 
   /// No speaker is left.
   func lastMemberLeft() { perform(machine.stop(.noDevices)) }
 
-  /// Does what the machine says, then tells the speakers' `playing` if that changed.
+  /// Does what the machine says, then reports which speakers play.
   func perform(_ actions: [SessionMachine.Action]) {
-    var tellsPlaying = false
     for action in actions {
       switch action {
       case .start(let cue, let paused):
@@ -30,7 +34,6 @@ extension Session {
       case .tellState(let state):
         house?.events.tell(.state(state, self))
         runningChanged()
-        tellsPlaying = true
       case .tellEnded(let source, let reason):
         house?.events.tell(.ended(self, source: source, reason: reason))
         finishing.wake(.ended(reason))
@@ -38,7 +41,7 @@ extension Session {
         house?.events.tell(.error(code: error.code, message: error.message, device: nil, session: self))
       }
     }
-    if tellsPlaying { house?.tellPlaying(of: self) }
+    house?.reportPlaying()
   }
 
   /// How long it plays on when no member can be reached.
@@ -73,7 +76,7 @@ extension Session {
           let actions = machine.repositioned(cue, from: now.cue.id)
         else { return driver.discard(cue) }
         seekTarget = nil
-        toldSeconds = frame / format.sampleRate
+        toldSeconds = (timedSound == nil ? frame : position) / format.sampleRate
         perform(actions)
       } catch {
         guard seekTarget?.number == number, let now = machine.current else { return }
@@ -89,7 +92,7 @@ extension Session {
     secondTimer = nil
     guard isRunning else { return }
     let rate = format.sampleRate
-    let missing = (toldSeconds + 1) * rate - driver.position(of: id)
+    let missing = (toldSeconds + 1) * rate - elapsed
     let nanoseconds = (Int64(max(missing, 1)) * 1_000_000_000 + Int64(rate) - 1) / Int64(rate)
     // While the driver stands still (it starts a block later, or waits for its disk) this asks again soon.
     secondTimer = loop.after(.nanoseconds(max(nanoseconds, 1_000_000))) { [weak self] in
@@ -99,10 +102,15 @@ extension Session {
     }
   }
 
+  /// Frames of the source by now, over all its rounds when it loops.
+  private var elapsed: Int {
+    timedSound == nil ? driver.position(of: id) : position
+  }
+
   /// Tells the whole seconds heard by now, once.
   private func tellSeconds() {
     guard seekTarget == nil else { return }
-    let seconds = driver.position(of: id) / format.sampleRate
+    let seconds = elapsed / format.sampleRate
     guard seconds > toldSeconds else { return }
     toldSeconds = seconds
     house?.events.tell(.time(elapsed: seconds, self))

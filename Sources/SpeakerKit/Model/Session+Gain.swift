@@ -19,6 +19,7 @@ extension Session {
   public func setEqualizer(_ gains: EqualizerGains) throws(SpeakerError) {
     try openHouse().require("equalizer", for: "equalizers")
     equalizer = gains
+    house?.report(.equalizer(gains), of: self)
     driver.setEqualizer(gains, of: id)
   }
 
@@ -39,45 +40,11 @@ extension Session {
     }
   }
 
-  /// Moves the levels of its members to one level, in equal times for equal steps: each step is a change of volume
-  /// with its event, heard over a ramp of one block. Returns when they are there.
-  ///
-  /// A speaker whose level somebody else sets meanwhile, or that leaves, is left alone from then on; a muted one
-  /// rises from 0. Another volume fade takes the place of this one.
-  /// - Parameters:
-  ///   - volume: 0...50.
-  ///   - duration: 0 or more.
-  /// - Throws: `speaker.range`, `speaker.unsupported`, `speaker.closed`, `CancellationError`; levels stay where they
-  ///   are then.
+  /// Moves the levels of its members to one level, as `House.fade` does; a speaker that leaves is left alone from then
+  /// on.
+  /// - Throws: `speaker.range`, `speaker.unsupported`, `speaker.closed`, `CancellationError`.
   public func fade(volume: Int, over duration: Duration) async throws {
-    let house = try openHouse()
-    try house.require("fade", for: "fades")
-    try House.check(volume: volume)
-    try Self.check(duration)
-    volumeFades += 1
-    let number = volumeFades
-    var members = devices.filter(\.isAvailable)
-      .map { (device: $0, from: $0.isMuted ? 0 : $0.volume, touches: $0.levelTouches) }
-    let steps = members.map { abs(volume - $0.from) }.max() ?? 0
-    let start = loop.now
-    for step in stride(from: 1, through: steps, by: 1) {
-      try await loop.sleep(until: start.advanced(by: duration * step / steps))
-      guard number == volumeFades, isOpen else { return }
-      members.removeAll {
-        $0.device.levelTouches != $0.touches || $0.device.session !== self || !$0.device.isAvailable
-      }
-      let levels = members.compactMap { member -> (device: String, change: LevelChange)? in
-        let before = Self.level(member.from, volume, step - 1, steps)
-        let after = Self.level(member.from, volume, step, steps)
-        return before == after ? nil : (member.device.id, .volume(after))
-      }
-      if !levels.isEmpty { driver.change(levels) }
-    }
-  }
-
-  /// Where a level is after `step` of `steps`, rounded to the nearest.
-  private static func level(_ from: Int, _ to: Int, _ step: Int, _ steps: Int) -> Int {
-    from + (2 * (to - from) * step + (to > from ? steps : -steps)) / (2 * steps)
+    try await openHouse().fade(devices, volume: volume, over: duration) { $0.session === self }
   }
 
   private func changeGain(to decibels: Double, over duration: Duration) throws(SpeakerError) -> Int {
@@ -87,6 +54,7 @@ extension Session {
         .range, "a gain of \(decibels) dB is not in -90...12", facts: [.init("gain", .number(decibels))])
     }
     try Self.check(duration)
+    house?.report(.gain(from: gain, to: decibels, over: duration), of: self)
     gain = decibels
     gainChanges += 1
     fading.wake(.idle)
@@ -94,7 +62,7 @@ extension Session {
     return gainChanges
   }
 
-  private static func check(_ duration: Duration) throws(SpeakerError) {
+  static func check(_ duration: Duration) throws(SpeakerError) {
     guard duration < .zero || duration > .seconds(86_400) else { return }
     throw SpeakerError(.range, "a fade takes from 0 s to a day, not \(duration)")
   }

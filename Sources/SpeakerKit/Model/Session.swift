@@ -7,7 +7,7 @@ public final class Session {
   public let id: SessionID
   /// What people call it.
   public let name: String
-  /// Who may take speakers from whom; 100 unless told.
+  /// Rank among sessions: a higher one receives the speakers of a lower one (default: 100).
   public private(set) var priority: Int
   /// Whether `close` was called.
   public internal(set) var isClosed = false
@@ -29,9 +29,8 @@ public final class Session {
   public internal(set) var gain = 0.0
   /// The gains of its equalizer's bands.
   public internal(set) var equalizer = EqualizerGains.flat
-  /// Of the newest change of its gain and of its volume: an older fade gives way.
+  /// Of the newest change of its gain: an older fade gives way.
   var gainChanges = 0
-  var volumeFades = 0
   /// Interruptions that have its speakers.
   var suspensions = 0
   /// How long it has played.
@@ -62,8 +61,20 @@ public final class Session {
   /// What plays or is paused.
   public var source: SourceInfo? { machine.current?.source }
   /// Frames of the source that have been heard, counted from its start; where it is in the source when it
-  /// loops. 0 when stopped.
+  /// loops. 0 when stopped. Of a source with a time of its own, that time.
   public var position: Int {
+    guard let time = timedSound?.time else { return heardFrames }
+    return Int(time * Double(format.sampleRate))
+  }
+  /// The source that plays, where it has a time of its own.
+  var timedSound: (any TimedSound)? {
+    guard case .source(let sound)? = machine.current?.request.sound, let timed = sound as? any TimedSound,
+      timed.time != nil
+    else { return nil }
+    return timed
+  }
+  /// Frames that have been heard since the source began; as `position` for files.
+  public var heardFrames: Int {
     guard let current = machine.current else { return 0 }
     if let seekTarget { return seekTarget.frame }
     let heard = driver.position(of: id)
@@ -71,7 +82,10 @@ public final class Session {
     return heard % length
   }
   /// Length of the source in frames; nil when stopped, or when it can't be known.
-  public var duration: Int? { machine.current?.cue.duration }
+  public var duration: Int? {
+    guard let timedSound else { return machine.current?.cue.duration }
+    return timedSound.length.map { Int($0 * Double(format.sampleRate)) }
+  }
 
   /// Plays a file on its members, in place of what played. Returns when it plays.
   /// - Parameters:
@@ -124,7 +138,7 @@ public final class Session {
   /// decoder, over a ramp of one block. Nothing when another sound plays, or none.
   public func soundMoved(_ sound: any SoundSource) {
     guard plays(sound), let current = machine.current else { return }
-    reposition(current, toFrame: position)
+    reposition(current, toFrame: heardFrames)
   }
 
   /// Whether it is this sound that plays or is paused.
@@ -137,7 +151,9 @@ public final class Session {
 
   /// The sound that is played is called something else from now on. Nothing when another sound plays, or none.
   public func soundRenamed(_ sound: any SoundSource, _ source: SourceInfo) {
-    if plays(sound) { machine.renamed(source) }
+    guard plays(sound) else { return }
+    machine.renamed(source)
+    house?.announcePlaying()
   }
 
   /// Plays a source, or lets it stand where it begins. Throws as `play`.
@@ -179,11 +195,13 @@ public final class Session {
   /// `position` is the new one at once; it is heard a moment later, and a source that can't be read there ends
   /// with `failed`.
   /// - Parameter seconds: from the start of the source.
-  /// - Throws: `speaker.range` outside the source, `speaker.no_seek` when stopped, and for what is no file.
-  public func seek(toSeconds seconds: Double) throws(SpeakerError) {
+  /// - Throws: `speaker.range` outside the source, `speaker.no_seek` when stopped, and for what is no file; what the
+  ///   file throws that is received as a stream.
+  public func seek(toSeconds seconds: Double) throws {
     guard let current = machine.current else {
       throw SpeakerError(.noSeek, "seek: nothing plays")
     }
+    if let timedSound { return try timedSound.seek(to: seconds) }
     guard case .file = current.request.sound else {
       throw SpeakerError(
         .noSeek, "seek: \"\(current.source.title)\" is a stream", hint: "move the stream itself")
@@ -195,6 +213,7 @@ public final class Session {
         .range, "seek to \(seconds) s is outside \"\(current.source.title)\"",
         facts: [.init("seconds", .number(seconds))])
     }
+    house?.report(.seek(frame: Int(frame)), of: self)
     reposition(current, toFrame: Int(frame))
   }
 

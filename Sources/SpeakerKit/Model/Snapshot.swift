@@ -30,7 +30,7 @@ public final class Snapshot {
     members = devices.map { .init(device: $0, session: $0.session, volume: $0.volume, isMuted: $0.isMuted) }
     playbacks = house.sessions(within: devices).map { session in
       let current = session.machine.current
-      let start = Double(session.position) / Double(session.format.sampleRate)
+      let start = Double(session.heardFrames) / Double(session.format.sampleRate)
       return Playback(
         session: session, state: session.state, source: current?.source,
         request: current?.request.starting(at: start))
@@ -71,6 +71,7 @@ public final class Snapshot {
     for playback in playbacks where playback.session.isOpen {
       do { try await restore(playback) } catch { failure = failure ?? error }
     }
+    try await house.driver.awaitChanges()
     if let failure { throw failure }
   }
 

@@ -30,6 +30,8 @@ public struct SpeakerError: CodedError, Equatable {
     case outranked = "speaker.outranked"
     /// The driver has no room for one more session.
     case noStream = "speaker.no_stream"
+    /// More was asked for in a moment than the house can do.
+    case flooded = "script.flooded"
     /// A speaker or its sound card went away while it was in use.
     case lost = "speaker.lost"
   }

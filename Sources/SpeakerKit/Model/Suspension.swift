@@ -14,6 +14,7 @@ extension Session {
     guard suspensions == 1 else { return }
     if state == .playing { driver.pause(id) }
     runningChanged()
+    house?.reportPlaying()
   }
 
   /// - Returns: whether it goes on.
@@ -22,6 +23,7 @@ extension Session {
     guard suspensions == 0 else { return false }
     if state == .playing { driver.resume(id) }
     runningChanged()
+    house?.reportPlaying()
     return true
   }
 

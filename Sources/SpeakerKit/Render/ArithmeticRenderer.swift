@@ -5,8 +5,8 @@ internal import Glibc
 
 /// Plays without making PCM: under virtual time, when nobody listens, where a source is follows from the clock.
 ///
-/// A file is opened to learn its length, and decoded once where only that tells it; damage in the middle of one
-/// whose header tells is not noticed. Confined to the loop.
+/// A file is opened for its length, and decoded once where only that gives it. One that is shorter than its header says
+/// ends with that failure; other damage in its middle is not noticed. Confined to the loop.
 final class ArithmeticRenderer: Renderer {
   var onEnd: ((_ cue: Int, _ session: SessionID, _ failure: (any CodedError)?) -> Void)?
   var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)?
@@ -15,6 +15,8 @@ final class ArithmeticRenderer: Renderer {
     let cue: Int
     /// Frame of the last frame that plays, plus one; nil for ever.
     let end: Int?
+    /// The failure with which it ends there.
+    let failure: AudioError?
     /// Frame that is heard at `since`.
     var frame: Int
     /// Nil while it stands still.
@@ -29,9 +31,23 @@ final class ArithmeticRenderer: Renderer {
   private let loop: EventLoop
   private let rate: Int
   private let format: AudioFormat
-  /// Lengths in frames by path, and what the file was when it was measured.
-  private var lengths: [String: (version: FileVersion, length: Int)] = [:]
-  private var cues: [Int: (start: Int, end: Int?, sound: (any ClockedSound)?)] = [:]
+  /// A file that was measured.
+  private struct Length {
+    let version: FileVersion
+    let frames: Int
+    let shortfall: AudioError?
+  }
+
+  private struct LoadedCue {
+    let start: Int
+    var end: Int?
+    var failure: AudioError?
+    var sound: (any ClockedSound)?
+  }
+
+  /// Lengths by path.
+  private var lengths: [String: Length] = [:]
+  private var cues: [Int: LoadedCue] = [:]
   private var playbacks: [SessionID: Playback] = [:]
   private var cueCount = 0
 
@@ -42,7 +58,7 @@ final class ArithmeticRenderer: Renderer {
   }
 
   func addDevice(_ name: String) {}
-  func setMix(_ mix: ChannelMix, ofDevice device: Int) {}
+  func setMix(_ mix: ChannelMix, channel: Int?, ofDevice device: Int) {}
   func setSession(_ session: SessionID?, ofDevice device: Int) {}
 
   func setGain(_ decibels: Double, over duration: Duration, of session: SessionID) {}
@@ -51,30 +67,32 @@ final class ArithmeticRenderer: Renderer {
   func load(_ request: SourceRequest) async throws -> Cue {
     cueCount += 1
     let start = Int((request.start * Double(rate)).rounded())
-    let length: Int
+    let file: Length
     switch request.sound {
-    case .file(let path): length = try self.length(of: path)
+    case .file(let path): file = try length(of: path)
     case .source(let sound):
       // It ends when whoever made it says so.
-      cues[cueCount] = (start, nil, sound as? any ClockedSound)
+      cues[cueCount] = LoadedCue(start: start, sound: sound as? any ClockedSound)
       return Cue(id: cueCount, duration: nil)
     }
-    guard start <= length else {
+    guard start <= file.frames else {
       throw SpeakerError(
         .range, "\(request.start) s is past the end of \(request.name)",
         facts: [.init("start", .number(request.start))])
     }
-    cues[cueCount] = (start, request.loops && length > 0 ? nil : length, nil)
-    return Cue(id: cueCount, duration: length)
+    let isEndless = request.loops && file.frames > 0
+    cues[cueCount] = LoadedCue(start: start, end: isEndless ? nil : file.frames, failure: file.shortfall)
+    return Cue(id: cueCount, duration: file.frames)
   }
 
   func discard(_ cue: Cue) { cues[cue.id] = nil }
 
   func start(_ cue: Cue, in session: SessionID, paused: Bool) {
-    guard let (start, end, sound) = cues.removeValue(forKey: cue.id) else { return }
+    guard let loaded = cues.removeValue(forKey: cue.id) else { return }
     playbacks[session]?.timer?.cancel()
-    playbacks[session] = Playback(cue: cue.id, end: end, frame: start, sound: sound)
-    if let sound {
+    playbacks[session] = Playback(
+      cue: cue.id, end: loaded.end, failure: loaded.failure, frame: loaded.start, sound: loaded.sound)
+    if let sound = loaded.sound {
       playbacks[session]?.flow = .waits
       playbacks[session]?.isPaused = paused
       sound.play(byClock: { [weak self] in self?.follow($0, cue.id, of: session) }, paused: paused)
@@ -128,9 +146,9 @@ final class ArithmeticRenderer: Renderer {
   }
 
   private func end(_ cue: Int, of session: SessionID) {
-    guard playbacks[session]?.cue == cue else { return }
+    guard let playback = playbacks[session], playback.cue == cue else { return }
     playbacks[session]?.since = nil
-    onEnd?(cue, session, nil)
+    onEnd?(cue, session, playback.failure)
   }
 
   func stop(_ session: SessionID) {
@@ -150,18 +168,17 @@ final class ArithmeticRenderer: Renderer {
     for session in playbacks.keys.sorted() { stop(session) }
   }
 
-  private func length(of path: String) throws -> Int {
+  private func length(of path: String) throws -> Length {
     let version = FileVersion(path: path)
-    if let known = lengths[path], known.version == version { return known.length }
-    let length = try measure(path)
-    lengths[path] = (version, length)
+    if let known = lengths[path], known.version == version { return known }
+    let decoder = try ConformedDecoder(AudioFile.open(path), to: format)
+    let frames = try decoder.frameCount ?? countFrames(of: decoder)
+    let length = Length(version: version, frames: frames, shortfall: decoder.shortfall)
+    lengths[path] = length
     return length
   }
 
-  /// Length of the file at `path` in frames.
-  private func measure(_ path: String) throws -> Int {
-    let decoder = try ConformedDecoder(AudioFile.open(path), to: format)
-    if let length = decoder.frameCount { return length }
+  private func countFrames(of decoder: ConformedDecoder) throws -> Int {
     let block = PCMBlock(format: format, frames: 4096)
     var length = 0
     while true {

@@ -57,7 +57,9 @@ final class PCMRenderer: Renderer {
 
   func addDevice(_ name: String) throws { try stage.addDevice(name) }
 
-  func setMix(_ mix: ChannelMix, ofDevice device: Int) { stage.send(.mix(device: device, mix)) }
+  func setMix(_ mix: ChannelMix, channel: Int?, ofDevice device: Int) {
+    stage.send(.mix(device: device, mix, channel: channel ?? -1))
+  }
 
   func setSession(_ session: SessionID?, ofDevice device: Int) {
     stage.send(.session(device: device, session ?? -1))

@@ -15,7 +15,7 @@ struct RenderCore: BitwiseCopyable {
   let chains: UnsafeMutablePointer<SessionChain>
   /// Where sessions are; as many as `sessions`.
   let positions: UnsafeMutablePointer<PositionCell>
-  /// One block of each session.
+  /// One block of each session, with the channels of its source.
   let sessionBlocks: UnsafeMutablePointer<PCMView>
   /// One block of each device: what `render` gives.
   let deviceBlocks: UnsafeMutablePointer<PCMView>
@@ -72,10 +72,12 @@ struct RenderCore: BitwiseCopyable {
   /// - Returns: false for `quit`.
   @_noLocks func apply(_ command: RenderCommand) -> Bool {
     switch command {
-    case .mix(let device, let mix):
+    case .mix(let device, let mix, let channel):
       // Unheard there is nothing to smooth, and the first block of what comes is exact.
       let isHeard = isHeard(devices[device])
       if isHeard { devices[device].mix.move(to: mix) } else { devices[device].mix.jump(to: mix) }
+      let session = devices[device].session
+      devices[device].choose(channel, isHeard: isHeard && sessionBlocks[session].channels > 2)
     case .session(let device, let session):
       devices[device].move(
         to: session, wasSounding: isHeard(devices[device]), willSound: isSounding(session))
@@ -157,7 +159,10 @@ struct RenderCore: BitwiseCopyable {
   @_noLocks private func readSource(of index: Int, heardAt: Int64) -> Int {
     sessions[index].count = 0
     guard sessions[index].isSounding, let source = sessions[index].source else { return 0 }
-    let block = sessionBlocks[index]
+    let block = PCMView(
+      samples: sessionBlocks[index].samples, frames: sessionBlocks[index].frames,
+      channels: source.frames.channels)
+    sessionBlocks[index] = block
     // Asked before the ring is read: what is complete has all its frames there.
     let isComplete = source.state.pointee.isComplete.load(ordering: .acquiring)
     let flows =
@@ -184,7 +189,8 @@ struct RenderCore: BitwiseCopyable {
     devices[index].isClear = false
     let block = deviceBlocks[index].prefix(frames)
     let session = devices[index].session
-    devices[index].mix.mix(sessionBlocks[session].prefix(frames), into: block)
+    devices[index].mix.mix(
+      sessionBlocks[session].prefix(frames), into: block, channel: devices[index].channel)
     devices[index].gate.apply(to: block)
   }
 
@@ -211,9 +217,10 @@ struct RenderCore: BitwiseCopyable {
     if case .idle = sessions[session].phase { chains[session].settle() }
   }
 
-  /// Lets a device go where it was told to once it has faded out, or at once when nothing sounds any more.
+  /// Moves a device to its new session or channel once it has faded out, or at once when nothing sounds any more.
   @_noLocks private func finishDevice(_ index: Int) {
-    guard let next = devices[index].next else { return }
+    if devices[index].next == nil && devices[index].nextChannel == nil { return }
+    let next = devices[index].next ?? devices[index].session
     if devices[index].gate.isSilent || !isSounding(devices[index].session) {
       devices[index].enter(next, sounding: isSounding(next))
     }
@@ -245,13 +252,15 @@ final class RenderMemory {
   init(devices: Int, sessions: Int, format: AudioFormat) {
     let frames = format.framesPerBlock
     reports = RingBuffer(minimumCapacity: 1024)
-    blocks = (0..<devices + sessions).map { _ in PCMBlock(format: format) }
+    // A session's block has room for all roles' channels.
+    let surround = AudioFormat(sampleRate: format.sampleRate, channels: AudioFormat.surround.channels)
+    blocks = (0..<devices + sessions).map { PCMBlock(format: $0 < sessions ? surround : format) }
     let sessionSlots = UnsafeMutableBufferPointer<SessionSlot>.allocate(capacity: sessions)
     sessionSlots.initialize(repeating: SessionSlot(blockFrames: frames))
     let deviceSlots = UnsafeMutableBufferPointer<DeviceSlot>.allocate(capacity: devices)
     deviceSlots.initialize(repeating: DeviceSlot(blockFrames: frames))
     let chains = UnsafeMutablePointer<SessionChain>.allocate(capacity: sessions)
-    for index in 0..<sessions { (chains + index).initialize(to: SessionChain(format: format)) }
+    for index in 0..<sessions { (chains + index).initialize(to: SessionChain(format: surround)) }
     let positions = UnsafeMutablePointer<PositionCell>.allocate(capacity: sessions)
     for index in 0..<sessions { (positions + index).initialize(to: PositionCell()) }
     let views = UnsafeMutablePointer<PCMView>.allocate(capacity: devices + sessions)

@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// What the loop asks of the renderer. Plain data: it goes through a ring to the audio thread.
 enum RenderCommand: BitwiseCopyable {
-  /// What a device lets through.
-  case mix(device: Int, ChannelMix)
+  /// The mix of a device, and the channel of a multichannel source that it renders; negative for the stereo pair.
+  case mix(device: Int, ChannelMix, channel: Int)
   /// Which session a device renders; -1 for none.
   case session(device: Int, Int)
   /// A source takes the place of what a session renders.

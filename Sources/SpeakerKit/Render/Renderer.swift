@@ -14,8 +14,9 @@ protocol Renderer: AnyObject {
   /// - Throws: `audio.no_output`.
   func addDevice(_ name: String) throws
 
-  /// What a device lets through from now on, in a ramp of one block.
-  func setMix(_ mix: ChannelMix, ofDevice device: Int)
+  /// Sets a device's mix, reached in a ramp of one block, and the channel of a multichannel source that it renders, in a
+  /// fade of a block each way; nil for the stereo pair.
+  func setMix(_ mix: ChannelMix, channel: Int?, ofDevice device: Int)
   /// Which session a device renders.
   func setSession(_ session: SessionID?, ofDevice device: Int)
 

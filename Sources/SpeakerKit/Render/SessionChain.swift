@@ -84,6 +84,7 @@ struct SessionChain: ~Copyable {
   var gain: GainFade
   private var limiter: Limiter
 
+  /// A chain for blocks of at most the channels of `format`.
   init(format: AudioFormat) {
     equalizer = Equalizer(format: format)
     gain = GainFade(blockFrames: format.framesPerBlock)

@@ -162,11 +162,15 @@ struct DeviceSlot: BitwiseCopyable {
   var session = -1
   /// The session that it renders once it has faded out of `session`; nil when it stays.
   var next: Int?
+  /// The channel of a multichannel source that it renders; negative for the stereo pair.
+  var channel = -1
+  /// The channel that it renders once it has faded out of `channel`; nil when it stays.
+  var nextChannel: Int?
   /// Role, balance, volume and mute.
   var mix: ChannelMixRamp
   /// Whether all of its block is silence since it was heard last.
   var isClear = false
-  /// 1 while it is a member; moves when it joins and leaves.
+  /// 1 while it is a member; moves when it joins and leaves, and around a change of its channel.
   var gate: GainRamp
 
   init(blockFrames: Int) {
@@ -179,7 +183,7 @@ struct DeviceSlot: BitwiseCopyable {
     if session == self.session {
       if next != nil {
         next = nil
-        gate.move(to: 1)
+        if nextChannel == nil { gate.move(to: 1) }
       }
     } else if wasSounding {
       next = session
@@ -189,10 +193,27 @@ struct DeviceSlot: BitwiseCopyable {
     }
   }
 
-  /// Takes its new session at once.
+  /// Renders another channel of multichannel sources.
+  /// - Parameter isHeard: true if such a source is heard: the device fades out before and in after the change.
+  @_noLocks mutating func choose(_ channel: Int, isHeard: Bool) {
+    if !isHeard {
+      self.channel = channel
+      nextChannel = nil
+    } else if channel != self.channel {
+      nextChannel = channel
+      gate.move(to: 0)
+    } else if nextChannel != nil {
+      nextChannel = nil
+      if next == nil { gate.move(to: 1) }
+    }
+  }
+
+  /// Takes its new session and channel at once.
   @_noLocks mutating func enter(_ session: Int, sounding: Bool) {
     self.session = session
     next = nil
+    if let nextChannel { channel = nextChannel }
+    nextChannel = nil
     if sounding {
       gate.jump(to: 0)
       gate.move(to: 1)

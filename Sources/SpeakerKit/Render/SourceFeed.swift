@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// Decodes one source into a ring, ahead of whoever renders it.
 ///
-/// Unchecked: `decoder`, `block` and `failure` belong to the thread that fills, a `FeedThread` or the loop under
+/// Unchecked: `decoder`, `block`, `ring` until `open` has ended, and `failure` belong to the thread that fills, a `FeedThread` or the loop under
 /// virtual time; `failure`, `duration` and `firstFrame` are written before the end of `open` or the end of the
 /// source is told, and read by the loop after that. The ring has an end for each thread.
 final class SourceFeed: @unchecked Sendable {
@@ -17,9 +17,10 @@ final class SourceFeed: @unchecked Sendable {
   private(set) var failure: (any CodedError)?
 
   private let request: SourceRequest
-  private let ring: SampleRing
+  /// Stereo; `open` makes another one for a source of more channels.
+  private var ring: SampleRing
   private let state: UnsafeMutablePointer<FeedState>
-  private let block: PCMBlock
+  private var block: PCMBlock
   private var decoder: ConformedDecoder?
   /// Whether frames come when they come; set by `open`.
   private var isLive = false
@@ -55,7 +56,13 @@ final class SourceFeed: @unchecked Sendable {
   /// Opens the source and goes to where it begins.
   /// - Throws: `AudioError`; `speaker.range` when it begins past its end.
   func open() throws {
-    let decoder = try ConformedDecoder(openSound(), to: block.format)
+    let sound = try openSound()
+    if sound.format.channels > block.format.channels {
+      let format = AudioFormat(sampleRate: block.format.sampleRate, channels: AudioFormat.surround.channels)
+      ring = SampleRing(frames: ring.capacity, channels: format.channels)
+      block = PCMBlock(format: format)
+    }
+    let decoder = try ConformedDecoder(sound, to: block.format)
     duration = decoder.frameCount
     firstFrame = Int((request.start * Double(block.format.sampleRate)).rounded())
     self.decoder = decoder
@@ -105,6 +112,7 @@ final class SourceFeed: @unchecked Sendable {
         try decoder?.seek(toFrame: 0)
         return true
       }
+      failure = decoder?.shortfall
     } catch let error as any CodedError {
       failure = error
     } catch {

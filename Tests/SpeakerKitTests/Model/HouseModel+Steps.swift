@@ -57,6 +57,7 @@ extension HouseModel {
       follow(old)
     }
     if let session { follow(session) }
+    tellPlaying()
   }
 
   private mutating func plug(_ speaker: Int, _ isPlugged: Bool) {
@@ -66,6 +67,7 @@ extension HouseModel {
     tellDevice(speaker, isPlugged ? "available" : "unavailable")
     if isPlugged, let level = speakers[speaker].owed { give(level, to: speaker) }
     if let session = speakers[speaker].session { follow(session) }
+    tellPlaying()
   }
 
   private mutating func rename(_ speaker: Int, _ name: String) -> String? {
@@ -97,7 +99,9 @@ extension HouseModel {
   private mutating func ask(_ level: Level, of target: WalkStep.Target) -> String? {
     let wanted: [Int]
     switch target {
-    case .house: wanted = speakers.indices.filter { (speakers[$0].session ?? 0) == 0 }
+    case .house:
+      let isMute = if case .muted = level { true } else { false }
+      wanted = speakers.indices.filter { (speakers[$0].session ?? (isMute ? -1 : 0)) == 0 }
     case .session(let session):
       guard players[session].isOpen else { return "speaker.closed" }
       wanted = members(of: session)
@@ -143,7 +147,7 @@ extension HouseModel {
     players[session].state = "playing"
     begin(session, at: play.first)
     tellState(session)
-    tellPlaying(session)
+    tellPlaying()
     if let priority = play.priority { players[session].priority = priority }
     return nil
   }
@@ -188,7 +192,7 @@ extension HouseModel {
 
   private mutating func changed(_ session: Int) {
     tellState(session)
-    tellPlaying(session)
+    tellPlaying()
     follow(session)
   }
 }

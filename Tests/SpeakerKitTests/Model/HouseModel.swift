@@ -20,6 +20,8 @@ struct HouseModel {
     var role: ChannelRole
     var balance: Int
     var isAvailable = true
+    /// Whether its playing was told last.
+    var toldPlaying = false
     var session: Int?
     /// Number of its last move, and how often somebody set its level: what an interruption looks at.
     var move = 0
@@ -193,8 +195,13 @@ struct HouseModel {
   /// Tells a session's state; then, once all else of the change is told, comes `tellPlaying`.
   mutating func tellState(_ player: Int) { tell("state \(players[player].state) \(players[player].name)") }
 
-  mutating func tellPlaying(_ player: Int) {
-    for index in members(of: player) where speakers[index].isAvailable { tellDevice(index, "playing") }
+  mutating func tellPlaying() {
+    for index in speakers.indices {
+      let plays = speakers[index].isAvailable && (speakers[index].session.map(runs) ?? false)
+      if plays == speakers[index].toldPlaying { continue }
+      speakers[index].toldPlaying = plays
+      tellDevice(index, "playing")
+    }
   }
 
   // MARK: Seconds
@@ -259,7 +266,7 @@ struct HouseModel {
     send(.stop(player))
     tellState(player)
     tell("ended \(title) \(reason) \(players[player].name)")
-    tellPlaying(player)
+    tellPlaying()
     follow(player)
   }
 

@@ -77,6 +77,7 @@ extension HouseModel {
     if runs(player) { send(.pause(player)) }
     players[player].suspensions += 1
     follow(player)
+    tellPlaying()
     tell("suspended \(players[player].name) by \(name)")
   }
 
@@ -146,6 +147,7 @@ extension HouseModel {
     guard !isSuspended(player) else { return }
     if runs(player) { send(.resume(player)) }
     follow(player)
+    tellPlaying()
     tell("resumed \(players[player].name) by \(players[one.player].name)")
   }
 
