@@ -116,4 +116,13 @@ import Testing
     #expect(refusal.code == 99)
     #expect(refusal.status == nil)
   }
+
+  @Test("what a board says of itself is shown without escape sequences")
+  func cleanInfo() {
+    let info = BoardInfo(
+      image: .application, capabilities: [], longestPayload: 512, model: "\u{1B}]0;owned\u{7}One",
+      firmwareVersion: "1.0\u{202E}", boots: 1, name: " \u{1B}[2JAnna's\n")
+    #expect(info.cleaned.model == "One" && info.cleaned.firmwareVersion == "1.0")
+    #expect(info.cleaned.name == "Anna's")
+  }
 }

@@ -3,7 +3,8 @@ public import EventLoop
 /// A headset's board in software: all of HBP/1, with its state in memory or on disk, its flash, and what goes wrong
 /// with them. Confined to a loop.
 ///
-/// It has one host at a time, on a channel inside the process or at an address (`listen`).
+/// It has one host at a time, on a channel inside the process or at an address (`listen`): the one that has proved its
+/// key. Another one that proves it, too, replaces a host that does not answer, and is turned away while that one does.
 public final class Board {
   private enum Phase { case starting, running, dead, closed }
 
@@ -12,17 +13,23 @@ public final class Board {
   /// Told at once when the power is lost, in the middle of whatever the board does: it must not be touched there.
   public var onDeath: () -> Void = {}
 
-  /// How long a host waits for another one to go: one that connects anew may be seen before its end is.
-  private static let moment = Duration.milliseconds(20)
-  /// The most hosts that do.
-  private static let mostWaiting = 8
+  /// The time that a host has to prove its key.
+  static let loginTime = Duration.seconds(10)
+  /// The time that the host has to answer when another one wants its place.
+  static let probeTime = Duration.seconds(2)
+  /// The most links without a host that has proved its key; a new one ends the oldest.
+  static let mostStrangers = 8
 
   let loop: EventLoop
   private let options: BoardOptions
   private var machine: BoardMachine
   private var phase = Phase.starting
-  private var link: BoardLink?
-  private var waiting = 0
+  /// All links, in the order of their coming.
+  private var links: [BoardLink] = []
+  /// The link of the host that has proved its key.
+  private var owner: BoardLink?
+  /// The link of another host that has proved it, which is not told before the owner had its time to answer.
+  private var contender: (link: BoardLink, actions: [BoardSession.Action], timer: LoopTimer)?
   private var trial: LoopTimer?
   private var start: LoopTimer?
   private let dice: FaultDice
@@ -65,36 +72,36 @@ public final class Board {
   public var isDead: Bool { phase == .dead }
 
   /// The board as it is.
-  public var report: BoardReport { BoardReport(machine, link: link, isRunning: phase == .running) }
+  public var report: BoardReport {
+    BoardReport(machine, link: owner ?? links.first, isRunning: phase == .running)
+  }
 
   // MARK: Hosts
 
-  /// The host's end of a channel inside the process; it is closed at once while there is another host.
+  /// The host's end of a channel inside the process.
   func connect() -> any LinkChannel {
     let (host, own) = MemoryChannel.pair(loop: loop)
     attach(own)
     return host
   }
 
-  /// Takes a channel, unless there is another host: then it is closed, after a moment in which that one may go.
-  /// - Parameter isLine: whether hosts come and go on it unseen.
+  /// Listens to a channel. One on which no host proves its key in time is closed.
+  /// - Parameter isLine: true if hosts come and go on it unseen; it stays open.
   func attach(_ channel: any LinkChannel, isLine: Bool = false) {
-    guard phase == .starting || phase == .running, waiting < Self.mostWaiting else { return channel.close() }
+    guard phase == .starting || phase == .running else { return channel.close() }
     let channel = options.faults.touchLink ? FaultyChannel(channel, dice, loop: loop) : channel
     let link = BoardLink(channel, isLine: isLine, session: BoardSession(options), loop: loop)
-    guard self.link != nil else { return adopt(link) }
-    waiting += 1
-    loop.after(Self.moment) { [weak self] in
-      self?.waiting -= 1
-      if let self, self.link == nil, phase == .starting || phase == .running { return adopt(link) }
-      self?.onLog("another host is turned away")
-      link.close()
+    let strangers = links.filter { !$0.isLine && $0 !== owner && $0 !== contender?.link }
+    if strangers.count >= Self.mostStrangers, let oldest = strangers.first {
+      end(oldest, "too many hosts that have not proved the key", silent: true)
     }
-  }
-
-  private func adopt(_ link: BoardLink) {
-    self.link = link
-    if !link.isLine { onLog("connected") }
+    links.append(link)
+    if !isLine {
+      onLog("connected")
+      link.limit(to: Self.loginTime) { [unowned self, unowned link] in
+        end(link, "no host has proved the key in time", silent: true)
+      }
+    }
     link.onAction = { [unowned self, unowned link] in perform($0, on: link) }
     link.listen(
       { [unowned self, unowned link] in received($0, on: link) },
@@ -102,45 +109,101 @@ public final class Board {
   }
 
   private func ended(_ link: BoardLink, _ end: LinkEnd) {
-    guard link === self.link else { return }
-    self.link = nil
+    guard links.contains(where: { $0 === link }) else { return }
+    forget(link)
     link.close()
     onLog("disconnected (\(end.words))")
     if link.isLine { onLineEnd() }
   }
 
+  /// Removes a link that ends; the host that waits for its place has it.
+  private func forget(_ link: BoardLink) {
+    links.removeAll { $0 === link }
+    if link === contender?.link {
+      contender?.timer.cancel()
+      contender = nil
+    }
+    guard link === owner else { return }
+    owner = nil
+    if contender != nil { succeed() }
+  }
+
+  // MARK: One host
+
+  /// A host has proved its key on this link.
+  private func authenticated(_ link: BoardLink, _ actions: [BoardSession.Action]) {
+    link.limit(to: nil) {}
+    guard let owner, owner !== link else {
+      self.owner = link
+      return link.perform(actions, after: options.profile.answerDelay)
+    }
+    guard contender == nil else { return turnAway(link) }
+    let timer = loop.after(Self.probeTime) { [unowned self] in
+      end(owner, "its host does not answer, and another one is there", silent: true)
+    }
+    contender = (link, actions, timer)
+    owner.perform(owner.session.events([AreYouThere()]), after: options.profile.answerDelay)
+  }
+
+  private func turnAway(_ link: BoardLink) {
+    onLog("another host is turned away")
+    end(link, "there is another host", silent: true)
+  }
+
+  /// The host that waits becomes the one that the board has.
+  private func succeed() {
+    guard let (link, actions, timer) = contender else { return }
+    timer.cancel()
+    (contender, owner) = (nil, link)
+    link.perform(actions, after: options.profile.answerDelay)
+  }
+
   /// Told when the channel of a line has ended, which takes a new one.
   var onLineEnd: () -> Void = {}
 
-  /// Whether there is a host, or a line on which one may come.
-  var isTaken: Bool { link != nil }
+  /// true if there is a link: with a host, or one on which one may come.
+  var isTaken: Bool { !links.isEmpty }
 
   private func received(_ bytes: ArraySlice<UInt8>, on link: BoardLink) {
     // A board that starts hears nothing on a line.
     guard phase == .running else { return link.isLine ? () : link.hold(bytes) }
-    for packet in link.packets(in: bytes) where phase == .running && link === self.link {
-      let actions = link.session.received(packet, board: &machine, at: loop.now)
+    for packet in link.packets(in: bytes) where phase == .running && links.contains(where: { $0 === link }) {
+      let (wasOpen, isContender) = (link.session.isOpen, link === contender?.link)
+      let heard = link.session.accepted
+      let actions = isContender ? [] : link.session.received(packet, board: &machine, at: loop.now)
       guard !checkDeath() else { return }
       for note in machine.takeNotes() { onLog(note) }
-      link.perform(actions, after: options.profile.answerDelay)
+      if !wasOpen, link.session.isOpen {
+        authenticated(link, actions)
+      } else {
+        link.perform(actions, after: options.profile.answerDelay)
+      }
+      // A host that is there keeps its place.
+      if link === owner, link.session.accepted > heard, let other = contender?.link { turnAway(other) }
     }
   }
 
   private func perform(_ action: BoardSession.Action, on link: BoardLink) {
-    guard link === self.link else { return }
+    guard links.contains(where: { $0 === link }) else { return }
     switch action {
     case .send(let bytes): link.send(bytes)
     case .tell(let text): onLog(text)
-    case .end: drop("the board ends the link", silent: true)
+    case .end: end(link, "the board ends the link", silent: true)
     case .restart(let target): restart(target)
     }
   }
 
-  private func drop(_ why: String, silent: Bool) {
-    guard let link else { return }
+  /// Ends a link; a line stays, for the next host.
+  private func end(_ link: BoardLink, _ why: String, silent: Bool) {
     onLog("disconnected (\(why))")
-    if !link.isLine { self.link = nil }
     link.end(BoardSession(options), silent: silent)
+    forget(link)
+    if link.isLine { links.append(link) }
+  }
+
+  private func endAll(_ why: String, silent: Bool) {
+    for link in links where link !== owner { end(link, why, silent: silent) }
+    if let owner { end(owner, why, silent: silent) }
   }
 
   // MARK: Life
@@ -148,7 +211,7 @@ public final class Board {
   /// Goes off, and on again after the time that it takes to start.
   private func restart(_ target: ImageType) {
     guard phase == .running else { return }
-    drop(target == .bootloader ? "jumping to the bootloader" : "rebooting", silent: false)
+    endAll(target == .bootloader ? "jumping to the bootloader" : "rebooting", silent: false)
     phase = .starting
     trial?.cancel()
     start = loop.after(options.bootTime) { [unowned self] in
@@ -168,7 +231,7 @@ public final class Board {
     if let end = machine.trialEndsAt {
       trial = loop.after(loop.now.duration(to: end), keepsAlive: false) { [unowned self] in endTrial() }
     }
-    if let link { received(link.takeHeld(), on: link) }
+    for link in links { received(link.takeHeld(), on: link) }
   }
 
   private func endTrial() {
@@ -207,8 +270,9 @@ public final class Board {
   private func end() {
     trial?.cancel()
     start?.cancel()
-    link?.close()
-    link = nil
+    contender?.timer.cancel()
+    for link in links { link.close() }
+    (links, owner, contender) = ([], nil, nil)
   }
 
   /// Ends the board; its state stays in its store.
@@ -228,7 +292,7 @@ extension Board {
   func perform(_ gesture: BoardGesture) throws(BoardError) {
     guard phase == .running else { throw BoardError(.gesture, "the board is starting") }
     switch gesture {
-    case .disconnect: return drop("by hand", silent: true)
+    case .disconnect: return endAll("by hand", silent: true)
     case .reboot: return restart(.application)
     default: break
     }
@@ -236,7 +300,7 @@ extension Board {
       throw BoardError(.gesture, "the board \(error.status?.meaning ?? "can't do that")")
     }
     guard !checkDeath() else { return }
-    guard let link else { return machine.forgetNews() }
-    link.perform(link.session.events(of: &machine), after: options.profile.answerDelay)
+    guard let owner else { return machine.forgetNews() }
+    owner.perform(owner.session.events(of: &machine), after: options.profile.answerDelay)
   }
 }

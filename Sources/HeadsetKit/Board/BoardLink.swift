@@ -23,6 +23,7 @@ final class BoardLink {
   /// When the last of the actions is due that wait.
   private var due = Instant.start
   private var generation = 0
+  private var timer: LoopTimer?
 
   init(_ channel: any LinkChannel, isLine: Bool, session: BoardSession, loop: EventLoop) {
     (self.channel, self.isLine, self.session, self.loop) = (channel, isLine, session, loop)
@@ -69,6 +70,12 @@ final class BoardLink {
     }
   }
 
+  /// Calls `body` after `time`, unless another limit is set or the link ends before.
+  func limit(to time: Duration?, _ body: @escaping () -> Void) {
+    timer?.cancel()
+    timer = time.map { loop.after($0, keepsAlive: false, body) }
+  }
+
   /// Forgets the host. A channel is closed.
   /// - Parameter session: for the next host of a line.
   func end(_ session: BoardSession, silent: Bool) {
@@ -81,6 +88,7 @@ final class BoardLink {
   /// Closes the channel, even a line.
   func close() {
     generation += 1
+    timer?.cancel()
     onAction = { _ in }
     channel.close()
   }

@@ -1,5 +1,17 @@
+internal import EventLoop
+
 /// How an emulated board is made.
 public struct BoardOptions: Sendable {
+  /// The most bytes of the accessory's name.
+  public static let longestName = 64
+
+  /// true for a name that an accessory may have.
+  public static func isName(_ text: String) -> Bool {
+    (1...longestName).contains(text.utf8.count) && text.onOneLine == text
+  }
+
+  /// The accessory's own name; nil stands for "Roomtone" and the model.
+  public var name: String?
   /// What it is like.
   public var profile = BoardProfile.standard
   /// The secret that it shares with its hosts.

@@ -13,7 +13,7 @@ public enum CryptoError: Error, Equatable {
   public var reason: String {
     switch self {
     case .noRandomness: "needs random numbers, and the machine gives none"
-    case .noKey: "is no key in PEM"
+    case .noKey: "is not a key in PEM"
     case .lockedKey: "is locked with a passphrase"
     case .otherKey: "is not one of Ed25519"
     }

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import EventLoop
 
 /// The secret that a headset and its hosts share: 32 bytes. Never shown.
 public struct LinkKey: Sendable, Equatable {
@@ -25,7 +25,7 @@ public struct LinkKey: Sendable, Equatable {
       !values.contains(nil)
     else {
       throw HeadsetError(
-        .auth, "\(source) is no key of a headset: \(2 * Self.length) hexadecimal digits expected",
+        .auth, "\(source) is not a key of a headset: \(2 * Self.length) hexadecimal digits expected",
         hint: "openssl rand -hex \(Self.length) makes one")
     }
     let nibbles = values.compactMap { $0 }
@@ -35,21 +35,9 @@ public struct LinkKey: Sendable, Equatable {
   /// Reads a key file, which nobody but its owner may read.
   /// - Throws: `auth`.
   public init(file path: String) throws(HeadsetError) {
-    let fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard fd >= 0 else {
-      throw HeadsetError(.auth, "the key file \(path) can't be read (\(String(cString: strerror(errno))))")
-    }
-    defer { close(fd) }
-    var status = stat()
-    guard fstat(fd, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      throw HeadsetError(.auth, "the key file \(path) is no file")
-    }
-    guard status.st_mode & 0o077 == 0 else {
-      throw HeadsetError(
-        .auth, "the key file \(path) can be read by others than its owner", hint: "chmod 600 \(path)")
-    }
-    let bytes = [UInt8](unsafeUninitializedCapacity: 256) { buffer, filled in
-      filled = max(read(fd, buffer.baseAddress, buffer.count), 0)
+    let bytes: [UInt8]
+    do { bytes = try WholeFile.read(path, atMost: 256, isSecret: true) } catch {
+      throw HeadsetError(.auth, "the key file \(path) can't be used: \(error.reason)", hint: error.hint)
     }
     try self.init(text: String(decoding: bytes, as: UTF8.self), from: "the key file \(path)")
   }

@@ -6,7 +6,7 @@ extension LinkSession {
     guard let frame = open(packet) else { return }
     switch frame.kind {
     case .response: takeAnswer(frame, at: now)
-    case .event: takeEvent(frame)
+    case .event: takeEvent(frame, at: now)
     case .request: drop(.unexpected)
     }
   }
@@ -33,7 +33,7 @@ extension LinkSession {
       HeadsetError(
         .timeout,
         "\(entry.operation.name): the headset at \(name) did not answer within "
-          + "\(entry.patience.components.seconds) s")
+          + "\(entry.operation.timeout.components.seconds) s")
     }
     for (entry, error) in zip(late, errors) {
       if let id = entry.id { actions.append(.failed(id, error)) }
@@ -80,7 +80,7 @@ extension LinkSession {
   }
 
   private mutating func takeAnswer(_ frame: LinkFrame, at now: Instant) {
-    guard let entry = requests.take(frame) else { return drop(.unexpected) }
+    guard let entry = requests.take(frame, at: now) else { return drop(.unexpected) }
     switch phase {
     case .greeting(let host): welcome(frame.payload, host, at: now)
     case .proving(let host, let handshake, let board):
@@ -99,13 +99,23 @@ extension LinkSession {
     return Int(plan.window)
   }
 
-  private mutating func takeEvent(_ frame: LinkFrame) {
+  private mutating func takeEvent(_ frame: LinkFrame, at now: Instant) {
     guard isOpen, let operation = frame.operation, operation.isEvent else { return drop(.unexpected) }
     do throws(PayloadError) {
+      if operation == .areYouThere { try answerProbe(AreYouThere(payload: frame.payload), at: now) }
       if let news = try HeadsetNews(operation, frame.payload) { actions.append(.told(news)) }
     } catch {
       actions.append(.told(.unreadable(HeadsetError(error, in: operation))))
     }
+  }
+}
+
+extension LinkSession {
+  /// Shows the board that this host is there, unless a request is under way that does.
+  private mutating func answerProbe(_: AreYouThere, at now: Instant) throws(PayloadError) {
+    guard requests.isEmpty else { return }
+    try requests.add(nil, .ping, Ping().payload())
+    startRequests(at: now)
   }
 }
 

@@ -1,12 +1,36 @@
 internal import EventLoop
 
 extension LinkOperation {
-  /// How long an answer is waited for, each time that the request is sent.
-  var patience: [Duration] {
+  /// true if the board may work for seconds before it answers.
+  fileprivate var isSlow: Bool {
     switch self {
-    case .beginTransfer, .verifyTransfer, .commitTransfer: [.seconds(10), .seconds(10)]
-    default: [.seconds(1), .seconds(2), .seconds(4)]
+    case .beginTransfer, .verifyTransfer, .commitTransfer: true
+    default: false
     }
+  }
+
+  /// The time after which a request without an answer is given up.
+  var timeout: Duration { isSlow ? .seconds(20) : .seconds(7) }
+}
+
+/// The time after which a request is sent again, from the times that answers take.
+///
+/// Source: RFC 6298, with a least time for links of a few milliseconds.
+struct RoundTripTime {
+  private static let (least, first) = (Duration.milliseconds(200), Duration.seconds(1))
+  private var estimate: (mean: Duration, deviation: Duration)?
+
+  /// The time until the first repetition.
+  var retryDelay: Duration {
+    guard let estimate else { return Self.first }
+    return min(max(estimate.mean + estimate.deviation * 4, Self.least), Self.first)
+  }
+
+  /// Notes the time of an answer to a request that was sent once.
+  mutating func note(_ time: Duration) {
+    guard let (mean, deviation) = estimate else { return estimate = (time, time / 2) }
+    let error = time > mean ? time - mean : mean - time
+    estimate = ((mean * 7 + time) / 8, (deviation * 3 + error) / 4)
   }
 }
 
@@ -22,24 +46,32 @@ struct RequestQueue {
     let frame: LinkFrame
     /// How often it was sent.
     fileprivate(set) var attempts = 0
-    /// When it is sent again, or given up.
+    /// The first time that it was sent.
+    fileprivate var sentAt = Instant.start
+    /// The next repetition, or the end.
     fileprivate(set) var due = Instant.start
 
-    /// How long it was waited for when it is given up.
-    var patience: Duration { operation.patience.reduce(.zero, +) }
+    fileprivate var end: Instant { sentAt.advanced(by: operation.timeout) }
   }
+
+  /// The shortest time until a slow request is repeated.
+  private static let slowRetryDelay = Duration.seconds(2)
 
   /// Writes that may be without an answer at once.
   var window = 1
   private var sequence: UInt16
   private var waiting: [Entry] = []
   private var underWay: [Entry] = []
+  private var roundTrip = RoundTripTime()
 
   /// - Parameter sequence: the first request has the next one.
   init(after sequence: UInt16) { self.sequence = sequence }
 
   /// When something is due; nil while no answer is waited for.
   var deadline: Instant? { underWay.map(\.due).min() }
+
+  /// true if no request waits or is under way.
+  var isEmpty: Bool { waiting.isEmpty && underWay.isEmpty }
 
   /// Puts a request behind all others.
   mutating func add(_ id: Int?, _ operation: LinkOperation, _ payload: [UInt8]) throws(PayloadError) {
@@ -62,15 +94,24 @@ struct RequestQueue {
   }
 
   /// The request that is answered; nil when none that is waited for is.
-  mutating func take(_ answer: LinkFrame) -> Entry? {
-    let index = underWay.firstIndex { $0.frame.sequence == answer.sequence && $0.frame.code == answer.code }
-    return index.map { underWay.remove(at: $0) }
+  mutating func take(_ answer: LinkFrame, at now: Instant) -> Entry? {
+    guard
+      let index = underWay.firstIndex(where: {
+        $0.frame.sequence == answer.sequence && $0.frame.code == answer.code
+      })
+    else { return nil }
+    let entry = underWay.remove(at: index)
+    // The link's own requests are those of the handshake, before and after which it is idle.
+    if entry.attempts == 1, entry.id != nil, !entry.operation.isSlow {
+      roundTrip.note(entry.sentAt.duration(to: now))
+    }
+    return entry
   }
 
   /// What is due by now, in the order of the requests: what is sent again, and what was sent often enough.
   mutating func overdue(at now: Instant) -> (again: [LinkFrame], late: [Entry]) {
-    let late = underWay.filter { $0.due <= now && $0.attempts == $0.operation.patience.count }
-    underWay.removeAll { $0.due <= now && $0.attempts == $0.operation.patience.count }
+    let late = underWay.filter { $0.end <= now }
+    underWay.removeAll { $0.end <= now }
     var again: [LinkFrame] = []
     for index in underWay.indices where underWay[index].due <= now {
       send(index, at: now)
@@ -91,8 +132,10 @@ struct RequestQueue {
   }
 
   private mutating func send(_ index: Int, at now: Instant) {
-    let patience = underWay[index].operation.patience[underWay[index].attempts]
-    underWay[index].due = now.advanced(by: patience)
+    if underWay[index].attempts == 0 { underWay[index].sentAt = now }
+    let base = underWay[index].operation.isSlow ? Self.slowRetryDelay : roundTrip.retryDelay
+    let delay = base * (1 << min(underWay[index].attempts, 8))
+    underWay[index].due = min(now.advanced(by: delay), underWay[index].end)
     underWay[index].attempts += 1
   }
 }

@@ -57,24 +57,24 @@ extension Headset {
     if let shape, driver.isConnected, !isTaken { return shape }
     let info = try await ask(GetEqualizerInfo(), .equalizer)
     guard info.bands > 0 else {
-      throw HeadsetError(.noBands, "\(operation.name): the headset at \(name) has no equalizer bands")
+      throw HeadsetError(.noBands, "\(operation.name): the headset at \(address) has no equalizer bands")
     }
     guard info.bands <= EqualizerShape.mostBands else {
       throw HeadsetError(
         .tooManyBands,
-        "\(operation.name): the headset at \(name) has \(info.bands) equalizer bands, "
+        "\(operation.name): the headset at \(address) has \(info.bands) equalizer bands, "
           + "\(EqualizerShape.mostBands) at most are supported")
     }
     guard info.lowest <= info.highest else {
       throw HeadsetError(
         .noData,
-        "\(operation.name): the headset at \(name) has bands from \(info.lowest) to \(info.highest)")
+        "\(operation.name): the headset at \(address) has bands from \(info.lowest) to \(info.highest)")
     }
     let bands = try await ask(GetEqualizerBands(), .equalizer)
     guard bands.millihertz.count == Int(info.bands) else {
       throw HeadsetError(
         .wrongBandCount,
-        "\(operation.name): the headset at \(name) has \(info.bands) bands and tells the frequencies of "
+        "\(operation.name): the headset at \(address) has \(info.bands) bands and tells the frequencies of "
           + "\(bands.millihertz.count)")
     }
     let new = EqualizerShape(

@@ -33,7 +33,7 @@ extension Headset {
         if let board = try await returned({ _ in true }), board.image == .bootloader { return }
       }
       throw HeadsetError(
-        update: name, at: .enter, "the headset was asked \(Self.mostTries) times to enter its bootloader")
+        update: address, at: .enter, "the headset was asked \(Self.mostTries) times to enter its bootloader")
     }
   }
 
@@ -48,7 +48,7 @@ extension Headset {
         if error.refusal != nil { throw error }
       }
       guard try await returned({ $0.boots != boots && $0.image == .application }) != nil else {
-        throw HeadsetError(.timeout, "reboot: the headset at \(name) has not come back")
+        throw HeadsetError(.timeout, "reboot: the headset at \(address) has not come back")
       }
     }
   }
@@ -63,6 +63,11 @@ extension Headset {
   ) async throws -> UpdateOutcome {
     let file = try FirmwareFile(contentsOf: path)
     let key = try trusted()
+    if key == .development {
+      onWarning(
+        "the headset at \(address) is given firmware that is signed with the development key, which everybody has; "
+          + "firmware_key of headset { } in the configuration names the key of its maker")
+    }
     _ = try await ask(GetImageType(), .firmwareUpdate)
     return try await exclusively {
       let update = FirmwareUpdate(file, over: driver, trusting: key, loop: loop)
@@ -90,7 +95,7 @@ extension Headset {
   /// Has the headset for itself, and with it the care for the connection.
   private func exclusively<Outcome>(_ work: () async throws -> Outcome) async throws -> Outcome {
     guard !isTaken else {
-      throw HeadsetError(.busy, "the headset at \(name) is being updated or restarted")
+      throw HeadsetError(.busy, "the headset at \(address) is being updated or restarted")
     }
     isTaken = true
     defer { giveBack() }

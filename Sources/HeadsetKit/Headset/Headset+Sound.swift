@@ -60,17 +60,17 @@ extension Headset {
   ) async throws(HeadsetError) -> Request.Answer {
     let words = Request.operation.name
     guard !isTaken else {
-      throw HeadsetError(.busy, "\(words): the headset at \(name) is being updated or restarted")
+      throw HeadsetError(.busy, "\(words): the headset at \(address) is being updated or restarted")
     }
     guard driver.isConnected, let board else {
       throw HeadsetError(
-        .notConnected, "\(words): the headset at \(name) is not connected",
+        .notConnected, "\(words): the headset at \(address) is not connected",
         hint: isWanted ? "it is connected again as soon as it is there" : "headset.connect connects it")
     }
     if let capability, !board.capabilities.contains(capability) {
       if board.image == .bootloader {
         throw HeadsetError(
-          .wrongMode, "\(words): the headset at \(name) is in its bootloader",
+          .wrongMode, "\(words): the headset at \(address) is in its bootloader",
           hint: "h:reboot() starts its firmware")
       }
       throw HeadsetError(.unsupported, "\(words): \(board.model) can't do that")

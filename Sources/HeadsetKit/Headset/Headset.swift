@@ -13,12 +13,14 @@ public final class Headset {
     presetNames.indices.contains(number) ? presetNames[number] : nil
   }
 
-  /// Its address.
-  public let name: String
+  /// Its address, as messages show it.
+  public let address: String
   let loop: EventLoop
   let driver: any HeadsetDriver
   /// Whose firmware it is given.
   let trusted: () throws(HeadsetError) -> VerifyingKey
+  /// Receives a line about a key that protects nothing.
+  var onWarning: (String) -> Void = { _ in }
   /// Who the board is, as it said last.
   var board: BoardInfo?
   /// What the equalizer is like; nil until it was asked in this connection.
@@ -45,7 +47,7 @@ public final class Headset {
     driver: any HeadsetDriver, loop: EventLoop,
     trusted: @escaping () throws(HeadsetError) -> VerifyingKey = { () throws(HeadsetError) in .development }
   ) {
-    (self.driver, self.loop, self.trusted, name) = (driver, loop, trusted, driver.name)
+    (self.driver, self.loop, self.trusted, address) = (driver, loop, trusted, driver.name)
     driver.onEvent = { [weak self] in self?.take($0) }
     driver.onLost = { [weak self] in self?.lost($0) }
   }
@@ -61,6 +63,8 @@ public final class Headset {
   public var isConnected: Bool { driver.isConnected }
   /// Whether an update or a restart has it for itself.
   public var isBusy: Bool { isTaken }
+  /// The accessory's own name, its model if it has none; nil before it was ever connected.
+  public var name: String? { board.map { $0.name.isEmpty ? $0.model : $0.name } }
   /// What its maker calls it; nil before it was ever connected.
   public var model: String? { board?.model }
   /// The version of its firmware; nil before it was ever connected.
@@ -79,7 +83,7 @@ public final class Headset {
     if let attempt { try await attempt.value() }
     guard !driver.isConnected, !isConnecting, !isTaken else {
       throw HeadsetError(
-        .alreadyConnected, "the headset at \(name) is connected already",
+        .alreadyConnected, "the headset at \(address) is connected already",
         hint: "headset.list() has it; disconnect it first to connect anew")
     }
     retry?.cancel()
@@ -125,7 +129,7 @@ public final class Headset {
     let board = try await driver.connect()
     // It may have been given up, or lost, before this task's turn came.
     guard driver.isConnected, !isGivenUp else {
-      throw HeadsetError(.connectionFailed, "the connection to \(name) was lost at once")
+      throw HeadsetError(.connectionFailed, "the connection to \(address) was lost at once")
     }
     begin(with: board)
     delay = RetryDelay()
@@ -133,7 +137,7 @@ public final class Headset {
 
   /// Notes who the board is that was connected; what was known of the one before counts no more.
   func begin(with board: BoardInfo) {
-    self.board = board
+    self.board = board.cleaned
     (shape, ambientLevels) = (nil, [:])
   }
 

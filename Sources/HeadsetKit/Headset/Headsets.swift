@@ -4,6 +4,8 @@ internal import EventLoop
 public final class Headsets {
   /// What the configuration says.
   public let settings: HeadsetSettings
+  /// Receives a line about a key that protects nothing.
+  public var onWarning: (String) -> Void = { _ in }
   private let loop: EventLoop
   private let makeDriver: (LinkAddress, LinkKey) -> any HeadsetDriver
   /// Those that were connected or looked for, in that order.
@@ -49,13 +51,13 @@ public final class Headsets {
   /// Whether the configured headset is connected as soon as it is there, and again whenever it was lost.
   public var isAutomatic: Bool { awaited != nil }
 
-  /// Has the configured headset connected as soon as it is there; one that is connected is told once more.
+  /// Has the configured headset connected as soon as it is there; of one that is connected no event is emitted.
   /// - Throws: `notAvailable` when none is configured, `auth` when its key can't be read.
-  public func connectAutomatically() throws(HeadsetError) {
+  public func connectAutomatically() throws(HeadsetError) -> Headset {
     let headset = if let awaited { awaited } else { try find(configured(), keyFile: nil) }
     awaited = headset
     headset.keepConnected()
-    if headset.isConnected { loop.next { [weak headset] in headset?.tell(.connected) } }
+    return headset
   }
 
   /// Whether it is the one that is connected as soon as it is there.
@@ -100,9 +102,16 @@ public final class Headsets {
     }
     all.removeAll { $0.address == address }
     let settings = settings
-    let headset = Headset(driver: makeDriver(address, try settings.key(file: keyFile)), loop: loop) {
+    let key = try settings.key(file: keyFile)
+    if key == .development {
+      onWarning(
+        "the headset at \(address) is reached with the development key, which everybody has; "
+          + "key_file of headset { } in the configuration names a key of your own")
+    }
+    let headset = Headset(driver: makeDriver(address, key), loop: loop) {
       () throws(HeadsetError) in try settings.firmwareKey()
     }
+    headset.onWarning = { [weak self] in self?.onWarning($0) }
     all.append((address, headset))
     _ = headset.listen { [weak self, weak headset] event in
       guard let self, let headset else { return }

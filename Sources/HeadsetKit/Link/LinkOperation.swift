@@ -41,6 +41,7 @@ enum LinkOperation: UInt16, CaseIterable {
   case reboot = 0x0058
   case confirmImage = 0x0059
 
+  case areYouThere = 0x8003
   case noiseCancellingChanged = 0x8010
   case ambientChanged = 0x8020
   case equalizerChanged = 0x8030
@@ -82,6 +83,7 @@ enum LinkOperation: UInt16, CaseIterable {
     case .abortTransfer: "abort transfer"
     case .reboot: "reboot"
     case .confirmImage: "confirm image"
+    case .areYouThere: "are you there"
     case .noiseCancellingChanged: "noise cancelling changed"
     case .ambientChanged: "ambient changed"
     case .equalizerChanged: "equalizer changed"

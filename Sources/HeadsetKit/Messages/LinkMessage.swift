@@ -77,7 +77,8 @@ enum LinkMessages {
     Reboot.self, ConfirmImage.self,
   ]
   static let events: [any LinkEvent.Type] = [
-    NoiseCancellingChanged.self, AmbientChanged.self, EqualizerChanged.self, BatteryChanged.self,
+    AreYouThere.self, NoiseCancellingChanged.self, AmbientChanged.self, EqualizerChanged.self,
+    BatteryChanged.self,
     JumpingToBootloader.self, TransferChanged.self,
   ]
 }

@@ -1,3 +1,5 @@
+internal import EventLoop
+
 /// What runs on the board.
 enum ImageType: UInt8, CaseIterable, Sendable {
   case application = 0
@@ -72,9 +74,18 @@ struct BoardInfo: LinkMessage {
   var firmwareVersion: String
   /// How often the board was started.
   var boots: UInt32
+  /// The accessory's own name; empty for one without.
+  var name = ""
 }
 
 extension BoardInfo {
+  /// The same with texts as they are shown and kept: a board may say anything.
+  var cleaned: BoardInfo {
+    var board = self
+    (board.model, board.firmwareVersion, board.name) = (model.cleaned, firmwareVersion.cleaned, name.cleaned)
+    return board
+  }
+
   init(from payload: inout PayloadReader) throws(PayloadError) {
     image = try payload.choice()
     capabilities = Capabilities(rawValue: try payload.u64())
@@ -82,6 +93,7 @@ extension BoardInfo {
     model = try payload.text()
     firmwareVersion = try payload.text()
     boots = try payload.u32()
+    name = try payload.text()
   }
 
   func write(to payload: inout PayloadWriter) throws(PayloadError) {
@@ -91,6 +103,7 @@ extension BoardInfo {
     try payload.text(model)
     try payload.text(firmwareVersion)
     payload.u32(boots)
+    try payload.text(name)
   }
 }
 
@@ -122,6 +135,11 @@ extension Proof {
 struct Ping: LinkRequest, EmptyMessage {
   typealias Answer = Done
   static let operation = LinkOperation.ping
+}
+
+/// Another host wants the place of this one, which a PING keeps.
+struct AreYouThere: LinkEvent, EmptyMessage {
+  static let operation = LinkOperation.areYouThere
 }
 
 /// Asks what the board is.

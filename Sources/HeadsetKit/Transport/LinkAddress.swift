@@ -36,7 +36,8 @@ public enum LinkAddress: Sendable, Hashable {
   static func unreadable(_ text: String) -> HeadsetError {
     let shown = text.count > 120 ? text.prefix(120) + "…" : text[...]
     return HeadsetError(
-      .connectionFailed, "\"\(String(shown).onOneLine)\" is no address of a headset", hint: "one of \(forms)")
+      .connectionFailed, "\"\(String(shown).onOneLine)\" is not an address of a headset",
+      hint: "one of \(forms)")
   }
 
   private static func unixSocket(_ path: String) -> LinkAddress? {

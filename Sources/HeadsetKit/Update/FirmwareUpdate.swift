@@ -103,7 +103,7 @@ final class FirmwareUpdate {
   /// Writes the image from `offset` on, as many parts at once as the board takes. A cancel ends it between two parts.
   private func write(_ transfer: TransferPlan, from offset: Int) async throws -> UpdatePlan.Event {
     var window = WriteWindow(
-      size: file.image.count, start: offset, chunk: plan.chunk(of: transfer), width: Int(transfer.window))
+      size: file.image.count, start: offset, chunk: plan.chunk(of: transfer), width: plan.width(of: transfer))
     var pending: [(part: Range<Int>, answer: PendingAnswer<NextOffset>)] = []
     var failure: UpdatePlan.Event?
     while true {
@@ -122,6 +122,9 @@ final class FirmwareUpdate {
           window.answered(part, next: Int(next.offset))
           plan.acknowledged(window.acknowledged, at: loop.now)
           tellProgress()
+          if plan.isStalled(loop.now) {
+            failure = failure ?? .stuck("the headset acknowledges less than is written to it")
+          }
         case .failure(let error):
           if let offset = error.refusal?.nextOffset {
             window.refused(goOnFrom: Int(offset))
@@ -132,7 +135,7 @@ final class FirmwareUpdate {
       case .done:
         try Task.checkCancellation()
         return failure ?? .done
-      case .stuck: return .stuck
+      case .stuck(let reason): return .stuck(reason)
       }
     }
   }

@@ -28,19 +28,19 @@ extension UpdatePlan {
   /// Has the board begin at the first byte.
   private mutating func renew(_ step: UpdateStep, _ reason: String, _ action: Action) -> Action {
     renewals += 1
-    most = 0
+    (most, headwayBytes) = (0, 0)
     return renewals < Self.mostTries ? action : fail(step, reason)
   }
 
   private mutating func write(from offset: Int) -> Action {
     step = .write
     guard let transfer else { return fail(.write, "there is no transfer") }
-    if offset < most {
-      // Nothing is lost for ever: what is written again counts as getting further.
-      most = offset
-      setbacks += 1
-      if setbacks > Self.mostSetbacks { return fail(.write, "the headset loses what was written to it") }
+    if most - offset > Self.mostLost {
+      renewals += 1
+      headwayBytes = offset
+      if renewals >= Self.mostTries { return fail(.write, "the headset loses what was written to it") }
     }
+    most = offset
     return .write(transfer, from: offset)
   }
 
@@ -75,19 +75,20 @@ extension UpdatePlan {
 
   mutating func refused(_ refusal: LinkRefusal, _ now: Instant) -> Action {
     let reason = "the board \(refusal.status?.meaning ?? "says \(refusal.code), which is not known here")"
+    trouble = (reason, nil)
     switch action {
     case .battery: return known(nil, now)
     case .enter: return notEntering(refusal, reason, now)
     case .confirm: return notConfirmed(refusal, reason, now)
     case .abort: return beginAgain(reason, now)
-    case .ask, .reboot: return isOver(now) ? fail(step, reason) : .connect(after: Self.pause)
+    case .ask, .reboot: return .connect(after: Self.pause)
     default: break
     }
     switch refusal.status {
     case .busy, .noTransfer: return beginAgain(reason, now)
     case .wrongMode:
       // It has gone over to something else meanwhile.
-      return isOver(now) ? fail(step, reason) : .connect(after: retry.next())
+      return .connect(after: retry.next())
     case .wrongOffset:
       guard case .verify = action, let offset = refusal.nextOffset, Int(offset) < image.count else {
         return beginAgain(reason, now)
@@ -102,9 +103,9 @@ extension UpdatePlan {
     }
   }
 
-  /// Begins the transfer again, a little later, unless that has been of no use for too long.
+  /// Begins the transfer again, a little later.
   mutating func beginAgain(_ reason: String, _ now: Instant) -> Action {
-    if isOver(now) { return fail(step, reason, hint: "run the update again: it goes on where it ended") }
+    trouble = (reason, nil)
     (transfer, isCommitSent) = (nil, false)
     return begin(after: retry.next(), now)
   }
@@ -121,7 +122,7 @@ extension UpdatePlan {
   private mutating func notConfirmed(
     _ refusal: LinkRefusal, _ reason: String, _ now: Instant
   ) -> Action {
-    if refusal.status == .busy, !isOver(now) { return .confirm(after: Self.pause) }
+    if refusal.status == .busy { return .confirm(after: Self.pause) }
     // One that was not written now needs no word of a board that has no trials.
     if !hasBegun, refusal.status == .unsupported {
       return .succeed(.alreadyThere(version: manifest.version.description))
@@ -136,4 +137,6 @@ extension UpdatePlan {
     let room = Int(board?.longestPayload ?? 0) - (LinkFrame.longestPayload - WriteTransfer.longestData)
     return max(1, min(Int(transfer.chunk), room, WriteTransfer.longestData))
   }
+  /// Writes under way at once: those that the board grants, fewer after the link was lost among them.
+  func width(of transfer: TransferPlan) -> Int { min(Int(transfer.window), narrowed ?? .max) }
 }

@@ -2,8 +2,8 @@ internal import EventLoop
 
 /// What an update does next, by what has happened so far: values alone, neither link nor clock.
 ///
-/// A link that is lost is no end: it is made anew, and what the board says of itself then tells where to go on. The
-/// update ends when it has got no further for as long as `patience`.
+/// A link that is lost is no end: it is made anew, and what the board says of itself then tells where to go on. An
+/// update without headway ends: after `stall` with a board that answers, after `patience` over a link that is lost.
 struct UpdatePlan {
   /// What to do; what comes of it goes to `take`.
   enum Action: Equatable {
@@ -31,6 +31,14 @@ struct UpdatePlan {
     case confirm(after: Duration)
     case succeed(UpdateOutcome)
     case fail(HeadsetError)
+
+    /// true if nothing is left to do.
+    var isEnd: Bool {
+      switch self {
+      case .succeed, .fail: true
+      default: false
+      }
+    }
   }
 
   /// What came of an action.
@@ -44,16 +52,24 @@ struct UpdatePlan {
     case status(TransferStatus)
     /// All is written, or what was asked was done.
     case done
-    /// The board does not get any further with what is written.
-    case stuck
+    /// The board answers writes in a way that leads nowhere; the text says which.
+    case stuck(String)
     /// The board says no.
     case refused(LinkRefusal)
     /// There is no answer, or no link.
     case lost(HeadsetError)
   }
 
-  /// How long an update goes on without getting any further.
+  /// The longest time without headway while the link is lost and made anew.
   static let patience = Duration.seconds(120)
+  /// The longest time without headway while the board answers.
+  static let stall = Duration.seconds(30)
+  /// Bytes of the image that count as headway.
+  static let leastHeadway = 4_096
+  /// The most bytes that a board may lose with its power; one that loses more begins anew.
+  static let mostLost = 65_536
+  /// Losses of a link without headway that make it a bad one.
+  static let mostLosses = 3
   /// How long a bootloader takes to be ready that does not tell.
   static let usualDelay = Duration.seconds(5)
   /// The longest that a board may take.
@@ -62,8 +78,6 @@ struct UpdatePlan {
   static let leastBattery = 30
   /// How often what did not help is done in all.
   static let mostTries = 3
-  /// How often a board may lose what was written before.
-  static let mostSetbacks = 100
   /// How long to wait for a board that is busy or starting.
   static let pause = Duration.seconds(1)
 
@@ -79,8 +93,16 @@ struct UpdatePlan {
   var step = UpdateStep.check
   /// What was done last, and is answered next.
   var action = Action.ask
-  /// When it got further the last time.
-  var progressAt: Instant
+  /// The last headway.
+  var headwayAt: Instant
+  /// Bytes of the image that the board had then.
+  var headwayBytes = 0
+  /// The moment since which the board answers; nil while the link is lost.
+  var answeringSince: Instant?
+  /// Losses of the link since the last headway, without attempts at a headset that was not there.
+  var losses = 0
+  /// The latest reason for trying again, for the error that ends the update.
+  var trouble: (reason: String, cause: HeadsetError?)?
   var retry = RetryDelay()
   var board: BoardInfo?
   var isChecked = false
@@ -96,9 +118,10 @@ struct UpdatePlan {
   /// Which start of the board it was that its bootloader was seen in.
   var bootloaderBoots: UInt32?
   var transfer: TransferPlan?
-  /// The most bytes that the board has had of this image, and how often they became fewer.
+  /// Bytes of this image that the board has acknowledged.
   var most = 0
-  var setbacks = 0
+  /// The most writes under way at once that the link has borne; nil until one was lost with the link.
+  var narrowed: Int?
   /// Whether anything of the image was sent.
   var hasBegun = false
   /// Whether COMMIT was sent, and whether the board is known to have done it.
@@ -113,7 +136,7 @@ struct UpdatePlan {
     at now: Instant
   ) {
     (self.name, manifest, image) = (name, file.manifest, file.image)
-    (self.isForced, self.patience, progressAt) = (isForced, patience, now)
+    (self.isForced, self.patience, headwayAt) = (isForced, patience, now)
     progress = UpdateProgress(of: file.image.count)
   }
 
@@ -126,14 +149,17 @@ struct UpdatePlan {
   /// Takes what came of the last action.
   /// - Returns: the next one.
   mutating func take(_ event: Event, at now: Instant) -> Action {
-    action = next(event, now)
+    note(event, now)
+    let next = next(event, now)
+    action = next.isEnd ? next : overdue(now) ?? next
     return action
   }
 
   /// The board has so many bytes of the image.
   mutating func acknowledged(_ bytes: Int, at now: Instant) {
-    if bytes > most {
-      most = bytes
+    most = max(most, bytes)
+    if bytes >= min(headwayBytes + Self.leastHeadway, image.count), bytes > headwayBytes {
+      headwayBytes = bytes
       gotFurther(now)
     }
     if let told = progress.acknowledged(bytes) { news = told }
@@ -153,18 +179,28 @@ struct UpdatePlan {
     case .began(let plan): return began(plan, now)
     case .status(let status): return compare(status, now)
     case .done: return done(now)
-    case .stuck: return beginAgain("the headset asks for the same part again and again", now)
+    case .stuck(let reason): return beginAgain(reason, now)
     case .refused(let refusal): return refused(refusal, now)
-    case .lost(let error): return lost(error, now)
+    case .lost(let error): return lost(error)
     }
   }
 
   // MARK: Failing, and trying again
 
   mutating func gotFurther(_ now: Instant) {
-    progressAt = now
+    headwayAt = now
     retry = RetryDelay()
-    wrongKeys = 0
+    (wrongKeys, losses, trouble) = (0, 0, nil)
+  }
+
+  private mutating func note(_ event: Event, _ now: Instant) {
+    switch event {
+    case .lost(let error):
+      (answeringSince, trouble) = (nil, (error.message, error))
+      if error.kind != .notAvailable { losses += 1 }
+      if case .write(let transfer, _) = action { narrowed = max(1, width(of: transfer) / 2) }
+    default: answeringSince = answeringSince ?? now
+    }
   }
 
   func fail(_ step: UpdateStep, _ reason: String, hint: String? = nil, cause: HeadsetError? = nil) -> Action {
@@ -173,18 +209,43 @@ struct UpdatePlan {
 
   func fail(_ fault: FirmwareFault) -> Action { fail(.check, fault.reason, hint: fault.hint) }
 
-  /// Whether it has got no further for too long.
-  func isOver(_ now: Instant) -> Bool { progressAt.duration(to: now) >= patience }
+  /// true if the board answers and there is no headway for too long.
+  func isStalled(_ now: Instant) -> Bool {
+    guard let answeringSince else { return false }
+    // A bootloader that is not ready yet is given its time.
+    return max(headwayAt, answeringSince, readyAt ?? headwayAt).duration(to: now) >= min(Self.stall, patience)
+  }
 
-  private mutating func lost(_ error: HeadsetError, _ now: Instant) -> Action {
-    let hint = "run the update again when the headset is there: it goes on where it was broken off"
+  /// The end of an update without headway.
+  private func overdue(_ now: Instant) -> Action? {
+    let hint = "run the update again when the headset is there: it resumes at the offset it has reached"
+    if isStalled(now) {
+      let reason = trouble?.reason ?? "the headset answers and does not get any further"
+      return fail(
+        step, "\(reason); no headway for \(Self.stall.components.seconds) s", hint: hint,
+        cause: trouble?.cause)
+    }
+    guard headwayAt.duration(to: now) >= patience else { return nil }
+    let (reason, seconds) = (trouble?.reason ?? "the link was lost", patience.components.seconds)
+    guard losses >= Self.mostLosses else {
+      return fail(step, "the link is lost: \(reason)", hint: hint, cause: trouble?.cause)
+    }
+    return fail(
+      step,
+      "the link is too bad: lost \(losses) times in \(seconds) s without headway, at last: \(reason)",
+      hint: "bring the headset nearer and run the update again: it resumes at the offset it has reached",
+      cause: trouble?.cause)
+  }
+
+  private mutating func lost(_ error: HeadsetError) -> Action {
     if error.kind == .auth || error.kind == .challengeLength {
       wrongKeys += 1
       if wrongKeys >= Self.mostTries { return fail(step, error.message, hint: error.hint, cause: error) }
     }
-    // Nothing was sent, and nothing will be by connecting again.
-    if error.kind == .writeFailed { return fail(step, error.message, hint: error.hint, cause: error) }
-    if isOver(now) { return fail(step, "the link is lost: \(error.message)", hint: hint, cause: error) }
+    // Connecting again changes neither what can't be sent nor what a board answers that can't be read.
+    if error.kind == .writeFailed || error.kind == .noData {
+      return fail(step, error.message, hint: error.hint, cause: error)
+    }
     return .connect(after: retry.next())
   }
 }

@@ -14,19 +14,21 @@ struct WriteWindow {
     case wait
     /// All is there.
     case done
-    /// The board asks for the same again and again.
-    case stuck
+    /// The board's answers lead nowhere; the text says why.
+    case stuck(String)
   }
 
   private let size, chunk, width: Int
   /// Bytes that the board has.
   private(set) var acknowledged: Int
-  /// Where the next write begins.
+  /// The offset of the next write, and the end of all that was sent.
   private var next: Int
+  private var sent: Int
   private var underWay = 0
   /// Where to go on when nothing is under way any more.
   private var detour: Int?
   private var detours = 0
+  private var fault: String?
 
   /// - Parameters:
   ///   - size: bytes of the image.
@@ -35,16 +37,17 @@ struct WriteWindow {
   ///   - width: the most writes that are under way; at least 1.
   init(size: Int, start: Int, chunk: Int, width: Int) {
     (self.size, self.chunk, self.width) = (size, chunk, width)
-    (acknowledged, next) = (start, start)
+    (acknowledged, next, sent) = (start, start, start)
   }
 
   /// What to do now; a part that is to be sent counts as sent.
   mutating func act() -> Action {
     if underWay == 0, let place = detour { (next, detour) = (place, nil) }
-    if detours > Self.mostDetours { return underWay > 0 ? .wait : .stuck }
+    if let fault { return underWay > 0 ? .wait : .stuck(fault) }
     if detour == nil, underWay < width, next < size {
       let part = next..<min(next + chunk, size)
       next = part.upperBound
+      sent = max(sent, next)
       underWay += 1
       return .send(part)
     }
@@ -54,7 +57,7 @@ struct WriteWindow {
   /// The oldest write was done, and the board is so far.
   mutating func answered(_ part: Range<Int>, next offset: Int) {
     underWay -= 1
-    if offset > acknowledged, offset <= size {
+    if offset > acknowledged, offset <= sent {
       acknowledged = offset
       detours = 0
     }
@@ -70,8 +73,9 @@ struct WriteWindow {
   private mutating func turn(to offset: Int) {
     // Writes that were sent too far ahead are refused together: that is one detour.
     if detour == nil { detours += 1 }
-    if offset > size { detours = Self.mostDetours + 1 }
+    if detours > Self.mostDetours { fault = "the headset asks for the same part again and again" }
+    if offset > sent { fault = "the headset asks for byte \(offset), and \(sent) were sent to it" }
     // A refusal may be older than what was acknowledged since.
-    detour = max(min(offset, size), acknowledged)
+    detour = max(min(offset, sent), acknowledged)
   }
 }

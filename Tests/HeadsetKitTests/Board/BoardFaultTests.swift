@@ -28,19 +28,21 @@ import Testing
     "that can't be read are told, with what was meant",
     arguments: [
       ("drp=1", "no fault of the board is called \"drp\"", "did you mean drop?"),
-      ("drop", "\"drop\" is no fault of the board: drop=P expected", "P is a probability from 0 to 1"),
+      ("drop", "\"drop\" is not a fault of the board: drop=P expected", "P is a probability from 0 to 1"),
       (
-        "drop=1.5", "\"drop=1.5\" is no fault of the board: drop=P expected", "P is a probability from 0 to 1"
+        "drop=1.5", "\"drop=1.5\" is not a fault of the board: drop=P expected",
+        "P is a probability from 0 to 1"
       ),
       (
-        "delay=0.5:3h", "\"delay=0.5:3h\" is no fault of the board: delay=P[:TIME] expected",
+        "delay=0.5:3h", "\"delay=0.5:3h\" is not a fault of the board: delay=P[:TIME] expected",
         "P is a probability from 0 to 1, TIME like 300ms or 2s"
       ),
       (
-        "wrong-bands=1", "\"wrong-bands=1\" is no fault of the board: wrong-bands expected", "it has no value"
+        "wrong-bands=1", "\"wrong-bands=1\" is not a fault of the board: wrong-bands expected",
+        "it has no value"
       ),
-      ("die=0", "\"die=0\" is no fault of the board: die=STEP expected", nil),
-      ("drop=nan", "\"drop=nan\" is no fault of the board: drop=P expected", nil),
+      ("die=0", "\"die=0\" is not a fault of the board: die=STEP expected", nil),
+      ("drop=nan", "\"drop=nan\" is not a fault of the board: drop=P expected", nil),
       ("", "no fault of the board is called \"\"", nil),
     ] as [(String, String, String?)])
   func unreadable(text: String, message: String, hint: String?) {

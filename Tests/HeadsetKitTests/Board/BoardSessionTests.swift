@@ -189,19 +189,6 @@ import Testing
     }
   }
 
-  @Test("a second host is turned away, and welcome when the first has gone") func second() throws {
-    try withHost { host, board async throws in
-      let other = BoardHost(board)
-      try await host.loop.sleep(for: .milliseconds(50))
-      #expect(other.isEnded)
-      try await host.request(Ping())
-      try await host.request(Bye())
-      try await host.loop.sleep(for: .milliseconds(10))
-      #expect(host.isEnded)
-      try await BoardHost(board).connect()
-    }
-  }
-
   @Test("what is not known, or no request, does no harm") func unknown() throws {
     try withHost { host, board async throws in
       for (code, payload, expected) in [

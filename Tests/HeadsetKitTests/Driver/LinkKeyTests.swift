@@ -28,7 +28,7 @@ import Testing
       Issue.record("\(text.count) characters were taken as a key")
     } catch {
       #expect(error.kind == .auth)
-      #expect(error.message == "the key file k is no key of a headset: 64 hexadecimal digits expected")
+      #expect(error.message == "the key file k is not a key of a headset: 64 hexadecimal digits expected")
       #expect(error.hint == "openssl rand -hex 32 makes one")
     }
   }
@@ -44,7 +44,7 @@ import Testing
       chmod(path, mode)
       let error = #expect(throws: HeadsetError.self) { try LinkKey(file: path) }
       #expect(error?.kind == .auth)
-      #expect(error?.message == "the key file \(path) can be read by others than its owner")
+      #expect(error?.message == "the key file \(path) can't be used: it can be read by others than its owner")
       #expect(error?.hint == "chmod 600 \(path)")
     }
   }
@@ -55,8 +55,9 @@ import Testing
     _ = try folder.write([UInt8](repeating: 0x30, count: 1_000_000), to: "long")
     chmod(folder.path + "/long", 0o600)
     for (name, words) in [
-      ("none", "can't be read (No such file or directory)"), ("", "is no file"), ("pipe", "is no file"),
-      ("long", "is no key"),
+      ("none", "can't be used: No such file or directory"), ("", "is not a regular file"),
+      ("pipe", "is not a regular file"),
+      ("long", "it has 1000000 bytes, and 256 are the most"),
     ] {
       let error = #expect(throws: HeadsetError.self) { try LinkKey(file: "\(folder.path)/\(name)") }
       #expect(error?.kind == .auth && error?.message.contains(words) == true, "\(name)")

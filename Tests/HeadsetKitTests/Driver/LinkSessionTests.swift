@@ -64,19 +64,59 @@ import Testing
   }
 
   @Test(
-    "BEGIN, VERIFY and COMMIT may take 10 s, twice",
+    "BEGIN, VERIFY and COMMIT are sent again after 2, 6 and 14 s, and may take 20 s",
     arguments: [
       BeginTransfer(manifest: []) as any LinkRequest, VerifyTransfer(transfer: 1),
       CommitTransfer(transfer: 1),
     ])
-  func patience(request: any LinkRequest) throws {
+  func slow(request: any LinkRequest) throws {
     var bench = try LinkBench.open()
     try bench.request(1, request)
     #expect(bench.sent().count == 1)
-    #expect(bench.due == 10)
-    #expect(bench.pass(to: 10).isEmpty)
-    #expect(bench.sent().count == 1)
+    for moment in [2.0, 6, 14] {
+      #expect(bench.due == moment)
+      #expect(bench.pass(to: moment).isEmpty)
+      #expect(bench.sent().count == 1)
+    }
     #expect(bench.pass(to: 20).loss?.message.hasSuffix("did not answer within 20 s") == true)
+  }
+
+  @Test(
+    "on a link that answers at once, a request is sent again sooner and oftener, and fails at 7 s all the same"
+  )
+  func adapts() throws {
+    var bench = try LinkBench.open()
+    for id in 1...3 {
+      try bench.request(id, Ping())
+      try bench.answer(bench.sentOne(.ping), Done())
+    }
+    try bench.request(4, Ping())
+    for moment in [0, 0.201, 0.602, 1.403, 3.004, 6.205] {
+      bench.pass(to: moment)
+      #expect(bench.sent().count == 1, "\(moment)")
+    }
+    #expect(bench.pass(to: 7).loss?.kind == .timeout)
+  }
+
+  @Test("the retry delay follows the times that answers take, from 200 ms to 1 s") func retryDelay() {
+    var time = RoundTripTime()
+    #expect(time.retryDelay == .seconds(1))
+    time.note(.milliseconds(300))
+    #expect(time.retryDelay == .milliseconds(900))
+    for _ in 0..<50 { time.note(.milliseconds(300)) }
+    #expect(time.retryDelay < .milliseconds(310))
+    time.note(.seconds(9))
+    #expect(time.retryDelay == .seconds(1))
+  }
+
+  @Test("a board that asks for a sign of life gets a PING, unless a request is under way") func probe() throws
+  {
+    var bench = try LinkBench.open()
+    for number in 1...3 { #expect(try bench.tell(AreYouThere().frame(sequence: UInt16(number))).isEmpty) }
+    #expect(try bench.answer(bench.sentOne(.ping), Done()).isEmpty)
+    try bench.request(1, GetBattery())
+    try bench.tell(AreYouThere().frame(sequence: 4))
+    _ = try bench.sentOne(.battery)
   }
 
   @Test("writes go one at a time until BEGIN grants more; all else waits for them, and they for it")

@@ -29,8 +29,8 @@ import Testing
     let huge = try folder.write([], to: "huge")
     #expect(truncate(huge, 1 << 40) == 0)
     let cases = [
-      (folder.file("none"), "No such file or directory"), (folder.path, "it is no file"),
-      (pipe, "it is no file"), (huge, "it has 1099511627776 bytes"),
+      (folder.file("none"), "No such file or directory"), (folder.path, "it is not a regular file"),
+      (pipe, "it is not a regular file"), (huge, "it has 1099511627776 bytes"),
       (try folder.write([], to: "empty"), "the manifest ends too early"),
       (try folder.write(firmware().bytes + [1], to: "longer"), "says 100 bytes of image, and 101 follow"),
     ]

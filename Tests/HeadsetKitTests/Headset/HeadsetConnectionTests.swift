@@ -127,3 +127,31 @@ import Testing
     }
   }
 }
+
+@Suite("The name of a headset") struct HeadsetNameTests {
+  /// The name of a board that calls itself so.
+  private func name(_ own: String?) throws -> String? {
+    let loop = EventLoop(clock: .virtual(start: WallTime(nanoseconds: 0)))
+    var name: String?
+    try loop.finish {
+      let board = try Board(.with { $0.name = own }, loop: loop)
+      let driver = HBPDriver(name: "bench", key: .development, loop: loop) { () async throws(HeadsetError) in
+        board.connect()
+      }
+      let headset = Headset(driver: driver, loop: loop)
+      #expect(headset.name == nil && headset.address == "bench")
+      try await headset.connect()
+      name = headset.name
+      await headset.disconnect()
+      board.close()
+    }
+    return name
+  }
+
+  @Test("is the accessory's own, and its model if it has none") func names() throws {
+    #expect(try name(nil) == "Roomtone RT-1")
+    #expect(try name("Hall") == "Hall")
+    #expect(try name("") == "RT-1")
+    #expect(try name("\u{1B}[2JHall\n") == "Hall")
+  }
+}

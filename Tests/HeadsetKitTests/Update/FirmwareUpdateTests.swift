@@ -269,7 +269,7 @@ import Testing
     let journey = try update()
     #expect(journey.step == "write")
     #expect(journey.fact("cause") == "headset.not_available")
-    #expect(journey.error?.hint?.contains("goes on where it was broken off") == true)
+    #expect(journey.error?.hint?.contains("resumes at the offset it has reached") == true)
     #expect(loop.now < Instant.start.advanced(by: .seconds(300)))
     #expect(board.connects < 40)
   }

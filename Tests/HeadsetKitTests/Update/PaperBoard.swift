@@ -13,6 +13,10 @@ final class PaperBoard: HeadsetDriver {
     case lostAnswer
     /// The board says no.
     case refused(LinkRefusal)
+    /// It is not done, and answered with this.
+    case answered(any LinkMessage)
+    /// It is not done, and the answer is this to the host.
+    case failed(HeadsetError)
     /// It is done, and then the power fails: the board starts anew.
     case powerLoss
   }
@@ -89,6 +93,10 @@ final class PaperBoard: HeadsetDriver {
       if case .lost = mishap {
         lose()
         return answer.resolve(.failure(notConnected))
+      }
+      if case .failed(let error) = mishap { return answer.resolve(.failure(error)) }
+      if case .answered(let message) = mishap, let message = message as? Request.Answer {
+        return answer.resolve(.success(message))
       }
       if case .refused(let refusal) = mishap {
         return answer.resolve(.failure(HeadsetError(refusal, to: operation)))

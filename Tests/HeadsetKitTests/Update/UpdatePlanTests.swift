@@ -125,10 +125,10 @@ import Testing
     for delay in [500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000] {
       #expect(plan.take(lost, at: at(7)) == .connect(after: .milliseconds(delay)))
     }
-    plan.acknowledged(2, at: at(8))
+    plan.acknowledged(4, at: at(8))
     #expect(plan.take(lost, at: at(100)) == .connect(after: .milliseconds(500)))
     // What the board had already is no progress.
-    plan.acknowledged(2, at: at(127))
+    plan.acknowledged(4, at: at(127))
     #expect(plan.take(lost, at: at(127)) == .connect(after: .seconds(1)))
     #expect(step(plan.take(lost, at: at(128))) == "write")
   }

@@ -24,7 +24,7 @@ extension BoardFaults {
     guard set(name, value) else {
       let given = value.map { "\"\(name)=\($0.prefix(40).description.onOneLine)\"" } ?? "\"\(name)\""
       throw BoardError(
-        .fault, "\(given) is no fault of the board: \(form) expected", hint: Self.meaning(name))
+        .fault, "\(given) is not a fault of the board: \(form) expected", hint: Self.meaning(name))
     }
   }
 

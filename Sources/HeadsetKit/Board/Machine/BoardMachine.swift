@@ -130,7 +130,8 @@ struct BoardMachine {
   var info: BoardInfo {
     BoardInfo(
       image: mode, capabilities: profile.capabilities, longestPayload: UInt16(LinkFrame.longestPayload),
-      model: profile.model, firmwareVersion: boot.running.manifest.version.description, boots: boot.boots)
+      model: profile.model, firmwareVersion: boot.running.manifest.version.description, boots: boot.boots,
+      name: options.name ?? "Roomtone \(profile.model)")
   }
 
   // MARK: Requests

@@ -26,6 +26,8 @@ struct BoardSession {
   }
 
   private(set) var dropped = Dropped()
+  /// Frames with the session's seal.
+  private(set) var accepted = 0
   private var handshake: BoardHandshake
   private let challengeLength: Int
 
@@ -133,6 +135,7 @@ struct BoardSession {
       }
       return []
     }
+    accepted += 1
     // The host has the proof: it is not asked for again.
     proof = nil
     if let answer = cache.answer(to: packet, in: session) { return [sealed(answer)] }
@@ -145,8 +148,13 @@ struct BoardSession {
   /// What the board has to tell, as frames of the session; nothing when there is none.
   mutating func events(of board: inout BoardMachine) -> [Action] {
     defer { board.news = [] }
+    return events(board.news)
+  }
+
+  /// Events as frames of the session; nothing when there is none.
+  mutating func events(_ events: [any LinkEvent]) -> [Action] {
     guard seal != nil else { return [] }
-    return board.news.compactMap { event in
+    return events.compactMap { event in
       eventSequence &+= 1
       return (try? event.frame(sequence: eventSequence)).map { sealed($0) }
     }
