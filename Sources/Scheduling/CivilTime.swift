@@ -14,7 +14,7 @@ public struct TimeOfDay: Sendable, Hashable, Comparable, CustomStringConvertible
     var reader = TextReader(text)
     guard let time = TimeOfDay(reading: &reader), reader.isAtEnd else {
       throw ScheduleError(
-        .syntax, "\(quoted(text)) is no time of day (00:00 to 23:59 expected)",
+        .syntax, "\(quoted(text)) is not a time of day (00:00 to 23:59 expected)",
         hint: "write two digits each, as in 06:45 or 06:45:30")
     }
     self = time
@@ -113,7 +113,7 @@ public struct LocalDateTime: Sendable, Hashable, Comparable, CustomStringConvert
   /// - Throws: `schedule.syntax`.
   public init(parsing text: String) throws(ScheduleError) {
     let malformed = ScheduleError(
-      .syntax, "\(quoted(text)) is no date and time (as in 2026-12-24 18:00 expected)")
+      .syntax, "\(quoted(text)) is not a date and time; use 2026-12-24T18:00")
     var reader = TextReader(text)
     guard let year = reader.number(digits: 4), reader.skip("-"),
       let month = reader.number(digits: 2), reader.skip("-"), let day = reader.number(digits: 2),
@@ -123,12 +123,12 @@ public struct LocalDateTime: Sendable, Hashable, Comparable, CustomStringConvert
       throw ScheduleError(.syntax, "\(quoted(text)) is out of range (years 1970 to 2261 expected)")
     }
     guard (1...12).contains(month) else {
-      throw ScheduleError(.syntax, "\(quoted(text)) is no date (months 01 to 12 expected)")
+      throw ScheduleError(.syntax, "\(quoted(text)) is not a date (months 01 to 12 expected)")
     }
     guard let date = CalendarDate(year: year, month: month, dayOfMonth: day) else {
       let last = CalendarDate.days(ofMonth: month, year: year)
       throw ScheduleError(
-        .syntax, "\(quoted(text)) is no date (days 01 to \(last) expected in \(year)-\(month.twoDigits))")
+        .syntax, "\(quoted(text)) is not a date (days 01 to \(last) expected in \(year)-\(month.twoDigits))")
     }
     self.init(date, time)
   }

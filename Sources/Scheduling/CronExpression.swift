@@ -29,7 +29,7 @@ public struct CronExpression: Sendable, Hashable, CustomStringConvertible {
     if let word = words.first, word.hasPrefix("@") {
       guard words.count == 1, word == "@reboot" || Self.nicknames[word] != nil else {
         throw ScheduleError(
-          .syntax, "\(quoted(text)) is no time for cron",
+          .syntax, "\(quoted(text)) is not a time for cron",
           hint: "known are @reboot, " + Self.nicknames.keys.sorted().joined(separator: ", "))
       }
     }
@@ -40,7 +40,7 @@ public struct CronExpression: Sendable, Hashable, CustomStringConvertible {
     let parts = Self.nicknames[description]?.split(separator: " ").map(String.init) ?? words
     guard parts.count == 5 else {
       throw ScheduleError(
-        .syntax, "\(quoted(text)) is no time for cron: it has \(Self.count(parts.count)), not five",
+        .syntax, "\(quoted(text)) is not a time for cron: it has \(Self.count(parts.count)), not five",
         hint: "minute, hour, day of month, month, day of week: '30 20 * * 6' is Saturday at half past eight")
     }
     var fields = Fields(

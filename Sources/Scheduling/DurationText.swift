@@ -11,7 +11,7 @@ public enum DurationText {
   /// - Throws: `schedule.syntax`.
   public static func parse(_ text: String) throws(ScheduleError) -> Duration {
     func wrong(_ reason: String) -> ScheduleError {
-      ScheduleError(.syntax, "\(quoted(text)) is no duration: \(reason) (\(expected))")
+      ScheduleError(.syntax, "\(quoted(text)) is not a duration: \(reason) (\(expected))")
     }
     var reader = TextReader(text)
     var total: Int64 = 0
@@ -26,7 +26,8 @@ public enum DurationText {
       let name = reader.run(where: isLetter)
       if name.isEmpty { throw wrong("a unit is missing after \(whole)") }
       guard let unit = units.firstIndex(where: { $0.name == name }) else {
-        throw wrong("\(quoted(name)) is no unit (d, h, m, s or ms)")
+        throw ScheduleError(
+          .syntax, "\(quoted(text)) is not a duration: unknown unit \(quoted(name)); use d, h, m, s, ms: 5m")
       }
       guard unit >= nextUnit else { throw wrong("units go from large to small, each once") }
       nextUnit = unit + 1

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import EventLoop
 
 /// A zone of the tz database, read from its file: `Europe/Berlin`.
 ///
@@ -70,20 +70,8 @@ public struct ZoneFile: LocalZone {
   }
 
   static func read(_ path: String) -> [UInt8]? {
-    let fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    if fd < 0 { return nil }
-    defer { close(fd) }
-    var bytes = [UInt8](repeating: 0, count: 1 << 18)  // the largest file of the database has 4 KiB
-    var count = 0
-    while count < bytes.count {
-      let got = bytes.withUnsafeMutableBytes { buffer in
-        Glibc.read(fd, buffer.baseAddress?.advanced(by: count), buffer.count - count)
-      }
-      if got < 0 { return nil }
-      if got == 0 { return Array(bytes.prefix(count)) }
-      count += got
-    }
-    return nil
+    // The largest file of the database has 4 KiB.
+    try? WholeFile.read(path, atMost: 1 << 18)
   }
 
   /// The header of a block, §3.1.
@@ -155,7 +143,7 @@ public struct ZoneFile: LocalZone {
     while case let byte = try reader.byte(), byte != newline { text.append(byte) }
     if text.isEmpty { return nil }
     guard let rule = ZoneRule(parsing: String(decoding: text, as: UTF8.self)) else {
-      throw ByteReader.Flaw("its footer is no rule")
+      throw ByteReader.Flaw("its footer is not a rule")
     }
     return rule
   }

@@ -17,7 +17,7 @@ import Testing
   func noTimeOfDay(text: String) {
     let error = #expect(throws: ScheduleError.self) { try TimeOfDay(parsing: text) }
     #expect(error?.code == "schedule.syntax")
-    #expect(error?.message == "\"\(text)\" is no time of day (00:00 to 23:59 expected)")
+    #expect(error?.message == "\"\(text)\" is not a time of day (00:00 to 23:59 expected)")
   }
 
   @Test("a text that is long or has control characters cannot spoil the message")
@@ -37,11 +37,11 @@ import Testing
   @Test(
     "what is no date says what is wrong with it",
     arguments: [
-      ("2026-02-30 18:00", "is no date (days 01 to 28 expected in 2026-02)"),
-      ("2028-02-30 18:00", "is no date (days 01 to 29 expected in 2028-02)"),
-      ("2026-13-01 18:00", "is no date (months 01 to 12 expected)"),
-      ("2026-12-24", "is no date and time (as in 2026-12-24 18:00 expected)"),
-      ("2026-12-24 25:00", "is no date and time (as in 2026-12-24 18:00 expected)"),
+      ("2026-02-30 18:00", "is not a date (days 01 to 28 expected in 2026-02)"),
+      ("2028-02-30 18:00", "is not a date (days 01 to 29 expected in 2028-02)"),
+      ("2026-13-01 18:00", "is not a date (months 01 to 12 expected)"),
+      ("2026-12-24", "is not a date and time; use 2026-12-24T18:00"),
+      ("2026-12-24 25:00", "is not a date and time; use 2026-12-24T18:00"),
       ("1969-12-24 18:00", "is out of range (years 1970 to 2261 expected)"),
     ])
   func noDate(text: String, reason: String) {
@@ -106,7 +106,8 @@ import Testing
   @Test(
     "what is no duration says why",
     arguments: [
-      ("", "it is empty"), ("90", "a unit is missing after 90"), ("5x", "\"x\" is no unit"),
+      ("", "it is empty"), ("90", "a unit is missing after 90"),
+      ("5x", "unknown unit \"x\"; use d, h, m, s, ms: 5m"),
       ("m", "a number is missing"), ("30m1h", "units go from large to small"), ("1h1h", "each once"),
       ("-5s", "a number is missing"), ("5 m", "a unit is missing"), ("1.h", "digits are missing"),
       ("99999999999999999999s", "longer than 292 years"), ("300000d", "longer than 292 years"),

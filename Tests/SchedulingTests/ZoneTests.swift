@@ -163,7 +163,7 @@ import Testing
     ])
   func noFooter(text: String) {
     let error = #expect(throws: ScheduleError.self) { try zone(footer: text) }
-    #expect(error?.message.hasSuffix("is broken: its footer is no rule") == true)
+    #expect(error?.message.hasSuffix("is broken: its footer is not a rule") == true)
   }
 
   private func bytes(_ name: String) -> [UInt8] {
