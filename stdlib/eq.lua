@@ -270,4 +270,4 @@ function eq.apply(target, name, options)
   return (apply_to_session(target, curve, where))
 end
 
-return eq
+return checks.sealed("eq", eq)

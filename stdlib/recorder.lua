@@ -142,8 +142,8 @@ end
 local function gone(radio)
   local since, why
   for _, event in ipairs(LOSSES) do
-    radio:on(event, function(payload)
-      since, why = since or task.now(), payload
+    radio:on(event, function(loss)
+      since, why = since or task.now(), loss.error
     end)
   end
   radio:on("reconnected", function()
@@ -355,4 +355,4 @@ function recorder.schedule(options)
   return show
 end
 
-return recorder
+return checks.sealed("recorder", recorder)

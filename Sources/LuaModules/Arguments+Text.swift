@@ -3,9 +3,9 @@ internal import LuaRuntime
 internal import StreamKit
 
 extension LuaCall {
-  /// Text without zero bytes: what is handed to the system would end there, and name something else.
+  /// A name without zero bytes: the system would end it there.
   func nameText(_ number: Int) throws -> String {
-    let text = try string(number)
+    let text = try string(number, .name)
     guard !text.utf8.contains(0) else { throw problem(number, "contains a zero byte") }
     return text
   }

@@ -38,7 +38,7 @@ extension LuaOptions {
       return try int(name, in: 0...(1 << 60))
     }
     guard let bytes = ByteSize.parse(text) else {
-      throw problem(name, "\"\(text)\" is no amount of bytes (as in 2GB, 500MB or 64MiB expected)")
+      throw problem(name, "\"\(text)\" is not an amount of bytes (as in 2GB, 500MB or 64MiB expected)")
     }
     return bytes
   }

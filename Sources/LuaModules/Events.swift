@@ -22,12 +22,14 @@ final class ScriptSubscription {
   var failures = 0
   var isActive = true
   fileprivate var end: () -> Void = {}
+  private let held: ScriptObjects.Held
 
-  fileprivate init(event: String) { self.event = event }
+  fileprivate init(event: String, _ held: ScriptObjects.Held) { (self.event, self.held) = (event, held) }
 
   func cancel() {
     guard isActive else { return }
     isActive = false
+    held.release()
     end()
     end = {}
   }
@@ -67,7 +69,7 @@ final class ScriptEvents {
   {
     let event = try name(call, first, feed.names)
     let function = try call.function(first + 1)
-    let subscription = ScriptSubscription(event: event)
+    let subscription = ScriptSubscription(event: event, try script.objects.hold(.subscription))
     let script = script
     let end = try feed.subscribe(
       object, event,
@@ -126,7 +128,7 @@ final class ScriptEvents {
   }
 
   private func name(_ call: LuaCall, _ number: Int, _ names: [String]) throws -> String {
-    let name = try call.string(number)
+    let name = try call.string(number, .name)
     guard names.contains(name) else {
       throw call.problem(
         number, "no event is called '\(name)'; events here: \(names.joined(separator: ", "))")

@@ -22,7 +22,7 @@ enum InputFunctions {
     try read(try requests(call, first: first), from: input, call)
   }
 
-  private static func requests(_ call: LuaCall, first: Int) throws -> [InputReader.Request] {
+  static func requests(_ call: LuaCall, first: Int) throws -> [InputReader.Request] {
     let requests = try (first..<max(first, call.count + 1)).map { try request(call, $0) }
     return requests.isEmpty ? [.line(keepsEnd: false)] : requests
   }
@@ -35,7 +35,7 @@ enum InputFunctions {
   }
 
   private static func request(_ call: LuaCall, _ number: Int) throws -> InputReader.Request {
-    if case .int = call.value(number) { return .bytes(try call.int(number, in: 0...(1 << 30))) }
+    if case .int = call.value(number) { return .bytes(try call.int(number, in: 0...InputReader.longest)) }
     let format = try call.string(number)
     switch format.drop(while: { $0 == "*" }).first {
     case "l": return .line(keepsEnd: false)
@@ -56,6 +56,9 @@ enum InputFunctions {
       func next(_ index: Int) {
         guard index < requests.count else { return continuation.resume(returning: results) }
         takeBack = input.read(requests[index]) { bytes in
+          if case .all = requests[index], (bytes?.count ?? 0) > InputReader.longest {
+            return continuation.resume(throwing: tooLong)
+          }
           results.append(value(bytes, for: requests[index]))
           if case .nil? = results.last { return continuation.resume(returning: results) }
           next(index + 1)
@@ -64,6 +67,12 @@ enum InputFunctions {
       next(0)
       return { takeBack() }
     }
+  }
+
+  private static var tooLong: LuaError {
+    LuaError(
+      code: "argument", message: "more than \(InputReader.longest >> 20) MiB come at once",
+      hint: "read it in parts, with read(65536) or lines()")
   }
 
   private static func value(_ bytes: [UInt8]?, for request: InputReader.Request) -> LuaValue {

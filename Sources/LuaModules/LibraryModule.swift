@@ -6,13 +6,13 @@ enum LibraryModule {
   static func register(in script: Script) {
     script.state.register(
       "roomtone.host",
-      [.failure, .strict, .unknown, LuaFunction("check_recording", takes: 1, checkRecording)])
+      [.failure, .sealed, .strict, .unknown, LuaFunction("check_recording", takes: 1, checkRecording)])
   }
 
   /// `check_recording{template=, min_free=}`: as `radio:record` checks them, before there is a stream.
   private static func checkRecording(_ call: LuaCall) throws -> LuaReturn {
     let options = try call.options(1, ["template", "min_free"])
-    if let template = try options.string("template") {
+    if let template = try options.string("template", .path) {
       do throws(TemplateError) { _ = try RecordingTemplate(template) } catch {
         throw options.problem("template", error.message, hint: error.hint)
       }

@@ -85,7 +85,7 @@ final class Program: Sendable {
 }
 
 /// A thread that does one thing.
-private enum WaitingThread {
+enum WaitingThread {
   private final class Work: Sendable {
     let body: @Sendable () -> Void
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }

@@ -25,19 +25,7 @@ final class ProgramFiles {
     }
     files.method("write") { [unowned self] file, call in
       let output = try file.openOutput()
-      let bytes = try (2..<max(2, call.count + 1)).flatMap { number in
-        switch call.value(number) {
-        case .int, .number: Array(call.state.text(call.value(number)).utf8)
-        default: try call.bytes(number)
-        }
-      }
-      return try call.suspend { continuation in
-        output.write(bytes) { [unowned self] failure in
-          let text = String(cString: strerror(failure))
-          continuation.resume(
-            returning: failure == 0 ? [files(file)] : [.nil, .string(text), .int(Int(failure))])
-        }
-      }
+      return try output.write(call, from: 2, returning: { [unowned self] in files(file) })
     }
     files.method("close") { file, call in
       try file.requireOpen()
@@ -50,8 +38,8 @@ final class ProgramFiles {
 
   /// `popen(command [, mode])`
   func open(_ call: LuaCall) throws -> LuaReturn {
-    let command = try call.nameText(1)
-    let mode = call.isNil(2) ? "r" : try call.string(2)
+    let command = try call.string(1, .command)
+    let mode = call.isNil(2) ? "r" : try call.string(2, .name)
     guard mode == "r" || mode == "w" else { throw call.problem(2, "invalid mode '\(mode)': r or w") }
     switch ProgramFile.start(command, isRead: mode == "r", script) {
     case .success(let file): return call.return(files(file))
@@ -146,74 +134,5 @@ final class ProgramFile {
     output?.end()
     Glibc.close(descriptor)
     descriptor = -1
-  }
-}
-
-/// Writes to a pipe as fast as somebody reads from it. Confined to the loop.
-final class PipeWriter {
-  private let loop: EventLoop
-  private let fd: Int32
-  private var watch: FDWatch?
-  private var waiting: [(number: Int, bytes: ArraySlice<UInt8>, done: (Int32) -> Void)] = []
-  private var asked = 0
-
-  /// Writes to `fd`, which is not owned.
-  init(loop: EventLoop, fd: Int32) {
-    self.loop = loop
-    self.fd = fd
-    _ = fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK)
-  }
-
-  /// Calls `done` in a later turn of the loop, with 0 when all is written, else with why it is not. Several writes
-  /// come in their order.
-  /// - Returns: what takes the rest of it back.
-  func write(_ bytes: [UInt8], _ done: @escaping (Int32) -> Void) -> () -> Void {
-    asked += 1
-    let number = asked
-    waiting.append((number, bytes[...], done))
-    loop.next { [weak self] in self?.serve() }
-    return { [weak self] in
-      self?.waiting.removeAll { $0.number == number }
-      self?.rest()
-    }
-  }
-
-  /// Nothing is written any more.
-  func end() {
-    watch?.cancel()
-    watch = nil
-    waiting = []
-  }
-
-  private func serve() {
-    while let first = waiting.first {
-      let count = first.bytes.withUnsafeBytes { Glibc.write(fd, $0.baseAddress, $0.count) }
-      if count < 0 && errno == EINTR { continue }
-      if count < 0 && errno == EAGAIN { break }
-      let failure = count < 0 ? errno : 0
-      waiting[0].bytes = first.bytes.dropFirst(max(0, count))
-      if failure != 0 || waiting[0].bytes.isEmpty {
-        waiting.removeFirst()
-        first.done(failure)
-      }
-    }
-    rest()
-  }
-
-  /// Watches while something waits for room.
-  private func rest() {
-    guard !waiting.isEmpty else {
-      watch?.cancel()
-      watch = nil
-      return
-    }
-    guard watch == nil else { return }
-    do {
-      watch = try loop.watch(fd, for: .writable) { [unowned self] _ in serve() }
-    } catch {
-      let failed = waiting
-      waiting = []
-      for write in failed { write.done(EIO) }
-    }
   }
 }

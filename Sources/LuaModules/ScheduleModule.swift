@@ -54,9 +54,9 @@ final class ScheduleModule {
 
   /// `at(time, [options,] fn)`
   private func at(_ call: LuaCall) throws -> LuaReturn {
-    let text = try call.string(1)
+    let text = try call.string(1, .header)
     let (options, function) = try arguments(call, ["days", "early", "name", "overlap"])
-    let days = try options.string("days")
+    let days = try options.string("days", .name)
     if let days {
       do {
         _ = try Weekdays(parsing: days)
@@ -76,7 +76,7 @@ final class ScheduleModule {
 
   /// `cron(expression, [options,] fn)`
   private func cron(_ call: LuaCall) throws -> LuaReturn {
-    let text = try call.string(1)
+    let text = try call.string(1, .header)
     let (options, function) = try arguments(call, ["early", "name", "overlap", "timezone"])
     let expression: CronExpression
     do {
@@ -86,10 +86,10 @@ final class ScheduleModule {
     }
     guard expression.next(after: script.loop.wallNow, in: zone) != nil else {
       throw call.problem(
-        1, "\(expression) is no time, a script begins when it is run", code: "schedule.syntax")
+        1, "\(expression) is not a time: a script begins when it is run", code: "schedule.syntax")
     }
     var zone: ZoneFile?
-    if let name = try options.string("timezone") {
+    if let name = try options.string("timezone", .name) {
       do {
         zone = try ZoneFile(named: name)
       } catch {
@@ -119,7 +119,7 @@ final class ScheduleModule {
   }
 
   private func overlap(_ options: LuaOptions) throws -> OverlapPolicy {
-    guard let name = try options.string("overlap") else { return .skip }
+    guard let name = try options.string("overlap", .name) else { return .skip }
     guard let policy = OverlapPolicy(rawValue: name) else {
       throw options.problem("overlap", "\"skip\", \"queue\" or \"parallel\" expected, got \"\(name)\"")
     }
@@ -131,15 +131,18 @@ final class ScheduleModule {
     _ call: LuaCall
   ) throws -> LuaReturn {
     let script = script
-    let name = try options.string("name")
+    let name = try options.string("name", .name)
     let isOdd = { (scalar: Unicode.Scalar) in scalar.properties.generalCategory == .control }
     if let name, name.isEmpty || name.unicodeScalars.contains(where: isOdd) {
       throw options.problem("name", "a name expected that is not empty and has no control characters")
     }
+    let held = try script.objects.hold(.job)
     let job = try table.add(
       recurrence, name: name, owner: script.number, zone: zone, overlap: try overlap(options),
       early: try early(options)
     ) { [unowned script] run in
+      // Until the job ends, and with it this closure.
+      withExtendedLifetime(held) {}
       guard let routine = script.call(function, name: "job \"\(run.job.name)\"") else { return run.succeed() }
       routine.whenEnded { outcome in
         if case .failed(let error) = outcome { run.fail(error.description) } else { run.succeed() }

@@ -31,9 +31,14 @@ public final class Script {
   public private(set) var failures = 0
   /// What `os.exit` asked for.
   public private(set) var requestedExit: Int32?
+  /// True if more calls waited than may: the script ends as soon as the loop comes to it.
+  public private(set) var isFlooded = false
+  private var hasReportedFlood = false
   /// Whether the script has ended, or is ending.
   public private(set) var isEnding = false
 
+  /// Count of the objects that it has the host keep.
+  let objects: ScriptObjects
   private var live: [() -> Bool] = []
   private var rooted: [Int: () -> Void] = [:]
   private var lastRoot = 0
@@ -48,6 +53,7 @@ public final class Script {
     self.folder = folder
     self.number = number
     self.state = state
+    objects = ScriptObjects(state)
     loop = state.loop
   }
 
@@ -76,13 +82,18 @@ public final class Script {
   /// - Parameters:
   ///   - name: for messages: `on "volume"`.
   ///   - maySuspend: whether it may call functions that take time.
+  ///   - repeats: for what is called many times a second: failures that repeat are reported once a minute.
   @discardableResult
   public func call(
     _ function: LuaReference, _ arguments: [LuaValue] = [], name: String,
     isWanted: @escaping () -> Bool = { true }, maySuspend: Bool = true,
-    onFailure: @escaping () -> Void = {}
+    repeats: RepeatedFailure? = nil, onFailure: @escaping () -> Void = {}
   ) -> LuaRoutine? {
-    guard !isEnding else { return nil }
+    guard !isEnding, !isFlooded else { return nil }
+    if state.waitingCount >= state.limits.waiting {
+      report(flood)
+      return nil
+    }
     let routine = state.start(
       function, arguments: arguments, name: name, isWanted: isWanted, maySuspend: maySuspend)
     routine.whenEnded { [weak self] outcome in
@@ -90,14 +101,38 @@ public final class Script {
       onFailure()
       // The script's own text needs no name but its lines.
       if name != self.name { error.context = name }
+      if let repeats, !isExit(error) {
+        guard let count = repeats.count(error, at: loop.now) else {
+          failures += 1
+          return
+        }
+        if count > 1 { error.context = "\(name) (failed \(count) times so far)" }
+      }
       report(error)
     }
     return routine
   }
 
+  /// The error for calls that make more calls than can ever run. It names the function that most of them call, and
+  /// ends the script when it is reported.
+  var flood: LuaError {
+    let (count, most) = (state.waitingCount, state.mostWaiting)
+    return LuaError(
+      code: "script.flooded", message: "\(count) calls wait to run, \(most.count) of them: \(most.name)",
+      hint:
+        "what calls itself, as a listener that causes its own event does, needs a condition that ends that",
+      location: most.location)
+  }
+
   /// Tells of an error that no script code caught.
   public func report(_ error: LuaError) {
     if isExit(error) { return }
+    if error.code == "script.flooded" {
+      // What else meets the end of such a script says no more.
+      guard !hasReportedFlood else { return }
+      (isFlooded, hasReportedFlood) = (true, true)
+      state.dropWaiting()
+    }
     failures += 1
     onFailure(error)
   }
@@ -150,4 +185,22 @@ public final class Script {
 
   /// Routines that are being waited for don't let time pass: what has not unwound by now is dropped.
   public func giveUp() { patience?.cancel() }
+}
+
+/// Failures of one callback that is called many times a second. Confined to the loop.
+public final class RepeatedFailure {
+  private static let interval = Duration.seconds(60)
+  private var message: String?
+  private var failures = 0
+  private var reported: Instant?
+
+  /// Counts a failure.
+  /// - Returns: how often the same has happened by now; nil when it was reported less than a minute ago.
+  func count(_ error: LuaError, at now: Instant) -> Int? {
+    if error.message != message { (message, failures, reported) = (error.message, 0, nil) }
+    failures += 1
+    if let reported, reported.duration(to: now) < Self.interval { return nil }
+    reported = now
+    return failures
+  }
 }

@@ -18,6 +18,9 @@ enum SystemModule {
       functions += SimulatedTime.functions(script.loop, zone)
       functions += ["execute", "tmpname"].map(notHere)
       state.override("io", [notHere("popen")])
+      // A line of its own time line and of its JSON, which text between them would break.
+      state.replaceOutput()
+      script.atLast { [unowned state] in state.finishLine() }
     } else {
       functions.append(LuaFunction("execute", execute))
       let files = try ProgramFiles(script)
@@ -25,6 +28,7 @@ enum SystemModule {
     }
     state.override("os", functions)
     InputFunctions.replace(in: state, input)
+    try DeviceFiles(script).replace(in: state)
   }
 
   private static func notHere(_ name: String) -> LuaFunction {
@@ -44,7 +48,7 @@ enum SystemModule {
   /// `os.execute([command])`: as Lua's, but only the calling routine waits.
   private static func execute(_ call: LuaCall) throws -> LuaReturn {
     if call.isNil(1) { return call.return(true) }
-    let command = try call.nameText(1)
+    let command = try call.string(1, .command)
     let program: Program
     switch Program.start(command) {
     case .success(let started): program = started

@@ -83,15 +83,34 @@ final class TaskModule {
     }
   }
 
-  private func start(_ function: LuaReference, _ arguments: [LuaValue], name: String) -> ScriptTask {
+  /// - Throws: `script.objects`; `script.flooded` where tasks start tasks faster than they can run.
+  private func start(
+    _ function: LuaReference, _ arguments: [LuaValue], name: String
+  ) throws -> ScriptTask {
+    try refuseFlood()
+    let held = try script.objects.hold(.task)
     let task = ScriptTask(script.state.start(function, arguments: arguments, name: name))
     task.routine.whenEnded { [weak script] outcome in
+      held.release()
       guard case .failed(let error) = outcome else { return }
       if task.takers > 0 { task.isTaken = true }
       // Whoever awaits it in this turn takes the error too; else it is told.
       script?.loop.next { if !task.isTaken { script?.report(error) } }
     }
     return task
+  }
+
+  /// A routine that itself starts too many tasks is told so; where most of them wait and others have started those, no
+  /// routine alone could mend it.
+  private func refuseFlood() throws {
+    let (state, waiting) = (script.state, script.state.waitingCount)
+    if !script.isFlooded {
+      guard 2 * waiting >= state.limits.objects, script.objects.isFull,
+        2 * (state.running?.startedInSlice ?? 0) < waiting
+      else { return }
+      script.report(script.flood)
+    }
+    throw LuaError(code: "script.flooded", message: "the script ends, as too many calls wait to run")
   }
 
   /// Calls `body` when the task has ended. Until then its error is taken care of, unless the returned function is
@@ -111,7 +130,7 @@ final class TaskModule {
   }
 
   private func spawn(_ call: LuaCall) throws -> LuaReturn {
-    let task = start(try call.function(1), call.values(from: 2), name: "task")
+    let task = try start(try call.function(1), call.values(from: 2), name: "task")
     return call.return(tasks(task))
   }
 
@@ -167,10 +186,10 @@ final class TaskModule {
           1, "element \(index + 1): task or function expected, got \(call.state.typeName(value))")
       }
     }
-    return values.enumerated().compactMap { index, value in
+    return try values.enumerated().compactMap { index, value in
       if let task = tasks.object(of: value) { return task }
       guard case .reference(let function) = value else { return nil }
-      return start(function, [], name: "task \(index + 1)")
+      return try start(function, [], name: "task \(index + 1)")
     }
   }
 
@@ -222,7 +241,7 @@ final class TaskModule {
     let arguments = call.values(from: 3)
     let loop = script.loop
     return try call.suspend { continuation in
-      let task = start(function, arguments, name: "task.timeout")
+      let task = try start(function, arguments, name: "task.timeout")
       let crew = Crew([task])
       var timer: LoopTimer?
       crew.givingUp = [

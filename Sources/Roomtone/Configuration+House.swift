@@ -23,8 +23,12 @@ extension Configuration {
   }
 
   private static func speaker(_ options: LuaOptions) throws -> SpeakerSpec {
-    guard let name = try options.string("name"), !name.isEmpty else {
+    guard let name = try options.string("name", .name), !name.isEmpty else {
       throw options.problem("name", "a name is missing")
+    }
+    let group = try options.string("group", .name)
+    for (option, given) in [("name", name), ("group", group ?? name)] {
+      if let problem = NameRule.problem(with: given) { throw options.problem(option, "it \(problem)") }
     }
     var role = ChannelRole.stereo
     if let given = try options.string("role") {
@@ -34,7 +38,7 @@ extension Configuration {
       role = known
     }
     return SpeakerSpec(
-      name: name, group: try options.string("group"), role: role,
+      name: name, group: group, role: role,
       volume: try options.int("volume", in: 0...House.maximumVolume) ?? 25,
       balance: try options.int("balance", in: -6...6) ?? 0)
   }

@@ -4,8 +4,8 @@ internal import LuaRuntime
 extension LuaOptions {
   /// A path that means the same wherever the command runs: an absolute one, or one in the home folder.
   func path(_ name: String) throws -> String? {
-    guard let given = try string(name) else { return nil }
-    guard !given.utf8.contains(0), let path = Self.absolute(given) else {
+    guard let given = try string(name, .path) else { return nil }
+    guard let path = Self.absolute(given) else {
       throw problem(name, "an absolute path, or one that begins with ~/, expected, got \"\(given)\"")
     }
     return path

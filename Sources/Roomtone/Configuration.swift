@@ -58,9 +58,12 @@ public struct Configuration: Sendable {
   }
 
   private static func readLimits(_ configuration: inout Configuration, _ call: LuaCall) throws {
-    let options = try call.options(1, ["memory", "run"])
+    let options = try call.options(1, ["memory", "objects", "run"])
     if let megabytes = try options.int("memory", in: 1...65_536) {
       configuration.limits.memory = megabytes << 20
+    }
+    if let objects = try options.int("objects", in: 100...1_000_000) {
+      configuration.limits.objects = objects
     }
     if let run = try options.duration("run") {
       guard run >= .milliseconds(100) else {
@@ -77,23 +80,5 @@ public struct Configuration: Sendable {
       throw options.problem("level", unknown("level", given, among: LogLevel.allCases.map(\.rawValue)))
     }
     configuration.logLevel = level
-  }
-
-  private static func readStations(_ configuration: inout Configuration, _ call: LuaCall) throws {
-    for (key, value) in try call.entries(1) {
-      guard case .string(let name) = key, NamedStations.isName(name) else {
-        throw call.problem(
-          1, "a station's name expected, got \(call.state.text(key)): it has no / or : and begins with no -")
-      }
-      guard case .string(let url) = value else {
-        throw call.problem(1, "station '\(name)': a URL expected, got \(call.state.typeName(value))")
-      }
-      do throws(StreamError) {
-        try StreamURL.check(url)
-      } catch {
-        throw call.problem(1, "station '\(name)': \(error.message)", hint: error.hint)
-      }
-      configuration.stations.urls[name] = url
-    }
   }
 }

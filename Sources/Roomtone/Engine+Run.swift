@@ -6,7 +6,7 @@ internal import StreamKit
 
 /// How a run ended: the exit status of the command.
 public struct RunResult: Sendable, Equatable {
-  /// 0 done, 1 something failed, 130 and 143 after SIGINT and SIGTERM, or what `os.exit` asked for.
+  /// 0 done, 1 something failed, 129, 130 and 143 after SIGHUP, SIGINT and SIGTERM, or what `os.exit` asked for.
   public let status: Int32
 }
 
@@ -17,7 +17,7 @@ extension Engine {
   ///   - main: its compiled text.
   ///   - arguments: what `...` is.
   ///   - limit: ends the script after this time, which is no failure.
-  ///   - handlesSignals: whether SIGINT and SIGTERM end it.
+  ///   - handlesSignals: whether SIGINT, SIGTERM and SIGHUP end it.
   public func run(
     _ script: Script, _ main: LuaReference, arguments: [String] = [], limit: Duration? = nil,
     handlesSignals: Bool = false
@@ -41,7 +41,7 @@ final class ScriptRun {
   private var isStopping = false
   private var isProbing = false
   private var phase = Phase.running
-  private var standstill = (moment: Instant.start, turns: 0)
+  private var headway: Headway
 
   private enum Phase { case running, ending, ended }
 
@@ -49,10 +49,11 @@ final class ScriptRun {
     self.engine = engine
     self.script = script
     loop = engine.loop
+    headway = Headway(longestStandstill: engine.options.longestStandstill)
   }
 
-  /// SIGINT and SIGTERM end the script; a second one within 3 s ends the process.
-  func watchSignals(_ numbers: [Int32] = [SIGINT, SIGTERM]) {
+  /// These signals end the script, as `EndSignals` says.
+  func watchSignals(_ numbers: [Int32] = EndSignals.usual) {
     signals = EndSignals(numbers, of: engine) { [unowned self] in stop() }
   }
 
@@ -79,17 +80,19 @@ final class ScriptRun {
       if result == .idle { dieOfThirst() } else if result == .stopped { break }
     }
     timer?.cancel()
-    signals?.cancel()
     engine.streams.close()
     engine.recorder.close()
     engine.awaitThreads()
+    signals?.cancel()
     loop.close()
     return RunResult(
       status: signals?.status ?? script.requestedExit.flatMap { $0 == 0 ? nil : $0 }
         ?? (script.failures > 0 ? 1 : 0))
   }
 
-  private var shouldEnd: Bool { isStopping || script.requestedExit != nil || !script.isAlive }
+  private var shouldEnd: Bool {
+    isStopping || script.requestedExit != nil || script.isFlooded || !script.isAlive
+  }
 
   /// Ends the script when it still has nothing to do after what is ready now has run: an event that is on its way
   /// may start a routine.
@@ -120,21 +123,15 @@ final class ScriptRun {
     }
   }
 
-  /// Virtual time stands still while anything is ready: who always is keeps every timer from its time, the limit's and
-  /// that of the last grace too.
+  /// Virtual time stands still while anything is ready: a script that always is keeps every timer from its time, the
+  /// limit's and that of the last grace too.
   private func countTurn() {
-    guard standstill.moment == loop.now else {
-      standstill = (loop.now, 0)
-      return
-    }
-    standstill.turns += 1
-    guard standstill.turns > engine.options.longestStandstill else { return }
-    standstill.turns = 0
+    guard headway.isLostByTurn(at: loop.now) else { return }
     if phase == .ending { return script.giveUp() }
     script.report(
       LuaError(
-        code: "simulate.stuck", message: "\(script.name): is busy without letting time pass",
-        hint: "sleep longer than 0 between steps"))
+        code: "simulate.stuck", message: "\(script.name) is busy and lets next to no time pass",
+        hint: "sleep longer between steps", location: script.state.lastLocation))
     end()
   }
 
@@ -149,5 +146,30 @@ final class ScriptRun {
     } else {
       phase = .ended
     }
+  }
+}
+
+/// Turns of the loop beyond those that the virtual time that passed accounts for.
+struct Headway {
+  /// Some three times as many as a script has whose simulation takes as long as the house itself would.
+  private static let turnsPerSecond = 200_000.0
+  private let longestStandstill: Double
+  private var excess = 0.0
+  private var last = Instant.start
+
+  /// - Parameter longestStandstill: turns in one moment that are accepted.
+  init(longestStandstill: Int) { self.longestStandstill = Double(longestStandstill) }
+
+  /// Counts a turn; true, and the count begins anew, when there are too many.
+  mutating func isLostByTurn(at now: Instant) -> Bool {
+    if now != last {
+      let seconds = Double(last.duration(to: now).nanoseconds) / 1e9
+      excess = max(0, excess - seconds * Self.turnsPerSecond)
+      last = now
+    }
+    excess += 1
+    guard excess > longestStandstill else { return false }
+    excess = 0
+    return true
   }
 }

@@ -9,8 +9,8 @@ extension Engine {
   /// Opens the house, no speaker of which is in a session, runs `body` on the loop until it returns, then ends
   /// everything tidily. Blocks the calling thread.
   ///
-  /// SIGINT and SIGTERM cancel `body` and close the house; a second one within 3 s ends the process.
-  /// - Returns: 0, or 130 and 143 after these signals.
+  /// The signals of `EndSignals` cancel `body` and close the house.
+  /// - Returns: 0, or 129, 130 and 143 after these signals.
   /// - Throws: what opening the house or `body` threw, unless a signal ended it.
   public func perform(_ body: @escaping (House) async throws -> Void) throws -> RunResult {
     try carryOut { [self] in try await work(body) }
@@ -43,10 +43,10 @@ extension Engine {
       loop.next(turns: 3) { hasLeft = true }
     }
     _ = loop.run(until: { hasLeft })
-    signals.cancel()
     streams.close()
     recorder.close()
     awaitThreads()
+    signals.cancel()
     loop.close()
     if let status = signals.status { return RunResult(status: status) }
     guard let outcome else {
@@ -79,30 +79,4 @@ extension EventLoop {
   func next(turns: Int, _ body: @escaping () -> Void) {
     next { [self] in if turns > 0 { next(turns: turns - 1, body) } else { body() } }
   }
-}
-
-/// SIGINT and SIGTERM: the first asks for a tidy end, a second one within 3 s ends the process. Confined to the loop.
-final class EndSignals {
-  /// 130 or 143, once one has come.
-  private(set) var status: Int32?
-  private var last: Instant?
-  private var watch: SignalWatch?
-
-  /// Calls `end` with each signal of `numbers` that does not end the process.
-  init(_ numbers: [Int32] = [SIGINT, SIGTERM], of engine: Engine, _ end: @escaping () -> Void) {
-    let loop = engine.loop
-    do {
-      watch = try loop.onSignal(numbers) { [unowned self] signal in
-        if let last, last.duration(to: loop.now) < .seconds(3) { _exit(128 + signal) }
-        last = loop.now
-        status = 128 + signal
-        end()
-      }
-    } catch {
-      engine.onLog(.warn, "signals end this process at once: \(error.message)", [])
-    }
-  }
-
-  /// Gives the signals their usual action back.
-  func cancel() { watch?.cancel() }
 }

@@ -17,8 +17,9 @@ public struct EngineOptions {
   public var zone: any LocalZone = ProcessZone()
   /// What the configuration file says.
   public var configuration = Configuration()
-  /// Under simulation: turns of the loop without time passing, after which a script counts as stuck.
-  public var longestStandstill = 5_000_000
+  /// Under simulation: turns of the loop in one moment, after which a script counts as stuck. Next to no time passing
+  /// counts as none.
+  public var longestStandstill = 500_000
   /// Under simulation: how stations behave, by URL; under all others a tune is played.
   public var stations: [String: SimulatedStation] = [:]
   /// Where the house is kept between runs, one process at a time; nil keeps nothing.
@@ -33,15 +34,18 @@ public struct EngineOptions {
   public var recorder = RecorderSettings()
   /// Under simulation: what headsets are like.
   public var boardProfile = BoardProfile.standard
-  /// The folder of the modules that ship with the product, nil when there is none.
+  /// The folder that the modules of the product are read from; nil for those inside the program.
   public var standardLibrary: String?
 
   /// An engine on the wall clock with the defaults.
   public init() {}
 
   fileprivate var simulatedStations: SimulatedStations {
-    SimulatedStations(
-      stations, tune: standardLibrary.map { "\($0)/simulation/station.mp3" }, seed: seed ?? 0)
+    SimulatedStations(stations, seed: seed ?? 0) { [standardLibrary] () throws(StreamError) in
+      let path = "simulation/station.mp3"
+      if let standardLibrary { return try StationSound(file: "\(standardLibrary)/\(path)") }
+      return try StationSound(StandardLibrary.file(path) ?? [], of: path)
+    }
   }
 }
 
@@ -59,6 +63,8 @@ public final class Engine {
   public var onPrint: (String) -> Void = { _ in }
   /// Takes a line for the log.
   public var onLog: (LogLevel, String, [(String, String)]) -> Void = { _, _, _ in }
+  /// Receives what happens to the jobs of scripts.
+  public var onJob: (Job, JobEvent) -> Void = { _, _ in }
   /// Takes an error that no script code caught.
   public var onFailure: (LuaError) -> Void = { _ in }
 
@@ -106,6 +112,7 @@ public final class Engine {
     relay.engine = self
     recorder.onLog = { relay.log(.warn, $0) }
     store.onLog = { relay.log(.warn, $0) }
+    if boards == nil { headsets.headsets.onWarning = { relay.log(.warn, $0) } }
   }
 
   private static func headsets(_ options: EngineOptions, _ boards: SimulatedBoards?, _ loop: EventLoop)
@@ -126,6 +133,7 @@ public final class Engine {
     weak var engine: Engine?
     func log(_ level: LogLevel, _ message: String) { engine?.onLog(level, message, []) }
     func tell(_ job: Job, _ event: JobEvent) {
+      engine?.onJob(job, event)
       guard case .skipped = event else { return }
       log(.warn, "job \"\(job.name)\": a run is left out, as the one before still goes on")
     }
@@ -153,6 +161,8 @@ public final class Engine {
       global: global)
     let folders = [folder ?? ".", options.standardLibrary].compactMap { $0 }
     state.setModulePath(folders.flatMap { ["\($0)/?.lua", "\($0)/?/init.lua"] })
+    state.embeddedModules = StandardLibrary.modules
+    state.embeddedModule = StandardLibrary.module
     return script
   }
 

@@ -35,7 +35,7 @@ public final class Prompt {
     let run = ScriptRun(engine: engine, script: script)
     script.staysAlive { true }
     // Without a terminal nobody sits there to interrupt one line: SIGINT ends all, as for a script.
-    run.watchSignals(prompts == nil ? [SIGINT, SIGTERM] : [SIGTERM])
+    run.watchSignals(EndSignals.usual.filter { prompts == nil || $0 != SIGINT })
     let interrupts =
       prompts == nil ? nil : try? engine.loop.onSignal([SIGINT]) { [unowned self] _ in interrupt() }
     end = { run.stop() }

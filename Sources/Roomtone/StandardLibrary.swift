@@ -1,35 +1,36 @@
+internal import CStandardLibrary
 internal import Glibc
 
-/// Where the Lua modules that ship with the product are.
+/// The Lua modules that ship with the product, and the tune of simulated stations: inside the program.
 public enum StandardLibrary {
-  /// `ROOMTONE_STDLIB`, else `../share/roomtone/stdlib` from the executable, else `stdlib` in the source tree that
-  /// the executable was built in. Nil when none of them is a folder.
-  public static func folder() -> String? {
-    if let given = getenv("ROOMTONE_STDLIB") { return String(cString: given) }
-    guard let executable = executable() else { return nil }
-    var folder = parent(of: executable)
-    let installed = "\(parent(of: folder))/share/roomtone/stdlib"
-    if isFolder(installed) { return installed }
-    // .build/<triple>/<configuration>/roomtone, at most a few folders up.
-    for _ in 0..<6 where folder.count > 1 {
-      folder = parent(of: folder)
-      if isFolder("\(folder)/stdlib/meta") { return "\(folder)/stdlib" }
+  /// The folder whose modules are found before those inside the program: `ROOMTONE_STDLIB`.
+  public static func folder() -> String? { getenv("ROOMTONE_STDLIB").map { String(cString: $0) } }
+
+  /// A file by its path in the library: `roomtone/misuse.lua`.
+  static func file(_ path: String) -> [UInt8]? {
+    entries.first { $0.path == path }.map { Array(UnsafeBufferPointer(start: $0.bytes, count: $0.size)) }
+  }
+
+  /// The text of a module, `roomtone.misuse`, and its name in messages.
+  static func module(_ name: String) -> (text: [UInt8], chunkName: String)? {
+    let path = String(name.map { $0 == "." ? "/" : $0 }) + ".lua"
+    return file(path).map { ($0, "@stdlib/\(path)") }
+  }
+
+  /// The modules' names.
+  static var modules: [String] {
+    entries.map(\.path).filter { $0.hasSuffix(".lua") }
+      .map { String($0.dropLast(4).map { $0 == "/" ? "." : $0 }) }
+  }
+
+  /// The paths of all files.
+  static var paths: [String] { entries.map(\.path) }
+
+  private static var entries: [(path: String, bytes: UnsafePointer<UInt8>?, size: Int)] {
+    var entries: [(String, UnsafePointer<UInt8>?, Int)] = []
+    while let file = standard_library_file_at(entries.count)?.pointee {
+      entries.append((String(cString: file.path), file.bytes, file.size))
     }
-    return nil
-  }
-
-  private static func executable() -> String? {
-    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let count = readlink("/proc/self/exe", &buffer, buffer.count - 1)
-    return count > 0 ? String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
-  }
-
-  private static func parent(of path: String) -> String {
-    path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-  }
-
-  private static func isFolder(_ path: String) -> Bool {
-    var info = stat()
-    return stat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFDIR
+    return entries
   }
 }

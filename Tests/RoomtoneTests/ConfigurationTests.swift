@@ -4,6 +4,7 @@ import LuaModules
 import LuaRuntime
 import Roomtone
 import StreamKit
+import TestSupport
 import Testing
 
 @Suite("the configuration file")
@@ -96,6 +97,39 @@ struct ConfigurationTests {
       ])
   }
 
+  @Test("a station has a charset, a name for who asks, and a password in a file that nobody else may read")
+  func stationSettings() throws {
+    let station = try Station()
+    let live = try StreamBench.live(titles: [.init("\u{E9}", at: 0)])
+    station.answer("/live", with: Answer.live(live).requiring(user: "me", password: "secret"))
+    let folder = try TemporaryFolder()
+    let file = try folder.write(Array("secret\n".utf8), to: "password")
+    let url = station.url("/live")
+    var bench = try EngineBench(wall: true)
+    bench.configuration = """
+      house { output = 'null' }
+      stations { morning = { url = '\(url)', charset = 'koi8-r', user_agent = 'Kitchen', user = 'me',
+        password_file = '\(file)' }, open = { url = '\(url)', auth = { 'me', 'secret' } } }
+      """
+    let script = """
+      local stream = require "stream"
+      local radio = stream.new("morning", { buffer_wait = 0.2 })
+      print(radio.metadata_encoding, radio.user_agent, radio.url == '\(url)')
+      radio:start()
+      radio:set_url("open", { user_agent = "Bath" })
+      print(radio.status, radio.user_agent)
+      radio:stop()
+      """
+    chmod(file, 0o600)
+    #expect(try bench.printed(script) == ["koi8-r\tKitchen\ttrue", "playing\tBath"])
+    #expect(station.visits.map { $0["User-Agent"] } == ["Kitchen", "Bath"])
+    #expect(Set(station.visits.map { $0["Authorization"] }) == ["Basic bWU6c2VjcmV0"])
+    chmod(file, 0o644)
+    let code = "print(code(require 'stream'.new, 'morning'), message(require 'stream'.new, 'morning'))"
+    let lines = try bench.printed(code)
+    #expect(lines.first?.hasPrefix("stream.auth") == true && lines.first?.contains("by others") == true)
+  }
+
   @Test("its speakers are those of the house")
   func speakers() throws {
     var bench = try EngineBench()
@@ -132,7 +166,7 @@ struct ConfigurationTests {
         "house { speakers = { { name = 'A', volume = 51 } } }",
         ["speakers[1]", "'volume'", "0 to 50 expected, got 51"]
       ),
-      ("house { speakers = { { name = 'A', role = 'lfet' } } }", ["speakers[1]", "did you mean 'left'?"]),
+      ("house { speakers = { { name = 'A', role = 'letf' } } }", ["speakers[1]", "did you mean 'left'?"]),
       ("limits { memory = 0 }", ["'memory'", "1 to 65536 expected, got 0"]),
       ("limits { run = 'soon' }", ["'run'", "\"soon\""]),
       ("recordings { foldr = '/' }", ["'foldr'", "did you mean 'folder'?"]),
@@ -143,7 +177,7 @@ struct ConfigurationTests {
       ("recordings { keep = 0 }", ["'keep'", "more than 0"]),
       ("recordings { min_free = '2 gigs' }", ["'min_free'", "\"2 gigs\"", "2GB"]),
       ("recordings { min_free = -1 }", ["'min_free'", "got -1"]),
-      ("recordings { min_free = '9999999999TB' }", ["'min_free'", "no amount of bytes"]),
+      ("recordings { min_free = '9999999999TB' }", ["'min_free'", "not an amount of bytes"]),
       ("headset { trasport = 'unix:/a' }", ["'trasport'", "did you mean 'transport'?"]),
       ("headset { transport = 'bluetooth' }", ["'transport'", "\"bluetooth\"", "unix:PATH"]),
       ("headset { transport = 'tcp:10.0.0.1:80' }", ["'transport'", "tcp:127.0.0.1:PORT"]),
@@ -152,9 +186,17 @@ struct ConfigurationTests {
       ("headset { firmware_key = true }", ["'firmware_key'", "string expected, got boolean"]),
       ("stations { 'http://radio/' }", ["name expected, got 1"]),
       ("stations { ['a/b'] = 'http://radio/' }", ["name expected, got a/b"]),
-      ("stations { morning = 5 }", ["'morning'", "a URL expected, got number"]),
+      ("stations { morning = 5 }", ["'morning'", "a URL or a table expected, got number"]),
+      ("stations { morning = { charset = 'latin1' } }", ["'morning'", "url is missing"]),
+      ("stations { morning = { url = 'http://a/', charset = 'x y' } }", ["charset", "'x y'", "'morning'"]),
+      ("stations { morning = { url = 'http://a/', user = 'me' } }", ["password_file", "go together"]),
+      ("stations { morning = { url = 'http://a/', ca_file = 'a.pem' } }", ["ca_file", "absolute path"]),
+      ("stations { morning = { url = 'http://a/', passwd = 'x' } }", ["passwd"]),
       ("stations { morning = 'rtsp://radio/' }", ["'morning'", "rtsp://"]),
-      ("stations { morning = 'radio' }", ["'morning'", "\"radio\" is no URL"]),
+      (
+        "stations { morning = 'radio' }",
+        ["'morning'", "no station \"radio\" is configured, and it is not a URL"]
+      ),
       ("limits(5)", ["table expected, got number"]),
       ("hous { output = 'null' }", ["'hous'", "did you mean 'house'?"]),
       ("house { output = 'null' ", ["'}' expected"]),

@@ -245,6 +245,7 @@ struct DefinitionTests {
       "stream.Stream:set_auth": "'user', 'password'",
       "speaker.set_eq": "'flat'", "speaker.Session:set_eq": "'flat'",
       "speaker.Session:fade": "{ gain = 0, over = 1 }", "speaker.Device:set_name": "'Other'",
+      "speaker.Device:fade": "{ to = 10, over = 1 }", "speaker.Group:fade": "{ to = 10, over = 1 }",
       "speaker.Device:set_group": "'Other'", "speaker.Device:set_role": "'mono'",
       "speaker.Device:set_balance": "0", "speaker.House:unplug": "speaker.device 'Bathroom'",
       "speaker.House:plug": "speaker.device 'Bathroom'", "speaker.House:remove": "speaker.device 'Bathroom'",

@@ -42,6 +42,8 @@ struct EngineBench {
   var stateFolder: String?
   /// The file of what scripts keep.
   var store: String?
+  /// The folder of the library; nil for the one inside the program.
+  var standardLibrary: String? = Fixtures.repository("stdlib")
   /// Turns without time passing, after which a script counts as stuck.
   var longestStandstill: Int?
   /// Ends the script, so that a test ends that would not.
@@ -78,7 +80,7 @@ struct EngineBench {
     }
     options.recorder.folder = folder.file("recordings")
     options.recorder.catalogue = folder.file("catalogue.sqlite")
-    options.standardLibrary = Fixtures.repository("stdlib")
+    options.standardLibrary = standardLibrary
     return try Engine(options)
   }
 

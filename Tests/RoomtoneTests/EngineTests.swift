@@ -103,8 +103,20 @@ struct EngineTests {
     let message = try #require(busy.failures.first?.description)
     #expect(
       message.hasSuffix(
-        "test.lua: is busy without letting time pass (simulate.stuck); "
-          + "sleep longer than 0 between steps"))
+        "test.lua is busy and lets next to no time pass (simulate.stuck); sleep longer between steps"))
+    #expect(message.hasPrefix("test.lua:1: "))
+    // A billionth of a second is next to none, also where a routine is not the one that waits.
+    let creeping = try bench.run(
+      """
+      task.sleep(1)
+      local function step()
+        task.sleep(1e-9)
+        task.spawn(step)
+      end
+      step()
+      """)
+    #expect(creeping.failures.map(\.code) == ["simulate.stuck"] && creeping.seconds < 2)
+    #expect(creeping.failures.first?.location.map { ["test.lua:2", "test.lua:3"].contains($0) } == true)
     // Many turns are no standstill when time passes in between.
     let long = try bench.run(
       "for i = 1, 200 do for j = 1, 200 do task.sleep(0) end task.sleep(0.01) end print 'through'")

@@ -52,6 +52,58 @@ struct EventTests {
     #expect(lines == ["now", "true\tjoined\tfalse", "true\tplaying\ttrue", "true\tplaying\tfalse"])
   }
 
+  @Test("a speaker's playing is told when it has changed, not with every change of its session")
+  func playing() throws {
+    let lines = try EngineBench.printed(
+      """
+      speaker.open { add_all = false }
+      local kitchen, bath = speaker.device "Kitchen", speaker.device "Bathroom"
+      kitchen:join()
+      local told = {}
+      speaker.on("device", function(e)
+        if e.reason == "playing" then told[#told + 1] = e.device.name .. " " .. tostring(e.device.is_playing) end
+      end)
+      local function tell(what) task.sleep(0.1) print(what, table.concat(told, ", ")) told = {} end
+      speaker.play "tone.wav" tell "play"
+      speaker.play "tone.wav" tell "replace"
+      speaker.seek(1) tell "seek"
+      bath:join() tell "join"
+      speaker.pause() tell "pause"
+      speaker.play "tone.wav" tell "play"
+      speaker.house():unplug(bath) tell "unplug"
+      speaker.house():plug(bath) tell "plug"
+      speaker.interrupt { play = function() tell "interrupt" end } tell "resumed"
+      kitchen:leave() tell "leave"
+      speaker.pause() tell "pause"
+      speaker.stop() tell "stop"
+      """)
+    let both = "Kitchen true, Bathroom true"
+    let none = "Kitchen false, Bathroom false"
+    #expect(
+      lines == [
+        "play\tKitchen true", "replace\t", "seek\t", "join\tBathroom true", "pause\t\(none)", "play\t\(both)",
+        "unplug\tBathroom false", "plug\tBathroom true", "interrupt\t\(none)", "resumed\t\(both)",
+        "leave\tKitchen false", "pause\tBathroom false", "stop\t",
+      ])
+  }
+
+  @Test("the last time event of a file finds the session as it plays: its length, its position, its source")
+  func lastSecond() throws {
+    let lines = try EngineBench.printed(
+      """
+      local session = speaker.default_session()
+      for _, object in ipairs { speaker, session, speaker.device "Kitchen", speaker.group "Kitchen" } do
+        local function show(e)
+          print(e.elapsed, e.session:duration(), e.session:position(), e.session:state())
+        end
+        local on = object == speaker and speaker.once("time", show) or object:once("time", show)
+        speaker.play("tone.wav", { start = 2.5 })
+        print(speaker.finish(), speaker.duration())
+      end
+      """)
+    #expect(lines == Array(repeating: ["3\t3.0\t3.0\tplaying", "finished\tnil"], count: 4).flatMap { $0 })
+  }
+
   @Test("subscribing opens the house first, and tells nothing of the speakers that this found")
   func added() throws {
     let lines = try EngineBench.printed(
@@ -221,7 +273,7 @@ struct EventTests {
       print(message(speaker.wait, "time", -1))
       """)
     #expect(lines[0] == "bad argument #2 to 'on' (function expected, got no value)")
-    #expect(lines[1].hasPrefix("bad argument #2 to 'wait' (\"soon\" is no duration"))
+    #expect(lines[1].hasPrefix("bad argument #2 to 'wait' (\"soon\" is not a duration"))
     #expect(lines[2].hasPrefix("bad argument #2 to 'wait' (0 or more seconds expected"))
   }
 

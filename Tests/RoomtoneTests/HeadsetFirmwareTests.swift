@@ -69,7 +69,7 @@ struct HeadsetFirmwareTests {
       """)
     #expect(
       lines == [
-        "headset.busy\theadset \"RT-1\" (unix:headset, busy)",
+        "headset.busy\theadset \"Roomtone RT-1\" (unix:headset, busy)",
         "headset.busy\theadset.busy\theadset.already_connected",
         "completed\t2.0.0\t2.0.0", "true", "2.0.0\tapplication\ttrue\ttrue\t1.0", "false",
       ])

@@ -193,11 +193,11 @@ struct HeadsetSoundTests {
       ("h.battery()", "bad argument #1 to 'battery' (headset expected, got no value)"),
       (
         "headset.connect { transport = 'blue' }",
-        "bad argument #1 to 'connect' (option 'transport': \"blue\" is no address of a headset)"
+        "bad argument #1 to 'connect' (option 'transport': \"blue\" is not an address of a headset)"
       ),
       (
         "headset.connect { transport = 'tcp:192.168.1.2:70' }",
-        "bad argument #1 to 'connect' (option 'transport': \"tcp:192.168.1.2:70\" is no address of a headset)"
+        "bad argument #1 to 'connect' (option 'transport': \"tcp:192.168.1.2:70\" is not an address of a headset)"
       ),
       (
         "headset.connect { key_file = 1 }",

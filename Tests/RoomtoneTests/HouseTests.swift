@@ -239,6 +239,9 @@ struct HouseTests {
     "assigning to a field raises at the script's line and names the method that changes it",
     arguments: [
       ("volume", "set_volume"), ("muted", "mute"), ("active", "join"), ("id", "it can't be changed"),
+      ("group_name", "set_group"), ("group", "set_group"), ("wifi_signal", "refresh_wifi"),
+      ("name", "set_name"),
+      ("role", "set_role"), ("channel_type", "set_role"),
     ])
   func assigning(_ field: String, _ method: String) throws {
     let lines = try EngineBench.printed(

@@ -63,6 +63,17 @@ struct RecordTests {
     #expect(lines == ["true", "false", "1\ttrue\ttrue\ttrue", "true\ttrue"])
   }
 
+  @Test("a path with a zero byte in it names no recording") func zeroByte() throws {
+    let lines = try printed(
+      "",
+      """
+      for _, fn in ipairs { recordings.verify, recordings.forget } do
+        print(failure(fn, "a.mp3\\0b").message:match "%((.*)%)")
+      end
+      """)
+    #expect(lines == ["contains a zero byte", "contains a zero byte"])
+  }
+
   @Test("a file that is there is not replaced, but gone on with when that is asked for")
   func appends() throws {
     let lines = try printed(
@@ -98,7 +109,7 @@ struct RecordTests {
       radio:on("track", function(e) print("track", e.path:match "[^/]*$", e.title) end)
       local recording = radio:record("{title}.{ext}", { split = true, duration = "3m" })
       recording:wait "recording_finished"
-      for _, name in ipairs { "One", "Two", "Three" } do
+      for _, name in ipairs { "One (incomplete)", "Two", "Three (incomplete)" } do
         local verdict = recordings.verify((recording.path:gsub("[^/]*$", name .. ".mp3")))
         print(name, verdict.good, verdict.seconds > 45)
       end
@@ -106,8 +117,8 @@ struct RecordTests {
       """)
     #expect(
       lines == [
-        "track\tOne.mp3\tOne", "track\tTwo.mp3\tTwo", "track\tThree.mp3\tThree", "One\ttrue\ttrue",
-        "Two\ttrue\ttrue", "Three\ttrue\ttrue", "Three",
+        "track\tOne (incomplete).mp3\tOne", "track\tTwo.mp3\tTwo", "track\tThree.mp3\tThree",
+        "One (incomplete)\ttrue\ttrue", "Two\ttrue\ttrue", "Three (incomplete)\ttrue\ttrue", "Three",
       ])
   }
 

@@ -95,11 +95,14 @@ struct RecorderTests {
         for _, part in ipairs(event.parts) do print(part.path:match "[^/]+$", minutes(part.seconds), part.url == url) end
         print(event.path == event.parts[2].path, #recordings.list())
       end)
+      show:on("fallback", function(event)
+        print("an object", tostring(event.error):find("(" .. event.error.code .. ")", 1, true) ~= nil)
+      end)
       """)
     #expect(outcome.failures.isEmpty, "\(outcome.failures)")
     #expect(
       outcome.lines.filter { !$0.hasPrefix("Mon 20:05\tfallback") } == [
-        "Mon 20:00\tstarted\tfirst\tMon 20:00", "Mon 20:05\tstarted\tother\tMon 20:00",
+        "Mon 20:00\tstarted\tfirst\tMon 20:00", "an object\ttrue", "Mon 20:05\tstarted\tother\tMon 20:00",
         "Mon 20:30\tfinished\t25\t2", "Show.mp3\t4\ttrue", "Other.mp3\t25\tfalse", "true\t2",
       ], "\(outcome.lines)")
     #expect(outcome.lines.contains { $0.hasPrefix("Mon 20:05\tfallback\tother\t") })

@@ -224,7 +224,7 @@ struct ScheduleTests {
       ("schedule.every, '1h', { align = 'yes' }, print", ["'align'", "boolean expected"], "argument"),
       ("schedule.every, '1h', { name = 5 }, print", ["'name'", "string expected"], "argument"),
       ("schedule.cron, '30 6 * *', print", ["4 fields", "#1 to 'cron'"], "schedule.syntax"),
-      ("schedule.cron, '@reboot', print", ["@reboot is no time", "#1 to 'cron'"], "schedule.syntax"),
+      ("schedule.cron, '@reboot', print", ["@reboot is not a time", "#1 to 'cron'"], "schedule.syntax"),
       ("schedule.cron, '@daily', { timezone = 'Mars' }, print", ["Mars", "'timezone'"], "schedule.zone"),
       ("schedule.cron, '@daily', { early = '25h' }, print", ["'early'", "24h"], "argument"),
       ("schedule.at, '06:45', { overlap = 'both' }, print", ["'overlap'", "\"both\""], "argument"),

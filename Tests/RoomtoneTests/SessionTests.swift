@@ -19,7 +19,7 @@ struct SessionTests {
       print(message(speaker.default_session().close, speaker.default_session()))
       kitchen:join()
       """)
-    #expect(lines[0] == #"session "bath" (playing "shower", 1 speakers)"# + "\t5")
+    #expect(lines[0] == #"session "bath" (playing "shower", 1 speaker)"# + "\t5")
     #expect(lines[1] == "speaker.outranked\tplaying\tplaying")
     #expect(lines[2] == "speaker.outranked\tspeaker.unknown")
     #expect(lines[3] == "false\tspeaker.closed\tplaying")
@@ -78,6 +78,29 @@ struct SessionTests {
     #expect(lines == ["snapshot of 6 speakers\tplaying\t22\ttrue\ttrue\ttrue", "1"])
   }
 
+  @Test("a fade of the volume has arrived when it returns, from the level that was asked for last")
+  func arrives() throws {
+    let lines = try EngineBench.printed(
+      """
+      local kitchen = speaker.device "Kitchen"
+      local levels = {}
+      kitchen:on("volume", function(e) levels[#levels + 1] = e.volume end)
+      speaker.set_volume(35)
+      speaker.fade { to = 40, over = "1s" }
+      print(kitchen.volume, speaker.volume(), table.concat(levels, " "))
+      speaker.default_session():fade { volume = 38, over = 0 }
+      print(kitchen.volume)
+      local before = speaker.snapshot()
+      kitchen:set_volume(3)
+      task.sleep(0.1)
+      before:restore()
+      print(kitchen.volume)
+      speaker.interrupt { volume = 11, play = function() task.sleep(0.1) print(kitchen.volume) end }
+      print(kitchen.volume)
+      """)
+    #expect(lines == ["40\t40\t35 36 37 38 39 40", "38", "38", "11", "38"])
+  }
+
   @Test("fades take their time and end where they were told; a fade needs one aim")
   func fades() throws {
     let lines = try EngineBench.printed(
@@ -129,7 +152,7 @@ struct EditingTests {
     #expect(lines.contains("event\tBathroom\tregrouped"))
     #expect(lines.contains("event\tBathroom\trole") && lines.contains("event\tBathroom\tbalance"))
     #expect(lines.contains("nil\tCuisine\tnil\ttrue"))
-    #expect(lines.contains("left\t-3\tgroup \"Downstairs\" (1 speakers)\ttrue"))
+    #expect(lines.contains("left\t-3\tgroup \"Downstairs\" (1 speaker)\ttrue"))
     #expect(lines.suffix(2)[lines.count - 2].contains("did you mean 'left'?"))
     #expect(lines.last?.contains("-6 to 6 expected, got 7") == true)
   }

@@ -115,7 +115,7 @@ struct SimulatedRadioTests {
         "paused paused paused 25", "goes on playing playing 30", "true", "rewound playing playing 31",
         "live playing playing 32", "stopped true",
       ])
-    for (index, wanted) in [1: 12, 2: 22, 3: 22, 4: 27, 5: 27, 7: 37, 8: 10] where index < lines.count {
+    for (index, wanted) in [1: 12, 2: 22, 3: 22, 4: 27, 5: 27, 7: 37, 8: 1] where index < lines.count {
       #expect(abs(shift(lines[index]) - wanted) <= 1, "\(lines[index])")
     }
   }
@@ -138,7 +138,8 @@ struct SimulatedRadioTests {
         print(math.abs(speaker.position() - before - 10) < 0.1, radio.status)
         radio:stop()
         """)
-    #expect(lines == ["32\tplaying\ttrue", "true\tplaying"])
+    // Rendered, the last part of a frame stays behind the position.
+    #expect(lines == ["32\tplaying\t\(isRendered)", "true\tplaying"])
   }
 
   @Test("an interruption suspends the radio and gives it back where it was")
@@ -210,7 +211,7 @@ struct SimulatedRadioTests {
       ("station('http://a.example/', {})", "'file': it is missing"),
       ("station('http://a.example/', { file = 'nothing.mp3' })", "nothing.mp3"),
       ("station('http://a.example/', { file = 'tone.wav' })", "found"),
-      ("station('morning', { file = 'x.mp3' })", "no URL"),
+      ("station('morning', { file = 'x.mp3' })", "not a URL"),
       ("statoin('http://a.example/', {})", "did you mean 'station'?"),
       ("station('http://a.example/', { file = 'x.mp3', is_file = true, drops = {} })", "'drops'"),
       ("station('http://a.example/', { file = 'x.mp3', is_file = true, status = 200 })", "400 to 599"),

@@ -200,7 +200,7 @@ struct StoreTests {
       ("store.get", "bad argument #1 to 'get' (string expected, got no value)"),
       ("store.get, 5", "bad argument #1 to 'get' (string expected, got number)"),
       ("store.keys and store.set, 'x'", "bad argument #2 to 'set' (value expected, got no value)"),
-      ("store.set, '\\xff', 1", "bad argument #1 to 'set' (text in UTF-8 expected)"),
+      ("store.set, '\\xff', 1", "bad argument #1 to 'set' (text in UTF-8 expected, got byte 0xff at 1)"),
       ("store.delete, ('x'):rep(1025)", "bad argument #1 to 'delete' (at most 1024 bytes expected)"),
     ])
   func misuse(_ call: String, _ problem: String) throws {

@@ -1,3 +1,4 @@
+import EventLoop
 import Glibc
 import LuaModules
 import LuaRuntime
@@ -28,7 +29,7 @@ struct StreamFeedTests {
       local radio = stream.new('\(station.url("/live"))', { buffer_wait = 0.5 })
       local feed, zone = '\(station.url("/feed.xml"))', 'Asia/Tokyo'
       for _, name in ipairs { "metadata_realtime", "metadata" } do
-        radio:on(name, function(event) print(name, event.artist, event.title, event.text) end)
+        radio:on(name, function(event) print(name, event.artist, event.title_without_artist, event.text) end)
       end
       \(code)
       """)
@@ -37,12 +38,12 @@ struct StreamFeedTests {
   }
 
   /// Milliseconds since midnight in Tokyo, which has no daylight-saving time, in some seconds.
-  private func tokyo(in seconds: Int) -> Int {
+  private static func tokyo(in seconds: Int) -> Int {
     let day = 86_400
     return (((time(nil) + 9 * 3600 + seconds) % day + day) % day) * 1000
   }
 
-  private func xml(_ events: (artist: String, title: String, in: Int)...) -> String {
+  private static func xml(_ events: (artist: String, title: String, in: Int)...) -> String {
     let texts = events.map {
       "<Event><Artist>\($0.artist)</Artist><Title>\($0.title)</Title><Start>\(tokyo(in: $0.in))</Start></Event>"
     }
@@ -55,18 +56,27 @@ struct StreamFeedTests {
     "events come at their times and are heard with the sound of then; the feed's fields are told apart, once asked"
   )
   func audioVault() throws {
+    // Times count from the first request; asked again, it is the same page.
+    let page = Lock<String?>(nil)
     station.answer(
-      "/feed.xml", with: .page(xml(("A - B", "C - D", -60), ("E", "F & G", 8)), type: "text/xml"))
+      "/feed.xml",
+      with: .page(type: "text/xml") {
+        page.withLock { page in
+          let text = page ?? Self.xml(("A - B", "C - D", -60), ("E", "F & G", 8))
+          page = text
+          return text
+        }
+      })
     let lines = try run(
       """
       radio:audiovault { url = feed, timezone = zone, delay = 1 }
       radio:start()
       while radio.title_without_artist ~= "F & G" do task.sleep(0.1) end
-      print(radio.artist, radio.title_without_artist, radio.title)
+      print("fields", radio.artist, radio.title_without_artist, radio.title)
       radio:stop()
       """
     ).lines
-    // What is told when depends on how long the start took; each comes once, and is heard after it was told.
+    // The times of the feed count from when it was asked for. Each comes once, and is heard after it was told.
     let events = ["A - B\tC - D\tA - B - C - D", "E\tF & G\tE - F & G"]
     for name in ["metadata_realtime", "metadata"] {
       #expect(lines.filter { $0.hasPrefix(name + "\t") } == events.map { "\(name)\t\($0)" })
@@ -75,7 +85,8 @@ struct StreamFeedTests {
       let places = ["metadata_realtime", "metadata"].map { lines.firstIndex(of: "\($0)\t\(event)") ?? -1 }
       #expect(places[0] < places[1])
     }
-    #expect(lines.last == events[1])
+    // The field may be read before the listeners of the same moment have run.
+    #expect(lines.contains("fields\t" + events[1]))
     #expect(visits <= 2, "what is known need not be asked for")
   }
 
@@ -132,7 +143,7 @@ struct StreamFeedTests {
 
   @Test("a feed is asked while the stream is received, and not otherwise; newer settings replace older ones")
   func politeness() throws {
-    station.answer("/feed.xml", with: .page(xml(("A", "B", -5)), type: "text/xml").with("ETag", "\"1\""))
+    station.answer("/feed.xml", with: .page(Self.xml(("A", "B", -5)), type: "text/xml").with("ETag", "\"1\""))
     station.answer("/other.xml", with: .page("<PlaylistEntry><Title>Other</Title></PlaylistEntry>"))
     let lines = try run(
       """
@@ -180,7 +191,7 @@ struct StreamFeedTests {
     "settings that don't work are named",
     arguments: [
       ("{}", "option 'url': it is missing"), ("true", "table expected"), ("", "option 'url'"),
-      ("{ url = 'x' }", "no URL"), ("{ url = 'ftp://x' }", "ftp://"),
+      ("{ url = 'x' }", "not a URL"), ("{ url = 'ftp://x' }", "ftp://"),
       ("{ url = feed, timezone = 'Europe/Berln' }", "did you mean 'Europe/Berlin'?"),
       ("{ url = feed, timezone = 'berlin' }", "did you mean 'Europe/Berlin'?"),
       ("{ url = feed, timezone = 'PXT' }", "no time zone is called 'PXT'"),

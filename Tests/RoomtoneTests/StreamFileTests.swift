@@ -93,6 +93,52 @@ struct StreamFileTests {
       ])
   }
 
+  @Test("a session that plays a file from a URL has its duration, and follows and does its seeks")
+  func sessionTime() throws {
+    station.answer("/file", with: try answer("mp3-cbr128-44k.mp3"))
+    let lines = try printed(
+      """
+      local file = stream.new(url, { buffer_wait_file = 0.3 })
+      speaker.play_stream(file)
+      local function near(a, b) return math.abs(a - b) < 1.5 end
+      print(near(speaker.duration(), 20), near(speaker.position(), 0))
+      file:seek(10)
+      print(near(speaker.position(), 10))
+      task.sleep(0.6)
+      print(near(speaker.position(), 10.5), near(speaker.position(), file.file_time))
+      speaker.seek(15)
+      print(near(speaker.position(), 15), near(file.file_time, 15), code(speaker.seek, 30))
+      local event = speaker.wait("time", 20)
+      print(event.elapsed >= 15 and event.elapsed <= 18)
+      file:stop()
+      """)
+    #expect(lines == ["true\ttrue", "true", "true\ttrue", "true\ttrue\tstream.no_seek", "true"])
+  }
+
+  @Test("a list of files is one programme of a session, which ends with the last of them")
+  func list() throws {
+    station.answer("/file", with: .page("#EXTM3U\n/a\n/b\n", type: "audio/x-mpegurl"))
+    let tune = try TemporaryFolder()
+    for (name, count) in [("a", 8_000), ("b", 16_000)] {
+      let samples = (0..<count).map { Float($0 % 20 < 10 ? 0.25 : -0.25) }
+      try Sound(sampleRate: 16_000, channels: [samples]).write(to: tune.file("\(name).wav"))
+      station.answer("/\(name)", with: .file(try readBytes(tune.file("\(name).wav")), type: "audio/wav"))
+    }
+    let lines = try printed(
+      """
+      local files = stream.new(url, { buffer_wait_file = 0.1 })
+      files:on("file_complete", function() print "complete" end)
+      speaker.on("ended", function(event) print(event.reason) end)
+      speaker.play_stream(files)
+      print(speaker.duration(), files.url == url)
+      print(speaker.finish(60))
+      print(files.status)
+      """)
+    #expect(
+      lines.filter { $0 == "complete" }.count == 2 && lines.first == "0.5\ttrue"
+        && lines.filter { $0 == "finished" || $0 == "stopped" }.count == 3, "\(lines)")
+  }
+
   @Test("at its end it tells file_complete, then stopped, and never that it ran dry; then it plays again")
   func completes() throws {
     station.answer("/file", with: try answer("mp3-vbr-v4-44k.mp3"))

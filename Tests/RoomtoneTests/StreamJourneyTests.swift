@@ -117,8 +117,7 @@ struct StreamJourneyTests {
       #expect(
         lines == [
           "stream.network",
-          "stream.network\tcheck the clock of this machine and its certificates (ca-certificates), "
-            + "or the station's http:// address",
+          "stream.network\tcheck the clock of this machine and its certificates (ca-certificates)",
         ])
     }
   }
@@ -137,7 +136,9 @@ struct StreamJourneyTests {
       radio:wait("started", 60)
       radio:stop()
       """)
-    #expect(lines == ["queue_exhausted\tbuffering", "buffering\tbuffering", "started\tplaying"])
+    #expect(lines.prefix(2) == ["queue_exhausted\tbuffering", "buffering\tbuffering"])
+    // A second connection may be faster than the one that stalls.
+    #expect(lines.last == "started\tplaying", "\(lines)")
   }
 
   @Test("received again while it is paused, it is paused")

@@ -16,7 +16,7 @@ struct StreamOptionTests {
       local function show(radio)
         local values = {}
         for i, name in ipairs(names) do values[i] = radio[name] end
-        print(table.unpack(values))
+        print(table.unpack(values, 1, #names))
       end
       show(stream.new(url))
       local radio = stream.new(url, { type = "raw", buffer_blocks = 20, user_agent = "A", data_timeout = "1m",
@@ -35,7 +35,7 @@ struct StreamOptionTests {
       """)
     #expect(
       lines == [
-        "auto\t1200\tRoomtone\t20.0\t300.0\tlatin1\t10.0",
+        "auto\t1200\tRoomtone\t20.0\t300.0\tlatin1\tnil",
         "raw\t20\tA\t60.0\t0.0\tKOI8-R\t0.25",
         "pls\t30\tB\t20.0\t1.5\tlatin1\t2.0",
         "30",

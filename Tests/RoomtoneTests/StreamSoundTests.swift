@@ -1,3 +1,4 @@
+import LuaModules
 import LuaRuntime
 import TestSupport
 import Testing
@@ -140,6 +141,63 @@ struct StreamSoundTests {
     #expect(lines == ["true", "playing\ttrue", "true\ttrue\t44100/2", "playing\ttrue"])
   }
 
+  @Test("a tap has its `tap_created` before its first block, and its `tap_disposed` after its last")
+  func tapEvents() throws {
+    station.answer("/live", with: .live(try live()))
+    let lines = try printed(
+      """
+      local order, blocks = {}, 0
+      radio:on("tap_created", function() order[#order + 1] = "created" end)
+      radio:on("tap_disposed", function() order[#order + 1] = "disposed" end)
+      radio:tap(function()
+        blocks = blocks + 1
+        if order[#order] ~= "block" then order[#order + 1] = "block" end
+      end)
+      radio:start()
+      while blocks < 5 do task.sleep(0.05) end
+      radio:stop()
+      task.sleep(0.2)
+      print(table.concat(order, " "))
+      """)
+    #expect(lines == ["created block disposed"])
+  }
+
+  @Test("a tap that loops is removed when it ran too long, with one failure and a warning that name it")
+  func loopingTap() throws {
+    var bench = try EngineBench()
+    bench.configuration += " limits { run = 0.2 }"
+    let outcome = try bench.run(
+      """
+      local file = require "stream".file "\(Fixtures.path("mp3-mpeg25-32-11k-mono.mp3"))"
+      local tap = file:tap(function() while true do end end)
+      file:start()
+      print(file:wait("file_complete") ~= nil)
+      print(tap.active, tap.failures, tostring(tap))
+      """)
+    #expect(outcome.lines == ["true", "false\t1\ttap of a function (removed)"])
+    #expect(outcome.failures.map(\.code) == ["script.blocked"])
+    #expect(outcome.failures.first?.context == "a tap" && outcome.failures.first?.location == "test.lua:2")
+    let removal = outcome.log.filter { $0.message.contains("is removed") }
+    #expect(removal.count == 1 && removal.first?.level == .warn)
+    #expect(removal.first?.fields == ["where=test.lua:2"])
+    #expect(removal.first?.message.contains("mp3-mpeg25-32-11k-mono.mp3") == true)
+  }
+
+  @Test("a script that waits for a silent file with a tap is not stuck, under simulation and for real")
+  func silentTappedFile() throws {
+    for wall in [false, true] {
+      let outcome = try EngineBench(wall: wall).run(
+        """
+        local file = require "stream".file "\(Fixtures.path("mp3-mpeg25-32-11k-mono.mp3"))"
+        local blocks = 0
+        file:tap(function() blocks = blocks + 1 end)
+        file:start()
+        print(file:wait "file_complete" ~= nil, blocks > 5)
+        """)
+      #expect(outcome.lines == ["true\ttrue"] && outcome.failures.isEmpty)
+    }
+  }
+
   @Test("a file that is metered plays silently to its end, and every frame of it goes through its taps")
   func silentFile() throws {
     let lines = try printed(
@@ -219,6 +277,27 @@ struct StreamSoundTests {
         "44100\t2\ttrue\tblock", "true", "1024\ttrue", "task.cannot_suspend", "0\t0.25", gone,
         "\(gone)\tblock (gone)", "true\tfalse\t0",
       ])
+  }
+
+  @Test("a tap that fails is logged with its traceback, and again once a minute with a count")
+  func failing() throws {
+    let bench = try EngineBench()
+    let outcome = try bench.run(
+      """
+      local stream = require "stream"
+      local radio = stream.new "http://127.0.0.1:1/live.mp3"
+      local tap = radio:tap(function() error "no good" end)
+      radio:start()
+      task.sleep "150s"
+      print(tap.failures > 1000, tap.active)
+      radio:stop()
+      """)
+    #expect(outcome.lines == ["true\ttrue"])
+    #expect(outcome.failures.count == 3, "\(outcome.failures.count)")
+    #expect(outcome.failures.first?.context == "a tap")
+    #expect(outcome.failures.first?.traceback?.contains("test.lua:3") == true)
+    let last = try #require(outcome.failures.last?.context)
+    #expect(last.hasPrefix("a tap (failed ") && last.hasSuffix(" times so far)"), "\(last)")
   }
 
   @Test("taps tell when they get sound and when that ends: removed, stopped, or in another format")
@@ -365,11 +444,13 @@ struct StreamSoundTests {
     Sound(sampleRate: sound.sampleRate, channels: sound.channels.map { $0.map { $0 * factor } })
   }
 
-  /// `sound` and what is the same of `original`, from a place on where both are heard.
+  /// `sound` and what is the same of `original`, from a place on where both are heard, up to where the first of them
+  /// was stopped: a machine that is busy stops late, and a file goes on in silence for some time.
   private func pair(_ sound: Sound, _ original: Sound) -> (sound: Sound, original: Sound) {
     let delay = sound.alignment(to: original).frames
     let start = max(0, delay)
-    let count = min(sound.frameCount - start, original.frameCount - (start - delay))
+    func end(_ sound: Sound) -> Int { (sound.channels[0].lastIndex { abs($0) > 0.001 } ?? -1) + 1 }
+    let count = min(end(sound) - start, end(original) - (start - delay))
     return (sound[start..<(start + count)], original[(start - delay)..<(start - delay + count)])
   }
 
@@ -446,6 +527,7 @@ struct StreamSoundTests {
     #expect(lines == ["false\t0\ttrue"])
     let (heard, reference) = pair(sound, original)
     let inside = 4_800..<(heard.frameCount - 4_800)
+    #expect(inside.count > 3 * 48_000)
     // Between the half and the whole, everywhere, and from one to the other over 20 ms.
     let half = scaled(reference, by: 0.5)
     let rest = zip(heard.channels[0], half.channels[0]).map { $0 - $1 }

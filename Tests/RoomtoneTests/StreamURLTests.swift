@@ -75,7 +75,7 @@ struct StreamURLTests {
       print(radio.status, radio.name)
       radio:set_url(other, { start = false })
       radio:stop()
-      print(radio.url == url)
+      print(radio.url == other)
       radio:start()
       print(radio.url == other)
       radio:stop()

@@ -9,6 +9,10 @@
 --   end
 --   kitchen:join()
 --
+-- Beside the codes that the functions name, any of them may raise the limits of a script: `script.blocked`,
+-- `script.memory`, `script.objects`, and `script.flooded`, which ends the script unless it is caught. Texts are UTF-8
+-- of at most 255 bytes for a name, 8 KiB for a URL, a title or a header, 4095 bytes for a path; else `argument`.
+--
 -- Match errors by `code`, which never changes; `message` and `hint` are for people. A script may raise what it
 -- likes with `error`: what it raised is what it catches, a text stays a text.
 
@@ -33,7 +37,7 @@ error("error.lua is a description, not a module: there is nothing to require")
 ---@field session? string `speaker.outranked`: the name of the session that keeps it.
 ---@field priority? integer `speaker.outranked`: of that session.
 ---@field capability? string `speaker.unsupported`: what is missing of `speaker.capabilities()`.
----@field limit? integer `speaker.no_stream`: how many sessions there can be.
+---@field limit? integer `speaker.no_stream`: how many sessions there can be. `script.objects`: how many objects a script may hold at once: streams, sessions, jobs, subscriptions, taps, tasks.
 ---@field start? number `speaker.range`: where playing should have begun, in seconds.
 ---@field seconds? number `speaker.range`: where `seek` should have gone, in seconds.
 ---@field url? string `stream.…`: the address.

@@ -77,6 +77,21 @@ function dofile(path) end
 ---@return T
 function setmetatable(object, metatable) end
 
+---Opens a file as Lua's does. A FIFO or a device keeps only the routine waiting that opens, reads or writes it; one
+---can't be sought in. Raises `argument` for a path with a zero byte, and for more than 64 MiB read at once.
+---@async
+---@param path string
+---@param mode? string
+---@return file*? file
+---@return string? message
+---@return integer? number
+function io.open(path, mode) end
+
+---Writes to standard output. Under simulation what is written comes as lines of the time line, as what is printed.
+---@param ... string|number
+---@return file*
+function io.write(...) end
+
 ---Writes its arguments as a line: to standard output, into the time line of a simulation, above the prompt.
 ---@param ... any
 function print(...) end
@@ -126,7 +141,7 @@ local Program = {}
 ---@return any ...
 function Program:read(...) end
 
----An iterator that reads, by one format of `read`; lines unless told.
+---An iterator that reads, by one format of `read` (default: lines).
 ---@param format? string|integer
 ---@return fun(): any
 function Program:lines(format) end
@@ -149,7 +164,7 @@ function Program:close() end
 ---Starts a program of the shell, of which only the routine that reads, writes or closes waits. Raises
 ---`simulate.not_here` under simulation.
 ---@param program string
----@param mode? "r"|"w" "r" unless told.
+---@param mode? "r"|"w" (default: "r").
 ---@return Program? program
 ---@return string? message
 function io.popen(program, mode) end

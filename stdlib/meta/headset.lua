@@ -41,8 +41,9 @@ local headset = {}
 ---@return headset.Headset
 function headset.connect(options) end
 
----Has the headset of the configuration connected whenever it is there, and `connected` told; a script that looks for a
----headset goes on running until it is switched off. Raises `headset.not_available` when none is configured,
+---Has the headset of the configuration connected whenever it is there, which emits `connected`; one that is connected
+---already is in `headset.list()`, and no event is emitted for it. A script that looks for a headset runs until that is
+---switched off. Raises `headset.not_available` when none is configured,
 ---`headset.auth`, `argument`.
 ---@param enabled boolean
 function headset.auto_connect(enabled) end
@@ -86,8 +87,9 @@ function headset.wait(event, timeout) end
 ---A headset. It can be told in all scripts; requests wait for their answer.
 ---@class headset.Headset
 ---@field connected boolean Whether requests can be made.
----@field name string Where it is: `"unix:/run/user/1000/headset.sock"`.
----@field model string What its maker calls it.
+---@field name string? The accessory's own name; its model if it has none; nil before it was ever connected.
+---@field address string Where it is: `"unix:/run/user/1000/headset.sock"`.
+---@field model string? What its maker calls it; nil before it was ever connected.
 ---@field firmware_version string
 ---@field capabilities string[] What it can do, sorted: some of `"ambient"`, `"battery"`, `"equalizer"`, `"firmware_update"`, `"noise_cancelling"`.
 local Headset = {}

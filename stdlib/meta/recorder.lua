@@ -23,17 +23,17 @@ local recorder = {}
 ---@class recorder.Options
 ---@field url string The station.
 ---@field duration Duration How long the show is.
----@field template? string Where to, as `Stream:record` takes it; what the configuration says unless told.
+---@field template? string Where to, as `Stream:record` takes it (default: that of the configuration).
 ---@field cron? string When it begins, as `schedule.cron` takes it: `"0 20 * * sat"`. Either this or `at`.
 ---@field at? string When it begins, as `schedule.at` takes it: `"20:00"`, `"2026-12-24 18:00"`.
 ---@field days? string With `at`: on which days, as `schedule.at` takes them; else once.
----@field timezone? string With `cron`: the clocks that count, `"Europe/Berlin"`; those of this machine unless told.
----@field pad_before? Duration How long before that it records, at most `"24h"`; 0 unless told.
----@field pad_after? Duration How much longer than the show; 0 unless told.
----@field keep? Duration What recordings of this `name` are older is deleted behind each run; nothing unless told.
+---@field timezone? string With `cron`: the clocks that count, `"Europe/Berlin"` (default: those of this machine).
+---@field pad_before? Duration How long before that it records, at most `"24h"` (default: 0).
+---@field pad_after? Duration How much longer than the show (default: 0).
+---@field keep? Duration What recordings of this `name` are older is deleted behind each run (default: nothing).
 ---@field min_free? string|integer Room that the disk must have left, as `Stream:record` takes it.
 ---@field fallbacks? string[] Stations to try when the first is not there, in this order.
----@field name? string Of the job, unique in the script, and in the catalogue; made of the time unless told. With `keep`
+---@field name? string Of the job, unique in the script, and in the catalogue (default: made of the time). With `keep`
 --- it must be told, and no other script should use it.
 
 ---@alias recorder.EventName

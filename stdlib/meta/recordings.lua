@@ -20,7 +20,7 @@ local recordings = {}
 ---@field title? string What one of the titles contains.
 ---@field since? number Begun then or later, in seconds as `os.time` counts them.
 ---@field until? number Begun before.
----@field state? "recording"|"joining"|"finished"|"recovered"|"failed"
+---@field state? "recording"|"joining"|"finished"|"recovered"|"failed"|"interrupted"
 ---@field job? string Whose it is.
 ---@field limit? integer At most so many.
 
@@ -37,7 +37,7 @@ local recordings = {}
 ---@field channels integer
 ---@field gaps { at: number, seconds: number }[] What is missing: where, and about how much.
 ---@field titles { at: number, title: string }[] Where each begins.
----@field state "recording"|"joining"|"finished"|"recovered"|"failed"
+---@field state "recording"|"joining"|"finished"|"recovered"|"failed"|"interrupted"
 ---@field error? string Why it ended early.
 ---@field job? string
 

@@ -28,18 +28,18 @@ local schedule = {}
 
 ---@class schedule.AtOptions
 ---@field early? Duration How long before the time it runs, at most `"24h"`; at once where that has passed.
----@field overlap? schedule.Overlap `"skip"` unless told.
+---@field overlap? schedule.Overlap (default: `"skip"`).
 ---@field days? string Days to repeat it on: `"mon-fri"`, `"sat,sun"`, `"daily"`, `"weekdays"`, `"weekends"`.
 ---@field name? string Unique in the script; by default made of the time: `"at 06:45 mon-fri"`.
 
 ---@class schedule.CronOptions
 ---@field early? Duration How long before each time it runs, at most `"24h"`; at once where that has passed.
 ---@field name? string Unique in the script; by default made of the line: `"cron 30 6 * * 1-5"`.
----@field overlap? schedule.Overlap `"skip"` unless told.
----@field timezone? string The clocks that count: `"Europe/Berlin"`; those of this machine unless told.
+---@field overlap? schedule.Overlap (default: `"skip"`).
+---@field timezone? string The clocks that count: `"Europe/Berlin"` (default: those of this machine).
 
 ---@class schedule.EveryOptions
----@field overlap? schedule.Overlap `"skip"` unless told.
+---@field overlap? schedule.Overlap (default: `"skip"`).
 ---@field align? boolean Runs when the clock shows a multiple of the interval since midnight; else counted from now.
 ---@field name? string Unique in the script; by default made of the interval: `"every 15m"`.
 

@@ -29,8 +29,8 @@ speaker.UNGROUPED = "harman"
 ---@class speaker.OpenOptions
 ---@field driver? "house" What drives the speakers.
 ---@field license? string What the driver needs to be let in; the embedded house needs none.
----@field add_all? boolean Whether every speaker joins the default session; true unless told.
----@field wait? Duration|false How long to wait while another process has the house; 30 s unless told, false not at all.
+---@field add_all? boolean Whether every speaker joins the default session (default: true).
+---@field wait? Duration|false How long to wait while another process has the house; false: not at all (default: 30 s).
 
 ---Opens the house, as it was left by the last run, and returns after the first discovery; at once when it is open
 ---already. One process at a time drives a house: a second one says that it waits, and does.
@@ -66,8 +66,8 @@ function speaker.devices() end
 
 ---The speaker with that id or name, in any case; a part of a name is enough when only one speaker has it.
 ---
----Raises `speaker.unknown` when there is none (`suggestion` is the nearest name) and when several have that part
----(`candidates`); `speaker.closed`, `argument`.
+---Raises `speaker.unknown` when there is none (`suggestion` is the nearest name), when several have that part
+---(`candidates`), and for the name of a group; `speaker.closed`, `argument`.
 ---@param id_or_name string
 ---@return speaker.Device
 function speaker.device(id_or_name) end
@@ -108,13 +108,14 @@ function speaker.set_volume(volume) end
 ---@return integer
 function speaker.volume() end
 
----Silences the speakers that `set_volume` acts on; each keeps its level. Raises `speaker.closed`.
+---Silences the members of the default session; each keeps its level. Speakers in no session are left alone. Raises
+---`speaker.closed`.
 function speaker.mute() end
 
----Gives the speakers that `set_volume` acts on the level that they had. Raises `speaker.closed`.
+---Gives the members of the default session the level that they had. Raises `speaker.closed`.
 function speaker.unmute() end
 
----Whether all available ones of the speakers that `set_volume` acts on are muted. Raises `speaker.closed`.
+---True if all available members of the default session are muted. Raises `speaker.closed`.
 ---@return boolean
 function speaker.is_muted() end
 
@@ -147,7 +148,7 @@ function speaker.play_stream(url_or_stream, options) end
 ---`stop` or another `play` came, or the last speaker left, while it was opening); `speaker.closed`, `argument`,
 ---`task.cannot_suspend`.
 ---@async
----@param path string WAV, AIFF, CAF, MP3, AAC, M4A (HE-AAC too), FLAC, Ogg Vorbis; in the working folder or beside the script, or `~/…`.
+---@param path string WAV, AIFF, CAF, MP3, AAC, M4A (HE-AAC too), FLAC, Ogg (Vorbis, Opus, FLAC); in the working folder or beside the script, or `~/…`.
 ---@param options? speaker.PlayOptions
 function speaker.play(path, options) end
 
@@ -232,7 +233,8 @@ function speaker.eq() end
 ---@field volume? integer Fades the members' volume to this, 0 to 50, step by step, with an event each.
 ---@field to? integer The same as `volume`.
 
----Fades the gain, or the volume; returns when it is there. Name one of `gain`, `volume` and `to`.
+---Fades the gain, or the volume; returns when it is there. Name one of `gain`, `volume` and `to`. A fade of the volume
+---begins at the level that was asked for last; of two fades of a speaker the later one wins.
 ---
 ---Raises `speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
@@ -248,10 +250,13 @@ function speaker.refresh() end
 ---@param on boolean
 function speaker.watch(on) end
 
+---A speaker, a group, or the name of one; a room goes before its own speakers.
+---@alias speaker.Target speaker.Device|speaker.Group|string
+
 ---@class speaker.SessionOptions
----@field name? string What people call it; `"session 1"` and so on unless told.
----@field devices? (speaker.Device|string)[] Its first members, by object or name; all of them or none.
----@field priority? integer 0 to 1000; 100 unless told.
+---@field name? string What people call it (default: `"session 1"` and so on).
+---@field devices? speaker.Target|speaker.Target[] Its first members; all of them or none.
+---@field priority? integer 0 to 1000 (default: 100).
 
 ---Makes a session of its own beside the default one: another source on other speakers. It ends with the script.
 ---
@@ -263,14 +268,14 @@ function speaker.session(options) end
 
 ---@class speaker.InterruptOptions
 ---@field play string|fun(session: speaker.Session) A file, or what is done with the session of the speakers.
----@field devices? (speaker.Device|string)[] What it takes, all of them or none; every speaker unless told.
----@field priority? integer 0 to 1000; 100 unless told. Sessions with a higher one keep their speakers.
+---@field devices? speaker.Target|speaker.Target[] The speakers that it takes, all of them or none; by default those of the default session.
+---@field priority? integer 0 to 1000 (default: 100). Sessions with a higher one keep their speakers.
 ---@field volume? integer The speakers' level meanwhile, 0 to 50.
 ---@field fade? Duration How long what was playing fades out before, and in after.
 ---@field restore? boolean False leaves everything as it is at the end.
 
 ---Takes speakers from what they do, plays, and gives back what it changed and nobody else has touched meanwhile:
----membership, volume, mute, and the position of a session that it took whole. Returns when it is done.
+---membership, volume, mute, and the position of a session that it took whole. Returns when that has taken effect.
 ---
 ---Raises `speaker.outranked`, `speaker.no_active_device`, `speaker.no_stream`, `speaker.unknown`, `speaker.closed`,
 ---`audio.not_found`, `audio.unreadable`, `argument`, `task.cannot_suspend`, and what the function raises.
@@ -280,7 +285,7 @@ function speaker.interrupt(options) end
 
 ---How speakers are now: volume, mute, session, and what plays at which position. Raises `speaker.unknown`,
 ---`speaker.closed`, `argument`.
----@param options? { devices?: (speaker.Device|string)[] } Every speaker unless told.
+---@param options? { devices?: speaker.Target|speaker.Target[] } By default every speaker.
 ---@return speaker.Snapshot
 function speaker.snapshot(options) end
 
@@ -343,6 +348,22 @@ function speaker.once(event, fn) end
 function speaker.wait(event, timeout) end
 
 ---@alias speaker.Event "device"|"volume"|"state"|"time"|"ended"|"error"|"suspending"|"suspended"|"resumed"
+---The channels that a speaker renders. The last six are those of a 5.1 layout: a file with more than two channels plays
+---each on its own role (7.1: back and side together; one that the file lacks is silent), any other source its left
+---channel on the left ones, its right one on the right ones, the mean on `center` and `lfe`. On the first four such a
+---file plays in stereo.
+---@alias speaker.Role
+---| "stereo" Left on its left output, right on its right one.
+---| "left" The left channel on both outputs.
+---| "right" The right channel on both outputs.
+---| "mono" The mean of both channels on both outputs.
+---| "front_left"
+---| "front_right"
+---| "center"
+---| "lfe" Low frequencies, not filtered.
+---| "surround_left"
+---| "surround_right"
+
 ---@alias speaker.State "stopped"|"playing"|"paused"
 ---Heard to its end; stopped by somebody; another source took its place; it turned bad; no speaker is left.
 ---@alias speaker.EndReason "finished"|"stopped"|"replaced"|"failed"|"no_devices"
@@ -359,7 +380,7 @@ function speaker.wait(event, timeout) end
 ---| "balance" It has another balance.
 ---| "wifi" It is received better or worse.
 ---| "removed" It is gone for good.
----| "playing" Its session plays, pauses or stops.
+---| "playing" Its `is_playing` has changed.
 
 ---Something other than its volume has changed on a speaker.
 ---@class speaker.DeviceEvent
@@ -397,8 +418,9 @@ function speaker.wait(event, timeout) end
 
 ---Something failed that no caller waits for.
 ---@class speaker.ErrorEvent
----@field code string As of an `Error`.
----@field message string
+---@field error Error
+---@field code string That of the error.
+---@field message string That of the error.
 ---@field device? speaker.Device The speaker concerned.
 ---@field session? speaker.Session The session concerned.
 
@@ -424,7 +446,7 @@ function speaker.wait(event, timeout) end
 ---@field available boolean Whether it can be reached.
 ---@field wifi_signal integer Received strength in dBm, -100 to 0, when it was last asked.
 ---@field wifi_strength "excellent"|"good"|"fair"|"weak"|"none" The same in words.
----@field role "stereo"|"left"|"right"|"mono" Which channels it renders.
+---@field role speaker.Role The channels that it renders.
 ---@field version string Of its firmware.
 ---@field balance integer -6 to 6, left to right.
 ---@field is_playing boolean Whether its session plays now.
@@ -482,13 +504,25 @@ function Device:set_group(name) end
 function Device:leave_group() end
 
 ---Which channels it renders, from a moment later on. Raises `speaker.unavailable`, `speaker.closed`, `argument`.
----@param role "stereo"|"left"|"right"|"mono"
+---@param role speaker.Role
 function Device:set_role(role) end
 
 ---How its two sides stand to each other, from a moment later on. Raises `speaker.unavailable`, `speaker.closed`,
 ---`argument`.
 ---@param balance integer -6 (left) to 6 (right).
 function Device:set_balance(balance) end
+
+---@class speaker.VolumeFadeOptions
+---@field over Duration How long it takes.
+---@field volume? integer The volume at its end, 0 to 50.
+---@field to? integer The same as `volume`.
+
+---Fades its volume step by step, with an event each; returns when it is there. Name one of `volume` and `to`.
+---
+---Raises `speaker.unavailable`, `speaker.closed`, `argument`, `task.cannot_suspend`.
+---@async
+---@param options speaker.VolumeFadeOptions
+function Device:fade(options) end
 
 ---@alias speaker.DeviceEventName "device"|"volume"|"state"|"time"|"ended"|"suspending"|"suspended"|"resumed"
 
@@ -513,13 +547,45 @@ function Device:once(event, fn) end
 ---@return "timeout"|"closed"|nil why
 function Device:wait(event, timeout) end
 
----Speakers that share a group name; prints as `group "Bedroom" (2 speakers)`.
+---Speakers that share a group name: a room, and a target as a speaker is; prints as `group "Bedroom" (2 speakers)`. Its
+---methods raise `speaker.unknown` when no speaker is in it any more, and those that set levels raise
+---`speaker.unavailable` when none can be reached.
 ---@class speaker.Group
 ---@field id? string Id of the speaker that founded it; nil when it has no member any more.
 ---@field name string
 ---@field devices speaker.Device[] The founder first, then in the order in which they joined it.
 ---@field active boolean Whether all its speakers are in a session.
+---@field volume integer The average level of its speakers, 0 to 50; a muted one counts as 0.
+---@field muted boolean True if all its available speakers are muted.
 local Group = {}
+
+---Makes its speakers members of a session, all of them or none; see `Device:join`. Raises `speaker.outranked`,
+---`speaker.unknown`, `speaker.closed`, `argument`, `task.cannot_suspend`.
+---@async
+---@param session? speaker.Session By default the default session.
+function Group:join(session) end
+
+---Takes its speakers out of their sessions; see `Device:leave`. Raises `speaker.unknown`, `speaker.closed`,
+---`task.cannot_suspend`.
+---@async
+function Group:leave() end
+
+---Sets its speakers to one level and unmutes them; takes effect some milliseconds later. Raises `speaker.unknown`,
+---`speaker.unavailable`, `speaker.closed`, `argument`.
+---@param volume integer 0 to 50.
+function Group:set_volume(volume) end
+
+---Silences its speakers; each keeps its level. Raises `speaker.unknown`, `speaker.unavailable`, `speaker.closed`.
+function Group:mute() end
+
+---Gives each of its speakers the level that it had. Raises `speaker.unknown`, `speaker.unavailable`, `speaker.closed`.
+function Group:unmute() end
+
+---As `Device:fade`, of all its speakers. Raises `speaker.unknown`, `speaker.unavailable`, `speaker.closed`,
+---`argument`, `task.cannot_suspend`.
+---@async
+---@param options speaker.VolumeFadeOptions
+function Group:fade(options) end
 
 ---@alias speaker.GroupEventName "device"|"volume"|"state"|"time"|"ended"|"suspending"|"suspended"|"resumed"
 
@@ -691,7 +757,7 @@ function House:plug(device) end
 function House:set_wifi(device, dBm) end
 
 ---Puts up one more speaker. Raises `speaker.range` (a name that is taken), `audio.no_output`, `argument`.
----@param options { name: string, group?: string, role?: string, volume?: integer, balance?: integer }
+---@param options { name: string, group?: string, role?: speaker.Role, volume?: integer, balance?: integer }
 ---@return speaker.Device
 function House:add(options) end
 

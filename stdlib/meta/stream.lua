@@ -4,7 +4,7 @@
 --
 --   local stream = require "stream"
 --   local radio = stream.new "http://127.0.0.1:8000/morning.mp3"
---   radio:on("metadata", function(event) print(event.artist, event.title) end)
+--   radio:on("metadata", function(event) print(event.artist, event.title_without_artist) end)
 --   speaker.play_stream(radio)
 --   task.sleep "10m"
 --   radio:pause()
@@ -16,6 +16,11 @@
 -- xspf, asx). A stream lives until it is stopped or the script ends. Under `simulate` nothing comes from the network:
 -- a URL sounds as a simulated station, which tells what a real one would (`roomtone simulate --stations FILE.lua` says
 -- which of them drop, refuse or are not there), and feeds of titles tell nothing.
+--
+-- What a list (M3U, PLS, XSPF, ASX) leads to is told by the first entry that answers: files are one programme, played in
+-- turn, each with `file_complete` at its end; stations are a choice, of which the next is tried when one fails. A live
+-- server that sends faster than real time is held back once 20 s are ahead. A body without a length that ends, and begins
+-- the same when it is asked for again, is a file: it is heard once.
 --
 -- A URL may be a file (MP3, AAC, M4A, WAV): it is held back to the pace at which it is heard, goes on after a lost
 -- connection at the byte that is missing, can be gone to any place of, and stops at its end.
@@ -30,8 +35,8 @@ error("stdlib/meta/stream.lua is a description, not a module: require \"stream\"
 ---@class streamlib
 local stream = {}
 
----The version of this interface.
-stream.version = "1.0"
+---The version of Roomtone, as `roomtone --version` tells it.
+stream.version = "0.1.0"
 
 ---What a tap can do without a function of the script's.
 stream.effect = {}
@@ -67,20 +72,20 @@ function stream.effect.lowpass(hz) end
 function stream.effect.highpass(hz) end
 
 ---@class stream.Options
----@field type? "auto"|"raw"|"pls"|"m3u" What the URL leads to; found out unless told.
----@field buffer_blocks? integer Blocks of 5 KiB that hold what came, 10 to 100,000; 1,200 unless told.
+---@field type? "auto"|"raw"|"pls"|"m3u" What the URL leads to (default: found out).
+---@field buffer_blocks? integer Blocks of 5 KiB that hold what came, 10 to 100,000; 1,200 by default.
 ---@field user_agent? string What servers are told who asks.
----@field data_timeout? Duration How long nothing may come before it connects again; at least 1 s, 20 s unless told.
----@field pause_timeout? Duration How long it receives while it is paused, then it stops; 5 minutes unless told, 0 for ever.
----@field buffer_wait? Duration What is to come before it plays, at most what fits in the buffer; 10 s unless told.
----@field is_file? boolean Whether the URL leads to a file and no station; found out unless told.
----@field buffer_wait_file? Duration What is to come of a file before it plays; 3 s unless told.
----@field throttle_bypass? Duration What of a file may come ahead of that, before it comes as it is heard; 0 unless told.
----@field metadata_encoding? string What titles are in that are not UTF-8: `"latin1"` unless told.
+---@field data_timeout? Duration How long nothing may come before it connects again; at least 1 s (default: 20 s).
+---@field pause_timeout? Duration How long it receives while it is paused, then it stops; 0: for ever (default: 5 minutes).
+---@field buffer_wait? Duration What is to come before it plays (default: 1 s behind a burst, 2 s without one; twice as long after each dry spell, up to 10 s).
+---@field is_file? boolean Whether the URL leads to a file and no station (default: found out).
+---@field buffer_wait_file? Duration What is to come of a file before it plays (default: 3 s).
+---@field throttle_bypass? Duration What of a file may come ahead of that, before it comes as it is heard (default: 0).
+---@field metadata_encoding? string What titles are in that are not UTF-8 (default: `"latin1"`).
 ---@field auth? string[] User and password, for basic authentication; they can't be read.
 
 ---@class stream.URLOptions: stream.Options
----@field start? boolean Whether it goes over at once; true unless told.
+---@field start? boolean Whether it goes over at once (default: true).
 
 ---A stream at an http or https address; nothing is connected.
 ---
@@ -90,7 +95,10 @@ function stream.effect.highpass(hz) end
 ---@return stream.Stream
 function stream.new(url, options) end
 
----The stations of the configuration: `stations { morning = "http://…" }`.
+---The stations of the configuration: `stations { morning = "http://…" }`. A station may be a table with `url` and how it
+---is received: `charset`, `user_agent`, `ca_file` (certificates that are trusted in place of the system's, or of those
+---that `SSL_CERT_FILE` names), and `auth = { user, password }`, or `user` and `password_file` (mode 0600, its first line).
+---Options of `stream.new` go before them.
 ---@return table<string, string> urls The URL of each, by name; without user and password.
 function stream.stations() end
 
@@ -98,18 +106,18 @@ function stream.stations() end
 ---nothing but the words for it, and unverified. Any case of letters; what is no letter, digit, `_`, `-` or `.` counts as
 ---`_`, and prefixes don't count. An element may be at any depth, and an attribute does as well.
 ---@class stream.Elements
----@field event? string One thing that is played, with the others in it: `"event"` unless told.
----@field title? string Its title: `"title"` unless told.
----@field artist? string Who plays it: `"artist"` unless told.
----@field start? string When it begins: `"start"` unless told.
----@field length? string How long it is: `"length"` unless told.
+---@field event? string One thing that is played, with the others in it (default: `"event"`).
+---@field title? string Its title (default: `"title"`).
+---@field artist? string Who plays it (default: `"artist"`).
+---@field start? string When it begins (default: `"start"`).
+---@field length? string How long it is (default: `"length"`).
 
 ---@class stream.AudioVaultOptions
 ---@field url string Where the XML is: http or https, with user and password in it where they are asked for.
----@field timezone? string The station's: `"Europe/Berlin"`, or `"EST"`, `"PDT"` and the like, which are taken with their daylight-saving time; that of this machine unless told.
+---@field timezone? string The station's: `"Europe/Berlin"`, or `"EST"`, `"PDT"` and the like, which are taken with their daylight-saving time (default: that of this machine).
 ---@field delay? Duration|number By how much the stream is behind the times of the feed, an hour at most; seconds may be negative.
 ---@field elements? stream.Elements What the elements are called.
----@field times? "auto"|"ms"|"s" What times are counted in since midnight; found out unless told. `14:05:09` does as well.
+---@field times? "auto"|"ms"|"s" What times are counted in since midnight (default: found out). `14:05:09` does as well.
 
 ---@class stream.Live365Options
 ---@field url string Where the XML is: http or https.
@@ -128,17 +136,17 @@ function stream.file(path, options) end
 ---| "started" # `{}`: it plays, after `start`, after `buffering`, or as it is received again.
 ---| "paused" # `{}`
 ---| "stopped" # `{}`
----| "metadata" # `{title, artist, text, url}`: a title is heard.
+---| "metadata" # `{title, artist, title_without_artist, text, url}`: a title is heard; each means what the stream's field does.
 ---| "metadata_realtime" # the same: a title has come.
 ---| "reconnected" # `{gap_seconds, stitched, frames_overlapped}`: sound comes again.
 ---| "queue_exhausted" # `{}`: what was held has been played; `buffering` follows.
 ---| "file_complete" # `{}`: a file has been heard to its end; `stopped` follows.
----| "no_network" # `{code, message, url}`: no interface of this machine is up.
----| "url_not_found" # `{code, message, url}`: refused, broken off, or a playlist that lists nothing usable.
----| "timeout" # `{code, message, url}`: nothing came in time, or the name does not resolve.
----| "missing_content" # `{code, message, url, status}`: an answer of 400 or more.
+---| "no_network" # `{error, code, message, url}`: no interface of this machine is up.
+---| "url_not_found" # `{error, code, message, url}`: refused, broken off, or a playlist that lists nothing usable.
+---| "timeout" # `{error, code, message, url}`: nothing came in time, or the name does not resolve.
+---| "missing_content" # `{error, code, message, url, status}`: an answer of 400 or more.
 ---| "http_error" # the same, after it.
----| "bad_content" # `{code, message, url}`: what came is no audio, or nothing that works here; an address that is none.
+---| "bad_content" # `{error, code, message, url}`: what came is no audio, or nothing that works here; an address that is none.
 ---| "suspending" # `{by}`: an interruption takes the session's speakers; so for the next two.
 ---| "suspended" # `{by}`
 ---| "resumed" # `{by}`
@@ -152,7 +160,7 @@ function stream.file(path, options) end
 ---A stream. Its fields follow what happens.
 ---@class stream.Stream
 ---@field status "stopped"|"connecting"|"buffering"|"playing"|"paused" What it does.
----@field is_playing boolean Whether there is a play position: also while paused, and while disconnected with sound left.
+---@field is_playing boolean True while something is to be heard: also while paused, and while disconnected with sound left.
 ---@field url string Where what plays is, without user and password; of a stopped stream, where `start` goes.
 ---@field type "auto"|"raw"|"pls"|"m3u" What the URL leads to.
 ---@field buffer_blocks integer Blocks of 5 KiB that the buffer has from the next `start` on.
@@ -162,13 +170,14 @@ function stream.file(path, options) end
 ---@field is_file? boolean Whether the URL leads to a file and no station, as it was told.
 ---@field buffer_wait_file number Seconds that are to come of a file before it plays.
 ---@field throttle_bypass number Seconds of a file that may come ahead of that.
----@field buffer_wait number Seconds of sound that are to come before it plays.
+---@field buffer_wait? number Seconds of sound that are to come before it plays, as it was told.
 ---@field metadata_encoding string What titles are in that are not UTF-8.
 ---@field name? string What the station calls itself.
 ---@field genre? string What the station says it plays.
 ---@field bit_rate? integer kbit/s, as the station tells, else on average of the last minute, of a file of this machine on average of all; nil before 3 s have come.
 ---@field format? string `"mp3"`, `"aac"`, `"layer2"`, once it comes; `"pcm"` for WAV and what else is not decoded frame by frame.
----@field title? string The title that is heard, as it was sent; `artist - title` from a feed.
+---@field title? string The whole title that is heard, as it was sent, with entities of XML (`&amp;`) decoded; `artist - title` from a feed.
+---@field text? string The same as `title`.
 ---@field artist? string What is in front of the first `" - "` of it, or what a feed tells.
 ---@field title_without_artist? string What is behind that, all of it without one; or what a feed tells.
 ---@field stream_url? string The address that was sent with the title.
@@ -190,7 +199,7 @@ local Stream = {}
 ---another routine waits in `start` too.
 ---
 ---Raises what the first connection fails with: `stream.not_found`, `stream.auth`, `stream.http` (with `status`),
----`stream.network`, `stream.timeout`, `stream.content`, `stream.unsupported`; `task.cancelled` when it is stopped
+---`stream.network`, `stream.dns`, `stream.timeout`, `stream.content`, `stream.unsupported`; `task.cancelled` when it is stopped
 ---meanwhile; `task.cannot_suspend`.
 ---@async
 function Stream:start() end
@@ -228,7 +237,8 @@ function Stream:can_forward(time) end
 ---@param time Duration from the start of the file.
 function Stream:seek(time) end
 
----Goes to what came last, less what is to be there before it plays (`buffer_wait`). Raises `stream.no_seek`.
+---Goes to what came last, less what is to be there before it plays (`buffer_wait`, or what the stream chose). Raises
+---`stream.no_seek`.
 function Stream:go_live() end
 
 ---Takes titles from an AudioVault "now playing" file, in place of those that come with the sound.
@@ -269,12 +279,17 @@ function Stream:levels() end
 ---to another URL. While it goes on the file is called `NAME.part`; what a process that was killed leaves of it is made
 ---whole by the next that records. A part may be lost when the disk is full or gone, which `recording_stopped` tells.
 ---
+---A file of a server (a show to download) is recorded byte for byte, as fast as it and the disk allow: after a lost
+---connection what is missing is asked for, and the recording ends by itself with the last byte. It can't be split,
+---appended, decoded or recorded twice at once, nor played meanwhile (`stream.unsupported`); a duration and `until` are
+---when it ends at the latest.
+---
 ---The path is that of the file, which is not replaced: a number is added to its name. It may have fields: `{station}`,
 ---`{title}`, `{artist}`, `{start:%Y-%m-%d %H.%M}`, `{ext}`, `{n}`. Relative ones begin in the folder of the configuration,
 ---else in the working folder. Returns when the first frame is on disk.
 ---
 ---Raises what `start` raises; `record.exists`, `record.write`, `record.disk_full`; `stream.in_use` (with `reset`, while
----another recording goes on); `stream.unsupported` (a file); `argument`.
+---another recording goes on); `stream.unsupported` (a file that plays, or as what it is not); `argument`.
 ---@async
 ---@param path? string By default what the configuration says.
 ---@param options? stream.RecordOptions
@@ -286,7 +301,8 @@ function Stream:record(path, options) end
 ---
 ---The function is called with blocks of about 40 ms, ahead of what is heard, and may change them. It can't suspend
 ---(`task.cannot_suspend`). A block that it is not done with in time, or fails with, goes on as it came; the one is told
----by `tap_overrun`, once a second at most, the other is logged and counted. Raises `argument`.
+---by `tap_overrun`, once a second at most, the other is logged and counted. A function that runs too long
+---(`script.blocked`) is removed, with a warning. Raises `argument`, `script.objects`.
 ---@param what stream.Effect|fun(block: stream.Block)
 ---@return stream.Tap
 function Stream:tap(what) end
@@ -333,7 +349,9 @@ function Stream:set_pause_timeout(time) end
 ---@param name string
 function Stream:set_metadata_encoding(name) end
 
----Sets what is to come before it plays; what waits may go on at once. Raises `argument`.
+---Sets what is to come before it plays, at most what fits in the buffer; what waits may go on at once. Until it is set,
+---that is 1 s where the server begins with a burst and 2 s where it does not, and twice as much each time the stream has
+---run dry, up to 10 s. Raises `argument`.
 ---@param time Duration
 function Stream:set_buffer_wait(time) end
 
@@ -378,7 +396,7 @@ function Stream:wait(event, timeout) end
 ---@class stream.RecordOptions
 ---@field append? boolean Goes on behind what the file holds, whose frames must be like these (`record.exists`).
 ---@field reset? boolean Connects anew first.
----@field split? boolean|stream.Split A file for each title, and a cue sheet.
+---@field split? boolean|stream.Split A file for each title, and a cue sheet. The first and the last file, whose titles are cut off, end with `(incomplete)`.
 ---@field tags? boolean Whether files get a tag with title, artist, station and time; true by default.
 ---@field duration? Duration How much is recorded; what is missing counts.
 ---@field until? string|number When it ends: `"21:30"`, `"2026-12-24 18:00"`, or seconds as `os.time` counts them.
@@ -393,6 +411,7 @@ function Stream:wait(event, timeout) end
 ---@class stream.Split
 ---@field offset? Duration|number By how much files begin later than their titles, at most 30 s; less than 0 earlier.
 ---@field overlap? Duration What files have of the sound before and after them, 30 s at most.
+---@field min_length? Duration Files with less sound are removed when they end, unless nothing else was recorded.
 
 ---What `record` returns.
 ---@class stream.Recording

@@ -21,7 +21,8 @@ local task = {}
 
 ---Starts a function in a routine of its own, which begins when the calling one suspends or ends.
 ---
----An error in it that nobody awaits is told as a failure of the script. Raises `argument`.
+---An error in it that nobody awaits is told as a failure of the script. Raises `argument`; `script.objects`
+---where the script has too many; `script.flooded`, which ends it, where tasks start tasks faster than they can run.
 ---@param fn async fun(...): ...
 ---@param ... any What the function is called with.
 ---@return task.Task

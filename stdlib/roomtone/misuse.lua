@@ -7,6 +7,7 @@
 --       misuse.raise "table expected"               -- at the script's line that called set
 --     end
 --   end
+--   return misuse.sealed("lamp", module)
 
 local host = require "roomtone.host"
 
@@ -15,11 +16,14 @@ local misuse = {}
 -- Files of the library: what goes wrong in them is told of who called.
 local own = { [debug.getinfo(1, "S").source] = true }
 
--- A new module of the library, in which reading a name that it has not is misuse. Called by its file.
+-- A new module of the library, in which reading a name that it has not is misuse. Called by its file,
+-- which returns it sealed: then assigning is misuse too.
 function misuse.module(name)
   own[debug.getinfo(2, "S").source] = true
   return host.strict(name, {})
 end
+
+misuse.sealed = host.sealed
 
 -- The level, as this function's caller counts it, of the script's nearest function; nil without one.
 -- Functions that are not Lua, as `task.try`, are passed over.

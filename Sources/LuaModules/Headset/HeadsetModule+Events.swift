@@ -56,7 +56,7 @@ extension HeadsetModule {
     _ event: HeadsetEvent, of headset: Headset
   ) -> (String, [(name: String, value: LuaValue)]) {
     switch event {
-    case .connected: ("connected", [("name", .string(headset.name))])
+    case .connected: ("connected", [("name", .optional(headset.name))])
     case .disconnected(let reason): ("disconnected", [("reason", .string(reason))])
     // No listener's name: what waits for an event is told that there will be none.
     case .released: ("released", [])

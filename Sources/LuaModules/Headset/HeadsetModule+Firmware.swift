@@ -8,7 +8,7 @@ extension HeadsetModule {
     action("enter_bootloader", takes: 0) { headset, _ in { try await headset.enterBootloader() } }
     action("reboot", takes: 0) { headset, _ in { try await headset.reboot() } }
     method("update_firmware", takes: 2) { [unowned self] headset, call in
-      let path = script.path(of: try call.nameText(2))
+      let path = script.path(of: try call.string(2, .path))
       let listener = try call.options(3, ["on_progress"]).function("on_progress")
       return { [weak script] in
         // The script may end while parts of the image are still being acknowledged.

@@ -32,9 +32,9 @@ final class HeadsetModule {
     self.script = script
     self.service = service
     headsets = try LuaClass("headset", in: script.state) { headset in
-      let model = headset.model.map { "\"\($0)\" " } ?? ""
+      let name = headset.name.map { "\"\($0)\" " } ?? ""
       let state = headset.isBusy ? "busy" : headset.isConnected ? "connected" : "not connected"
-      return "headset \(model)(\(headset.name), \(state))"
+      return "headset \(name)(\(headset.address), \(state))"
     }
   }
 
@@ -49,15 +49,12 @@ final class HeadsetModule {
   /// `headset.connect{transport=, key_file=}`
   private func connect(_ call: LuaCall) throws -> LuaReturn {
     let options = try call.options(1, ["transport", "key_file"])
-    let address = try options.string("transport").map { text in
+    let address = try options.string("transport", .path).map { text in
       do throws(HeadsetError) { return try LinkAddress(parsing: text) } catch {
         throw options.problem("transport", error.message, hint: error.hint)
       }
     }
-    let keyFile = try options.string("key_file").map { path in
-      guard !path.utf8.contains(0) else { throw options.problem("key_file", "contains a zero byte") }
-      return script.path(of: path)
-    }
+    let keyFile = try options.string("key_file", .path).map { script.path(of: $0) }
     let headset = try service.headsets.headset(at: address, keyFile: keyFile)
     return try call.suspend { [weak self, loop = script.loop] continuation in
       // One that was connected before stays so when nobody waits any more.
@@ -93,7 +90,8 @@ final class HeadsetModule {
       headsets.field(name, changedBy: changedBy) { headset, call in call.return(value(headset)) }
     }
     field("connected", changedBy: "disconnect") { .bool($0.isConnected) }
-    field("name") { .string($0.name) }
+    field("name") { .optional($0.name) }
+    field("address") { .string($0.address) }
     field("model") { .optional($0.model) }
     field("firmware_version", changedBy: "update_firmware") { .optional($0.firmwareVersion) }
     field("capabilities") { .list($0.capabilities.map { .string($0) }) }

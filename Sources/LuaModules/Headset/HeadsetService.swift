@@ -48,8 +48,9 @@ public final class HeadsetService {
   /// - Throws: `notAvailable` when none is configured, `auth` when its key can't be read.
   func seek(for script: Int, _ givenUp: @escaping (HeadsetError) -> Void) throws(HeadsetError) {
     guard seekers[script] == nil else { return }
-    try headsets.connectAutomatically()
+    let headset = try headsets.connectAutomatically()
     seekers[script] = givenUp
+    if headset.isConnected { take(headset, for: script) }
     tick()
   }
 
@@ -74,7 +75,7 @@ public final class HeadsetService {
   func disconnectForAll(_ headset: Headset) async throws(HeadsetError) {
     guard !headset.isBusy else {
       throw HeadsetError(
-        .busy, "disconnect: the headset at \(headset.name) is being updated or restarted",
+        .busy, "disconnect: the headset at \(headset.address) is being updated or restarted",
         hint: "cancel the routine that waits for that first")
     }
     await disconnect(headset)
@@ -92,7 +93,9 @@ public final class HeadsetService {
     let mine = owners.values.filter { $0.scripts.contains(script) }.map(\.headset)
     for headset in mine { owners[ObjectIdentifier(headset)]?.scripts.remove(script) }
     // Each is looked at when its turn has come: others may take or leave it meanwhile.
-    for headset in mine.sorted(by: { $0.name < $1.name }) where isLeft(headset) { await disconnect(headset) }
+    for headset in mine.sorted(by: { $0.address < $1.address }) where isLeft(headset) {
+      await disconnect(headset)
+    }
   }
 
   /// Whether no script has it, nor looks for it.

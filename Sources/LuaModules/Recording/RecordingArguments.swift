@@ -6,10 +6,9 @@ internal import StreamKit
 extension LuaCall {
   /// The options of `record`.
   /// - Parameters:
-  ///   - template: where it goes.
   ///   - minimumFree: bytes that stay free on the disk, unless it says otherwise.
   func recordingOptions(
-    _ number: Int, template: String, minimumFree: Int, zone: any LocalZone, now: WallTime
+    _ number: Int, minimumFree: Int, zone: any LocalZone, now: WallTime
   ) throws -> RecordingOptions {
     let given = try options(
       number,
@@ -17,7 +16,7 @@ extension LuaCall {
         "append", "reset", "split", "tags", "duration", "until", "pad_before", "pad_after", "back",
         "resume_when_space", "format", "min_free", "job",
       ])
-    var options = RecordingOptions(template: template)
+    var options = RecordingOptions(template: "")
     options.appends = try given.bool("append") ?? false
     options.resets = try given.bool("reset") ?? false
     options.hasTags = try given.bool("tags") ?? true
@@ -34,7 +33,7 @@ extension LuaCall {
     options.padAfter = try given.duration("pad_after") ?? .zero
     options.back = try given.duration("back") ?? .zero
     options.split = try given.split("split")
-    if let format = try given.string("format") {
+    if let format = try given.string("format", .name) {
       guard let known = RecordingOptions.Format(rawValue: format) else {
         let names = RecordingOptions.Format.allCases.map(\.rawValue)
         throw given.problem("format", unknown("format", format, among: names))
@@ -44,32 +43,33 @@ extension LuaCall {
     if options.format == .wav, options.appends {
       throw given.problem("append", "a WAV file can't be gone on with")
     }
-    if options.format == .wav, let split = options.split, split != .init() {
+    if options.format == .wav, let split = options.split, split.overlap > .zero || split.offset != .zero {
       throw given.problem("split", "files of WAV have no offset and no overlap")
     }
     if options.appends, options.split != nil {
       throw given.problem("append", "either append or split expected, got both")
     }
     options.minimumFree = try given.byteSize("min_free") ?? minimumFree
-    options.job = try given.string("job")
+    options.job = try given.string("job", .name)
     return options
   }
 }
 
 extension LuaOptions {
-  /// `true`, or `{offset =, overlap =}`; nil for none.
+  /// `true`, or `{offset =, overlap =, min_length =}`; nil for none.
   fileprivate func split(_ name: String) throws -> RecordingOptions.Split? {
     switch self[name] {
     case nil, .nil?, .bool(false)?: return nil
     case .bool(true)?: return .init()
     case let value?:
-      let given = try nested(name, value, ["offset", "overlap"])
+      let given = try nested(name, value, ["offset", "overlap", "min_length"])
       var split = RecordingOptions.Split()
       if let offset = try given.seconds("offset", in: -30...30) {
         split.offset = .nanoseconds(Int64(offset * 1e9))
       }
       split.overlap = try given.duration("overlap") ?? .zero
       guard split.overlap <= .seconds(30) else { throw given.problem("overlap", "at most 30 s expected") }
+      split.minimumLength = try given.duration("min_length") ?? .zero
       return split
     }
   }

@@ -22,8 +22,8 @@ final class RecordingLibraryModule {
   private func list(_ call: LuaCall) throws -> LuaReturn {
     let given = try call.options(1, ["station", "title", "since", "until", "state", "job", "limit"])
     var filter = Catalogue.Filter()
-    filter.station = try given.string("station")
-    filter.title = try given.string("title")
+    filter.station = try given.string("station", .url)
+    filter.title = try given.string("title", .header)
     let moment = { (name: String) in
       if case .string? = given[name] {
         throw given.problem(
@@ -33,21 +33,21 @@ final class RecordingLibraryModule {
       return try given.number(name, in: 0...9e9).map { WallTime(nanoseconds: Int64($0 * 1e9)) }
     }
     (filter.since, filter.until) = (try moment("since"), try moment("until"))
-    if let state = try given.string("state") {
+    if let state = try given.string("state", .name) {
       guard let known = RecordingEntry.State(rawValue: state) else {
         throw given.problem(
           "state", unknown("state", state, among: RecordingEntry.State.allCases.map(\.rawValue)))
       }
       filter.state = known
     }
-    filter.job = try given.string("job")
+    filter.job = try given.string("job", .name)
     filter.limit = try given.int("limit", in: 1...1_000_000)
     let wanted = filter
     return try work(call, { try $0.list(wanted) }) { .list($0.map(\.luaValue)) }
   }
 
   private func verify(_ call: LuaCall) throws -> LuaReturn {
-    let path = try call.string(1)
+    let path = try call.string(1, .path)
     return try work(call, { try $0.verify(path) }) { $0.luaValue }
   }
 
@@ -57,7 +57,7 @@ final class RecordingLibraryModule {
   }
 
   private func forget(_ call: LuaCall) throws -> LuaReturn {
-    let path = try call.string(1)
+    let path = try call.string(1, .path)
     return try work(call, { try $0.forget(path) }) { .bool($0) }
   }
 
@@ -65,7 +65,7 @@ final class RecordingLibraryModule {
   private func expire(_ call: LuaCall) throws -> LuaReturn {
     let given = try call.options(1, ["keep", "job"])
     guard let keep = try given.duration("keep") else { throw given.problem("keep", "a duration is missing") }
-    let (job, now) = (try given.string("job"), recorder.now)
+    let (job, now) = (try given.string("job", .name), recorder.now)
     return try work(call, { try $0.expire(keep: keep, job: job, now: now) }) { .list($0.map { .string($0) }) }
   }
 

@@ -70,10 +70,10 @@ final class RecordingModule {
 
   /// `radio:record(path or template, options)`
   private func record(_ stream: ScriptStream, _ streams: StreamModule, _ call: LuaCall) throws -> LuaReturn {
-    let given = call.isNil(2) ? recorder.settings.template : try call.string(2)
-    let options = try call.recordingOptions(
-      3, template: recorder.place(given), minimumFree: recorder.settings.minimumFree, zone: zone,
-      now: script.loop.wallNow)
+    let given = call.isNil(2) ? recorder.settings.template : try call.string(2, .path)
+    var options = try call.recordingOptions(
+      3, minimumFree: recorder.settings.minimumFree, zone: zone, now: script.loop.wallNow)
+    options.template = recorder.place(given ?? RecordingTemplate.usual(splits: options.split != nil))
     // A template that can't be read is told at the caller's line.
     do { _ = try RecordingTemplate(options.template) } catch {
       throw call.problem(2, error.message, hint: error.hint)

@@ -16,7 +16,7 @@ public final class HouseDoor {
   /// Told when the house has been opened, before any script code runs with it.
   public var onOpen: (House) -> Void = { _ in }
 
-  /// How long opening waits, unless told, for another process that has the house.
+  /// The default time that opening waits for another process that has the house.
   public static let defaultWait = Duration.seconds(30)
 
   /// A door to the house that `make` builds, which is told how long its opening is to wait for another process.

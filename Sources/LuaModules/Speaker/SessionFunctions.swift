@@ -77,27 +77,51 @@ struct SessionFunctions {
     ]
   }
 
-  /// `fade{to=, over=, gain= or volume=}`: a gain in dB, or the members' volume. `to` stands for the one that is not
-  /// named, as a volume.
+  /// `fade{to=, over=, gain= or volume=}`: a gain in dB, or the members' volume. `to` is another name for `volume`.
   private static func fade(_ session: Session, _ call: LuaCall, _ first: Int) throws -> LuaReturn {
     let options = try call.options(first, ["to", "over", "gain", "volume"])
-    guard let over = try options.duration("over") else {
-      throw options.problem("over", "a duration is missing")
-    }
+    let over = try fadeTime(options)
     let gain = try options.number("gain", in: Session.gainRange)
-    let volume = try options.int("volume", in: 0...House.maximumVolume)
-    let to = try options.int("to", in: 0...House.maximumVolume)
-    guard [gain != nil, volume != nil, to != nil].count(where: { $0 }) == 1 else {
+    let levels = try volumes(options)
+    guard levels.count + (gain == nil ? 0 : 1) == 1 else {
       throw call.problem(first, "one of gain, volume and to expected")
     }
+    let level = levels.first
     return try call.suspend {
       if let gain {
         try await session.fade(gain: gain, over: over)
-      } else if let level = volume ?? to {
+      } else if let level {
         try await session.fade(volume: level, over: over)
       }
       return []
     }
+  }
+
+  /// `fade{to= or volume=, over=}` of a speaker or a group.
+  static func fade(
+    _ call: LuaCall, _ body: @escaping (_ volume: Int, _ over: Duration) async throws -> Void
+  ) throws -> LuaReturn {
+    let options = try call.options(2, ["to", "over", "volume"])
+    let over = try fadeTime(options)
+    let levels = try volumes(options)
+    guard levels.count == 1 else { throw call.problem(2, "one of volume and to expected") }
+    let level = levels[0]
+    return try call.suspend {
+      try await body(level, over)
+      return []
+    }
+  }
+
+  private static func fadeTime(_ options: LuaOptions) throws -> Duration {
+    guard let over = try options.duration("over") else {
+      throw options.problem("over", "a duration is missing")
+    }
+    return over
+  }
+
+  /// The volumes that a fade is told to go to, under either name.
+  private static func volumes(_ options: LuaOptions) throws -> [Int] {
+    try ["volume", "to"].compactMap { try options.int($0, in: 0...House.maximumVolume) }
   }
 
   private static func seconds(_ frames: Int, _ session: Session) -> Double {
@@ -107,12 +131,12 @@ struct SessionFunctions {
   private static func play(_ session: Session, _ call: LuaCall, _ first: Int, _ script: Script) throws
     -> LuaReturn
   {
-    let given = try checkedPath(try call.nameText(first)) { call.problem(first, $0, hint: $1) }
+    let given = try checkedPath(try call.string(first, .path)) { call.problem(first, $0, hint: $1) }
     let options = try call.options(first + 1, ["title", "start", "resume", "priority", "loop"])
     let start = try options.seconds("start", in: 0...1e9) ?? 0
     let priority = try options.int("priority", in: 0...1000)
     let loops = try options.bool("loop") ?? false
-    let title = try options.string("title")
+    let title = try options.string("title", .header)
     if try options.bool("resume") ?? false, session.state == .paused {
       try session.resume()
       return .none

@@ -29,13 +29,15 @@ extension SpeakerModule {
     }
     controls.method("add", takes: 1) { [unowned self] controls, call in
       let options = try call.options(2, ["name", "group", "role", "volume", "balance"])
-      guard let name = try options.string("name") else { throw options.problem("name", "a name is missing") }
-      let given = try options.string("role") ?? ChannelRole.stereo.rawValue
+      guard let name = try options.string("name", .name) else {
+        throw options.problem("name", "a name is missing")
+      }
+      let given = try options.string("role", .name) ?? ChannelRole.stereo.rawValue
       guard let role = ChannelRole(rawValue: given) else {
         throw options.problem("role", unknown("role", given, among: ChannelRole.allCases.map(\.rawValue)))
       }
       let spec = SpeakerSpec(
-        name: name, group: try options.string("group"), role: role,
+        name: name, group: try options.string("group", .name), role: role,
         volume: try options.int("volume", in: 0...House.maximumVolume) ?? 25,
         balance: try options.int("balance", in: -6...6) ?? 0)
       return call.return(devices(try controls.add(spec)))

@@ -17,14 +17,14 @@ extension SpeakerModule {
       }
     }
     devices.method("set_name", takes: 1) { device, call in
-      let name = try call.string(2)
+      let name = try call.string(2, .name)
       return try call.suspend {
         try await device.setName(name)
         return []
       }
     }
     devices.method("set_group", takes: 1) { device, call in
-      let name = try call.string(2)
+      let name = try call.string(2, .name)
       return try call.suspend {
         try await device.setGroup(name)
         return []
@@ -64,17 +64,28 @@ extension SpeakerModule {
     ]
   }
 
-  /// A list of speakers, by object or by name.
-  func deviceList(_ value: LuaValue, _ house: House, _ problem: (String) -> any Error) throws -> [Device] {
+  /// The speakers of an option such as `devices`: a speaker, a group or the name of one, or a list of them.
+  func targets(_ options: LuaOptions, _ name: String, _ house: House) throws -> [Device]? {
+    guard let value = options[name] else { return nil }
+    if let single = try target(value, house) { return single }
     guard let values = script.state.list(value, limit: 1000) else {
-      throw problem("list of speakers expected, got \(script.state.typeName(value))")
+      throw options.wrong(name, "speaker, group, name or list of these")
     }
-    return try values.enumerated().map { index, value in
-      if let device = devices.object(of: value) { return device }
-      guard case .string(let name) = value else {
-        throw problem("element \(index + 1): speaker or name expected, got \(script.state.typeName(value))")
+    return try values.enumerated().flatMap { index, value in
+      guard let found = try target(value, house) else {
+        throw options.problem(
+          name,
+          "element \(index + 1): speaker, group or name expected, got \(script.state.typeName(value))")
       }
-      return try house.device(name)
+      return found
     }
+  }
+
+  /// The speakers that a value stands for; nil when it stands for none.
+  private func target(_ value: LuaValue, _ house: House) throws -> [Device]? {
+    if let device = devices.object(of: value) { return [device] }
+    if let group = groups.object(of: value) { return try group.present().devices }
+    guard case .string(let name) = value else { return nil }
+    return try house.speakers(in: name)
   }
 }

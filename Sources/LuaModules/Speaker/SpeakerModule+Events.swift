@@ -129,8 +129,8 @@ extension SpeakerModule {
       .record([("session", sessions(session)), ("by", sessions(by))])
     case .error(let code, let message, let device, let session):
       .record([
-        ("code", .string(code)), ("message", .string(message)),
-        ("device", device.map { devices($0) } ?? .nil),
+        ("error", .error(LuaError(code: code, message: message))), ("code", .string(code)),
+        ("message", .string(message)), ("device", device.map { devices($0) } ?? .nil),
         ("session", session.map { sessions($0) } ?? .nil),
       ])
     }

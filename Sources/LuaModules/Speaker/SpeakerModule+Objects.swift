@@ -18,8 +18,8 @@ extension SpeakerModule {
     }
     text("id", \.id)
     text("name", \.name)
-    text("group_id", \.groupID)
-    text("group_name", \.groupName)
+    text("group_id", changedBy: "set_group", \.groupID)
+    text("group_name", changedBy: "set_group", \.groupName)
     text("model", \.model)
     text("ip_address", \.ipAddress)
     whole("port", \.port)
@@ -27,15 +27,15 @@ extension SpeakerModule {
     whole("volume", changedBy: "set_volume", \.volume)
     flag("muted", changedBy: "mute", \.isMuted)
     flag("active", changedBy: "join", \.isActive)
-    whole("wifi_signal", \.wifiSignal)
+    whole("wifi_signal", changedBy: "refresh_wifi", \.wifiSignal)
     text("role") { $0.role.rawValue }
     text("version", \.version)
     whole("balance", \.balance)
     flag("is_playing", \.isPlaying)
-    whole("channel_type", \.channelType)
-    flag("is_master", \.isMaster)
+    whole("channel_type", changedBy: "set_role", \.channelType)
+    flag("is_master", changedBy: "set_group", \.isMaster)
     flag("available", \.isAvailable)
-    devices.field("group") { [unowned self] device, call in
+    devices.field("group", changedBy: "set_group") { [unowned self] device, call in
       guard let house = door.open, let group = device.group else { return call.return(.nil) }
       return call.return(groups(self.group(group, in: house)))
     }
@@ -65,16 +65,56 @@ extension SpeakerModule {
         return []
       }
     }
+    devices.method("fade", takes: 1) { device, call in
+      try SessionFunctions.fade(call) { try await device.fade(volume: $0, over: $1) }
+    }
     events.add(to: devices, deviceFeed())
   }
 
-  /// Fields of a group.
+  /// Fields and methods of a group.
   func defineGroups() {
     groups.field("name") { group, call in call.return(.string(group.name)) }
     groups.field("id") { group, call in call.return(.optional(group.current?.id)) }
-    groups.field("active") { group, call in call.return(group.current?.isActive ?? false) }
+    groups.field("active", changedBy: "join") { group, call in
+      call.return(group.current?.isActive ?? false)
+    }
+    groups.field("volume") { group, call in call.return(group.current?.volume ?? 0) }
+    groups.field("muted", changedBy: "mute") { group, call in
+      call.return(group.current?.isMuted ?? false)
+    }
     groups.field("devices") { [unowned self] group, call in
       call.return(.list((group.current?.devices ?? []).map { devices($0) }))
+    }
+    groups.method("join", takes: 1) { [unowned self] group, call in
+      let session = call.isNil(2) ? nil : try call.object(2, sessions)
+      let group = try group.present()
+      return try call.suspend {
+        try await group.join(session)
+        return []
+      }
+    }
+    groups.method("leave", takes: 0) { group, call in
+      let group = try group.present()
+      return try call.suspend {
+        try await group.leave()
+        return []
+      }
+    }
+    groups.method("set_volume", takes: 1) { group, call in
+      let volume = try call.int(2, in: 0...House.maximumVolume)
+      try group.present().setVolume(volume)
+      return .none
+    }
+    groups.method("mute", takes: 0, advice: "unmute is the other way") { group, _ in
+      try group.present().mute()
+      return .none
+    }
+    groups.method("unmute", takes: 0, advice: "mute is the other way") { group, _ in
+      try group.present().unmute()
+      return .none
+    }
+    groups.method("fade", takes: 1) { group, call in
+      try SessionFunctions.fade(call) { try await group.present().fade(volume: $0, over: $1) }
     }
     events.add(to: groups, groupFeed())
   }

@@ -15,14 +15,16 @@ extension SpeakerModule {
   /// `session{name=, devices=, priority=}`; what the script makes ends with it.
   private func makeSession(_ house: House, _ call: LuaCall) throws -> LuaReturn {
     let options = try call.options(1, ["name", "devices", "priority"])
-    let members = try options["devices"].map { list in
-      try deviceList(list, house) { options.problem("devices", $0) }
-    }
+    let members = try targets(options, "devices", house)
+    let held = try script.objects.hold(.session)
     let session = try house.makeSession(
-      name: try options.string("name"), devices: members ?? [],
+      name: try options.string("name", .name), devices: members ?? [],
       priority: try options.int("priority", in: 0...1000) ?? 100)
     let forget = script.root { try? session.close() }
-    session.whenClosed { forget() }
+    session.whenClosed {
+      forget()
+      held.release()
+    }
     return call.return(sessions(session))
   }
 
@@ -30,9 +32,7 @@ extension SpeakerModule {
   /// the session of the speakers.
   private func interrupt(_ house: House, _ call: LuaCall) throws -> LuaReturn {
     let options = try call.options(1, ["devices", "priority", "volume", "fade", "play", "restore"])
-    let members = try options["devices"].map { list in
-      try deviceList(list, house) { options.problem("devices", $0) }
-    }
+    let members = try targets(options, "devices", house)
     let priority = try options.int("priority", in: 0...1000) ?? 100
     let volume = try options.int("volume", in: 0...House.maximumVolume)
     let fade = try options.duration("fade") ?? .zero
@@ -41,7 +41,8 @@ extension SpeakerModule {
     var file: String?
     switch options["play"] {
     case .string(let given)?:
-      let path = script.path(of: try checkedPath(given) { options.problem("play", $0, hint: $1) })
+      let path = script.path(
+        of: try checkedPath(options.checked(given, .path, "play")) { options.problem("play", $0, hint: $1) })
       file = path
       work = { session in
         try await session.play(path)
@@ -55,7 +56,8 @@ extension SpeakerModule {
       // What can't be played interrupts nothing.
       if let file { try await house.check(file: file) }
       try await house.interrupt(
-        devices: members ?? house.devices, priority: priority, volume: volume, fade: fade, restore: restore,
+        devices: members ?? house.speakers(of: house.session), priority: priority, volume: volume, fade: fade,
+        restore: restore,
         play: work)
       return []
     }
@@ -93,9 +95,7 @@ extension SpeakerModule {
   /// `snapshot{devices=}`
   private func takeSnapshot(_ house: House, _ call: LuaCall) throws -> LuaReturn {
     let options = try call.options(1, ["devices"])
-    let members = try options["devices"].map { list in
-      try deviceList(list, house) { options.problem("devices", $0) }
-    }
+    let members = try targets(options, "devices", house)
     return call.return(snapshots(try house.snapshot(devices: members)))
   }
 

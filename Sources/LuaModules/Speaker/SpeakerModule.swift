@@ -42,7 +42,7 @@ final class SpeakerModule {
         ("MAX_VOLUME", .int(House.maximumVolume)), ("UNGROUPED", .string(Group.ungrouped)),
       ])
     script.staysAlive {
-      door.open.map { $0.sessions.contains { $0.state == .playing } || $0.events.hasPending } ?? false
+      door.open.map { $0.sessions.contains { $0.state == .playing } || $0.hasPending } ?? false
     }
   }
 
@@ -56,13 +56,18 @@ final class SpeakerModule {
     sessions = try LuaClass("session", in: script.state) { session in
       let source = session.source.map { " \"\($0.title)\"" } ?? ""
       return
-        "session \"\(session.name)\" (\(session.state.rawValue)\(source), \(session.devices.count) speakers)"
+        "session \"\(session.name)\" (\(session.state.rawValue)\(source), \(Self.count(session.devices)))"
     }
     groups = try LuaClass("group", in: script.state) { group in
-      "group \"\(group.name)\" (\(group.current?.devices.count ?? 0) speakers)"
+      "group \"\(group.name)\" (\(Self.count(group.current?.devices ?? [])))"
     }
-    snapshots = try LuaClass("snapshot", in: script.state) { "snapshot of \($0.devices.count) speakers" }
+    snapshots = try LuaClass("snapshot", in: script.state) { "snapshot of \(Self.count($0.devices))" }
     controls = try LuaClass("house", in: script.state) { _ in "house (its controls)" }
+  }
+
+  /// `1 speaker`, `2 speakers`
+  private static func count(_ devices: [Device]) -> String {
+    devices.count == 1 ? "1 speaker" : "\(devices.count) speakers"
   }
 
   private static func activity(of device: Device) -> String {
@@ -92,12 +97,12 @@ final class SpeakerModule {
     return [
       LuaFunction("open", takes: 1) { call in
         let options = try call.options(1, ["driver", "license", "add_all", "wait"])
-        if let driver = try options.string("driver"), driver != "house" {
+        if let driver = try options.string("driver", .name), driver != "house" {
           throw SpeakerError(
             .unsupported, "no driver is called \"\(driver)\"", hint: "the driver here is \"house\"")
         }
         // The embedded house lets everybody in; a licence for another driver does no harm here.
-        _ = try options.string("license")
+        _ = try options.string("license", .header)
         let addAll = try options.bool("add_all") ?? true
         let wait =
           if case .bool(false)? = options["wait"] { Duration.zero } else { try options.duration("wait") }
@@ -193,4 +198,13 @@ final class ScriptGroup {
 
   /// The group as it is now, nil when no speaker is in it any more.
   var current: Group? { house.groups.first { $0.name == name } }
+
+  /// The group as it is now.
+  /// - Throws: `speaker.unknown` when no speaker is in it any more.
+  func present() throws(SpeakerError) -> Group {
+    if let current { return current }
+    throw SpeakerError(
+      .unknown, "no speaker is in the group \"\(name)\" any more",
+      hint: "set_group puts a speaker into it", facts: [.init("name", .string(name))])
+  }
 }

@@ -69,7 +69,6 @@ struct StoreModule {
     switch call.value(1) {
     case .string(let key) where key.utf8.count <= Self.longestKey: return key
     case .string: throw call.problem(1, "at most \(Self.longestKey) bytes expected")
-    case .bytes: throw call.problem(1, "text in UTF-8 expected")
     default: throw call.mismatch(1, "string")
     }
   }

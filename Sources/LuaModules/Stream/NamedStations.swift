@@ -6,6 +6,10 @@ public import StreamKit
 public struct NamedStations: Sendable, Equatable {
   /// URLs by name.
   public var urls: [String: String]
+  /// The settings of stations, by name.
+  public var settings: [String: StationSettings] = [:]
+  /// Settings of the command line, which come before those of each station.
+  public var common = StationSettings()
 
   /// These stations.
   public init(_ urls: [String: String] = [:]) { self.urls = urls }
@@ -21,6 +25,16 @@ public struct NamedStations: Sendable, Equatable {
       hint: nearest(name, among: Array(urls.keys)) == nil
         ? "stations have their names in the configuration; a URL begins with http:// or https://" : nil,
       facts: [.init("url", .string(StreamURL.shown(given)))])
+  }
+
+  /// The options of the station of this name, or of a URL.
+  /// - Throws: `stream.auth` for a password that can't be read.
+  func options(for given: String, from options: StreamOptions = .init()) throws(StreamError) -> StreamOptions
+  {
+    var options = options
+    if let settings = settings[given] { try settings.apply(to: &options) }
+    try common.apply(to: &options)
+    return options
   }
 
   /// Whether a person can type it and tell it from a URL and a path: `morning`, `Radio 5`.

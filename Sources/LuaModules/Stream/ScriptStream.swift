@@ -29,6 +29,8 @@ final class ScriptStream {
   private(set) var playing: SessionPlayback?
   /// What its sound goes through; ends with it.
   var taps: [ScriptTap] = []
+  /// Counts it among the objects of its script.
+  var held: ScriptObjects.Held?
 
   /// Whether it is played or recorded.
   var isActive: Bool { stream.status != .stopped || stream.isRecorded }
@@ -88,15 +90,14 @@ final class ScriptStream {
 
   private static func payload(of title: StreamTitle) -> LuaValue {
     .record([
-      ("title", .string(title.withoutArtist)), ("artist", .optional(title.artist)),
-      ("text", .string(title.text)),
-      ("url", .optional(title.url)),
+      ("title", .string(title.text)), ("text", .string(title.text)), ("artist", .optional(title.artist)),
+      ("title_without_artist", .string(title.withoutArtist)), ("url", .optional(title.url)),
     ])
   }
 
   private func tell(_ error: StreamError) {
     let facts: [(name: String, value: LuaValue)] = [
-      ("code", .string(error.code)), ("message", .string(error.message)),
+      ("error", .error(LuaError(error))), ("code", .string(error.code)), ("message", .string(error.message)),
       ("url", .string(error.url ?? stream.url)),
       ("status", error.status.map { .int($0) } ?? .nil),
     ]
@@ -110,7 +111,7 @@ final class ScriptStream {
     let host = StreamURL.host(error.url ?? stream.url) ?? ""
     switch error.kind {
     case .url, .unsupported, .content: return "bad_content"
-    case .timeout: return "timeout"
+    case .timeout, .dns: return "timeout"
     // What this machine is connected to is no matter in a simulation.
     case .network:
       return loop.isVirtual || NetworkThread.isNetworkUp(for: host) ? "url_not_found" : "no_network"
@@ -192,7 +193,7 @@ final class SessionPlayback {
 
     var heard: Double {
       guard let session else { return 0 }
-      return Double(max(0, session.position - start)) / Double(session.format.sampleRate)
+      return Double(max(0, session.heardFrames - start)) / Double(session.format.sampleRate)
     }
   }
 
@@ -228,7 +229,7 @@ final class SessionPlayback {
 
   /// The stream has leapt.
   private func moved() {
-    place.start = session.position
+    place.start = session.heardFrames
     session.soundMoved(sound)
   }
 
@@ -284,9 +285,12 @@ final class SessionPlayback {
 }
 
 /// The sound of a stream, as a session takes it.
-final class StreamSound: ClockedSound {
+final class StreamSound: ClockedSound, TimedSound {
   private let playback: StreamPlayback
   init(_ playback: StreamPlayback) { self.playback = playback }
+  var time: Double? { playback.fileTime }
+  var length: Double? { playback.fileDuration }
+  func seek(to seconds: Double) throws { try playback.seek(to: seconds) }
   func makeDecoder() throws -> any Decoder { playback.makeDecoder() }
   func play(byClock tell: @escaping (SoundFlow) -> Void, paused: Bool) {
     playback.play(byClock: tell, stands: paused)

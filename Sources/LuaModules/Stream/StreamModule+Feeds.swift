@@ -33,7 +33,7 @@ extension StreamModule {
       return .none
     }
     let given = try call.options(2, options)
-    guard let url = try given.string("url") else {
+    guard let url = try given.string("url", .url) else {
       throw given.problem("url", "it is missing: where the feed is")
     }
     stream.stream.feed = try Feed(url: url, reader: try reader(given), loop: script.loop) {
@@ -51,7 +51,7 @@ extension StreamModule {
   private func audioVault(_ given: LuaOptions, _ call: LuaCall) throws -> AudioVaultFeed {
     var feed = AudioVaultFeed(clock: try clock(given))
     if let delay = try delay(given) { feed.delay = delay }
-    if let times = try given.string("times") {
+    if let times = try given.string("times", .name) {
       guard let unit = AudioVaultFeed.Unit(rawValue: times) else {
         throw given.problem(
           "times", unknown("unit", times, among: AudioVaultFeed.Unit.allCases.map(\.rawValue)))
@@ -94,7 +94,7 @@ extension StreamModule {
   ]
 
   private func clock(_ given: LuaOptions) throws -> StationClock {
-    guard let name = try given.string("timezone") else {
+    guard let name = try given.string("timezone", .name) else {
       let zone = ProcessZone()
       return StationClock { zone.offset(at: $0) }
     }

@@ -5,10 +5,10 @@ internal import StreamKit
 extension StreamModule {
   /// `stream.file(path, options)`
   func file(_ call: LuaCall) throws -> LuaReturn {
-    let path = script.path(of: try call.string(1))
+    let path = script.path(of: try call.string(1, .path))
     let (options, _) = try options(call, 2)
     let stream = Stream(file: path, options: options, loop: script.loop, source: service.source)
-    return call.return(streams(scriptStream(stream)))
+    return call.return(streams(try scriptStream(stream)))
   }
 
   func defineFiles() {

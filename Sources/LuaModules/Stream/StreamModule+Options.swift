@@ -28,8 +28,8 @@ extension StreamModule {
     streams.method("set_auth", takes: 2) { stream, call in
       var credentials: HTTPCredentials?
       if !call.isNil(2) || !call.isNil(3) {
-        let user = try call.option(2, as: "user").userName("user", try call.string(2))
-        let password = try call.option(3, as: "password").line("password", try call.string(3))
+        let user = try call.option(2, as: "user").userName("user", try call.string(2, .header))
+        let password = try call.option(3, as: "password").line("password", try call.string(3, .header))
         credentials = HTTPCredentials(user: user, password: password)
       }
       stream.change { $0.credentials = credentials }
@@ -40,12 +40,15 @@ extension StreamModule {
 
   /// `radio:set_url(url, {start = true, …})`
   private func setURL(of stream: ScriptStream, _ call: LuaCall) throws -> LuaReturn {
-    let address = try call.string(2)
+    let address = try call.string(2, .url)
     let url = service.named.urls[address] ?? address
     let nickname = service.named.urls[address] == nil ? nil : address
     var old = stream.stream.nextOptions ?? stream.stream.options
     // A password is for the server that it was given for.
-    if !StreamURL.isSameServer(url, stream.stream.nextURL) { old.credentials = nil }
+    if !StreamURL.isSameServer(url, stream.stream.nextURL) {
+      (old.credentials, old.certificateFile) = (nil, nil)
+    }
+    old = try service.named.options(for: address, from: old)
     let (options, given) = try options(call, 3, besides: ["start"], from: old)
     guard try given.bool("start") ?? true else {
       try stream.setNext(url: url, nickname: nickname, options: options)

@@ -1,4 +1,5 @@
 internal import AudioCore
+internal import EventLoop
 internal import LuaRuntime
 internal import StreamKit
 
@@ -73,6 +74,7 @@ final class StreamSoundModule {
 
   /// `radio:tap(fn or effect)`
   private func tap(_ stream: ScriptStream, _ call: LuaCall) throws -> LuaReturn {
+    let held = try script.objects.hold(.tap)
     let new: ScriptTap
     if let effect = call.optionalObject(2, effects) {
       new = ScriptTap("effect \(effect.name)", stream.stream.tap(.effect(effect.effect)))
@@ -83,9 +85,12 @@ final class StreamSoundModule {
       let function = try call.function(2)
       let place = Place()
       let tap = stream.stream.tap(
-        .blocks { [weak self] block in
-          guard let self, let tap = place.tap else { return block.giveBack(changed: false) }
-          run(function, on: block, for: tap)
+        .blocks { [weak self, weak stream, loop = script.loop] block in
+          // In a turn of its own, as events are: `tap_created` comes before the first block.
+          loop.next {
+            guard let self, let tap = place.tap else { return block.giveBack(changed: false) }
+            self.run(function, on: block, for: tap, of: stream?.stream.url)
+          }
         })
       new = ScriptTap("a function", tap)
       place.tap = new
@@ -98,6 +103,7 @@ final class StreamSoundModule {
     stream.taps.append(new)
     new.onRemove = { [weak stream, unowned new] in
       forget()
+      held.release()
       stream?.taps.removeAll { $0 === new }
     }
     return call.return(taps(new))
@@ -106,18 +112,25 @@ final class StreamSoundModule {
   /// The tap that a function belongs to, which is made after it.
   private final class Place { weak var tap: ScriptTap? }
 
-  private func run(_ function: LuaReference, on block: TapBlock, for tap: ScriptTap) {
+  /// One that runs too long is removed: it would for each block, and there are 25 a second.
+  private func run(_ function: LuaReference, on block: TapBlock, for tap: ScriptTap, of url: String?) {
     let shown = ScriptBlock(block)
     let routine = script.call(
       function, [blocks(shown)], name: "a tap", isWanted: { block.isWanted && tap.isActive },
-      maySuspend: false, onFailure: { tap.failures += 1 })
+      maySuspend: false, repeats: tap.repeats, onFailure: { tap.failures += 1 })
     guard let routine else { return block.giveBack(changed: false) }
-    routine.whenEnded { outcome in
+    routine.whenEnded { [weak script] outcome in
       let isChanged = shown.end()
-      if case .returned = outcome {
-        block.giveBack(changed: isChanged)
-      } else {
+      switch outcome {
+      case .returned: block.giveBack(changed: isChanged)
+      case .failed(let error) where error.code == "script.blocked":
         block.giveBack(changed: false)
+        guard tap.isActive else { return }
+        tap.remove()
+        let stream = url.map { " of \(StreamURL.shown($0))" } ?? ""
+        let line = error.location.map { [("where", $0)] } ?? []
+        script?.onLog(.warn, "a tap\(stream) is removed, as its function ran too long", line)
+      case .failed, .cancelled: block.giveBack(changed: false)
       }
     }
   }
@@ -153,6 +166,7 @@ final class ScriptTap {
   let tap: StreamTap
   /// Calls of its function that failed.
   var failures = 0
+  let repeats = RepeatedFailure()
   var onRemove: () -> Void = {}
 
   init(_ what: String, _ tap: StreamTap) {

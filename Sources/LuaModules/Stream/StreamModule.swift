@@ -40,7 +40,7 @@ final class StreamModule {
               }))
         },
       ],
-      values: [("version", .string("1.0")), ("effect", module.sound.effectTable)])
+      values: [("version", .string(Product.version)), ("effect", module.sound.effectTable)])
     script.staysAlive { [unowned module] in module.active.values.contains { $0.isActive } }
     script.root { [weak module] in module?.endAll() }
     return module
@@ -65,12 +65,14 @@ final class StreamModule {
 
   /// `stream.new(url, options)`
   private func new(_ call: LuaCall) throws -> LuaReturn {
-    call.return(streams(try make(try address(call, 1), try options(call, 2).0)))
+    let address = try address(call, 1)
+    return call.return(
+      streams(try make(address, try options(call, 2, from: try service.named.options(for: address)).0)))
   }
 
   /// A URL or the name of a station.
   func address(_ call: LuaCall, _ number: Int) throws -> String {
-    let given = try call.string(number)
+    let given = try call.string(number, .url)
     guard service.named.urls[given] == nil, looksLikePath(given) else { return given }
     throw call.problem(
       number, "\"\(given.prefix(100))\" is a file, not a URL", code: StreamError.Kind.url.rawValue,
@@ -82,11 +84,16 @@ final class StreamModule {
     let stream = try StreamKit.Stream(
       url: try service.named.url(url), options: options, loop: script.loop, source: service.source)
     if service.named.urls[url] != nil { stream.nickname = url }
-    return scriptStream(stream)
+    return try scriptStream(stream)
   }
 
-  func scriptStream(_ stream: StreamKit.Stream) -> ScriptStream {
+  /// The same with the options of the station.
+  func make(named url: String) throws -> ScriptStream { try make(url, try service.named.options(for: url)) }
+
+  /// - Throws: `script.objects`.
+  func scriptStream(_ stream: StreamKit.Stream) throws -> ScriptStream {
     let scriptStream = ScriptStream(stream, loop: script.loop)
+    scriptStream.held = try script.objects.hold(.stream)
     service.follow(scriptStream)
     return scriptStream
   }
@@ -148,6 +155,7 @@ final class StreamModule {
     field("bit_rate") { $0.bitRate.map { .int($0) } ?? .nil }
     field("format") { .optional($0.format.map { "\($0.codec)" }) }
     field("title") { .optional($0.title?.text) }
+    field("text") { .optional($0.title?.text) }
     field("artist") { .optional($0.title?.artist) }
     field("title_without_artist") { .optional($0.title?.withoutArtist) }
     field("stream_url") { .optional($0.title?.url) }
@@ -174,7 +182,7 @@ extension SpeakerModule {
       throw SpeakerError(.closed, "the house is closed")
     }
     let options = try call.options(first + 1, ["title", "priority"])
-    let (title, priority) = (try options.string("title"), try options.int("priority", in: 0...1000))
+    let (title, priority) = (try options.string("title", .header), try options.int("priority", in: 0...1000))
     let given = call.value(first)
     let stream: ScriptStream
     let isOwn: Bool
@@ -182,7 +190,7 @@ extension SpeakerModule {
       (stream, isOwn) = (object, false)
     } else {
       guard case .string = given else { throw call.mismatch(first, "URL or stream") }
-      (stream, isOwn) = (try streams.make(try streams.address(call, first), StreamOptions()), true)
+      (stream, isOwn) = (try streams.make(named: try streams.address(call, first)), true)
     }
     try session.requireMembers()
     return try call.suspend {

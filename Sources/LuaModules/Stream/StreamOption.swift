@@ -1,6 +1,6 @@
 internal import EventLoop
 internal import HTTP
-internal import LuaRuntime
+public import LuaRuntime
 internal import StreamKit
 
 /// One option of streams. Of it are made the option of `stream.new` and of `set_url`, the method `set_` and its name, and
@@ -17,7 +17,7 @@ struct StreamOption: Sendable {
     StreamOption(
       "type", read: { .string($0.kind.rawValue) },
       take: { given, options in
-        guard let type = try given.string("type") else { return }
+        guard let type = try given.string("type", .name) else { return }
         guard let kind = StreamOptions.Kind(rawValue: type) else {
           let names = StreamOptions.Kind.allCases.map(\.rawValue)
           throw given.problem("type", unknown("type", type, among: names))
@@ -32,7 +32,7 @@ struct StreamOption: Sendable {
     StreamOption(
       "user_agent", read: { .string($0.userAgent) },
       take: { given, options in
-        guard let agent = try given.string("user_agent") else { return }
+        guard let agent = try given.string("user_agent", .header) else { return }
         options.userAgent = try given.line("user_agent", agent)
       }),
     duration("data_timeout", \.dataTimeout, atLeast: .seconds(1)),
@@ -40,7 +40,7 @@ struct StreamOption: Sendable {
     StreamOption(
       "metadata_encoding", read: { .string($0.metadataEncoding.name) },
       take: { given, options in
-        guard let name = try given.string("metadata_encoding") else { return }
+        guard let name = try given.string("metadata_encoding", .name) else { return }
         guard let encoding = MetadataEncoding(name: name) else {
           throw given.problem(
             "metadata_encoding", unknown("encoding", name, among: Self.encodings),
@@ -58,7 +58,11 @@ struct StreamOption: Sendable {
         options.credentials = HTTPCredentials(
           user: try given.userName("auth", user), password: try given.line("auth", password))
       }),
-    duration("buffer_wait", \.bufferWait),
+    StreamOption(
+      "buffer_wait", read: { options in options.bufferWait.map { .number($0.luaSeconds) } ?? .nil },
+      take: { given, options in
+        if let time = try given.duration("buffer_wait") { options.bufferWait = time }
+      }),
     StreamOption(
       "is_file", read: { options in options.isFile.map { .bool($0) } ?? .nil },
       take: { given, options in
@@ -104,7 +108,8 @@ struct StreamOption: Sendable {
 
 extension LuaOptions {
   /// Text that can stand in a line of a request.
-  func line(_ name: String, _ text: String) throws -> String {
+  public func line(_ name: String, _ text: String) throws -> String {
+    _ = try checked(text, .header, name)
     guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
       throw problem(name, "contains a control character")
     }
@@ -112,7 +117,7 @@ extension LuaOptions {
   }
 
   /// Who asks, as a server takes it.
-  func userName(_ name: String, _ user: String) throws -> String {
+  public func userName(_ name: String, _ user: String) throws -> String {
     guard !user.contains(":") else { throw problem(name, "a user's name can't have a colon") }
     return try line(name, user)
   }

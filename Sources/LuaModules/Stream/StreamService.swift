@@ -61,15 +61,22 @@ public final class StreamService {
     return new
   }
 
-  /// Has `onNews` told of a script's stream.
+  /// Has `onNews` told of a script's stream: of the failures of one outage the first of each kind.
   func follow(_ stream: ScriptStream) {
+    var failure: String?
     stream.onNews = { [weak self, weak stream] event in
       guard let self else { return }
       let session = stream?.playing?.session
       switch event {
       case .metadata(let title, isRealtime: false): onNews(.title(title.text), session)
-      case .failed(let error): onNews(.failure(error), session)
-      case .reconnected(let gap, _, _): onNews(.reconnected(gap: gap), session)
+      case .failed(let error):
+        guard error.code != failure else { return }
+        failure = error.code
+        onNews(.failure(error), session)
+      case .reconnected(let gap, _, _):
+        failure = nil
+        onNews(.reconnected(gap: gap), session)
+      case .started, .stopped: failure = nil
       default: break
       }
     }
@@ -78,7 +85,8 @@ public final class StreamService {
   /// A stream at `url`, or of the station of this name, for who has no script; nothing is connected.
   /// - Throws: `stream.url`, `stream.unsupported`.
   public func stream(_ url: String) throws(StreamError) -> StreamKit.Stream {
-    let stream = try StreamKit.Stream(url: try named.url(url), loop: loop, source: source)
+    let stream = try StreamKit.Stream(
+      url: try named.url(url), options: try named.options(for: url), loop: loop, source: source)
     if named.urls[url] != nil { stream.nickname = url }
     return stream
   }
@@ -91,7 +99,9 @@ public final class StreamService {
     _ url: String, on session: Session, of house: House, told: @escaping (StreamNews) -> Void
   ) async throws {
     let stream = ScriptStream(
-      try StreamKit.Stream(url: try named.url(url), loop: loop, source: source), loop: loop)
+      try StreamKit.Stream(
+        url: try named.url(url), options: try named.options(for: url), loop: loop, source: source), loop: loop
+    )
     _ = stream.listen(to: "metadata") { [weak stream] _ in
       if let title = stream?.stream.title { told(.title(title.text)) }
     }

@@ -14,7 +14,7 @@ extension Timeline {
   /// nil for what would be a line every moment.
   private static func text(_ event: HeadsetEvent, of headset: Headset) -> String? {
     switch event {
-    case .connected: "connected" + (headset.model.map { ": \($0)" } ?? "")
+    case .connected: "connected" + (headset.name.map { ": \($0)" } ?? "")
     case .disconnected(let reason): reason == "disconnected" ? reason : "disconnected: \(reason)"
     case .noiseCancelling(let isOn): "noise cancelling \(isOn ? "on" : "off")"
     case .ambient(let left, let right): "ambient \(left) left, \(right) right"

@@ -1,12 +1,13 @@
+internal import AudioCore
 internal import EventLoop
 internal import LuaModules
 public import Scheduling
 internal import SpeakerKit
 
-/// Tells what happens in a house, a line each, in order of time: `06:45:00  Bedroom  ▶ wake_up.mp3 at volume 5`.
+/// Publishes what happens in a house, a line each, in order of time: `06:45:00  Bedroom  ▶ wake_up.mp3 at volume 5`.
 ///
-/// Speakers of one group are one room; steps of a volume that follow one another within three seconds are one line.
-/// Confined to the loop.
+/// Speakers of one group that do the same are one room; steps of a volume that follow one another within three seconds
+/// are one line. Confined to the loop.
 public final class Timeline {
   /// One line.
   public struct Entry: Sendable, Equatable {
@@ -14,30 +15,25 @@ public final class Timeline {
     public let time: LocalDateTime
     /// Seconds that the zone is ahead of UTC then.
     public let offset: Int
-    /// Group or speaker; empty for what concerns none.
+    /// True for a line that the script printed or wrote.
+    public let isPrinted: Bool
+    /// Rooms or speakers; empty for what concerns none.
     public let room: String
     /// What happened.
-    public var text: String
+    public let text: String
   }
 
-  /// Takes the lines, each when it is complete.
+  /// Receives the lines, each when it is complete.
   public var onEntry: (Entry) -> Void = { _ in }
 
   private let loop: EventLoop
   private let zone: any LocalZone
-  private var pending: [(entry: Entry, ramp: String?)] = []
-  private var ramps: [String: Ramp] = [:]
-  private var volumes: [String: Int] = [:]
-  private var last: Entry?
-  /// What the last connection of a stream failed with, by its rooms, until it comes again.
-  private var outages: [String: String] = [:]
-
-  private struct Ramp {
-    let from: Int
-    var to: Int
-    let start: Instant
-    var end: Instant
-  }
+  private var lines = TimelineLines()
+  private weak var house: House?
+  private var levels: [String: (volume: Int, isMuted: Bool)] = [:]
+  /// Runs of jobs that have not ended: when they began, and how many lines there were then.
+  private var runs: [(job: ObjectIdentifier, name: String, time: (LocalDateTime, Int, Instant), lines: Int)] =
+    []
 
   /// Follows the house of `engine`, from its opening on.
   public init(_ engine: Engine) {
@@ -46,45 +42,63 @@ public final class Timeline {
     engine.house.onOpen = { [unowned self] in follow($0) }
     engine.streams.onNews = { [unowned self] in tell($0, $1) }
     engine.streams.onRecording = { [unowned self] in tell($0) }
+    engine.onJob = { [unowned self] in tell($0, $1) }
     follow(engine.headsets.headsets)
   }
 
-  /// Adds a line of the script's own.
-  public func add(_ text: String, room: String = "") {
-    closeSettledRamps()
-    let entry = entry(text, room: room)
-    // Both speakers of a pair do the same thing.
-    if !room.isEmpty && entry == last { return }
-    last = entry
-    pending.append((entry, nil))
-    flush()
+  /// The wall-clock time of the house.
+  public var now: LocalDateTime { zone.local(loop.wallNow) }
+
+  private var time: (LocalDateTime, Int, Instant) {
+    let now = loop.wallNow
+    return (zone.local(now), zone.offset(at: Int(now.seconds)), loop.now)
   }
 
-  private func entry(_ text: String, room: String) -> Entry {
-    let now = loop.wallNow
-    return Entry(time: zone.local(now), offset: zone.offset(at: Int(now.seconds)), room: room, text: text)
+  /// Adds a line that the script printed or wrote.
+  public func addPrinted(_ text: String) {
+    lines.addPrinted(text, at: time)
+    publish(lines.takeComplete(at: loop.now))
   }
+
+  func add(_ text: String, room: String = "") {
+    lines.add(text, room: room, at: time)
+    publish(lines.takeComplete(at: loop.now))
+  }
+
+  private func add(_ text: String, _ device: Device) {
+    lines.add(text, speaker: device.name, of: room(of: device), at: time)
+    publish(lines.takeComplete(at: loop.now))
+  }
+
+  private func publish(_ entries: [Entry]) { for entry in entries { onEntry(entry) } }
 
   /// Completes what is still open; the last call.
-  public func finish() { closeRamps { _ in true } }
+  public func finish() {
+    for run in runs { tellQuiet(run) }
+    runs = []
+    publish(lines.takeComplete(at: nil))
+  }
 
   private func follow(_ house: House) {
-    for device in house.devices { volumes[device.id] = device.volume }
+    self.house = house
+    for device in house.devices { levels[device.id] = (device.volume, device.isMuted) }
     house.events.on { [unowned self] event in tell(event) }
+    house.onSessionChange = { [unowned self] in tell($0, $1) }
   }
 
   private func tell(_ event: HouseEvent) {
     switch event {
     case .volume(let device, let volume, let muted, _): self.volume(of: device, volume, muted)
+    case .device(let device, .added): levels[device.id] = (device.volume, device.isMuted)
     case .device(let device, .joined) where device.session?.state == .playing:
-      add("joins \(quoted(device.session?.source))", room: room(of: device))
-    case .device(let device, .left): add("leaves", room: room(of: device))
-    case .device(let device, .unavailable): add("is away", room: room(of: device))
-    case .device(let device, .available): add("is back", room: room(of: device))
+      add("joins \(quoted(device.session?.source))", device)
+    case .device(let device, .left): add("leaves", device)
+    case .device(let device, .unavailable): add("is away", device)
+    case .device(let device, .available): add("is back", device)
     // What interrupts tells of itself, and the speakers' going and coming tells the rest.
     case .device, .time, .suspension: break
     case .state(.playing, let session):
-      add("▶ \(quoted(session.source)) at \(level(of: session))", room: rooms(of: session))
+      add("▶ \(quoted(session.source)) \(level(of: session))", room: rooms(of: session))
     case .state(.paused, let session): add("⏸ paused", room: rooms(of: session))
     case .state(.stopped, _): break
     case .ended(let session, let source, let reason):
@@ -92,20 +106,71 @@ public final class Timeline {
         add("■ \(source.title) \(Self.words[reason] ?? reason.rawValue)", room: rooms(of: session))
       }
     case .error(let code, let message, let device, _):
-      add("! \(message) (\(code))", room: device.map(room) ?? "")
+      if let device { add("! \(message) (\(code))", device) } else { add("! \(message) (\(code))") }
     }
   }
 
-  /// What a stream tells: of the attempts of an outage the first only.
+  private func tell(_ session: Session, _ change: SessionChange) {
+    let text =
+      switch change {
+      case .gain(let from, let to, let over):
+        over > .zero
+          ? "gain \(Self.decibels(from)) → \(Self.decibels(to)) dB over \(DurationText.describe(over))"
+          : "gain \(Self.decibels(to)) dB"
+      case .equalizer(let gains): "equalizer \(Self.text(of: gains))"
+      case .seek(let frame): "seeks to \(Self.position(frame / session.format.sampleRate))"
+      }
+    add(text, room: rooms(of: session))
+  }
+
+  private static func decibels(_ gain: Double) -> String {
+    gain == gain.rounded() ? "\(Int(gain))" : "\((gain * 10).rounded() / 10)"
+  }
+
+  /// The name of a preset, or the bands that are not at 0 dB.
+  private static func text(of gains: EqualizerGains) -> String {
+    if let preset = EqualizerGains.presets.first(where: { $0.gains == gains }) { return preset.name }
+    return zip(EqualizerGains.bands, gains.decibels).filter { $0.1 != 0 }
+      .map { "\($0) Hz \($1 > 0 ? "+" : "")\(decibels($1)) dB" }.joined(separator: ", ")
+  }
+
+  /// `1:05`, `1:00:05`
+  private static func position(_ seconds: Int) -> String {
+    func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60)
+    return (hours > 0 ? "\(hours):\(two(minutes))" : "\(minutes)") + ":\(two(seconds % 60))"
+  }
+
+  // MARK: Jobs
+
+  private func tell(_ job: Job, _ event: JobEvent) {
+    let id = ObjectIdentifier(job)
+    switch event {
+    case .started: runs.append((id, job.name, time, lines.count))
+    case .succeeded, .failed:
+      guard let index = runs.firstIndex(where: { $0.job == id }) else { return }
+      let run = runs.remove(at: index)
+      // What failed is reported with its reason elsewhere.
+      if event == .succeeded { tellQuiet(run) }
+    case .skipped, .queued, .ended: break
+    }
+  }
+
+  /// Adds a line for a run during which nothing was to be seen.
+  private func tellQuiet(
+    _ run: (job: ObjectIdentifier, name: String, time: (LocalDateTime, Int, Instant), lines: Int)
+  ) {
+    guard run.lines == lines.count else { return }
+    lines.addRun(of: run.name, at: run.time)
+    publish(lines.takeComplete(at: loop.now))
+  }
+
   private func tell(_ news: StreamNews, _ session: Session?) {
     let room = session.map(rooms) ?? ""
     switch news {
     case .title(let text): add("♪ \(text)", room: room)
-    case .failure(let error):
-      guard outages.updateValue(error.code, forKey: room) != error.code else { return }
-      add("! \(error.message) (\(error.code))", room: room)
+    case .failure(let error): add("! \(error.message) (\(error.code))", room: room)
     case .reconnected(let gap):
-      outages[room] = nil
       let tenths = Int((gap * 10).rounded())
       add(
         "connected again, "
@@ -119,65 +184,33 @@ public final class Timeline {
 
   private func quoted(_ source: SourceInfo?) -> String { source?.title ?? "nothing" }
 
-  private func room(of device: Device) -> String {
-    device.groupName == Group.ungrouped ? device.name : device.groupName
+  private func room(of device: Device) -> TimelineLines.Room {
+    guard device.groupName != Group.ungrouped else { return .init(name: device.name, size: 1) }
+    let size = house?.devices.count { $0.groupName == device.groupName } ?? 1
+    // One that was removed is in the house no more.
+    return .init(name: device.groupName, size: max(1, size))
   }
 
   private func rooms(of session: Session) -> String {
-    var rooms: [String] = []
-    for room in session.devices.map(room) where !rooms.contains(room) { rooms.append(room) }
-    return rooms.joined(separator: ", ")
+    house?.rooms(of: session.devices).joined(separator: ", ") ?? ""
   }
 
   private func level(of session: Session) -> String {
-    let levels = Set(session.devices.map(\.volume)).sorted()
-    guard let least = levels.first, let most = levels.last else { return "no volume" }
-    return least == most ? "volume \(least)" : "volume \(least) to \(most)"
+    let devices = session.devices.filter(\.isAvailable)
+    let levels = devices.filter { !$0.isMuted }.map(\.volume).sorted()
+    guard let least = levels.first, let most = levels.last else {
+      return devices.isEmpty ? "at no volume" : "muted"
+    }
+    return least == most ? "at volume \(least)" : "at volume \(least) to \(most)"
   }
 
-  // MARK: Volumes
-
-  private func volume(of device: Device, _ volume: Int, _ muted: Bool) {
-    let (room, now) = (room(of: device), loop.now)
-    let before = volumes.updateValue(volume, forKey: device.id) ?? volume
-    if before == volume { return add(muted ? "muted" : "volume \(volume)", room: room) }
-    closeSettledRamps()
-    if let ramp = ramps[room], (volume - ramp.to).signum() * (ramp.to - ramp.from).signum() < 0 {
-      closeRamps { $0 == room }
-    }
-    if var ramp = ramps[room] {
-      ramp.to = volume
-      ramp.end = now
-      ramps[room] = ramp
-    } else {
-      ramps[room] = Ramp(from: before, to: volume, start: now, end: now)
-      pending.append((entry("", room: room), room))
-    }
-  }
-
-  /// Completes the ramps that have not moved for three seconds.
-  private func closeSettledRamps() {
-    let now = loop.now
-    closeRamps { room in ramps[room].map { $0.end.duration(to: now) > .seconds(3) } ?? false }
-  }
-
-  private func closeRamps(where isComplete: (String) -> Bool) {
-    for index in pending.indices {
-      guard let room = pending[index].ramp, let ramp = ramps[room], isComplete(room) else { continue }
-      ramps[room] = nil
-      pending[index].ramp = nil
-      // Tenths of a second, rounded: levels take some milliseconds to take effect.
-      let tenths = (ramp.start.duration(to: ramp.end).nanoseconds + 50_000_000) / 100_000_000
-      pending[index].entry.text =
-        "volume \(ramp.from) → \(ramp.to)" + (tenths < 10 ? "" : " over \(tenths / 10).\(tenths % 10) s")
-    }
-    flush()
-  }
-
-  private func flush() {
-    while let first = pending.first, first.ramp == nil {
-      onEntry(first.entry)
-      pending.removeFirst()
-    }
+  private func volume(of device: Device, _ volume: Int, _ isMuted: Bool) {
+    let before = levels.updateValue((volume, isMuted), forKey: device.id) ?? (volume, isMuted)
+    if isMuted { return add(before.isMuted ? "volume \(volume), muted" : "muted", device) }
+    if before.volume == volume { return add("volume \(volume)", device) }
+    lines.addVolume(
+      from: before.isMuted ? 0 : before.volume, to: volume, speaker: device.name, of: room(of: device),
+      at: time)
+    publish(lines.takeComplete(at: loop.now))
   }
 }

@@ -1,0 +1,98 @@
+internal import EventLoop
+internal import Glibc
+internal import LuaRuntime
+
+/// Writes to a pipe as fast as somebody reads from it. Confined to the loop.
+final class PipeWriter {
+  private let loop: EventLoop
+  private let fd: Int32
+  private var watch: FDWatch?
+  private var waiting: [(number: Int, bytes: ArraySlice<UInt8>, done: (Int32) -> Void)] = []
+  private var asked = 0
+
+  /// Writes to `fd`, which is not owned.
+  init(loop: EventLoop, fd: Int32) {
+    self.loop = loop
+    self.fd = fd
+    _ = fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK)
+  }
+
+  /// Calls `done` in a later turn of the loop, with 0 when all is written, else with why it is not. Several writes
+  /// come in their order.
+  /// - Returns: what takes the rest of it back.
+  func write(_ bytes: [UInt8], _ done: @escaping (Int32) -> Void) -> () -> Void {
+    asked += 1
+    let number = asked
+    waiting.append((number, bytes[...], done))
+    loop.next { [weak self] in self?.serve() }
+    return { [weak self] in
+      self?.waiting.removeAll { $0.number == number }
+      self?.rest()
+    }
+  }
+
+  /// Ends the writing.
+  func end() {
+    watch?.cancel()
+    watch = nil
+    waiting = []
+  }
+
+  private func serve() {
+    while let first = waiting.first {
+      let count = first.bytes.withUnsafeBytes { Glibc.write(fd, $0.baseAddress, $0.count) }
+      if count < 0 && errno == EINTR { continue }
+      if count < 0 && errno == EAGAIN { break }
+      let failure = count < 0 ? errno : 0
+      waiting[0].bytes = first.bytes.dropFirst(max(0, count))
+      if failure != 0 || waiting[0].bytes.isEmpty {
+        waiting.removeFirst()
+        first.done(failure)
+      }
+    }
+    rest()
+  }
+
+  /// Watches while something waits for room.
+  private func rest() {
+    guard !waiting.isEmpty else {
+      watch?.cancel()
+      watch = nil
+      return
+    }
+    guard watch == nil else { return }
+    do {
+      watch = try loop.watch(fd, for: .writable) { [unowned self] _ in serve() }
+    } catch {
+      let failed = waiting
+      waiting = []
+      for write in failed { write.done(EIO) }
+    }
+  }
+}
+
+extension PipeWriter {
+  /// `write(…)`: texts and numbers from argument `first` on; only the calling routine waits.
+  func write(_ call: LuaCall, from first: Int, returning file: @escaping () -> LuaValue) throws -> LuaReturn {
+    let bytes = try (first..<max(first, call.count + 1)).flatMap { number in
+      switch call.value(number) {
+      case .int, .number: Array(call.state.text(call.value(number)).utf8)
+      default: try call.bytes(number)
+      }
+    }
+    return try call.suspend { continuation in
+      write(bytes) { failure in
+        continuation.resume(returning: failure == 0 ? [file()] : FileFailure.results(failure))
+      }
+    }
+  }
+}
+
+/// The results of Lua's file functions for an error of the system.
+enum FileFailure {
+  /// - Parameter path: stands in front of the text.
+  static func results(_ number: Int32, of path: String? = nil) -> [LuaValue] {
+    let text = String(cString: strerror(number))
+    return [.nil, .string(path.map { "\($0): \(text)" } ?? text), .int(Int(number))]
+  }
+}

@@ -1,0 +1,66 @@
+internal import EventLoop
+internal import LuaRuntime
+
+/// Counts the objects that a script has the host keep. Each takes memory that the limit of Lua's does not see.
+///
+/// Confined to the loop.
+final class ScriptObjects {
+  /// Kinds of objects that are counted.
+  enum Kind: String, CaseIterable {
+    case stream, session, job, subscription, tap, task
+  }
+
+  /// The count of one object, which ends with this or with `release`.
+  final class Held {
+    private weak var objects: ScriptObjects?
+    private let kind: Kind
+
+    fileprivate init(_ kind: Kind, _ objects: ScriptObjects) { (self.kind, self.objects) = (kind, objects) }
+
+    deinit { release() }
+
+    /// The object is gone. Nothing the second time.
+    func release() {
+      objects?.count(kind, -1)
+      objects = nil
+    }
+  }
+
+  private unowned let state: LuaState
+  private var counts: [Kind: Int] = [:]
+  private var total = 0
+
+  init(_ state: LuaState) { self.state = state }
+
+  private func count(_ kind: Kind, _ change: Int) {
+    counts[kind, default: 0] += change
+    total += change
+  }
+
+  /// True if one more object is one too many, also when what Lua has let go is collected.
+  var isFull: Bool {
+    if total >= state.limits.objects { state.collectGarbage() }
+    return total >= state.limits.objects
+  }
+
+  /// Counts one more object.
+  /// - Throws: `script.objects` when there are as many as there may be.
+  func hold(_ kind: Kind) throws -> Held {
+    if isFull { throw tooMany }
+    count(kind, 1)
+    return Held(kind, self)
+  }
+
+  private var tooMany: LuaError {
+    let kinds = Kind.allCases.compactMap { kind in
+      let count = counts[kind] ?? 0
+      return count == 0 ? nil : "\(count) \(kind.rawValue)\(count == 1 ? "" : "s")"
+    }
+    let limit = state.limits.objects
+    return LuaError(
+      code: "script.objects",
+      message: "the script holds \(kinds.joined(separator: ", ")): the limit of \(limit) objects is reached",
+      hint: "let some go, or raise limits { objects = … } in the configuration",
+      facts: [ErrorFact("limit", .int(limit))])
+  }
+}

@@ -1,0 +1,71 @@
+internal import EventLoop
+internal import Glibc
+internal import LuaModules
+
+/// SIGINT, SIGTERM and SIGHUP: the first asks for a tidy end, a second one ends the process. Confined to the loop.
+final class EndSignals {
+  /// The signals that end a command. SIGHUP stays ignored where it was at the start, as `nohup` has it.
+  static let usual = [SIGINT, SIGTERM, SIGHUP]
+
+  /// 128 and the signal's number, once one has come.
+  private(set) var status: Int32?
+  private var thread: SignalThread?
+  private let numbers: [Int32]
+
+  /// Calls `end` with each signal of `numbers` that asks for a tidy end. One that insists is obeyed on a thread of its
+  /// own, whatever the loop does.
+  init(_ numbers: [Int32] = usual, of engine: Engine, _ end: @escaping () -> Void) {
+    self.numbers = numbers.filter { $0 != SIGHUP || !SignalWatch.isIgnored($0) }
+    let count = Lock(EndSignalCount())
+    do {
+      thread = try SignalThread(
+        self.numbers, on: engine.loop,
+        screen: { signal in
+          switch count.withLock({ $0.receive(at: .now) }) {
+          case .first: return true
+          case .repeated: return false
+          case .insists: _exit(128 + signal)
+          }
+        }
+      ) { [unowned self] signal in
+        status = 128 + signal
+        end()
+      }
+    } catch {
+      engine.onLog(.warn, "signals end this process at once: \(error.message)", [])
+    }
+  }
+
+  /// Gives the signals their usual action back; once one has come they are ignored, as the end of the process is all
+  /// that is left to come, and the same one may be on its way again.
+  func cancel() {
+    if status != nil { for number in numbers { signal(number, SIG_IGN) } }
+    thread?.cancel()
+  }
+}
+
+/// Tells a person who insists from a signal that comes twice: `timeout`, process groups and service managers send the
+/// same one to a process more than once.
+struct EndSignalCount {
+  enum Meaning {
+    /// A tidy end is wanted.
+    case first
+    /// The same signal again.
+    case repeated
+    /// The end is wanted at once.
+    case insists
+  }
+
+  /// Signals this soon after the first are the same one.
+  private static let repetition = Duration.milliseconds(500)
+  private var first: ContinuousClock.Instant?
+
+  /// Counts a signal. Of the machine's own clock: virtual time may stand still.
+  mutating func receive(at now: ContinuousClock.Instant) -> Meaning {
+    guard let first else {
+      self.first = now
+      return .first
+    }
+    return first.duration(to: now) < Self.repetition ? .repeated : .insists
+  }
+}

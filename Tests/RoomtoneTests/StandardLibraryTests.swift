@@ -1,0 +1,48 @@
+import Glibc
+import TestSupport
+import Testing
+
+@testable import Roomtone
+
+@Suite("The standard library inside the program") struct StandardLibraryTests {
+  /// The files of a folder and its folders, relative to it.
+  private func files(in folder: String) throws -> [String] {
+    let listed = try Command.succeed("find", [folder, "-type", "f", "-printf", "%P\\n"]).text
+    return listed.split(separator: "\n").map(String.init)
+  }
+
+  @Test("has every file of stdlib that is no description, as it is") func files() throws {
+    let folder = Fixtures.repository("stdlib")
+    let paths = try files(in: folder).filter { !$0.hasPrefix("meta/") }.sorted()
+    #expect(StandardLibrary.paths.sorted() == paths)
+    for path in paths {
+      let bytes = try Command.succeed("cat", ["\(folder)/\(path)"]).output
+      #expect(StandardLibrary.file(path) == bytes, "\(path)")
+    }
+  }
+
+  @Test("is found without any file, behind the modules of the script") func modules() throws {
+    var bench = try EngineBench()
+    bench.standardLibrary = nil
+    let lines = try bench.printed(
+      """
+      print(type(require "eq".presets), type(require "recorder".schedule))
+      print(select(2, pcall(require "eq".apply, 5)).where, select(2, pcall(require, "recordr")).hint)
+      """)
+    #expect(lines == ["function\tfunction", "test.lua:2\tdid you mean 'recorder'?"])
+  }
+
+  @Test("gives simulated stations their tune without any file") func tune() throws {
+    var bench = try EngineBench()
+    bench.standardLibrary = nil
+    let outcome = try bench.run(
+      """
+      speaker.open()
+      speaker.play_stream(require "stream".new "http://a.example/b.mp3")
+      task.sleep "20s"
+      print(speaker.is_playing())
+      speaker.stop()
+      """)
+    #expect(outcome.failures.isEmpty && outcome.lines == ["true"])
+  }
+}

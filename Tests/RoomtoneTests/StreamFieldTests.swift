@@ -1,0 +1,81 @@
+import TestSupport
+import Testing
+
+@Suite("fields of streams, and what they connect with", .serialized)
+struct StreamFieldTests {
+  private let bench: StreamBench
+  private var station: Station { bench.station }
+
+  init() throws { bench = try StreamBench() }
+
+  @Test(
+    "a station tells its genre and the address of a title; the buffer tells what it holds and where it is heard"
+  )
+  func fields() throws {
+    var live = try StreamBench.live(titles: [.init("One';StreamUrl='http://page.example/one", at: 0)])
+    live.stationHeaders += [("icy-genre", "Jazz")]
+    station.answer("/live", with: .live(live))
+    let lines = try bench.printed(
+      """
+      local radio = stream.new(url, quick)
+      print(radio.genre, radio.stream_url, radio.buffer_playing, radio.buffer_max_seconds)
+      radio:on("metadata", function(event) print(event.title, event.url == radio.stream_url, radio.stream_url) end)
+      radio:start()
+      task.sleep(0.1)
+      print(radio.genre, radio.buffer_playing < radio.buffer_used)
+      -- 1,200 blocks of 5 KiB at 128 kbit/s, less what is left at the ends of blocks.
+      print(radio.buffer_max_seconds > 300 and radio.buffer_max_seconds < 384)
+      local playing = radio.buffer_playing
+      print(radio:forward(2) > 1.5, radio.buffer_playing > playing)
+      radio:stop()
+      """)
+    #expect(
+      lines == [
+        "nil\tnil\tnil\t0.0", "One\ttrue\thttp://page.example/one", "Jazz\ttrue", "true", "true\ttrue",
+      ])
+  }
+
+  @Test("the version of the library is that of the program")
+  func version() throws {
+    let parts = try #require(bench.printed("print(stream.version)").first).split(separator: ".")
+    #expect(parts.count == 3 && parts.allSatisfy { Int($0) != nil })
+  }
+
+  @Test(
+    "a list of a type that nothing tells is read by it, and its station plays", arguments: ["pls", "m3u"])
+  func type(name: String) throws {
+    let list = name == "pls" ? "[playlist]\nFile1=/live\n" : "/live\n"
+    station.answer("/list", with: .page(list, type: "application/octet-stream"))
+    station.answer("/live", with: .live(try StreamBench.live()))
+    let lines = try bench.printed(
+      """
+      local radio = stream.new(root .. "/list", { type = "\(name)", buffer_wait = 0.5, data_timeout = "5s" })
+      radio:start()
+      print(radio.status, radio.type, radio.format)
+      radio:stop()
+      local raw = stream.new(root .. "/list", { type = "raw", data_timeout = "5s" })
+      print(code(raw.start, raw))
+      """)
+    #expect(lines == ["playing\t\(name)\tmp3", "stream.content"])
+  }
+
+  @Test("a recording with reset begins a new connection, unless another one runs")
+  func reset() throws {
+    station.answer("/live", with: .live(try StreamBench.live()))
+    let folder = try TemporaryFolder()
+    let lines = try bench.printed(
+      """
+      local radio = stream.new(url, quick)
+      radio:start()
+      local first = radio:record("\(folder.file("first.mp3"))", { reset = true })
+      print(radio.status, first.state)
+      print(code(radio.record, radio, "\(folder.file("second.mp3"))", { reset = true }))
+      local second = radio:record "\(folder.file("third.mp3"))"
+      first:stop()
+      second:stop()
+      radio:stop()
+      """)
+    #expect(lines.count == 2 && lines[0].hasSuffix("recording") && lines[1] == "stream.in_use", "\(lines)")
+    #expect(station.visits.count == 2)
+  }
+}

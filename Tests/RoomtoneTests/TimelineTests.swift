@@ -1,0 +1,161 @@
+import LuaModules
+import LuaRuntime
+import Roomtone
+import TestSupport
+import Testing
+
+@Suite("simulate: the time line")
+struct TimelineTests {
+  /// What the time line tells of a script: `00:00:05 Kitchen: volume 22 → 30`.
+  private func lines(_ code: String, configuration: String? = nil, stations: String? = nil) throws -> [String]
+  {
+    var bench = try EngineBench()
+    if let configuration { bench.configuration = configuration }
+    bench.stations = stations
+    let engine = try bench.engine()
+    var lines: [String] = []
+    let timeline = Timeline(engine)
+    timeline.onEntry = { entry in
+      let clock = "\(entry.time)".split(separator: " ")
+      lines.append("\(clock[0].dropFirst(8)) \(clock[1]) \(entry.room): \(entry.text)")
+    }
+    engine.onPrint = { timeline.addPrinted($0) }
+    var failures: [LuaError] = []
+    engine.onFailure = { failures.append($0) }
+    let script = try engine.makeScript(bench.folder.file("test.lua"), isFile: true)
+    let modules =
+      "local speaker, task, schedule, stream = require 'speaker', require 'task', require 'schedule', require 'stream' "
+    let main = try script.state.load(Array((modules + code).utf8), chunkName: "@test.lua")
+    _ = engine.run(script, main, limit: .seconds(7 * 86_400))
+    timeline.finish()
+    if let failure = failures.first { throw failure }
+    engine.onPrint = { _ in }
+    return lines
+  }
+
+  @Test("speakers of a room that do the same are one line, those that differ have one each")
+  func rooms() throws {
+    let lines = try lines(
+      """
+      speaker.open { add_all = false }
+      local left, right = speaker.device "Bedroom Left", speaker.device "Bedroom Right"
+      speaker.group "Bedroom":set_volume(20)
+      task.sleep "10s"
+      left:set_volume(30)
+      task.sleep "10s"
+      speaker.group "Bedroom":fade { to = 10, over = "5s" }
+      task.sleep "10s"
+      left:mute()
+      task.sleep "10s"
+      left:join()
+      speaker.play("long.wav")
+      task.sleep "1s"
+      right:join()
+      task.sleep "1s"
+      right:leave()
+      """)
+    #expect(
+      lines == [
+        "05 00:00 Bedroom: volume 18 → 20", "05 00:00:10 Bedroom Left: volume 20 → 30",
+        "05 00:00:20 Bedroom Left: volume 30 → 10 over 4.8 s",
+        "05 00:00:20 Bedroom Right: volume 20 → 10 over 4.5 s", "05 00:00:35 Bedroom Left: muted",
+        "05 00:00:45 Bedroom Left: ▶ long.wav muted", "05 00:00:46 Bedroom Right: joins long.wav",
+        "05 00:00:47 Bedroom Right: leaves", "05 00:00:55 Bedroom Left: ■ long.wav has ended",
+      ])
+  }
+
+  @Test("a muted speaker rises from silence, and changes that turn round are two lines")
+  func turns() throws {
+    let lines = try lines(
+      """
+      local kitchen = speaker.device "Kitchen"
+      kitchen:mute()
+      task.sleep "10s"
+      kitchen:fade { to = 10, over = "5s" }
+      kitchen:fade { to = 5, over = "5s" }
+      kitchen:mute()
+      kitchen:unmute()
+      """)
+    #expect(
+      lines == [
+        "05 00:00 Kitchen: muted", "05 00:00:10 Kitchen: volume 0 → 10 over 4.5 s",
+        "05 00:00:16 Kitchen: volume 10 → 5 over 4.0 s", "05 00:00:20 Kitchen: muted",
+        "05 00:00:20 Kitchen: volume 5",
+      ])
+  }
+
+  @Test("gains, fades of the gain, equalizers and seeks are told where they happen")
+  func sound() throws {
+    let lines = try lines(
+      """
+      speaker.open { add_all = false }
+      speaker.device "Kitchen":join()
+      speaker.set_gain(-6)
+      speaker.set_eq "rock"
+      speaker.play "long.wav"
+      speaker.seek(5)
+      speaker.fade { gain = -20.5, over = "2s" }
+      speaker.set_eq { [31] = 3, [1000] = -2.5 }
+      speaker.set_eq "flat"
+      speaker.stop()
+      """)
+    #expect(
+      lines == [
+        "05 00:00 Kitchen: gain -6 dB", "05 00:00 Kitchen: equalizer rock",
+        "05 00:00 Kitchen: ▶ long.wav at volume 22", "05 00:00 Kitchen: seeks to 0:05",
+        "05 00:00 Kitchen: gain -6 → -20.5 dB over 2s",
+        "05 00:00:02 Kitchen: equalizer 31 Hz +3 dB, 1000 Hz -2.5 dB", "05 00:00:02 Kitchen: equalizer flat",
+        "05 00:00:02 Kitchen: ■ long.wav is stopped",
+      ])
+  }
+
+  @Test("the last thing that a script asks for is told, though it takes effect a moment later")
+  func lastCall() throws {
+    let lines = try lines(
+      """
+      speaker.open()
+      speaker.device "Kitchen":set_volume(31)
+      """)
+    #expect(lines == ["05 00:00 Kitchen: volume 22 → 31"])
+  }
+
+  @Test("a station that is not there is told each day, of the attempts of one outage the first")
+  func outages() throws {
+    let lines = try lines(
+      """
+      local days = 0
+      schedule.at("06:45", { name = "alarm", days = "mon-sun" }, function(job)
+        days = days + 1
+        task.try(speaker.play_stream, "http://127.0.0.1:1/gone.mp3")
+        if days == 3 then os.exit(0) end
+      end)
+      """,
+      stations:
+        "station('http://127.0.0.1:1/gone.mp3', { file = '\(Fixtures.path("mp3-cbr128-44k.mp3"))', status = 404 })"
+    )
+    #expect(lines.count == 3, "\(lines)")
+    for (day, line) in zip(["05", "06", "07"], lines) {
+      #expect(line.hasPrefix("\(day) 06:45 ") && line.hasSuffix("(stream.not_found)"), "\(line)")
+    }
+  }
+
+  @Test("a run of a job that does nothing visible is a line, runs with nothing between them are one")
+  func jobs() throws {
+    let lines = try lines(
+      """
+      schedule.every("1h", { name = "poll", align = true }, function() task.sleep "1s" end)
+      schedule.at("06:45", { name = "alarm" }, function()
+        speaker.device "Kitchen":set_volume(10)
+        task.sleep "1s"
+      end)
+      task.sleep "8h30m"
+      os.exit(0)
+      """)
+    #expect(
+      lines == [
+        "05 01:00 : job \"poll\" runs 6 times, the last at 2026-01-05 06:00",
+        "05 06:45 Kitchen: volume 22 → 10",
+        "05 07:00 : job \"poll\" runs 2 times, the last at 2026-01-05 08:00",
+      ])
+  }
+}
