@@ -1,7 +1,9 @@
 internal import EventLoop
 internal import Glibc
+internal import LuaModules
 internal import Roomtone
 internal import Scheduling
+internal import StreamKit
 
 /// The commands of `roomtone`.
 enum Command {
@@ -28,6 +30,10 @@ enum Command {
       } catch let error as ScriptText.Missing {
         Terminal.failure(error.message)
         return UsageError.exitStatus
+      } catch let error as StreamError where error.kind == .auth {
+        // The error's own hint is a script's.
+        Terminal.failure("\(error.message) (\(error.code)); give --user NAME and --password-file FILE")
+        return 1
       } catch let error as any CodedError {
         Terminal.failure(error)
         return 1
@@ -57,11 +63,7 @@ enum Command {
   }
 
   private static func run(_ arguments: ParsedArguments) throws -> Int32 {
-    if arguments.has(.attach) {
-      Terminal.failure("no daemon is running that could take the script; run it without --attach")
-      return 1
-    }
-    return try RunCommand.run(
+    try RunCommand.run(
       RunCommand.Options(
         text: try script(arguments) ?? ScriptText(code: arguments.text(.execute) ?? ""),
         arguments: arguments.scriptArguments, limit: arguments.duration(.longest),
@@ -100,7 +102,8 @@ enum Command {
     return try PlayCommand.run(
       PlayCommand.Options(
         file: file, places: arguments.texts(.on), volume: arguments.number(.volume).map { Int($0) },
-        output: arguments.output(.output), configuration: arguments.text(.config)))
+        output: arguments.output(.output), configuration: arguments.text(.config),
+        source: try StationSettings(arguments, of: "play")))
   }
 
   private static func listing(_ arguments: ParsedArguments) -> LookCommand.Options {

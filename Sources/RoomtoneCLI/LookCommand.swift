@@ -126,21 +126,21 @@ extension LookCommand {
     let output: String
     let owner: HouseOwner?
     let (speakers, available, groups): (Int, Int, Int)
-    /// Sessions that play; nil when only another process knows.
-    let sessions: [String]?
+    /// Sources that play or are paused, a line for each session; nil when only another process knows.
+    let playing: [String]?
     let stateFolder: String?
     /// The file that was read; nil when there is none.
     let configuration: String?
 
     init(_ view: View, configuration: Configuration, file: String?) {
       driver = view.house.driverName
-      output = configuration.output.text
+      output = view.owner?.output ?? configuration.output.text
       owner = view.owner
       let devices = view.house.devices
       (speakers, available, groups) = (
         devices.count, devices.count { $0.isAvailable }, view.house.groups.count
       )
-      sessions = view.known(view.house.sessions.filter { $0.state == .playing }.map(\.name))
+      playing = view.owner.map(\.playing) ?? []
       stateFolder = UserFolders.state
       self.configuration = file ?? EngineSetup.userFile()
     }
@@ -154,7 +154,7 @@ extension LookCommand {
       return .object([
         ("driver", .string(driver)), ("output", .string(output)), ("process", process ?? .null),
         ("speakers", .number(speakers)), ("available", .number(available)), ("groups", .number(groups)),
-        ("sessions", sessions.map { .array($0.map { .string($0) }) } ?? .null),
+        ("playing", playing.map { .array($0.map { .string($0) }) } ?? .null),
         ("state_folder", .optional(stateFolder)), ("configuration", .optional(configuration)),
       ])
     }
@@ -167,7 +167,7 @@ extension LookCommand {
       let rooms = groups == 1 ? "1 group" : "\(groups) groups"
       table.add(["Speakers", "\(speakers) in \(rooms), \(available) available"])
       table.add([
-        "Playing", sessions.map { $0.isEmpty ? "nothing" : $0.joined(separator: ", ") } ?? "unknown",
+        "Playing", playing.map { $0.isEmpty ? "nothing" : $0.joined(separator: "; ") } ?? "unknown",
       ])
       table.add(["State", stateFolder ?? "not kept: there is no home folder"])
       table.add(["Configuration", configuration ?? "none"])

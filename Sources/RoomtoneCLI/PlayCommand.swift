@@ -12,6 +12,8 @@ enum PlayCommand {
     var volume: Int?
     var output: Output?
     var configuration: String?
+    /// Settings for the reception of a station.
+    var source = StationSettings()
   }
 
   /// What can't be played, or was not played to its end.
@@ -22,10 +24,9 @@ enum PlayCommand {
   }
 
   static func run(_ options: Options) throws -> Int32 {
-    let engine = try EngineSetup.engine(
-      EngineSetup.ownHouse(
-        try EngineSetup.configuration(file: options.configuration, output: options.output), command: "play",
-        script: nil))
+    var configuration = try EngineSetup.configuration(file: options.configuration, output: options.output)
+    configuration.stations.common = options.source
+    let engine = try EngineSetup.engine(EngineSetup.ownHouse(configuration, command: "play", script: nil))
     let line = ProgressLine(isShown: Terminal.showsProgress)
     defer { line.end() }
     let result = try engine.perform { house in try await play(options, in: house, engine, line) }
@@ -48,14 +49,13 @@ enum PlayCommand {
       case .error(let code, let message, _, let session) where session != nil:
         failure = Failure(code: code, message: message)
       case .error(let code, let message, let device, _):
-        line.clear()
         // A sound card that is shared comes back; what is one speaker's own does not.
         if let device, devices.contains(where: { $0 === device }) { silent.append(device.name) }
         engine.onLog(.warn, "\(message) (\(code))", [])
       default: break
       }
     }
-    line.places = places(of: devices, in: house)
+    line.places = house.rooms(of: devices).joined(separator: ", ")
     let isStation = engine.options.configuration.stations.urls[options.file] != nil
     if !isStation && scheme(of: options.file) == nil {
       try await session.play(options.file)
@@ -66,7 +66,6 @@ enum PlayCommand {
           line.title = title
           line.show(session)
         case .failure(let error):
-          line.clear()
           engine.onLog(.warn, "\(error.message) (\(error.code))", [])
         case .reconnected: break
         }
@@ -97,17 +96,6 @@ enum PlayCommand {
     if places.isEmpty { return house.devices }
     let chosen = try Set(places.flatMap { try house.speakers(in: $0) }.map(\.id))
     return house.devices.filter { chosen.contains($0.id) }
-  }
-
-  /// `Kitchen, Bedroom Left`: rooms of which all speakers play, and the other speakers.
-  private static func places(of devices: [Device], in house: House) -> String {
-    let whole = house.groups.filter(\.isActive).map(\.name)
-    var names: [String] = []
-    for device in devices {
-      let name = whole.contains(device.groupName) ? device.groupName : device.name
-      if !names.contains(name) { names.append(name) }
-    }
-    return names.joined(separator: ", ")
   }
 
   /// The scheme of a URL (RFC 3986 §3.1), nil for a path.

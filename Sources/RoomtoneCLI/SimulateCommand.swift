@@ -1,6 +1,7 @@
 internal import EventLoop
 internal import Glibc
 internal import LuaModules
+internal import LuaRuntime
 internal import Roomtone
 internal import Scheduling
 internal import SpeakerKit
@@ -44,13 +45,23 @@ enum SimulateCommand {
     let timeline = Timeline(engine)
     let printer = TimelinePrinter(json: options.json)
     timeline.onEntry = printer.print
-    engine.onPrint = { timeline.add($0) }
+    engine.onPrint = { timeline.addPrinted($0) }
+    // What goes to standard error has the time of the simulation, by which it is found on the time line.
+    let (onLog, onFailure) = (engine.onLog, engine.onFailure)
+    engine.onLog = { level, message, fields in onLog(level, "\(timeline.now): \(message)", fields) }
+    engine.onFailure = { error in
+      var error = error
+      error.context = "\(timeline.now)" + (error.context.map { ", \($0)" } ?? "")
+      onFailure(error)
+    }
     let (script, main) = try EngineSetup.load(options.text, arguments: options.arguments, into: engine)
     let result = engine.run(
       script, main, arguments: options.arguments, limit: options.limit, handlesSignals: true)
     timeline.finish()
     // The engine and the time line hold each other until here.
     engine.onPrint = { _ in }
+    engine.onLog = { _, _, _ in }
+    engine.onFailure = { _ in }
     if let folder = options.renderFolder, !options.json { printer.printFiles(in: folder) }
     return result.status
   }
@@ -105,7 +116,8 @@ final class TimelinePrinter {
 
   private func object(_ entry: Timeline.Entry) -> JSON {
     .object([
-      ("time", .string(timestamp(entry))), ("room", .string(entry.room)), ("what", .string(entry.text)),
+      ("time", .string(timestamp(entry))), ("kind", .string(entry.isPrinted ? "print" : "house")),
+      ("room", .string(entry.room)), ("what", .string(entry.text)),
     ])
   }
 }

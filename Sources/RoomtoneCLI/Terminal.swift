@@ -46,8 +46,25 @@ enum Terminal {
   /// Results without a line end.
   static func write(_ text: String) { put(text, STDOUT_FILENO) }
 
-  /// Text for standard error.
-  static func writeError(_ text: String) { put(text, STDERR_FILENO) }
+  /// Text for standard error. A line that is drawn on the same terminal makes room for it, and is drawn again below.
+  static func writeError(_ text: String) {
+    drawn.withLock { line in
+      guard !line.isEmpty, isatty(STDERR_FILENO) == 1 else { return put(text, STDERR_FILENO) }
+      put(TerminalLine.blank(line) + text + line, STDERR_FILENO)
+    }
+  }
+
+  /// The line that is drawn over itself on standard output; empty for none.
+  private static let drawn = Lock("")
+
+  /// Draws on the terminal.
+  /// - Parameter line: the line that is there from now on, without an end.
+  static func draw(_ text: String, over line: String) {
+    drawn.withLock { drawn in
+      put(text, STDOUT_FILENO)
+      drawn = line
+    }
+  }
 
   /// What failed, for a person: one line, and below it where the script was.
   static func failure(_ error: any CodedError) {

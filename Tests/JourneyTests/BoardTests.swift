@@ -263,8 +263,8 @@ extension EventLoop {
       (["--listen", "tcp:0.0.0.0:80"], "a board can't listen at"),
       (["--listen", "pty", "--fault", "drp=1"], "did you mean drop?"),
       (["--listen", "pty", "--profile", "one-bands"], "did you mean 'one-band'?"),
-      (["--listen", "pty", "--battery", "101"], "is no whole number from 0 to 100"),
-      (["--listen", "pty", "--version", "new"], "'new' is no version"),
+      (["--listen", "pty", "--battery", "101"], "is not a whole number from 0 to 100"),
+      (["--listen", "pty", "--version", "new"], "'new' is not a version"),
     ])
   func usage(arguments: [String], expected: String) throws {
     let outcome = try Home().start(["board"] + arguments).finish()

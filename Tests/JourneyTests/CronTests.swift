@@ -46,11 +46,38 @@ struct CronTests {
       crontab "$HOME/crontab" && mount -t tmpfs none /mnt && mount -t tmpfs -o size=4k none /tmp
       head -c 9000 /dev/zero >/tmp/full 2>/mnt/errors
       export XDG_STATE_HOME=/mnt TMPDIR=/mnt
-      $ROOMTONE cron add @daily --name show -- record http://127.0.0.1/ -o /mnt/show.mp3 && crontab -l
+      $ROOMTONE cron add @daily --name show record http://127.0.0.1/ -o /mnt/show.mp3 --for 1h && crontab -l
       """)
     #expect(outcome.status == 0 && outcome.lines.count == 402, "\(outcome)")
     #expect(outcome.lines.dropFirst().dropLast().map { $0 + "\n" }.joined() == own)
     #expect(outcome.lines.last?.hasSuffix("# roomtone: show") == true)
+  }
+
+  @Test("have the options of the command that they run, without a mark between the two")
+  func options() throws {
+    guard let room = try CronRoom() else { return }
+    try room.home.script("print(1)", as: "show.lua")
+    let lines = [
+      "'30 20 * * 6' record http://127.0.0.1/ --for 2h -o 'a.mp3' --name one",
+      "@daily --name two show.lua --for 1h x",
+      "@daily show.lua --for=1h --name three -- --for", "@daily --name four -- show.lua --for",
+      "@daily play http://127.0.0.1/ --on bedroom --volume 20 --name five",
+      "@daily run --for 1h show.lua --name six",
+    ]
+    for line in lines {
+      let outcome = try room.run("$ROOMTONE cron add \(line)")
+      #expect(outcome.status == 0 && outcome.errors == "", "\(line): \(outcome)")
+    }
+    let path = room.home.path("show.lua")
+    let commands = try room.run("$ROOMTONE cron").lines.dropFirst().map { line in
+      line.split(separator: "  ", omittingEmptySubsequences: true).last.map(String.init) ?? ""
+    }
+    #expect(
+      commands.map { $0.drop { $0 == " " } } == [
+        "record --for=2h --output=\(room.home.path("a.mp3")) --quiet --job=one http://127.0.0.1/",
+        "run --for=1h \(path) x", "run --for=1h -- \(path) --for", "run -- \(path) --for",
+        "play --on=bedroom --volume=20 http://127.0.0.1/", "run --for=1h \(path)",
+      ])
   }
 
   @Test("are told to have failed when the crontab has lost a line of somebody else")
@@ -62,7 +89,8 @@ struct CronTests {
     )
     try home.write(Array("1 1 * * * mine\n".utf8), to: "table")
     let outcome = try home.runInShell(
-      "chmod +x crontab; PATH=$PWD:$PATH \"$ROOMTONE\" cron add @daily -- record http://127.0.0.1/ -o a.mp3")
+      "chmod +x crontab; PATH=$PWD:$PATH \"$ROOMTONE\" cron add @daily -- record http://127.0.0.1/ -o a.mp3 --for 1h"
+    )
     #expect(
       outcome.status == 1 && outcome.failures.first?.contains("is not what was written") == true, "\(outcome)"
     )
@@ -79,6 +107,9 @@ struct CronTests {
       ("add '30 20 * * 6' bad.lua", 1, "bad.lua:1:"),
       ("add '30 20 * * 6' -- play --volume 99 a.wav", 2, "--volume"),
       ("add '30 20 * * 6' play none.wav", 2, "none.wav"),
+      ("add '30 20 * * 6' record http://127.0.0.1/ -o a.mp3", 2, "needs an end: --for 2h, or --until 22:30"),
+      ("add '30 20 * * 6' play http://127.0.0.1/ --on Garage", 1, "no room or speaker is called \"Garage\""),
+      ("add '30 20 * * 6' good.lua --fro 2h", 2, "no option '--fro'; did you mean '--for'?"),
       ("add '30 20 * * 6' play http://", 2, "names no server"),
       ("add '30 20 * * 6' --name 'a#b' good.lua", 2, "can't be a job's name"),
       ("remove good", 1, "no job is called 'good'"),

@@ -28,7 +28,7 @@ struct DiskTests {
       """)
     let check = "ffmpeg -v error -i /mnt/radio/a.mp3 -f null - 2>&1; mpg123 -q -t /mnt/radio/a.mp3 2>&1"
     return try home.runInShell(
-      "unshare -m sh -c 'mount -t tmpfs -o size=700k none /mnt && mkdir /mnt/radio && \(place)"
+      "unshare -m sh -c 'mount -t tmpfs -o size=300k none /mnt && mkdir /mnt/radio && \(place)"
         + "\"$ROOMTONE\" run \(name) && { \(check); } ; true'")
   }
 

@@ -131,13 +131,13 @@ import Testing
     #expect(open.status == 1)
     #expect(
       open.errorLines == [
-        "roomtone: the key key.pem can't be used: others than its owner can read it (headset.auth); "
+        "roomtone: the key key.pem can't be used: it can be read by others than its owner (headset.auth); "
           + "chmod 600 key.pem"
       ])
     #expect(chmod(home.path("key-public.pem"), 0o600) == 0)
     #expect(
       try pack("--version", "2", "--key", "key-public.pem", "-o", "app.rtfw").errors.contains(
-        "the key key-public.pem is no key in PEM"))
+        "the key key-public.pem is not a key in PEM"))
     #expect(try pack("--version", "2", "--key", "none.pem", "-o", "app.rtfw").status == 1)
     #expect(fileNames(in: home.path("")).contains("app.rtfw") == false)
   }
@@ -168,13 +168,14 @@ import Testing
       (["pack", "app.bin", "-o", "a", "--version", "2"], "firmware pack needs --model"),
       (["pack", "app.bin", "-o", "a", "--model", "RT-1"], "firmware pack needs --version"),
       (
-        ["pack", "app.bin", "-o", "a", "--model", "RT-1", "--version", "v2"], "--version: 'v2' is no version"
+        ["pack", "app.bin", "-o", "a", "--model", "RT-1", "--version", "v2"],
+        "--version: 'v2' is not a version"
       ),
       (
         ["pack", "app.bin", "-o", "a", "--model", "RT-1", "--version", "2", "--lowest", "2.1"],
         "--lowest: 2.1 is newer"
       ),
-      (["pack", "app.bin", "-o", "a", "--model", "\u{7}", "--version", "2"], "--model: '?' is no model"),
+      (["pack", "app.bin", "-o", "a", "--model", "\u{7}", "--version", "2"], "--model: '?' is not a model"),
       (["sign", "app.bin"], "firmware sign needs --key"), (["inspect"], "FILE"), ([], "FILE"),
     ]
     for (arguments, message) in cases {

@@ -14,7 +14,7 @@ import Testing
     }
     var rest = lines[...]
     for wanted in [
-      "Mon 2026-01-05", "00:00:00 Headset connected: RT-1", "00:00:00 RT-1: the evening",
+      "Mon 2026-01-05", "00:00:00 Headset connected: Roomtone RT-1", "00:00:00 RT-1: the evening",
       "06:30:00 RT-1: on the way", "06:30:00 Headset noise cancelling on",
       "06:30:00 Headset equalizer user: +3 +4 +4 +2 0 +1 +3 +3 +1 0", "08:30:00 RT-1: work",
       "08:30:00 Headset ambient 0 left, 0 right", "12:00:00 RT-1: lunch",

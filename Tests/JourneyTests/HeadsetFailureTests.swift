@@ -41,7 +41,7 @@ struct HeadsetFailureTests {
     try home.script(
       """
       local headset = require "headset"
-      headset.on("connected", function(event) print(event.name) end)
+      headset.on("connected", function(event) print(event.headset.address) end)
       headset.on("error", function(event) print(event.code, event.error.seed_name) end)
       headset.auto_connect(true)
       """)

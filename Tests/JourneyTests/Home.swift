@@ -74,10 +74,10 @@ final class Home {
   func runInShell(_ line: String) throws -> Outcome { try startInShell(line).finish() }
 
   /// Starts it.
-  func startInShell(_ line: String) throws -> RunningCommand {
+  func startInShell(_ line: String, input: RunningCommand.Input = .text("")) throws -> RunningCommand {
     try RunningCommand(
       ["-c", line], of: "/bin/sh", in: folder.path,
-      environment: environment() + ["ROOMTONE=\(Self.executable())"], input: .text(""),
+      environment: environment() + ["ROOMTONE=\(Self.executable())"], input: input,
       deadline: .seconds(300))
   }
 

@@ -78,7 +78,7 @@ import Testing
     #expect(
       try read("status", "d", home)
         == "{'driver': 'house', 'output': 'wav:out', 'process': None, 'speakers': 3, 'available': 3, 'groups': 1, "
-        + "'sessions': [], 'state_folder': '\(home.path("state"))/roomtone', 'configuration': 'config.lua'}\n"
+        + "'playing': [], 'state_folder': '\(home.path("state"))/roomtone', 'configuration': 'config.lua'}\n"
     )
   }
 
@@ -91,15 +91,16 @@ import Testing
     // The volume is written a second after it has changed.
     for _ in 0...3 { try player.expect("▶ ") }
     #expect(
-      try read("status", #"d["process"]["name"], d["process"]["id"] > 0, d["sessions"]"#, home)
-        == "roomtone play True None\n")
+      try read("status", #"d["process"]["name"], d["process"]["id"] > 0, d["output"], d["playing"]"#, home)
+        == "roomtone play True null ['long.mp3 in Küche, Flur']\n")
     #expect(
       try read("devices", #"{(e["volume"], e["active"], e["is_playing"]) for e in d}"#, home)
         == "{(11, None, None)}\n")
     #expect(try read("groups", #"d[0]["active"]"#, home) == "None\n")
     let status = try home.run("status")
     #expect(status.lines[2].hasPrefix("Used by        roomtone play (process "), "\(status)")
-    #expect(status.lines[4] == "Playing        unknown")
+    #expect(status.lines[1] == "Output         null", "of the process, not of the configuration")
+    #expect(status.lines[4] == "Playing        long.mp3 in Küche, Flur")
     #expect(
       try home.run("devices", "--config=config.lua").lines.dropFirst().allSatisfy {
         $0.contains(" unknown  0017")

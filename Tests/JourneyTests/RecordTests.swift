@@ -115,7 +115,8 @@ struct RecordTests {
   @Test(
     "what can't be recorded is told in one line, with the status of wrong usage where it was written wrong",
     arguments: [
-      ("record nowhere", 2, "\"nowhere\" is no URL"), ("record rtsp://a/", 2, "rtsp:// addresses"),
+      ("record nowhere", 2, "no station \"nowhere\" is configured, and it is not a URL"),
+      ("record rtsp://a/", 2, "rtsp:// addresses"),
       ("record URL -o '{titel}.mp3'", 2, "did you mean {title}?"), ("record URL --for 0s", 2, "more than 0s"),
       ("record URL --until 2020-01-01T00:00", 2, "has passed"), ("record URL --until soon", 2, "\"soon\""),
       ("record URL --split --append", 2, "do not go together"),
@@ -155,6 +156,62 @@ struct RecordTests {
     #expect(
       try home.run("recordings", "list", "--job", "a show", "--json").output.components(of: "\"path\"") == 2)
     #expect(try home.run("recordings", "verify").status == 0)
+  }
+
+  @Test(
+    "a signal that comes twice within half a second is one: the file is closed", arguments: [SIGTERM, SIGHUP])
+  func repeatedSignal(signal: Int32) throws {
+    let (station, home) = (try Self.station(), try Home())
+    let command = try home.start(["record", station.url("/live"), "-o", "a.mp3"])
+    while !fileNames(in: home.path("")).contains("a.mp3.part") { usleep(20_000) }
+    for _ in 1...3 {
+      command.send(signal)
+      usleep(2_000)
+    }
+    let outcome = try command.finish()
+    #expect(
+      outcome.status == 128 + signal && outcome.lines.first?.hasPrefix("recorded ") == true, "\(outcome)")
+    #expect(fileNames(in: home.path("")).filter { $0.contains(".mp3") } == ["a.mp3"])
+  }
+
+  @Test("a warning on a terminal takes the line away first, and the line is drawn again below it")
+  func warningOnTerminal() throws {
+    let (station, home) = (
+      try Self.station(.live(try Self.live()).dropping(at: 80_000, by: .reset)), try Home()
+    )
+    let command = try home.startInShell(
+      "\"$ROOMTONE\" record \(station.url("/live")) -o a.mp3 --for 12s 2>&1", input: .terminal)
+    try command.expect("warn: ")
+    let warning = try command.take(upTo: "\n")
+    try command.expect("● 0:")
+    try command.expect(" / 0:12  ")
+    try command.expect("a.mp3")
+    command.send(SIGINT)
+    let output = try command.finish().output
+    let lines = output.split(separator: "\r\n", omittingEmptySubsequences: false).map(String.init)
+    let index = try #require(lines.firstIndex { $0.contains("warn: ") })
+    // What was drawn, blanks over it, and then the warning from the first column on.
+    let pieces = lines[index].split(separator: "\r", omittingEmptySubsequences: false).suffix(3)
+    #expect(pieces.last?.hasPrefix("warn: ") == true && warning.contains("reset"), "\(pieces)")
+    #expect(pieces.dropFirst().first?.allSatisfy { $0 == " " } == true, "\(pieces)")
+    #expect(pieces.dropFirst().first?.count == pieces.first?.count, "\(pieces)")
+    #expect(lines[index + 1].hasPrefix("● 0:"), "\(lines)")
+  }
+
+  @Test("SIGHUP that was ignored at the start, as nohup has it, ends no recording") func ignoredHangup()
+    throws
+  {
+    let (station, home) = (try Self.station(), try Home())
+    let outcome = try home.runInShell(
+      """
+      trap '' HUP
+      "$ROOMTONE" record \(station.url("/live")) -o a.mp3 --for 11s & job=$!
+      until [ -e a.mp3.part ]; do sleep 0.02; done
+      kill -HUP $job
+      wait $job
+      """)
+    #expect(
+      outcome.status == 0 && outcome.lines == ["recorded \(home.path("a.mp3")), 0:11, 88 kB"], "\(outcome)")
   }
 
   @Test("a folder for state that can't be had keeps nothing from being recorded")
@@ -212,9 +269,10 @@ struct RecordTests {
     let outcome = try home.run(
       "record", two.url("/live"), "-o", "songs/{artist}, {title}.{ext}", "--for", "3s", "--split")
     #expect(
-      outcome.lines.first?.hasPrefix("recorded 2 files, the last \(home.path("songs/B, Two.mp3"))") == true,
+      outcome.lines.first?.hasPrefix(
+        "recorded 2 files, the last \(home.path("songs/B, Two (incomplete).mp3"))") == true,
       "\(outcome)")
-    #expect(fileNames(in: home.path("songs")).contains("A, One.mp3"))
+    #expect(fileNames(in: home.path("songs")).contains("A, One (incomplete).mp3"))
     #expect(try home.run("recordings", "verify").status == 0)
   }
 
@@ -227,6 +285,7 @@ struct RecordTests {
     command.send(SIGKILL)
     #expect(try command.finish().status == 137)
     #expect(try home.run("recordings").output.contains("interrupted"))
+    #expect(try home.run("recordings", "--state", "interrupted").lines.count == 2)
     let repaired = try home.run("recordings", "repair")
     #expect(repaired.lines == ["\(home.path("a.mp3")): made whole from its part"], "\(repaired)")
     #expect(try home.run("recordings", "list", "--state", "recovered").lines.count == 2)

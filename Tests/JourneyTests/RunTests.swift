@@ -22,15 +22,39 @@ import Testing
     #expect(try home.run("run", "-", input: .file(home.path("routine.lua"))).output == "hello\n")
   }
 
-  @Test("what follows the script belongs to it: arg and ... hold it, options too")
+  @Test("arg and ... hold what is the script's: operands, and all behind two dashes")
   func arguments() throws {
     let home = try Home()
     let script = try home.script("print(arg[0], #arg, arg[1], arg[2], select('#', ...), ...)")
-    #expect(
-      try home.run("run", "--output", "null", script, "Bedroom", "--for").output
-        == "routine.lua\t2\tBedroom\t--for\t2\tBedroom\t--for\n")
+    let expected = "routine.lua\t2\tBedroom\t--for\t2\tBedroom\t--for\n"
+    #expect(try home.run("run", "--output", "null", script, "Bedroom", "--", "--for").output == expected)
+    #expect(try home.run("run", script, "Bedroom", "--for", "1h", "--", "--for").output == expected)
+    let simulated = try home.run("simulate", script, "Bedroom", "--for", "1h", "--", "--for")
+    #expect(simulated.lines.last?.hasSuffix(expected.dropLast()) == true)
     #expect(try home.run("run", "-e", "print(#arg, arg[1], ...)", "a b").output == "1\ta b\ta b\n")
     #expect(try home.run("run", "-", "x", input: .text("print(#arg, ...)")).output == "1\tx\n")
+  }
+
+  @Test("run and simulate obey --for behind the script")
+  func limit() throws {
+    let home = try Home()
+    let script = try home.script("require 'task'.sleep '1h' print 'never'")
+    #expect(try home.run("run", script, "--for", "100ms") == Outcome(status: 0, output: "", errors: ""))
+    #expect(try home.run("simulate", script, "--for", "59m") == Outcome(status: 0, output: "", errors: ""))
+  }
+
+  @Test("what goes wrong in a simulation has the time of the simulation")
+  func simulatedFailure() throws {
+    let home = try Home()
+    let script = try home.script(
+      """
+      local schedule, log = require "schedule", require "log"
+      schedule.at("06:45", { name = "alarm" }, function() log.warn "nobody is up" error "no good" end)
+      """)
+    let outcome = try home.run("simulate", script, "--from", "2026-03-01T00:00", "--for", "1d")
+    #expect(outcome.status == 1)
+    #expect(outcome.errors.contains("warn: 2026-03-01 06:45: nobody is up\n"), "\(outcome)")
+    #expect(outcome.errors.contains("roomtone: 2026-03-01 06:45, job \"alarm\": "), "\(outcome)")
   }
 
   @Test("os.exit ends the script with its status, after its <close> variables have run")
@@ -145,7 +169,8 @@ import Testing
           ? try home.run(command, "--output", "null", script) : try home.run(command, "--for", "1h", script)
         #expect(outcome.status == 1, "\(command) of \(code)")
         #expect(outcome.failures.count == 1, "\(outcome)")
-        #expect(outcome.errors.hasPrefix("roomtone: routine.lua"), "\(outcome)")
+        let time = command == "run" ? "" : "2026-01-05 00:00: "
+        #expect(outcome.errors.hasPrefix("roomtone: \(time)routine.lua"), "\(outcome)")
         #expect(outcome.errors.contains("waits for something that can't happen any more"), "\(outcome)")
       }
     }

@@ -39,9 +39,9 @@ private struct WakeUp {
     let (left, right) = (source.channels[0], source.channels[1])
     let channel: [Float] =
       switch role {
-      case .left: left
-      case .right: right
-      case .mono: zip(left, right).map { ($0 + $1) / 2 }
+      case .left, .frontLeft, .surroundLeft: left
+      case .right, .frontRight, .surroundRight: right
+      case .mono, .center, .lfe: zip(left, right).map { ($0 + $1) / 2 }
       case .stereo: []
       }
     return Sound(sampleRate: 48_000, channels: role == .stereo ? [left, right] : [channel, channel])
@@ -289,10 +289,25 @@ private struct WakeUp {
   @Test("--json gives one object a line")
   func json() throws {
     let home = try Home()
-    let script = try home.script("print 'a \"quoted\" line'")
+    let script = try home.script(
+      """
+      print 'a "quoted" line'
+      io.write("one ", 2, " ")
+      io.stdout:write("three\\nfour "):write "five"
+      print " six"
+      require "speaker".device "Kitchen":set_volume(30)
+      require "task".sleep(1)
+      io.write "the last"
+      """)
+    func line(_ second: Int, _ kind: String, _ room: String, _ text: String) -> String {
+      #"{"time": "2026-01-05T00:00:0\#(second)+00:00", "kind": "\#(kind)", "room": "\#(room)", "what": "\#(text)"}"#
+    }
     #expect(
-      try home.run("simulate", "--json", "--timezone", "Etc/UTC", script).output
-        == #"{"time": "2026-01-05T00:00:00+00:00", "room": "", "what": "a \"quoted\" line"}"# + "\n")
+      try home.run("simulate", "--json", "--timezone", "Etc/UTC", script).lines == [
+        line(0, "print", "", #"a \"quoted\" line"#), line(0, "print", "", "one 2 three"),
+        line(0, "print", "", "four five six"), line(0, "house", "Kitchen", "volume 22 → 30"),
+        line(1, "print", "", "the last"),
+      ])
   }
 
   @Test("programs and the like are not there, and say so")
@@ -301,7 +316,7 @@ private struct WakeUp {
     for call in ["os.execute 'true'", "io.popen 'true'"] {
       let outcome = try home.run("simulate", home.script(call))
       #expect(outcome.status == 1)
-      #expect(outcome.errors.hasPrefix("roomtone: routine.lua:1: "))
+      #expect(outcome.errors.hasPrefix("roomtone: 2026-01-05 00:00: routine.lua:1: "))
       #expect(outcome.errors.contains("simulate.not_here"))
     }
   }

@@ -1,3 +1,4 @@
+import EventLoop
 import Scheduling
 import SpeakerKit
 import Testing
@@ -51,11 +52,20 @@ import Testing
     #expect(try parse("run", "-e=1").text(.execute) == "=1")
   }
 
+  @Test("a date alone is its first moment, and now is the time of day")
+  func dates() throws {
+    let date = try parse("simulate", "a.lua", "--from", "2026-03-28")
+    #expect(date.dateTime(.from) == (try LocalDateTime(parsing: "2026-03-28 00:00")))
+    let before = ProcessZone().local(Timestamp.now)
+    let now = try #require(try parse("simulate", "a.lua", "--from", "now").dateTime(.from))
+    #expect(before <= now && now <= ProcessZone().local(Timestamp.now))
+  }
+
   @Test("every option of every command is read into the type of its value")
   func types() throws {
     let run = try parse(
-      "run", "--house", "house", "--output", "wav:out", "--config", "c.lua", "--verbose", "a.lua")
-    #expect(run.text(.house) == "house" && run.text(.config) == "c.lua" && run.has(.verbose))
+      "run", "--output", "wav:out", "--config", "c.lua", "--verbose", "a.lua")
+    #expect(run.text(.config) == "c.lua" && run.has(.verbose))
     #expect(run.output(.output) == .wav(folder: "out") && run.text(.output) == "wav:out")
 
     let simulate = try parse(
@@ -68,9 +78,8 @@ import Testing
     #expect(simulate.text(.stations) == "s.lua")
     #expect(simulate.script == "a.lua" && simulate.scriptArguments == ["x", "-y"])
 
-    let repl = try parse("repl", "--output", "alsa:hw:1", "--house=house", "--config", "-")
+    let repl = try parse("repl", "--output", "alsa:hw:1", "--config", "-")
     #expect(repl.output(.output) == .alsa(device: "hw:1") && repl.script == nil)
-    #expect(try parse("run", "--attach", "--for", "1s", "a.lua").has(.attach))
   }
 
   @Test("an option that may be repeated keeps all its values, in their order")
@@ -81,16 +90,42 @@ import Testing
     #expect(try parse("play", "a.mp3", "--volume=50").texts(.on) == [])
   }
 
-  @Test("for run, all that follows the script belongs to the script")
+  @Test(
+    "options of run and simulate stand before the script or behind it, the script's own behind two dashes")
   func scriptArguments() throws {
-    let arguments = try parse("run", "-v", "a.lua", "--for", "1h", "--help", "--", "-x", "")
-    #expect(arguments.script == "a.lua" && arguments.given.map(\.option) == [.verbose])
-    #expect(arguments.scriptArguments == ["--for", "1h", "--help", "--", "-x", ""])
+    for command in ["run", "simulate"] {
+      for words in [
+        ["--for", "1h", "a.lua", "x", "--", "--for", "2h", "--help", "-x", ""],
+        ["a.lua", "x", "--for=1h", "--", "--for", "2h", "--help", "-x", ""],
+      ] {
+        let arguments = try parse([command] + words)
+        #expect(arguments.script == "a.lua" && arguments.given.map(\.text) == ["1h"])
+        #expect(arguments.scriptArguments == ["x", "--for", "2h", "--help", "-x", ""])
+      }
+      let error = #expect(throws: UsageError.self) { try parse(command, "a.lua", "-5") }
+      #expect(
+        error?.message == "\(command) has no option '-5'; what is meant for the script goes behind '--'")
+    }
+  }
+
+  @Test("the command of a job keeps its options, wherever those of cron stand")
+  func innerCommand() throws {
+    for words in [
+      ["@daily", "--name", "a", "record", "morning", "--for", "2h", "-q"],
+      ["@daily", "record", "morning", "--for", "2h", "-q", "--name", "a"],
+      ["--name=a", "@daily", "record", "morning", "--for", "2h", "-q"],
+    ] {
+      let add = try parse(["cron", "add"] + words)
+      #expect(add.operands == ["@daily", "record", "morning", "--for", "2h", "-q"], "\(words)")
+      #expect(add.text(.jobName) == "a")
+    }
+    #expect(
+      try parse("cron", "add", "@daily", "a.lua", "--", "--name").operands.suffix(2) == ["--", "--name"])
   }
 
   @Test("a line of Lua takes the place of the script, and may be empty")
   func execute() throws {
-    let arguments = try parse("run", "-e", "", "one", "--for")
+    let arguments = try parse("run", "-e", "", "one", "--", "--for")
     #expect(arguments.text(.execute) == "" && arguments.script == nil)
     #expect(arguments.scriptArguments == ["one", "--for"])
     #expect(try parse("run", "--execute=").text(.execute) == "")
@@ -137,6 +172,15 @@ import Testing
       #expect(try parser.parse(words) == .help(.run), "\(words)")
     }
     #expect(try parser.parse(["simulate", "a.lua", "--help"]) == .help(.simulate))
+    let add = try #require(CommandSpec.cron.actions.first { $0.name == "add" })
+    for words in [
+      ["help", "cron", "add"], ["--help", "cron", "add"], ["cron", "add", "--help"],
+      ["cron", "add", "@daily", "record", "-h"],
+    ] {
+      #expect(try parser.parse(words) == .actionHelp(.cron, add), "\(words)")
+    }
+    #expect(throws: UsageError.self) { try parser.parse(["help", "cron", "ad"]) }
+    #expect(throws: UsageError.self) { try parser.parse(["help", "run", "x"]) }
     #expect(try parser.parse(["--version"]) == .version)
   }
 }

@@ -56,11 +56,10 @@ import Testing
           SCRIPT  a Lua file to run before the first prompt
 
         Options:
-              --house house    the kind of house; 'house' is the built-in one
-              --output OUTPUT  where the speakers of the built-in house sound: alsa,
-                               alsa:DEVICE, wav:DIR or null
-              --config FILE    the configuration; config.lua in
-                               $XDG_CONFIG_HOME/roomtone otherwise
+              --output OUTPUT  where the speakers sound: alsa, alsa:DEVICE, wav:DIR or
+                               null
+              --config FILE    the configuration (default:
+                               $XDG_CONFIG_HOME/roomtone/config.lua)
           -h, --help           shows this help
 
         Ctrl-C cancels the routine in front, Ctrl-D leaves. Without a terminal it reads
@@ -84,6 +83,22 @@ import Testing
                roomtone run [OPTIONS] -e CODE [ARGS...]
 
         """))
+  }
+
+  @Test(
+    "the help of an action is that of its operands and options",
+    arguments: ProgramSpec.roomtone.commands.flatMap { command in
+      command.actions.map { "\(command.name) \($0.name)" }
+    })
+  func action(name: String) throws {
+    let words = name.split(separator: " ").map(String.init)
+    let command = try #require(ProgramSpec.roomtone.command(words[0]))
+    let action = try #require(command.actions.first { $0.name == words[1] })
+    let text = HelpText(action, of: command, .roomtone).text
+    #expect(text.hasPrefix("Usage: roomtone \(name) [OPTIONS]"))
+    for option in action.options { #expect(text.contains("\n  \(option.synopsis)")) }
+    for operand in action.operands { #expect(text.contains("\n  \(operand.name) ")) }
+    for line in text.split(separator: "\n") { #expect(line.count <= 80 && !line.hasSuffix(" "), "\(line)") }
   }
 
   @Test("a command with actions shows each of them")

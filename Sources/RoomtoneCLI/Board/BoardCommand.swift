@@ -12,7 +12,7 @@ enum BoardCommand {
     let loop = EventLoop(name: "board")
     var status: Int32?
     // Before anything is made that must be removed at the end.
-    try loop.onSignal([SIGINT, SIGTERM]) { signal in status = 128 + signal }
+    try loop.onSignal([SIGINT, SIGTERM, SIGHUP]) { signal in status = 128 + signal }
     if options.key == .development {
       log(.warn, "the key is the development key, which everybody has: fit for tests")
     }
@@ -56,10 +56,18 @@ enum BoardCommand {
     if let text = arguments.text(.boardVersion) {
       guard let version = FirmwareVersion(text) else {
         throw UsageError(
-          .value, "--version: \(quoted(text)) is no version: one to four numbers joined by dots are",
+          .value, "--version: \(quoted(text)) is not a version: one to four numbers joined by dots are",
           help: "roomtone board")
       }
       options.version = version
+    }
+    if let name = arguments.text(.boardName) {
+      guard BoardOptions.isName(name) else {
+        throw UsageError(
+          .value, "--name: 1 to \(BoardOptions.longestName) bytes without control characters expected",
+          help: "roomtone board")
+      }
+      options.name = name
     }
     options.stateFolder = arguments.text(.boardState)
     options.readyAfter = arguments.number(.readyAfter).map { .milliseconds($0) } ?? options.readyAfter

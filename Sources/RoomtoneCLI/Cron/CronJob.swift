@@ -3,6 +3,7 @@ internal import Glibc
 internal import LuaModules
 internal import LuaRuntime
 internal import Roomtone
+internal import SpeakerKit
 internal import StreamKit
 
 /// What a line of the crontab is to run: the words of a command line of `roomtone`, which mean the same in any folder.
@@ -17,9 +18,10 @@ struct CronJob {
   /// - Throws: `UsageError` for what could never run.
   init(_ given: [String]) throws {
     let known: [CommandSpec] = [.run, .play, .record]
-    let isCommand = known.contains { $0.name == given.first }
+    let line = given.first == "--" ? Array(given.dropFirst()) : given
+    let isCommand = known.contains { $0.name == line.first }
     guard
-      case .perform(let arguments) = try ArgumentParser().parse(isCommand ? given : ["run", "--"] + given)
+      case .perform(let arguments) = try ArgumentParser().parse(isCommand ? line : ["run"] + given)
     else { throw Self.wrong("a job that only shows help") }
     let checked = try Self.check(arguments)
     (command, operands, name) = (arguments.command, checked.operands, checked.name)
@@ -49,6 +51,9 @@ struct CronJob {
     }
     let configuration = try EngineSetup.configuration(file: arguments.text(.config))
     if arguments.command == .record {
+      guard arguments.has(.recordFor) || arguments.has(.recordUntil) else {
+        throw wrong("a recording that cron begins needs an end: --for 2h, or --until 22:30")
+      }
       let plan = try RecordCommand.plan(arguments, configuration)
       var options = arguments.has(.quiet) ? [] : [OptionSpec.quiet.dashed]
       // The folder that cron works in is another one.
@@ -57,6 +62,7 @@ struct CronJob {
       }
       return ([first], options, stationName(first, configuration))
     }
+    try check(places: arguments.texts(.on), configuration)
     if configuration.stations.urls[first] == nil, PlayCommand.scheme(of: first) == nil {
       guard access(first, R_OK) == 0 else {
         throw wrong("can't open the file \(first): \(String(cString: strerror(errno)))")
@@ -71,6 +77,19 @@ struct CronJob {
 
   private static func stationName(_ given: String, _ configuration: Configuration) -> String {
     configuration.stations.urls[given] == nil ? StreamURL.host(given) ?? "station" : given
+  }
+
+  /// Rooms and speakers that a job is to play on, in the house as it was left.
+  /// - Throws: `speaker.unknown`.
+  private static func check(places: [String], _ configuration: Configuration) throws {
+    guard !places.isEmpty else { return }
+    var options = EngineOptions()
+    options.configuration = configuration
+    options.access = .look
+    options.stateFolder = UserFolders.state
+    _ = try EngineSetup.engine(options).perform { house in
+      for place in places { _ = try house.speakers(in: place) }
+    }
   }
 
   /// A script that can't run should be known of now.

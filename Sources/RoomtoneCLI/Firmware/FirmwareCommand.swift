@@ -17,7 +17,7 @@ enum FirmwareCommand {
     let output = try needed(.firmwareOutput, arguments)
     let model = try needed(.model, arguments)
     guard FirmwareManifest.isModel(model) else {
-      throw usage(.model, "\(quoted(model)) is no model: 1 to 255 bytes without control characters are")
+      throw usage(.model, "\(quoted(model)) is not a model: 1 to 255 bytes without control characters are")
     }
     _ = try needed(.firmwareVersion, arguments)
     guard let version = try version(.firmwareVersion, arguments) else { return UsageError.exitStatus }
@@ -94,7 +94,7 @@ enum FirmwareCommand {
     guard let text = arguments.text(option) else { return nil }
     guard let version = FirmwareVersion(text) else {
       throw usage(
-        option, "\(quoted(text)) is no version: one to four numbers joined by dots are, as in 1.10.2")
+        option, "\(quoted(text)) is not a version: one to four numbers joined by dots are, as in 1.10.2")
     }
     return version
   }

@@ -20,7 +20,7 @@ enum OutputFile {
     var old = stat()
     let isThere = stat(target, &old) == 0
     if isThere, old.st_mode & S_IFMT != S_IFREG {
-      throw Failure(code: code, message: "\(path) is there and is no file")
+      throw Failure(code: code, message: "\(path) is there and is not a file")
     }
     if isThere, !replaces { throw taken(path, code) }
     var name = Array("\(target).XXXXXX".utf8CString)

@@ -121,7 +121,7 @@ enum HeadsetCommand {
 
   private static func update(_ path: String, _ line: PercentLine) -> Work {
     { headset in
-      let name = headset.model ?? headset.name
+      let name = headset.name ?? headset.address
       switch try await headset.updateFirmware(path, onProgress: { line.show("updating \(name)", $0) }) {
       case .updated(let version): return ["\(name) runs firmware \(version)"]
       case .alreadyThere(let version): return ["\(name) runs firmware \(version) already"]

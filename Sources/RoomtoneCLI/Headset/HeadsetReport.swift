@@ -33,8 +33,9 @@ struct HeadsetReport {
 
   var table: TextTable {
     var table = TextTable()
-    table.add(["Headset", headset.model ?? "unknown"])
-    table.add(["Address", headset.name])
+    table.add(["Headset", headset.name ?? "unknown"])
+    table.add(["Model", headset.model ?? "unknown"])
+    table.add(["Address", headset.address])
     table.add([
       "Firmware",
       (headset.firmwareVersion ?? "unknown") + (image == "bootloader" ? ", in its bootloader" : ""),
@@ -73,7 +74,8 @@ struct HeadsetReport {
 
   var json: JSON {
     .object([
-      ("name", .string(headset.name)), ("model", .optional(headset.model)),
+      ("name", .optional(headset.name)), ("model", .optional(headset.model)),
+      ("address", .string(headset.address)),
       ("firmware_version", .optional(headset.firmwareVersion)), ("image_type", .string(image)),
       ("capabilities", .array(headset.capabilities.map { .string($0) })),
       (

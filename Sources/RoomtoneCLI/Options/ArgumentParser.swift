@@ -4,6 +4,8 @@ enum Request: Sendable, Equatable {
   case perform(ParsedArguments)
   /// The help text of a command, or of the program.
   case help(CommandSpec?)
+  /// The help text of one of the things that a command does.
+  case actionHelp(CommandSpec, ActionSpec)
   /// The version.
   case version
   /// Nothing: there is not a single word.
@@ -28,7 +30,7 @@ struct ArgumentParser: Sendable {
     case "--version":
       try expectEnd(of: words, after: first)
       return .version
-    case "--help", "-h", "help": return .help(try helpTopic(words, after: first))
+    case "--help", "-h", "help": return try help(words, after: first)
     case _ where first.hasPrefix("-") && first != "-": throw misplaced(first)
     default: break
     }
@@ -37,14 +39,21 @@ struct ArgumentParser: Sendable {
     return try reading.read()
   }
 
-  private func helpTopic(_ words: ArraySlice<String>, after first: String) throws(UsageError) -> CommandSpec?
-  {
+  private func help(_ words: ArraySlice<String>, after first: String) throws(UsageError) -> Request {
     var words = words
-    guard let topic = words.popFirst() else { return nil }
-    let command = program.command(topic)
-    if command == nil && !["help", "--help", "-h"].contains(topic) { throw unknownCommand(topic) }
-    try expectEnd(of: words, after: "\(first) \(topic)")
-    return command
+    guard let topic = words.popFirst() else { return .help(nil) }
+    guard let command = program.command(topic) else {
+      guard ["help", "--help", "-h"].contains(topic) else { throw unknownCommand(topic) }
+      try expectEnd(of: words, after: "\(first) \(topic)")
+      return .help(nil)
+    }
+    guard !command.actions.isEmpty, let word = words.popFirst() else {
+      try expectEnd(of: words, after: "\(first) \(topic)")
+      return .help(command)
+    }
+    let action = try command.action(word, help: "\(program.name) \(command.name)")
+    try expectEnd(of: words, after: "\(first) \(topic) \(word)")
+    return .actionHelp(command, action)
   }
 
   private func expectEnd(of words: ArraySlice<String>, after before: String) throws(UsageError) {
@@ -96,23 +105,42 @@ private struct CommandReading {
   mutating func read() throws(UsageError) -> Request {
     while let word = rest.popFirst() {
       if word == "--" {
+        // What ends the options of an inner command line is that line's.
+        if let first = namedAction?.innerCommand, operands.count > first { operands.append(word) }
         operands += rest
         break
       }
-      guard word.hasPrefix("-"), word != "-" else {
+      guard word.hasPrefix("-"), word != "-", !isInside || isOwn(word) else {
         operands.append(word)
-        if !command.endsOptionsAtOperand { continue }
-        operands += rest
-        break
+        continue
       }
       try word.hasPrefix("--") ? readLong(word) : readShort(word)
-      if given.last?.option == .help { return .help(command) }
+      if given.last?.option == .help { return help }
     }
     let action = try takeAction()
     try checkConflicts()
     try checkOperands(action?.operands ?? command.operands, of: name(action))
     return .perform(
       ParsedArguments(command: command, action: action, given: given, operands: operands))
+  }
+
+  private var help: Request {
+    namedAction.map { .actionHelp(command, $0) } ?? .help(command)
+  }
+
+  private var namedAction: ActionSpec? {
+    operands.first.flatMap { word in command.actions.first { $0.name == word } }
+  }
+
+  /// True if the words belong to a command line that is an operand of this one.
+  private var isInside: Bool {
+    // The first operand is the action's name.
+    namedAction?.innerCommand.map { operands.count > $0 + 1 } ?? false
+  }
+
+  private func isOwn(_ word: String) -> Bool {
+    let name = word.split(separator: "=", maxSplits: 1).first.map(String.init) ?? word
+    return ((namedAction?.options ?? []) + [.help]).contains { $0.isWritten(name) }
   }
 
   /// `cron add`
@@ -126,14 +154,7 @@ private struct CommandReading {
     var action = first
     if !operands.isEmpty {
       let word = operands.removeFirst()
-      let names = command.actions.map(\.name)
-      guard let meant = command.actions.first(where: { $0.name == word }) else {
-        let hint =
-          probable(word, among: names).map { "did you mean '\($0)'?" }
-          ?? "known: \(names.joined(separator: ", "))"
-        throw error(.operand, "\(command.name) can't \(quoted(word)); \(hint)")
-      }
-      action = meant
+      action = try command.action(word, help: "\(program.name) \(command.name)")
     }
     if let stray = given.first(where: { !action.options.contains($0.option) }) {
       let owners = command.actions.filter { $0.options.contains(stray.option) }.map { name($0) }
@@ -222,7 +243,7 @@ private struct CommandReading {
       let count =
         ["no operand", "one operand"].dropFirst(expected.count).first ?? "\(expected.count) operands"
       throw error(
-        .operand, "\(name) takes \(count), \(quoted(operands[expected.count])) is too much")
+        .operand, "unexpected argument \(quoted(operands[expected.count])); \(name) takes \(count)")
     }
   }
 
@@ -235,12 +256,31 @@ private struct CommandReading {
       message += "; it is an option of \(owners.joined(separator: ", "))"
     } else if let meant = command.allOptions.meant(by: written) {
       message += "; did you mean '\(meant)'?"
+    } else if command.operands.contains(.scriptArguments), !operands.isEmpty || isScriptReplaced {
+      message += "; what is meant for the script goes behind '--'"
     }
     return error(.option, message)
   }
 
+  /// True if the script is given by an option.
+  private var isScriptReplaced: Bool {
+    given.contains { entry in command.operands.contains { $0.replacement == entry.option.long } }
+  }
+
   private func error(_ kind: UsageError.Kind, _ message: String) -> UsageError {
     UsageError(kind, message, help: "\(program.name) \(command.name)")
+  }
+}
+
+extension CommandSpec {
+  /// The action of that name.
+  fileprivate func action(_ word: String, help: String) throws(UsageError) -> ActionSpec {
+    if let action = actions.first(where: { $0.name == word }) { return action }
+    let names = actions.map(\.name)
+    let hint =
+      probable(word, among: names).map { "did you mean '\($0)'?" }
+      ?? "known: \(names.joined(separator: ", "))"
+    throw UsageError(.operand, "\(name): unknown action \(quoted(word)); \(hint)", help: help)
   }
 }
 

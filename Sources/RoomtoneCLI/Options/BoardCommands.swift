@@ -8,14 +8,15 @@ extension CommandSpec {
     summary: "emulates a headset's board, for scripts and tests without a headset",
     operands: [],
     options: [
-      .listen, .boardKey, .boardState, .profile, .fault, .readyAfter, .battery, .trust, .boardVersion,
+      .listen, .boardKey, .boardState, .boardName, .profile, .fault, .readyAfter, .battery, .trust,
+      .boardVersion,
       .quietBoard,
     ],
     notes: [
       """
       ADDRESS is \(BoardAddress.forms). A pseudo-terminal gets the symbolic link LINK. The first line that is printed \
-      tells what a configuration says to reach the board: headset { transport = "unix:/tmp/board" }. It has one host at \
-      a time.
+      tells what a configuration says to reach the board: headset { transport = "unix:/run/user/1000/board" }. It has one host at \
+      a time; another one that has the key replaces a host that does not answer.
       """,
       """
       Without --state all is forgotten at the end. With it, settings and firmware lie in that folder; a board that is \
@@ -35,7 +36,7 @@ extension CommandSpec {
       """,
     ],
     examples: [
-      ExampleSpec("roomtone board --listen unix:/tmp/board", "the usual board"),
+      ExampleSpec("roomtone board --listen unix:$XDG_RUNTIME_DIR/board", "the usual board"),
       ExampleSpec("roomtone board --listen pty --profile no-ambient", "another one, on a serial line"),
       ExampleSpec(
         "roomtone board --listen tcp:127.0.0.1:0 --fault drop=0.05,delay=0.2:300ms,seed=7", "on a bad link"),
@@ -46,22 +47,24 @@ extension OptionSpec {
   // Of `board`.
   static let listen = OptionSpec("listen", .text, valueName: "ADDRESS", "where hosts reach the board")
   static let boardKey = OptionSpec(
-    "key-file", .file, "the secret that board and hosts share, 64 hex digits; the development key otherwise")
+    "key-file", .file, "the secret that board and hosts share, 64 hex digits (default: the development key)")
   static let boardState = OptionSpec("state", .folder, "keeps the board's state in this folder")
+  static let boardName = OptionSpec(
+    "name", .text, valueName: "NAME", "the accessory's own name (default: Roomtone and the model)")
   static let profile = OptionSpec(
     "profile", .choice(BoardProfile.all.map(\.name)), valueName: "NAME",
-    "what the board is like; standard otherwise")
+    "what the board is like (default: standard)")
   static let fault = OptionSpec(
     "fault", .text, valueName: "FAULTS", isRepeated: true,
     "what goes wrong (drop=0.05,seed=7); may be given several times")
   static let readyAfter = OptionSpec(
     "ready-after", .number(0...600_000), valueName: "MS",
-    "how long the bootloader takes until it can be used; 5000 otherwise")
+    "how long the bootloader takes until it can be used (default: 5000)")
   static let battery = OptionSpec(
     "battery", .number(0...100), valueName: "PERCENT", "how full the battery is")
   static let trust = OptionSpec(
-    "trust", .file, "the public key of whose firmware it takes; the development key otherwise")
+    "trust", .file, "the public key of whose firmware it takes (default: the development key)")
   static let boardVersion = OptionSpec(
-    "version", .text, valueName: "VERSION", "the firmware of a new board; 1.0.0 otherwise")
+    "version", .text, valueName: "VERSION", "the firmware of a new board (default: 1.0.0)")
   static let quietBoard = OptionSpec("quiet", short: "q", .flag, "logs nothing")
 }

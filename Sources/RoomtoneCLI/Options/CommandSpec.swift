@@ -27,8 +27,6 @@ struct CommandSpec: Sendable, Equatable {
   /// What it can do, by the word that comes first; the first of them is meant when there is none. Operands and options are
   /// those of the action.
   var actions: [ActionSpec] = []
-  /// Whether options end at the first operand, so that all that follows belongs to a script.
-  var endsOptionsAtOperand = false
   /// Paragraphs that help shows below the summary.
   let notes: [String]
   let examples: [ExampleSpec]
@@ -45,6 +43,11 @@ struct ActionSpec: Sendable, Equatable {
   var operands: [OperandSpec] = []
   /// Those of the command's options that go with it.
   var options: [OptionSpec] = []
+  /// The number of the operand with which another command line begins, counted from 0: from there on words that are no
+  /// options of this command belong to that, with their dashes. Nil where there is none.
+  var innerCommand: Int?
+  /// Paragraphs that help shows below the command's own.
+  var notes: [String] = []
 }
 
 /// What a command takes besides options.

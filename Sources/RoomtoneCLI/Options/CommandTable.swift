@@ -1,3 +1,4 @@
+internal import LuaModules
 internal import SpeakerKit
 
 // The one table of commands and options. The parser and the help text read it, and nothing else knows an option.
@@ -6,7 +7,7 @@ extension ProgramSpec {
   /// `roomtone`.
   static let roomtone = ProgramSpec(
     name: "roomtone",
-    version: "0.1.0",
+    version: Product.version,
     summary: "Roomtone runs a home's audio from Lua scripts.",
     commands: [
       .run, .simulate, .repl, .play, .record, .recordings, .headset, .firmware, .board, .cron, .devices,
@@ -16,8 +17,8 @@ extension ProgramSpec {
     options: [.help, .version],
     notes: [
       """
-      Exit status: 0 when all went well, 1 when the script or the operation failed, 2 for wrong usage, 130 or 143 \
-      when SIGINT or SIGTERM ended it.
+      Exit status: 0 when all went well, 1 when the script or the operation failed, 2 for wrong usage, 129, 130 or \
+      143 when SIGHUP, SIGINT or SIGTERM ended it.
       """
     ],
     examples: [
@@ -32,24 +33,23 @@ extension CommandSpec {
     name: "run",
     summary: "runs a script until it has nothing left to do",
     operands: [.script(replacement: "execute"), .scriptArguments],
-    options: [.longest, .house, .output, .execute, .attach, .config, .verbose],
-    endsOptionsAtOperand: true,
+    options: [.longest, .output, .execute, .config, .verbose],
     notes: [
       """
       A script has something left to do while a routine runs or waits, a timer or a job is set, or a session plays. \
       Listening to the house alone keeps no script running.
       """,
       """
-      Options go before SCRIPT; all that follows it belongs to the script, which finds it in 'arg'. With -e there \
-      is no SCRIPT, and all operands are the line's.
+      Options go before SCRIPT or behind it. What begins with a dash and is meant for the script goes behind '--'; the \
+      script finds its arguments in 'arg'. With -e there is no SCRIPT, and all operands are the line's.
       """,
       """
-      Exit status: 0 when all went well, 1 when the script or one of its callbacks failed, 2 for wrong usage, 130 or \
-      143 when SIGINT or SIGTERM ended it.
+      Exit status: 0 when all went well, 1 when the script or one of its callbacks failed, 2 for wrong usage, 129, \
+      130 or 143 when SIGHUP, SIGINT or SIGTERM ended it.
       """,
     ],
     examples: [
-      ExampleSpec("roomtone run --for 1h wake_up.lua Bedroom", "one hour at most; arg[1] is \"Bedroom\""),
+      ExampleSpec("roomtone run wake_up.lua Bedroom --for 1h", "one hour at most; arg[1] is \"Bedroom\""),
       ExampleSpec("roomtone run --output wav:out wake_up.lua", "on a machine without a sound card"),
       ExampleSpec("roomtone run -e 'print(1 + 1)'", "a line of Lua instead of a file"),
     ])
@@ -72,8 +72,8 @@ extension CommandSpec {
       start of the stream.
       """,
       """
-      The same script with the same options gives the same events and the same sound, every time. Arguments of the \
-      script that begin with a dash go behind '--'.
+      The same script with the same options gives the same events and the same sound, every time. What begins with a \
+      dash and is meant for the script goes behind '--', as with 'run'.
       """,
     ],
     examples: [
@@ -89,7 +89,7 @@ extension CommandSpec {
     name: "repl",
     summary: "reads Lua from a prompt and shows results",
     operands: [.firstScript],
-    options: [.house, .output, .config],
+    options: [.output, .config],
     notes: [
       """
       Ctrl-C cancels the routine in front, Ctrl-D leaves. Without a terminal it reads standard input to its end, \
@@ -107,7 +107,7 @@ extension CommandSpec {
     name: "play",
     summary: "plays a file until it has been heard to its end",
     operands: [.audioFile],
-    options: [.on, .volume, .house, .output, .config],
+    options: [.on, .volume, .output, .config] + OptionSpec.ofSource,
     notes: [
       """
       A room is a group of speakers. Part of a name is enough when it means one room or speaker only; a room goes \
@@ -173,7 +173,7 @@ extension CommandSpec {
     ])
 
   /// Options of the commands that only look.
-  private static let listing: [OptionSpec] = [.jsonList, .house, .config]
+  private static let listing: [OptionSpec] = [.jsonList, .config]
 }
 
 extension OperandSpec {
@@ -194,38 +194,37 @@ extension OptionSpec {
   static let version = OptionSpec("version", .flag, "shows the version")
 
   // Of several commands.
-  static let house = OptionSpec("house", .choice(["house"]), "the kind of house; 'house' is the built-in one")
   static let output = OptionSpec(
-    "output", .output, "where the speakers of the built-in house sound: alsa, alsa:DEVICE, wav:DIR or null")
+    "output", .output, "where the speakers sound: alsa, alsa:DEVICE, wav:DIR or null")
   static let config = OptionSpec(
-    "config", .file, "the configuration; config.lua in $XDG_CONFIG_HOME/roomtone otherwise")
+    "config", .file, "the configuration (default: $XDG_CONFIG_HOME/roomtone/config.lua)")
 
   // Of `run`.
   static let longest = OptionSpec("for", .duration, "ends the script after this time at the latest (1h30m)")
   static let execute = OptionSpec("execute", short: "e", .code, "runs this line of Lua instead of a script")
-  static let attach = OptionSpec(
-    "attach", .flag, excludes: ["house", "output", "config"],
-    "hands the script to the running daemon and follows it there")
   static let verbose = OptionSpec("verbose", short: "v", .flag, "logs more")
 
   // Of `simulate`.
   static let from = OptionSpec(
-    "from", .dateTime, "when the simulated time begins; 2026-01-05T00:00 otherwise")
-  static let span = OptionSpec("for", .duration, "how much time to simulate (36h); 7d otherwise")
+    "from", .dateTime,
+    "when the simulated time begins: 2026-03-28, 2026-03-28T06:00 or now (default: 2026-01-05)")
+  static let span = OptionSpec("for", .duration, "how much time to simulate: 36h (default: 7d)")
   static let timezone = OptionSpec(
-    "timezone", .timeZone, "the time zone of the house (Europe/Berlin); the machine's otherwise")
+    "timezone", .timeZone, "the time zone of the house: Europe/Berlin (default: the machine's)")
   static let stations = OptionSpec(
     "stations", .file, "how the stations of the simulation behave: a Lua file that calls station(URL, {...})")
   static let render = OptionSpec(
     "render", .folder, "writes the sound to this folder, a WAV file for each speaker")
-  static let json = OptionSpec("json", .flag, "prints the events as JSON objects, one a line")
+  static let json = OptionSpec(
+    "json", .flag,
+    "prints the events as JSON objects, one a line; of kind \"print\" is what the script prints")
   static let seed = OptionSpec(
-    "seed", .number(0...UInt64.max), "where the script's random numbers begin; 1 otherwise")
+    "seed", .number(0...UInt64.max), "where the script's random numbers begin (default: 1)")
 
   // Of `play`.
   static let on = OptionSpec(
     "on", .text, valueName: "ROOM", isRepeated: true,
-    "a room or a speaker to play on; may be given several times; every speaker otherwise")
+    "a room or a speaker to play on; may be given several times (default: every speaker)")
   static let volume = OptionSpec(
     "volume", .number(0...UInt64(House.maximumVolume)), "sets the volume of these speakers first, 0 to 50")
 

@@ -54,9 +54,9 @@ extension OptionSpec {
   static let firmwareVersion = OptionSpec(
     "version", .text, valueName: "VERSION", "the version that the image is")
   static let lowest = OptionSpec(
-    "lowest", .text, valueName: "VERSION", "the lowest version that can be updated from; any otherwise")
+    "lowest", .text, valueName: "VERSION", "the lowest version that can be updated from (default: any)")
   static let key = OptionSpec(
     "key", .file,
-    "private key to sign with, public key to hold a signature against; the development key otherwise")
+    "private key to sign with, public key to hold a signature against (default: the development key)")
   static let force = OptionSpec("force", short: "f", .flag, "replaces a file that is there")
 }

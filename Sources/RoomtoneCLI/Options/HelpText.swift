@@ -32,8 +32,20 @@ struct HelpText {
     add("Actions", table: command.actions.map { ($0.name, $0.summary) })
     add("Operands", table: command.allOperands.map { ($0.name, $0.summary) })
     add("Options", table: command.allOptions.map { ($0.synopsis, $0.summary) })
-    add(notes: command.notes)
+    add(notes: command.notes + command.actions.flatMap(\.notes))
     add(command.examples)
+  }
+
+  /// The text of `roomtone help COMMAND ACTION`.
+  init(_ action: ActionSpec, of command: CommandSpec, _ program: ProgramSpec) {
+    let name = "\(program.name) \(command.name) \(action.name)"
+    lines.append("Usage: \(name) [OPTIONS]" + action.operands.map(\.synopsis).joined())
+    lines.append("")
+    add(paragraph: action.summary.prefix(1).uppercased() + action.summary.dropFirst() + ".")
+    add("Operands", table: action.operands.map { ($0.name, $0.summary) })
+    add("Options", table: (action.options + [.help]).map { ($0.synopsis, $0.summary) })
+    add(notes: action.notes)
+    add(command.examples.filter { $0.line.hasPrefix(name + " ") })
   }
 
   private mutating func add(paragraph: String) { lines += wrapped(paragraph, to: Self.width) }

@@ -14,6 +14,8 @@ enum Invocation: Sendable, Equatable {
       switch try ArgumentParser(program).parse(arguments) {
       case .perform(let arguments): self = .perform(arguments)
       case .help(let command?): self = .show(HelpText(command, of: program).text, on: .output, status: 0)
+      case .actionHelp(let command, let action):
+        self = .show(HelpText(action, of: command, program).text, on: .output, status: 0)
       case .help(nil): self = .show(HelpText(program).text, on: .output, status: 0)
       case .version: self = .show("\(program.name) \(program.version)\n", on: .output, status: 0)
       case .nothing: self = .show(HelpText(program).text, on: .error, status: UsageError.exitStatus)

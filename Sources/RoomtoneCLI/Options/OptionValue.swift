@@ -22,7 +22,7 @@ extension OptionSpec {
       case .flag: return .failure("takes no value")
       case .text, .code, .file, .folder, .timeZone: return .success(.text(text))
       case .duration: return .success(.duration(try DurationText.parse(text)))
-      case .dateTime: return .success(.dateTime(try LocalDateTime(parsing: text)))
+      case .dateTime: return .success(.dateTime(try Self.dateTime(text)))
       case .moment:
         if text.utf8.prefix(5).last == UInt8(ascii: "-") {
           _ = try LocalDateTime(parsing: text)
@@ -35,7 +35,7 @@ extension OptionSpec {
         let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) }
         guard isPlain, let number = UInt64(text), range.contains(number) else {
           return .failure(
-            "\(quoted(text)) is no whole number from \(range.lowerBound) to \(range.upperBound)")
+            "\(quoted(text)) is not a whole number from \(range.lowerBound) to \(range.upperBound)")
         }
         return .success(.number(number))
       case .choice(let words):
@@ -50,6 +50,15 @@ extension OptionSpec {
     } catch {
       return .failure(UnreadableValue(reason: "\(quoted(text)) cannot be read: \(error)"))
     }
+  }
+}
+
+extension OptionSpec {
+  /// Reads a date and time, a date alone, which stands for its first moment, or `now`.
+  private static func dateTime(_ text: String) throws(ScheduleError) -> LocalDateTime {
+    if text == "now" { return ProcessZone().local(Timestamp.now) }
+    let isDate = text.utf8.count == 10 && text.utf8.allSatisfy { $0 == 0x2D || (0x30...0x39).contains($0) }
+    return try LocalDateTime(parsing: isDate ? text + "T00:00" : text)
   }
 }
 

@@ -36,14 +36,14 @@ struct ParsedArguments: Sendable, Equatable {
 
   /// The value of an option of kind `duration`.
   func duration(_ option: OptionSpec) -> Duration? {
-    precondition(option.kind == .duration, "\(option.dashed) is no duration")
+    precondition(option.kind == .duration, "\(option.dashed) is not a duration")
     guard case .duration(let value)? = find(option)?.value else { return nil }
     return value
   }
 
   /// The value of an option of kind `dateTime`.
   func dateTime(_ option: OptionSpec) -> LocalDateTime? {
-    precondition(option.kind == .dateTime, "\(option.dashed) is no date and time")
+    precondition(option.kind == .dateTime, "\(option.dashed) is not a date and time")
     guard case .dateTime(let value)? = find(option)?.value else { return nil }
     return value
   }
@@ -56,7 +56,7 @@ struct ParsedArguments: Sendable, Equatable {
 
   /// The value of an option of kind `output`.
   func output(_ option: OptionSpec) -> Output? {
-    precondition(option.kind == .output, "\(option.dashed) is no output")
+    precondition(option.kind == .output, "\(option.dashed) is not an output")
     guard case .output(let value)? = find(option)?.value else { return nil }
     return value
   }

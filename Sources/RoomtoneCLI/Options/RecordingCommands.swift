@@ -12,30 +12,32 @@ extension CommandSpec {
       ActionSpec(name: "list", summary: "lists the jobs, and when they run next", options: [.jsonList]),
       ActionSpec(
         name: "add", summary: "adds a job",
-        operands: [.cronTime, .cronScript, .cronArguments], options: [.jobName]),
+        operands: [.cronTime, .cronScript, .cronArguments], options: [.jobName], innerCommand: 1,
+        notes: [
+          """
+          In place of SCRIPT and its arguments there may be a command of roomtone: run, play or record with all that \
+          belongs to it. A recording needs --for or --until, and gets -q and --job NAME.
+          """,
+          """
+          EXPR has five fields: minute, hour, day of the month, month, day of the week, as crontab(5) describes them; or \
+          is @daily, @weekly, @monthly, @hourly or @reboot. cron has the time of the machine. What a job prints and what \
+          goes wrong is mailed by cron; a job that needs no mail says nothing.
+          """,
+        ]),
       ActionSpec(name: "remove", summary: "removes a job", operands: [.cronJob]),
     ],
     notes: [
       """
       A job is a line of your crontab that ends with '# roomtone: NAME'. Other lines are never touched. It has absolute \
       paths and the environment that it needs, for cron gives it little.
-      """,
       """
-      In place of SCRIPT and its arguments there may be a command of roomtone: run, play or record with all that \
-      belongs to it. What begins with a dash goes behind '--'. A recording becomes one with -q and --job NAME.
-      """,
-      """
-      EXPR has five fields: minute, hour, day of the month, month, day of the week, as crontab(5) describes them; or \
-      is @daily, @weekly, @monthly, @hourly or @reboot. cron has the time of the machine. What a job prints and what \
-      goes wrong is mailed by cron; a job that needs no mail says nothing.
-      """,
     ],
     examples: [
       ExampleSpec("roomtone cron add '45 6 * * 1-5' wake_up.lua", "on weekdays at a quarter to seven"),
       ExampleSpec(
-        "roomtone cron add '30 20 * * sat' --name show -- run --for 2h show.lua", "with options of its own"),
+        "roomtone cron add '30 20 * * sat' run show.lua --for 2h --name show", "with options of its own"),
       ExampleSpec(
-        "roomtone cron add '30 20 * * 6' -- record morning --for 2h --wait-for-audio",
+        "roomtone cron add '30 20 * * 6' record morning --for 2h --wait-for-audio",
         "records a show each week"),
       ExampleSpec("roomtone cron", "the jobs, and when they run next"),
       ExampleSpec("roomtone cron remove show", "takes it out again"),
@@ -48,8 +50,8 @@ extension CommandSpec {
     summary: "records a station",
     operands: [.station],
     options: [
-      .into, .recordFor, .recordUntil, .split, .append, .waitForAudio, .job, .quiet, .config,
-    ],
+      .into, .recordFor, .recordUntil, .split, .shortestTrack, .append, .waitForAudio, .job, .quiet, .config,
+    ] + OptionSpec.ofSource,
     notes: [
       """
       The frames of the station are written as they come, never coded again, and are safe from a kill a second later. \
@@ -57,14 +59,19 @@ extension CommandSpec {
       seam. Without --for or --until it records until it is told to end: Ctrl-C closes the file.
       """,
       """
-      Fields of a TEMPLATE: {station}, {title}, {artist}, {start} or {start:%Y-%m-%d %H.%M}, {ext}, {n}. It begins in the \
-      working directory, or with ~/ in the home folder. A file that is there is never overwritten: a number is added. \
-      Without -o the folder and the template of the configuration are used.
+      Fields of a TEMPLATE: {station}, {title}, {artist}, {track} (the number of the file in its recording), {start} or \
+      {start:%Y-%m-%d %H.%M}, {ext}, {n}. It begins in the working directory, or with ~/ in the home folder. A file that \
+      is there is never overwritten: {n} counts up from 1 until the name is free; without {n} a number is added. Without \
+      -o the folder and the template of the configuration are used.
+      """,
+      """
+      With --split the first and the last file, whose titles were on before or go on after, end with '(incomplete)'.
       """,
       """
       On a terminal a line shows time, size, level, lost connections and title. At the end one line tells the file; \
-      with -q none does, save on standard error when more than 60 s or 5 % is missing, or the end is. The same job can't run twice at a time. Exit status: 0 when it was recorded, with or without \
-      gaps, 1 when not, 2 for wrong usage, 130 or 143 when SIGINT or SIGTERM ended it.
+      with -q none does, save on standard error when more than 60 s or 5 % is missing, or the end is. The same job can't \
+      run twice at a time. Exit status: 0 when it was recorded, with or without gaps, 1 when not, 2 for wrong usage, 129, \
+      130 or 143 when SIGHUP, SIGINT or SIGTERM ended it.
       """,
     ],
     examples: [
@@ -127,7 +134,7 @@ extension OperandSpec {
   }
   static let recordingFolder = OperandSpec(
     name: "DIR",
-    summary: "is searched for parts that the catalogue does not know; the configured folder otherwise",
+    summary: "is searched for parts that the catalogue does not know (default: the configured folder)",
     isOptional: true)
 }
 
@@ -148,20 +155,24 @@ extension OptionSpec {
     "when to end: a time of day (22:30), or a day and a time (2026-03-28T22:30)")
   static let split = OptionSpec(
     "split", .flag, excludes: ["append"], "begins a file with each title, and writes a cue sheet of all")
+  static let shortestTrack = OptionSpec(
+    "min-track", .duration, "files with less sound are removed when they end (20s); with --split")
   static let append = OptionSpec(
     "append", .flag, excludes: ["split"], "goes on with a file that is there, of the same kind of sound")
   static let waitForAudio = OptionSpec(
     "wait-for-audio", .flag,
     "tries again until the station can be heard; ends when it would have ended without that")
   static let job = OptionSpec(
-    "job", .text, valueName: "NAME", "the job that it belongs to; the same URL and template otherwise")
+    "job", .text, valueName: "NAME", "the job that it belongs to (default: that of the same URL and template)"
+  )
   static let quiet = OptionSpec(
     "quiet", short: "q", .flag, "prints nothing unless it fails, or much is missing")
 
   // Of `recordings`.
   static let ofStation = OptionSpec("station", .text, "those of stations with this in their name")
   static let withTitle = OptionSpec("title", .text, "those with this in one of their titles")
-  static let since = OptionSpec("since", .dateTime, "those that begin then or later (2026-03-28T00:00)")
+  static let since = OptionSpec(
+    "since", .dateTime, "those that begin then or later: 2026-03-28, 2026-03-28T06:00 or now")
   static let before = OptionSpec("before", .dateTime, "those that begin earlier")
   static let inState = OptionSpec(
     "state", .choice(RecordingEntry.State.allCases.map(\.rawValue)), valueName: "STATE",

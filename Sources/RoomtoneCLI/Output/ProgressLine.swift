@@ -26,9 +26,6 @@ final class ProgressLine {
         places: places, columns: Terminal.columns))
   }
 
-  /// Makes room for a line of something else.
-  func clear() { line.clear() }
-
   /// Leaves it where it is: what comes next begins on a line of its own.
   func end() { line.end() }
 

@@ -13,22 +13,18 @@ struct TerminalLine {
   /// Draws it anew, if it is another.
   mutating func show(_ line: String) {
     guard isShown, line != shown else { return }
-    Terminal.write("\r" + line + String(repeating: " ", count: max(0, shown.count - line.count)))
+    Terminal.draw("\r" + line + String(repeating: " ", count: max(0, shown.count - line.count)), over: line)
     shown = line
-  }
-
-  /// Makes room for a line of something else.
-  mutating func clear() {
-    guard !shown.isEmpty else { return }
-    Terminal.write("\r" + String(repeating: " ", count: shown.count) + "\r")
-    shown = ""
   }
 
   /// Leaves it where it is: what comes next begins on a line of its own.
   mutating func end() {
-    if !shown.isEmpty { Terminal.write("\n") }
+    if !shown.isEmpty { Terminal.draw("\n", over: "") }
     shown = ""
   }
+
+  /// The sequence that erases a line.
+  static func blank(_ line: String) -> String { "\r" + String(repeating: " ", count: line.count) + "\r" }
 
   /// The text on one line, cut where the terminal would break it.
   static func fit(_ text: String, columns: Int) -> String {

@@ -22,7 +22,8 @@ enum RecordCommand {
   }
 
   static func run(_ arguments: ParsedArguments) throws -> Int32 {
-    let configuration = try EngineSetup.configuration(file: arguments.text(.config))
+    var configuration = try EngineSetup.configuration(file: arguments.text(.config))
+    configuration.stations.common = try StationSettings(arguments, of: "record")
     let plan = try plan(arguments, configuration)
     let lock = try lock(plan)
     defer { withExtendedLifetime(lock) {} }
@@ -54,7 +55,9 @@ enum RecordCommand {
       throw wrong(error.message + (error.hint.map { "; \($0)" } ?? ""))
     }
     let (template, folder) = (
-      arguments.text(.into) ?? configuration.recordings.template, configuration.recordings.folder
+      arguments.text(.into) ?? configuration.recordings.template
+        ?? RecordingTemplate.usual(splits: arguments.has(.split)),
+      configuration.recordings.folder
     )
     do throws(TemplateError) { _ = try RecordingTemplate(template) } catch {
       throw wrong(error.message + (error.hint.map { "; \($0)" } ?? ""))
@@ -64,6 +67,10 @@ enum RecordCommand {
       template: RecordingTemplate.absolute(template, from: arguments.has(.into) ? nil : folder))
     options.appends = arguments.has(.append)
     if arguments.has(.split) { options.split = .init() }
+    if let shortest = arguments.duration(.shortestTrack) {
+      guard options.split != nil else { throw wrong("--min-track goes with --split") }
+      options.split?.minimumLength = shortest
+    }
     options.duration = arguments.duration(.recordFor)
     if options.duration == .zero { throw wrong("--for: more than 0s expected") }
     options.until = try arguments.text(.recordUntil).map(moment)

@@ -28,7 +28,14 @@ final class RecordRun {
   /// Records to the end, or until its task is cancelled; returns when all is safe on disk.
   func record() async throws {
     let (stream, recording) = try await plan.waitsForAudio ? beginPatiently() : begin(plan.options)
-    if line.isShown { listen(to: stream) }
+    if line.isShown {
+      let options = plan.options
+      let end = options.until.map { engine.loop.wallNow.duration(to: $0) } ?? options.duration
+      line.total = end.map {
+        Double($0.nanoseconds) / 1e9 + recording.seconds * (options.until == nil ? 0 : 1)
+      }
+      listen(to: stream)
+    }
     var isCancelled = false
     while !isCancelled, recording.state == .recording || recording.state == .waiting {
       line.show(recording, stream)
@@ -47,7 +54,6 @@ final class RecordRun {
     stream.onEvent = { [line, engine] event in
       switch event {
       case .failed(let error) where isThere && line.isShown:
-        line.clear()
         engine.onLog(.warn, "\(error.message) (\(error.code))", [])
       case .reconnected: line.reconnects += 1
       default: break
@@ -103,7 +109,6 @@ final class RecordRun {
     case .stopped(let error) where line.isShown:
       // What it does not go on after is told at the end.
       guard recording?.state == .waiting else { break }
-      line.clear()
       engine.onLog(.warn, error.description, [])
     case .track, .stopped, .finished: break
     }

@@ -10,7 +10,7 @@ enum RecordingText {
     for entry in entries {
       table.add([
         String("\(ProcessZone().local(entry.start))".prefix(16)), clock(entry.seconds),
-        ByteSize.describe(entry.bytes), gaps(entry.gaps) ?? "-", state(entry), entry.station ?? "-",
+        ByteSize.describe(entry.bytes), gaps(entry.gaps) ?? "-", entry.state.rawValue, entry.station ?? "-",
         entry.path,
       ])
     }
@@ -29,14 +29,6 @@ enum RecordingText {
     return "\(gaps.count) (\(tenths / 10).\(tenths % 10) s)"
   }
 
-  /// What the catalogue says, save for what it can't know: that the process has gone.
-  private static func state(_ entry: RecordingEntry) -> String {
-    guard entry.state == .recording || entry.state == .joining else { return entry.state.rawValue }
-    return isOpen(entry) ? entry.state.rawValue : "interrupted"
-  }
-
-  private static func isOpen(_ entry: RecordingEntry) -> Bool { entry.part.map(PartFile.isHeld) ?? false }
-
   /// All that scripts see of a recording, by the same names; moments as text.
   static func object(_ entry: RecordingEntry) -> JSON {
     .object([
@@ -52,7 +44,8 @@ enum RecordingText {
         "titles",
         .array(entry.titles.map { .object([("at", .decimal($0.at)), ("title", .string($0.text))]) })
       ),
-      ("state", .string(entry.state.rawValue)), ("open", .bool(isOpen(entry))),
+      ("state", .string(entry.state.rawValue)),
+      ("open", .bool(entry.state == .recording || entry.state == .joining)),
       ("error", .optional(entry.error)), ("job", .optional(entry.job)),
     ])
   }
