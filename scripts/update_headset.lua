@@ -1,13 +1,13 @@
 -- Brings new firmware onto a headset.
 --
 --   roomtone run scripts/update_headset.lua app.rtfw                     the headset of the configuration
---   roomtone run scripts/update_headset.lua app.rtfw unix:/tmp/board.sock
+--   roomtone run scripts/update_headset.lua app.rtfw unix:$XDG_RUNTIME_DIR/board
 --
 -- To try it without a headset, make some firmware and let a board be emulated:
 --
 --   head -c 30000 /dev/urandom > app.bin
 --   roomtone firmware pack app.bin -o app.rtfw --model RT-1 --version 2.0
---   roomtone board --listen unix:/tmp/board.sock --state board &
+--   roomtone board --listen unix:$XDG_RUNTIME_DIR/board --state board &
 
 local headset = require "headset"
 local task = require "task"
@@ -18,7 +18,7 @@ if not FILE then
 end
 
 local h = headset.connect { transport = TRANSPORT }
-print(("%s at %s runs firmware %s"):format(h.model, h.name, h.firmware_version))
+print(("%s at %s runs firmware %s"):format(h.name, h.address, h.firmware_version))
 
 -- Ten lines are enough; one that was broken off begins where it was.
 local next_line = 0

@@ -13,6 +13,8 @@ public struct Answer: Sendable {
     /// Sent as it is, without a head.
     case raw([UInt8])
     case bytes([UInt8])
+    /// Bytes that are made when they are asked for.
+    case made(@Sendable () -> [UInt8])
     /// As bytes, of which a part can be asked for.
     case file([UInt8])
     case live(Live)
@@ -55,6 +57,13 @@ public struct Answer: Sendable {
   /// The same, as text.
   public static func page(_ text: String, type: String = "text/html", status: String = "200 OK") -> Answer {
     page(Array(text.utf8), type: type, status: status)
+  }
+
+  /// A page that is made when it is asked for.
+  public static func page(type: String, _ make: @escaping @Sendable () -> String) -> Answer {
+    var answer = Answer("HTTP/1.1 200 OK", .made { Array(make().utf8) })
+    answer.headers = [("Content-Type", type)]
+    return answer
   }
 
   /// A file, whole or from an offset on.

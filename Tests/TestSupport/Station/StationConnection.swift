@@ -70,6 +70,10 @@ struct StationConnection {
         return
       }
       send(answer, source(bytes), path, number)
+    case .made(let make):
+      var made = answer
+      made.body = .bytes(make())
+      deliver(made, to: visit, from: position, path, number)
     case .file(let bytes): sendFile(answer, bytes, visit, path, number)
     case .live(let live):
       let metaint = visit["Icy-MetaData"] == "1" ? live.metaint : nil
