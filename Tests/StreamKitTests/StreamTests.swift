@@ -218,7 +218,9 @@ struct StreamTests {
     live.programme = .init(
       repeating: try readBytes(Fixtures.path("mp3-cbr128-44k.mp3")), bytesPerSecond: 16_000)
     live.age = 20_000
-    station.answer("/live", with: .live(live).stalling(at: 20_000))
+    // The second connection brings nothing, so that no sound comes from it while this one is read.
+    station.answer(
+      "/live", with: .live(live).stalling(at: 20_000), .live(live).withSlowHead(.seconds(120)))
     try StreamBench.run(station, bufferWait: nil) { bench in
       let stream = bench.stream
       try await stream.start()
