@@ -50,7 +50,7 @@ private let names = [
         let sound = try Sound(decoding: decoder)
         #expect(sound.frameCount < whole && sound.frameCount > 0, "\(name), \(part)")
         #expect(decoder.frameCount == nil || decoder.frameCount.map { $0 >= sound.frameCount } == true)
-        if name.hasSuffix("flac") || name.hasSuffix("m4a") {
+        if ["flac", "m4a", "wav", "aiff"].contains(where: name.hasSuffix) {
           #expect(decoder.frameCount == sound.frameCount)
           #expect(decoder.shortfall?.message.contains("the end of the file after ") == true)
         }
@@ -64,6 +64,21 @@ private let names = [
         let isWhole = name.hasSuffix("caf") || name.hasSuffix("m4a") || name.hasSuffix("ogg") && part < 0.6
         #expect(part < 0.1 || isWhole, "\(name), \(part): \(error.message)")
       }
+    }
+  }
+
+  @Test("of a long FLAC file that was cut off, the frames are counted that are there")
+  func longFLAC() throws {
+    let path = folder.file("long.flac")
+    try Command.succeed(
+      "ffmpeg", ["-v", "error", "-f", "lavfi", "-i", "anoisesrc=d=20:r=44100:seed=9", "-ac", "2", path])
+    let bytes = try readBytes(path)
+    for part in [0.001, 0.1, 0.33, 0.5, 0.97] {
+      let cut = Array(bytes.prefix(40_000 + Int(Double(bytes.count) * part)))
+      let decoder = try AudioFile.open(folder.write(cut, to: "cut.flac"))
+      let there = try Sound(decoding: decoder).frameCount
+      #expect(decoder.frameCount == there && there > Int(882_000 * part) - 4_608, "\(part)")
+      #expect(decoder.shortfall?.message.contains(" of 20.0 s of sound") == true)
     }
   }
 

@@ -81,16 +81,29 @@ final class OggFLACDecoder: Decoder {
 
 /// Files of FLAC without a container, which libsndfile decodes: it does not tell where one that was cut off ends.
 enum FLACFile {
-  /// Returns the frames that are there of a file whose header counts `claimed`, more than 0. All of them are decoded
-  /// where the last one can't be sought.
+  /// Returns the number of frames that a file has of the `claimed` ones, more than 0, that its header counts. The end of
+  /// a file that was cut off is found by bisection with seeks; only the last part before it is decoded.
   static func frames(of file: consuming FileDescriptor, claimed: Int) throws -> Int {
     let source = FLACSource(file)
     let handle = try FLACHandle(source, isOgg: false)
-    guard FLAC__stream_decoder_process_until_end_of_metadata(handle.raw) != 0,
-      FLAC__stream_decoder_seek_absolute(handle.raw, FLAC__uint64(claimed - 1)) == 0,
-      FLAC__stream_decoder_reset(handle.raw) != 0
-    else { return claimed }
-    var frames = 0
+    /// A frame that was reached is there. One that was not may still be: libFLAC estimates positions from the length
+    /// that the header gives.
+    func reaches(_ frame: Int) -> Bool {
+      source.clear()
+      if FLAC__stream_decoder_seek_absolute(handle.raw, FLAC__uint64(frame)) != 0 { return true }
+      FLAC__stream_decoder_flush(handle.raw)
+      return false
+    }
+    guard FLAC__stream_decoder_process_until_end_of_metadata(handle.raw) != 0, !reaches(claimed - 1) else {
+      return claimed
+    }
+    var (reached, missed) = (0, claimed - 1)
+    while missed - reached > 65_536 {
+      let middle = reached + (missed - reached) / 2
+      if reaches(middle) { reached = middle } else { missed = middle }
+    }
+    guard reaches(reached) else { return 0 }
+    var frames = reached + source.frameCount
     source.clear()
     while FLAC__stream_decoder_process_single(handle.raw) != 0 {
       let state = FLAC__stream_decoder_get_state(handle.raw)

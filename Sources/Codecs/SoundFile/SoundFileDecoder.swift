@@ -12,7 +12,7 @@ public final class SoundFileDecoder: Decoder {
   public let format: AudioFormat
   /// Length in frames, of a file that was cut off those that are there; nil for Ogg that was.
   public let frameCount: Int?
-  /// Set for FLAC that was cut off.
+  /// Set for FLAC, WAV and AIFF that was cut off.
   public let shortfall: AudioError?
 
   private let handle: SoundFileHandle
@@ -29,6 +29,7 @@ public final class SoundFileDecoder: Decoder {
   init(_ file: consuming FileDescriptor, path: String) throws {
     var info = SF_INFO()
     let size = file.size
+    let sound = ChunkLength.read(file)
     handle = try SoundFileHandle(reading: file, path: path, &info)
     guard (1...32).contains(info.channels), (1_000...768_000).contains(info.samplerate) else {
       throw AudioError(
@@ -47,10 +48,13 @@ public final class SoundFileDecoder: Decoder {
       frames = try FLACFile.frames(of: FileDescriptor(reading: path), claimed: claimed)
     }
     frameCount = frames
+    var whole = claimed
+    if let frames, let sound, sound.present > 0, sound.present < sound.claimed {
+      whole = Int(Double(frames) * Double(sound.claimed) / Double(sound.present))
+    }
     shortfall =
-      frames == claimed
-      ? nil
-      : .cutShort(path, frames: frames ?? 0, of: claimed ?? 0, sampleRate: format.sampleRate, size: size)
+      frames == whole
+      ? nil : .cutShort(path, frames: frames ?? 0, of: whole ?? 0, sampleRate: format.sampleRate, size: size)
     order = Self.order(of: info)
     self.path = path
     if frameCount == 0 {
