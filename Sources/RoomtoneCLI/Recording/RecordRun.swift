@@ -14,7 +14,7 @@ final class RecordRun {
   /// Why it is not on disk as it should be, also when a signal ended it.
   private(set) var failure: (any CodedError)?
 
-  /// How often what is shown is drawn anew, and how soon the end is seen.
+  /// The interval at which the line on a terminal is drawn anew.
   private static let tick = Duration.milliseconds(250)
   /// Between two attempts to hear a station for the first time: doubled each time, up to the last.
   private static let (firstPause, lastPause) = (Duration.seconds(2), Duration.seconds(30))
@@ -36,10 +36,15 @@ final class RecordRun {
       }
       listen(to: stream)
     }
-    var isCancelled = false
-    while !isCancelled, recording.state == .recording || recording.state == .waiting {
-      line.show(recording, stream)
-      do { try await engine.loop.sleep(for: Self.tick) } catch { isCancelled = true }
+    if line.isShown {
+      var isCancelled = false
+      while !isCancelled, recording.state == .recording || recording.state == .waiting {
+        line.show(recording, stream)
+        do { try await engine.loop.sleep(for: Self.tick) } catch { isCancelled = true }
+      }
+    } else {
+      // Its failure is thrown again below.
+      try? await recording.ended()
     }
     stream.stop()
     do { try await recording.stop() } catch let error as any CodedError { failure = error }

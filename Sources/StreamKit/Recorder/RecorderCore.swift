@@ -2,13 +2,13 @@ internal import Database
 internal import EventLoop
 internal import Glibc
 
-/// What the disk thread does: writes all recordings, a tick every quarter of a second, and keeps the catalogue.
+/// What the disk thread does: writes all recordings, a tick every half second, and keeps the catalogue.
 ///
 /// Unchecked: confined to its loop, which is that of the disk thread or of the library's, or the engine's under virtual
 /// time; `post` may be called on any thread.
 final class RecorderCore: @unchecked Sendable {
   /// What is at risk when the process is killed, beside what the network thread has not handed over.
-  static let tick = Duration.milliseconds(250)
+  static let tick = Duration.milliseconds(500)
   /// How old a row may be that only grows: what the file holds is found out anyway after a kill.
   static let rowInterval = Duration.seconds(5)
   /// What is at risk when the power goes.

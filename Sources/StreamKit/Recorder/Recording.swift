@@ -103,6 +103,29 @@ public final class Recording {
     waiter.end(.failure(CancellationError()))
   }
 
+  /// Returns when it is over, at once when it is already. It goes on when the waiting task is cancelled.
+  /// - Throws: `CancellationError`, or the failure that ended it.
+  public func ended() async throws {
+    if state == .finished || state == .failed {
+      if let failure { throw failure }
+      return
+    }
+    let waiter = StartWaiter()
+    ending.append(waiter)
+    let (this, reference) = (LoopReference(self), LoopReference(waiter))
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { waiter.wait($0) }
+    } onCancel: { [loop] in
+      loop.post {
+        guard let waiter = reference.object, let this = this.object,
+          let index = this.ending.firstIndex(where: { $0 === waiter })
+        else { return }
+        this.ending.remove(at: index)
+        waiter.end(.failure(CancellationError()))
+      }
+    }
+  }
+
   /// The stream does not come, or comes no more: what was written is kept.
   func fail(_ error: any Error) {
     if state == .recording || state == .waiting { failure = failure ?? error }
