@@ -1,4 +1,4 @@
-/// How PCM is laid out: rate and channels. Samples are 32-bit float, interleaved, full scale ±1.
+/// The layout of PCM: rate and channels. Samples are 32-bit float, interleaved, full scale ±1.
 public struct AudioFormat: Sendable, Hashable {
   /// Frames per second, in Hz.
   public let sampleRate: Int
@@ -11,7 +11,7 @@ public struct AudioFormat: Sendable, Hashable {
     self.channels = channels
   }
 
-  /// What sessions use inside: 48 kHz, stereo.
+  /// The format inside sessions: 48 kHz, stereo.
   public static let session = AudioFormat(sampleRate: 48_000, channels: 2)
 
   /// The format of a session for a source of more channels than two: 48 kHz, the source in stereo, then its channels for the

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// How loud bands of equal width are: the spectrum of a piece of sound, for displays.
+/// Computes the levels of bands of equal width: the spectrum of a piece of sound, for displays.
 ///
 /// The channels are mixed, Hann's window is laid over the piece, and a Fourier transform of twice as many points as
 /// there are bands follows. A sine of full scale in the middle of a band has 0 dBFS there. Band `k` of `n`, from 0,
@@ -9,14 +9,15 @@ internal import Glibc
 /// Source: J. W. Cooley and J. W. Tukey, "An algorithm for the machine calculation of complex Fourier series", 1965,
 /// in place with radix 2.
 public struct BandLevels: Sendable {
-  /// Numbers of bands that there are: the powers of two from 8 to 2048.
+  /// `true` if a spectrum may have `bands` bands: a power of two from 8 to 2048.
   public static func supports(bands: Int) -> Bool { 8...2048 ~= bands && bands & (bands - 1) == 0 }
 
-  /// How many there are.
+  /// The number of bands.
   public let bands: Int
   private let roots: [(cosine: Double, sine: Double)]
 
-  /// For so many bands; `supports` says which numbers there are.
+  /// Creates the transform for `bands` bands.
+  /// - Precondition: `supports(bands:)`.
   public init(bands: Int) {
     precondition(Self.supports(bands: bands), "\(bands) bands are not supported")
     self.bands = bands
@@ -26,7 +27,7 @@ public struct BandLevels: Sendable {
     }
   }
 
-  /// The levels in dBFS of the first 2`n` frames of `view`; what is missing of them is silence.
+  /// Returns the levels in dBFS of the first 2`n` frames of `view`; missing frames count as silence.
   public func levels(of view: PCMView) -> [Double] {
     let size = 2 * bands
     let frames = min(size, view.frames)
@@ -44,7 +45,7 @@ public struct BandLevels: Sendable {
     transform(&real, &imaginary)
     return (0..<bands).map { band in
       let magnitude = (real[band] * real[band] + imaginary[band] * imaginary[band]).squareRoot()
-      // A sine is half in the negative frequencies; what does not oscillate is not.
+      // A sine is half in the negative frequencies; a constant is not.
       return Decibels.level(ofAmplitude: magnitude * (band == 0 ? 1 : 2) / weight)
     }
   }
@@ -76,7 +77,7 @@ public struct BandLevels: Sendable {
 }
 
 extension UInt {
-  /// Its bits from the last to the first.
+  /// The bits in reverse order.
   fileprivate var bitReversed: UInt {
     var (rest, mirrored) = (self, UInt(0))
     for _ in 0..<UInt.bitWidth {

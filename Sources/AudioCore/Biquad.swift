@@ -24,7 +24,7 @@ struct Biquad: BitwiseCopyable, Sendable {
     a2 = (1 - alpha / amplitude) / a0
   }
 
-  /// What passes below a frequency or above it, with a quality of 1/√2: Butterworth's, -3.01 dB at the frequency.
+  /// A low-pass or high-pass with a quality of 1/√2: Butterworth's, -3.01 dB at `frequency`.
   init(pass kind: PassFilter.Kind, frequency: Double, sampleRate: Double) {
     let omega: Double = 2 * Double.pi * frequency / sampleRate
     let alpha: Double = sin(omega) * 0.5.squareRoot()
@@ -42,7 +42,7 @@ struct Biquad: BitwiseCopyable, Sendable {
     a2 = (1 - alpha) / a0
   }
 
-  /// One sample; `state` has two numbers.
+  /// Filters one sample; `state` has two numbers.
   @_noLocks func next(_ input: Double, _ state: UnsafeMutablePointer<Double>) -> Double {
     let output = b0 * input + state[0]
     state[0] = b1 * input - a1 * output + state[1]
@@ -50,7 +50,7 @@ struct Biquad: BitwiseCopyable, Sendable {
     return output
   }
 
-  /// `frames` samples, `stride` apart, in place.
+  /// Filters `frames` samples, `stride` apart, in place.
   @_noLocks func run(
     _ samples: UnsafeMutablePointer<Float>, _ frames: Int, _ stride: Int,
     _ state: UnsafeMutablePointer<Double>
@@ -70,7 +70,7 @@ struct Biquad: BitwiseCopyable, Sendable {
     Self.keep(first, second, in: state)
   }
 
-  /// The same for the channel at `samples` and the one behind it.
+  /// Filters the channel at `samples` and the one behind it, as `run` does for one channel.
   @_noLocks func run(
     _ samples: UnsafeMutablePointer<Float>, _ frames: Int, _ stride: Int,
     _ left: UnsafeMutablePointer<Double>, _ right: UnsafeMutablePointer<Double>
@@ -95,7 +95,7 @@ struct Biquad: BitwiseCopyable, Sendable {
     Self.keep(otherFirst, otherSecond, in: right)
   }
 
-  /// Keeps a history, but for numbers that are too small to be heard: they are slow to compute with.
+  /// Stores a history, with numbers that are too small to be heard as 0: they are slow to compute with.
   @_noLocks private static func keep(
     _ first: Double, _ second: Double, in state: UnsafeMutablePointer<Double>
   ) {

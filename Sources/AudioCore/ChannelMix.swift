@@ -10,15 +10,15 @@ public enum ChannelRole: String, Sendable, CaseIterable {
   case mono
   /// The front left channel of a 5.1 layout to both outputs, as the five roles that follow; of a stereo source L.
   case frontLeft = "front_left"
-  /// Of a stereo source R.
+  /// The front right channel of a 5.1 layout; of a stereo source R.
   case frontRight = "front_right"
-  /// Of a stereo source (L + R)/2.
+  /// The centre channel of a 5.1 layout; of a stereo source (L + R)/2.
   case center
   /// The channel of low frequencies, unfiltered; of a stereo source (L + R)/2.
   case lfe
-  /// Of a stereo source L.
+  /// The left surround channel of a 5.1 layout; of a stereo source L.
   case surroundLeft = "surround_left"
-  /// Of a stereo source R.
+  /// The right surround channel of a 5.1 layout; of a stereo source R.
   case surroundRight = "surround_right"
 
   /// The role's own channel in frames of `AudioFormat.surround`; nil for a role that renders the stereo pair.
@@ -35,21 +35,21 @@ public enum ChannelRole: String, Sendable, CaseIterable {
   }
 }
 
-/// How a stereo session becomes a speaker's two outputs: a gain from each channel to each output.
+/// The mix of a stereo session for a speaker's two outputs: a gain from each channel to each output.
 ///
 /// Role, balance, volume and mute of a speaker end up in these four numbers:
 /// `left = leftToLeft·L + rightToLeft·R`, `right = leftToRight·L + rightToRight·R`.
 public struct ChannelMix: BitwiseCopyable, Sendable, Equatable {
-  /// From the session's left channel to the speaker's left output.
+  /// The gain from the session's left channel to the speaker's left output.
   public var leftToLeft: Float
-  /// From right to left.
+  /// The gain from the session's right channel to the speaker's left output.
   public var rightToLeft: Float
-  /// From left to right.
+  /// The gain from the session's left channel to the speaker's right output.
   public var leftToRight: Float
-  /// From right to right.
+  /// The gain from the session's right channel to the speaker's right output.
   public var rightToRight: Float
 
-  /// The balances that there are; 0 is neutral, negative is to the left.
+  /// The valid balances; 0 is neutral, negative is to the left.
   public static let balanceRange = -6...6
 
   /// A mix of four gains.
@@ -60,12 +60,13 @@ public struct ChannelMix: BitwiseCopyable, Sendable, Equatable {
     self.rightToRight = rightToRight
   }
 
-  /// What `role`, `balance` and a gain sound like together.
+  /// The mix for `role`, `balance` and a gain.
   ///
-  /// Balance takes a sixth of its amplitude per step from the output on the other side and leaves the near side
-  /// alone: at 3 the left output is at one half (−6 dB), at 6 it is silent, at 0 both are exactly neutral.
+  /// Balance lowers the output on the other side by a sixth of its amplitude per step and does not change the
+  /// near side: at 3 the left output is at one half (−6 dB), at 6 it is silent, at 0 both are exactly
+  /// neutral.
   /// - Parameter gain: factor over all, from volume and mute.
-  /// - Precondition: `balanceRange` contains `balance`; whoever takes it from a person checks and reports it.
+  /// - Precondition: `balanceRange` contains `balance`; callers validate input first.
   public init(role: ChannelRole, balance: Int = 0, gain: Float = 1) {
     precondition(Self.balanceRange.contains(balance), "balance \(balance) is outside -6...6")
     let left = gain * Float(6 - max(balance, 0)) / 6
@@ -81,9 +82,9 @@ public struct ChannelMix: BitwiseCopyable, Sendable, Equatable {
     }
   }
 
-  /// Both channels straight through, bit for bit.
+  /// Both channels unchanged, bit for bit.
   public static let unity = ChannelMix(leftToLeft: 1, rightToLeft: 0, leftToRight: 0, rightToRight: 1)
-  /// Nothing is heard.
+  /// Silence: four gains of 0.
   public static let silence = ChannelMix(leftToLeft: 0, rightToLeft: 0, leftToRight: 0, rightToRight: 0)
 
   var isUnity: Bool {
@@ -94,7 +95,7 @@ public struct ChannelMix: BitwiseCopyable, Sendable, Equatable {
     @_noLocks get { leftToLeft == 0 && rightToRight == 0 && rightToLeft == 0 && leftToRight == 0 }
   }
 
-  /// `self + other·factor`, gain by gain.
+  /// Returns `self + other·factor`, gain by gain.
   @_noLocks func adding(_ other: ChannelMix, times factor: Float) -> ChannelMix {
     ChannelMix(
       leftToLeft: leftToLeft + other.leftToLeft * factor,
@@ -104,37 +105,37 @@ public struct ChannelMix: BitwiseCopyable, Sendable, Equatable {
   }
 }
 
-/// A channel mix that goes to its target in straight lines, as `GainRamp` does for one gain.
+/// A channel mix that moves to its target in straight lines, as `GainRamp` does for one gain.
 ///
 /// So volume, mute, role and balance of a speaker may change in any combination without a click. At rest in
 /// `ChannelMix.unity` stereo passes bit for bit; at rest in silence nothing is computed.
 ///
 /// A trivial value for one thread; every function is for the audio thread.
 public struct ChannelMixRamp: BitwiseCopyable, Sendable {
-  /// Where the mix goes, or rests.
+  /// The mix that is moved to, or is held at rest.
   public private(set) var target: ChannelMix
   /// Frames that a move takes.
   public let length: Int
   private var step = ChannelMix.silence
   private var remaining = 0
 
-  /// A ramp that rests at `mix`.
+  /// A ramp at rest at `mix`.
   /// - Parameter length: frames that a move takes: `AudioFormat.framesPerBlock`.
   public init(_ mix: ChannelMix, length: Int) {
     target = mix
     self.length = length > 0 ? length : 1
   }
 
-  /// The mix of the last frame that went through.
+  /// The mix of the last frame processed.
   public var current: ChannelMix { @_noLocks get { target.adding(step, times: -Float(remaining)) } }
 
-  /// Whether a move is under way.
+  /// `true` if a move is under way.
   public var isMoving: Bool { @_noLocks get { remaining > 0 } }
 
-  /// Whether it rests in silence: what goes through is not heard, now and until the next move.
+  /// `true` if the ramp is at rest in silence: input is inaudible, now and until the next move.
   public var isSilent: Bool { @_noLocks get { remaining == 0 && target.isSilence } }
 
-  /// Starts a move from the current mix to `mix`. A move to where it goes already changes nothing.
+  /// Starts a move from the current mix to `mix`. A move to the current target changes nothing.
   @_noLocks public mutating func move(to mix: ChannelMix) {
     if target.adding(mix, times: -1).isSilence { return }
     let difference = mix.adding(current, times: -1)
@@ -144,7 +145,7 @@ public struct ChannelMixRamp: BitwiseCopyable, Sendable {
     remaining = length
   }
 
-  /// Takes `mix` at once; for what is not heard at the moment.
+  /// Sets `mix` at once, without a ramp; for sound that is inaudible at the moment.
   @_noLocks public mutating func jump(to mix: ChannelMix) {
     target = mix
     remaining = 0

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Decibels and what they stand for.
+/// Conversion between decibels and amplitudes.
 public enum Decibels {
   /// The factor for samples that `decibels` of gain mean: 10^(dB/20).
   public static func gain(_ decibels: Double) -> Float { Float(pow(10, decibels / 20)) }

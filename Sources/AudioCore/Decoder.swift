@@ -2,38 +2,40 @@
 ///
 /// Confined to one thread at a time; may be moved to another between calls.
 public protocol Decoder: AnyObject {
-  /// Rate and channels of what `read` gives. May change between two reads (a stream that changes its format).
+  /// Rate and channels of the frames that `read` returns. May change between two reads (a stream that changes
+  /// its format).
   var format: AudioFormat { get }
 
   /// Length of the whole source in frames at `format.sampleRate`, nil when it can't be known.
   var frameCount: Int? { get }
 
   /// The error with which a source ends that has fewer frames than its header says, known when it was opened;
-  /// `frameCount` counts the frames that are there. Nil for one that is complete, or of which it can't be known.
+  /// `frameCount` counts the frames that are there. Nil for a complete source, or when it can't be known.
   var shortfall: AudioError? { get }
 
   /// Reads the next frames.
   /// - Parameter buffer: interleaved room for a whole number of frames of `format.channels` samples.
   /// - Returns: frames written, from the start of `buffer`; 0 at the end of the source.
-  /// - Throws: `AudioError` (`audio.unreadable`) saying what was found at which byte.
+  /// - Throws: `AudioError` (`audio.unreadable`) with the content found and its byte.
   func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int
 
-  /// Goes to a frame, counted from the start of the source at `format.sampleRate`.
+  /// Moves the read position to a frame, counted from the start of the source at `format.sampleRate`.
   /// - Throws: `AudioError` when the source can't be repositioned there.
   func seek(toFrame frame: Int) throws
 }
 
 extension Decoder {
-  /// Nil: such a source is as long as it is.
+  /// Nil: the source's header claims no length.
   public var shortfall: AudioError? { nil }
 }
 
-/// A decoder whose frames come when they come: that of a live stream.
+/// A decoder of a live stream, whose frames arrive over time.
 public protocol LiveDecoder: Decoder {
-  /// Whether the last `read` gave fewer frames than there was room for because no more had come; else it was the end.
+  /// `true` if the last `read` returned fewer frames than there was room for because no more had arrived;
+  /// otherwise it was the end.
   var isWaiting: Bool { get }
 
-  /// Has `wake` called, on any thread, when frames have come after a `read` that left it waiting. Called once, before
-  /// the first `read`.
+  /// Sets the function to be called, on any thread, when frames have arrived after a `read` that left the
+  /// decoder waiting. Called once, before the first `read`.
   func onFrames(_ wake: @escaping @Sendable () -> Void)
 }

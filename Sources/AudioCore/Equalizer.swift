@@ -3,8 +3,8 @@ internal import Glibc
 /// Ten bands of gain, an octave apart.
 ///
 /// Each band is a peaking filter of one octave's width, in series; all at 0 dB every bit passes. Changes are heard
-/// within one block of 20 ms and make no click: the sound with the old filters fades into the sound with the new
-/// ones. A change that comes while one is under way follows it; of several that wait the last one counts.
+/// within one block of 20 ms and make no click: the sound with the old filters fades into the sound with the
+/// new ones. A change during a fade follows it; of several pending changes the last one counts.
 ///
 /// Bands above half the sample rate do nothing. Gains above 0 dB can exceed full scale: a `Limiter` follows.
 /// Owns its memory; made and changed by one thread at a time, `process` and `take` are for the audio thread.
@@ -13,7 +13,7 @@ internal import Glibc
 /// bandwidth; ISO 266 for the frequencies. Filters run in transposed direct form II, in double precision, since
 /// at 31 Hz the poles are so near 1 that single precision would be heard.
 public struct Equalizer: ~Copyable {
-  /// Coefficients of the ten bands for one sample rate: what a change sends to the audio thread.
+  /// Coefficients of the ten bands for one sample rate: the value that a change sends to the audio thread.
   ///
   /// A trivial value. Made away from the audio thread, since it computes sines and powers.
   public struct Setting: BitwiseCopyable, Sendable {
@@ -34,19 +34,19 @@ public struct Equalizer: ~Copyable {
       self.active = active
     }
 
-    /// Whether samples pass bit for bit.
+    /// `true` if samples pass bit for bit.
     public var isFlat: Bool { @_noLocks get { active == 0 } }
   }
 
-  /// Whether samples pass bit for bit now: no band does anything and no change is under way.
+  /// `true` if samples pass bit for bit now: no band is active and no change is under way.
   public var isTransparent: Bool { @_noLocks get { current.isFlat && remaining == 0 && !isWaiting } }
 
-  /// Channels that there are histories for.
+  /// Channels that have histories.
   private let channels: Int
-  /// Frames that a change takes.
+  /// Frames of a crossfade.
   private let fade: Int
   private var current: Setting
-  /// What the current setting fades from, while `remaining` frames of the fade are left.
+  /// The setting that fades out, while `remaining` frames of the fade are left.
   private var previous: Setting
   private var remaining = 0
   private var waiting: Setting
@@ -55,7 +55,7 @@ public struct Equalizer: ~Copyable {
   private let state: UnsafeMutablePointer<Double>
 
   /// An equalizer at rest.
-  /// - Parameter gains: what it begins with.
+  /// - Parameter gains: the initial gains.
   public init(format: AudioFormat, gains: EqualizerGains = .flat) {
     channels = max(1, format.channels)
     fade = max(1, format.framesPerBlock)
@@ -67,13 +67,13 @@ public struct Equalizer: ~Copyable {
 
   deinit { state.deallocate() }
 
-  /// Goes to `setting`, made for this equalizer's sample rate.
+  /// Schedules a change to `setting`, which was made for this equalizer's sample rate.
   @_noLocks public mutating func take(_ setting: Setting) {
     waiting = setting
     isWaiting = true
   }
 
-  /// Takes the setting that waits at once, and forgets what went through: for what is not heard.
+  /// Applies the pending setting without a fade and clears the histories: for sound that is inaudible.
   @_noLocks public mutating func settle() {
     if isWaiting { current = waiting }
     isWaiting = false
@@ -101,8 +101,8 @@ public struct Equalizer: ~Copyable {
     }
   }
 
-  /// Begins the fade to the setting that waits. Its filters start with the histories of the old ones, which are
-  /// close to what theirs would be.
+  /// Begins the fade to the pending setting. Its filters start with the histories of the old ones, which are
+  /// close to their own.
   @_noLocks private mutating func begin() {
     isWaiting = false
     if waiting.isFlat && current.isFlat { return }
@@ -152,7 +152,7 @@ public struct Equalizer: ~Copyable {
     }
   }
 
-  /// Frames of the fade: both settings, weighted.
+  /// Filters frames of the fade: both settings, weighted.
   @_noLocks private mutating func crossfade(_ view: PCMView) {
     let (scale, half) = (1 / Double(fade), 20 &* channels)
     let channels = view.channels
@@ -175,7 +175,7 @@ public struct Equalizer: ~Copyable {
 }
 
 extension Equalizer.Setting {
-  /// One sample through all bands; `state` has two numbers a band.
+  /// Filters one sample through all bands; `state` has two numbers a band.
   @_noLocks fileprivate func next(_ input: Double, _ state: UnsafeMutablePointer<Double>) -> Double {
     var value = input
     var band = 0

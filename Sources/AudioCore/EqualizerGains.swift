@@ -4,16 +4,16 @@ internal import EventLoop
 public struct EqualizerGains: Sendable, Equatable {
   /// Centres of the bands in Hz. Source: ISO 266, octaves around 1 kHz.
   public static let frequencies = [31.25, 62.5, 125, 250, 500, 1000, 2000, 4000, 8000, 16_000]
-  /// What the bands are called: 31 for 31.25 Hz, 62 for 62.5 Hz.
+  /// Names of the bands: 31 for 31.25 Hz, 62 for 62.5 Hz.
   public static let bands = [31, 62, 125, 250, 500, 1000, 2000, 4000, 8000, 16_000]
-  /// Gains that there are, in dB.
+  /// The valid gains in dB.
   public static let range = -12.0...12.0
 
   /// Ten gains in dB, from the lowest band to the highest.
   public let decibels: [Double]
 
   /// Gains in dB, from the lowest band to the highest.
-  /// - Throws: `audio.unsupported` when they are not ten, or one is outside ±12 dB or not a number.
+  /// - Throws: `audio.unsupported` when there are not ten gains, or one is outside ±12 dB or not a number.
   public init(_ decibels: [Double]) throws(AudioError) {
     guard decibels.count == Self.bands.count else {
       throw AudioError(.unsupported, "an equalizer has ten bands, not \(decibels.count)")
@@ -28,7 +28,7 @@ public struct EqualizerGains: Sendable, Equatable {
 
   private init(table decibels: [Double]) { self.decibels = decibels }
 
-  /// All bands at 0 dB.
+  /// Gains of 0 dB in all bands.
   public static let flat = EqualizerGains(table: [Double](repeating: 0, count: 10))
 
   /// The gain of a band, counted from the lowest.
@@ -51,7 +51,7 @@ public struct EqualizerGains: Sendable, Equatable {
     ("night", EqualizerGains(table: [-8, -6, -4, -1, 1, 2, 2, 1, -1, -3])),
   ]
 
-  /// The gains called `name`, nil when there are none.
+  /// Returns the gains called `name`, nil when there are none.
   public static func preset(_ name: String) -> EqualizerGains? {
     presets.first { $0.name == name }?.gains
   }

@@ -1,37 +1,37 @@
-/// A gain that goes to its target in a straight line, one step per frame, so that no change of it clicks.
+/// A gain that moves to its target in a straight line, one step per frame, so that no change of it clicks.
 ///
-/// The line takes `length` frames (one block of 20 ms) however the frames are cut into blocks; its last frame
-/// has exactly the target. Starting, stopping, joining and leaving are moves from and to 0. While the gain rests
-/// at 1 samples pass bit for bit; while it rests at 0 nothing is computed.
+/// The line has `length` frames (one block of 20 ms) however the frames are cut into blocks; its last frame
+/// has exactly the target. Starting, stopping, joining and leaving are moves from and to 0. At rest at 1
+/// samples pass bit for bit; at rest at 0 nothing is computed.
 ///
 /// A trivial value for one thread; every function but the initializer is for the audio thread.
 public struct GainRamp: BitwiseCopyable, Sendable {
-  /// Where the gain goes, or rests.
+  /// The gain that is moved to, or is held at rest.
   public private(set) var target: Float
-  /// Frames that a move takes.
+  /// Frames of a move.
   public let length: Int
   /// Change per frame of the move under way.
   private var step: Float = 0
   /// Frames left of the move under way.
   private var remaining = 0
 
-  /// A ramp that rests at `gain`.
-  /// - Parameter length: frames that a move takes: `AudioFormat.framesPerBlock`.
+  /// A ramp at rest at `gain`.
+  /// - Parameter length: frames of a move: `AudioFormat.framesPerBlock`.
   @_noLocks public init(gain: Float, length: Int) {
     target = gain
     self.length = length > 0 ? length : 1
   }
 
-  /// The gain of the last frame that went through.
+  /// The gain of the last frame processed.
   public var current: Float { @_noLocks get { target - step * Float(remaining) } }
 
-  /// Whether a move is under way.
+  /// `true` if a move is under way.
   public var isMoving: Bool { @_noLocks get { remaining > 0 } }
 
-  /// Whether it rests at 0: what goes through is not heard, now and until the next move.
+  /// `true` if the ramp is at rest at 0: input is inaudible, now and until the next move.
   public var isSilent: Bool { @_noLocks get { remaining == 0 && target == 0 } }
 
-  /// Starts a move from the current gain to `gain`. A move to where it goes already changes nothing.
+  /// Starts a move from the current gain to `gain`. A move to the current target changes nothing.
   @_noLocks public mutating func move(to gain: Float) {
     if gain == target { return }
     let start = current
@@ -40,19 +40,19 @@ public struct GainRamp: BitwiseCopyable, Sendable {
     remaining = length
   }
 
-  /// Takes `gain` at once; for what is not heard at the moment.
+  /// Sets `gain` at once, without a ramp; for sound that is inaudible at the moment.
   @_noLocks public mutating func jump(to gain: Float) {
     target = gain
     remaining = 0
   }
 
-  /// Moves on by one frame and returns its gain.
+  /// Advances by one frame and returns its gain.
   @_noLocks public mutating func next() -> Float {
     if remaining > 0 { remaining &-= 1 }
     return current
   }
 
-  /// Moves on by `frames` frames that are not computed.
+  /// Advances by `frames` frames that are not computed.
   @_noLocks public mutating func skip(frames: Int) {
     remaining = frames < remaining ? remaining &- frames : 0
   }

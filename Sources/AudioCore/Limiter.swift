@@ -1,36 +1,36 @@
 /// Keeps samples below a ceiling where equalizer, gain or mixing can exceed full scale.
 ///
-/// Peak limiting with look-ahead inside the block, so nothing is delayed: a block is looked through first, the
-/// gain (one for all channels, so the image stays) then falls in a straight line during the `attack` frames
-/// before a peak and returns exponentially after it. The curve that comes out is the one that went in times a
-/// gain; it is not clipped. A peak that stands nearer than `attack` to the start of its block leaves less room,
-/// down to none in the block's first frame: there the gain steps at once. No sample leaves above the ceiling.
+/// Peak limiting with look-ahead inside the block, so nothing is delayed: the peaks of a block are found
+/// first, the gain (one for all channels, so the image stays) then falls in a straight line during the
+/// `attack` frames before a peak and returns exponentially after it. The output is the input times a gain; it
+/// is not clipped. A peak that is nearer than `attack` to the start of its block leaves less room, down to
+/// none in the block's first frame: there the gain steps at once. No sample exceeds the ceiling.
 ///
 /// With `isActive` false and the gain back at 1, samples pass bit for bit. Owns its scratch memory; made away
-/// from the audio thread, `process` is for it.
+/// from the audio thread, on which `process` runs.
 public struct Limiter: ~Copyable {
-  /// −0.3 dBFS.
+  /// The default ceiling: −0.3 dBFS.
   public static let defaultCeiling = Decibels.gain(-0.3)
 
-  /// Whether peaks are limited. Turned off, a gain that is down still returns to 1 smoothly.
+  /// `true` if peaks are limited. Turned off, a lowered gain still returns to 1 smoothly.
   public var isActive: Bool
   /// The gain of the last frame, 1 while nothing is limited.
   public var gain: Float { @_noLocks get { 1 - reduction } }
 
-  /// What is missing of 1; kept instead of the gain, which has no digits left to creep up to 1.
+  /// 1 less the gain; kept instead of the gain, which has no digits left to creep up to 1.
   private var reduction: Float = 0
   private let ceiling: Float
   private let attack: Int
-  /// What a frame leaves of the reduction.
+  /// The factor of the reduction per frame.
   private let release: Float
   private let gains: UnsafeMutablePointer<Float>
   private let capacity: Int
 
-  /// A limiter for blocks of `format`; longer views are worked through in pieces.
+  /// A limiter for blocks of `format`; longer views are processed in pieces.
   /// - Parameters:
-  ///   - ceiling: largest magnitude that leaves.
+  ///   - ceiling: largest magnitude of the output.
   ///   - attack: seconds before a peak in which the gain falls.
-  ///   - release: seconds in which a gain that is down makes 63 % of its way back.
+  ///   - release: seconds in which a lowered gain recovers by 63 %.
   public init(
     format: AudioFormat, ceiling: Float = Limiter.defaultCeiling, attack: Double = 0.0015,
     release: Double = 0.1, isActive: Bool = false
@@ -60,7 +60,7 @@ public struct Limiter: ~Copyable {
   }
 
   /// Fills `gains` with the most that each frame may be multiplied by.
-  /// - Returns: whether any of them is below 1.
+  /// - Returns: `true` if any of them is below 1.
   @_noLocks private func findLimits(of view: PCMView) -> Bool {
     var limits = false
     var slope: Float = 0

@@ -1,16 +1,16 @@
-/// Measures how loud a stereo session is, block by block.
+/// Measures the loudness of a stereo session, block by block.
 ///
-/// The audio thread adds blocks and takes readings; a reading travels through a ring to the loop, which asks it
-/// for dBFS (logarithms are no work for the audio thread). A trivial value for one thread.
+/// The audio thread adds blocks and drains readings; a reading travels through a ring to the loop, which
+/// converts it to dBFS (logarithms are no work for the audio thread). A trivial value for one thread.
 public struct Meter: BitwiseCopyable, Sendable {
   private var sum: (left: Double, right: Double) = (0, 0)
   private var peak: (left: Float, right: Float) = (0, 0)
   private var frames = 0
 
-  /// A meter that has heard nothing.
+  /// A meter without frames.
   @_noLocks public init() {}
 
-  /// Listens to the frames of `view`; the first two channels count, a mono view counts on both sides.
+  /// Measures the frames of `view`; the first two channels count, a mono view counts on both sides.
   @_noLocks public mutating func add(_ view: PCMView) {
     let right = view.channels > 1 ? 1 : 0
     var sample = view.samples
@@ -27,7 +27,7 @@ public struct Meter: BitwiseCopyable, Sendable {
     frames &+= view.frames
   }
 
-  /// What was heard since the last call; starts over.
+  /// Returns the reading since the last call and starts a new one.
   @_noLocks public mutating func take() -> MeterReading {
     let over = frames > 0 ? 1 / Double(frames) : 0
     let reading = MeterReading(
@@ -39,16 +39,16 @@ public struct Meter: BitwiseCopyable, Sendable {
   }
 }
 
-/// What a meter heard over some frames.
+/// The figures of a meter over some frames.
 public struct MeterReading: BitwiseCopyable, Sendable, Equatable {
-  /// One channel of a reading.
+  /// The figures of one channel.
   public struct Channel: BitwiseCopyable, Sendable, Equatable {
     /// Mean of the squared samples.
     public let meanSquare: Double
     /// Largest magnitude of a sample (not of the curve between samples).
     public let peak: Float
 
-    /// A channel's figures.
+    /// Creates a channel's figures.
     @_noLocks public init(meanSquare: Double, peak: Float) {
       self.meanSquare = meanSquare
       self.peak = peak
@@ -61,11 +61,11 @@ public struct MeterReading: BitwiseCopyable, Sendable, Equatable {
     public var peakDBFS: Double { Decibels.level(ofAmplitude: Double(peak)) }
   }
 
-  /// Frames heard.
+  /// Frames measured.
   public let frames: Int
   /// The first channel.
   public let left: Channel
-  /// The second channel; the first again when there is one only.
+  /// The second channel; the first again for mono.
   public let right: Channel
 
   /// A reading of both channels.

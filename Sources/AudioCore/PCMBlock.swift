@@ -1,7 +1,7 @@
-/// Interleaved samples somewhere in memory: what the real-time functions work on.
+/// Interleaved samples somewhere in memory, for the real-time functions.
 ///
-/// A trivial value, so the audio thread passes it around without reference counting. It owns nothing: it is
-/// valid as long as the `PCMBlock` (or other owner) that it was taken from. Functions that take two views need
+/// A trivial value, so the audio thread passes it around without reference counting. The view owns nothing:
+/// it is valid as long as the `PCMBlock` (or other owner) that it points into. Functions of two views need
 /// the same number of channels in both, and touch as many frames as the shorter one has.
 public struct PCMView: BitwiseCopyable {
   /// First sample of the first frame.
@@ -21,12 +21,12 @@ public struct PCMView: BitwiseCopyable {
   /// Samples in all frames and channels.
   public var count: Int { @_noLocks get { frames &* channels } }
 
-  /// The first `limit` frames, or all when there are fewer.
+  /// Returns the first `limit` frames, or all when there are fewer.
   @_noLocks public func prefix(_ limit: Int) -> PCMView {
     PCMView(samples: samples, frames: limit < frames ? (limit < 0 ? 0 : limit) : frames, channels: channels)
   }
 
-  /// What follows the first `skipped` frames; empty when there are fewer.
+  /// Returns the frames after the first `skipped` ones; empty when there are fewer.
   @_noLocks public func dropFirst(_ skipped: Int) -> PCMView {
     let start = skipped < frames ? (skipped < 0 ? 0 : skipped) : frames
     return PCMView(samples: samples + start &* channels, frames: frames &- start, channels: channels)
@@ -76,7 +76,7 @@ public struct PCMView: BitwiseCopyable {
     }
   }
 
-  /// The same memory as the standard library's buffer, for `Decoder.read` and the like.
+  /// The samples as the standard library's buffer, for `Decoder.read` and the like.
   public var buffer: UnsafeMutableBufferPointer<Float> {
     @_noLocks get { UnsafeMutableBufferPointer(start: samples, count: count) }
   }
@@ -88,12 +88,12 @@ public struct PCMView: BitwiseCopyable {
 public final class PCMBlock {
   /// Rate and channels of the samples.
   public let format: AudioFormat
-  /// All of the block's frames; valid as long as the block lives, so whoever works on the view holds the block
-  /// in a variable or property (`PCMBlock(…).view` is dangling at once).
+  /// The view of all frames; valid as long as the block lives, so its user keeps the block in a variable or
+  /// property (`PCMBlock(…).view` is dangling at once).
   public let view: PCMView
 
   /// A silent block.
-  /// - Parameter frames: how many frames it has room for; by default one block of 20 ms.
+  /// - Parameter frames: the capacity in frames; by default one block of 20 ms.
   public init(format: AudioFormat, frames: Int? = nil) {
     let frames = frames ?? format.framesPerBlock
     let count = frames * format.channels

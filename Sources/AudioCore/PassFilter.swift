@@ -1,4 +1,4 @@
-/// Lets pass what lies below a frequency, or above it: -3.01 dB there, 12 dB less with each octave beyond.
+/// A low-pass or high-pass filter: -3.01 dB at its frequency, 12 dB less with each octave beyond.
 ///
 /// Owns its memory; for one thread at a time, `process` is for the audio thread too.
 ///
@@ -7,19 +7,19 @@ public struct PassFilter: ~Copyable {
   /// The side that passes.
   public enum Kind: String, Sendable { case low, high }
 
-  /// Frequencies that there are, in Hz.
+  /// The valid frequencies in Hz.
   public static let range = 10.0...20_000.0
 
   private let filter: Biquad
   private let channels: Int
-  /// Whether the frequency is so near half the rate that nothing lies beyond it.
+  /// `true` if the frequency is so near half the rate that nothing lies beyond it.
   private let isBeyond: Bool
   private let kind: Kind
-  /// Two numbers a channel.
+  /// Histories: two numbers a channel.
   private let state: UnsafeMutablePointer<Double>
 
-  /// A filter that has heard nothing. At a frequency that the format has no room for, all passes a low one and nothing
-  /// a high one.
+  /// A filter with empty histories. Above the format's range of frequencies a low-pass passes everything and
+  /// a high-pass nothing.
   public init(_ kind: Kind, frequency: Double, format: AudioFormat) {
     self.kind = kind
     channels = max(1, format.channels)

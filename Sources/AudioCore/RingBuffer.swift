@@ -63,7 +63,7 @@ public struct RingProducer<Element: BitwiseCopyable>: BitwiseCopyable, Sendable 
   @usableFromInline let storage: RingStorage<Element>
 
   /// Appends `element`.
-  /// - Returns: false when the ring is full; the element was not taken.
+  /// - Returns: `true` if `element` was appended; `false` when the ring is full.
   @inlinable public func push(_ element: Element) -> Bool {
     let tail = storage.tail.pointee.load(ordering: .relaxed)
     let head = storage.head.pointee.load(ordering: .acquiring)
@@ -78,7 +78,7 @@ public struct RingProducer<Element: BitwiseCopyable>: BitwiseCopyable, Sendable 
 public struct RingConsumer<Element: BitwiseCopyable>: BitwiseCopyable, Sendable {
   @usableFromInline let storage: RingStorage<Element>
 
-  /// Takes the oldest element, nil when the ring is empty.
+  /// Removes and returns the oldest element, nil when the ring is empty.
   @inlinable public func pop() -> Element? {
     let head = storage.head.pointee.load(ordering: .relaxed)
     let tail = storage.tail.pointee.load(ordering: .acquiring)

@@ -1,30 +1,30 @@
-/// Between float samples (full scale ±1) and whole numbers.
+/// Conversion between float samples (full scale ±1) and whole numbers.
 ///
 /// Reading divides by 2^(bits−1), which is exact for 16 and 24 bits; writing multiplies by it, rounds to the
-/// nearest (halves to even) and clamps, so 16 and 24 bits go there and back unchanged, and +1 becomes the largest
-/// number. No dither: a sink that has 16 bits gets the bits of a 16-bit source. What is not a number becomes 0.
-/// For any thread.
+/// nearest (halves to even) and clamps, so 16 and 24 bits survive a round trip unchanged, and +1 becomes the
+/// largest number. No dither: a sink that has 16 bits gets the bits of a 16-bit source. NaN becomes 0. For
+/// any thread.
 public enum SampleConversion {
-  /// Exact.
+  /// Converts a 16-bit number, exactly.
   @_noLocks public static func float(_ sample: Int16) -> Float { Float(sample) * 0x1p-15 }
 
-  /// Exact.
+  /// Converts a 24-bit number, exactly.
   /// - Parameter sample: 24 bits with their sign: −8,388,608...8,388,607.
   @_noLocks public static func float(int24 sample: Int32) -> Float { Float(sample) * 0x1p-23 }
 
-  /// Loses what a Float32 can't hold: the last bits of numbers beyond 24 bits.
+  /// Converts a 32-bit number; bits beyond the 24 of a Float32 are lost.
   @_noLocks public static func float(_ sample: Int32) -> Float { Float(sample) * 0x1p-31 }
 
-  /// The nearest 16-bit number.
+  /// Returns the nearest 16-bit number.
   @_noLocks public static func int16(_ sample: Float) -> Int16 {
     Int16(truncatingIfNeeded: rounded(sample, scale: 0x1p15))
   }
 
-  /// The nearest 24-bit number.
+  /// Returns the nearest 24-bit number.
   /// - Returns: 24 bits with their sign: −8,388,608...8,388,607.
   @_noLocks public static func int24(_ sample: Float) -> Int32 { rounded(sample, scale: 0x1p23) }
 
-  /// The nearest 32-bit number.
+  /// Returns the nearest 32-bit number.
   @_noLocks public static func int32(_ sample: Float) -> Int32 { rounded(sample, scale: 0x1p31) }
 
   /// Converts `count` samples.
@@ -49,9 +49,10 @@ public enum SampleConversion {
     }
   }
 
-  /// Nearest whole number of `sample · scale` within ±`scale`.
+  /// Returns the nearest whole number of `sample · scale` within ±`scale`.
   ///
-  /// Adding and taking away 1.5·2^52 leaves no room for a fraction, so the processor's own rounding (to nearest,
+  /// Adding and subtracting 1.5·2^52 leaves no room for a fraction, so the processor's own rounding (to
+  /// nearest,
   /// halves to even) does the work; `rounded()` is not open to `@_noLocks` code.
   @_noLocks private static func rounded(_ sample: Float, scale: Double) -> Int32 {
     let scaled = Double(sample) * scale

@@ -33,7 +33,7 @@ public struct SampleRingWriter: BitwiseCopyable, Sendable {
   let frames: Int
   let channels: Int
 
-  /// Frames that `write` would take now.
+  /// Frames that `write` would accept now.
   public var room: Int {
     @_noLocks get {
       let tail = storage.tail.pointee.load(ordering: .relaxed)
@@ -43,7 +43,7 @@ public struct SampleRingWriter: BitwiseCopyable, Sendable {
   }
 
   /// Appends frames of `view`, from its start.
-  /// - Returns: frames taken: all, or as many as there was room for.
+  /// - Returns: frames accepted: all, or as many as there was room for.
   @_noLocks public func write(_ view: PCMView) -> Int {
     let room = room
     let taken = view.frames < room ? view.frames : room
@@ -66,7 +66,7 @@ public struct SampleRingReader: BitwiseCopyable, Sendable {
   /// Samples per frame.
   public let channels: Int
 
-  /// Frames that `read` would give now.
+  /// Frames that `read` would return now.
   public var available: Int {
     @_noLocks get {
       let head = storage.head.pointee.load(ordering: .relaxed)
@@ -75,8 +75,8 @@ public struct SampleRingReader: BitwiseCopyable, Sendable {
     }
   }
 
-  /// Takes frames into `view`, from its start; what it does not fill it leaves alone.
-  /// - Returns: frames given: as many as fit, or as there were.
+  /// Moves frames into `view`, from its start; the rest of `view` does not change.
+  /// - Returns: frames read: as many as fit, or as there were.
   @_noLocks public func read(into view: PCMView) -> Int {
     let available = available
     let given = view.frames < available ? view.frames : available

@@ -1,9 +1,9 @@
-/// What becomes of sound that is played by a clock, without anybody who asks for it.
+/// The state of sound that a clock plays without a consumer.
 public enum SoundFlow: Sendable {
-  /// It goes on.
+  /// Sound is played.
   case flows
-  /// It stands, as no more has come.
+  /// Stalled: no more sound has arrived.
   case waits
-  /// Its last frame has been heard.
+  /// The last frame has been played.
   case ended
 }

@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// How a speaker's volume, 0 to 50, is heard.
+/// The gain of a speaker's volume, 0 to 50.
 ///
 /// gain = 10^(−0.9·(50 − v)/20): 50 is unity, a step is 0.9 dB, and 0 is silence instead of −45 dB.
 public enum VolumeLaw {
-  /// The volumes that there are.
+  /// The valid volumes.
   public static let range = 0...50
 
   /// The factor for samples at `volume`: exactly 0 at 0 and exactly 1 at 50.
-  /// - Precondition: `range` contains `volume`; whoever takes a volume from a person checks and reports it.
+  /// - Precondition: `range` contains `volume`; callers validate input first.
   public static func gain(at volume: Int) -> Float {
     precondition(range.contains(volume), "volume \(volume) is outside 0...50")
     guard volume > 0 else { return 0 }
