@@ -114,13 +114,13 @@ public struct ChannelMix: BitwiseCopyable, Sendable, Equatable {
 public struct ChannelMixRamp: BitwiseCopyable, Sendable {
   /// The mix that is moved to, or is held at rest.
   public private(set) var target: ChannelMix
-  /// Frames that a move takes.
+  /// Frames of a move.
   public let length: Int
   private var step = ChannelMix.silence
   private var remaining = 0
 
   /// A ramp at rest at `mix`.
-  /// - Parameter length: frames that a move takes: `AudioFormat.framesPerBlock`.
+  /// - Parameter length: frames of a move: `AudioFormat.framesPerBlock`.
   public init(_ mix: ChannelMix, length: Int) {
     target = mix
     self.length = length > 0 ? length : 1

@@ -1,15 +1,15 @@
 public import AudioCore
 internal import EventLoop
 
-/// Sound in files, whatever their kind.
+/// Sound in files of any supported kind.
 public enum AudioFile {
-  /// Opens the file at `path` with the decoder that its bytes ask for; the name is not looked at.
+  /// Opens the file at `path` with the decoder for its bytes; the file's name has no influence.
   ///
   /// Reads MPEG audio (MP3), AAC in ADTS frames or MP4 (M4A), WAV, RF64, AIFF, CAF, AU, W64 and FLAC, and Ogg
   /// with Vorbis, Opus or FLAC. Memory does not grow with what a file claims to hold.
   /// - Throws: `audio.not_found` when it can't be opened (the system's words, or that it is a folder),
-  ///   `audio.unreadable` saying what was found at which byte (a file without any sound too), `audio.unsupported` for
-  ///   audio of other kinds.
+  ///   `audio.unreadable` with the content found and its byte (for a file without any sound too),
+  ///   `audio.unsupported` for audio of other kinds.
   public static func open(_ path: String) throws -> any Decoder {
     let file = try FileDescriptor(reading: path)
     switch SourceKind(of: file) {

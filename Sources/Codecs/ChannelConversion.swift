@@ -2,20 +2,20 @@ internal import AudioCore
 
 /// Conversion of sources of 1 to 6 and 8 channels to stereo, or to stereo and six roles (`AudioFormat.surround`).
 ///
-/// **Stereo.** Mono goes to both sides unchanged and stereo stays as it is, bit for bit. More channels come in WAV
-/// order (L R C LFE Ls Rs …); centre and surrounds are added at −3 dB, LFE is left out, and the sum is scaled so that
-/// it can't exceed full scale. Source: ITU-R BS.775-4, Annex 4.
+/// **Stereo.** Mono is copied to both sides unchanged and stereo stays as it is, bit for bit. More channels
+/// come in WAV order (L R C LFE Ls Rs …); centre and surrounds are added at −3 dB, LFE is left out, and the
+/// sum is scaled so that it can't exceed full scale. Source: ITU-R BS.775-4, Annex 4.
 ///
-/// **Roles.** Mono and stereo become front left = surround left = L, front right = surround right = R, centre = LFE =
-/// (L + R)/2. A channel of a larger source reaches its role bit for bit; a role that the source lacks is silent, and
-/// of 7.1 a surround role is the mean of the back and the side.
+/// **Roles.** Mono and stereo become front left = surround left = L, front right = surround right = R, centre
+/// = LFE = (L + R)/2. A channel of a larger source reaches its role bit for bit; a role that the source lacks
+/// is silent, and of 7.1 a surround role is the mean of the back and the side.
 enum ChannelConversion {
-  /// No source that is converted has more.
+  /// The largest number of channels of a source.
   static let mostChannels = 8
 
   private static let half = Float(0.5).squareRoot()
 
-  /// Gain of each channel to the left side, and the same to the right, for the numbers of channels that exist.
+  /// Gains of each channel to the left and the right side, for the supported numbers of channels.
   private static func stereoGains(channels: Int) -> [(left: Float, right: Float)]? {
     let (left, right) = ((left: Float(1), right: Float(0)), (left: Float(0), right: Float(1)))
     let (centre, bass) = ((left: half, right: half), (left: Float(0), right: Float(0)))
@@ -35,7 +35,7 @@ enum ChannelConversion {
     return gains.map { ($0.left * scale, $0.right * scale) }
   }
 
-  /// The channels of the source whose mean each of the six roles plays.
+  /// The channels of the source that each of the six roles averages.
   private static func roleChannels(of channels: Int) -> [[Int]] {
     switch channels {
     case 1: [[0], [0], [0], [0], [0], [0]]

@@ -1,11 +1,12 @@
 public import AudioCore
 
-/// A decoder that gives another one's sound in a format of one's choice: what a session plays.
+/// A decoder that converts another one's sound to a given format: the source of a session.
 ///
 /// Channels are converted to stereo or to `AudioFormat.surround` (`ChannelConversion`), then the rate to
-/// `format.sampleRate`. Stereo of the wanted rate passes bit for bit. Positions and lengths count frames of `format`; after `seek` the samples
-/// are those that reading from the start would have given (up to the rounding of the resampler when rates
-/// differ). The inner decoder may change its format on the way, and may be a live one, which it then is too.
+/// `format.sampleRate`. Stereo of the wanted rate passes bit for bit. Positions and lengths count frames of
+/// `format`; after `seek` the samples are those that reading from the start would have returned (up to the
+/// rounding of the resampler when rates differ). The inner decoder may change its format while it is read,
+/// and may be a live one, which this decoder then is too.
 public final class ConformedDecoder: LiveDecoder {
   /// The wanted format.
   public let format: AudioFormat
@@ -13,31 +14,31 @@ public final class ConformedDecoder: LiveDecoder {
   private let decoder: any Decoder
   private var sourceFormat: AudioFormat
   private var resampler: Resampler?
-  /// What the decoder gave, in its own channels.
+  /// The frames read from the decoder, in its own channels.
   private let raw: PCMBlock
-  /// The same in the wanted channels (a decoder that turns to mono fills `raw` with many frames), of which `pending`
-  /// frames from `start` on are not yet used.
+  /// The frames of `raw` in the wanted channels, of which `pending` frames from `start` on are not yet used.
+  /// Has room for many frames: a decoder that turns to mono fills `raw` with them.
   private let converted: PCMBlock
   private var start = 0
   private var pending = 0
   /// Frames of the output to be dropped after a seek.
   private var excess = 0
   private let waste: PCMBlock
-  /// The decoder has ended, or has changed its format: what is in the resampler comes out first.
+  /// The decoder has ended, or has changed its format: the resampler is flushed first.
   private var isDraining = false
   private var hasEnded = false
-  /// Whether the inner decoder gives nothing now, and will later.
+  /// `true` if the inner decoder has no frames now, and will later.
   public private(set) var isWaiting = false
 
-  /// Frames that are decoded at a time.
+  /// Frames per read of the inner decoder.
   private static let chunk = 1024
-  /// Source frames that are resampled before the wanted one, more than the filter's length.
+  /// Source frames that are resampled before the wanted one; more than the filter's length.
   private static let preroll = 4096
 
   /// - Parameters:
   ///   - decoder: at its start; not to be used by others from now on.
   ///   - format: the wanted rate; two channels, or those of `AudioFormat.surround`.
-  /// - Throws: `audio.unsupported` when there is no way from the decoder's format.
+  /// - Throws: `audio.unsupported` when the decoder's format can't be converted.
   public init(_ decoder: any Decoder, to format: AudioFormat = .session) throws {
     let known = [2, AudioFormat.surround.channels]
     guard known.contains(format.channels) else {
@@ -62,15 +63,15 @@ public final class ConformedDecoder: LiveDecoder {
     }
   }
 
-  /// The inner decoder's.
+  /// The shortfall of the inner decoder.
   public var shortfall: AudioError? { decoder.shortfall }
 
-  /// What it is told when the inner decoder is no live one: never.
+  /// Passes `wake` to a live inner decoder; another one never calls it.
   public func onFrames(_ wake: @escaping @Sendable () -> Void) {
     (decoder as? any LiveDecoder)?.onFrames(wake)
   }
 
-  /// Fills `buffer`, which holds frames of `format`; gives fewer only at the end, or while it waits.
+  /// Fills `buffer`, which holds frames of `format`; returns fewer frames only at the end, or while it waits.
   public func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
     while excess > 0 {
       let target = UnsafeMutableBufferPointer(rebasing: waste.view.buffer.prefix(excess * format.channels))
@@ -81,7 +82,7 @@ public final class ConformedDecoder: LiveDecoder {
     return try fill(buffer)
   }
 
-  /// Goes to a frame of `format`.
+  /// Moves to a frame of `format`.
   public func seek(toFrame frame: Int) throws {
     guard frame >= 0, frame <= frameCount ?? .max else {
       throw AudioError.outsideSource("the source", frame: frame, count: frameCount)
@@ -97,7 +98,7 @@ public final class ConformedDecoder: LiveDecoder {
     excess = frame - begin / (from / common) * (to / common)
   }
 
-  /// Fills `buffer`; fewer frames only at the end.
+  /// Fills `buffer`; fewer frames only at the end, or while it waits.
   private func fill(_ buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
     let channels = format.channels
     let wanted = buffer.count / channels
@@ -123,7 +124,7 @@ public final class ConformedDecoder: LiveDecoder {
     return done
   }
 
-  /// Copies pending frames to `buffer` and returns how many.
+  /// Copies pending frames to `buffer` and returns their number.
   private func pass(into buffer: UnsafeMutableBufferPointer<Float>) -> Int {
     let given = min(pending, buffer.count / format.channels)
     _ = buffer.update(fromContentsOf: samples(given))
@@ -162,7 +163,7 @@ public final class ConformedDecoder: LiveDecoder {
     if !isDraining { convert(got) }
   }
 
-  /// Goes on with the frames that were read in a new format.
+  /// Continues with the frames that were read in a new format.
   private func changeFormat() throws {
     let frames = pending
     try adopt(decoder.format)
@@ -176,7 +177,7 @@ public final class ConformedDecoder: LiveDecoder {
     ChannelConversion.convert(view, to: converted.view)
   }
 
-  /// Starts anew with frames of `newFormat`.
+  /// Restarts the conversion with frames of `newFormat`.
   private func adopt(_ newFormat: AudioFormat) throws {
     guard ChannelConversion.supports(channels: newFormat.channels) else {
       throw AudioError(.unsupported, "cannot convert \(newFormat.channels) channels to stereo")

@@ -1,16 +1,16 @@
 internal import AudioCore
 internal import Glibc
 
-/// An open regular file, closed when it goes.
+/// An open regular file, closed when the value is destroyed.
 struct FileDescriptor: ~Copyable {
   let raw: CInt
   /// Length in bytes when it was opened.
   let size: Int
 
   /// Opens a regular file for reading.
-  /// - Throws: `audio.not_found` with the system's words, or saying that it is a folder or a device.
+  /// - Throws: `audio.not_found` with the system's words, or stating that it is a folder or a device.
   init(reading path: String) throws(AudioError) {
-    // Without O_NONBLOCK a pipe without a writer would hold the caller for ever.
+    // Without O_NONBLOCK a pipe without a writer would block the caller for ever.
     let raw = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard raw >= 0 else { throw .notFound(path, cause: Self.lastError(), hint: Self.hint(for: path)) }
     var status = stat()
@@ -28,9 +28,9 @@ struct FileDescriptor: ~Copyable {
     size = Int(status.st_size)
   }
 
-  /// Creates a file for writing, or empties the one that is there. What a symbolic link leads to is not touched, save
-  /// for a device.
-  /// - Throws: `audio.no_output` with the system's words, or saying that it is a link.
+  /// Creates a file for writing, or empties an existing one. The target of a symbolic link is not touched,
+  /// except for a character device.
+  /// - Throws: `audio.no_output` with the system's words, or stating that it is a link.
   init(writing path: String) throws(AudioError) {
     raw = Self.openForWriting(path)
     size = 0
@@ -39,7 +39,7 @@ struct FileDescriptor: ~Copyable {
     }
   }
 
-  /// The descriptor; -1, with ELOOP for a link to what is no device.
+  /// Returns the descriptor; -1, with ELOOP for a link to anything but a character device.
   private static func openForWriting(_ path: String) -> CInt {
     let file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o666)
     guard file < 0, errno == ELOOP else { return file }
@@ -51,14 +51,15 @@ struct FileDescriptor: ~Copyable {
     return -1
   }
 
-  /// What no text holds stands for bytes of a name that were no UTF-8: under that name there is no file.
+  /// Returns a hint for a path with U+FFFD, which replaces bytes of a name that is not UTF-8: no file has
+  /// that name.
   private static func hint(for path: String) -> String? {
     path.unicodeScalars.contains("\u{FFFD}") ? "give the file a name in UTF-8" : nil
   }
 
   deinit { if raw >= 0 { close(raw) } }
 
-  /// Up to `count` bytes from `offset` on; fewer at the end of the file, none when reading fails.
+  /// Returns up to `count` bytes from `offset` on; fewer at the end of the file, none when reading fails.
   func bytes(at offset: Int, count: Int) -> [UInt8] {
     // All empty arrays of Swift share one storage, which such an initializer would write into.
     guard count > 0 else { return [] }
@@ -73,16 +74,17 @@ struct FileDescriptor: ~Copyable {
     }
   }
 
-  /// Another number for the same open file, for who closes it himself; -1 when the system has none left.
+  /// Returns another descriptor of the same open file, which the caller closes; -1 when the system has none
+  /// left.
   func duplicate() -> CInt { fcntl(raw, F_DUPFD_CLOEXEC, 0) }
 
-  /// Where the next read or write of the descriptor takes place.
+  /// The offset of the next read or write of the descriptor.
   var position: Int { max(0, Int(lseek(raw, 0, SEEK_CUR))) }
 
-  /// The system's words for what just failed on this thread, in lower case as the rest of a message.
+  /// Returns the system's words for the last failure on this thread, in lower case as the rest of a message.
   static func lastError() -> String { words(for: errno) }
 
-  /// The system's words for an error number.
+  /// Returns the system's words for an error number.
   static func words(for number: CInt) -> String {
     let words = String(cString: strerror(number))
     return words.prefix(1).lowercased() + words.dropFirst()

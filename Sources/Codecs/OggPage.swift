@@ -17,12 +17,14 @@ struct OggPage {
     content = start + 27 + segments
   }
 
-  /// The first packet of a file that begins with `head`, which tells its codec; nil when that is no Ogg page.
+  /// Returns the first packet of a file that begins with `head`, which identifies its codec; nil when that is
+  /// no Ogg page.
   static func firstPacket(_ head: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
     OggPage(head).map { head[$0.content...] }
   }
 
-  /// The position that the last page of `file` tells; nil when none does in its last 64 KiB, the longest page.
+  /// Returns the position in the last page of `file`; nil when none has one in its last 64 KiB, the longest
+  /// page.
   static func lastPosition(in file: borrowing FileDescriptor) -> Int? {
     let length = min(file.size, 65_536)
     let tail = file.bytes(at: file.size - length, count: length)

@@ -5,12 +5,13 @@ internal import CSoxr
 /// phase, a pass band without roll-off; the delay is compensated, so frame 0 of the output is frame 0 of the
 /// input).
 ///
-/// n frames give round(n × outputRate / inputRate) in all. Allocates when it is made and while soxr's own queues
-/// reach their size, not per call. Confined to one thread at a time; may be moved to another between calls.
+/// n input frames become round(n × outputRate / inputRate) in all. Allocates when it is made and while soxr's
+/// own queues reach their size, not per call. Confined to one thread at a time; may be moved to another
+/// between calls.
 public final class Resampler {
-  /// Rate of what goes in, in Hz.
+  /// The input's sample rate in Hz.
   public let inputRate: Int
-  /// Rate of what comes out, in Hz.
+  /// The output's sample rate in Hz.
   public let outputRate: Int
   /// Samples per frame.
   public let channels: Int
@@ -20,7 +21,7 @@ public final class Resampler {
   private var framesOut = 0
 
   /// A resampler for frames of `channels` samples.
-  /// - Throws: `audio.unsupported` when soxr can't do that.
+  /// - Throws: `audio.unsupported` when soxr can't convert between the rates.
   public init(from inputRate: Int, to outputRate: Int, channels: Int) throws {
     guard inputRate > 0, outputRate > 0, channels > 0 else {
       let rates = "from \(inputRate) to \(outputRate) Hz"
@@ -32,15 +33,15 @@ public final class Resampler {
     self.channels = channels
   }
 
-  /// Frames that come out for `frames` that go in.
+  /// Returns the number of output frames for `frames` input frames.
   public static func length(of frames: Int, from inputRate: Int, to outputRate: Int) -> Int {
     let (whole, rest) = frames.quotientAndRemainder(dividingBy: inputRate)
     return whole * outputRate + (rest * outputRate * 2 + inputRate) / (inputRate * 2)
   }
 
-  /// Takes frames and gives what they complete.
-  /// - Returns: frames taken from the start of `input` and frames written to the start of `output`. Both are 0
-  ///   only when `input` is empty or `output` has no room.
+  /// Consumes input frames and writes the output frames that they complete.
+  /// - Returns: frames consumed from the start of `input` and frames written to the start of `output`. Both
+  ///   are 0 only when `input` is empty or `output` has no room.
   public func process(
     _ input: UnsafeBufferPointer<Float>, into output: UnsafeMutableBufferPointer<Float>
   ) throws -> (taken: Int, given: Int) {
@@ -52,7 +53,8 @@ public final class Resampler {
     return result
   }
 
-  /// Gives what is left after the last input; to be called until it returns 0. After that only `reset` goes on.
+  /// Writes the output frames left after the last input; to be called until it returns 0. Only `reset` may
+  /// follow.
   /// - Returns: frames written to the start of `output`.
   public func flush(into output: UnsafeMutableBufferPointer<Float>) throws -> Int {
     let left = Self.length(of: framesIn, from: inputRate, to: outputRate) - framesOut
@@ -63,7 +65,7 @@ public final class Resampler {
     return given
   }
 
-  /// Forgets what went in: the next input is a new beginning.
+  /// Discards the history: the next input starts a new stream.
   public func reset() throws {
     try handle.reset()
     framesIn = 0

@@ -1,12 +1,12 @@
 internal import AudioCore
 
-/// What a file is, told from its bytes; names and extensions are not looked at.
+/// The kind of a file, detected from its bytes; names and extensions are ignored.
 enum SourceKind: Equatable {
   /// MPEG audio; the first frame starts at this byte.
   case mpeg(firstFrame: Int)
   /// AAC in ADTS frames; the first frame starts at this byte.
   case adts(firstFrame: Int)
-  /// An MP4 file, with whatever sound.
+  /// An MP4 file, with any kind of sound.
   case mp4
   /// A container that libsndfile reads.
   case soundFile
@@ -14,13 +14,13 @@ enum SourceKind: Equatable {
   case oggFLAC
   /// Audio of a kind that has no decoder here, in words.
   case unsupported(String)
-  /// Something else, in words, and the byte where it was found.
+  /// Unknown content, in words, and the byte where it was found.
   case unknown(found: String, byte: Int)
 
   /// Bytes in which the first MPEG frame must start.
   private static let searchLength = 65_536
 
-  /// Looks at the start of `file`, behind ID3v2 tags; reads 64 KiB at most.
+  /// Detects the kind from the start of `file`, behind ID3v2 tags; reads 64 KiB at most.
   init(of file: borrowing FileDescriptor) {
     guard file.size > 0 else {
       self = .unknown(found: "nothing, the file is empty,", byte: 0)
@@ -52,7 +52,7 @@ enum SourceKind: Equatable {
     }
   }
 
-  /// What to say when a decoder was asked to open a file of this kind, which is not its own.
+  /// Returns the error for a decoder that was asked to open a file of this kind, which is not its own.
   func refusal(_ path: String) -> AudioError {
     switch self {
     case .unknown(let found, let byte): .unreadable(path, found: found, atByte: byte)
@@ -62,7 +62,7 @@ enum SourceKind: Equatable {
     }
   }
 
-  /// Place in `head` of the first frame of a stream, nil when there is none.
+  /// Returns the index in `head` of the first frame of a stream, nil when there is none.
   private static func firstFrame<Header: FrameHeader>(
     of header: Header.Type, in head: [UInt8], reachesEnd: Bool
   ) -> Int? {
@@ -72,7 +72,7 @@ enum SourceKind: Equatable {
     return scanner.next()?.frame.offset
   }
 
-  /// What magic numbers tell, nil when there is none that is known.
+  /// Returns the kind of a container's magic number, nil for an unknown one.
   private static func container(_ head: [UInt8]) -> SourceKind? {
     func has(_ text: String, at offset: Int = 0) -> Bool { head.dropFirst(offset).starts(with: text.utf8) }
     if (has("RIFF") || has("RIFX") || has("RF64")) && has("WAVE", at: 8) { return .soundFile }
@@ -86,7 +86,7 @@ enum SourceKind: Equatable {
   private static func ogg(_ head: ArraySlice<UInt8>) -> SourceKind {
     guard let packet = OggPage.firstPacket(head) else { return .soundFile }
     if packet.starts(with: [0x7F] + Array("FLAC".utf8)) { return .oggFLAC }
-    // Vorbis and Opus are libsndfile's to decode, and damage is its to describe.
+    // libsndfile decodes Vorbis and Opus, and reports their damage.
     return ForeignSound.name(ofOgg: packet).map(Self.unsupported) ?? .soundFile
   }
 
@@ -111,13 +111,13 @@ enum SourceKind: Equatable {
     return "bytes that no decoder knows (\(digits.joined(separator: " ")))"
   }
 
-  /// UTF-8 without control characters other than white space.
+  /// `true` for UTF-8 without control characters other than white space.
   private static func isText(_ bytes: ArraySlice<UInt8>) -> Bool {
     bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F || (0x09...0x0D).contains($0) }
       && (String(validating: bytes.prefix(bytes.count - trailingPart(bytes)), as: UTF8.self) != nil)
   }
 
-  /// Bytes of a character that is cut off at the end.
+  /// Returns the bytes of a character that is cut off at the end.
   private static func trailingPart(_ bytes: ArraySlice<UInt8>) -> Int {
     var count = 0
     while count < min(3, bytes.count), bytes[bytes.endIndex - 1 - count] & 0xC0 == 0x80 { count += 1 }

@@ -1,15 +1,15 @@
 internal import AudioCore
 
-/// What a decoder of AAC must know before the first frame.
+/// The parameters that a decoder of AAC needs before the first frame.
 ///
 /// Describes the core only: spectral band replication and parametric stereo, announced or not, are found in the
 /// frames. That needs less trust in headers, and ends alike.
 struct AACConfiguration: Sendable, Equatable {
   /// MPEG-4 audio object type: 1 Main, 2 LC, 4 LTP.
   let objectType: Int
-  /// Place of the core's rate in `ADTSHeader.rates`.
+  /// Index of the core's rate in `ADTSHeader.rates`.
   let rateIndex: Int
-  /// 1 to 7 as ISO/IEC 14496-3 table 1.19.
+  /// Channel configuration, 1 to 7 as ISO/IEC 14496-3 table 1.19.
   let channelConfiguration: Int
   /// Samples of the core per frame and channel: 1024, or 960 in some broadcasts.
   let samplesPerFrame: Int
@@ -17,7 +17,7 @@ struct AACConfiguration: Sendable, Equatable {
   /// The core's rate in Hz.
   var sampleRate: Int { ADTSHeader.rates[rateIndex] }
 
-  /// Why this is not decoded, nil when it is.
+  /// The reason why this configuration is not decoded, nil when it is.
   var obstacle: String? {
     switch objectType {
     case 1, 2, 4: break
@@ -27,7 +27,7 @@ struct AACConfiguration: Sendable, Equatable {
     return (1...7).contains(channelConfiguration) ? nil : "AAC with channels of its own description"
   }
 
-  /// The same as the standard writes it, two bytes. Source: ISO/IEC 14496-3 §1.6.2.1, §4.4.1.
+  /// The configuration as an AudioSpecificConfig of two bytes. Source: ISO/IEC 14496-3 §1.6.2.1, §4.4.1.
   var bytes: [UInt8] {
     let frameLength = samplesPerFrame == 960 ? 1 : 0
     let bits = objectType << 11 | rateIndex << 7 | channelConfiguration << 3 | frameLength << 2
@@ -36,16 +36,16 @@ struct AACConfiguration: Sendable, Equatable {
 }
 
 extension AACConfiguration {
-  /// What an ADTS header tells.
+  /// The configuration in an ADTS header.
   init(_ header: ADTSHeader) {
     self.init(
       objectType: header.objectType, rateIndex: header.rateIndex,
       channelConfiguration: header.channelConfiguration, samplesPerFrame: 1024)
   }
 
-  /// Reads an AudioSpecificConfig: the core of what is announced, whether bands are replicated explicitly
-  /// (object type 5 or 29 in front), in an extension behind, or not announced at all. Nil when it is cut off or
-  /// has a rate without an index.
+  /// Reads an AudioSpecificConfig: the core, whether bands are replicated explicitly (object type 5 or 29 in
+  /// front), in an extension behind, or not announced at all. Nil when it is cut off or has a rate without an
+  /// index.
   ///
   /// Source: ISO/IEC 14496-3 §1.6.2.1 and §1.6.5.
   init?(audioSpecificConfig bytes: ArraySlice<UInt8>) {
@@ -84,7 +84,7 @@ struct BitReader {
 
   init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
 
-  /// The next `count` bits, nil when fewer are left.
+  /// Returns the next `count` bits, nil when fewer are left.
   mutating func read(_ count: Int) -> Int? {
     guard position + count <= bytes.count * 8 else { return nil }
     var value = 0

@@ -2,16 +2,16 @@ internal import CFAAD
 
 /// AAC-LC, Main, LTP, HE-AAC and HE-AAC v2 through libfaad.
 ///
-/// Frames must have been found by a framing or a container; libfaad parses no ADTS header here. Every start takes
-/// a new libfaad decoder, and so does the frame after one that failed: its state is not to be trusted then.
-/// Confined to one thread at a time.
+/// Frames must have been found by a framing or a container; libfaad parses no ADTS header here. Every start
+/// creates a new libfaad decoder, and so does the frame after one that failed: its state is not to be trusted
+/// then. Confined to one thread at a time.
 final class AACDecoder: AACFrameDecoder {
   private var handle: FAADHandle?
   private var configuration: AACConfiguration?
-  /// The frame, and zeros behind it that a reader which runs over its end finds.
+  /// The frame, and zeros behind it for a reader that overruns its end.
   private var input: [UInt8] = []
 
-  /// Longest frame that is taken: what an ADTS header can tell.
+  /// Length in bytes of the longest frame that is accepted: the most that an ADTS header can state.
   static let longestFrame = ADTSHeader.longest
   private static let zeros = [UInt8](repeating: 0, count: 1024)
 
@@ -58,7 +58,7 @@ private struct FAADHandle: ~Copyable {
       throw AACFailure(words: "a configuration that libfaad refuses")
     }
     raw = opened
-    // Without this the first frame would give no samples.
+    // Otherwise the first frame would return no samples.
     NeAACDecPostSeekReset(raw, 1)
   }
 
@@ -111,7 +111,8 @@ private struct FAADHandle: ~Copyable {
     }
   }
 
-  /// Where each channel of WAV's order (L R C LFE Ls Rs …) stands among libfaad's, nil for what has no such order.
+  /// The index among libfaad's channels of each channel in WAV's order (L R C LFE Ls Rs …); nil for a layout
+  /// without such an order.
   private static func order(_ info: NeAACDecFrameInfo) -> [Int]? {
     let channels = Int(info.channels)
     guard channels > 2 else { return channels > 0 ? Array(0..<channels) : nil }

@@ -1,26 +1,26 @@
 /// Decodes AAC frame by frame.
 ///
-/// All that passes are values and bytes, so a decoder may live in a child process: libfaad has a history of
-/// faults that a hostile frame can use.
+/// The interface passes only values and bytes, so a decoder may live in a child process: libfaad has a
+/// history of faults that a hostile frame can use.
 protocol AACFrameDecoder: AnyObject {
-  /// Begins anew with frames of `configuration`.
-  /// - Throws: `AACFailure` when it can't decode such.
+  /// Restarts the decoder for frames of `configuration`.
+  /// - Throws: `AACFailure` when the configuration is not supported.
   func start(_ configuration: AACConfiguration) throws(AACFailure)
 
-  /// Decodes raw data blocks, without an ADTS header, and writes interleaved samples to `samples`, which is
-  /// replaced. The channels have WAV's order. The first frame after `start` gives its samples too, which fade in.
-  /// - Throws: `AACFailure`; the decoder goes on with the next frame as after `start`.
+  /// Decodes raw data blocks, without an ADTS header, and replaces `samples` by their interleaved samples.
+  /// The channels have WAV's order. The first frame after `start` returns its samples too, which fade in.
+  /// - Throws: `AACFailure`; the decoder continues with the next frame as after `start`.
   func decode(_ frame: ArraySlice<UInt8>, into samples: inout [Float]) throws(AACFailure) -> DecodedAAC
 
-  /// Forgets where in the stream it was: the next frame comes from somewhere else of the same stream.
+  /// Resets the position in the stream: the next frame comes from elsewhere in the same stream.
   func reset()
 }
 
-/// What a frame of AAC turned out to be.
+/// The format and length of a decoded frame of AAC.
 struct DecodedAAC: Sendable, Equatable {
-  /// In Hz; twice the core's rate when bands are replicated (HE-AAC).
+  /// Sample rate in Hz; twice the core's rate when bands are replicated (HE-AAC).
   let sampleRate: Int
-  /// 2 for mono too, since parametric stereo may begin at any frame.
+  /// Channels; 2 for mono too, since parametric stereo may begin at any frame.
   let channels: Int
   /// PCM frames.
   let frames: Int

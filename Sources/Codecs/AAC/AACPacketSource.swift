@@ -1,8 +1,8 @@
-/// One frame of AAC as it lies in a file.
+/// A frame of AAC as it is stored in a file.
 struct AACPacket {
   /// Raw data blocks, without a header.
   let bytes: ArraySlice<UInt8>
-  /// What decodes it.
+  /// The configuration for the decoder.
   let configuration: AACConfiguration
   /// Raw data blocks in it.
   let blocks: Int
@@ -15,16 +15,16 @@ struct AACPacket {
   var samples: Int { blocks * configuration.samplesPerFrame }
 }
 
-/// The frames of AAC in a file, one after another.
+/// The frames of AAC in a file, in order.
 protocol AACPacketSource: AnyObject {
   /// Path of the file, for errors.
   var path: String { get }
 
-  /// The next frame, nil at the end.
+  /// Returns the next frame, nil at the end.
   /// - Throws: `audio.unreadable`.
   func next() throws -> AACPacket?
 
-  /// Goes to a frame at or before a sample of the core, or to the last one.
-  /// - Returns: the first sample of the core that the next frame stands for.
+  /// Moves to a frame at or before a sample of the core, or to the last one.
+  /// - Returns: the first sample of the core that the next frame holds.
   func seek(toSample sample: Int) throws -> Int
 }

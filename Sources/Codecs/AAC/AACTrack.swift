@@ -1,19 +1,19 @@
 internal import AudioCore
 
-/// The sound of the AAC frames of a file: what the decoders of ADTS and MP4 files share.
+/// The sound of the AAC frames of a file, for the decoders of ADTS and MP4 files.
 ///
-/// Positions count frames at `format.sampleRate`, from the first sample of the first frame. A frame that can't be
-/// decoded is silence of its length, so that what follows stays in its place.
+/// Positions count frames at `format.sampleRate`, from the first sample of the first frame. A frame that
+/// can't be decoded becomes silence of its length, so that later frames keep their positions.
 final class AACTrack {
-  /// Rate and channels of what `read` gave last.
+  /// Rate and channels of the frames that `read` returned last.
   private(set) var format: AudioFormat
-  /// Samples that come out for one of the core: 2 with spectral band replication.
+  /// Output samples per sample of the core: 2 with spectral band replication.
   private(set) var factor: Int
 
   private let source: any AACPacketSource
   private let decoder: any AACFrameDecoder
   private var configuration: AACConfiguration?
-  /// What was decoded, and the first sample of it that was not yet given.
+  /// The decoded samples, and the index of the first one that was not yet returned.
   private var samples: [Float] = []
   private var start = 0
   private var samplesFormat: AudioFormat
@@ -21,10 +21,10 @@ final class AACTrack {
   /// PCM frames to be dropped after a seek.
   private var excess = 0
 
-  /// Frames that are decoded, unheard, before the one that is wanted: for AAC-LC the overlap of two would do, the
-  /// history of replicated bands and parametric stereo is longer.
+  /// Frames that are decoded, unheard, before the one that is wanted: for AAC-LC the overlap of two would do,
+  /// the history of replicated bands and parametric stereo is longer.
   private static let preroll = 12
-  /// Frames of which one must be decodable.
+  /// Frames at the start of which one must be decodable.
   private static let patience = 16
 
   /// - Throws: `audio.unsupported` or `audio.unreadable` when none of the first frames can be decoded.
@@ -54,7 +54,7 @@ final class AACTrack {
       atByte: failure?.offset ?? 0)
   }
 
-  /// Reads the next frames; they have the `format` that is told after the call. 0 at the end.
+  /// Reads the next frames; they have the value of `format` after the call. Returns 0 at the end.
   func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
     while true {
       let channels = samplesFormat.channels
@@ -74,7 +74,7 @@ final class AACTrack {
     }
   }
 
-  /// Goes to a frame, counted at `format.sampleRate`.
+  /// Moves to a frame, counted at `format.sampleRate`.
   func seek(toFrame frame: Int) throws {
     let sample = frame / factor
     let first = try source.seek(toSample: max(0, sample - Self.preroll * 1024))
@@ -85,7 +85,7 @@ final class AACTrack {
   }
 
   /// Decodes the next frame into `samples`.
-  /// - Returns: false at the end.
+  /// - Returns: `false` at the end.
   private func refill() throws -> Bool {
     guard let packet = try source.next() else { return false }
     start = 0

@@ -2,21 +2,22 @@ public import AudioCore
 
 /// AAC files of ADTS frames, as web radio sends them: AAC-LC, HE-AAC and HE-AAC v2.
 ///
-/// Nothing in such a file tells how much silence the encoder put in front, so all of it is heard. Mono comes in
-/// two equal channels. `seek` is exact to a frame. Memory is bounded whatever the file holds.
+/// ADTS has no field for the silence that the encoder put in front, so all of it is heard. Mono comes in two
+/// equal channels. `seek` is exact to a frame. Memory is bounded whatever the file holds.
 public final class ADTSFileDecoder: Decoder {
-  /// Rate and channels of the frames that the last `read` gave; a file may change them on its way.
+  /// Rate and channels of the frames that the last `read` returned; a file may change them.
   public var format: AudioFormat { track.format }
 
-  /// Length in frames, from the headers of all frames, which are read for it when asked for the first time. A
-  /// file that changes its rate has each part counted at its own.
+  /// Length in frames, from the headers of all frames, which are read at the first access. Parts of a file
+  /// with different rates are counted each at its own.
   public private(set) lazy var frameCount: Int? = source.sampleCount() * track.factor
 
   private let source: ADTSPacketSource
   private let track: AACTrack
 
   /// Opens an ADTS file.
-  /// - Throws: `audio.not_found`, `audio.unsupported`, or `audio.unreadable` saying what was found at which byte.
+  /// - Throws: `audio.not_found`, `audio.unsupported`, or `audio.unreadable` with the content found and its
+  ///   byte.
   public convenience init(path: String) throws {
     let file = try FileDescriptor(reading: path)
     switch SourceKind(of: file) {
@@ -30,12 +31,12 @@ public final class ADTSFileDecoder: Decoder {
     track = try AACTrack(source)
   }
 
-  /// Reads the next frames; they have the `format` that is told after the call.
+  /// Reads the next frames; they have the value of `format` after the call.
   public func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
     try track.read(into: buffer)
   }
 
-  /// Goes to a frame; 12 frames of AAC before it are decoded, unheard.
+  /// Moves to a frame; 12 frames of AAC before it are decoded, unheard.
   public func seek(toFrame frame: Int) throws {
     guard frame >= 0, frame <= frameCount ?? .max else {
       throw AudioError.outsideSource(source.path, frame: frame, count: frameCount)

@@ -1,6 +1,6 @@
 internal import AudioCore
 
-/// The frames of an ADTS file. Memory: the framing's, and 16 bytes for every 64 frames once they were counted.
+/// The frames of an ADTS file. Memory: the framing's, and 16 bytes for every 64 frames once they are counted.
 final class ADTSPacketSource: AACPacketSource {
   let path: String
 
@@ -10,11 +10,11 @@ final class ADTSPacketSource: AACPacketSource {
   /// Byte of the file that is read next.
   private var position: Int
   private var hasEnded = false
-  /// The first frame, and every 64th after it, as far as they were looked for.
+  /// The first frame, and every 64th after it, as far as they were counted.
   private var marks: [Mark] = []
-  /// Samples of the core in all frames, once they were counted.
+  /// Samples of the core in all frames, once they are counted.
   private var total: Int?
-  /// The first frame after a seek, which was looked at already.
+  /// The first frame after a seek, which was found already.
   private var waiting: EncodedFrame?
 
   private struct Mark {
@@ -32,7 +32,7 @@ final class ADTSPacketSource: AACPacketSource {
     position = firstFrame
   }
 
-  /// Samples of the core in all frames, from their headers; reads the file when asked for the first time.
+  /// Returns the samples of the core in all frames, from their headers; the first call reads the file.
   func sampleCount() -> Int {
     if let total { return total }
     var framing = ADTSFraming(offset: firstFrame)
@@ -65,7 +65,8 @@ final class ADTSPacketSource: AACPacketSource {
     var index = (marks.firstIndex { $0.sample > sample } ?? marks.count) - 1
     while index > 0 {
       restart(at: marks[index].offset)
-      // A frame in front of damage is found when one comes from the front, but not when one begins with it.
+      // A frame in front of damage is found by a scan from earlier frames, but not by one that begins with
+      // it.
       if let first = advance(&framing, &position), first.offset == marks[index].offset {
         return pass(from: first, marks[index].sample, to: sample)
       }
@@ -76,7 +77,7 @@ final class ADTSPacketSource: AACPacketSource {
     return pass(from: first, 0, to: sample)
   }
 
-  /// Passes over frames until the one that holds `sample` is next.
+  /// Skips frames until the one that holds `sample` is next.
   private func pass(from first: EncodedFrame, _ start: Int, to sample: Int) -> Int {
     var (frame, start) = (first, start)
     while start + frame.samples <= sample, let next = advance(&framing, &position) {
@@ -93,7 +94,7 @@ final class ADTSPacketSource: AACPacketSource {
     waiting = nil
   }
 
-  /// The next frame of a framing that is fed from the file.
+  /// Returns the next frame of a framing, whose input is the file.
   private func advance(_ framing: inout ADTSFraming, _ position: inout Int) -> EncodedFrame? {
     while true {
       if let frame = framing.next() { return frame }

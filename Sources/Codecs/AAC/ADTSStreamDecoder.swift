@@ -1,21 +1,22 @@
 public import AudioCore
 
-/// Decodes AAC in ADTS frame by frame as they come, through libfaad.
+/// Decodes AAC in ADTS frame by frame as they arrive, through libfaad.
 ///
-/// A frame that can't be decoded is silence of its length. HE-AAC may begin at any frame: the format follows.
+/// A frame that can't be decoded becomes silence of its length. HE-AAC may begin at any frame: `format`
+/// follows.
 public final class ADTSStreamDecoder: Decoder {
-  /// Rate and channels of the frames that the last `read` gave.
+  /// Rate and channels of the frames that the last `read` returned.
   public var format: AudioFormat { track?.format ?? .session }
-  /// Not known.
+  /// Nil: a stream has no known length.
   public let frameCount: Int? = nil
 
   private let source: LivePacketSource
   private var track: AACTrack?
 
-  /// A decoder of the frames of `source`, which are asked for by the first `read`.
+  /// A decoder of the frames of `source`, the first of which are requested by the first `read`.
   public init(_ source: any FrameSource) { self.source = LivePacketSource(source) }
 
-  /// Reads the next frames; 0 when the source has none now.
+  /// Reads the next frames; returns 0 when the source has none now.
   /// - Throws: `audio.unreadable`, `audio.unsupported` when none of the first frames can be decoded.
   public func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
     if track == nil {
@@ -25,17 +26,17 @@ public final class ADTSStreamDecoder: Decoder {
     return try track?.read(into: buffer) ?? 0
   }
 
-  /// There is no other place to go to.
+  /// Throws `audio.unsupported`: a stream can't be repositioned by its decoder.
   public func seek(toFrame frame: Int) throws {
     throw AudioError(.unsupported, "a stream is not repositioned by its decoder")
   }
 }
 
-/// Frames of a stream for `AACTrack`, which looks at the first ones before it begins with them.
+/// Frames of a stream for `AACTrack`, which reads the first ones before it starts playing with them.
 private final class LivePacketSource: AACPacketSource {
   let path = "the stream"
   private let source: any FrameSource
-  /// Frames that were given before the track began, and are given again.
+  /// Frames that were returned before the track began, and are returned again.
   private var kept: [[UInt8]] = []
   private var position = 0
   private var hasBegun = false
@@ -43,7 +44,7 @@ private final class LivePacketSource: AACPacketSource {
 
   init(_ source: any FrameSource) { self.source = source }
 
-  /// Whether there is a frame; takes it from the source.
+  /// `true` if a frame is available; reads it from the source.
   var hasFrame: Bool {
     if position < kept.count { return true }
     guard let frame = source.nextFrame() else { return false }

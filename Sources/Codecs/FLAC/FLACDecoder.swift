@@ -2,16 +2,16 @@ internal import AudioCore
 internal import CFLAC
 internal import EventLoop
 
-/// FLAC in an Ogg file, through libFLAC: libsndfile 1.2 opens no such file, whoever wrote it.
+/// FLAC in an Ogg file, through libFLAC: libsndfile 1.2 opens no such file, of any encoder.
 ///
 /// Whole numbers are divided by 2^(bits−1), as in `SoundFileDecoder`. `seek` is exact to a frame. A file that ends
 /// early has the frames of its whole pages. Source: "Ogg FLAC Mapping 1.0", Xiph.Org.
 final class OggFLACDecoder: Decoder {
   let format: AudioFormat
-  /// Length in frames as the header or, where that does not tell or more is claimed than there is, the last page
-  /// counts them.
+  /// Length in frames according to the header or, where that is silent or claims more than there is, to the
+  /// last page.
   let frameCount: Int?
-  /// Set for a file that was cut off.
+  /// The error of a file that was cut off.
   let shortfall: AudioError?
 
   private let handle: FLACHandle
@@ -46,7 +46,7 @@ final class OggFLACDecoder: Decoder {
   }
 
   /// Decodes the next block unless there are samples left.
-  /// - Returns: false at the end.
+  /// - Returns: `false` at the end.
   private func fill() throws -> Bool {
     while source.isEmpty {
       let state = FLAC__stream_decoder_get_state(handle.raw)
@@ -65,7 +65,8 @@ final class OggFLACDecoder: Decoder {
       throw AudioError.outsideSource(path, frame: frame, count: frameCount)
     }
     source.clear()
-    // libFLAC refuses the frame behind the last one; what is decoded from the one before it on is then left out.
+    // libFLAC refuses the frame behind the last one; the target is then the one before it, and its samples
+    // are dropped.
     let target = frame > 0 && frame == frameCount ? frame - 1 : frame
     guard FLAC__stream_decoder_seek_absolute(handle.raw, FLAC__uint64(target)) != 0 else {
       FLAC__stream_decoder_flush(handle.raw)
@@ -79,7 +80,8 @@ final class OggFLACDecoder: Decoder {
   }
 }
 
-/// Files of FLAC without a container, which libsndfile decodes: it does not tell where one that was cut off ends.
+/// Files of FLAC without a container. libsndfile decodes them, but does not report the end of one that was
+/// cut off.
 enum FLACFile {
   /// Returns the number of frames that a file has of the `claimed` ones, more than 0, that its header counts. The end of
   /// a file that was cut off is found by bisection with seeks; only the last part before it is decoded.
@@ -115,7 +117,7 @@ enum FLACFile {
   }
 }
 
-/// A libFLAC decoder, which goes before the source that it reads does.
+/// A libFLAC decoder, deleted before the source that it reads.
 private struct FLACHandle: ~Copyable {
   let raw: UnsafeMutablePointer<FLAC__StreamDecoder>
   private let source: FLACSource
@@ -125,7 +127,7 @@ private struct FLACHandle: ~Copyable {
       throw AudioError(.unsupported, "cannot start libFLAC: no memory")
     }
     let start = isOgg ? FLAC__stream_decoder_init_ogg_stream : FLAC__stream_decoder_init_stream
-    // Unretained: the decoder is deleted before the source, which this value holds, can go.
+    // Unretained: the decoder is deleted before this value releases the source.
     let status = start(
       raw,
       { _, bytes, count, source in
@@ -183,13 +185,13 @@ private final class FLACSource {
   struct Info {
     let sampleRate: Int
     let channels: Int
-    /// Nil where the header does not tell.
+    /// Nil if the header is silent.
     let frames: Int?
   }
 
   /// Format and length; nil until the header was read.
   private(set) var info: Info?
-  /// True once libFLAC met bytes that it could not decode.
+  /// `true` once libFLAC met bytes that it could not decode.
   var isDamaged = false
   /// Byte of the file that is read next.
   var position = 0
@@ -224,7 +226,7 @@ private final class FLACSource {
   }
 
   /// Appends a block.
-  /// - Returns: false when it has other channels than the header says.
+  /// - Returns: `false` when its channels differ from the header's.
   func append(_ channels: UnsafePointer<UnsafePointer<FLAC__int32>?>, of header: FLAC__FrameHeader) -> Bool {
     guard let info, Int(header.channels) == info.channels, (1...32).contains(header.bits_per_sample) else {
       isDamaged = true
@@ -241,7 +243,7 @@ private final class FLACSource {
     return true
   }
 
-  /// Moves samples to the start of `buffer` and returns how many.
+  /// Moves samples to the start of `buffer` and returns their number.
   func drain(into buffer: UnsafeMutableBufferPointer<Float>) -> Int {
     let count = min(buffer.count, samples.count - start)
     _ = buffer.update(fromContentsOf: samples[start..<(start + count)])

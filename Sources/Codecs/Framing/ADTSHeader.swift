@@ -2,22 +2,23 @@
 ///
 /// Source: ISO/IEC 13818-7 §6.2, ISO/IEC 14496-3 §1.A.2.2.
 struct ADTSHeader: FrameHeader, Equatable {
-  /// 12 bits of sync, then fields up to the number of blocks.
+  /// Length in bytes of a header: 12 bits of sync, then fields up to the number of blocks.
   static let size = 7
-  /// The length has 13 bits.
+  /// Length in bytes of the longest frame: the field has 13 bits.
   static let longest = 8191
-  /// Hz of the rate indices that mean something.
+  /// Sample rates in Hz by rate index; higher indices are reserved.
   static let rates = [
     96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000, 7350,
   ]
 
   /// MPEG-4 audio object type: 1 Main, 2 LC, 3 SSR, 4 LTP.
   let objectType: Int
-  /// Place in `rates`.
+  /// Index in `rates`.
   let rateIndex: Int
-  /// 1 to 7 as ISO/IEC 14496-3 table 1.19; 0 when the frame describes its channels inside.
+  /// Channel configuration, 1 to 7 as ISO/IEC 14496-3 table 1.19; 0 when the frame describes its channels
+  /// inside.
   let channelConfiguration: Int
-  /// Whether a checksum of 16 bits follows the header.
+  /// `true` if a checksum of 16 bits follows the header.
   let hasChecksum: Bool
   /// Raw data blocks, 1 to 4; each holds 1024 samples per channel.
   let blocks: Int
@@ -47,14 +48,14 @@ struct ADTSHeader: FrameHeader, Equatable {
   var shortestFrame: Int { Self.size }
   var headerLength: Int {
     guard hasChecksum else { return Self.size }
-    // With several blocks the header also tells where each but the first starts.
+    // With several blocks the header also holds the start of each but the first.
     return Self.size + 2 * blocks
   }
   var sampleRate: Int { Self.rates[rateIndex] }
   var channels: Int { channelConfiguration == 7 ? 8 : channelConfiguration }
   var samplesPerFrame: Int { 1024 * blocks }
 
-  /// All that the standard calls the fixed header.
+  /// `true` if the fields of the standard's fixed header are equal.
   func agrees(with other: ADTSHeader) -> Bool {
     isMPEG2 == other.isMPEG2 && objectType == other.objectType && rateIndex == other.rateIndex
       && channelConfiguration == other.channelConfiguration && hasChecksum == other.hasChecksum

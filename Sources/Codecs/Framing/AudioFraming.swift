@@ -1,10 +1,10 @@
-/// Finds the frames of a stream whose codec nobody told: bytes in, whole frames of MPEG audio or AAC in ADTS out.
+/// Finds the frames of a stream of unknown codec: bytes in, whole frames of MPEG audio or AAC in ADTS out.
 ///
-/// As `ADTSFraming` and `MPEGAudioFraming`, with both kinds of header at once: the codec is what three headers that
-/// agree say, and may change in the stream, also in mid-frame. Frames that hold a `StreamLength` are given like any
-/// other. Memory: what was fed last, and 24 KiB.
+/// As `ADTSFraming` and `MPEGAudioFraming`, with both kinds of header at once: three headers that agree
+/// decide the codec, which may change in the stream, also in mid-frame. Frames that hold a `StreamLength` are
+/// returned like any other. Memory: the last input, and 24 KiB.
 public struct AudioFraming: Sendable {
-  /// What a frame is coded in.
+  /// The coding of a frame.
   public enum Codec: Sendable, Hashable {
     /// MPEG-1, 2 or 2.5 audio of layer 1, 2 or 3.
     case mpeg(layer: Int)
@@ -12,11 +12,11 @@ public struct AudioFraming: Sendable {
     case adts
   }
 
-  /// A frame, and what it takes to know whether it can be decoded behind a join.
+  /// A frame, with the figures that decide whether it can be decoded behind a join.
   public struct Frame: Sendable, Equatable {
     /// The frame.
     public let encoded: EncodedFrame
-    /// What it is coded in.
+    /// The frame's coding.
     public let codec: Codec
     /// Bytes of main data of earlier frames that the sound begins in (layer III's bit reservoir), 0 to 511.
     public let mainDataBegin: Int
@@ -26,33 +26,35 @@ public struct AudioFraming: Sendable {
 
   private var scanner: FrameScanner<AudioHeader>
 
-  /// - Parameter offset: byte of the stream at which what is fed first stands.
+  /// - Parameter offset: the stream offset of the first byte that is fed.
   public init(offset: Int = 0) { scanner = FrameScanner(offset: offset) }
 
   /// Bytes so far that were neither frame nor tag.
   public var skippedBytes: Int { scanner.skippedBytes }
 
-  /// Bytes that were fed and belong to nothing yet: frames that were not asked for, and a last one without its end.
+  /// Bytes that were fed and belong to no returned frame yet: frames not yet returned, and a last one without
+  /// its end.
   public var pendingBytes: Int { scanner.pendingBytes }
 
-  /// Bytes of a tag that a file begins with, which is no audio; 0 when `head`, its first ten bytes, begins none.
+  /// Returns the length in bytes of a tag at the start of a file, which is no audio; 0 when `head`, its first
+  /// ten bytes, begins none.
   public static func tagLength(_ head: some Collection<UInt8>) -> Int {
     StreamTag.id3v2(Array(head.prefix(10))[...]) ?? 0
   }
 
-  /// Takes the next bytes of the stream. Frames that were found before have no bytes after this.
+  /// Appends the next bytes of the stream. Frames returned earlier have no bytes after this.
   public mutating func feed(_ bytes: some Collection<UInt8>) { scanner.feed(bytes) }
 
-  /// Takes the next bytes of the stream, as above; to be followed by `compact`.
+  /// Appends the next bytes of the stream, as above; to be followed by `compact`.
   public mutating func feed(_ bytes: UnsafeRawBufferPointer) { scanner.feed(bytes) }
 
-  /// Lets go of the frames that were given, and of their memory: for who waits for the next bytes.
+  /// Frees the memory of the frames returned so far; to be called before a wait for the next bytes.
   public mutating func compact() { scanner.compact() }
 
-  /// No more bytes follow: the last frames need no header behind them.
+  /// Ends the input: the last frames need no header behind them.
   public mutating func end() { scanner.end() }
 
-  /// The next frame; nil when more bytes are needed, or after `end` when there is none.
+  /// Returns the next frame; nil when more bytes are needed, or after `end` when there is none.
   public mutating func next() -> Frame? {
     guard let found = scanner.next() else { return nil }
     guard case .mpeg(let header) = found.header else {
@@ -73,21 +75,22 @@ public struct AudioFraming: Sendable {
       overhead: min(found.frame.length, header.headerLength + header.sideInformationLength))
   }
 
-  /// Calls `body` with bytes of the stream, without a copy: those of a frame that was given since the last `feed`.
-  /// - Returns: false, without a call, when they are not there any more.
+  /// Calls `body` with bytes of the stream, without a copy: those of a frame that was returned since the last
+  /// `feed`.
+  /// - Returns: `false`, without a call, when they are no longer in memory.
   @discardableResult
   public func withBytes(at offset: Int, count: Int, _ body: (UnsafeRawBufferPointer) -> Void) -> Bool {
     scanner.withBytes(at: offset, count: count, body)
   }
 }
 
-/// A header of either kind; the bits of the layer, 0 in ADTS, tell them apart.
+/// A header of either kind; the bits of the layer, 0 in ADTS, distinguish them.
 enum AudioHeader: FrameHeader {
   case mpeg(MPEGAudioHeader)
   case adts(ADTSHeader)
 
   static let size = max(MPEGAudioHeader.size, ADTSHeader.size)
-  /// Only free format, which MPEG audio alone has, is looked for as far as this.
+  /// The largest distance at which the next header of free format, which MPEG audio alone has, is searched.
   static let longest = MPEGAudioHeader.longest
 
   init?(_ bytes: [UInt8], at index: Int) {

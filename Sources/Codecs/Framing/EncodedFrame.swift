@@ -1,4 +1,4 @@
-/// One compressed frame, found in a stream of bytes.
+/// A compressed frame, found in a stream of bytes.
 public struct EncodedFrame: Sendable, Equatable {
   /// Byte of the stream at which its header starts.
   public let offset: Int
@@ -6,41 +6,41 @@ public struct EncodedFrame: Sendable, Equatable {
   public let length: Int
   /// Bytes in front of the coded sound: the header, and the checksum where there is one.
   public let headerLength: Int
-  /// In Hz, as the header tells. AAC with spectral band replication may decode to twice as much.
+  /// The sample rate in Hz, from the header. AAC with spectral band replication may decode to twice as much.
   public let sampleRate: Int
-  /// As the header tells; AAC with parametric stereo tells 1 and decodes to 2. 0 when an AAC frame describes its
-  /// channels inside.
+  /// The channels, from the header; AAC with parametric stereo states 1 and decodes to 2. 0 when an AAC frame
+  /// describes its channels inside.
   public let channels: Int
-  /// PCM frames that it stands for at `sampleRate`.
+  /// PCM frames of its sound at `sampleRate`.
   public let samples: Int
 }
 
-/// What a framing needs to know of a header.
+/// The properties of a frame header that a framing needs.
 protocol FrameHeader: Sendable {
-  /// Bytes that a header takes.
+  /// Length of a header in bytes.
   static var size: Int { get }
-  /// Bytes that the longest frame takes.
+  /// Length of the longest frame in bytes.
   static var longest: Int { get }
 
-  /// Reads the header whose `size` bytes start at `index`; nil when they are none.
+  /// Reads the header in the `size` bytes from `index` on; nil when they are no header.
   init?(_ bytes: [UInt8], at index: Int)
 
   /// Bytes from this header to the next one; nil in free format while that distance is not known.
   var frameLength: Int? { get }
-  /// Bytes of the shortest frame that anybody would send.
+  /// Length in bytes of the shortest frame that occurs in practice.
   var shortestFrame: Int { get }
   /// Bytes in front of the coded sound.
   var headerLength: Int { get }
-  /// In Hz.
+  /// The sample rate in Hz.
   var sampleRate: Int { get }
   var channels: Int { get }
   /// PCM frames in one frame.
   var samplesPerFrame: Int { get }
 
-  /// Whether both may stand in one stream.
+  /// `true` if both may occur in one stream.
   func agrees(with other: Self) -> Bool
-  /// The same header, in free format with the length that `other` has.
+  /// Returns this header, in free format with the length of `other`.
   func following(_ other: Self) -> Self
-  /// The same header, in free format with the next header `distance` bytes away.
+  /// Returns this header, in free format with the next header `distance` bytes away.
   func spanning(_ distance: Int) -> Self
 }

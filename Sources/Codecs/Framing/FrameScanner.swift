@@ -1,10 +1,11 @@
-/// Cuts a stream of bytes into frames: what `ADTSFraming` and `MPEGAudioFraming` share.
+/// Cuts a stream of bytes into frames, for `ADTSFraming` and `MPEGAudioFraming`.
 ///
-/// A frame is given once the header behind it has come, so what is found does not depend on how the bytes were
-/// cut when they were fed. Where a frame is not followed by one that agrees, it is kept unless another sequence
-/// of frames starts inside it: then it was cut off. Sync is found at three headers that agree, each where the one
-/// before says; fewer will do at the end. A frame in whose midst a page begins, such as a proxy's in place of the rest,
-/// is cut off there. Holds what was fed last and up to three frames.
+/// A frame is returned once the header behind it has arrived, so the frames found do not depend on how the
+/// bytes were cut when they were fed. Where a frame is not followed by one that agrees, it is kept unless
+/// another sequence of frames starts inside it: then it was cut off. Sync is found at three headers that
+/// agree, each at the position that the one before states; fewer will do at the end. A frame in whose midst a
+/// page begins, such as a proxy's in place of the rest, is cut off there. Holds the last input and up to
+/// three frames.
 struct FrameScanner<Header: FrameHeader>: Sendable {
   /// A frame and its header.
   struct Found {
@@ -17,26 +18,26 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
   /// Bytes so far that belonged to tags.
   private(set) var tagBytes = 0
 
-  /// Bytes that were fed and not looked at for good.
+  /// Bytes that were fed and not yet consumed.
   var pendingBytes: Int { buffer.count - start }
 
   private var buffer: [UInt8] = []
-  /// Index of the first byte that was not yet looked at for good.
+  /// Index of the first byte that is not yet consumed.
   private var start = 0
-  /// Byte of the stream that stands first in `buffer`.
+  /// Stream offset of the first byte in `buffer`.
   private var base: Int
   /// Header of the last frame, while frames follow each other.
   private var reference: Header?
-  /// Whether a frame or a tag may start exactly at `start`: nothing unknown stands before it.
+  /// `true` if a frame or a tag may start exactly at `start`: no unknown bytes precede it.
   private var isBorder = true
-  /// Bytes of a tag that are still to be passed over.
+  /// Bytes of a tag that are still to be skipped.
   private var restOfTag = 0
   private var hasEnded = false
 
-  /// Headers that make a stream.
+  /// Agreeing headers that make a stream.
   private static var needed: Int { 3 }
 
-  /// - Parameter offset: byte of the stream at which what is fed first stands.
+  /// - Parameter offset: the stream offset of the first byte that is fed.
   init(offset: Int = 0) { base = offset }
 
   mutating func feed(_ bytes: some Collection<UInt8>) {
@@ -50,7 +51,7 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
 
   mutating func feed(_ bytes: UnsafeRawBufferPointer) { buffer.append(contentsOf: bytes) }
 
-  /// Lets go of all bytes that were given, and of the memory that they took.
+  /// Frees the memory of the bytes that are consumed.
   mutating func compact() {
     guard start > 0 else { return }
     buffer = Array(buffer[start...])
@@ -60,7 +61,7 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
 
   mutating func end() { hasEnded = true }
 
-  /// The bytes of a frame; empty when it is not the one that was given last.
+  /// Returns the bytes of a frame; empty when they are no longer in memory.
   func bytes(of frame: EncodedFrame) -> ArraySlice<UInt8> {
     let first = frame.offset - base
     guard first >= 0, first + frame.length <= buffer.count else { return [] }
@@ -68,7 +69,7 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
   }
 
   /// Calls `body` with bytes of the stream, without a copy.
-  /// - Returns: false, without a call, when they are not those of the frame given last.
+  /// - Returns: `false`, without a call, when they are no longer in memory.
   func withBytes(at offset: Int, count: Int, _ body: (UnsafeRawBufferPointer) -> Void) -> Bool {
     let first = offset - base
     guard first >= 0, count >= 0, first + count <= buffer.count else { return false }
@@ -76,7 +77,7 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
     return true
   }
 
-  /// The next frame; nil when more bytes are needed, or none follows.
+  /// Returns the next frame; nil when more bytes are needed, or none follows.
   mutating func next() -> Found? {
     while passTag() {
       guard start + Header.size <= buffer.count else {
@@ -106,8 +107,8 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
 
   // MARK: Steps
 
-  /// Passes over a tag at `start`.
-  /// - Returns: whether there is something behind it to look at.
+  /// Skips a tag at `start`.
+  /// - Returns: `true` if the bytes at `start` are ready to be examined.
   private mutating func passTag() -> Bool {
     while true {
       if restOfTag > 0 {
@@ -153,12 +154,12 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
 
   private enum Judgement {
     case whole(isFollowed: Bool)
-    /// Other frames begin inside it, here.
+    /// Other frames or a page begin inside the frame, at this index.
     case cut(at: Int)
     case undecided
   }
 
-  /// Whether the frame from `start` to `end`, whose header is right, is whole.
+  /// Judges whether the frame from `start` to `end`, whose header is right, is whole.
   private func judge(until end: Int) -> Judgement {
     guard end + Header.size <= buffer.count else {
       guard hasEnded else { return .undecided }
@@ -185,12 +186,12 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
     case undecided
   }
 
-  /// Whether a sequence of frames starts at `index`.
+  /// Checks whether a sequence of frames starts at `index`.
   private func confirm(at index: Int, atBorder: Bool) -> Confirmation {
     guard index + Header.size <= buffer.count else { return hasEnded ? .refuted : .undecided }
     guard let header = Header(buffer, at: index) else { return .refuted }
     if let length = header.frameLength { return follow(header, at: index, length, atBorder: atBorder) }
-    // Free format: as long as it is to a header that could be the next one.
+    // A frame of free format extends to a header that could be the next one.
     var distance = header.headerLength + 20
     var attempts = 0
     while distance <= Header.longest, attempts < 16 {
@@ -212,7 +213,8 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
     return .refuted
   }
 
-  /// Whether headers that agree with `first` stand where each frame says that the next one starts.
+  /// Checks whether each frame from `first` on is followed by a header that agrees, at the position that it
+  /// states.
   private func follow(_ first: Header, at index: Int, _ length: Int, atBorder: Bool) -> Confirmation {
     var next = index + length
     var last = first
@@ -234,7 +236,7 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
     return .confirmed(first)
   }
 
-  /// The header at `index` if it goes on what `reference` began.
+  /// Returns the header at `index` if it continues the sequence of `reference`.
   private func header(at index: Int, like reference: Header) -> Header? {
     guard let header = Header(buffer, at: index), header.agrees(with: reference) else { return nil }
     return header.following(reference)

@@ -1,40 +1,40 @@
 /// Finds the frames of MPEG-1, 2 and 2.5 audio (MP3, and layers I and II): bytes in, whole frames out.
 ///
-/// As `ADTSFraming`, with what is special here: free format, whose frames are as long as the distance to the next
-/// header of the same kind; ID3v1 and APE tags besides ID3v2; and frames that hold no sound but a `StreamLength`
-/// (Xing, Info, VBRI). Memory: what was fed last, and 11 KiB.
+/// As `ADTSFraming`, with these additions: free format, whose frames are as long as the distance to the next
+/// header of the same kind; ID3v1 and APE tags besides ID3v2; and frames that hold no sound but a
+/// `StreamLength` (Xing, Info, VBRI). Memory: the last input, and 11 KiB.
 ///
 /// Source: ISO/IEC 11172-3 §2.4, ISO/IEC 13818-3 §2.4.
 public struct MPEGAudioFraming: Sendable {
-  /// A frame, and what it tells when it holds no sound.
+  /// A frame, and its `StreamLength` when it holds no sound.
   public struct Frame: Sendable, Equatable {
     /// The frame.
     public let encoded: EncodedFrame
-    /// 1, 2 or 3.
+    /// The layer: 1, 2 or 3.
     public let layer: Int
-    /// In bit/s; 0 for free format.
+    /// The bit rate in bit/s; 0 for free format.
     public let bitRate: Int
     /// Bytes of earlier frames that the sound begins in (layer III's bit reservoir).
     public let mainDataBegin: Int
-    /// What the frame tells instead of holding sound; nil for sound.
+    /// The information that the frame holds instead of sound; nil for sound.
     public let streamLength: StreamLength?
   }
 
   private var scanner: FrameScanner<MPEGAudioHeader>
 
-  /// - Parameter offset: byte of the stream at which what is fed first stands.
+  /// - Parameter offset: the stream offset of the first byte that is fed.
   public init(offset: Int = 0) { scanner = FrameScanner(offset: offset) }
 
   /// Bytes so far that were neither frame nor tag.
   public var skippedBytes: Int { scanner.skippedBytes }
 
-  /// Takes the next bytes of the stream. Frames that were found before have no bytes after this.
+  /// Appends the next bytes of the stream. Frames returned earlier have no bytes after this.
   public mutating func feed(_ bytes: some Collection<UInt8>) { scanner.feed(bytes) }
 
-  /// No more bytes follow: the last frames need no header behind them.
+  /// Ends the input: the last frames need no header behind them.
   public mutating func end() { scanner.end() }
 
-  /// The next frame; nil when more bytes are needed, or after `end` when there is none.
+  /// Returns the next frame; nil when more bytes are needed, or after `end` when there is none.
   public mutating func next() -> Frame? {
     guard let found = scanner.next() else { return nil }
     let bytes = scanner.bytes(of: found.frame)
@@ -44,10 +44,10 @@ public struct MPEGAudioFraming: Sendable {
       streamLength: StreamLength(bytes, header: found.header))
   }
 
-  /// The bytes of a frame that was given since the last `feed`.
+  /// Returns the bytes of a frame that was returned since the last `feed`.
   public func bytes(of frame: Frame) -> ArraySlice<UInt8> { scanner.bytes(of: frame.encoded) }
 
-  /// The first 9 bits of the side information, 8 in MPEG-2 and 2.5. Source: ISO/IEC 11172-3 §2.4.1.7.
+  /// Returns the first 9 bits of the side information, 8 in MPEG-2 and 2.5. Source: ISO/IEC 11172-3 §2.4.1.7.
   static func mainDataBegin(_ bytes: UnsafeRawBufferPointer, _ header: MPEGAudioHeader) -> Int {
     let first = header.headerLength
     guard header.layer == 3, first + 2 <= bytes.count else { return 0 }

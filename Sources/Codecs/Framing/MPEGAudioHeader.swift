@@ -9,23 +9,24 @@ struct MPEGAudioHeader: FrameHeader, Equatable {
   }
 
   let version: Version
-  /// 1, 2 or 3.
+  /// The layer: 1, 2 or 3.
   let layer: Int
-  /// In bit/s; 0 for free format, whose frames are as long as the distance to the next header.
+  /// The bit rate in bit/s; 0 for free format, whose frames are as long as the distance to the next header.
   let bitRate: Int
-  /// In Hz.
+  /// The sample rate in Hz.
   let sampleRate: Int
   let isPadded: Bool
-  /// 1 or 2.
+  /// The number of channels: 1 or 2.
   let channels: Int
 
-  /// Whether a checksum of 16 bits follows the header.
+  /// `true` if a checksum of 16 bits follows the header.
   let hasChecksum: Bool
-  /// In free format the bytes to the next header without padding, 0 while they are not known.
+  /// Bytes to the next header without padding, in free format; 0 while they are not known.
   private var freeLength = 0
 
   static let size = 4
-  /// Layer II at 384 kbit/s and 32 kHz takes 1728 bytes; free format may take more, libmpg123 reads up to this.
+  /// Length in bytes of the longest frame. Layer II at 384 kbit/s and 32 kHz has 1728; free format may have
+  /// more, libmpg123 reads up to this.
   static let longest = 3456
 
   init?(_ bytes: [UInt8], at index: Int) {
@@ -70,7 +71,7 @@ struct MPEGAudioHeader: FrameHeader, Equatable {
     version == .mpeg1 ? (channels == 1 ? 17 : 32) : (channels == 1 ? 9 : 17)
   }
 
-  /// Whether both may stand in one stream; bit rate and padding change from frame to frame.
+  /// `true` if both may occur in one stream; bit rate and padding change from frame to frame.
   func agrees(with other: MPEGAudioHeader) -> Bool {
     version == other.version && layer == other.layer && sampleRate == other.sampleRate
       && (bitRate == 0) == (other.bitRate == 0)

@@ -1,28 +1,29 @@
 internal import Glibc
 
-/// A file of MPEG audio as if it held nothing but whole frames of sound.
+/// A file of MPEG audio, read as if it held nothing but whole frames of sound.
 ///
-/// Tags, damage, frames that another programme cut off and a VBRI header are left out, so what decodes the rest
-/// never has to search. Frames are looked for as the reading goes on. Memory: two parts of the file, and 24 bytes
-/// for each place where something was left out, up to 65,536 of them; behind that the file is given as it is.
+/// Tags, damage, frames that another programme cut off and a VBRI header are left out, so a decoder of the
+/// rest never has to search. Frames are searched while the file is read. Memory: two parts of the file, and
+/// 24 bytes for each position where something was left out, up to 65,536 of them; the file behind that is
+/// read as it is.
 final class MPEGFrameReader {
   private let file: FileDescriptor
   private var framing: MPEGAudioFraming
-  /// Byte of the file that is looked at next.
+  /// Byte of the file that is scanned next.
   private var scanned: Int
   private var isComplete = false
-  /// What is given, in order.
+  /// The parts of the file that are read, in order.
   private var segments: [Segment] = []
   private var position = 0
   /// PCM frames in the frames of sound so far.
   private var samples = 0
-  /// The end was asked for. Nobody knows where it is before all was looked at; a tag is not there.
+  /// The end was requested. Its position is unknown before the whole file was scanned; it holds no tag.
   private var isAtEnd = false
   /// A part of the file that was read.
   private var part: [UInt8] = []
   private var partOffset = 0
 
-  /// Bytes `start` and on of what is given are bytes `offset` and on of the file.
+  /// Maps the output from byte `start` on to the file from byte `offset` on.
   private struct Segment {
     let start: Int
     let offset: Int
@@ -40,7 +41,7 @@ final class MPEGFrameReader {
     framing = MPEGAudioFraming(offset: firstFrame)
   }
 
-  /// Fills `buffer`; gives fewer bytes only at the end.
+  /// Fills `buffer`; returns fewer bytes only at the end.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     if isAtEnd {
       buffer.initializeMemory(as: UInt8.self, repeating: 0)
@@ -71,7 +72,8 @@ final class MPEGFrameReader {
     return done
   }
 
-  /// Goes to a byte of what is given, as `lseek` does. The end is a guess that is not too small.
+  /// Moves to a byte of the output, as `lseek` does. The position of the end is a guess that is not too
+  /// small.
   func seek(_ offset: Int, _ whence: CInt) -> Int {
     let base = whence == SEEK_END ? file.size : whence == SEEK_CUR ? position : 0
     guard base + offset >= 0 else { return -1 }
@@ -80,12 +82,12 @@ final class MPEGFrameReader {
     return position
   }
 
-  /// Byte of the file that the next read begins with.
+  /// Byte of the file at which the next read begins.
   var fileOffset: Int {
     segment(at: position).map { $0.offset + position - $0.start } ?? min(scanned, file.size)
   }
 
-  /// PCM frames in all frames of sound; looks at the rest of the file for it.
+  /// Returns the PCM frames in all frames of sound; scans the rest of the file for it.
   func sampleCount() -> Int {
     while !isComplete { lookOn() }
     return samples
@@ -100,7 +102,7 @@ final class MPEGFrameReader {
     return low < segments.count ? segments[low] : nil
   }
 
-  /// Looks for frames in the next part of the file.
+  /// Scans the next part of the file for frames.
   private func lookOn() {
     if segments.count >= Self.mostSegments {
       append(offset: scanned, length: file.size - scanned)
@@ -116,7 +118,7 @@ final class MPEGFrameReader {
       framing.feed(bytes)
     }
     while let frame = framing.next() {
-      // libmpg123 would take it for a frame of silence.
+      // libmpg123 would decode it as a frame of silence.
       if frame.streamLength?.kind == .vbri { continue }
       if frame.streamLength == nil { samples += frame.encoded.samples }
       append(offset: frame.encoded.offset, length: frame.encoded.length)

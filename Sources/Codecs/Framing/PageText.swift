@@ -1,12 +1,14 @@
-/// A page or an answer of HTTP in the midst of sound: what a proxy sends when its server has gone.
+/// A page or a response of HTTP in the midst of sound, as a proxy sends when its server has gone.
 enum PageText {
   /// The beginnings of pages, in lower case.
   private static let beginnings = ["http/1.", "<!doctype", "<html", "<head", "<body", "<?xml"].map {
     Array($0.utf8)
   }
 
-  /// The index in `range` at which a page begins that goes on to the end of `bytes`; nil when none does.
-  /// - Parameter range: ends four bytes before the end of `bytes` at least, so that five of a beginning are there.
+  /// Returns the index in `range` at which a page begins that extends to the end of `bytes`; nil when none
+  /// does.
+  /// - Parameter range: ends four bytes before the end of `bytes` at least, so that five of a beginning are
+  ///   there.
   static func start(in bytes: [UInt8], _ range: Range<Int>) -> Int? {
     // Only text to the end can be a page: most sound is refuted by its last bytes.
     var first = bytes.count

@@ -1,36 +1,36 @@
-/// What the first frame of a file may tell of all of it, instead of holding sound.
+/// The information about a whole file that its first frame may hold instead of sound.
 ///
 /// Sources: "Xing VBR header", G. Bouvigne and Xing Technology: behind the side information, `Xing` or, at a
 /// constant bit rate, `Info`; LAME adds the encoder's delay and padding 21 bytes behind its name ("LAME Tag
 /// rev 1"). `VBRI`, Fraunhofer IIS: always 32 bytes behind the header.
 public struct StreamLength: Sendable, Equatable {
-  /// Who writes it.
+  /// The format of the frame.
   public enum Kind: Sendable {
     case xing
     case info
     case vbri
   }
-  /// Who wrote it.
+  /// The format of this frame.
   public let kind: Kind
-  /// Frames of sound behind this one, where it tells.
+  /// Frames of sound behind this one, if stated.
   public let frames: Int?
-  /// Bytes of the stream with this frame, where it tells.
+  /// Bytes of the stream with this frame, if stated.
   public let bytes: Int?
-  /// PCM frames that the encoder put in front, where it tells.
+  /// PCM frames that the encoder put in front, if stated.
   public let delay: Int?
-  /// PCM frames that the encoder put behind, where it tells.
+  /// PCM frames that the encoder put behind, if stated.
   public let padding: Int?
 
-  /// PCM frames in one of the frames that are counted.
+  /// PCM frames in one of the counted frames.
   public let samplesPerFrame: Int
-  /// Where in the stream some of its frames lie, in order; empty where it does not tell.
+  /// Positions of some frames in the stream, in order; empty if not stated.
   public private(set) var marks: [Mark] = []
 
-  /// A place that the frame tells.
+  /// A position that the frame states.
   public struct Mark: Sendable, Equatable {
-    /// Frames of sound before it; shares of a hundred make it no whole number.
+    /// Frames of sound before it; hundredths of the total make it fractional.
     public let frame: Double
-    /// Bytes from the start of the frame that tells to it.
+    /// Bytes from the start of the frame with the `StreamLength`.
     public let byte: Int
   }
 
@@ -41,7 +41,7 @@ public struct StreamLength: Sendable, Equatable {
     self.init(bytes[...], header: header)
   }
 
-  /// The bit rate that the header of a frame of MPEG audio tells, in bit/s; nil in free format.
+  /// Returns the bit rate in the header of a frame of MPEG audio, in bit/s; nil in free format.
   public static func bitRate(_ frame: UnsafeRawBufferPointer) -> Int? {
     let rate = MPEGAudioHeader([UInt8](frame.prefix(4)), at: 0)?.bitRate
     return rate == 0 ? nil : rate
@@ -62,7 +62,7 @@ public struct StreamLength: Sendable, Equatable {
       if frame.count >= 62 { readVBRI(frame.dropFirst(54)) }
       return
     }
-    // Tools that write a checksum differ in whether they count it.
+    // Writers of a checksum differ in whether they count it.
     let places = header.hasChecksum ? [4, 6] : [4]
     let names = [0x5869_6E67: Kind.xing, 0x496E_666F: Kind.info]
     for place in places {
@@ -87,7 +87,7 @@ public struct StreamLength: Sendable, Equatable {
     return nil
   }
 
-  /// A byte for each hundredth of the time: 256ths of all bytes.
+  /// Reads a byte for each hundredth of the time: 256ths of all bytes.
   private mutating func readTOC(_ table: ArraySlice<UInt8>) {
     guard table.count == 100, let frames, let bytes else { return }
     marks = table.enumerated().map { index, share in
@@ -95,7 +95,8 @@ public struct StreamLength: Sendable, Equatable {
     }
   }
 
-  /// Entries, scale, bytes of an entry and frames of an entry, two bytes each; then the lengths of the parts.
+  /// Reads entries, scale, bytes of an entry and frames of an entry, two bytes each; then the lengths of the
+  /// parts.
   private mutating func readVBRI(_ table: ArraySlice<UInt8>) {
     func number(_ index: Int, _ size: Int) -> Int {
       table.dropFirst(index).prefix(size).reduce(0) { $0 << 8 | Int($1) }

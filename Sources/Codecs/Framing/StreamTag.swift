@@ -1,14 +1,14 @@
-/// Tags that stand between frames and are no audio: ID3v2 with and without footer, ID3v1, APE.
+/// Tags between frames, which are no audio: ID3v2 with and without footer, ID3v1, APE.
 ///
 /// Sources: ID3v2.4 §3.1 and §3.4, the size is 4 × 7 bits; ID3v1, E. Kemp, 128 bytes; APEv2, the size counts
-/// items and footer, little-endian, and flag bit 31 tells of a header.
+/// items and footer, little-endian, and flag bit 31 marks a header.
 enum StreamTag {
   case none
-  /// More bytes are needed to tell.
+  /// More bytes are needed to decide.
   case undecided
   case length(Int)
 
-  /// Looks at what starts at `index`.
+  /// Reads the tag that starts at `index`.
   init(_ bytes: [UInt8], at index: Int, hasEnded: Bool) {
     guard Self.starts(bytes, at: index) else {
       self = .none
@@ -31,7 +31,7 @@ enum StreamTag {
     self = hasEnded ? .length(rest) : .undecided
   }
 
-  /// Whether the letters of a tag stand at `index`.
+  /// `true` if the letters of a tag are at `index`.
   static func starts(_ bytes: [UInt8], at index: Int) -> Bool {
     guard index + 3 <= bytes.count else { return false }
     switch (bytes[index], bytes[index + 1], bytes[index + 2]) {
@@ -40,7 +40,7 @@ enum StreamTag {
     }
   }
 
-  /// Length of an ID3v2 tag with header and footer, nil when its ten bytes are none.
+  /// Returns the length of an ID3v2 tag with header and footer, nil when its ten bytes are none.
   static func id3v2(_ bytes: ArraySlice<UInt8>) -> Int? {
     let head = Array(bytes)
     guard head.count == 10, head.starts(with: "ID3".utf8), head[3] != 0xFF, head[4] != 0xFF,
@@ -55,7 +55,7 @@ enum StreamTag {
     guard head.starts(with: "APETAGEX".utf8) else { return .none }
     func little(_ index: Int) -> Int { (0..<4).reduce(0) { $0 | Int(head[index + $1]) << (8 * $1) } }
     let (size, flags) = (little(12), little(20))
-    // A footer found first has its items behind us already.
+    // Before a footer that is found first, its items were already consumed.
     let isHeader = flags & 0x2000_0000 != 0
     return .length(isHeader ? 32 + size : 32)
   }

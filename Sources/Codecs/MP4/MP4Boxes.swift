@@ -1,9 +1,9 @@
 internal import AudioCore
 
-/// A part of memory that holds boxes or the fields of one; what lies outside of it reads as nil.
+/// A part of memory that holds boxes or the fields of one; reads outside of it return nil.
 ///
-/// Source: ISO/IEC 14496-12 §4.2: a box is its size in four bytes, its type in four, and its content; size 1 means
-/// that eight bytes of size follow the type, 0 that it goes on to the end.
+/// Source: ISO/IEC 14496-12 §4.2: a box is its size in four bytes, its type in four, and its content; size 1
+/// means that eight bytes of size follow the type, 0 that it extends to the end.
 struct MP4Bytes {
   let bytes: ArraySlice<UInt8>
   /// Byte of the file at which `bytes` starts.
@@ -11,7 +11,7 @@ struct MP4Bytes {
 
   var count: Int { bytes.count }
 
-  /// A big-endian number of up to 8 bytes, nil where it is not all there or exceeds 63 bits.
+  /// Returns a big-endian number of up to 8 bytes, nil where it is not all there or exceeds 63 bits.
   func number(_ index: Int, _ size: Int) -> Int? {
     guard index >= 0, index <= count - size else { return nil }
     let start = bytes.startIndex + index
@@ -19,20 +19,20 @@ struct MP4Bytes {
     return Int(exactly: value)
   }
 
-  /// What follows the first `length` bytes, nil when there are fewer.
+  /// Returns the bytes after the first `length` ones, nil when there are fewer.
   func dropping(_ length: Int) -> MP4Bytes? {
     guard length <= count else { return nil }
     return MP4Bytes(bytes: bytes.dropFirst(length), offset: offset + length)
   }
 
-  /// Four letters, as bytes of Latin-1.
+  /// Returns four letters, as bytes of Latin-1.
   func type(_ index: Int) -> String? {
     guard index >= 0, index <= count - 4 else { return nil }
     let start = bytes.startIndex + index
     return String(String.UnicodeScalarView(bytes[start..<(start + 4)].map { Unicode.Scalar($0) }))
   }
 
-  /// The boxes in these bytes, up to the first that does not fit. No more than `most` of them.
+  /// Returns the boxes in these bytes, up to the first that does not fit, and at most `most` of them.
   func boxes(most: Int = 1024) -> [(type: String, content: MP4Bytes)] {
     var found: [(type: String, content: MP4Bytes)] = []
     var rest = self
@@ -48,7 +48,7 @@ struct MP4Bytes {
     return found
   }
 
-  /// The first box of a type, `path` steps down: `"mdia/minf/stbl"`.
+  /// Returns the content of the first box of a type, `path` steps down: `"mdia/minf/stbl"`.
   func box(_ path: String) -> MP4Bytes? {
     var place: MP4Bytes? = self
     for step in path.split(separator: "/") {
@@ -59,9 +59,10 @@ struct MP4Bytes {
 }
 
 extension FileDescriptor {
-  /// The content of the first box of `type` at the file's top level, and where the search ended without one.
+  /// Returns the content of the first box of `type` at the file's top level, or the end of the search without
+  /// one.
   ///
-  /// Boxes in front of it are passed over, not read, so `moov` may stand behind gigabytes of `mdat`.
+  /// Boxes in front of it are skipped, not read, so `moov` may be behind gigabytes of `mdat`.
   /// - Parameter limit: longest content that is read.
   borrowing func topLevelBox(_ type: String, limit: Int) -> Result<MP4Bytes, MP4Obstacle> {
     var offset = 0
@@ -95,12 +96,12 @@ extension FileDescriptor {
   }
 }
 
-/// What stands in the way of reading an MP4 file, in words, and at which byte.
+/// A reason why an MP4 file can't be read, in words, and the byte of the file at which it was found.
 public struct MP4Obstacle: Error, Equatable {
-  /// What was found.
+  /// The content found, in words.
   public let found: String
-  /// At which byte of the file.
+  /// The byte of the file at which it was found.
   public let byte: Int
-  /// Nothing is damaged, but this kind has no decoder here.
+  /// `true` for an undamaged file of a kind that has no decoder here.
   public var isUnsupported = false
 }

@@ -1,22 +1,23 @@
-/// What of the sound is to be heard: the encoder puts silence in front and fills up the last frame.
+/// The audible part of the sound: the encoder puts silence in front and fills up the last frame.
 extension MP4Demuxer {
-  /// Which of `all` PCM frames at `rate` are heard.
+  /// Returns the audible range of `all` PCM frames at `rate`.
   func heard(of all: Int, rate: Int) -> Range<Int> {
     func frames(_ units: Int, _ scale: Int) -> Int {
       Int(min(Double(all), (Double(units) * Double(rate) / Double(scale)).rounded()))
     }
-    // The last frame may be told to be shorter than it is.
+    // The last frame may be declared shorter than it is.
     let end = table.duration > 0 ? frames(table.duration, timescale) : all
     guard let edit else { return 0..<end }
     let scale = edit.scale ?? rate
     let start = min(end, frames(edit.start, scale))
     guard let length = edit.length.map({ frames($0, scale) }) else { return start..<end }
-    // Lengths in the movie's units, often ms, are coarser than a frame: then the end of the track is meant.
+    // Lengths in the movie's units, often ms, are coarser than a frame: a near miss means the end of the
+    // track.
     let isEnd = abs(Double(start + length - end)) <= edit.tolerance * Double(rate) + 1
     return start..<(isEnd ? end : min(end, start + length))
   }
 
-  /// The edit list's first part that is not empty. Source: ISO/IEC 14496-12 §8.6.6.
+  /// Returns the edit list's first part that is not empty. Source: ISO/IEC 14496-12 §8.6.6.
   static func editList(_ track: MP4Bytes, trackScale: Int, movieScale: Int) -> Edit? {
     guard let list = track.box("edts/elst"), let version = list.number(0, 1), let claimed = list.number(4, 4),
       version < 2
@@ -31,7 +32,7 @@ extension MP4Demuxer {
       // −1 in 64 bits does not fit into a number, and reads as nil.
       if let start, start != empty { parts.append((start, length)) }
     }
-    // Several parts that are heard are a montage, which only editors make: all of it is heard.
+    // Several audible parts are a montage, which only editors make: all of it is heard.
     guard parts.count == 1, let part = parts.first else { return nil }
     guard movieScale > 0, part.length > 0 else {
       return Edit(start: part.start, length: nil, scale: trackScale, tolerance: 0)
@@ -41,8 +42,8 @@ extension MP4Demuxer {
     return Edit(start: part.start, length: length, scale: trackScale, tolerance: 1 / Double(movieScale))
   }
 
-  /// What iTunes writes in a tag of its own: numbers in base 16, of which the second counts the frames in front,
-  /// the third those behind, and the fourth those that are heard.
+  /// Returns the edit in a tag that iTunes writes: numbers in base 16, of which the second counts the frames
+  /// in front, the third those behind, and the fourth the audible ones.
   static func iTunes(_ moov: MP4Bytes) -> Edit? {
     // "meta" has four bytes in front of its boxes.
     guard let list = moov.box("udta/meta")?.dropping(4)?.box("ilst") else { return nil }

@@ -1,27 +1,27 @@
 internal import AudioCore
 
-/// What an MP4 file (M4A, M4B) tells of its first track of AAC.
+/// The description of the first track of AAC in an MP4 file (M4A, M4B).
 ///
-/// `moov` may stand in front or behind the sound. Every size is checked against what is there; nothing is read but
-/// headers and `moov`, which may have up to 64 MiB (that is 80 days of sound).
+/// `moov` may be in front of or behind the sound. Every size is checked against the size of the file; only
+/// headers and `moov` are read, which may have up to 64 MiB (that is 80 days of sound).
 ///
 /// Sources: ISO/IEC 14496-12 (boxes), ISO/IEC 14496-14 §5.6 (esds), ISO/IEC 14496-1 §7.2.6 (descriptors), Apple's
 /// QuickTime File Format (elst) and "iTunSMPB" as iTunes writes it.
 struct MP4Demuxer {
-  /// What decodes the frames.
+  /// The configuration for the decoder.
   let configuration: AACConfiguration
-  /// Where they lie.
+  /// The positions of the frames.
   let table: MP4SampleTable
   /// Units of the track's time in a second.
   let timescale: Int
-  /// What of it is to be heard, where the file tells.
+  /// The audible part, if stated.
   let edit: Edit?
 
-  /// A part of the sound; what stands before and after it is the encoder's.
+  /// The audible part of the sound; the rest is the encoder's padding.
   struct Edit: Equatable {
-    /// Units of `scale` in front that are not heard.
+    /// Units of `scale` in front that are not audible.
     let start: Int
-    /// Units of `scale` that are heard, nil for all.
+    /// Units of `scale` that are audible, nil for all.
     let length: Int?
     /// Units in a second; nil for frames at the rate of the output.
     let scale: Int?
@@ -31,7 +31,7 @@ struct MP4Demuxer {
 
   private static let longestHeader = 64 << 20
 
-  /// - Throws: `audio.unsupported` for sound of other kinds, `audio.unreadable` for what is damaged.
+  /// - Throws: `audio.unsupported` for sound of other kinds, `audio.unreadable` for damage.
   init(_ file: borrowing FileDescriptor, path: String) throws {
     do throws(MP4Obstacle) {
       try self.init(file.topLevelBox("moov", limit: Self.longestHeader).get(), fileSize: file.size)
@@ -66,13 +66,13 @@ struct MP4Demuxer {
     edit = Self.iTunes(moov) ?? Self.editList(track, trackScale: timescale, movieScale: scale)
   }
 
-  /// Units per second of `mdhd` or `mvhd`.
+  /// Returns the units per second in `mdhd` or `mvhd`, and the box's version.
   private static func time(_ header: MP4Bytes?) -> (scale: Int, version: Int)? {
     guard let header, let version = header.number(0, 1) else { return nil }
     return header.number(version == 1 ? 20 : 12, 4).map { ($0, version) }
   }
 
-  // MARK: What the frames are
+  // MARK: Sample description
 
   private enum Description {
     case aac(AACConfiguration)
@@ -94,8 +94,8 @@ struct MP4Demuxer {
       let isName = entry.type.unicodeScalars.allSatisfy { (0x20..<0x7F).contains($0.value) }
       return .other(kinds[entry.type] ?? "sound of kind \(isName ? entry.type : "unknown") in MP4")
     }
-    // QuickTime's versions 1 and 2 have more fields in front of the boxes, and may keep esds in a "wave" box. ISO's
-    // own version 1, which an stsd of version 1 tells, has no more fields.
+    // QuickTime's versions 1 and 2 have more fields in front of the boxes, and may keep esds in a "wave" box.
+    // ISO's own version 1, which an stsd of version 1 marks, has no more fields.
     let version = stsd.number(0, 1) == 1 ? 0 : entry.content.number(8, 2)
     let extra = [0: 0, 1: 16, 2: 36][version ?? 0] ?? 0
     let inner = entry.content.dropping(28 + extra)
@@ -129,7 +129,7 @@ struct MP4Demuxer {
     return .aac(configuration)
   }
 
-  /// The content of the descriptor with `tag` at the start of `bytes`; its size is in 7 bits a byte.
+  /// Returns the content of the descriptor with `tag` at the start of `bytes`; its size is in 7 bits a byte.
   private static func descriptor(_ tag: Int, in bytes: MP4Bytes) -> MP4Bytes? {
     guard bytes.number(0, 1) == tag else { return nil }
     var (size, index) = (0, 1)

@@ -2,27 +2,27 @@ public import AudioCore
 
 /// AAC in MP4 files (M4A, M4B): AAC-LC, HE-AAC and HE-AAC v2.
 ///
-/// Gapless: what an edit list or iTunes' own tag says that the encoder put in front and behind is not heard and not
-/// counted. Mono comes in two equal channels. `seek` is exact to a frame. Memory is bounded whatever the file
-/// claims.
+/// Gapless: silence that the encoder put in front and behind according to an edit list or iTunes' own tag is
+/// not heard and not counted. Mono comes in two equal channels. `seek` is exact to a frame. Memory is bounded
+/// whatever the file claims.
 public final class MP4FileDecoder: Decoder {
-  /// Rate and channels of the frames that the last `read` gave; HE-AAC may begin in the middle of a file.
+  /// Rate and channels of the frames that the last `read` returned; HE-AAC may begin in the middle of a file.
   public var format: AudioFormat { track.format }
-  /// Length in frames, of a file that was cut off those that are there.
+  /// Length in frames; for a file that was cut off, of those that are there.
   public let frameCount: Int?
-  /// Set for a file that was cut off.
+  /// The error of a file that was cut off.
   public let shortfall: AudioError?
 
   private let source: MP4PacketSource
   private let track: AACTrack
-  /// PCM frames in front that are not heard.
+  /// PCM frames in front that are not audible.
   private let skipped: Int
-  /// PCM frames that were given or gone over.
+  /// PCM frames that were returned or skipped.
   private var position = 0
 
   /// Opens an MP4 file.
-  /// - Throws: `audio.not_found`, `audio.unsupported` for other sound than AAC, or `audio.unreadable` saying what
-  ///   was found at which byte.
+  /// - Throws: `audio.not_found`, `audio.unsupported` for other sound than AAC, or `audio.unreadable` with
+  ///   the content found and its byte.
   public convenience init(path: String) throws {
     let file = try FileDescriptor(reading: path)
     switch SourceKind(of: file) {
@@ -46,7 +46,7 @@ public final class MP4FileDecoder: Decoder {
     try track.seek(toFrame: skipped)
   }
 
-  /// Reads the next frames; they have the `format` that is told after the call.
+  /// Reads the next frames; they have the value of `format` after the call.
   public func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
     let left = (frameCount ?? .max) - position
     guard left > 0 else { return 0 }
@@ -56,7 +56,7 @@ public final class MP4FileDecoder: Decoder {
     return got
   }
 
-  /// Goes to a frame; 12 frames of AAC before it are decoded, unheard.
+  /// Moves to a frame; 12 frames of AAC before it are decoded, unheard.
   public func seek(toFrame frame: Int) throws {
     guard frame >= 0, frame <= frameCount ?? .max else {
       throw AudioError.outsideSource(source.path, frame: frame, count: frameCount)

@@ -3,16 +3,16 @@ internal import AudioCore
 /// The frames of AAC in an MP4 file.
 final class MP4PacketSource: AACPacketSource {
   let path: String
-  /// What the file tells of them.
+  /// The file's description of them.
   let demuxer: MP4Demuxer
 
-  /// Frames that are there: all of the tables', or those before the end of a file that was cut off.
+  /// Frames present: all of the tables', or those before the end of a file that was cut off.
   let count: Int
 
   private let file: FileDescriptor
   private var sample = 0
   private var last: (sample: Int, place: MP4SampleTable.Place)?
-  /// A part of the file that was read.
+  /// The part of the file that was read last.
   private var part: ArraySlice<UInt8> = []
   private var partOffset = 0
 
@@ -28,17 +28,17 @@ final class MP4PacketSource: AACPacketSource {
 
   /// Samples of the core in all frames of the tables.
   var sampleCount: Int { demuxer.table.count.multipliedReportingOverflow(by: samplesPerFrame).partialValue }
-  /// Samples of the core in the frames that are there.
+  /// Samples of the core in the frames present.
   var presentSampleCount: Int { count.multipliedReportingOverflow(by: samplesPerFrame).partialValue }
   /// Bytes of the file.
   var fileSize: Int { file.size }
 
-  /// Frames before the first one that is not wholly there. Chunks come in the order of their sound, save in files that
-  /// are odd in other ways too: what lies outside of those is found while it is read.
+  /// Returns the number of frames before the first incomplete one. Chunks come in the order of their sound,
+  /// except in files that are odd in other ways too: frames outside of those are found while they are read.
   private static func frames(of table: MP4SampleTable, fileSize: Int) -> Int {
     func isThere(_ frame: Int) -> Bool {
       guard let place = table.place(of: frame) else { return false }
-      // A size that can't be is damage.
+      // A size beyond the longest frame is damage.
       return place.size > AACDecoder.longestFrame || place.offset <= fileSize - place.size
     }
     if table.count == 0 || isThere(table.count - 1) { return table.count }
@@ -61,7 +61,8 @@ final class MP4PacketSource: AACPacketSource {
       throw AudioError.unreadable(path, found: "no place for frame \(sample)", atByte: 0)
     }
     last = (sample, place)
-    // What is not there was cut off; a size that can't be is damage, which the decoder is told by an empty frame.
+    // Frames outside of the file were cut off; an impossible size is damage, reported to the decoder as an
+    // empty frame.
     guard place.offset >= 0, place.offset < file.size else { return nil }
     let bytes = place.size <= AACDecoder.longestFrame ? read(place) : []
     guard bytes.count == place.size || place.size > AACDecoder.longestFrame else { return nil }

@@ -1,12 +1,12 @@
-/// Where the frames of a track lie in the file.
+/// The positions of a track's frames in the file.
 ///
-/// The tables stay as they are in the file, so that memory is what they take there; their sizes were checked
-/// against what is there. Source: ISO/IEC 14496-12 §8.6.1 (stts), §8.7.3 (stsz, stz2), §8.7.4 (stsc), §8.7.5
-/// (stco, co64).
+/// The tables are kept in the file's own form, so that memory equals their size there; sizes were checked
+/// against the size of the file. Source: ISO/IEC 14496-12 §8.6.1 (stts), §8.7.3 (stsz, stz2), §8.7.4 (stsc),
+/// §8.7.5 (stco, co64).
 struct MP4SampleTable {
-  /// Frames that the tables tell of, with sizes and chunks.
+  /// Frames with sizes and chunks in the tables.
   let count: Int
-  /// Units of the track's time that all frames last together.
+  /// Duration of all frames together, in units of the track's time.
   let duration: Int
 
   private let sizes: Sizes
@@ -24,11 +24,11 @@ struct MP4SampleTable {
 
   private enum Sizes {
     case same(Int)
-    /// Big-endian numbers of so many bits.
+    /// Big-endian numbers of `bits` bits each.
     case table(MP4Bytes, bits: Int)
   }
 
-  /// Where a frame lies.
+  /// The position of a frame in the file.
   struct Place: Equatable {
     let offset: Int
     let size: Int
@@ -36,7 +36,7 @@ struct MP4SampleTable {
 
   /// - Parameters:
   ///   - stbl: content of the box with the tables.
-  ///   - fileSize: a file of this size can't hold more frames than it has bytes.
+  ///   - fileSize: bytes of the file; the upper bound of the number of frames.
   init(_ stbl: MP4Bytes, fileSize: Int) throws(MP4Obstacle) {
     let (sizes, claimed) = try Self.sizes(stbl)
     let (chunks, width) = try Self.chunkTable(stbl)
@@ -52,7 +52,7 @@ struct MP4SampleTable {
     duration = try Self.duration(stbl)
   }
 
-  /// Bytes of a frame, nil when there is none.
+  /// Returns the bytes of a frame, nil when there is none.
   func size(of sample: Int) -> Int? {
     guard sample >= 0, sample < count else { return nil }
     switch sizes {
@@ -63,7 +63,7 @@ struct MP4SampleTable {
     }
   }
 
-  /// Where a frame lies, nil when there is none.
+  /// Returns the position of a frame, nil when there is none.
   func place(of sample: Int) -> Place? {
     guard let size = size(of: sample), let position = chunk(of: sample) else { return nil }
     guard var offset = chunks.number(8 + position.chunk * chunkWidth, chunkWidth) else { return nil }
@@ -75,14 +75,14 @@ struct MP4SampleTable {
     return Place(offset: offset, size: size)
   }
 
-  /// Where the frame behind `sample` lies, which is at `place`.
+  /// Returns the position of the frame behind `sample`, which is at `place`.
   func place(after sample: Int, at place: Place) -> Place? {
     guard let size = size(of: sample + 1), let position = chunk(of: sample + 1) else { return nil }
     if position.first == sample + 1 { return self.place(of: sample + 1) }
     return Place(offset: place.offset &+ place.size, size: size)
   }
 
-  /// The chunk of a frame, and the first frame in that chunk.
+  /// Returns the chunk of a frame, and the first frame in that chunk.
   private func chunk(of sample: Int) -> (chunk: Int, first: Int)? {
     var (low, high) = (0, runs.count)
     while low < high {
@@ -140,7 +140,8 @@ struct MP4SampleTable {
     return runs
   }
 
-  /// The frame behind a run that ends with the chunk in front of `chunks`. Numbers of 32 bits can't overflow here.
+  /// Returns the frame behind a run that ends with the chunk in front of `chunks`. Numbers of 32 bits can't
+  /// overflow here.
   private static func end(of run: Run, chunks: Int) -> Int {
     let (length, overflows) = (chunks - run.firstChunk).multipliedReportingOverflow(by: run.perChunk)
     return overflows ? .max / 2 : min(.max / 2, run.firstSample + min(.max / 4, length))

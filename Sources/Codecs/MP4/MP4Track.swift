@@ -1,30 +1,31 @@
-/// A track of AAC in an MP4 file that comes piece by piece: where its frames lie, and how one is told as ADTS.
+/// A track of AAC in an MP4 file that arrives piece by piece: the positions of its frames, and their form in
+/// ADTS.
 public struct MP4Track: Sendable {
-  /// Where a frame lies in the file.
+  /// The position of a frame in the file.
   public struct Place: Sendable, Equatable {
-    /// First byte.
+    /// Offset of the first byte.
     public let offset: Int
-    /// Bytes.
+    /// Length in bytes.
     public let size: Int
   }
 
-  /// Frames.
+  /// The number of frames.
   public var count: Int { demuxer.table.count }
-  /// PCM frames in one of them, at `sampleRate`.
+  /// PCM frames per frame, at `sampleRate`.
   public let samplesPerFrame = 1024
-  /// In Hz, of the core: with replicated bands twice as many are heard.
+  /// The sample rate of the core in Hz; with replicated bands the output has twice as much.
   public var sampleRate: Int { demuxer.configuration.sampleRate }
-  /// As ADTS tells them.
+  /// The number of channels according to an ADTS header.
   public var channels: Int {
     demuxer.configuration.channelConfiguration == 7 ? 8 : demuxer.configuration.channelConfiguration
   }
-  /// Which part of the sound is heard, in seconds from the start of the first frame.
+  /// The audible part of the sound, in seconds from the start of the first frame.
   public let heard: Range<Double>
 
   private let demuxer: MP4Demuxer
 
-  /// Reads the content of `moov`, which stands at byte `offset` of a file.
-  /// - Parameter fileSize: a file of this size can't hold more frames than it has bytes.
+  /// Reads the content of `moov`, which is at byte `offset` of a file.
+  /// - Parameter fileSize: bytes of the file; the upper bound of the number of frames.
   public init(moov: [UInt8], offset: Int, fileSize: Int) throws(MP4Obstacle) {
     demuxer = try MP4Demuxer(MP4Bytes(bytes: moov[...], offset: offset), fileSize: fileSize)
     let configuration = demuxer.configuration
@@ -34,7 +35,7 @@ public struct MP4Track: Sendable {
     guard configuration.samplesPerFrame == samplesPerFrame else {
       throw MP4Obstacle(found: "AAC in frames of 960 samples in MP4", byte: offset, isUnsupported: true)
     }
-    // The rate that is heard is not known before a frame was decoded; a track counts its time in it.
+    // The output's rate is not known before a frame was decoded; a track counts its time in it.
     let rate = demuxer.timescale
     let all =
       Double(demuxer.table.count) * Double(samplesPerFrame) * Double(rate) / Double(configuration.sampleRate)
@@ -43,8 +44,8 @@ public struct MP4Track: Sendable {
     heard = Double(frames.lowerBound) / Double(rate)..<Double(frames.upperBound) / Double(rate)
   }
 
-  /// Where a frame lies; nil when there is none.
-  /// - Parameter previous: where the frame before it lies, if that is known: then it need not be looked for.
+  /// Returns the position of a frame; nil when there is none.
+  /// - Parameter previous: the position of the frame before it, if known; saves a search in the tables.
   public func place(of frame: Int, after previous: Place? = nil) -> Place? {
     let place = previous.map {
       demuxer.table.place(after: frame - 1, at: MP4SampleTable.Place(offset: $0.offset, size: $0.size))
@@ -52,14 +53,14 @@ public struct MP4Track: Sendable {
     return (place ?? demuxer.table.place(of: frame)).map { Place(offset: $0.offset, size: $0.size) }
   }
 
-  /// The longest frame that ADTS can tell.
+  /// Length in bytes of the longest frame that an ADTS header can state.
   public static let longestFrame = 8191 - 7
 
-  /// A frame with an ADTS header in front. Source: ISO/IEC 14496-3 §1.A.2.2.
+  /// Returns a frame with an ADTS header in front. Source: ISO/IEC 14496-3 §1.A.2.2.
   /// - Parameter frame: at most `longestFrame` bytes.
   public func adts(_ frame: some Collection<UInt8>) -> [UInt8] {
     let configuration = demuxer.configuration
-    // A frame of nothing is told as one that ends at once.
+    // An empty frame is sent as one that ends at once.
     let frame = frame.isEmpty ? [0xE0] : [UInt8](frame.prefix(Self.longestFrame))
     let length = frame.count + 7
     let channels = configuration.channelConfiguration

@@ -5,29 +5,30 @@ internal import Glibc
 
 /// MPEG audio files, layers I to III, through libmpg123.
 ///
-/// Gapless: the encoder's delay and padding, where a LAME tag tells them, are not heard and not counted. Mono
-/// stays mono. `seek` is exact to a frame and gives the samples that decoding from the start would have given, but
-/// for the rounding of the last bit (−130 dB): libmpg123 may add in another order then.
-/// Memory is bounded whatever the file holds.
+/// Gapless: the encoder's delay and padding, if a LAME tag states them, are not heard and not counted. Mono
+/// stays mono. `seek` is exact to a frame and gives the samples that decoding from the start would have
+/// given, but for the rounding of the last bit (−130 dB): libmpg123 may add in another order then. Memory is
+/// bounded whatever the file holds.
 public final class MP3Decoder: Decoder {
-  /// Rate and channels of the frames that the last `read` gave; a file may change them on its way.
+  /// Rate and channels of the frames that the last `read` returned; a file may change them.
   public private(set) var format: AudioFormat
 
-  /// Length in frames: from the Xing or Info tag, else from all frame headers, which are read for it when asked
-  /// for the first time.
+  /// Length in frames: from the Xing or Info tag, else from all frame headers, which are read at the first
+  /// access.
   public private(set) lazy var frameCount: Int? = countFrames()
 
   private let handle: MPG123Handle
   private let path: String
-  /// What the first frame tells, nil when that can't be.
+  /// The information in the first frame, nil when it is absent or not plausible.
   private let length: StreamLength?
-  /// PCM frames in front that libmpg123 leaves out: what the first frame tells, believed or not, and the decoder's own.
+  /// PCM frames in front that libmpg123 leaves out: the delay in the first frame, plausible or not, and the
+  /// decoder's own.
   private let skipped: Int?
-  /// Whether what is decoded next has another format than what was given last.
+  /// `true` if the next decoded frame has another format than the last one returned.
   private var formatChanges = false
 
   /// Opens an MPEG audio file.
-  /// - Throws: `audio.not_found`, or `audio.unreadable` saying what was found at which byte.
+  /// - Throws: `audio.not_found`, or `audio.unreadable` with the content found and its byte.
   public convenience init(path: String) throws {
     let file = try FileDescriptor(reading: path)
     switch SourceKind(of: file) {
@@ -40,7 +41,7 @@ public final class MP3Decoder: Decoder {
   init(_ file: consuming FileDescriptor, path: String, firstFrame: Int) throws {
     let first = MPEGAudioHeader(file.bytes(at: firstFrame, count: MPEGAudioHeader.size), at: 0)
     if first?.layer == 2, first?.bitRate == 0 {
-      // libmpg123 takes the same table of quantizers for all of them, and gives noise.
+      // libmpg123 uses the same table of quantizers for all of them, and returns noise.
       throw AudioError.unsupportedKind(path, "MPEG layer II in free format")
     }
     let tag = Self.tag(file, firstFrame: firstFrame)
@@ -55,7 +56,7 @@ public final class MP3Decoder: Decoder {
     self.format = format
   }
 
-  /// Reads the next frames; they have the `format` that is told after the call.
+  /// Reads the next frames; they have the value of `format` after the call.
   public func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
     while true {
       if formatChanges { try adoptFormat() }
@@ -68,7 +69,7 @@ public final class MP3Decoder: Decoder {
       case MPG123_OK.rawValue where got > 0: return got
       case MPG123_DONE.rawValue: return got
       case MPG123_NEW_FORMAT.rawValue:
-        // What was decoded up to here still has the old format.
+        // Samples decoded up to here still have the old format.
         formatChanges = true
         if got > 0 { return got }
       default:
@@ -78,7 +79,7 @@ public final class MP3Decoder: Decoder {
     }
   }
 
-  /// Goes to a frame; up to 40 MPEG frames before it are decoded, unheard, to fill the bit reservoir.
+  /// Moves to a frame; up to 40 MPEG frames before it are decoded, unheard, to fill the bit reservoir.
   public func seek(toFrame frame: Int) throws {
     guard frame >= 0, frame <= frameCount ?? .max else {
       throw AudioError.outsideSource(path, frame: frame, count: frameCount)
@@ -99,7 +100,8 @@ public final class MP3Decoder: Decoder {
   private func countFrames() -> Int? {
     if let length, length.kind == .vbri, let frames = length.frames { return frames * length.samplesPerFrame }
     if length == nil, let skipped {
-      // libmpg123's own scan would notice that the tag is wrong, and then no longer leave out what stands in front.
+      // libmpg123's own scan would notice that the tag is wrong, and then no longer leave out the frames in
+      // front.
       return max(0, handle.sampleCount() - skipped)
     }
     if length == nil { mpg123_scan(handle.raw) }
@@ -107,12 +109,13 @@ public final class MP3Decoder: Decoder {
     return length >= 0 ? Int(length) : nil
   }
 
-  /// Frames by which a decoder of layer III comes later than its encoder. Source: libmpg123, GAPLESS_DELAY.
+  /// Delay in frames of a decoder of layer III behind its encoder. Source: libmpg123, GAPLESS_DELAY.
   private static let decoderDelay = 529
 
-  /// What the first frame tells of a file of this size.
-  /// - Returns: `length`, nil when it does not count frames, when it counts bytes that are not there, as in a file that
-  ///   was cut off, or more frames than the file has room for; and the encoder's delay, whether or not that is so.
+  /// Returns the information in the first frame of the file.
+  /// - Returns: `length`, nil when it does not count frames, when it counts bytes that are not there, as in a
+  ///   file that was cut off, or more frames than the file has room for; and the encoder's delay, whether or
+  ///   not that is so.
   private static func tag(
     _ file: borrowing FileDescriptor, firstFrame: Int
   ) -> (length: StreamLength?, delay: Int?) {
@@ -128,7 +131,7 @@ public final class MP3Decoder: Decoder {
   }
 }
 
-/// A libmpg123 decoder and what it reads; it goes before that does.
+/// A libmpg123 decoder and its reader, which outlives it.
 private struct MPG123Handle: ~Copyable {
   let raw: OpaquePointer
   private let reader: MPEGFrameReader
@@ -157,19 +160,19 @@ private struct MPG123Handle: ~Copyable {
         guard let handle else { return -1 }
         return off_t(Unmanaged<MPEGFrameReader>.fromOpaque(handle).takeUnretainedValue().seek(offset, whence))
       }, nil)
-    // Unretained: the decoder is deleted before the reader, which this value holds, can go.
+    // Unretained: the decoder is deleted before this value releases the reader.
     mpg123_open_handle(raw, Unmanaged.passUnretained(reader).toOpaque())
   }
 
-  /// Byte of the file up to which was read.
+  /// Byte of the file at which the next read begins.
   var fileOffset: Int { reader.fileOffset }
 
-  /// PCM frames in all MPEG frames of sound, which are looked for.
+  /// Returns the PCM frames in all MPEG frames of sound; scans the file for them.
   func sampleCount() -> Int { reader.sampleCount() }
 
   deinit { mpg123_delete(raw) }
 
-  /// Rate and channels of what comes next, nil when that is no MPEG audio.
+  /// Rate and channels of the next frame, nil when that is no MPEG audio.
   var format: AudioFormat? {
     var (rate, channels, encoding) = (CLong(0), CInt(0), CInt(0))
     guard mpg123_getformat(raw, &rate, &channels, &encoding) == MPG123_OK.rawValue,
@@ -178,8 +181,8 @@ private struct MPG123Handle: ~Copyable {
     return AudioFormat(sampleRate: Int(rate), channels: Int(channels))
   }
 
-  /// Rate and channels of the first frame, which need not be followed by another one: the reader gives whole frames.
-  /// Only in free format the distance to the next one says how long it is.
+  /// Returns rate and channels of the first frame, which need not be followed by another one: the reader
+  /// returns whole frames. In free format alone the distance to the next one defines its length.
   func firstFormat(isFreeFormat: Bool) -> AudioFormat? {
     let flag = CLong(MPG123_NO_READAHEAD.rawValue)
     if !isFreeFormat { mpg123_param2(raw, CInt(MPG123_ADD_FLAGS.rawValue), flag, 0) }
@@ -187,9 +190,9 @@ private struct MPG123Handle: ~Copyable {
     return format
   }
 
-  /// True when libmpg123 found no further frame.
+  /// `true` if libmpg123 found no further frame.
   var isAtEnd: Bool { [MPG123_DONE.rawValue, MPG123_ERR_READER.rawValue].contains(mpg123_errcode(raw)) }
 
-  /// What libmpg123 says about its last failure.
+  /// libmpg123's words for its last failure.
   var lastError: String { String(cString: mpg123_strerror(raw)) }
 }

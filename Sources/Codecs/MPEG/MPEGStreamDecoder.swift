@@ -1,14 +1,14 @@
 public import AudioCore
 internal import CMPG123
 
-/// Decodes MPEG audio frame by frame as they come, through libmpg123.
+/// Decodes MPEG audio frame by frame as they arrive, through libmpg123.
 ///
-/// Every frame that is given sounds: a stream has no beginning and no end that could be cut. The first frames after
-/// a join may need main data that is not there; whoever gives the frames leaves those out.
+/// Every frame of the source sounds: a stream has no beginning and no end that could be cut. The first frames
+/// after a join may need main data that is not there; the source leaves those out.
 public final class MPEGStreamDecoder: Decoder {
-  /// Rate and channels of the frames that the last `read` gave.
+  /// Rate and channels of the frames that the last `read` returned.
   public private(set) var format = AudioFormat.session
-  /// Not known.
+  /// Nil: a stream has no known length.
   public let frameCount: Int? = nil
 
   private let handle: MPG123Feed
@@ -22,7 +22,7 @@ public final class MPEGStreamDecoder: Decoder {
     self.source = source
   }
 
-  /// Reads the next frames; 0 when the source has none now.
+  /// Reads the next frames; returns 0 when the source has none now.
   public func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
     while true {
       if formatChanges, let format = handle.format {
@@ -41,15 +41,15 @@ public final class MPEGStreamDecoder: Decoder {
     }
   }
 
-  /// There is no other place to go to.
+  /// Throws `audio.unsupported`: a stream can't be repositioned by its decoder.
   public func seek(toFrame frame: Int) throws {
     throw AudioError(.unsupported, "a stream is not repositioned by its decoder")
   }
 
   private func feedNextFrame() -> Bool {
     guard let frame = source.nextFrame() else { return false }
-    // The first frame would wait for the next one, and that of a source with one frame for ever. Only in free format
-    // the next one says how long it is.
+    // The first frame would wait for the next one, and that of a source with one frame for ever. In free
+    // format alone the next one defines its length.
     let header = MPEGAudioHeader([UInt8](frame.prefix(MPEGAudioHeader.size)), at: 0)
     handle.setReadAhead(header?.bitRate == 0)
     frame.withUnsafeBytes { _ = mpg123_feed(handle.raw, $0.baseAddress, $0.count) }
@@ -57,7 +57,7 @@ public final class MPEGStreamDecoder: Decoder {
   }
 }
 
-/// A libmpg123 decoder that is fed.
+/// A libmpg123 decoder whose input is pushed.
 private struct MPG123Feed: ~Copyable {
   let raw: OpaquePointer
 
@@ -83,7 +83,7 @@ private struct MPG123Feed: ~Copyable {
     mpg123_param2(raw, CInt(change.rawValue), CLong(MPG123_NO_READAHEAD.rawValue), 0)
   }
 
-  /// Rate and channels of what comes next.
+  /// Rate and channels of the next frame, nil when that is no MPEG audio.
   var format: AudioFormat? {
     var (rate, channels, encoding) = (CLong(0), CInt(0), CInt(0))
     guard mpg123_getformat(raw, &rate, &channels, &encoding) == MPG123_OK.rawValue,

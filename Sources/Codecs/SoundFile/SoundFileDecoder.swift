@@ -5,23 +5,23 @@ internal import Glibc
 
 /// Sound files through libsndfile: WAV, RF64, AIFF, CAF, AU, W64, FLAC, Ogg.
 ///
-/// Whole-number samples are divided by 2^(bits−1): 8, 16 and 24 bits arrive exactly. A file that ends before its
-/// header says has the frames that are there; what a header claims costs no memory.
+/// Whole-number samples are divided by 2^(bits−1): 8, 16 and 24 bits arrive exactly. A file that ends before
+/// the length in its header has the frames that are there; a header's claims cost no memory.
 public final class SoundFileDecoder: Decoder {
-  /// Rate and channels, which stay.
+  /// Rate and channels; constant.
   public let format: AudioFormat
-  /// Length in frames, of a file that was cut off those that are there; nil for Ogg that was.
+  /// Length in frames; for a file that was cut off, of those that are there; nil for such an Ogg file.
   public let frameCount: Int?
-  /// Set for FLAC, WAV and AIFF that was cut off.
+  /// The error of FLAC, WAV and AIFF that was cut off.
   public let shortfall: AudioError?
 
   private let handle: SoundFileHandle
   private let path: String
-  /// The place of each channel of WAV's order among those of the file; nil where they are the same.
+  /// The index of each channel of WAV's order among those of the file; nil where they are the same.
   private let order: [Int]?
 
   /// Opens a sound file.
-  /// - Throws: `audio.not_found`, or `audio.unreadable` saying what was found at which byte.
+  /// - Throws: `audio.not_found`, or `audio.unreadable` with the content found and its byte.
   public convenience init(path: String) throws {
     try self.init(try FileDescriptor(reading: path), path: path)
   }
@@ -41,7 +41,7 @@ public final class SoundFileDecoder: Decoder {
     }
     handle.prepareOpus(&info)
     format = AudioFormat(sampleRate: Int(info.samplerate), channels: Int(info.channels))
-    // An Ogg file whose end is missing claims the largest number there is.
+    // An Ogg file whose end is missing claims the largest possible number.
     let claimed = info.frames >= 0 && info.frames < Int64.max ? Int(info.frames) : nil
     var frames = claimed
     if let claimed, claimed > 0, info.format & CInt(SF_FORMAT_TYPEMASK) == CInt(SF_FORMAT_FLAC) {
@@ -63,7 +63,8 @@ public final class SoundFileDecoder: Decoder {
     if frameCount == nil { try findFirstFrame(fileSize: size) }
   }
 
-  /// The order of the channels where it is Vorbis's. Sources: Vorbis I §4.3.9; RFC 7845 §5.1.1.2 for Opus.
+  /// Returns the order of the channels where it is Vorbis's. Sources: Vorbis I §4.3.9; RFC 7845 §5.1.1.2 for
+  /// Opus.
   private static func order(of info: SF_INFO) -> [Int]? {
     let coding = info.format & CInt(SF_FORMAT_SUBMASK)
     guard coding == CInt(SF_FORMAT_VORBIS) || coding == CInt(SF_FORMAT_OPUS) else { return nil }
@@ -76,7 +77,8 @@ public final class SoundFileDecoder: Decoder {
     }
   }
 
-  /// An Ogg file that ends before its first whole page of sound opens, and would play nothing without a word.
+  /// Throws for an Ogg file that ends before its first whole page of sound: it opens, and would silently play
+  /// nothing.
   private func findFirstFrame(fileSize: Int) throws {
     var frame = [Float](repeating: 0, count: format.channels)
     guard sf_readf_float(handle.raw, &frame, 1) == 1 else {
@@ -105,7 +107,7 @@ public final class SoundFileDecoder: Decoder {
     }
   }
 
-  /// Goes to a frame, exactly.
+  /// Moves to a frame, exactly.
   public func seek(toFrame frame: Int) throws {
     guard frame >= 0, frame <= frameCount ?? .max else {
       throw AudioError.outsideSource(path, frame: frame, count: frameCount)

@@ -4,11 +4,11 @@ internal import Glibc
 
 /// Writes a WAV file of 16 bits, through libsndfile.
 ///
-/// A 16-bit source that nothing changed on its way is written bit for bit; what exceeds full scale is clamped.
-/// The same samples give the same bytes: no date, no name, no peak is written. The header tells the length at
-/// least once per second of audio, so the file can be played at any moment and whatever ends the process. It is
-/// the plain format, without extensions, that every program reads, and so holds 4 GiB at most (six hours of a
-/// session); what comes after that is refused.
+/// An unchanged 16-bit source is written bit for bit; samples beyond full scale are clamped. The same samples
+/// give the same bytes: no date, no name, no peak is written. The header's length is updated at least once
+/// per second of audio, so the file can be played at any moment and whatever ends the process. The format is
+/// the plain one, without extensions, that every program reads, and so holds 4 GiB at most (six hours of a
+/// session); `write` refuses more.
 public final class SoundFileWriter: PCMSink {
   /// Rate and channels of the file.
   public let format: AudioFormat
@@ -20,7 +20,7 @@ public final class SoundFileWriter: PCMSink {
   /// PCM frames that the header's 32-bit sizes still have room for.
   public private(set) var framesLeft: Int
 
-  /// Creates the file at `path`, or empties the one that is there.
+  /// Creates the file at `path`, or empties an existing one.
   /// - Throws: `audio.no_output` with the system's words.
   public init(path: String, format: AudioFormat) throws {
     let file = try FileDescriptor(writing: path)
@@ -40,7 +40,7 @@ public final class SoundFileWriter: PCMSink {
 
   deinit { scratch.deallocate() }
 
-  /// Writes frames; returns when the system has them.
+  /// Writes frames; returns when the system has accepted them.
   public func write(_ samples: UnsafeBufferPointer<Float>) throws {
     guard let handle else { throw AudioError.noOutput(path, cause: "it is finished") }
     var rest = samples[...]
@@ -80,7 +80,8 @@ public final class SoundFileWriter: PCMSink {
     framesUntilHeader = format.sampleRate
   }
 
-  /// Reads `errno` first: libsndfile's own words for it are "system error".
+  /// Returns the error of the last call. Reads `errno` first: libsndfile's own words for it are "system
+  /// error".
   private func failure(of handle: SoundFileHandle) -> AudioError {
     let number = errno
     let cause = number != 0 ? FileDescriptor.words(for: number) : handle.lastError
