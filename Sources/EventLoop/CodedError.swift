@@ -1,31 +1,32 @@
-/// An error that a person can act on and a program can match: what every error of Roomtone is.
+/// An error that a person can act on and a program can match; every error of Roomtone conforms.
 ///
-/// Errors are matched by `code`, which never changes; `message` is one line that says what failed and where.
+/// Errors are matched by `code`, which never changes; `message` is one line that names the failure and its
+/// location.
 public protocol CodedError: Error, CustomStringConvertible {
   /// Stable name of the failure, as scripts see it: `"speaker.unknown"`.
   var code: String { get }
-  /// One line without a full stop at its end: what failed, with the facts that identify it.
+  /// The failure in one line without a full stop at its end, with the facts that identify it.
   var message: String { get }
-  /// What to do about it, one line, when there is something to do.
+  /// The advice to the user in one line, nil when there is none.
   var hint: String? { get }
   /// Facts for programs, in a fixed order: `[("status", .int(404))]`.
   var facts: [ErrorFact] { get }
 }
 
 extension CodedError {
-  /// Nothing to do, unless the error says otherwise.
+  /// Nil, unless the conforming type provides a hint.
   public var hint: String? { nil }
-  /// No facts, unless the error says otherwise.
+  /// Empty, unless the conforming type provides them.
   public var facts: [ErrorFact] { [] }
-  /// The one clear line that a person reads.
+  /// The message, code and hint in one line for a person.
   public var description: String {
     hint.map { "\(message) (\(code)); \($0)" } ?? "\(message) (\(code))"
   }
 }
 
-/// One named fact of an error.
+/// A named fact of an error.
 public struct ErrorFact: Sendable, Equatable {
-  /// What a fact may hold.
+  /// The value of a fact.
   public enum Value: Sendable, Equatable {
     case string(String)
     case int(Int)

@@ -2,10 +2,11 @@ internal import Glibc
 internal import Synchronization
 
 extension EventLoop {
-  /// Runs what is ready, waits for more, and so on. The calling thread becomes the loop's thread.
+  /// Runs ready items and waits for more, until the loop is done, idle or stopped. The calling thread becomes
+  /// the loop's thread.
   ///
-  /// May be called again; what was left over then goes on. Not from inside itself.
-  /// - Parameter isDone: asked on the loop's thread, before anything runs and after each thing that ran.
+  /// May be called again, and then continues with the items left over. Not from inside itself.
+  /// - Parameter isDone: called on the loop's thread, before any item and after each one.
   public func run(until isDone: () -> Bool) -> RunResult {
     let (entered, _) = runner.compareExchange(
       expected: 0, desired: pthread_self(), ordering: .acquiringAndReleasing)
@@ -47,18 +48,18 @@ extension EventLoop {
     }
   }
 
-  /// Puts into the queue what has become ready without being waited for.
+  /// Moves items that have become ready without a wait into the queue.
   private func collect() {
     takeInbox()
     if !timers.isEmpty { collectTimers() }
     if watches.isEmpty && civilTimers.isEmpty { return }
-    // A busy loop looks at its descriptors now and then, an idle one in `waitForWork`.
+    // A busy loop polls its descriptors now and then, an idle one in `waitForWork`.
     guard !ready.isEmpty else { return }
     if workSincePoll >= 64 || (!isVirtual && monotonicNow - lastPoll > 100_000) { poll(nanoseconds: 0) }
   }
 
-  /// In the middle of a round that has used up its budget: timers that are due and descriptors that are ready, signals
-  /// among them, go before the work that waits.
+  /// Runs in the middle of a round that has used up its budget: puts timers that are due and descriptors that
+  /// are ready, signals among them, before pending work.
   private func lookAhead() {
     var round = ReadyQueue()
     swap(&round, &ready)
@@ -83,10 +84,10 @@ extension EventLoop {
   }
 
   /// Sleeps until something is ready, or moves virtual time to the next timer.
-  /// - Returns: false when nothing can ever become ready.
+  /// - Returns: `false` when nothing can ever become ready.
   private func waitForWork() -> Bool {
-    // One look at the inbox and the holds together: a worker posts, then releases, and the loop must not see the
-    // release without the post. From here on who puts something down rings the bell.
+    // The inbox and the holds are read together: a worker posts, then releases, and the loop must not see the
+    // release without the post. From here on a thread that appends to the inbox wakes the poller.
     let (hasWork, isHeld) = shared.withLock { shared in
       let hasWork = !shared.inbox.isEmpty || stopRequested.load(ordering: .relaxed)
       shared.isAsleep = !hasWork
@@ -125,7 +126,7 @@ extension EventLoop {
     return true
   }
 
-  /// Asks the kernel what has happened, waiting at most `nanoseconds` for it (nil: for ever).
+  /// Polls the kernel for events, waiting at most `nanoseconds` for them (nil: for ever).
   private func poll(nanoseconds: Int64?) {
     if !isVirtual { poller.armCivil(civilTimers.nextDue) }
     let hasReadyFiles = watches.collectAlwaysReady(into: &ready)
@@ -139,14 +140,15 @@ extension EventLoop {
     if !isVirtual { lastPoll = monotonicNow }
   }
 
-  /// The kernel's alarm says when to look; the wall clock says who is due, so nobody fires early.
+  /// Queues the civil timers that are due by the wall clock, not by the kernel's alarm, so that none fires
+  /// early.
   private func collectCivilTimers() {
     let wall = wallNow.nanoseconds
     while let timer = civilTimers.popDue(at: wall) { ready.append(.timer(timer)) }
   }
 }
 
-/// The turns and the time of a round after which timers and descriptors are looked at before the round is over.
+/// The turns and the time of a round after which timers and descriptors are polled before the round is over.
 private struct RoundBudget {
   private static let turns = 1000
   private static let time: Int64 = 10_000_000
@@ -159,11 +161,12 @@ private struct RoundBudget {
     began = isVirtual ? 0 : Self.now
   }
 
-  /// Some milliseconds coarse, and a few nanoseconds to read.
+  /// The time of a clock of some milliseconds' resolution, which takes a few nanoseconds to read.
   private static var now: Int64 { nanoseconds(of: CLOCK_MONOTONIC_COARSE) }
 
-  /// Counts a turn; true, and a new budget begins, when they or the time have reached their limit. Virtual time does not
-  /// pass in a round, and the machine's must not change what a simulation does.
+  /// Counts a turn. Returns `true`, and begins a new budget, when the turns or the time have reached their
+  /// limit. Virtual time does not pass in a round, and the machine's must not change the course of a
+  /// simulation.
   mutating func isSpentByTurn() -> Bool {
     turns += 1
     let now = isVirtual ? began : Self.now
@@ -173,7 +176,7 @@ private struct RoundBudget {
   }
 }
 
-/// Leaves the array empty, and returns what it held.
+/// Empties the array and returns its former elements.
 private func takeAll<Element>(_ array: inout [Element]) -> [Element] {
   defer { array = [] }
   return array

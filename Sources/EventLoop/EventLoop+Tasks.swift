@@ -1,18 +1,19 @@
 extension EventLoop {
-  /// Takes a job of Swift's concurrency. Any thread.
+  /// Enqueues a job of Swift's concurrency. Any thread.
   public func enqueue(_ job: consuming ExecutorJob) { append(.job(UnownedJob(job))) }
 
-  /// Ends the process when the calling thread is not the loop's: what `assumeIsolated` asks.
+  /// Ends the process when the calling thread is not the loop's; called by `assumeIsolated`.
   public func checkIsolated() {
     precondition(isOnLoop, "this belongs to the thread of the event loop \"\(name)\"")
   }
 
-  /// Whether the calling thread is the loop's.
+  /// `true` if the calling thread is the loop's.
   public func isIsolatingCurrentContext() -> Bool? { isOnLoop }
 
-  /// Starts asynchronous work on the loop: at once, up to where it first suspends. The loop's thread.
+  /// Starts asynchronous work on the loop: at once, up to its first suspension. The loop's thread.
   ///
-  /// The one function that makes a task. The loop is its executor preference, so its nonisolated async functions,
+  /// The only function that makes a task. The loop is its executor preference, so its nonisolated async
+  /// functions,
   /// its `async let` and the children of its task groups run on the loop's thread too.
   @discardableResult
   public func start(_ operation: @escaping () async -> Void) -> Task<Void, Never> {
@@ -43,9 +44,9 @@ extension EventLoop {
   }
 }
 
-// @unchecked Sendable: touched on the loop's thread only; the handler of a cancel, which may run on any thread,
-// only carries it into a post.
-/// One sleep: whichever comes first of its timer and its cancelling resumes the task, the other finds it ended.
+// @unchecked Sendable: touched on the loop's thread only; the handler of a cancel, which may run on any
+// thread, only passes it to a post.
+/// A sleep: its timer or its cancelling, whichever is first, resumes the task, and the other has no effect.
 private final class Sleeper: @unchecked Sendable {
   private var continuation: UnsafeContinuation<Void, any Error>?
   private var timer: LoopTimer?
@@ -76,7 +77,7 @@ public struct LoopClock: Clock {
 
   /// The loop's time.
   public var now: Instant { loop.now }
-  /// One nanosecond.
+  /// The resolution: one nanosecond.
   public var minimumResolution: Duration { .nanoseconds(1) }
 
   /// Suspends the calling task until `deadline`; `tolerance` is not used.

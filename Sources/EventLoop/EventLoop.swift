@@ -3,70 +3,71 @@ internal import Synchronization
 
 // @unchecked Sendable: `shared` has a lock, the three atomics need none, `poller.wake` is safe on any thread, and
 // every other stored property is touched on the loop's thread only, which `assertOnLoop` checks in debug builds.
-/// One thread's worth of work: tasks, closures, timers and descriptors, run one after the other.
+/// A queue of work for one thread: tasks, closures, timers and descriptors, run one after the other.
 ///
-/// The thread that calls `run(until:)` is the loop's thread. All that is confined to a loop is used on that thread
-/// only, or, before the loop first runs, on the thread that made it. Everything that is ready stands in one queue,
+/// The thread that calls `run(until:)` is the loop's thread. Objects confined to a loop are used on that
+/// thread only, or, before the loop first runs, on the thread that made it. All ready items are in one queue,
 /// first in, first out. Several loops can live in one process.
 public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
-  /// Where a loop's time comes from.
+  /// The source of a loop's time.
   public enum ClockKind: Sendable {
     /// The clocks of the machine.
     case wall
-    /// A clock that stands still while anything is ready or held, then jumps to the next timer. At the loop's
+    /// A clock that is paused while anything is ready or held, then jumps to the next timer. At the loop's
     /// first moment the civil time is `start`.
     case virtual(start: WallTime)
   }
 
-  /// Why `run` returned.
+  /// The reason why `run` returned.
   public enum RunResult: Sendable, Equatable {
-    /// `isDone` said so.
+    /// `isDone` returned `true`.
     case done
-    /// Nothing is ready, and nothing is left that could ever make anything ready.
+    /// The queue is empty, and no timer, watch or hold is left that could ever fill it.
     case idle
     /// `stop` was called.
     case stopped
   }
 
-  /// What other threads put down for the loop.
+  /// The state that other threads share with the loop.
   struct Shared {
     var inbox: [ReadyItem] = []
-    /// Work is not taken any more.
+    /// Work is no longer accepted.
     var isClosed = false
-    /// True while the loop sleeps or is about to: whoever puts something down rings the bell, and sets it false.
+    /// `true` while the loop sleeps or is about to: a thread that changes the state wakes the poller, and
+    /// sets it to false.
     var isAsleep = false
-    /// Holds that are out, in the order in which they were taken.
+    /// Outstanding holds, in the order in which they were made.
     var holds: [(id: UInt64, reason: StaticString)] = []
     var lastHold: UInt64 = 0
 
-    /// Whether the bell must be rung after a change.
+    /// Returns `true` if the poller must be woken after a change; clears `isAsleep`.
     mutating func mustWake() -> Bool {
       defer { isAsleep = false }
       return isAsleep
     }
   }
 
-  /// As in `shared`, for the loop itself.
+  /// A copy of `shared.isClosed` for the loop's thread.
   private var isClosed = false
 
-  /// Whether time is virtual.
+  /// `true` if time is virtual.
   public let isVirtual: Bool
-  /// What the loop is called in messages.
+  /// The loop's name in messages.
   public let name: String
 
   let shared = Lock(Shared())
-  /// True when `shared.inbox` may hold something, so that a busy loop need not take the lock to see.
+  /// `true` when `shared.inbox` may hold something, so that a busy loop can check without the lock.
   let hasInbox = Atomic(false)
   let stopRequested = Atomic(false)
   /// The thread inside `run`, 0 when there is none.
   let runner = Atomic<UInt>(0)
-  /// The thread that the loop is confined to: the last that ran it, at first the one that made it.
+  /// The thread that the loop is confined to: the last one that ran it, at first the one that made it.
   let owner: Atomic<UInt>
 
   let poller: Poller
   var ready = ReadyQueue()
   let timers = TimerHeap()
-  /// By civil time; empty under virtual time, where both kinds are one.
+  /// Timers by civil time; empty under virtual time, where both kinds are one.
   let civilTimers = TimerHeap()
   var civilRang = false
   var watches = WatchTable()
@@ -84,7 +85,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     self.init(name: name, clock: clock, poller: Poller())
   }
 
-  /// A loop that takes a timer descriptor for its timeouts, as on kernels that have no `epoll_pwait2`.
+  /// A loop that uses a timer descriptor for its timeouts, as on kernels that have no `epoll_pwait2`.
   package convenience init(usingTimerDescriptor name: String) {
     self.init(name: name, clock: .wall, poller: Poller(usesAlarm: true))
   }
@@ -102,8 +103,9 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
   deinit { for watch in watches.takeAll(poller) { watch.detach() } }
 
-  /// Cancels all timers and watches, and lets go of what was posted and has not run: closures that hold what holds
-  /// the loop would keep it for ever. For the end of an engine, after its tasks have ended. The loop's thread.
+  /// Cancels all timers and watches, and drops posted work that has not run: closures that hold an owner of
+  /// the loop would keep it for ever. For the end of an engine, after its tasks have ended. The loop's
+  /// thread.
   public func close() {
     assertOnLoop()
     timers.cancelAll()
@@ -122,10 +124,10 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
   // MARK: On any thread
 
-  /// Calls `work` on the loop, after what is ready now. Work posted by one thread keeps its order.
+  /// Calls `work` on the loop, after all items that are ready now. Work posted by one thread keeps its order.
   public func post(_ work: @escaping @Sendable () -> Void) { append(.work(work)) }
 
-  /// Takes a hold; `reason` names it in `heldBy`.
+  /// Makes a hold; `reason` names it in `heldBy`.
   public func hold(_ reason: StaticString) -> Hold {
     let id = shared.withLock { shared in
       shared.lastHold += 1
@@ -135,18 +137,18 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     return Hold(loop: self, id: id)
   }
 
-  /// The reasons of the holds that are out, oldest first.
+  /// The reasons of the outstanding holds, oldest first.
   public var heldBy: [String] {
     shared.withLock { shared in shared.holds.map { String(describing: $0.reason) } }
   }
 
-  /// Makes `run` return `.stopped` after the job in hand; when the loop is not running, the next `run`.
+  /// Makes `run` return `.stopped` after the current item; when the loop is not running, the next `run`.
   public func stop() {
     stopRequested.store(true, ordering: .relaxed)
     if shared.withLock({ $0.mustWake() }) { poller.wake() }
   }
 
-  /// Whether the calling thread is the loop's.
+  /// `true` if the calling thread is the loop's.
   public var isOnLoop: Bool { owner.load(ordering: .relaxed) == pthread_self() }
 
   /// Ends the process in debug builds when the calling thread is not the loop's.
@@ -162,9 +164,9 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     if mustWake { poller.wake() }
   }
 
-  /// Puts `item` at the end of the queue. Without a lock inside `run`, where no other thread can be running it.
+  /// Appends `item` to the queue. Without a lock inside `run`, where no other thread can be running it.
   func append(_ item: ReadyItem) {
-    // What is posted to a loop that has ended would be kept for ever, with all that it holds.
+    // Work posted to a loop that has ended would be kept for ever, with all that it references.
     var isWork = false
     if case .work = item { isWork = true }
     if runner.load(ordering: .relaxed) == pthread_self() {
@@ -181,7 +183,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   }
 }
 
-/// Reads a clock of the machine.
+/// Returns the time of a clock of the machine.
 func nanoseconds(of clock: clockid_t) -> Int64 {
   var time = timespec()
   clock_gettime(clock, &time)

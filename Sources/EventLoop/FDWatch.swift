@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A file descriptor that a loop watches. The loop keeps it, so the handle may be let go.
+/// A file descriptor that a loop watches. The loop retains the watch, so the handle need not be kept.
 ///
 /// Confined to the thread of its loop. Cancel it before the descriptor is closed.
 public final class FDWatch {
@@ -8,7 +8,7 @@ public final class FDWatch {
   public let fd: Int32
   let events: FDEvents
   let keepsAlive: Bool
-  /// What has happened and waits in the loop's queue to be delivered.
+  /// Events that have happened and are queued for delivery.
   fileprivate var pending: FDEvents = []
   private var body: ((FDEvents) -> Void)?
   private weak var loop: EventLoop?
@@ -19,20 +19,21 @@ public final class FDWatch {
     (self.fd, self.events, self.keepsAlive, self.loop, self.body) = (fd, events, keepsAlive, loop, body)
   }
 
-  /// True until the watch is cancelled.
+  /// `true` until the watch is cancelled.
   public var isActive: Bool { body != nil }
 
-  /// Ends the watch and releases its closure; an event that waits in the queue is dropped. Nothing the second time.
+  /// Ends the watch and releases its closure; drops a queued event. A second call does nothing.
   public func cancel() {
     guard let body else { return }
-    // The closure must not be released inside the access that clears it: its end may look at this watch.
+    // The closure must not be released inside the access that clears it: its deinitializers may use this
+    // watch.
     withExtendedLifetime(body) {
       self.body = nil
       if let loop { loop.watches.remove(self, loop.poller) }
     }
   }
 
-  /// Ends a watch that its table has let go.
+  /// Ends a watch that was removed from its table.
   func detach() {
     loop = nil
     cancel()
@@ -44,10 +45,10 @@ public final class FDWatch {
     body?(events)
   }
 
-  /// Notes what has happened. True when the watch was not waiting in the queue already.
+  /// Records events. Returns `true` when the watch was not queued already.
   fileprivate func note(_ happened: FDEvents) -> Bool {
     let trouble = happened.intersection([.hangup, .failed])
-    // With trouble, what was asked for does not block either: it tells the end or the error.
+    // After a hangup or an error, a read or write does not block either: it returns the end or the error.
     let told = trouble.isEmpty ? happened.intersection(events) : events.union(trouble)
     guard !told.isEmpty else { return false }
     defer { pending.formUnion(told) }
@@ -56,11 +57,11 @@ public final class FDWatch {
 }
 
 extension EventLoop {
-  /// Calls `body` whenever `events` happen to `fd`, again and again while they last. The loop's thread.
+  /// Calls `body` whenever `events` happen to `fd`, repeatedly while they last. The loop's thread.
   ///
   /// Several watches on one descriptor are called in the order in which they were made. A regular file, which the
   /// kernel does not watch, counts as always ready, and takes turns with other work.
-  /// - Parameter keepsAlive: whether `run` waits for an event when nothing else is left.
+  /// - Parameter keepsAlive: `true` if `run` waits for an event when nothing else is left.
   /// - Throws: `loop.descriptor` when the system refuses the descriptor.
   public func watch(
     _ fd: Int32, for events: FDEvents, keepsAlive: Bool = true, _ body: @escaping (FDEvents) -> Void
@@ -75,7 +76,7 @@ extension EventLoop {
 /// The watches of a loop, by descriptor. Confined to the loop's thread.
 struct WatchTable {
   private struct Entry {
-    /// Tells this entry from an earlier one for the same number, whose events may still be under way.
+    /// Distinguishes this entry from an earlier one for the same number, whose events may still be under way.
     let generation: UInt32
     var watches: [FDWatch]
 
@@ -97,7 +98,7 @@ struct WatchTable {
       status = poller.change(watch.fd, entry.events, token: entry.token(watch.fd))
       if status == 0 { entries[watch.fd] = entry }
     } else {
-      // The highest generation is never given out: its tokens are the poller's own.
+      // The highest generation is never used: its tokens are the poller's own.
       generation = generation == .max - 1 ? 0 : generation + 1
       let entry = Entry(generation: generation, watches: [watch])
       status = poller.add(watch.fd, watch.events, token: entry.token(watch.fd))
@@ -128,7 +129,7 @@ struct WatchTable {
     }
   }
 
-  /// Takes all watches out; the caller ends them.
+  /// Removes and returns all watches; the caller ends them.
   mutating func takeAll(_ poller: Poller) -> [FDWatch] {
     let all = entries.values.flatMap(\.watches) + alwaysReady
     for fd in entries.keys { poller.remove(fd) }
@@ -136,14 +137,14 @@ struct WatchTable {
     return all
   }
 
-  /// Queues the watches that an event of the kernel is for.
+  /// Queues the watches for an event of the kernel.
   func collect(token: UInt64, _ events: FDEvents, into ready: inout ReadyQueue) {
     let fd = Int32(bitPattern: UInt32(truncatingIfNeeded: token))
     guard let entry = entries[fd], entry.token(fd) == token else { return }
     for watch in entry.watches where watch.note(events) { ready.append(.event(watch)) }
   }
 
-  /// Queues the files that are always ready; true when there are any.
+  /// Queues the files that are always ready; returns `true` when there are any.
   func collectAlwaysReady(into ready: inout ReadyQueue) -> Bool {
     for watch in alwaysReady where watch.note([.readable, .writable]) { ready.append(.event(watch)) }
     return !alwaysReady.isEmpty

@@ -1,9 +1,10 @@
 internal import Synchronization
 
-/// Keeps a loop from going idle, and its virtual time from moving, while work for it is done on another thread.
+/// A hold on a loop: keeps it from going idle, and its virtual time from moving, while another thread works
+/// for it.
 ///
-/// Taken on the loop's thread before the work is handed over; the worker first posts its result, then releases.
-/// Any thread may release. A hold that is let go releases itself.
+/// Made on the loop's thread before the work is handed over; the worker first posts its result, then
+/// releases. Any thread may release. The last reference releases the hold.
 public final class Hold: Sendable {
   private let loop: EventLoop
   private let id: UInt64
@@ -16,7 +17,7 @@ public final class Hold: Sendable {
 
   deinit { release() }
 
-  /// Gives the hold back. Nothing the second time.
+  /// Releases the hold. A second call does nothing.
   public func release() {
     guard !released.exchange(true, ordering: .relaxed) else { return }
     loop.releaseHold(id)

@@ -2,15 +2,15 @@ internal import CLinux
 
 /// Calls of Linux for files that Swift's Glibc module leaves out. Any thread.
 public enum LinuxFiles {
-  /// Gives the file at `path` another name, unless something has that name.
-  /// - Returns: 0, or an errno; `EEXIST` when the name is taken.
+  /// Renames the file at `path`, unless something has the new name.
+  /// - Returns: 0, or an errno; `EEXIST` when the name is in use.
   public static func rename(_ path: String, toNew new: String) -> Int32 { file_rename_new(path, new) }
 
-  /// Returns when all that was written to the file system of an open file is on its disk.
+  /// Returns when all data written to the file system of an open file is on its disk.
   /// - Returns: 0, or an errno.
   public static func syncFileSystem(of descriptor: Int32) -> Int32 { file_sync_all(descriptor) }
 
-  /// Makes a file that is in memory alone.
-  /// - Returns: its descriptor, which the caller closes, or an errno below 0.
+  /// Creates a file that is in memory alone.
+  /// - Returns: the descriptor, which the caller closes, or an errno below 0.
   public static func inMemory(name: String) -> Int32 { file_in_memory(name) }
 }

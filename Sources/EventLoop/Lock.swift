@@ -1,10 +1,11 @@
 public import Glibc
 
-// @unchecked Sendable: what `state` points to is touched under `mutex` only, and enters and leaves by `sending`.
-/// The one lock type of the project: a mutex of pthreads around the state that it guards.
+// @unchecked Sendable: the memory at `state` is touched under `mutex` only, and enters and leaves by
+// `sending`.
+/// The only lock type of the project: a mutex of pthreads around the state that it guards.
 ///
-/// `Synchronization.Mutex` would do the same, but the thread sanitizer cannot see it on Linux and reports races
-/// where there are none. Not recursive. Never held across a call out of the project's own code.
+/// `Synchronization.Mutex` would do the same, but the thread sanitizer cannot see it on Linux and reports
+/// races where there are none. Not recursive. Never held across a call out of the project's own code.
 public final class Lock<State>: @unchecked Sendable {
   @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
   @usableFromInline let state: UnsafeMutablePointer<State>
@@ -26,7 +27,7 @@ public final class Lock<State>: @unchecked Sendable {
     state.deallocate()
   }
 
-  /// Calls `body` with the state, while no other thread has it.
+  /// Calls `body` with exclusive access to the state.
   @inlinable
   public func withLock<Result, Failure: Error>(
     _ body: (inout sending State) throws(Failure) -> sending Result

@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// What the operating system refused an event loop.
+/// A failure of an event loop: a refusal by the operating system, or a misuse.
 public struct LoopError: CodedError, Equatable {
-  /// `loop.descriptor` or `loop.signal`.
+  /// The code: `loop.descriptor`, `loop.signal` or `loop.thread`.
   public let code: String
-  /// What was refused, and why.
+  /// The refused operation and the reason.
   public let message: String
-  /// The error number of the system call, 0 when it was ours to refuse.
+  /// The error number of the system call, 0 when no call failed.
   public let errno: Int32
 
   init(code: String, _ what: String, errno: Int32) {

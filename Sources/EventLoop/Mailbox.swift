@@ -1,7 +1,8 @@
-// @unchecked Sendable: `drain` and `onFull` are called, and let go, on the loop's thread only.
-/// Values on their way from other threads to a loop: bounded, in the order in which they were sent.
+// @unchecked Sendable: `drain` and `onFull` are called and released on the loop's thread only.
+/// A bounded queue of values from other threads to a loop, in the order in which they were sent.
 ///
-/// Any number of threads send; the loop takes all that has come in one call, so that many sends wake it once.
+/// Any number of threads send; the loop receives all waiting values in one call, so that many sends wake it
+/// once.
 public final class Mailbox<Element: Sendable>: @unchecked Sendable {
   private struct State: Sendable {
     var elements: [Element] = []
@@ -17,9 +18,10 @@ public final class Mailbox<Element: Sendable>: @unchecked Sendable {
   private var onFull: ((Int) -> Void)?
 
   /// A mailbox for `loop`. The loop's thread.
-  /// - Parameter capacity: how many elements may wait; at least 1.
-  /// - Parameter onFull: told on the loop, before `drain`, how many sends were refused since it was last told.
-  /// - Parameter drain: gets what has come, oldest first, on the loop.
+  /// - Parameter capacity: the most elements that may wait; at least 1.
+  /// - Parameter onFull: called on the loop, before `drain`, with the number of sends refused since its last
+  ///   call.
+  /// - Parameter drain: called on the loop with the elements that have arrived, oldest first.
   public init(
     on loop: EventLoop, capacity: Int, onFull: ((_ refused: Int) -> Void)? = nil,
     _ drain: @escaping ([Element]) -> Void
@@ -30,13 +32,14 @@ public final class Mailbox<Element: Sendable>: @unchecked Sendable {
   }
 
   deinit {
-    // What the closures hold is confined to the loop, and the last sender may be the one who lets the mailbox go.
+    // The closures' contents are confined to the loop, and the last sender may hold the last reference to the
+    // mailbox.
     nonisolated(unsafe) let closures = (drain, onFull)
     if closures.0 != nil, !loop.isOnLoop { loop.post { _ = closures } }
   }
 
   /// Sends `element`. Any thread.
-  /// - Returns: false when the mailbox is full or closed, and the element was not taken.
+  /// - Returns: `true` if `element` was accepted; `false` when the mailbox is full or closed.
   @discardableResult
   public func send(_ element: Element) -> Bool {
     let (isTaken, mustPost) = state.withLock { state in
@@ -50,10 +53,10 @@ public final class Mailbox<Element: Sendable>: @unchecked Sendable {
     return isTaken
   }
 
-  /// Refuses all further sends, drops what waits and releases the closures. The loop's thread.
+  /// Refuses all further sends, drops waiting elements and releases the closures. The loop's thread.
   public func close() {
     loop.assertOnLoop()
-    // The elements leave the lock before they are released: their end may send to this mailbox.
+    // The elements leave the lock before they are released: their deinitializers may send to this mailbox.
     _ = state.withLock { state in
       defer { state = State(isScheduled: state.isScheduled, isClosed: true) }
       return state.elements

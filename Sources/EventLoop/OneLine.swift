@@ -1,6 +1,7 @@
 extension String {
-  /// The text with what moves it on a screen as Lua writes it, `\n`, `\x1b` and `\u{202e}`: names of files, titles of
-  /// stations and the like may move a terminal's cursor, turn the direction of writing, or look like another line.
+  /// The text with characters that move it on a screen escaped as in Lua, `
+  /// `, `\x1b` and `\u{202e}`: names of files, titles of stations and the like may move a terminal's cursor,
+  /// turn the direction of writing, or look like another line.
   public var onOneLine: String {
     guard unicodeScalars.contains(where: \.movesText) else { return self }
     var result = ""
@@ -18,8 +19,9 @@ extension String {
     return result
   }
 
-  /// Text from outside (a station, a headset, a feed) as it is shown and kept: without escape sequences, control
-  /// characters, what turns the direction of writing, line separators, and blanks at its ends.
+  /// The text from outside (a station, a headset, a feed) in the form that is shown and stored: without
+  /// escape sequences, control characters, overrides of the direction of writing, line separators, and blanks
+  /// at its ends.
   public var cleaned: String {
     var (kept, rest) = (String.UnicodeScalarView(), unicodeScalars[...])
     while let scalar = rest.popFirst() {
@@ -35,7 +37,8 @@ extension String {
     return String(String.UnicodeScalarView(front[..<end]))
   }
 
-  /// The text behind an escape sequence that `escape` begins. One that does not end is none: its text stays.
+  /// Returns the text behind an escape sequence that `escape` begins. One without an end is none: its text
+  /// stays.
   ///
   /// Source: ECMA-48, 5.4 (control sequences) and 5.6 (control strings).
   private static func behindEscape(
@@ -56,8 +59,8 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// True for what is no letter of a line: control characters, embeddings, overrides and isolates of the direction of
-  /// writing, separators of lines and paragraphs.
+  /// `true` for a scalar that is not visible text in a line: control characters, embeddings, overrides and
+  /// isolates of the direction of writing, separators of lines and paragraphs.
   public var movesText: Bool {
     switch self {
     case "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}", "\u{2028}", "\u{2029}": true

@@ -1,9 +1,9 @@
 internal import CLinux
 internal import Glibc
 
-/// What can happen to a file descriptor.
+/// Events of a file descriptor.
 public struct FDEvents: OptionSet, Sendable, Hashable {
-  /// One bit for each event.
+  /// A bit for each event.
   public let rawValue: UInt8
   /// The events of these bits.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -12,9 +12,9 @@ public struct FDEvents: OptionSet, Sendable, Hashable {
   public static let readable = FDEvents(rawValue: 1)
   /// A write would not block.
   public static let writable = FDEvents(rawValue: 2)
-  /// The other side is gone. Told without being asked for.
+  /// The other side is gone. Reported without a request.
   public static let hangup = FDEvents(rawValue: 4)
-  /// The descriptor is in error. Told without being asked for.
+  /// The descriptor is in error. Reported without a request.
   public static let failed = FDEvents(rawValue: 8)
 
   fileprivate init(kernel bits: UInt32) {
@@ -32,11 +32,11 @@ public struct FDEvents: OptionSet, Sendable, Hashable {
   }
 }
 
-/// The loop's door to the kernel: where its thread sleeps, and what wakes it.
+/// The loop's interface to the kernel: puts its thread to sleep and wakes it.
 ///
-/// Confined to the loop's thread, save for `wake`. Source: epoll(7), timerfd_create(2), eventfd(2).
+/// Confined to the loop's thread, except for `wake`. Source: epoll(7), timerfd_create(2), eventfd(2).
 final class Poller {
-  /// What a wait brought.
+  /// An event of a wait.
   enum Event {
     /// The civil alarm rang, or the wall clock was set.
     case civil
@@ -50,14 +50,14 @@ final class Poller {
 
   private let epoll: Int32
   private let bell: Int32
-  /// On CLOCK_REALTIME; made with the first civil timer.
+  /// A timer descriptor on CLOCK_REALTIME; made with the first civil timer.
   private var civil: Int32 = -1
   private var civilDue: Int64 = 0
-  /// On CLOCK_MONOTONIC, where the kernel has no `epoll_pwait2`.
+  /// A timer descriptor on CLOCK_MONOTONIC, where the kernel has no `epoll_pwait2`.
   private var alarm: Int32 = -1
   private let buffer: UnsafeMutablePointer<epoll_event>
 
-  /// - Parameter usesAlarm: take a timer descriptor for timeouts, as on kernels before 5.11.
+  /// - Parameter usesAlarm: `true` to use a timer descriptor for timeouts, as on kernels before 5.11.
   init(usesAlarm: Bool = false) {
     buffer = .allocate(capacity: Self.capacity)  // freed in deinit
     buffer.initialize(repeating: epoll_event(), count: Self.capacity)
@@ -72,30 +72,30 @@ final class Poller {
     buffer.deallocate()
   }
 
-  /// A loop that cannot sleep cannot run, and `EventLoop.init` has no way to fail: a process without a free
-  /// descriptor ends here, with a message.
+  /// Returns `fd`, or ends the process with a message: a loop that cannot sleep cannot run, and
+  /// `EventLoop.init` has no way to fail.
   private static func opened(_ fd: Int32, _ call: StaticString) -> Int32 {
     let reason = fd < 0 ? String(cString: strerror(errno)) : ""
     precondition(fd >= 0, "an event loop needs a descriptor, \(call) says: \(reason)")
     return fd
   }
 
-  /// Adds `fd`. 0, or an errno; EPERM for files that are always ready.
+  /// Adds `fd`. Returns 0, or an errno; EPERM for files that are always ready.
   func add(_ fd: Int32, _ events: FDEvents, token: UInt64) -> Int32 {
     epoll_control(epoll, EPOLL_CTL_ADD, fd, events.kernelBits, token)
   }
 
-  /// Changes what `fd` is watched for. 0, or an errno.
+  /// Changes the events for which `fd` is watched. Returns 0, or an errno.
   func change(_ fd: Int32, _ events: FDEvents, token: UInt64) -> Int32 {
     let status = epoll_control(epoll, EPOLL_CTL_MOD, fd, events.kernelBits, token)
     // Closed and opened again in between: the kernel has forgotten it.
     return status == ENOENT ? add(fd, events, token: token) : status
   }
 
-  /// Removes `fd`; nothing when it was closed before.
+  /// Removes `fd`; does nothing when it was closed before.
   func remove(_ fd: Int32) { _ = epoll_control(epoll, EPOLL_CTL_DEL, fd, 0, 0) }
 
-  /// Ends a wait that is going on or comes next. Any thread.
+  /// Ends the current wait, or the next one. Any thread.
   func wake() {
     var one: UInt64 = 1
     _ = write(bell, &one, 8)
@@ -115,7 +115,7 @@ final class Poller {
   }
 
   /// Sleeps until something happens.
-  /// - Parameter nanoseconds: for how long at most, nil: for ever.
+  /// - Parameter nanoseconds: the timeout, nil: none.
   /// - Parameter deliver: called for each event, before `wait` returns.
   func wait(nanoseconds: Int64?, deliver: (Event) -> Void) {
     let count = sleep(nanoseconds: nanoseconds)

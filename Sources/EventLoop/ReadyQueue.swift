@@ -1,7 +1,7 @@
-// @unchecked Sendable: what crosses threads is a job or a `@Sendable` closure of `post`, and it crosses once, from
-// the thread that hands it over to the loop. Timers, events and `next` closures are only made on the loop's
-// thread, or, before the loop first runs, on the thread that made it.
-/// Something that a loop is to do now.
+// @unchecked Sendable: only jobs and `@Sendable` closures of `post` cross threads, and once, from the thread
+// that hands them over to the loop. Timers, events and `next` closures are only made on the loop's thread,
+// or, before the loop first runs, on the thread that made it.
+/// An item of work that a loop is to run now.
 enum ReadyItem: @unchecked Sendable {
   case job(UnownedJob)
   case work(() -> Void)
@@ -17,29 +17,29 @@ enum ReadyItem: @unchecked Sendable {
   }
 }
 
-/// First in, first out, in rounds: what is added while a round runs belongs to the next round.
+/// A queue, first in, first out, in rounds: an item added while a round runs belongs to the next round.
 ///
-/// The rounds are what lets the loop look at timers and descriptors while work keeps making work. In the middle of a
-/// long round, timers and events are put ahead of its work.
+/// Between rounds the loop polls timers and descriptors, even while work keeps adding work. In the middle of
+/// a long round, timers and events are put ahead of its work.
 struct ReadyQueue {
   private var round: [ReadyItem] = []
   private var position = 0
   private var coming: [ReadyItem] = []
-  /// Timers and events that go before the rest of the round; nil while they have their turn in it.
+  /// Timers and events before the rest of the round; nil while they keep their position in it.
   private var ahead: [ReadyItem]?
   private var aheadPosition = 0
 
   var isEmpty: Bool { isRoundOver && coming.isEmpty }
 
-  /// True if nothing of this round is left.
+  /// `true` if nothing of this round is left.
   var isRoundOver: Bool { position == round.count && aheadPosition == ahead?.count ?? 0 }
 
   mutating func append(_ item: ReadyItem) { coming.append(item) }
   mutating func append(contentsOf items: [ReadyItem]) { coming.append(contentsOf: items) }
 
-  /// The next item of this round, nil at its end.
+  /// Removes and returns the next item of this round, nil at its end.
   mutating func pop() -> ReadyItem? {
-    // No local name for it: a second reference would have the array copied, item by item.
+    // No local name for the array: a second reference would have it copied, item by item.
     if let item = ahead?.take(at: aheadPosition) {
       aheadPosition += 1
       return item
@@ -61,13 +61,13 @@ struct ReadyQueue {
     ahead?.append(contentsOf: items)
   }
 
-  /// Takes out all that has not run.
+  /// Removes and returns all items that have not run.
   mutating func takeAll() -> [ReadyItem] {
     defer { self = ReadyQueue() }
     return (ahead ?? [])[aheadPosition...] + round[position...] + coming
   }
 
-  /// Makes what has come since the last call the next round. Nothing while the round still has items.
+  /// Makes the items added since the last call the next round. Does nothing while the round still has items.
   mutating func beginRound() {
     guard isRoundOver else { return }
     (ahead, aheadPosition) = (nil, 0)
@@ -78,8 +78,8 @@ struct ReadyQueue {
 }
 
 extension [ReadyItem] {
-  /// Takes out an item, so that what it holds is released when it has run, not when the round ends; nil behind the
-  /// last.
+  /// Removes and returns an item, so that its contents are released when it has run, not when the round ends;
+  /// nil behind the last.
   fileprivate mutating func take(at position: Int) -> ReadyItem? {
     guard position < count else { return nil }
     defer { self[position] = .taken }

@@ -1,16 +1,16 @@
 internal import CLinux
 internal import Glibc
 
-/// Signals that a thread of its own receives, in place of their usual action, and hands to a loop: they are seen also
-/// while the loop is busy, or blocked in a call. Confined to the thread of its loop.
+/// Signals that a thread of its own receives, in place of their usual action, and forwards to a loop: they
+/// are received also while the loop is busy, or blocked in a call. Confined to the thread of its loop.
 public final class SignalThread {
   private let signals: [Int32]
-  /// Those that were blocked for this, and are unblocked at its end.
+  /// Signals that were blocked for this thread, and are unblocked at its end.
   private var blocked: sigset_t
   private let fd: Int32
-  /// The thread ends when the end for writing is closed.
+  /// A pipe; the thread ends when its write end is closed.
   private let quit: (read: Int32, write: Int32)
-  /// Numbers of signals on their way to the loop.
+  /// A pipe for numbers of signals on their way to the loop.
   private let passed: (read: Int32, write: Int32)
   private let loop: EventLoop
   private var thread: UInt?
@@ -19,10 +19,10 @@ public final class SignalThread {
   /// Starts the thread. The signals are blocked in the calling thread, which is the loop's; a thread that was started
   /// before and does not block them can still catch one.
   /// - Parameters:
-  ///   - screen: called on the thread with each signal; true to hand it to the loop.
-  ///   - body: called on the loop with each signal that was handed to it, before work that waits.
+  ///   - screen: called on the thread with each signal; returns `true` to forward it to the loop.
+  ///   - body: called on the loop with each forwarded signal, before pending work.
   /// - Throws: `loop.signal` when the loop watches one of them already, or for a number that is no signal;
-  ///   `loop.descriptor` and `loop.thread` when the system gives none.
+  ///   `loop.descriptor` and `loop.thread` when the system has none left.
   public init(
     _ signals: [Int32], on loop: EventLoop, screen: @escaping @Sendable (Int32) -> Bool,
     _ body: @escaping (Int32) -> Void
@@ -62,7 +62,7 @@ public final class SignalThread {
     return (ends[0], ends[1])
   }
 
-  /// Ends the thread and gives the signals their usual action back. Nothing the second time.
+  /// Ends the thread and restores the signals' usual action. A second call does nothing.
   public func cancel() {
     guard let thread else { return }
     self.thread = nil

@@ -1,12 +1,13 @@
 internal import CLinux
 internal import Glibc
 
-/// Signals that a loop takes in place of their usual action. The loop keeps it, so the handle may be let go.
+/// Signals that a loop receives in place of their usual action. The loop retains the watch, so the handle
+/// need not be kept.
 ///
 /// Confined to the thread of its loop.
 public final class SignalWatch {
   private let signals: [Int32]
-  /// Those that this watch blocked, and unblocks at its end.
+  /// Signals that this watch blocked, and unblocks at its end.
   private var blocked: sigset_t
   private let thread = pthread_self()
   private let fd: Int32
@@ -21,24 +22,24 @@ public final class SignalWatch {
 
   fileprivate func begin(_ watch: FDWatch) { self.watch = watch }
 
-  /// Ends the watch and gives the signals their usual action back. Nothing the second time.
+  /// Ends the watch and restores the signals' usual action. A second call does nothing.
   public func cancel() {
     guard let watch else { return }
     self.watch = nil
     watch.cancel()
     close(fd)
     loop?.signalsWatched.subtract(signals)
-    // A mask belongs to a thread; the last reference to a loop may go on another one.
+    // A mask belongs to a thread; the last reference to a loop may be released on another one.
     if thread == pthread_self() { pthread_sigmask(SIG_UNBLOCK, &blocked, nil) }
   }
 }
 
 extension EventLoop {
-  /// Calls `body` with the number of each of `signals` that comes. The loop's thread.
+  /// Calls `body` with the number of each of `signals` that arrives. The loop's thread.
   ///
   /// The signals are blocked in the calling thread. A thread that was started before and does not block them can
   /// still catch a signal sent to the process: call this before other threads are started.
-  /// - Parameter keepsAlive: whether `run` waits for signals when nothing else is left.
+  /// - Parameter keepsAlive: `true` if `run` waits for signals when nothing else is left.
   /// - Throws: `loop.signal` when the loop watches one of them already, or for a number that is no signal.
   @discardableResult
   public func onSignal(
@@ -88,9 +89,9 @@ extension EventLoop {
 }
 
 extension SignalWatch {
-  /// True while this process ignores a signal, as `nohup` has SIGHUP from the start.
+  /// `true` if this process ignores a signal, as `nohup` has SIGHUP from the start.
   public static func isIgnored(_ signal: Int32) -> Bool { signal_is_ignored(signal) != 0 }
 
-  /// True until the watch is cancelled.
+  /// `true` until the watch is cancelled.
   public var isActive: Bool { watch != nil }
 }

@@ -1,4 +1,5 @@
-/// The known name that is at most a third of its letters (at least one, at most three) away from `name`.
+/// Returns the known name that differs from `name` in at most a third of its letters (at least one, at most
+/// three).
 /// Source: edit distance with transpositions (Damerau 1964, optimal string alignment).
 public func nearest(_ name: String, among known: [String]) -> String? {
   known

@@ -1,10 +1,10 @@
 internal import CLinux
 internal import Glibc
 
-/// Starts a thread that runs `body` and takes no signals: they are for threads that expect them. A write to a closed TLS
-/// connection would otherwise end the process by SIGPIPE.
-/// - Parameter failure: what can't be done without it, for the message.
-/// - Returns: its `pthread_t`, to be joined.
+/// Starts a thread that runs `body` and receives no signals but faults: a write to a closed TLS connection
+/// would otherwise end the process by SIGPIPE.
+/// - Parameter failure: the failed operation, for the message.
+/// - Returns: the `pthread_t`, to be joined.
 /// - Throws: `loop.thread` when the system has no thread left.
 public func startThread(
   _ failure: String, _ body: @escaping @Sendable () -> Void

@@ -1,12 +1,14 @@
-/// A moment at which a loop calls a closure, once. The loop keeps it, so the handle may be let go.
+/// A moment at which a loop calls a closure, once. The loop retains the timer, so the handle need not be
+/// kept.
 ///
 /// Confined to the thread of its loop.
 public final class LoopTimer {
-  /// Where the timer is in its heap; below 0 when it has left it.
+  /// Index in the heap; below 0 when the timer has left it.
   fileprivate var index = -1
-  /// Valid while `index` is not below 0: a heap that goes away takes its timers out first.
+  /// The timer's heap. Valid while `index` is not below 0: a heap clears its timers' indices when it is
+  /// released.
   fileprivate unowned let heap: TimerHeap
-  /// Whether `run` waits for it when nothing else is left.
+  /// `true` if `run` waits for the timer when nothing else is left.
   fileprivate let keepsAlive: Bool
   private var body: (() -> Void)?
 
@@ -16,10 +18,10 @@ public final class LoopTimer {
     self.body = body
   }
 
-  /// True until the closure is called or the timer is cancelled.
+  /// `true` until the closure is called or the timer is cancelled.
   public var isPending: Bool { body != nil }
 
-  /// Ends the timer and releases its closure at once. Nothing when it has fired or was cancelled before.
+  /// Ends the timer and releases its closure at once. Does nothing when it has fired or was cancelled before.
   public func cancel() {
     if index >= 0 { heap.remove(self) }
     _ = takeBody()
@@ -30,7 +32,8 @@ public final class LoopTimer {
     takeBody()?()
   }
 
-  /// The closure must not be released inside the access that clears it: its end may look at this timer.
+  /// Removes and returns the closure. It must not be released inside the access that clears it: its
+  /// deinitializers may use this timer.
   private func takeBody() -> (() -> Void)? {
     let taken = body
     return withExtendedLifetime(taken) {
@@ -63,9 +66,9 @@ final class TimerHeap {
 
   var isEmpty: Bool { entries.isEmpty }
   var count: Int { entries.count }
-  /// How many of them `run` waits for.
+  /// The number of timers that `run` waits for.
   private(set) var keepAliveCount = 0
-  /// When the first timer is due.
+  /// The due time of the first timer.
   var nextDue: Int64? { entries.first?.due }
 
   func add(due: Int64, keepsAlive: Bool = true, _ body: @escaping () -> Void) -> LoopTimer {
@@ -77,7 +80,7 @@ final class TimerHeap {
     return timer
   }
 
-  /// Takes out the first timer if it is due at `now`.
+  /// Removes and returns the first timer if it is due at `now`.
   func popDue(at now: Int64) -> LoopTimer? {
     guard let first = entries.first, first.due <= now else { return nil }
     remove(first.timer)

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// Whole files of a limited size; the size is checked before memory is allocated. Does not wait for the writer of a
-/// pipe. Any thread.
+/// Reads whole files of a limited size; the size is checked before memory is allocated. Does not wait for the
+/// writer of a pipe. Any thread.
 public enum WholeFile {
   /// The reason for which a file was not read.
   public struct Failure: Error {
-    /// The end of a sentence: "it is not a regular file".
+    /// The reason as the end of a sentence: "it is not a regular file".
     public let reason: String
     /// The remedy.
     public var hint: String?
@@ -14,7 +14,7 @@ public enum WholeFile {
   /// Returns all bytes of the file at `path`.
   /// - Parameters:
   ///   - limit: the most bytes that it may have.
-  ///   - isSecret: true if nobody but its owner may be able to read or change it.
+  ///   - isSecret: `true` if only its owner may have access to the file.
   public static func read(_ path: String, atMost limit: Int, isSecret: Bool = false) throws(Failure)
     -> [UInt8]
   {
