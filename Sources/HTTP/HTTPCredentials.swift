@@ -1,6 +1,6 @@
-/// A name and a password for basic authentication. No description, dump or error tells them.
+/// A name and a password for basic authentication. No description, dump or error contains them.
 public struct HTTPCredentials: Sendable, Equatable {
-  /// Who asks; may not hold a colon (RFC 7617 §2).
+  /// The user's name; may not hold a colon (RFC 7617 §2).
   public let user: String
   /// The password.
   public let password: String
@@ -13,10 +13,10 @@ public struct HTTPCredentials: Sendable, Equatable {
 }
 
 extension HTTPCredentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// Says only that there are some.
+  /// A placeholder without the credentials.
   public var description: String { "<credentials>" }
-  /// Says only that there are some.
+  /// A placeholder without the credentials.
   public var debugDescription: String { description }
-  /// Nothing.
+  /// An empty mirror.
   public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -1,8 +1,9 @@
 public import EventLoop
 
-/// Why a transfer failed. Matched by `kind` in Swift and by `code` in scripts; never tells credentials.
+/// The failure of a transfer. Matched by `kind` in Swift and by `code` in scripts; never contains
+/// credentials.
 public struct HTTPError: CodedError, Equatable {
-  /// The stable names.
+  /// The kinds of failure; the raw value is the stable code.
   public enum Kind: String, Sendable, CaseIterable {
     /// The text is no URL.
     case badURL = "http.bad_url"
@@ -10,42 +11,42 @@ public struct HTTPError: CodedError, Equatable {
     case unsupportedScheme = "http.scheme"
     /// A header or user agent with characters that would end it.
     case badHeader = "http.bad_header"
-    /// No address belongs to the host's name, or to the proxy's.
+    /// The name of the host, or of the proxy, has no address.
     case resolve = "http.resolve"
-    /// No way to the host.
+    /// The host can't be reached.
     case connect = "http.connect"
-    /// The host is there, and nobody listens at the port.
+    /// The host refuses the connection at the port.
     case refused = "http.refused"
-    /// The connection ended before the answer was complete.
+    /// The connection ended before the response was complete.
     case reset = "http.reset"
-    /// A limit of time of the request was reached.
+    /// A timeout of the request was reached.
     case timeout = "http.timeout"
-    /// The certificate is not good, or there is no common way to encrypt.
+    /// The certificate is not valid, or there is no common way to encrypt.
     case tls = "http.tls"
     /// More redirects than the request allows.
     case tooManyRedirects = "http.redirects"
     /// The other side does not speak HTTP, or speaks it wrongly.
     case protocolViolation = "http.protocol"
-    /// More header than anybody needs.
+    /// The headers exceed the limits of `HeaderCollector`.
     case headersTooLarge = "http.headers"
-    /// The body is compressed, unasked or wrongly.
+    /// The body is compressed without a request, or wrongly.
     case encoding = "http.encoding"
-    /// The body is larger than the caller takes.
+    /// The body is larger than the caller's limit.
     case tooLarge = "http.too_large"
     /// The network thread was closed before the transfer ended.
     case cancelled = "http.cancelled"
-    /// The system or libcurl could not: no memory, no descriptor, no thread.
+    /// A failure of the system or libcurl: no memory, no descriptor, no thread.
     case system = "http.system"
   }
 
-  /// Which failure.
+  /// The kind of failure.
   public let kind: Kind
   /// The host of the request, empty when there is none.
   public let host: String
-  /// What failed, one line, with libcurl's words where it has some.
+  /// The failure in one line, with libcurl's words where it has some.
   public let message: String
 
-  /// A failure of `kind` in talking to `host`; `words` say more.
+  /// A failure of `kind` in a transfer from `host`; `words` add details.
   public init(_ kind: Kind, host: String = "", _ words: String = "") {
     self.kind = kind
     self.host = host
@@ -53,9 +54,9 @@ public struct HTTPError: CodedError, Equatable {
     message = words.isEmpty ? what : "\(what): \(words)"
   }
 
-  /// The stable name, as scripts see it.
+  /// The stable code, as scripts see it.
   public var code: String { kind.rawValue }
-  /// The host.
+  /// The host, if any.
   public var facts: [ErrorFact] { host.isEmpty ? [] : [ErrorFact("host", .string(host))] }
 }
 

@@ -1,23 +1,23 @@
-/// The header fields of an answer, in their order, duplicates kept. Names are found in any case.
+/// The header fields of a response, in their order, duplicates kept. Names are found in any case.
 public struct HTTPHeaders: Sendable, Equatable {
-  /// One field.
+  /// A name and a value.
   public struct Field: Sendable, Equatable {
-    /// As it was sent.
+    /// The name in its original case.
     public let name: String
-    /// Without white space around it. UTF-8 when it is valid, else Latin-1.
+    /// The value, without white space around it. UTF-8 when it is valid, else Latin-1.
     public internal(set) var value: String
   }
 
-  /// All of them.
+  /// The fields in the order of the response.
   public internal(set) var fields: [Field] = []
 
-  /// No fields.
+  /// An empty list of fields.
   public init() {}
 
-  /// The value of the first field called `name`.
+  /// The value of the first field called `name`, nil when there is none.
   public subscript(name: String) -> String? { fields.first { $0.name.isSameName(as: name) }?.value }
 
-  /// The values of all fields called `name`.
+  /// Returns the values of all fields called `name`.
   public func all(_ name: String) -> [String] {
     fields.filter { $0.name.isSameName(as: name) }.map(\.value)
   }
@@ -43,10 +43,10 @@ public struct MediaType: Sendable, Equatable {
     }
   }
 
-  /// The value of the parameter called `name`.
+  /// The value of the parameter called `name`, nil when there is none.
   public subscript(name: String) -> String? { parameters.first { $0.name == name.lowercased() }?.value }
 
-  /// Cuts at semicolons that are not in quotes.
+  /// Splits at semicolons that are not in quotes.
   private static func split(_ text: String) -> [Substring] {
     var isQuoted = false
     return text.split(omittingEmptySubsequences: false) { character in
@@ -69,7 +69,7 @@ public struct MediaType: Sendable, Equatable {
 }
 
 extension String {
-  /// Compares the names of header fields: ASCII letters in any case.
+  /// `true` if the names of header fields are equal: ASCII letters in any case.
   func isSameName(as other: String) -> Bool {
     utf8.count == other.utf8.count
       && zip(utf8, other.utf8).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }

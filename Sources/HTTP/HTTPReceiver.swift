@@ -1,22 +1,24 @@
-/// What a receiver wants next.
+/// A receiver's decision about the rest of a transfer.
 public enum HTTPFlow: Sendable {
-  /// More, as it comes.
+  /// Continue: bytes as they arrive.
   case more
-  /// No bytes until `HTTPTransfer.resume()`. The server is held back by the full socket. The end of an answer that has
-  /// no bytes left is told all the same.
+  /// Pause: no bytes until `HTTPTransfer.resume()`. The full socket holds back the server. The end of a response
+  /// without further bytes is delivered all the same.
   case pause
-  /// Nothing ever again; as `HTTPTransfer.cancel()`, there will not be an end.
+  /// End: no further call, not even `receiveEnd`, as after `HTTPTransfer.cancel()`.
   case stop
 }
 
-/// Takes what a transfer brings: one head, then bytes, then one end. Called on the network thread, which serves all
-/// transfers and must not be kept waiting.
+/// Receives the events of a transfer: one head, then bytes, then one end. Called on the network thread, which
+/// serves all transfers and must not be blocked.
 public protocol HTTPReceiver: AnyObject, Sendable {
-  /// The head of the last answer: those before it that only redirect, or only inform (1xx), are not told.
+  /// Receives the head of the last response; those before it that only redirect, or only inform (1xx), are
+  /// not delivered.
   func receiveHead(_ head: HTTPResponse) -> HTTPFlow
-  /// Bytes of the body, which are valid until this returns; they are taken, whatever is returned.
+  /// Receives bytes of the body, which are valid until this returns; they are consumed, whatever the
+  /// decision.
   func receiveBody(_ bytes: UnsafeRawBufferPointer) -> HTTPFlow
-  /// Nothing more comes.
-  /// - Parameter failure: nil when the answer is complete, as far as the server tells.
+  /// Receives the end of the transfer.
+  /// - Parameter failure: nil when the response is complete, as far as the server indicates.
   func receiveEnd(_ failure: HTTPError?)
 }

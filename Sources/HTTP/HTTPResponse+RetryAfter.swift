@@ -1,11 +1,11 @@
 public import EventLoop
 
 extension HTTPResponse {
-  /// How long the server asks to be left alone (`Retry-After`), told in seconds or as a date; nil when it does not ask.
-  /// Source: RFC 9110 §10.2.3.
+  /// Returns the delay that the server asks for (`Retry-After`), in seconds or as a date; nil when it asks
+  /// for none. Source: RFC 9110 §10.2.3.
   /// - Parameters:
-  ///   - now: the time here; the server's own counts where it is told.
-  ///   - limit: the longest that is believed.
+  ///   - now: the local time; the server's own is used if stated.
+  ///   - limit: the longest delay that is returned.
   public func retryAfter(at now: WallTime, limit: Duration = .seconds(3600)) -> Duration? {
     guard let text = headers["Retry-After"], !text.isEmpty else { return nil }
     if text.utf8.allSatisfy({ 48...57 ~= $0 }) {

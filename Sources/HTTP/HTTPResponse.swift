@@ -1,18 +1,18 @@
-/// The head of an answer: all that comes before its body.
+/// The head of a response: everything before its body.
 public struct HTTPResponse: Sendable, Equatable {
-  /// Three digits: 200 when all is well, 404 when there is no such thing.
+  /// The status code, three digits: 200 for success, 404 for an unknown resource.
   public let status: Int
-  /// Where the answer came from, after redirects; without credentials.
+  /// The URL of the response, after redirects; without credentials.
   public let url: String
   /// The header fields.
   public let headers: HTTPHeaders
 
-  /// An answer from `url`.
+  /// A response from `url`.
   public init(status: Int, url: String, headers: HTTPHeaders) {
     (self.status, self.url, self.headers) = (status, url, headers)
   }
 
-  /// Bytes of the body, nil when the server does not say. Compressed, where it is compressed.
+  /// Length of the body in bytes, compressed if it is; nil when the server does not state it.
   public var contentLength: Int64? {
     guard !isChunked, let text = headers["Content-Length"], text.utf8.allSatisfy({ 48...57 ~= $0 }) else {
       return nil
@@ -20,27 +20,27 @@ public struct HTTPResponse: Sendable, Equatable {
     return Int64(text)
   }
 
-  /// Whether the server can be asked for the bytes from an offset on.
+  /// `true` if the server supports requests for the bytes from an offset on.
   public var acceptsRanges: Bool {
     status == 206 || headers.all("Accept-Ranges").contains { $0.isSameName(as: "bytes") }
   }
 
-  /// What the body is said to be.
+  /// The declared type of the body.
   public var contentType: MediaType? { headers["Content-Type"].flatMap(MediaType.init) }
 
   var isChunked: Bool { headers["Transfer-Encoding"] != nil }
 
-  /// The coding that the body is in, nil when it is in none.
+  /// The coding of the body, nil when it has none.
   var bodyCoding: String? {
     headers.all("Content-Encoding").first { !$0.isEmpty && !$0.isSameName(as: "identity") }
   }
 
-  /// Bytes that a socket may wait for before it wakes the thread: those of `time` at the rate that the station tells,
-  /// `HTTPRequest.highestWakeSize` at most. 1 when no rate is told, or when the end of the body is not the end of the
-  /// connection: the last bytes would not be worth a wake.
+  /// Returns the number of waiting bytes at which a socket may wake the thread: those of `time` at the
+  /// station's bit rate, `HTTPRequest.highestWakeSize` at most. 1 when no rate is stated, or when the end of
+  /// the body is not the end of the connection: the last bytes would not wake the thread.
   func lowWater(_ time: Duration) -> Int {
     guard contentLength == nil, !isChunked, let text = headers["icy-br"] else { return 1 }
-    // Some stations tell a list: "128,128".
+    // Some stations send a list: "128,128".
     guard let rate = Int(text.prefix { $0.isASCII && $0.isWholeNumber }), rate > 0, rate <= 10_000 else {
       return 1
     }

@@ -1,19 +1,20 @@
 internal import EventLoop
 
-/// Makes heads of answers from header lines, within limits. Fed with one line at a time, as libcurl cuts them.
+/// Collects the heads of responses from header lines, within limits. Receives one line at a time, as libcurl
+/// cuts them.
 struct HeaderCollector {
-  /// One answer's status line and fields.
+  /// The status line and fields of a response.
   struct Head: Equatable {
     let status: Int
     var headers = HTTPHeaders()
 
-    /// Tells something on the way; another head follows.
+    /// `true` for an informational head; another head follows.
     var isInterim: Bool { status < 200 }
-    /// Another answer follows, if redirects are followed.
+    /// `true` for a redirect; another response follows, if redirects are followed.
     var isRedirect: Bool { (300..<400).contains(status) && !(headers["Location"] ?? "").isEmpty }
   }
 
-  /// Why a line is not taken.
+  /// The reason why a line is refused.
   enum Fault: Error, Equatable {
     case tooLarge(String)
     case malformed(String)
@@ -26,14 +27,14 @@ struct HeaderCollector {
   private var head: Head?
   private var lines = 0
   private var bytes = 0
-  /// True behind the end of a head. What comes then is the next head, or trailers.
+  /// `true` behind the end of a head. The next line begins the next head, or is a trailer.
   private(set) var isComplete = false
 
-  /// Takes one line with its end.
+  /// Receives one line with its end.
   /// - Returns: the head that ends with this line.
   mutating func receive(_ line: UnsafeRawBufferPointer) throws(Fault) -> Head? {
     if isComplete, Self.isStatusLine(line) {
-      // Interim answers share one budget: there can be any number of them.
+      // Interim responses share one budget: there can be any number of them.
       if head?.isInterim != true { (lines, bytes) = (0, 0) }
       (head, isComplete) = (nil, false)
     }
@@ -62,7 +63,7 @@ struct HeaderCollector {
       head.headers.fields[last].value += " " + Self.text(content)
     } else {
       guard let colon = content.firstIndex(of: UInt8(ascii: ":")), colon > 0 else {
-        return nil  // stations send such lines, and nobody needs them
+        return nil  // stations send such lines; they are ignored
       }
       let name = Self.text(UnsafeRawBufferPointer(rebasing: content[..<colon]))
       let value = Self.text(UnsafeRawBufferPointer(rebasing: content[(colon + 1)...]))
@@ -76,7 +77,7 @@ struct HeaderCollector {
     line.starts(with: "HTTP/".utf8) || line.starts(with: "ICY ".utf8)
   }
 
-  /// The three digits behind the first space.
+  /// Returns the three digits behind the first space.
   private static func status(_ line: UnsafeRawBufferPointer) -> Int? {
     guard let space = line.firstIndex(of: 32) else { return nil }
     let digits = line[(space + 1)...].drop { $0 == 32 }.prefix { 48...57 ~= $0 }
@@ -91,7 +92,7 @@ struct HeaderCollector {
     return UnsafeRawBufferPointer(rebasing: line[..<end])
   }
 
-  /// A value as it is kept: `cleaned`, as headers are shown.
+  /// Returns a value in its stored form: `cleaned`, as headers are shown.
   private static func text(_ bytes: UnsafeRawBufferPointer) -> String {
     var part = bytes[...]
     while let first = part.first, first == 32 || first == 9 { part.removeFirst() }

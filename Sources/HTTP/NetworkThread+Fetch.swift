@@ -1,10 +1,12 @@
 public import EventLoop
 
 extension NetworkThread {
-  /// Gets a whole body that is not large: a playlist, a feed. Whatever the status is; a compressed body is decoded.
+  /// Fetches a whole body that is not large: a playlist, a feed. The status may be any; a compressed body is
+  /// decoded.
   ///
-  /// The loop is held until then, for a minute at most where the request has no timeout. Call it on the loop's thread.
-  /// - Parameter limit: bytes of the decoded body that are taken at most.
+  /// A hold keeps the loop alive until then, for a minute at most where the request has no timeout. Call it
+  /// on the loop's thread.
+  /// - Parameter limit: the most bytes of the decoded body.
   /// - Throws: `HTTPError` (`.tooLarge` beyond the limit), `CancellationError` as soon as the task is cancelled.
   public func fetch(
     _ request: HTTPRequest, limit: Int, on loop: EventLoop
@@ -25,7 +27,7 @@ extension NetworkThread {
 
 // @unchecked Sendable: `head` and `body` are touched on the network thread until a result leaves it, `continuation`,
 // `transfer` and `hold` on the loop's.
-/// One fetch: whichever comes first of its end and its cancelling resumes the task, the other finds it ended.
+/// A fetch: its end or its cancelling, whichever is first, resumes the task, and the other has no effect.
 private final class Fetch: HTTPReceiver, @unchecked Sendable {
   typealias Answer = (head: HTTPResponse, body: [UInt8])
 
@@ -65,7 +67,8 @@ private final class Fetch: HTTPReceiver, @unchecked Sendable {
 
   func receiveHead(_ head: HTTPResponse) -> HTTPFlow {
     self.head = head
-    // What is compressed may be smaller than it says, and larger than that; what is not, is as large as it says.
+    // The length of a compressed body is not that of the decoded one; an uncompressed body has the length
+    // stated.
     guard head.bodyCoding == nil, let length = head.contentLength, length > limit else { return .more }
     return refuse("\(length) bytes, where \(limit) are the limit")
   }

@@ -1,12 +1,12 @@
 internal import Glibc
 
 extension NetworkThread {
-  /// Whether it makes sense to try `host`: some interface beside the loopback is up and has an address, or the host
-  /// is this machine. A laptop without a network need not knock at doors.
-  /// - Parameter host: as `HTTPRequest.host` has it.
+  /// `true` if a connection to `host` may succeed: an interface besides the loopback is up and has an
+  /// address, or the host is this machine. Spares a laptop without a network useless attempts.
+  /// - Parameter host: in the form of `HTTPRequest.host`.
   public static func isNetworkUp(for host: String) -> Bool { isLoopback(host) || hasInterface() }
 
-  /// Whether the name stands for this machine. Source: RFC 6761 §6.3, RFC 1122 §3.2.1.3, RFC 4291 §2.5.3.
+  /// `true` if the name denotes this machine. Source: RFC 6761 §6.3, RFC 1122 §3.2.1.3, RFC 4291 §2.5.3.
   static func isLoopback(_ host: String) -> Bool {
     let host = host.lowercased()
     if host == "localhost" || host.hasSuffix(".localhost") { return true }
@@ -17,7 +17,7 @@ extension NetworkThread {
 
   private static func hasInterface() -> Bool {
     var list: UnsafeMutablePointer<ifaddrs>?
-    guard getifaddrs(&list) == 0 else { return true }  // who cannot look does not know that it is down
+    guard getifaddrs(&list) == 0 else { return true }  // unknown: not known to be down
     defer { freeifaddrs(list) }
     var next = list
     while let entry = next?.pointee {

@@ -2,12 +2,12 @@ public import EventLoop
 internal import Glibc
 internal import Synchronization
 
-/// One thread that runs every HTTP transfer given to it, asleep when nothing happens. Several can live in one process.
+/// A thread that runs HTTP transfers, and sleeps while it has no work. Several can live in one process.
 ///
 /// Its methods may be called on any thread.
 public final class NetworkThread: Sendable {
-  /// The loop that the thread runs, for what belongs to transfers and is to happen beside them: timers of receivers. It
-  /// ends with the thread.
+  /// The thread's loop, for work beside the transfers on the same thread, such as timers of receivers. Ends
+  /// with the thread.
   public var loop: EventLoop { core.loop }
 
   private let core: CurlLoop
@@ -25,14 +25,14 @@ public final class NetworkThread: Sendable {
 
   deinit {
     guard isOwnThread else { return close() }
-    // Let go by a receiver, at its end: a thread cannot wait for itself.
+    // Released by a receiver, at its end: a thread cannot wait for itself.
     core.stop()
     if let handle = takeThread() { pthread_detach(handle) }
   }
 
-  /// Starts a transfer, or puts it in line: no more than 32 connect at a time.
-  /// - Parameter receiver: kept until the transfer has ended or was cancelled. After `close` its end is told at once,
-  ///   on the calling thread.
+  /// Starts a transfer, or queues it: no more than 32 connect at a time.
+  /// - Parameter receiver: retained until the transfer has ended or was cancelled. After `close` its end is
+  ///   delivered at once, on the calling thread.
   public func start(_ request: HTTPRequest, on receiver: any HTTPReceiver) -> HTTPTransfer {
     let transfer = HTTPTransfer(core)
     let isTaken = core.perform { $0.start(request, handle: transfer, receiver: receiver) }
@@ -40,15 +40,16 @@ public final class NetworkThread: Sendable {
     return transfer
   }
 
-  /// Ends all transfers, each with the end `.cancelled`, and waits until the thread has ended. Nothing the second
-  /// time. Not on the network thread.
+  /// Ends all transfers, each with the failure `.cancelled`, and waits until the thread has ended. A second
+  /// call does nothing. Not on the network thread.
   public func close() {
     precondition(!isOwnThread, "the network thread cannot wait for its own end")
     core.stop()
     if let handle = takeThread() { pthread_join(handle, nil) }
   }
 
-  /// Whether the calling thread is this one. Its loop can't tell before it runs, which may be later than `close`.
+  /// `true` if the calling thread is this one. Its loop is not bound to the thread before it runs, which may
+  /// be after `close`.
   private var isOwnThread: Bool {
     thread.withLock { thread in thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
   }
@@ -61,29 +62,29 @@ public final class NetworkThread: Sendable {
   }
 }
 
-/// A transfer under way. May be let go; the transfer goes on. Its methods may be called on any thread.
+/// A transfer under way, which continues without a reference to it. Its methods may be called on any thread.
 public final class HTTPTransfer: Sendable {
   private weak let core: CurlLoop?
   private let hasEnded = Atomic(false)
 
   init(_ core: CurlLoop) { self.core = core }
 
-  /// Ends the transfer. The receiver hears nothing any more, not even of the end, once the call that it may be in
-  /// has returned; called on the network thread, nothing from here on.
+  /// Ends the transfer. The receiver is not called any more, not even with the end, once its current call has
+  /// returned; after a call on the network thread, not at all.
   public func cancel() {
     if end() { _ = core?.perform { $0.drop(self) } }
   }
 
-  /// Goes on after the receiver has returned `.pause`. A call from before that is forgotten.
+  /// Resumes after the receiver has returned `.pause`. A call before that has no effect.
   public func resume() { _ = core?.perform { $0.resume(self) } }
 
-  /// Has bytes that nobody waits for read every so often, which is less work than as they come; nil to have them read as
-  /// they come. The end of the connection, and a flood, are noticed at once all the same. Nothing before the head of the
-  /// answer.
+  /// Sets an interval for reading bytes without an urgent consumer, which is less work than reading them as
+  /// they arrive; nil to read them as they arrive. The end of the connection, and a flood, are noticed at
+  /// once all the same. Has no effect before the head of the response.
   public func setPace(_ pace: Duration?) { _ = core?.perform { $0.setPace(pace, of: self) } }
 
   var isEnded: Bool { hasEnded.load(ordering: .acquiring) }
 
-  /// Notes the end; true for whoever is first.
+  /// Marks the end. Returns `true` for the first call.
   func end() -> Bool { !hasEnded.exchange(true, ordering: .acquiringAndReleasing) }
 }

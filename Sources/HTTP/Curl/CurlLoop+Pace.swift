@@ -1,9 +1,10 @@
 internal import CCurl
 internal import EventLoop
 
-/// Reading by the clock: what nobody waits for need not wake the thread as it comes.
+/// Paced reading: transfers without an urgent consumer are read in rounds, and do not wake the thread at each
+/// arrival.
 extension CurlLoop {
-  /// Has a transfer read every so often; nil to have it read as its bytes come.
+  /// Sets the interval at which a transfer is read; nil to read it as its bytes arrive.
   func setPace(_ pace: Duration?, of handle: HTTPTransfer) {
     guard let transfer = transfers[ObjectIdentifier(handle)], transfer.setPace(pace) else { return }
     rounds.remove(transfer)
@@ -25,14 +26,14 @@ extension CurlLoop {
     let due = rounds.takeDue(at: loop.now)
     for transfer in due where transfer.pace != nil { read(transfer) }
     for transfer in due {
-      // What was read may have ended it.
+      // The read may have ended the transfer.
       guard let pace = transfer.pace, transfer.easy != nil else { continue }
       rounds.add(transfer, due: loop.now.advanced(by: pace))
     }
     armRound()
   }
 
-  /// Reads what has come. Of a connection that has ended the socket tells by itself.
+  /// Reads the bytes that have arrived. The end of a connection wakes the thread through its socket.
   private func read(_ transfer: CurlTransfer) {
     guard transfer.isReadable else { return }
     var left = Self.mostReads
@@ -42,7 +43,7 @@ extension CurlLoop {
     } while left > 0 && transfer.isReadable && LinuxSockets.bytesWaiting(at: transfer.socket) > 0
   }
 
-  /// libcurl reads no more at a time than its buffer takes, and a record of TLS; what is left then is read in the next
-  /// round.
+  /// Reads per round: libcurl reads no more at a time than its buffer and a record of TLS hold; the rest is
+  /// read in the next round.
   private static let mostReads = 64
 }

@@ -1,14 +1,14 @@
 internal import CCurl
 internal import EventLoop
 
-// @unchecked Sendable: `isOpen` has a lock; all else is touched on the network thread only, or by the thread that
-// makes it, before the network thread starts.
-/// What the network thread runs: all transfers on one libcurl multi handle, whose sockets and timeouts an event loop
-/// of the thread's own watches.
+// @unchecked Sendable: `isOpen` has a lock; all else is touched on the network thread only, or by the thread
+// that makes it, before the network thread starts.
+/// The core of the network thread: all transfers on one libcurl multi handle, whose sockets and timeouts are
+/// watched by an event loop of the thread's own.
 ///
 /// Source: libcurl's manual, curl_multi_socket_action(3).
 final class CurlLoop: @unchecked Sendable {
-  /// How many transfers may resolve, connect and shake hands at a time; the others wait in order.
+  /// The number of transfers that may resolve, connect and shake hands at a time; the others wait in order.
   static let maximumConnecting = 32
 
   let loop = EventLoop(name: "network")
@@ -24,7 +24,8 @@ final class CurlLoop: @unchecked Sendable {
   var rounds = ReadingRounds()
   var (roundTimer, roundDue): (LoopTimer?, Instant?)
 
-  /// Once in a process. Source: curl_global_init(3); safe from any thread since 7.84.
+  /// `true` once libcurl is initialized for the process. Source: curl_global_init(3); safe from any thread
+  /// since 7.84.
   private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
   /// - Throws: `.system`.
@@ -39,8 +40,8 @@ final class CurlLoop: @unchecked Sendable {
 
   // MARK: On any thread
 
-  /// Has `work` done on the network thread, in the order of the calls.
-  /// - Returns: false when the thread ends or has ended.
+  /// Runs `work` on the network thread, in the order of the calls.
+  /// - Returns: `false` when the thread ends or has ended.
   func perform(_ work: @escaping @Sendable (CurlLoop) -> Void) -> Bool {
     isOpen.withLock { isOpen in
       if isOpen { loop.post { work(self) } }
@@ -62,7 +63,7 @@ final class CurlLoop: @unchecked Sendable {
   /// Runs until `stop`.
   func run() {
     hasRun = true
-    let context = Unmanaged.passRetained(self)  // released below, when libcurl has nothing left to tell
+    let context = Unmanaged.passRetained(self)  // released below, when libcurl makes no further calls
     curl_multi_set_socket_function(multi, Self.socketChanged, context.toOpaque())
     curl_multi_set_timer_function(multi, Self.timerChanged, context.toOpaque())
     let hold = loop.hold("the network thread waits for requests")
@@ -88,7 +89,7 @@ final class CurlLoop: @unchecked Sendable {
     startWaiting()
   }
 
-  /// Ends a transfer without a word.
+  /// Ends a transfer without a call of its receiver.
   func drop(_ handle: HTTPTransfer) {
     guard let transfer = remove(handle) else { return }
     transfer.close()
@@ -97,7 +98,7 @@ final class CurlLoop: @unchecked Sendable {
 
   func resume(_ handle: HTTPTransfer) {
     guard let code = transfers[ObjectIdentifier(handle)]?.resume() else { return }
-    // Bytes that had waited were refused: libcurl tells it here, and nowhere else.
+    // libcurl reports a refusal of bytes that had waited here, and nowhere else.
     if code != CURLE_OK { finish(handle, code) }
     collectFinished()
   }
@@ -132,11 +133,11 @@ final class CurlLoop: @unchecked Sendable {
     guard transfer.isConnecting else { return }
     transfer.isConnecting = false
     connecting -= 1
-    // libcurl may be calling, and takes no new handle then.
+    // libcurl may be calling, and accepts no new handle then.
     if !waiting.isEmpty { loop.next { self.startWaiting() } }
   }
 
-  /// Takes a transfer out of all tables and of the multi handle. Its own handle stays open.
+  /// Removes a transfer from all tables and from the multi handle. Its own handle stays open.
   private func remove(_ handle: HTTPTransfer) -> CurlTransfer? {
     guard let transfer = transfers.removeValue(forKey: ObjectIdentifier(handle)) else { return nil }
     if let easy = transfer.easy {
@@ -153,7 +154,7 @@ final class CurlLoop: @unchecked Sendable {
     remove(handle)?.end(code)
   }
 
-  // MARK: libcurl's wishes
+  // MARK: Callbacks of libcurl
 
   private static let socketChanged: curl_socket_function = { easy, socket, what, context, _ in
     guard let context else { return 0 }
@@ -183,7 +184,7 @@ final class CurlLoop: @unchecked Sendable {
         act(socket, mask)
       }
     } catch {
-      // To tell libcurl would end all transfers; only the one without a watch has to.
+      // An error returned to libcurl would end all transfers; only the one without a watch has to end.
       guard let transfer = CurlTransfer.of(easy) else { return }
       let (handle, failure) = (
         transfer.handle, HTTPError(.system, host: transfer.request.host, error.message)

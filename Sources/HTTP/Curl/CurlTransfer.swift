@@ -2,16 +2,16 @@ internal import CCurl
 internal import EventLoop
 internal import Glibc
 
-/// One transfer and its libcurl handle. Confined to the network thread.
+/// A transfer and its libcurl handle. Confined to the network thread.
 final class CurlTransfer {
   let request: HTTPRequest
   let handle: HTTPTransfer
   /// libcurl's handle, from `open` to `close`.
   private(set) var easy: UnsafeMutableRawPointer?
-  /// Counted among those that connect; set and cleared by the loop.
+  /// `true` while the transfer counts as connecting; set and cleared by the loop.
   var isConnecting = false
-  /// The socket that libcurl last wanted to be watched for this transfer: from the first byte of an answer on that of
-  /// the connection. (libcurl itself tells it only after the end.) Below 0 when there is none.
+  /// The socket that libcurl last asked to watch for this transfer: from the first byte of a response on that
+  /// of the connection. (libcurl itself reports it only after the end.) Below 0 when there is none.
   var socket: Int32 = -1
   /// Called when the transfer is connected, from within libcurl.
   private let whenConnected: (CurlTransfer) -> Void
@@ -19,16 +19,16 @@ final class CurlTransfer {
   private var lists: [UnsafeMutablePointer<curl_slist>] = []
   private let words: UnsafeMutablePointer<CChar>
   private var collector = HeaderCollector()
-  /// A head that is not told yet, because another one may follow.
+  /// A head that is not yet delivered, because another one may follow.
   private var pendingHead: HeaderCollector.Head?
   private var hasHead = false
   private var isInHead = false
   private var isPaused = false
-  /// Bytes for which the socket wakes the thread.
+  /// The number of waiting bytes at which the socket wakes the thread.
   private var lowWater = 1
-  /// How often it is read; nil when it is read as its bytes come.
+  /// The interval between reads; nil to read bytes as they arrive.
   private(set) var pace: Duration?
-  /// Why we made libcurl stop.
+  /// The reason why this side stopped the transfer.
   private var failure: HTTPError?
 
   init(
@@ -46,7 +46,7 @@ final class CurlTransfer {
 
   // MARK: The handle
 
-  /// Makes the handle, with all options set.
+  /// Creates the handle, with all options set.
   /// - Throws: `.system`, `.badHeader`.
   func open() throws(HTTPError) -> UnsafeMutableRawPointer {
     try request.checkHeaders()
@@ -67,7 +67,7 @@ final class CurlTransfer {
     return easy
   }
 
-  /// Ends the handle. It has left its multi handle, so libcurl does not call again.
+  /// Closes the handle. It has left its multi handle, so libcurl does not call again.
   func close() {
     guard let easy else { return }
     self.easy = nil
@@ -77,21 +77,21 @@ final class CurlTransfer {
     Unmanaged.passUnretained(self).release()
   }
 
-  /// The transfer that a handle belongs to.
+  /// Returns the transfer of a handle.
   static func of(_ easy: UnsafeMutableRawPointer?) -> CurlTransfer? {
     easy.flatMap { curl_get_private($0) }.map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
   }
 
-  /// Goes on after a pause.
-  /// - Returns: how libcurl liked what had waited.
+  /// Resumes after a pause.
+  /// - Returns: libcurl's result for the bytes that had waited.
   func resume() -> CURLcode {
     guard isPaused, let easy else { return CURLE_OK }
     isPaused = false
     return curl_easy_pause(easy, CURLPAUSE_CONT)
   }
 
-  /// Has it read every so often, or as its bytes come.
-  /// - Returns: whether that is something else than before.
+  /// Sets the interval between reads, nil to read bytes as they arrive.
+  /// - Returns: `true` if the interval has changed.
   func setPace(_ pace: Duration?) -> Bool {
     guard pace != self.pace, easy != nil, hasHead, socket >= 0 else { return false }
     self.pace = pace
@@ -99,36 +99,36 @@ final class CurlTransfer {
     return true
   }
 
-  /// Whether it takes what its socket has.
+  /// `true` if the transfer accepts the bytes of its socket.
   var isReadable: Bool { easy != nil && !isPaused && socket >= 0 }
 
-  /// Half of what a socket holds: a flood, and the end of the connection, wake the thread all the same.
+  /// Half of a socket's buffer: a flood, and the end of the connection, wake the thread all the same.
   private static let highestLowWater = 65_536
 
-  /// Has the socket wait for `bytes` before it wakes the thread.
+  /// Sets the number of waiting bytes at which the socket wakes the thread.
   private func setLowWater(_ bytes: Int) {
     guard easy != nil, hasHead, socket >= 0 else { return }
     var value = Int32(clamping: max(1, bytes))
     setsockopt(socket, SOL_SOCKET, SO_RCVLOWAT, &value, socklen_t(MemoryLayout<Int32>.size))
   }
 
-  /// Tells the end of it, with `code` of libcurl's.
+  /// Delivers the end, with `code` of libcurl's.
   func end(_ code: CURLcode) {
     if code == CURLE_OK, let head = pendingHead { _ = deliver(head) }
     if code == CURLE_OK, !hasHead, failure == nil {
-      // libcurl is content with a head that the end of the connection cuts off.
+      // libcurl accepts a head that the end of the connection cuts off.
       failure = HTTPError(.reset, host: request.host, "before the end of its head")
     }
     end(code == CURLE_OK ? failure : error(code))
   }
 
-  /// Tells the end of it. Nothing when it was cancelled.
+  /// Delivers the end. Does nothing when the transfer was cancelled.
   func end(_ failure: HTTPError?) {
     close()
     if handle.end() { receiver.receiveEnd(failure) }
   }
 
-  /// The error that stands behind a code.
+  /// Returns the error of a code.
   private func error(_ code: CURLcode) -> HTTPError {
     if let failure { return failure }
     let systemError = easy.map { Int32(clamping: curl_get_long($0, CURLINFO_OS_ERRNO)) } ?? 0
@@ -136,9 +136,9 @@ final class CurlTransfer {
       .error(for: request, words: String(cString: words))
   }
 
-  // MARK: What libcurl tells
+  // MARK: Callbacks of libcurl
 
-  /// What a callback returns to end the transfer: no buffer has that many bytes.
+  /// The result of a callback that ends the transfer: no buffer has that many bytes.
   private static let refusal = -1
 
   private static let connected: curl_request_function = { context, _, _, _, _ in
@@ -178,7 +178,7 @@ final class CurlTransfer {
     }
   }
 
-  /// Trailers tell nothing that we need, but are counted all the same.
+  /// Receives a trailer. Its fields are not used, but count towards the limits.
   private func receiveTrailer(_ line: UnsafeRawBufferPointer) -> Int {
     do throws(HeaderCollector.Fault) { _ = try collector.receive(line) } catch { return refuse(error) }
     return line.count
@@ -199,8 +199,8 @@ final class CurlTransfer {
     return follow(receiver.receiveBody(bytes)) ? bytes.count : Self.refusal
   }
 
-  /// Tells the head.
-  /// - Returns: false when the transfer is to end.
+  /// Delivers the head.
+  /// - Returns: `false` when the transfer is to end.
   private func deliver(_ head: HeaderCollector.Head) -> Bool {
     (pendingHead, hasHead) = (nil, true)
     let url = easy.flatMap { curl_get_string($0, CURLINFO_EFFECTIVE_URL) }.map { String(cString: $0) }
@@ -217,8 +217,8 @@ final class CurlTransfer {
     return follow(receiver.receiveHead(response))
   }
 
-  /// Does what the receiver asks for.
-  /// - Returns: false when the transfer is to end.
+  /// Applies the receiver's decision.
+  /// - Returns: `false` when the transfer is to end.
   private func follow(_ flow: HTTPFlow) -> Bool {
     switch flow {
     case .more: break

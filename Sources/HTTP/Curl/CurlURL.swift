@@ -1,6 +1,6 @@
 internal import CCurl
 
-/// A URL as libcurl reads it, apart from the credentials in it.
+/// A URL parsed by libcurl, separated from its credentials.
 struct CurlURL {
   /// The URL without credentials and fragment.
   let text: String
@@ -19,7 +19,7 @@ struct CurlURL {
     }
     guard let parser = curl_url() else { throw HTTPError(.system, "no memory for a URL") }
     defer { curl_url_cleanup(parser) }
-    // Schemes that libcurl does not know are told by the check below, as those that it does.
+    // Schemes that libcurl does not support are reported by the check below, as those that it does.
     let flags = UInt32(CURLU_ALLOW_SPACE) | UInt32(CURLU_URLENCODE) | UInt32(CURLU_NON_SUPPORT_SCHEME)
     let status = curl_url_set(parser, CURLUPART_URL, text, flags)
     guard status == CURLUE_OK else {

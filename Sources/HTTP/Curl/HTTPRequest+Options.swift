@@ -4,10 +4,10 @@ internal import EventLoop
 extension HTTPRequest {
   /// Sets the options of a libcurl handle.
   /// - Returns: the lists that must live as long as the handle.
-  /// - Throws: `.system` when libcurl takes an option not, `.badURL`.
+  /// - Throws: `.system` when libcurl refuses an option, `.badURL`.
   func apply(to easy: UnsafeMutableRawPointer) throws(HTTPError) -> [UnsafeMutablePointer<curl_slist>] {
     try require(curl_set_string(easy, CURLOPT_URL, url))
-    try require(curl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https"))  // also where a redirect leads
+    try require(curl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https"))  // for redirects too
     try require(curl_set_string(easy, CURLOPT_USERAGENT, userAgent))
     if let credentials {
       try require(curl_set_string(easy, CURLOPT_USERNAME, credentials.user))
@@ -15,7 +15,7 @@ extension HTTPRequest {
       curl_set_long(easy, CURLOPT_HTTPAUTH, CURL_BASIC_AUTHENTICATION)
     }
     if offset > 0 { try require(curl_set_string(easy, CURLOPT_RANGE, "\(offset)-")) }
-    // What is asked for stands in the header lines.
+    // The accepted codings are in the header lines.
     if decodes { try require(curl_set_string(easy, CURLOPT_ACCEPT_ENCODING, "gzip, deflate")) }
 
     if maximumRedirects > 0 {
@@ -25,16 +25,16 @@ extension HTTPRequest {
     curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, connectTimeout.curlMilliseconds)
     if let timeout { curl_set_long(easy, CURLOPT_TIMEOUT_MS, timeout.curlMilliseconds) }
 
-    // One transfer, one connection: what is sent on it is counted, paused and dropped by itself.
+    // A connection for each transfer: its bytes are counted, paused and dropped on their own.
     curl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
     curl_set_long(easy, CURLOPT_FORBID_REUSE, 1)
     curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-    // What comes of a station in half a second is read at once, up to 256 kbit/s.
+    // A station's bytes of half a second are read at once, up to 256 kbit/s.
     curl_set_long(easy, CURLOPT_BUFFERSIZE, 16384)
-    // Signals are process-wide; and a name server that is slow must not hold the thread when a transfer is removed.
+    // Signals are process-wide; and a slow name server must not block the thread when a transfer is removed.
     curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
     curl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
-    // A folder of certificates is read anew for every connection; the file is kept, read.
+    // A folder of certificates is read anew for every connection; the file is kept in memory.
     try require(curl_set_string(easy, CURLOPT_CAPATH, nil))
     if let certificateFile { try require(curl_set_string(easy, CURLOPT_CAINFO, certificateFile)) }
 
@@ -63,7 +63,7 @@ extension HTTPRequest {
     var lines: [String] = []
     if wantsICY { lines.append("Icy-MetaData: 1") }
     if !acceptsCompression { lines.append("Accept-Encoding: identity") }
-    // A header without a value ends in a semicolon for libcurl, which takes a colon for "do not send".
+    // A header without a value ends in a semicolon for libcurl, for which a colon means "do not send".
     return lines + headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
   }
 
@@ -74,6 +74,6 @@ extension HTTPRequest {
 }
 
 extension Duration {
-  /// Milliseconds for libcurl: at least 1, since 0 is its "default", and at most 24 days.
+  /// The duration in milliseconds for libcurl: at least 1, since 0 is its "default", and at most 24 days.
   fileprivate var curlMilliseconds: Int { Int(min(max(nanoseconds / 1_000_000, 1), Int64(Int32.max))) }
 }

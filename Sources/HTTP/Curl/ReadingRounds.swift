@@ -1,17 +1,17 @@
 internal import EventLoop
 
-/// When those transfers are read that are read by the clock. Who is due at about the same time is read in one round, so
-/// that many transfers cost few wakes.
+/// The schedule of paced reading. Transfers that are due at about the same time are read in one round, so
+/// that many transfers cost few wake-ups.
 struct ReadingRounds {
-  /// Rounds are so far apart, or more.
+  /// The least time between two rounds.
   private static let grain = Duration.milliseconds(25)
 
   private var rounds: [(due: Instant, transfers: [CurlTransfer])] = []
 
-  /// When the next round is due; nil when there is none.
+  /// The due time of the next round; nil when there is none.
   var nextDue: Instant? { rounds.first?.due }
 
-  /// Puts a transfer into the round at `due`, or a little before.
+  /// Adds a transfer to the round at `due`, or a little before.
   mutating func add(_ transfer: CurlTransfer, due: Instant) {
     let due = due.roundedDown(to: Self.grain)
     var index = rounds.endIndex
@@ -23,12 +23,12 @@ struct ReadingRounds {
     }
   }
 
-  /// Takes a transfer out of its round, if it is in one.
+  /// Removes a transfer from its round, if it is in one.
   mutating func remove(_ transfer: CurlTransfer) {
     for index in rounds.indices { rounds[index].transfers.removeAll { $0 === transfer } }
   }
 
-  /// Takes out the rounds that are due.
+  /// Removes the rounds that are due, and returns their transfers.
   mutating func takeDue(at now: Instant) -> [CurlTransfer] {
     let due = rounds.prefix { $0.due <= now }
     rounds.removeFirst(due.count)
