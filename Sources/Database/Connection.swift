@@ -2,15 +2,15 @@ internal import CSQLite
 internal import EventLoop
 internal import Glibc
 
-/// An open SQLite connection, closed when the last reference goes; statements hold one.
+/// An open SQLite connection, closed with the last reference; each statement holds one.
 final class Connection {
   let raw: OpaquePointer
   let path: String
 
-  /// The longest text, blob or row, in bytes: what a broken file claims takes no more memory.
+  /// The length limit of a text, blob or row, in bytes: a broken file's claims use no more memory.
   static let longestValue: CInt = 16 << 20
 
-  /// Opens the file at `path`, or makes it.
+  /// Opens the file at `path`, or creates it.
   init(path: String, busyTimeout: Duration) throws(DatabaseError) {
     var raw: OpaquePointer?
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
@@ -24,7 +24,7 @@ final class Connection {
     self.path = path
     sqlite3_busy_timeout(raw, CInt(clamping: busyTimeout.nanoseconds / 1_000_000))
     sqlite3_limit(raw, SQLITE_LIMIT_LENGTH, Self.longestValue)
-    // A file from elsewhere may hold a schema that does more than it says.
+    // A file from elsewhere may hold a malicious schema.
     shim_set_option(raw, SQLITE_DBCONFIG_DEFENSIVE, 1)
     shim_set_option(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     shim_set_option(raw, SQLITE_DBCONFIG_ENABLE_FKEY, 1)
@@ -32,29 +32,29 @@ final class Connection {
 
   deinit { sqlite3_close_v2(raw) }
 
-  /// Whether nothing is open that would have to be committed.
+  /// `true` if no transaction is open.
   var isOutsideTransaction: Bool { sqlite3_get_autocommit(raw) != 0 }
   /// Rows that the last statement inserted, changed or deleted.
   var changes: Int { Int(sqlite3_changes64(raw)) }
   /// The id of the row that was inserted last.
   var lastID: Int64 { sqlite3_last_insert_rowid(raw) }
 
-  /// Whether another file, or none, is by now where this one was opened.
+  /// `true` if the path at which this file was opened now has another file, or none.
   var hasMoved: Bool {
     var moved: CInt = 0
     let code = sqlite3_file_control(raw, "main", SQLITE_FCNTL_HAS_MOVED, &moved)
     return code == SQLITE_OK && moved != 0
   }
 
-  /// Runs statements that have no values and no rows, one behind the other.
+  /// Runs statements without values and rows, one after the other.
   func run(_ script: String) throws(DatabaseError) { try check(sqlite3_exec(raw, script, nil, nil, nil)) }
 
-  /// Throws what `code` says.
+  /// Throws the error of `code` unless it is `SQLITE_OK`.
   func check(_ code: CInt) throws(DatabaseError) {
     if code != SQLITE_OK { throw error(code) }
   }
 
-  /// The error of a code that this connection just gave.
+  /// Returns the error of a code that this connection has just returned.
   func error(_ code: CInt) -> DatabaseError { Self.error(code, raw, path: path) }
 
   private static func error(_ code: CInt, _ raw: OpaquePointer?, path: String) -> DatabaseError {

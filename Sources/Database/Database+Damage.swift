@@ -1,15 +1,16 @@
 internal import Glibc
 
 extension Database {
-  /// Opens the database at `path` as `init` does. A damaged file is set aside, with its log, and a new one begun.
-  /// - Returns: the database, and where the damaged file is now when there was one.
+  /// Opens the database at `path` as `init` does. A damaged file is set aside, with its log, and a new one
+  /// created.
+  /// - Returns: the database, and the damaged file's new path when there was one.
   /// - Throws: as `init`, `database.damaged` only when the file can't be set aside.
   public static func openOrRenew(
     path: String, migrations: [String], busyTimeout: Duration = .seconds(5)
   ) throws(DatabaseError) -> (database: Database, setAside: String?) {
     if let database = try ifWhole(path, migrations, busyTimeout) { return (database, nil) }
     return try whileLocked(path) { () throws(DatabaseError) in
-      // Another process may have done it in between.
+      // Another process may have renewed it in between.
       if let database = try ifWhole(path, migrations, busyTimeout) { return (database, nil) }
       let place = try setAside(path)
       return (try Database(path: path, migrations: migrations, busyTimeout: busyTimeout), place)
@@ -17,7 +18,7 @@ extension Database {
   }
 
   /// Opens the database at `path`.
-  /// - Returns: nil when it is damaged.
+  /// - Returns: the database, nil when it is damaged.
   private static func ifWhole(
     _ path: String, _ migrations: [String], _ busyTimeout: Duration
   ) throws(DatabaseError) -> Database? {
@@ -29,9 +30,9 @@ extension Database {
     }
   }
 
-  /// What stands at the path of this one by now; when that is still this one, which turned out to be damaged, it is
-  /// set aside and a new one begun. This one is of no use afterwards.
-  /// - Returns: the database, and where the damaged file is now when this call moved it.
+  /// Opens the file that is now at this database's path. When that is still this damaged file, it is set
+  /// aside and a new one created. This object is of no use afterwards.
+  /// - Returns: the database, and the damaged file's new path when this call moved it.
   public func renewed(
     migrations: [String]
   ) throws(DatabaseError) -> (database: Database, setAside: String?) {
@@ -41,7 +42,8 @@ extension Database {
     }
   }
 
-  /// Processes that find the same damage do so one behind the other: only the first one moves the file.
+  /// Calls `body` under a lock of the folder: of several processes that find the same damage, only the first
+  /// moves the file.
   private static func whileLocked<Result>(
     _ path: String, _ body: () throws(DatabaseError) -> Result
   ) throws(DatabaseError) -> Result {
@@ -51,13 +53,13 @@ extension Database {
     return try body()
   }
 
-  /// Renames the file and its log to the next name that is free.
+  /// Renames the file and its log to the next free name, and returns it.
   private static func setAside(_ path: String) throws(DatabaseError) -> String {
     for number in 1...1_000 {
       let place = path + (number == 1 ? ".damaged" : ".damaged-\(number)")
       guard access(place, F_OK) != 0 else { continue }
       guard rename(path, place) == 0 else { break }
-      // SQLite's own tools find the log by its name. The other file is an index that is made anew.
+      // SQLite's own tools find the log by its name. The other file is an index that is rebuilt.
       rename(path + "-wal", place + "-wal")
       unlink(path + "-shm")
       return place

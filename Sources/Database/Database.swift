@@ -2,32 +2,34 @@ internal import Glibc
 
 /// A SQLite database in a file. Confined to the thread that uses it; other threads and processes open their own.
 ///
-/// It keeps a write-ahead log beside it: who reads does not hold up who writes, and whatever ends the process, every
-/// transaction that was committed is there and no half of another. What only a power cut would take (the last
-/// transactions) is safe too after a transaction that is `durable`.
+/// A write-ahead log lies beside it: readers do not block writers, and whatever ends the process, every
+/// committed transaction is kept and none in part. The last transactions, which a power cut alone would lose,
+/// are safe too after a transaction that is `durable`.
 public final class Database {
   /// The path of a database that has no file, and ends with its object.
   public static let inMemory = ":memory:"
 
-  /// Where its file is.
+  /// The path of the file.
   public let path: String
   private let connection: Connection
   private var statements: [String: Statement] = [:]
 
-  /// Opens the database at `path`; makes it, with the folders that lead to it, when there is none: for the owner alone.
+  /// Opens the database at `path`; creates it, with the folders of its path, when there is none: for the
+  /// owner alone.
   /// - Parameters:
-  ///   - migrations: scripts that make its tables; a file has seen the first ones, and sees the others now. One that
-  ///     was published is never changed: a new one follows. Nil to take the file as it is.
-  ///   - busyTimeout: how long another process is waited for.
-  /// - Throws: `database.damaged` when the file is none, `database.newer` when it has seen more migrations,
-  ///   `database.busy`, `database.full`, `database.unavailable`.
+  ///   - migrations: scripts that create the tables; those that the file has not applied yet are run. A
+  ///     published script is never changed: a new one follows. Nil to leave the schema as it is.
+  ///   - busyTimeout: the timeout for a lock of another process.
+  /// - Throws: `database.damaged` when the file is no database, `database.newer` when it has applied more
+  ///   migrations, `database.busy`, `database.full`, `database.unavailable`.
   public init(
     path: String, migrations: [String]? = nil, busyTimeout: Duration = .seconds(5)
   ) throws(DatabaseError) {
     self.path = path
     if path != Self.inMemory {
       Self.makeFolders(to: path)
-      // Opened by nobody before SQLite: whoever closes a file that it has open ends its locks.
+      // The file is not opened before SQLite does: a process that closes a file which it has open ends its
+      // locks.
       if mknod(path, S_IFREG | 0o600, 0) != 0, access(path, F_OK) != 0 { Self.makeTarget(of: path) }
     }
     connection = try Connection(path: path, busyTimeout: busyTimeout)
@@ -36,23 +38,24 @@ public final class Database {
     if let migrations { try migrate(migrations) }
   }
 
-  /// Makes the file that a symbolic link leads to, which is not there: SQLite would, for everybody to read.
+  /// Creates the missing target of a symbolic link: SQLite would make it readable by everybody.
   private static func makeTarget(of path: String) {
     var target = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
     // Source: realpath(3), GNU: when it fails, the path that does not exist.
     if realpath(path, &target) == nil, errno == ENOENT { mknod(target, S_IFREG | 0o600, 0) }
   }
 
-  /// Whether another file, or none, is by now where this one was opened: what is written to this one reaches nobody.
+  /// `true` if the path at which this file was opened now has another file, or none: writes to this one are
+  /// lost.
   public var hasMoved: Bool { connection.hasMoved }
   /// The id of the row that was inserted last.
   public var lastInsertedID: Int64 { connection.lastID }
 
   // MARK: Statements
 
-  /// Runs one statement, which is kept ready for the next time.
+  /// Runs one statement, which is kept prepared for the next call.
   /// - Parameter values: one for each `?`.
-  /// - Returns: how many rows it inserted, changed or deleted.
+  /// - Returns: the number of rows that it inserted, changed or deleted.
   @discardableResult
   public func execute(_ sql: String, _ values: [DatabaseValue] = []) throws(DatabaseError) -> Int {
     let statement = try statement(sql)
@@ -62,7 +65,7 @@ public final class Database {
     return connection.changes
   }
 
-  /// The rows of an answer.
+  /// Returns the rows of a query.
   public func query(_ sql: String, _ values: [DatabaseValue] = []) throws(DatabaseError) -> [DatabaseRow] {
     let statement = try statement(sql)
     defer { statement.reset() }
@@ -72,7 +75,7 @@ public final class Database {
     return rows
   }
 
-  /// Hands out the rows of an answer one by one, until `body` returns false.
+  /// Passes the rows of a query to `body` one by one, until it returns `false`.
   public func query(
     _ sql: String, _ values: [DatabaseValue], each body: (DatabaseRow) throws -> Bool
   ) throws {
@@ -84,7 +87,7 @@ public final class Database {
     }
   }
 
-  /// One that is ready; a new one when the rows of that are being read further up.
+  /// Returns a prepared statement; a new one while the rows of the cached one are being read.
   private func statement(_ sql: String) throws(DatabaseError) -> Statement {
     if let statement = statements[sql], !statement.isBusy { return statement }
     let statement = try Statement(sql, connection)
@@ -94,8 +97,10 @@ public final class Database {
 
   // MARK: Transactions
 
-  /// Does what `body` does all or not at all: not when it throws. One in another is a part of that.
-  /// - Parameter durable: whether a power cut after the return takes nothing of it; costs one write to the disk.
+  /// Runs `body` as a transaction, which is rolled back when it throws. A nested one is part of the outer
+  /// one.
+  /// - Parameter durable: `true` if a power cut after the return may not lose it; costs one write to the
+  ///   disk.
   @discardableResult
   public func transaction<Result>(durable: Bool = false, _ body: () throws -> Result) throws -> Result {
     guard connection.isOutsideTransaction else { return try body() }
@@ -107,7 +112,7 @@ public final class Database {
       try execute("COMMIT")
       return result
     } catch {
-      // Some failures have rolled it back already.
+      // Some failures have already rolled it back.
       if !connection.isOutsideTransaction { try? connection.run("ROLLBACK") }
       throw error
     }
@@ -115,7 +120,7 @@ public final class Database {
 
   // MARK: Beginning
 
-  /// Turns the write-ahead log on, for which SQLite itself does not wait for others.
+  /// Turns the write-ahead log on; waits for other processes, which SQLite itself does not do here.
   private func beginLog(within busyTimeout: Duration) throws(DatabaseError) {
     let pause = Duration.milliseconds(10)
     var left = busyTimeout
@@ -135,7 +140,7 @@ public final class Database {
     if try version() == migrations.count { return }
     do {
       try transaction {
-        // Asked again: another process may have been here in between.
+        // Read again: another process may have migrated the file in between.
         let version = try version()
         guard version <= migrations.count else { throw DatabaseError(.newer, path: path) }
         for migration in migrations[version...] { try connection.run(migration) }
@@ -148,14 +153,14 @@ public final class Database {
     }
   }
 
-  /// How many migrations the file has seen.
+  /// Returns the number of migrations that the file has applied.
   private func version() throws(DatabaseError) -> Int {
     let number = try query("PRAGMA user_version").first?.int(0) ?? 0
     guard number >= 0 else { throw DatabaseError(.damaged, path: path, "its version is \(number)") }
     return Int(number)
   }
 
-  /// Makes what is missing of the folders, for the owner alone. What can't be made is told when the file is opened.
+  /// Creates missing folders of the path, for the owner alone. A failure is reported when the file is opened.
   private static func makeFolders(to path: String) {
     for (index, byte) in zip(path.utf8.indices, path.utf8)
     where byte == UInt8(ascii: "/") && index > path.startIndex {

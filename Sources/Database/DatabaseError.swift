@@ -1,31 +1,31 @@
 public import EventLoop
 
-/// Why a database could not be used. Matched by `kind` in Swift and by `code` in scripts.
+/// The failure of a database. Matched by `kind` in Swift and by `code` in scripts.
 public struct DatabaseError: CodedError, Equatable {
-  /// The stable names.
+  /// The kinds of failure; the raw value is the stable code.
   public enum Kind: String, Sendable, CaseIterable {
-    /// Another process did not let go of it in time.
+    /// A lock of another process was not released in time.
     case busy = "database.busy"
-    /// No space is left for it.
+    /// The disk is full.
     case full = "database.full"
     /// The file is no database, or a broken one.
     case damaged = "database.damaged"
     /// A later version of the program made it.
     case newer = "database.newer"
-    /// It can't be opened, read or written.
+    /// The file can't be opened, read or written.
     case unavailable = "database.unavailable"
-    /// A statement is wrong, or asks for what a table does not allow.
+    /// A statement is wrong, or violates a constraint of a table.
     case statement = "database.statement"
   }
 
-  /// Which failure.
+  /// The kind of failure.
   public let kind: Kind
-  /// Where the file is.
+  /// The path of the file.
   public let path: String
-  /// What failed, one line, with SQLite's and the system's words where they have some.
+  /// The failure in one line, with SQLite's and the system's words where they have some.
   public let message: String
 
-  /// A failure of `kind` with the database at `path`; `words` say more.
+  /// A failure of `kind` with the database at `path`; `words` add details.
   public init(_ kind: Kind, path: String, _ words: String = "") {
     self.kind = kind
     self.path = path
@@ -33,9 +33,9 @@ public struct DatabaseError: CodedError, Equatable {
     message = words.isEmpty ? what : "\(what): \(words.onOneLine)"
   }
 
-  /// The stable name, as scripts see it.
+  /// The stable code, as scripts see it.
   public var code: String { kind.rawValue }
-  /// What to do, where there is something.
+  /// The advice to the user; nil when there is none.
   public var hint: String? {
     switch kind {
     case .busy: "end the process that holds it, or try again"
@@ -45,7 +45,7 @@ public struct DatabaseError: CodedError, Equatable {
     case .damaged, .statement: nil
     }
   }
-  /// The path.
+  /// The path of the file.
   public var facts: [ErrorFact] { [ErrorFact("path", .string(path))] }
 }
 

@@ -1,4 +1,4 @@
-/// What a column holds, or a statement is given for a `?`.
+/// A value of a column, or of a `?` in a statement.
 public enum DatabaseValue: Sendable, Equatable {
   case null
   case int(Int64)
@@ -6,9 +6,9 @@ public enum DatabaseValue: Sendable, Equatable {
   case text(String)
   case blob([UInt8])
 
-  /// Null for nil.
+  /// Text, or null for nil.
   public init(_ text: String?) { self = text.map(Self.text) ?? .null }
-  /// Null for nil.
+  /// A whole number, or null for nil.
   public init(_ number: Int?) { self = number.map { .int(Int64($0)) } ?? .null }
 }
 
@@ -21,10 +21,10 @@ extension DatabaseValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral
   public init(floatLiteral value: Double) { self = .real(value) }
 }
 
-/// One row of an answer, read by the number of the column from 0 on.
+/// A row of a result, whose columns are numbered from 0.
 ///
-/// A column that holds another type than the one asked for is `database.damaged`: the tables that the rows come from
-/// keep their types.
+/// A column of another type than the requested one throws `database.damaged`: the tables of this program have
+/// constant types.
 public struct DatabaseRow: Sendable, Equatable {
   /// The columns, in the order of the statement.
   public let values: [DatabaseValue]
@@ -35,12 +35,12 @@ public struct DatabaseRow: Sendable, Equatable {
     self.path = path
   }
 
-  /// The whole number in a column.
+  /// Returns the whole number in a column.
   public func int(_ column: Int) throws(DatabaseError) -> Int64 {
     guard case .int(let number) = values[column] else { throw wrong(column, "whole number") }
     return number
   }
-  /// The number in a column.
+  /// Returns the number in a column.
   public func real(_ column: Int) throws(DatabaseError) -> Double {
     switch values[column] {
     case .real(let number): return number
@@ -48,23 +48,23 @@ public struct DatabaseRow: Sendable, Equatable {
     default: throw wrong(column, "number")
     }
   }
-  /// The text in a column.
+  /// Returns the text in a column.
   public func text(_ column: Int) throws(DatabaseError) -> String {
     guard case .text(let text) = values[column] else { throw wrong(column, "text") }
     return text
   }
-  /// The bytes in a column.
+  /// Returns the bytes in a column.
   public func blob(_ column: Int) throws(DatabaseError) -> [UInt8] {
     guard case .blob(let bytes) = values[column] else { throw wrong(column, "bytes") }
     return bytes
   }
-  /// Whether a column is empty.
+  /// `true` if a column is null.
   public func isNull(_ column: Int) -> Bool { values[column] == .null }
-  /// The whole number in a column, nil when it is empty.
+  /// Returns the whole number in a column, nil when it is null.
   public func intOrNil(_ column: Int) throws(DatabaseError) -> Int64? {
     isNull(column) ? nil : try int(column)
   }
-  /// The text in a column, nil when it is empty.
+  /// Returns the text in a column, nil when it is null.
   public func textOrNil(_ column: Int) throws(DatabaseError) -> String? {
     isNull(column) ? nil : try text(column)
   }

@@ -1,14 +1,14 @@
 internal import CSQLite
 
-/// A prepared statement, which is used again and again.
+/// A prepared statement, used repeatedly.
 final class Statement {
   private let raw: OpaquePointer
   private let connection: Connection
 
-  /// Prepares the one statement of `sql`.
+  /// Prepares the only statement of `sql`.
   init(_ sql: String, _ connection: Connection) throws(DatabaseError) {
     var raw: OpaquePointer?
-    // Kept for long, so out of the memory that SQLite recycles.
+    // Kept for long, so not in the memory that SQLite recycles.
     let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
     try connection.check(sqlite3_prepare_v3(connection.raw, sql, -1, flags, &raw, nil))
     guard let raw else { throw DatabaseError(.statement, path: connection.path, "it is empty") }
@@ -18,10 +18,10 @@ final class Statement {
 
   deinit { sqlite3_finalize(raw) }
 
-  /// Whether its rows are being read.
+  /// `true` while its rows are being read.
   var isBusy: Bool { sqlite3_stmt_busy(raw) != 0 }
 
-  /// Gives every `?` its value, in order.
+  /// Binds the values to the `?` of the statement, in order.
   func bind(_ values: [DatabaseValue]) throws(DatabaseError) {
     let wanted = Int(sqlite3_bind_parameter_count(raw))
     guard values.count == wanted else {
@@ -46,8 +46,8 @@ final class Statement {
     }
   }
 
-  /// Goes on to the next row.
-  /// - Returns: false when there is none left.
+  /// Moves to the next row.
+  /// - Returns: `false` when there is none left.
   func step() throws(DatabaseError) -> Bool {
     switch sqlite3_step(raw) {
     case SQLITE_ROW: return true
@@ -56,7 +56,7 @@ final class Statement {
     }
   }
 
-  /// The row that it stands on.
+  /// The current row.
   var row: DatabaseRow {
     DatabaseRow((0..<sqlite3_column_count(raw)).map(value), path: connection.path)
   }
@@ -80,7 +80,7 @@ final class Statement {
     }
   }
 
-  /// Back to its beginning, without values. What its last step said has been told by then.
+  /// Resets the statement to its beginning, without values. The result of its last step was reported by then.
   func reset() {
     sqlite3_reset(raw)
     sqlite3_clear_bindings(raw)
