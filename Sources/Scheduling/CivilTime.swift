@@ -1,4 +1,4 @@
-/// A time of day on a clock that hangs on a wall: `06:45`, `06:45:30`.
+/// A time of day on a wall clock: `06:45`, `06:45:30`.
 public struct TimeOfDay: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// Seconds since midnight, 0 to 86,399.
   public let seconds: Int
@@ -32,25 +32,25 @@ public struct TimeOfDay: Sendable, Hashable, Comparable, CustomStringConvertible
     seconds = hour * 3600 + minute * 60 + second
   }
 
-  /// As it is written: with seconds only when there are any.
+  /// The time in the form that `init(parsing:)` reads: with seconds unless they are 0.
   public var description: String {
     let minutes = "\((seconds / 3600).twoDigits):\((seconds / 60 % 60).twoDigits)"
     return seconds % 60 == 0 ? minutes : "\(minutes):\((seconds % 60).twoDigits)"
   }
 
-  /// Earlier times first.
+  /// `true` if `a` is earlier than `b`.
   public static func < (a: TimeOfDay, b: TimeOfDay) -> Bool { a.seconds < b.seconds }
 }
 
-/// A day of the Gregorian calendar, without a place: `2026-12-24`.
+/// A day of the Gregorian calendar, without a zone: `2026-12-24`.
 public struct CalendarDate: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// Days since 1970-01-01, which is 0.
   public let day: Int
 
-  /// The day that many days after 1970-01-01.
+  /// The day `day` days after 1970-01-01.
   public init(day: Int) { self.day = day }
 
-  /// The day of this year, month (1 to 12) and day of month, nil when there is no such day.
+  /// The day of this year, month (1 to 12) and day of month, nil when it does not exist.
   public init?(year: Int, month: Int, dayOfMonth: Int) {
     guard (1...9999).contains(year), (1...12).contains(month),
       (1...Self.days(ofMonth: month, year: year)).contains(dayOfMonth)
@@ -58,7 +58,8 @@ public struct CalendarDate: Sendable, Hashable, Comparable, CustomStringConverti
     day = Self.day(year: year, month: month, dayOfMonth: dayOfMonth)
   }
 
-  /// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", days_from_civil.
+  /// Returns the days from 1970-01-01. Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms",
+  /// days_from_civil.
   static func day(year: Int, month: Int, dayOfMonth: Int) -> Int {
     let year = month <= 2 ? year - 1 : year  // years begin in March, so that leap days come last
     let (era, yearOfEra) = year.dividedDown(by: 400)
@@ -82,31 +83,31 @@ public struct CalendarDate: Sendable, Hashable, Comparable, CustomStringConverti
     month == 2 ? (isLeap(year) ? 29 : 28) : [4, 6, 9, 11].contains(month) ? 30 : 31
   }
 
-  /// 0 for Monday to 6 for Sunday.
+  /// The day of the week: 0 for Monday to 6 for Sunday.
   public var weekday: Int { (day + 3).dividedDown(by: 7).remainder }
 
-  /// The day that many days later.
+  /// Returns the day `days` days later.
   public func advanced(by days: Int) -> CalendarDate { CalendarDate(day: day + days) }
 
-  /// `2026-12-24`.
+  /// The day as `2026-12-24`.
   public var description: String {
     let (year, month, dayOfMonth) = components
     let padding = String(repeating: "0", count: max(0, 4 - String(year).count))
     return "\(padding)\(year)-\(month.twoDigits)-\(dayOfMonth.twoDigits)"
   }
 
-  /// Earlier days first.
+  /// `true` if `a` is earlier than `b`.
   public static func < (a: CalendarDate, b: CalendarDate) -> Bool { a.day < b.day }
 }
 
-/// What calendar and clock show together, without a place: `2026-12-24 18:00`.
+/// A date and a time of day, without a zone: `2026-12-24 18:00`.
 public struct LocalDateTime: Sendable, Hashable, Comparable, CustomStringConvertible {
-  /// What the calendar shows.
+  /// The date.
   public let date: CalendarDate
-  /// What the clock shows.
+  /// The time of day.
   public let time: TimeOfDay
 
-  /// This time on this day.
+  /// A time on a day.
   public init(_ date: CalendarDate, _ time: TimeOfDay) { (self.date, self.time) = (date, time) }
 
   /// Reads `"2026-12-24 18:00"`, also with `T` between, and with seconds. Years 1970 to 2261.
@@ -141,9 +142,9 @@ public struct LocalDateTime: Sendable, Hashable, Comparable, CustomStringConvert
     self.init(CalendarDate(day: day), TimeOfDay(checkedSeconds: seconds))
   }
 
-  /// `2026-12-24 18:00`, with seconds only when there are any.
+  /// The date and time as `2026-12-24 18:00`, with seconds unless they are 0.
   public var description: String { "\(date) \(time)" }
 
-  /// Earlier ones first, by what they show.
+  /// `true` if `a` is earlier than `b`, by their date and time alone.
   public static func < (a: LocalDateTime, b: LocalDateTime) -> Bool { a.clockSeconds < b.clockSeconds }
 }

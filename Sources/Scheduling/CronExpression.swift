@@ -1,18 +1,18 @@
 public import EventLoop
 
-/// When a line of a crontab runs: `30 20 * * 6`, `@daily`.
+/// The schedule of a line of a crontab: `30 20 * * 6`, `@daily`.
 ///
-/// What is taken, Debian's cron takes too. Refused is also what cron takes and never runs: ranges that go backwards, and
-/// dates that don't exist. Source: crontab(5) of Debian's cron 3.0pl1.
+/// Debian's cron accepts every accepted text. Texts that cron accepts and never runs are refused: ranges that
+/// go backwards, and dates that don't exist. Source: crontab(5) of Debian's cron 3.0pl1.
 public struct CronExpression: Sendable, Hashable, CustomStringConvertible {
-  /// As it was written, with one blank between its fields.
+  /// The text as it was parsed, with one blank between its fields.
   public let description: String
-  /// Bit n stands for n; nil for `@reboot`.
+  /// The fields as bit sets, bit n for the number n; nil for `@reboot`.
   private let fields: Fields?
 
   private struct Fields: Hashable {
     var minutes, hours, daysOfMonth, months, daysOfWeek: UInt64
-    /// Whether a field begins with `*`.
+    /// `true` for a field that begins with `*`; `isAnyTime` if minute or hour does.
     var isAnyTime, isAnyDayOfMonth, isAnyDayOfWeek: Bool
   }
 
@@ -22,7 +22,7 @@ public struct CronExpression: Sendable, Hashable, CustomStringConvertible {
   ]
 
   /// Reads five fields, or one of the words that begin with `@`.
-  /// - Throws: `schedule.syntax`, also for dates that never come.
+  /// - Throws: `schedule.syntax`, also for dates that never occur.
   public init(parsing text: String) throws(ScheduleError) {
     let words = text.split { $0 == " " || $0 == "\t" }.map(String.init)
     description = words.joined(separator: " ")
@@ -61,10 +61,10 @@ public struct CronExpression: Sendable, Hashable, CustomStringConvertible {
 
   private static func count(_ number: Int) -> String { number == 1 ? "1 field" : "\(number) fields" }
 
-  /// The first moment after `moment`; nil for `@reboot`.
+  /// Returns the first moment after `moment`; nil for `@reboot`.
   ///
-  /// As Debian's cron does: with a time that is fixed, what the clocks skip runs right after the gap, and what they show
-  /// twice runs once. Where minute or hour begin with `*` it is what the clocks show that counts, whenever they do.
+  /// As Debian's cron does: a fixed time that the clocks skip runs right after the gap, and one that they
+  /// show twice runs once. Where minute or hour begin with `*`, every occurrence on the clock counts.
   public func next(after moment: WallTime, in zone: any LocalZone) -> WallTime? {
     guard let fields else { return nil }
     return fields.isAnyTime
@@ -72,7 +72,7 @@ public struct CronExpression: Sendable, Hashable, CustomStringConvertible {
   }
 
   private static func fixed(_ fields: Fields, after moment: WallTime, in zone: any LocalZone) -> WallTime? {
-    // A gap moves a time to the day after at most.
+    // A gap moves a time to the following day at most.
     let yesterday = zone.local(moment).date.advanced(by: -1)
     let times = (0..<1440).filter { has(fields.hours, $0 / 60) && has(fields.minutes, $0 % 60) }
     for day in 0..<41 * 366 {
@@ -103,7 +103,7 @@ public struct CronExpression: Sendable, Hashable, CustomStringConvertible {
     return nil
   }
 
-  /// Where both days are limited, one of them is enough.
+  /// `true` if the day matches. Where both kinds of days are limited, one match is enough.
   private static func contains(_ date: CalendarDate, _ fields: Fields) -> Bool {
     let (_, month, dayOfMonth) = date.components
     guard has(fields.months, month) else { return false }
@@ -116,7 +116,7 @@ public struct CronExpression: Sendable, Hashable, CustomStringConvertible {
   private static func has(_ bits: UInt64, _ number: Int) -> Bool { bits >> UInt64(number) & 1 == 1 }
 }
 
-/// One of the five fields: `*/15`, `1-5`, `mon,wed`.
+/// A field of the five: `*/15`, `1-5`, `mon,wed`.
 private struct CronField {
   let what: String
   let range: ClosedRange<Int>
@@ -134,7 +134,7 @@ private struct CronField {
   static let dayOfWeek = CronField(
     what: "day of the week", range: 0...7, names: ["sun", "mon", "tue", "wed", "thu", "fri", "sat"])
 
-  /// The numbers that it lists, as bits.
+  /// Returns the numbers that the field lists, as bits.
   func read(_ text: String) throws(ScheduleError) -> UInt64 {
     var bits: UInt64 = 0
     for part in text.split(separator: ",", omittingEmptySubsequences: false) {

@@ -1,4 +1,4 @@
-/// Durations as scripts write them.
+/// Durations in the text form of scripts.
 public enum DurationText {
   private static let units: [(name: String, nanoseconds: Int64)] = [
     ("d", 86_400_000_000_000), ("h", 3_600_000_000_000), ("m", 60_000_000_000), ("s", 1_000_000_000),
@@ -7,7 +7,7 @@ public enum DurationText {
   private static let expected = "as in 90s, 5m, 1h30m, 250ms or 7d expected"
 
   /// Reads `"90s"`, `"1h30m"`, `"250ms"`, `"7d"`, `"1.5h"`: numbers with units from large to small.
-  /// - Returns: the duration, not negative, cut to nanoseconds.
+  /// - Returns: the duration, not negative, truncated to nanoseconds.
   /// - Throws: `schedule.syntax`.
   public static func parse(_ text: String) throws(ScheduleError) -> Duration {
     func wrong(_ reason: String) -> ScheduleError {
@@ -48,7 +48,7 @@ public enum DurationText {
     var (rest, scale): (Int64, Int64) = (0, 1)
     for digit in fraction.utf8.prefix(4) { (rest, scale) = (rest * 10 + Int64(digit - 0x30), scale * 10) }
     var part = rest * unit / scale
-    // Four digits are exact in Int64 for a day; what follows is below 9 seconds.
+    // Four digits are exact in Int64 for a day; the rest is below 9 seconds.
     var place = unit / scale
     for digit in fraction.utf8.dropFirst(4) {
       place /= 10
@@ -58,7 +58,7 @@ public enum DurationText {
     return isTooLong ? nil : sum
   }
 
-  /// `1h30m`, `250ms`; nanoseconds below a millisecond are cut.
+  /// Returns the duration as `1h30m` or `250ms`; nanoseconds below a millisecond are truncated.
   public static func describe(_ duration: Duration) -> String {
     let (seconds, attoseconds) = duration.components
     var rest = seconds.magnitude

@@ -1,61 +1,61 @@
 public import EventLoop
 
-/// What to do when a job is due while a run of it goes on.
+/// The policy for a job that is due during a run of it.
 public enum OverlapPolicy: String, Sendable, CaseIterable {
-  /// Leave the new run out.
+  /// Skip the new run.
   case skip
-  /// Start it when the run has ended; at most `Job.queueLimit` wait.
+  /// Queue the new run until the current one has ended; at most `Job.queueLimit` wait.
   case queue
-  /// Start it beside the run.
+  /// Start the new run beside the current one.
   case parallel
 }
 
-/// What happens to a job.
+/// An event of a job.
 public enum JobEvent: Sendable, Equatable {
   /// A run has begun.
   case started
-  /// A run has ended well.
+  /// A run has succeeded.
   case succeeded
-  /// A run has failed, for this reason. The job goes on.
+  /// A run has failed, for this reason. The job continues.
   case failed(String)
-  /// The run for this moment is left out: another one goes on, or too many wait.
+  /// The run for this moment is skipped: another one is under way, or too many wait.
   case skipped(due: WallTime)
   /// The run for this moment waits for another one to end.
   case queued(due: WallTime)
-  /// The job has nothing left to do, and is gone.
+  /// The job has no further runs, and is removed.
   case ended
 }
 
-/// Something that runs again and again, or once, by the clock. Kept by its table until it ends or is cancelled.
+/// An action that runs repeatedly, or once, by the clock. Its table retains it until it ends or is cancelled.
 ///
 /// Confined to the thread of its loop.
 public final class Job {
-  /// How many runs may wait under `.queue`.
+  /// The number of runs that may wait under `.queue`.
   public static let queueLimit = 16
 
-  /// Unique among the jobs of its owner.
+  /// The name, unique among the jobs of its owner.
   public let name: String
-  /// Whose job it is.
+  /// The number of the owner.
   public let owner: Int
-  /// When it runs.
+  /// The schedule.
   public let recurrence: Recurrence
-  /// By which clocks.
+  /// The zone whose clocks count.
   public let zone: any LocalZone
-  /// What happens when it is due while it runs.
+  /// The policy for a moment during a run.
   public let overlap: OverlapPolicy
-  /// How long before its moments it runs.
+  /// The time by which it runs before its moments.
   public let early: Duration
-  /// When the last run began, nil before the first.
+  /// The start of the last run, nil before the first.
   public private(set) var last: WallTime?
-  /// The moment for which the last run was meant, nil before the first.
+  /// The moment for which the last run was due, nil before the first.
   public private(set) var lastDue: WallTime?
-  /// How many runs have begun.
+  /// The number of runs that have begun.
   public private(set) var runs = 0
-  /// How many runs have failed.
+  /// The number of runs that have failed.
   public private(set) var failures = 0
-  /// How many runs go on.
+  /// The number of runs under way.
   public private(set) var running = 0
-  /// False when the job has ended or was cancelled.
+  /// `false` when the job has ended or was cancelled.
   public private(set) var isActive = true
 
   private let loop: EventLoop
@@ -66,7 +66,7 @@ public final class Job {
   private var due: Due?
   private var waiting: [WallTime] = []
 
-  /// The next moment: by the calendar, or, for plain intervals, by the loop's time, which nobody can set.
+  /// The next moment: by the calendar, or, for plain intervals, by the loop's monotonic time.
   private enum Due {
     case wall(WallTime)
     case loop(Instant)
@@ -91,7 +91,7 @@ public final class Job {
     advance(from: nil)
   }
 
-  /// When it runs next, nil when it does not run again by itself.
+  /// The time of the next run, nil when no run is scheduled.
   public var next: WallTime? {
     switch due {
     case .wall(let moment): moment.advanced(by: .zero - early)
@@ -100,13 +100,14 @@ public final class Job {
     }
   }
 
-  /// Ends the job: no run begins any more, those that wait are dropped. Runs that go on are not touched.
+  /// Ends the job: no further run begins, and queued runs are dropped. Runs under way are not touched.
   public func cancel() {
     loop.assertOnLoop()
     finish(nil)
   }
 
-  /// Begins a run now, as if the job were due; `next` stays what it is. False when the job has ended.
+  /// Begins a run now, as if the job were due; `next` does not change. Returns `false` when the job has
+  /// ended.
   @discardableResult
   public func runNow() -> Bool {
     loop.assertOnLoop()
@@ -117,13 +118,13 @@ public final class Job {
 
   // MARK: Time
 
-  /// Sets the timer for the moment after the one that has come, nil: for the first.
+  /// Sets the timer for the moment after `previous`, nil: for the first.
   private func advance(from previous: Due?) {
     let now = loop.wallNow
     if case .every(let distance, aligned: false) = recurrence {
       var instant = loop.now
       if case .loop(let last) = previous {
-        // Keeps its beat: what was missed, as on a machine that was too busy, is left out, not made up for.
+        // Keeps its beat: moments missed, as on a machine that was too busy, are skipped, not made up for.
         let late = max(0, last.duration(to: instant).nanoseconds)
         instant = last.advanced(by: .nanoseconds(late - late % distance.nanoseconds))
       }
@@ -184,7 +185,8 @@ public final class Job {
     timer?.cancel()
     (timer, due, waiting) = (nil, nil, [])
     let (held, onEnd) = (body, onEnd)
-    // The closures must not be released inside the access that clears them: their end may look at this job.
+    // The closures must not be released inside the access that clears them: their deinitializers may use this
+    // job.
     withExtendedLifetime((held, onEnd)) {
       (body, self.onEnd) = (nil, nil)
       onEnd?(self)
@@ -193,15 +195,15 @@ public final class Job {
   }
 }
 
-/// One run of a job: told to begin, it tells when it has ended, now or later, on the loop's thread.
+/// A run of a job, which `succeed` or `fail` ends, at once or later, on the loop's thread.
 ///
-/// A run that is let go without a word has failed.
+/// A run that is released before it has ended has failed.
 public final class JobRun {
-  /// The job that runs.
+  /// The job of this run.
   public let job: Job
-  /// The moment for which the run was meant; it may begin later.
+  /// The moment for which the run was due; it may begin later.
   public let due: WallTime
-  /// 1 for the first run of the job.
+  /// The number of the run, 1 for the first of the job.
   public let number: Int
   private var isOver = false
 
@@ -213,10 +215,10 @@ public final class JobRun {
     if !isOver { job.ended("the run was dropped before it had ended") }
   }
 
-  /// The run has ended well. Nothing when it has ended before.
+  /// Ends the run with success. Does nothing when it has ended before.
   public func succeed() { end(nil) }
 
-  /// The run has failed, for this reason. Nothing when it has ended before.
+  /// Ends the run with a failure, for this reason. Does nothing when it has ended before.
   public func fail(_ reason: String) { end(reason) }
 
   private func end(_ failure: String?) {

@@ -2,7 +2,7 @@ public import EventLoop
 
 /// The jobs of an engine, in the order in which they were added.
 ///
-/// Confined to the thread of its loop. Owners are scripts, by a number that the engine gives them; job names are
+/// Confined to the thread of its loop. Owners are scripts, by a number that the engine assigns; job names are
 /// unique for each.
 public final class JobTable {
   private let loop: EventLoop
@@ -11,8 +11,8 @@ public final class JobTable {
   private var jobs: [Job] = []
 
   /// A table without jobs.
-  /// - Parameter zone: for the jobs that do not name one.
-  /// - Parameter observe: told on the loop what happens to each job, also that a run is left out.
+  /// - Parameter zone: the default for jobs without one.
+  /// - Parameter observe: called on the loop with each event of a job, skipped runs included.
   public init(
     loop: EventLoop, zone: any LocalZone, observe: @escaping (Job, JobEvent) -> Void = { _, _ in }
   ) {
@@ -20,11 +20,11 @@ public final class JobTable {
   }
 
   /// Adds a job.
-  /// - Parameter name: nil takes one from the recurrence: `at 06:45 mon-fri`.
-  /// - Parameter early: how long before its moments it runs, at least 0; one that is nearer than that runs at once. Not
-  ///   for plain intervals.
+  /// - Parameter name: nil derives one from the recurrence: `at 06:45 mon-fri`.
+  /// - Parameter early: the time by which it runs before its moments, at least 0; a moment that is nearer
+  ///   runs at once. Not for plain intervals.
   /// - Parameter body: begins a run; called on the loop, each time with a run that it must end.
-  /// - Throws: `schedule.duplicate`, `schedule.past`, `schedule.syntax` for an interval that cannot be.
+  /// - Throws: `schedule.duplicate`, `schedule.past`, `schedule.syntax` for an invalid interval.
   @discardableResult
   public func add(
     _ recurrence: Recurrence, name: String? = nil, owner: Int = 0, zone: (any LocalZone)? = nil,
@@ -51,10 +51,10 @@ public final class JobTable {
     return job
   }
 
-  /// The jobs of `owner`, nil: of all, in the order in which they were added.
+  /// Returns the jobs of `owner`, nil: of all, in the order in which they were added.
   public func jobs(of owner: Int? = nil) -> [Job] { jobs.filter { owner == nil || $0.owner == owner } }
 
-  /// The job that has this name.
+  /// Returns the job called `name`, nil when there is none.
   public func job(named name: String, owner: Int = 0) -> Job? {
     jobs.first { $0.owner == owner && $0.name == name }
   }

@@ -1,25 +1,26 @@
 public import EventLoop
 internal import Glibc
 
-/// The civil time of a place: what its clocks show at a moment.
+/// The civil time of a place: the offset of its clocks at each moment.
 public protocol LocalZone: Sendable {
-  /// What the zone is called in messages.
+  /// The zone's name in messages.
   var name: String { get }
-  /// How far the zone's clocks are ahead of UTC, in seconds, at a moment in seconds since the epoch.
+  /// Returns the offset of the zone's clocks ahead of UTC, in seconds, at a moment in seconds since the
+  /// epoch.
   func offset(at seconds: Int) -> Int
 }
 
-/// When a clock shows a time.
+/// The moments at which a clock shows a time.
 public enum LocalMatch: Sendable, Equatable {
-  /// At one moment.
+  /// A single moment.
   case once(WallTime)
-  /// At two moments: the clocks were put back in between.
+  /// Two moments: the clocks were put back in between.
   case twice(WallTime, WallTime)
-  /// Never: the clocks were put forward over it, at this moment.
+  /// No moment: the clocks were put forward over the time, at this moment.
   case skipped(WallTime)
 
-  /// The moment for something that is to happen once: the first of two, and right after a gap. This is what
-  /// Debian's cron does.
+  /// The moment for an action that is to run once: the first of two, or right after a gap, as Debian's cron
+  /// does.
   public var moment: WallTime {
     switch self {
     case .once(let moment), .twice(let moment, _), .skipped(let moment): moment
@@ -28,16 +29,16 @@ public enum LocalMatch: Sendable, Equatable {
 }
 
 extension LocalZone {
-  /// What calendar and clock of the zone show at a moment.
+  /// Returns the date and time of the zone at a moment.
   public func local(_ time: WallTime) -> LocalDateTime {
     let seconds = Int(time.seconds)
     return LocalDateTime(clockSeconds: seconds + offset(at: seconds))
   }
 
-  /// When the zone's clocks show `local`.
+  /// Returns the moments at which the zone's clocks show `local`.
   ///
-  /// Asks for the offset alone, hour by hour around the moment, and trusts no flag for daylight-saving time. Two
-  /// changes within one hour are taken for one.
+  /// Uses the offset alone, hour by hour around the moment, and no flag for daylight-saving time. Two changes
+  /// within one hour count as one.
   public func match(_ local: LocalDateTime) -> LocalMatch {
     let shown = local.clockSeconds
     var moments: [Int] = []
@@ -60,7 +61,8 @@ extension LocalZone {
     }
   }
 
-  /// The first second after `from` at which the offset is not the one at `from`, up to `to`, where it is not.
+  /// Returns the first second after `from` at which the offset differs from that at `from`, up to `to`, where
+  /// it differs.
   func change(after from: Int, until to: Int) -> Int {
     let before = offset(at: from)
     var (low, high) = (from, to)
@@ -76,13 +78,13 @@ extension LocalZone {
 
 /// The zone of this process, from `TZ` or `/etc/localtime`, as the C library reads it.
 public struct ProcessZone: LocalZone {
-  /// `local time`.
+  /// The constant `local time`.
   public let name = "local time"
 
-  /// The zone as it is now.
+  /// Reads the current zone.
   public init() { tzset() }
 
-  /// Any thread.
+  /// Returns the offset of the C library's zone. Any thread.
   public func offset(at seconds: Int) -> Int {
     var (time, fields) = (time_t(seconds), tm())
     return localtime_r(&time, &fields) == nil ? 0 : fields.tm_gmtoff

@@ -1,27 +1,27 @@
 public import EventLoop
 
-/// When something is to happen, by the clocks of a zone: a value without a clock of its own.
+/// A schedule by the clocks of a zone: a value without a clock of its own.
 ///
-/// Where clocks change, a time that they skip counts right after the gap, and a time that they show twice counts
-/// once: Debian's cron does the same.
+/// Where clocks change, a time that they skip counts right after the gap, and a time that they show twice
+/// counts once, as in Debian's cron.
 public enum Recurrence: Sendable, Hashable, CustomStringConvertible {
-  /// Once, at this date and time.
+  /// A single date and time.
   case once(LocalDateTime)
-  /// At this time on each of these days.
+  /// A time on each of these days.
   case daily(TimeOfDay, Weekdays)
-  /// Again and again at this distance. Aligned: whenever the clock shows a multiple of it since midnight.
+  /// An interval. Aligned: runs whenever the clock shows a multiple of it since midnight.
   case every(Duration, aligned: Bool)
-  /// In the minutes that a line of a crontab names.
+  /// The minutes of a line of a crontab.
   case cron(CronExpression)
 
-  /// Reads what `schedule.at` takes: a time of day, once or on certain days, or a date and time.
+  /// Parses the argument of `schedule.at`: a time of day, once or on certain days, or a date and time.
   ///
-  /// A time of day without days stands for its next occurrence: today, or tomorrow when it has passed.
+  /// A time of day without days means its next occurrence: today, or tomorrow when it has passed.
   /// - Throws: `schedule.syntax`; `schedule.past` for a date that has passed.
   public static func at(
     _ text: String, days: String? = nil, now: WallTime, in zone: any LocalZone
   ) throws(ScheduleError) -> Recurrence {
-    // What begins like a date is meant as one, so that the error speaks of dates.
+    // A text that begins like a date is parsed as one, so that the error is about dates.
     if text.utf8.prefix(5).last == UInt8(ascii: "-") {
       let moment = try LocalDateTime(parsing: text)
       if days != nil {
@@ -44,7 +44,7 @@ public enum Recurrence: Sendable, Hashable, CustomStringConvertible {
     ScheduleError(.past, "\(moment) has passed", hint: "it is \(zone.local(now)) now")
   }
 
-  /// The first moment after `moment`, nil when there is none.
+  /// Returns the first moment after `moment`, nil when there is none.
   public func next(after moment: WallTime, in zone: any LocalZone) -> WallTime? {
     switch self {
     case .once(let local):
@@ -66,7 +66,8 @@ public enum Recurrence: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// The first moment after `moment` at which the clock shows a multiple of `distance` seconds since midnight.
+  /// Returns the first moment after `moment` at which the clock shows a multiple of `distance` seconds since
+  /// midnight.
   ///
   /// When clocks are put back by at least `distance`, marks count both times, so that the distance is kept;
   /// by less, once.
@@ -91,7 +92,8 @@ public enum Recurrence: Sendable, Hashable, CustomStringConvertible {
     return nil
   }
 
-  /// A mark that the clock shows for the second time between two moments, because it is put back there.
+  /// Returns a mark between two moments that the clock shows for the second time, because it is put back
+  /// there.
   private static func repeatedMark(
     after now: Int, before due: Int, every distance: Int, in zone: any LocalZone
   ) -> WallTime? {
@@ -109,13 +111,13 @@ public enum Recurrence: Sendable, Hashable, CustomStringConvertible {
     return nil
   }
 
-  /// The first multiple of `distance` since midnight after `shown`, or the next midnight.
+  /// Returns the first multiple of `distance` since midnight after `shown`, or the next midnight.
   private static func mark(after shown: Int, every distance: Int) -> Int {
     let (day, seconds) = shown.dividedDown(by: 86_400)
     return day * 86_400 + min((seconds / distance + 1) * distance, 86_400)
   }
 
-  /// `at 06:45 mon-fri`, `at 2026-12-24 18:00`, `every 15m`, `cron 30 6 * * 1-5`.
+  /// The schedule as `at 06:45 mon-fri`, `at 2026-12-24 18:00`, `every 15m`, `cron 30 6 * * 1-5`.
   public var description: String {
     switch self {
     case .once(let local): "at \(local)"
@@ -125,7 +127,7 @@ public enum Recurrence: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Refuses what could never run, or would run without end.
+  /// Throws for an interval that could never run, or would run without end.
   func validate() throws(ScheduleError) {
     guard case .every(let distance, let isAligned) = self else { return }
     let text = DurationText.describe(distance)

@@ -1,35 +1,35 @@
 public import EventLoop
 
-/// What is wrong with a schedule, a time, a duration or a zone.
+/// An error in a schedule, a time, a duration or a zone.
 public struct ScheduleError: CodedError, Equatable {
-  /// What kinds of errors there are.
+  /// The kinds of errors; the raw value is the stable code.
   public enum Kind: String, Sendable {
     /// A text that cannot be read, or a schedule that makes no sense.
     case syntax = "schedule.syntax"
     /// A moment that has passed.
     case past = "schedule.past"
-    /// A name that the owner uses already.
+    /// A name that another job of the owner has.
     case duplicate = "schedule.duplicate"
     /// A time zone that does not exist or cannot be read.
     case zone = "schedule.zone"
   }
 
-  /// What kind of error it is.
+  /// The kind of error.
   public let kind: Kind
-  /// What was found, and what was expected.
+  /// The text found, and the form expected.
   public let message: String
-  /// What to do about it.
+  /// The advice to the user; nil when there is none.
   public let hint: String?
 
   init(_ kind: Kind, _ message: String, hint: String? = nil) {
     (self.kind, self.message, self.hint) = (kind, message, hint)
   }
 
-  /// The stable name of the kind.
+  /// The stable code, as scripts see it.
   public var code: String { kind.rawValue }
 }
 
-/// `text` as it stands in messages: in quotes, on one line, not longer than a line.
+/// Returns `text` in the form for messages: in quotes, on one line, 40 characters at most.
 func quoted(_ text: String) -> String {
   let visible = text.unicodeScalars.prefix(40).map { scalar in
     scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value) ? "?" : String(scalar)
@@ -52,7 +52,7 @@ struct TextReader {
     return true
   }
 
-  /// The number of exactly `digits` digits that comes next.
+  /// Reads a number of exactly `digits` digits; nil when the next bytes are none.
   mutating func number(digits: Int) -> Int? {
     let text = rest.prefix(digits)
     guard text.count == digits, text.allSatisfy(isDigit) else { return nil }
@@ -60,7 +60,7 @@ struct TextReader {
     return Int(Substring(text))
   }
 
-  /// All bytes up to the first for which `isWanted` is false.
+  /// Reads all bytes up to the first for which `isWanted` is false.
   mutating func run(where isWanted: (UInt8) -> Bool) -> String {
     let text = rest.prefix(while: isWanted)
     rest.removeFirst(text.count)
@@ -68,17 +68,17 @@ struct TextReader {
   }
 }
 
-/// Whether the byte is one of 0 to 9 in ASCII.
+/// `true` if the byte is one of 0 to 9 in ASCII.
 func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
-/// Whether the byte is a letter in ASCII.
+/// `true` if the byte is a letter in ASCII.
 func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7a).contains(byte | 0x20) }
 
 extension Int {
-  /// With a zero in front when it has one digit.
+  /// The number with a zero in front when it has one digit.
   var twoDigits: String { self < 10 ? "0\(self)" : "\(self)" }
 
-  /// Quotient and remainder, rounded down: the remainder has the sign of the divisor.
+  /// Returns quotient and remainder, rounded down: the remainder has the sign of the divisor.
   func dividedDown(by divisor: Int) -> (quotient: Int, remainder: Int) {
     let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

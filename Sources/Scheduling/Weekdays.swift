@@ -3,7 +3,7 @@ public struct Weekdays: Sendable, Hashable, CustomStringConvertible {
   /// Bit 0 for Monday to bit 6 for Sunday.
   private let bits: UInt8
 
-  /// Every day.
+  /// The set of all seven days.
   public static let all = Weekdays(bits: 0b111_1111)
 
   private static let names = [
@@ -12,8 +12,8 @@ public struct Weekdays: Sendable, Hashable, CustomStringConvertible {
 
   private init(bits: UInt8) { self.bits = bits }
 
-  /// Reads days and ranges between commas, `"mon-wed,fri"`, in any case, in short or in full. Ranges go round
-  /// the end of the week: `"fri-mon"`. `"daily"`, `"weekdays"` and `"weekends"` are sets of their own.
+  /// Parses days and ranges between commas, `"mon-wed,fri"`, in any case, in short or in full. Ranges wrap
+  /// around the end of the week: `"fri-mon"`. `"daily"`, `"weekdays"` and `"weekends"` are sets of their own.
   /// - Throws: `schedule.syntax`.
   public init(parsing text: String) throws(ScheduleError) {
     var bits: UInt8 = 0
@@ -55,10 +55,10 @@ public struct Weekdays: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Whether the day, 0 for Monday to 6 for Sunday, is one of them.
+  /// `true` if the set contains a day, 0 for Monday to 6 for Sunday.
   public func contains(_ weekday: Int) -> Bool { (0..<7).contains(weekday) && bits >> weekday & 1 == 1 }
 
-  /// `daily`, or days and ranges from Monday on: `mon-wed,fri`.
+  /// The set as `daily`, or as days and ranges from Monday on: `mon-wed,fri`.
   public var description: String {
     if self == .all { return "daily" }
     var parts: [String] = []

@@ -2,21 +2,21 @@ internal import EventLoop
 
 /// A zone of the tz database, read from its file: `Europe/Berlin`.
 ///
-/// Source: RFC 9636 (TZif), versions 2 and later; the block of version 1, which ends in 2037, is passed over.
+/// Source: RFC 9636 (TZif), versions 2 and later; the block of version 1, which ends in 2037, is skipped.
 public struct ZoneFile: LocalZone {
   /// The name in the database.
   public let name: String
   /// Moments at which the offset changes, in seconds since the epoch, strictly ascending.
   private let changes: [Int]
-  /// The offset from each of them on, in seconds.
+  /// The offsets from each of `changes` on, in seconds.
   private let offsets: [Int]
-  /// The offset before the first.
+  /// The offset before the first change.
   private let firstOffset: Int
-  /// What holds from the last one on, when the file says it.
+  /// The rule from the last change on, if the file has one.
   private let rule: ZoneRule?
 
   /// Reads the zone called `name`.
-  /// - Parameter folder: where the database lies.
+  /// - Parameter folder: the folder of the database.
   /// - Throws: `schedule.zone`.
   public init(named name: String, in folder: String = "/usr/share/zoneinfo") throws(ScheduleError) {
     guard Self.isName(name), let bytes = Self.read(folder + "/" + name) else {
@@ -27,8 +27,8 @@ public struct ZoneFile: LocalZone {
     try self.init(name: name, bytes: bytes)
   }
 
-  /// Reads a zone out of the bytes of its file, which may be anything.
-  /// - Throws: `schedule.zone`, saying what is wrong with them.
+  /// Parses the bytes of a zone's file, which may be anything.
+  /// - Throws: `schedule.zone` with the flaw found.
   public init(name: String, bytes: [UInt8]) throws(ScheduleError) {
     var reader = ByteReader(bytes)
     do throws(ByteReader.Flaw) {
@@ -45,7 +45,7 @@ public struct ZoneFile: LocalZone {
     self.name = name
   }
 
-  /// Any thread.
+  /// Returns the offset at a moment. Any thread.
   public func offset(at seconds: Int) -> Int {
     guard let last = changes.last, seconds < last else {
       return rule?.offset(at: seconds) ?? offsets.last ?? firstOffset
@@ -60,7 +60,7 @@ public struct ZoneFile: LocalZone {
 
   // MARK: The file
 
-  /// Whether the name can be one of the database: no dots, so it cannot leave the folder.
+  /// `true` if the name can be one of the database: no dots, so it cannot leave the folder.
   private static func isName(_ name: String) -> Bool {
     name.utf8.count <= 255
       && name.split(separator: "/", omittingEmptySubsequences: false).allSatisfy { part in
@@ -97,14 +97,14 @@ public struct ZoneFile: LocalZone {
       }
     }
 
-    /// Bytes of the block behind this header, whose times have `width` bytes.
+    /// Returns the bytes of the block behind this header, whose times have `width` bytes.
     func size(ofTime width: Int) -> Int {
       timeCount * (width + 1) + typeCount * 6 + nameBytes + leapCount * (width + 4) + standardCount
         + universalCount
     }
   }
 
-  /// The data of version 2 and later, §3.2.
+  /// Reads the data of version 2 and later, §3.2.
   private static func readBlock(
     _ header: Header, _ reader: inout ByteReader
   ) throws(ByteReader.Flaw) -> (changes: [Int], offsets: [Int], first: Int) {
@@ -135,7 +135,7 @@ public struct ZoneFile: LocalZone {
     return (changes, offsets, types[0])
   }
 
-  /// The rule between two line ends, §3.3; nil when there is none.
+  /// Reads the rule between two line ends, §3.3; nil when there is none.
   private static func readFooter(_ reader: inout ByteReader) throws(ByteReader.Flaw) -> ZoneRule? {
     let newline = UInt8(ascii: "\n")
     guard try reader.byte() == newline else { throw ByteReader.Flaw("its footer is missing") }
@@ -149,9 +149,9 @@ public struct ZoneFile: LocalZone {
   }
 }
 
-/// Reads numbers out of bytes that may end anywhere.
+/// Reads numbers from bytes that may end anywhere.
 struct ByteReader {
-  /// What is wrong with the bytes.
+  /// A flaw in the bytes.
   struct Flaw: Error {
     let reason: String
     init(_ reason: String) { self.reason = reason }
@@ -176,7 +176,7 @@ struct ByteReader {
     return byte
   }
 
-  /// A signed integer of `width` bytes, most significant byte first.
+  /// Reads a signed integer of `width` bytes, most significant byte first.
   mutating func integer(_ width: Int) throws(Flaw) -> Int {
     let value = try bytes(width).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     let unused = 64 - width * 8

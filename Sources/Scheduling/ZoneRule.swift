@@ -4,14 +4,14 @@
 struct ZoneRule: Sendable, Equatable {
   /// A day of the year at which clocks change.
   enum Day: Sendable, Equatable {
-    /// `J1` to `J365`; 29 February is never counted.
+    /// The days `J1` to `J365`; 29 February is never counted.
     case withoutLeapDay(Int)
-    /// `0` to `365`.
+    /// The days `0` to `365`.
     case fromZero(Int)
-    /// `M3.5.0`: the last (5) Sunday (0) of March.
+    /// A weekday in a month: `M3.5.0` is the last (5) Sunday (0) of March.
     case weekday(month: Int, week: Int, weekday: Int)
 
-    /// Days since 1970-01-01.
+    /// Returns the days since 1970-01-01.
     func day(in year: Int) -> Int {
       let start = CalendarDate.day(year: year, month: 1, dayOfMonth: 1)
       switch self {
@@ -27,30 +27,31 @@ struct ZoneRule: Sendable, Equatable {
     }
   }
 
-  /// A change of the clocks: on that day, that many seconds after midnight, by the clock until then.
+  /// A change of the clocks: on a day, a number of seconds after midnight, by the clock until then.
   struct Change: Sendable, Equatable {
     let day: Day
     let seconds: Int
   }
 
-  /// Seconds ahead of UTC.
+  /// The standard offset in seconds ahead of UTC.
   let standard: Int
-  /// Daylight-saving time, where there is one.
+  /// The daylight-saving time, if any.
   let saving: Saving?
 
   struct Saving: Sendable, Equatable {
-    /// Seconds ahead of UTC.
+    /// The offset in seconds ahead of UTC.
     let offset: Int
     let begin: Change
     let end: Change
   }
 
-  /// Seconds ahead of UTC at a moment in seconds since the epoch.
+  /// Returns the seconds ahead of UTC at a moment in seconds since the epoch.
   func offset(at seconds: Int) -> Int {
     guard let saving else { return standard }
     let day = (seconds + standard).dividedDown(by: 86_400).quotient
     let year = CalendarDate(day: day).components.year
-    // The latest change up to the moment decides. Where daylight-saving time ends and begins at once, it goes on.
+    // The latest change up to the moment decides. Where daylight-saving time ends and begins at once, it
+    // continues.
     var latest = (moment: Int.min, offset: standard)
     for year in year - 1...year + 1 {
       let end = saving.end.day.day(in: year) * 86_400 + saving.end.seconds - saving.offset
@@ -63,7 +64,7 @@ struct ZoneRule: Sendable, Equatable {
 }
 
 extension ZoneRule {
-  /// Reads a rule; nil when it is not one.
+  /// Parses a rule; nil when the text is none.
   init?(parsing text: String) {
     var reader = TextReader(text)
     guard reader.skipZoneName(), let west = reader.clock(maximumHours: 24) else { return nil }
@@ -86,7 +87,7 @@ extension ZoneRule {
 }
 
 extension TextReader {
-  /// Letters, or anything between `<` and `>`; at least three characters.
+  /// Skips letters, or any text between `<` and `>`; at least three characters.
   fileprivate mutating func skipZoneName() -> Bool {
     if skip("<") {
       return run { $0 != UInt8(ascii: ">") }.utf8.count >= 3 && skip(">")
@@ -94,7 +95,7 @@ extension TextReader {
     return run(where: isLetter).utf8.count >= 3
   }
 
-  /// Seconds of `[+-]hh[:mm[:ss]]`.
+  /// Reads the seconds of `[+-]hh[:mm[:ss]]`.
   fileprivate mutating func clock(maximumHours: Int) -> Int? {
     let isNegative = skip("-")
     if !isNegative { _ = skip("+") }
@@ -107,7 +108,7 @@ extension TextReader {
     return isNegative ? -seconds : seconds
   }
 
-  /// A number of one to three digits.
+  /// Reads a number of one to three digits.
   private mutating func number(below limit: Int) -> Int? {
     let text = run(where: isDigit)
     guard (1...3).contains(text.utf8.count), let number = Int(text), number < limit else { return nil }
