@@ -1,9 +1,9 @@
 internal import CLua
 
-/// Values as a person reads them at the prompt. Raw accessors only, save for `__tostring`.
+/// The text of values for a person at the prompt. Raw accessors only, except for `__tostring`.
 extension LuaState {
-  /// Text for a value: strings in quotes inside tables, tables sorted by key, nested, cyclic ones named, long ones cut
-  /// with a count; objects by their one line.
+  /// Returns the text of a value: strings in quotes inside tables, tables sorted by key, nested, cyclic ones
+  /// marked, long ones cut with a count; objects by their description.
   public func inspect(_ value: LuaValue) -> String {
     let stack = main
     stack.push(value, in: self)
@@ -39,8 +39,8 @@ private struct Inspector {
     return true
   }
 
-  /// Pushes the table that a module stands for, see `LuaState.seal`.
-  /// - Returns: false when the value is no module; nothing is pushed then.
+  /// Pushes the table behind a module's proxy, see `LuaState.seal`.
+  /// - Returns: `false`, with nothing pushed, when the value is no module.
   private func pushModule(_ index: Int32) -> Bool {
     guard luaL_getmetafield(stack.L, index, "__newindex") != LUA_TNIL else { return false }
     stack.pop()
@@ -72,10 +72,11 @@ private struct Inspector {
     return "{\n" + entries.map { margin + $0 }.joined(separator: ",\n") + "\n" + margin.dropLast(2) + "}"
   }
 
-  /// The fields that are not in the list part, sorted by type and value; at most `room` of them, and how many there are.
+  /// Returns the fields outside the list part, sorted by type and value; at most `room` of them, and their
+  /// total number.
   private mutating func fields(_ index: Int32, after length: Int, room: Int, indent: Int) -> ([String], Int) {
-    // The walk comes first, and what it found is named afterwards: a name may take script code, which may change the
-    // table.
+    // The walk comes first, and the keys are turned into text afterwards: that may run script code, which may
+    // change the table.
     var found: [(type: Int32, number: Double, reference: Int32)] = []
     lua_pushnil(stack.L)
     while lua_next(stack.L, index) != 0 {

@@ -2,9 +2,9 @@ internal import CLua
 internal import CLuaShim
 internal import EventLoop
 
-/// What modules that are written in Lua need to be as those that are not.
+/// Functions that make modules written in Lua behave like those written in Swift.
 extension LuaFunction {
-  /// `failure(fields)`: makes an error object of the table, and returns it.
+  /// The function `failure(fields)`: makes an error object of the table, and returns it.
   public static var failure: LuaFunction {
     LuaFunction("failure", takes: 1) { call in
       guard lua_type(call.stack.L, 1) == LUA_TTABLE else { throw call.mismatch(1, "table") }
@@ -14,7 +14,7 @@ extension LuaFunction {
     }
   }
 
-  /// `sealed(name, module)`: a table that stands for `module`, and raises where a name is assigned.
+  /// The function `sealed(name, module)`: returns a proxy of `module`, which raises at assignments.
   public static var sealed: LuaFunction {
     LuaFunction("sealed", takes: 2) { call in
       let name = try call.shownText(1)
@@ -25,7 +25,7 @@ extension LuaFunction {
     }
   }
 
-  /// `strict(name, module)`: has the table raise where a name is read that it has not, and returns it.
+  /// The function `strict(name, module)`: makes the table raise when an unknown name is read, and returns it.
   public static var strict: LuaFunction {
     LuaFunction("strict", takes: 2) { call in
       let name = try call.shownText(1)
@@ -36,7 +36,7 @@ extension LuaFunction {
     }
   }
 
-  /// `unknown(kind, name, known)`: says that nothing is called so, and what is.
+  /// The function `unknown(kind, name, known)`: returns the message for an unknown name, with the known ones.
   public static var unknown: LuaFunction {
     LuaFunction("unknown", takes: 3) { call in
       let known = try call.list(3).compactMap { if case .string(let name) = $0 { name } else { nil } }

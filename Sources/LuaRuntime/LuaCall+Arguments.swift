@@ -1,11 +1,11 @@
 internal import CLua
 internal import CLuaShim
 
-/// Typed arguments. Each throws what names the argument: `bad argument #2 to 'set_volume' (number expected, got no
-/// value)`. Nothing is converted: `"5"` is no number.
+/// Typed arguments. Each accessor throws an error that names the argument: `bad argument #2 to 'set_volume'
+/// (number expected, got no value)`. Values are not converted: `"5"` is no number.
 extension LuaCall {
-  /// A number with a whole value.
-  /// - Parameter range: what is accepted.
+  /// Returns a number with a whole value.
+  /// - Parameter range: the values accepted.
   public func int(_ number: Int, in range: ClosedRange<Int> = .min ... .max) throws -> Int {
     var isInteger: Int32 = 0
     guard lua_type(stack.L, Int32(number)) == LUA_TNUMBER else { throw mismatch(number, "number") }
@@ -15,7 +15,7 @@ extension LuaCall {
     return value
   }
 
-  /// A finite number.
+  /// Returns a finite number.
   public func number(_ number: Int, in range: ClosedRange<Double>? = nil) throws -> Double {
     guard lua_type(stack.L, Int32(number)) == LUA_TNUMBER else { throw mismatch(number, "number") }
     let value = lua_tonumberx(stack.L, Int32(number), nil)
@@ -27,54 +27,54 @@ extension LuaCall {
     return value
   }
 
-  /// A string in UTF-8.
-  /// - Parameter kind: says how long it may be.
+  /// Returns a string in UTF-8.
+  /// - Parameter kind: limits its length.
   public func string(_ number: Int, _ kind: TextKind = .text) throws -> String {
     guard case .string(let text) = value(number) else { throw mismatch(number, "string") }
     if let problem = kind.problem(with: text) { throw self.problem(number, problem) }
     return text
   }
 
-  /// A string of any length, which is only shown; bytes that are no UTF-8 are replaced.
+  /// Returns a string of any length, for display only; bytes that are no UTF-8 are replaced.
   public func shownText(_ number: Int) throws -> String {
     guard let text = stack.string(Int32(number)) else { throw mismatch(number, "string") }
     return text
   }
 
-  /// The bytes of a string.
+  /// Returns the bytes of a string.
   public func bytes(_ number: Int) throws -> [UInt8] {
     guard let bytes = stack.bytes(Int32(number)) else { throw mismatch(number, "string") }
     return Array(bytes)
   }
 
-  /// One of the names of a kind of things, such as roles.
+  /// Returns one of the known names of a kind, such as roles.
   public func name(_ number: Int, of kind: String, _ known: [String]) throws -> String {
     let name = try string(number, .name)
     guard known.contains(name) else { throw problem(number, unknown(kind, name, among: known)) }
     return name
   }
 
-  /// True or false.
+  /// Returns a boolean.
   public func bool(_ number: Int) throws -> Bool {
     guard lua_type(stack.L, Int32(number)) == LUA_TBOOLEAN else { throw mismatch(number, "boolean") }
     return lua_toboolean(stack.L, Int32(number)) != 0
   }
 
-  /// A function.
+  /// Returns a function.
   public func function(_ number: Int) throws -> LuaReference {
     guard lua_type(stack.L, Int32(number)) == LUA_TFUNCTION else { throw mismatch(number, "function") }
     return stack.reference(Int32(number), in: state)
   }
 
-  /// Anything.
+  /// Returns the argument, of any type.
   public func value(_ number: Int) -> LuaValue { stack.value(Int32(number), in: state) }
 
-  /// Everything from argument `number` on.
+  /// Returns the arguments from `number` on.
   public func values(from number: Int) -> [LuaValue] {
     number > count ? [] : (number...count).map { value($0) }
   }
 
-  /// An object of Swift's.
+  /// Returns an object of a Swift class.
   public func object<Object>(_ number: Int, _ type: LuaClass<Object>) throws -> Object {
     guard let raw = shim_test_object(stack.L, Int32(number), type.type) else {
       throw mismatch(number, type.name)
@@ -83,13 +83,13 @@ extension LuaCall {
     return unsafeDowncast(object, to: type.object)
   }
 
-  /// The object, or nil when the argument is something else.
+  /// Returns the object, or nil when the argument is something else.
   public func optionalObject<Object>(_ number: Int, _ type: LuaClass<Object>) -> Object? {
     try? object(number, type)
   }
 
-  /// A table of named options; an absent argument is an empty one.
-  /// - Parameter known: the names that are accepted; any other raises and suggests the nearest.
+  /// Returns a table of named options; an absent argument is an empty one.
+  /// - Parameter known: the accepted names; any other raises and suggests the nearest.
   public func options(_ number: Int, _ known: [String]) throws -> LuaOptions {
     if isNil(number) { return LuaOptions(call: self, number: number, fields: [:]) }
     var fields: [String: LuaValue] = [:]
@@ -105,17 +105,18 @@ extension LuaCall {
     return LuaOptions(call: self, number: number, fields: fields)
   }
 
-  /// One argument as the option `name`: read and checked as that is, and errors name the argument.
+  /// Returns an argument as the option `name`: read and checked in the same way, with errors that name the
+  /// argument.
   public func option(_ number: Int, as name: String) -> LuaOptions {
     LuaOptions(call: self, number: number, fields: [name: value(number)], isArgument: true)
   }
 
-  /// The fields of a table as text, sorted by name: for logs.
+  /// Returns the fields of a table as text, sorted by name: for logs.
   public func fields(_ number: Int) throws -> [(String, String)] {
     try entries(number).map { (state.text($0.key), state.text($0.value)) }.sorted { $0.0 < $1.0 }
   }
 
-  /// The keys and values of a table, at most 1000, in no particular order.
+  /// Returns the keys and values of a table, at most 1000, in no particular order.
   public func entries(_ number: Int) throws -> [(key: LuaValue, value: LuaValue)] {
     guard lua_type(stack.L, Int32(number)) == LUA_TTABLE else { throw mismatch(number, "table") }
     guard let entries = stack.entries(Int32(number), limit: 1000, in: state) else {
@@ -124,25 +125,26 @@ extension LuaCall {
     return entries
   }
 
-  /// The elements 1, 2, … of a table up to the first nil.
-  /// - Parameter limit: the most that are accepted.
+  /// Returns the elements 1, 2, … of a table up to the first nil.
+  /// - Parameter limit: the most elements accepted.
   public func list(_ number: Int, limit: Int = 100_000) throws -> [LuaValue] {
     guard lua_type(stack.L, Int32(number)) == LUA_TTABLE else { throw mismatch(number, "table") }
     return try state.list(at: Int32(number), on: stack, limit: limit)
       ?? { throw problem(number, "at most \(limit) elements expected") }()
   }
 
-  /// The error for an argument that is wrong in a way that only the function knows.
+  /// Returns the error for an argument that the function itself refuses.
   /// - Parameters:
-  ///   - code: where the contract names one for this misuse.
-  ///   - hint: what to write instead.
+  ///   - code: the code of this misuse, if the contract names one.
+  ///   - hint: the correct form.
   public func problem(
     _ number: Int, _ problem: String, code: String = "argument", hint: String? = nil
   ) -> any Error {
     ArgumentError(number: number, problem: problem, code: code, hint: hint)
   }
 
-  /// The error for an argument of another type, or none. A string is of another type where it is no UTF-8.
+  /// Returns the error for an argument of another type, or none. A string that is no UTF-8 counts as another
+  /// type.
   public func mismatch(_ number: Int, _ expected: String) -> any Error {
     if case .bytes(let bytes) = value(number) { return problem(number, TextKind.problem(withBytes: bytes)) }
     return problem(number, "\(expected) expected, got \(stack.typeName(Int32(number)))")
@@ -162,7 +164,7 @@ extension LuaState {
     }
   }
 
-  /// The fields of a table by name, or nil when it is no table; other keys are shown as `[key]`.
+  /// Returns the fields of a table by name, or nil when it is no table; other keys become `[key]`.
   func fields(of value: LuaValue) -> [String: LuaValue]? {
     guard case .reference = value else { return nil }
     let stack = main
@@ -173,13 +175,14 @@ extension LuaState {
     return Dictionary(entries.map { (keyText($0.key), $0.value) }) { first, _ in first }
   }
 
-  /// What an error message calls a key.
+  /// Returns the name of a key in error messages.
   func keyText(_ key: LuaValue) -> String {
     if case .string(let name) = key { return name }
     return "[\(text(key))]"
   }
 
-  /// The elements 1, 2, … of a table up to the first nil, or nil when it is no table or has more than `limit`.
+  /// Returns the elements 1, 2, … of a table up to the first nil, or nil when it is no table or has more than
+  /// `limit`.
   public func list(_ value: LuaValue, limit: Int = 100_000) -> [LuaValue]? {
     guard case .reference(let reference) = value else { return nil }
     let stack = main
@@ -195,7 +198,7 @@ func expected(_ range: ClosedRange<Int>, got: String) -> String {
   return "\(range.lowerBound) to \(range.upperBound) expected, got \(got)"
 }
 
-/// A number as a person writes it.
+/// Returns a number in the form that a person writes.
 func plain(_ value: Double) -> String {
   value == value.rounded() && abs(value) < 1e15 ? "\(Int(value))" : "\(value)"
 }

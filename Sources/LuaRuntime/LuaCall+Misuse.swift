@@ -2,18 +2,18 @@ internal import CLua
 internal import CLuaShim
 internal import EventLoop
 
-// Calls that are wrong whatever the function does: too many arguments, a dot for a colon, a colon for a dot.
+// Misuse that is independent of the function: too many arguments, a dot for a colon, a colon for a dot.
 
-/// Misuse of a function, before it is known how the function was called.
+/// Misuse of a function, before the form of the call is known.
 struct ArgumentError: Error {
-  /// 1-based, with the object of a method as 1.
+  /// The argument's number, from 1, with the object of a method as 1.
   let number: Int
-  /// `0 to 50 expected, got 51`
+  /// The problem, as in `0 to 50 expected, got 51`.
   let problem: String
   let code: String
   let hint: String?
 
-  /// As Lua does, a method's own object is not counted.
+  /// Returns the error for the form of the call. As in Lua, a method's own object is not counted.
   func told(of function: LuaFunction, asMethod: Bool) -> LuaError {
     if asMethod && number == 1 {
       return LuaError(code: "argument", message: "calling '\(function.name)' on a bad self (\(problem))")
@@ -27,8 +27,8 @@ struct ArgumentError: Error {
 }
 
 extension LuaCall {
-  /// Raises for arguments that the function does not know. Nils at the end are none; what the host calls, as a
-  /// listener, is told more than it may want to know.
+  /// Throws for arguments beyond the function's. Trailing nils do not count; calls by the host, as to a
+  /// listener, may have more.
   func refuseSurplus() throws {
     var given = count
     while given > 0 && isNil(given) { given -= 1 }

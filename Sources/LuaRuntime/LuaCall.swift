@@ -2,10 +2,10 @@ internal import CLua
 internal import CLuaShim
 internal import EventLoop
 
-/// One call from Lua, valid while the function's body runs: arguments in, results out.
+/// A call from Lua, valid while the function's body runs: arguments in, results out.
 public struct LuaCall {
   let stack: Stack
-  // Not counted: the state keeps its functions, and a call ends before its state.
+  // Unretained: the state keeps its functions, and a call ends before its state.
   private let calledFunction: Unmanaged<LuaFunction>
 
   init(stack: Stack, function: Unmanaged<LuaFunction>) {
@@ -13,14 +13,14 @@ public struct LuaCall {
     calledFunction = function
   }
 
-  /// The state that calls.
+  /// The calling state.
   public var state: LuaState { LuaState.running(stack.L) }
   var function: LuaFunction { calledFunction.takeUnretainedValue() }
 
-  /// Arguments given, nils in between included.
+  /// The number of arguments, nils in between included.
   public var count: Int { Int(stack.top) }
 
-  /// Whether argument `number` is missing or nil.
+  /// `true` if argument `number` is missing or nil.
   public func isNil(_ number: Int) -> Bool { lua_type(stack.L, Int32(number)) <= LUA_TNIL }
 
   /// Ends the call with these results.
@@ -28,7 +28,7 @@ public struct LuaCall {
 
   /// Ends the call with these results.
   public func results(_ values: [LuaValue]) -> LuaReturn {
-    // Lua gives every function twenty slots; for more the script's stack may have no room.
+    // Lua guarantees every function twenty slots; for more the script's stack may have no room.
     guard values.count <= 16 || stack.reserve(values.count) else {
       return LuaReturn(code: fail(Self.stackOverflow(values.count)))
     }
@@ -40,23 +40,23 @@ public struct LuaCall {
     LuaError(code: "script.stack", message: "no room for \(count) values on the script's stack")
   }
 
-  /// Ends the call with one number, on the quickest way.
+  /// Ends the call with a number, in the fastest way.
   public func `return`(_ value: Int) -> LuaReturn {
     lua_pushinteger(stack.L, lua_Integer(value))
     return LuaReturn(code: 1)
   }
 
-  /// Ends the call with true or false, on the quickest way.
+  /// Ends the call with a boolean, in the fastest way.
   public func `return`(_ value: Bool) -> LuaReturn {
     lua_pushboolean(stack.L, value ? 1 : 0)
     return LuaReturn(code: 1)
   }
 
-  /// Whether the calling routine could suspend here.
+  /// `true` if the calling routine could suspend here.
   public var canSuspend: Bool { shim_can_suspend(stack.L) }
 
   /// Suspends the calling routine until the continuation is resumed.
-  /// - Parameter start: begins the work and returns what shall be done when the routine is cancelled meanwhile.
+  /// - Parameter start: begins the work and returns the action for a cancel of the routine meanwhile.
   /// - Throws: `task.cannot_suspend` inside a function that Lua's C code calls, and in a routine that may not suspend.
   public func suspend(_ start: (LuaContinuation) throws -> (() -> Void)?) throws -> LuaReturn {
     guard canSuspend, let routine = state.running else {
@@ -77,7 +77,8 @@ public struct LuaCall {
     return LuaReturn(code: Int32(SHIM_SUSPEND))
   }
 
-  /// Suspends the calling routine until `operation`, which runs on the loop, has ended; cancels it with the routine.
+  /// Suspends the calling routine until `operation`, which runs on the loop, has ended; a cancel of the
+  /// routine cancels it.
   public func suspend(_ operation: @escaping () async throws -> [LuaValue]) throws -> LuaReturn {
     let loop = state.loop
     return try suspend { continuation in
@@ -92,8 +93,8 @@ public struct LuaCall {
     }
   }
 
-  /// Suspends the calling routine until `operation` has ended, then runs the function's body once more with the same
-  /// arguments: for what must be ready before a function can begin.
+  /// Suspends the calling routine until `operation` has ended, then runs the function's body once more with
+  /// the same arguments: for a resource that must be ready before a function can begin.
   public func suspendThenAgain(_ operation: @escaping () async throws -> Void) throws -> LuaReturn {
     _ = try suspend {
       try await operation()
@@ -102,7 +103,7 @@ public struct LuaCall {
     return LuaReturn(code: Int32(SHIM_SUSPEND_THEN_AGAIN))
   }
 
-  /// Turns what the body threw into a raise.
+  /// Pushes the error that the body threw, and returns the code for a raise.
   func fail(_ error: any Error) -> Int32 {
     if state.pendingContinuation != nil { state.pendingContinuation = nil }
     var failure: LuaError

@@ -1,28 +1,28 @@
 internal import CLuaShim
 internal import EventLoop
 
-/// A Swift class as scripts see it: a userdata with fields to read and methods to call, one for each object.
+/// The Lua type of a Swift class: a userdata with fields to read and methods to call, one for each object.
 ///
-/// An unknown name raises and suggests the nearest; assigning to a field raises and names what changes it.
+/// An unknown name raises and suggests the nearest; an assignment to a field raises and names its setter.
 public final class LuaClass<Object: AnyObject> {
-  /// What scripts call it: `speaker`, `session`.
+  /// The name of the class in scripts: `speaker`, `session`.
   public let name: String
   let type: Int32
   var object: Object.Type { Object.self }
   private unowned let state: LuaState
   private let names: Names
 
-  /// What the functions for unknown names look at.
+  /// The names that the functions for unknown names use.
   private final class Names {
     var fields: [String] = []
     var methods: [String] = []
     var setters: [String: String] = [:]
-    /// Why what is called so can't be read.
+    /// The reasons why fields can't be read, by name.
     var secrets: [String: String] = [:]
   }
 
   /// Defines the class in `state`.
-  /// - Parameter describe: the one useful line that `tostring` gives.
+  /// - Parameter describe: returns the line for `tostring`.
   public init(_ name: String, in state: LuaState, describe: @escaping (Object) -> String) throws(LuaError) {
     self.name = name
     self.state = state
@@ -61,10 +61,10 @@ public final class LuaClass<Object: AnyObject> {
     self.type = type
   }
 
-  /// The value that stands for `object`: the same userdata every time, as long as Lua holds it.
+  /// Returns the value of `object`: the same userdata every time, as long as Lua holds it.
   public func callAsFunction(_ object: Object) -> LuaValue { .object(LuaObject(type: type, object: object)) }
 
-  /// The object that a value stands for.
+  /// Returns the object of a value, nil when it has another type.
   public func object(of value: LuaValue) -> Object? {
     guard case .reference = value else { return nil }
     let stack = state.main
@@ -85,13 +85,13 @@ public final class LuaClass<Object: AnyObject> {
     shim_add_field(state.main.L, type, name, state.box(function))
   }
 
-  /// Lets who reads `name`, which only a method sets, know why that can't be.
+  /// Defines a field that can't be read, which only a method sets, and the reason for its error.
   public func secret(_ name: String, why: String) { names.secrets[name] = why }
 
   /// Adds a method; its arguments begin at 2.
   /// - Parameters:
-  ///   - count: how many it takes at most beside the object; nil for any number.
-  ///   - advice: for who gives more.
+  ///   - count: the most arguments beside the object; nil for any number.
+  ///   - advice: the hint of the error for more arguments.
   public func method(
     _ name: String, takes count: Int? = nil, advice: String? = nil,
     _ body: @escaping (Object, LuaCall) throws -> LuaReturn
@@ -101,20 +101,20 @@ public final class LuaClass<Object: AnyObject> {
     shim_add_method(state.main.L, type, name, state.box(function))
   }
 
-  /// A function's body with the object, its first argument.
+  /// Returns a function's body that passes the object, its first argument.
   private func calling(
     _ body: @escaping (Object, LuaCall) throws -> LuaReturn
   ) -> (LuaCall) throws -> LuaReturn {
     let (type, name) = (type, name)
     return { call in
       guard let raw = shim_test_object(call.stack.L, 1, type) else { throw call.mismatch(1, name) }
-      // Not counted meanwhile: the userdata, an argument on the stack, keeps it.
+      // Unretained meanwhile: the userdata, an argument on the stack, keeps it.
       return try Unmanaged<AnyObject>.fromOpaque(raw)._withUnsafeGuaranteedRef {
         try body(unsafeDowncast($0, to: Object.self), call)
       }
     }
   }
 
-  /// Names of the fields and of the methods, in order of definition.
+  /// The names of the fields and of the methods, in order of definition.
   public var members: (fields: [String], methods: [String]) { (names.fields, names.methods) }
 }

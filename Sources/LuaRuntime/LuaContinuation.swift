@@ -1,4 +1,4 @@
-/// What a suspended routine waits for. Resumed once, on the loop's thread; later calls do nothing.
+/// The handle of a suspended routine. Resumed once, on the loop's thread; later calls do nothing.
 public final class LuaContinuation {
   private weak var routine: LuaRoutine?
   private var isSpent = false
@@ -6,13 +6,14 @@ public final class LuaContinuation {
 
   init(routine: LuaRoutine) { self.routine = routine }
 
-  /// Lets the function that suspended return these values; the routine runs in a later turn of the loop.
+  /// Resumes the function that suspended with these results; the routine runs in a later turn of the loop.
   public func resume(returning values: [LuaValue]) { settle(.returning(values)) }
 
-  /// Lets the function that suspended raise `error`.
+  /// Resumes the function that suspended with a raise of `error`.
   public func resume(throwing error: any Error) { settle(.raising(LuaError(error))) }
 
-  /// The routine goes another way: what is resumed later is dropped.
+  /// Detaches the continuation, whose routine continues elsewhere: a later resume has no effect. Calls
+  /// `onCancel`.
   func abandon() {
     guard !isSpent else { return }
     isSpent = true

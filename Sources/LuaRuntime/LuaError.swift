@@ -1,27 +1,29 @@
 public import EventLoop
 
-/// A failure as scripts see it: what an error object of Lua's holds, on its way in either direction.
+/// A failure as scripts see it: the content of a Lua error object, in either direction.
 ///
-/// Swift throws one and `pcall` catches it; a script raises anything and Swift catches one of these.
+/// An error that Swift throws is caught by `pcall`; a value that a script raises is caught in Swift as this
+/// type.
 public struct LuaError: CodedError, Sendable {
-  /// `"speaker.unknown"`; `"argument"` for misuse, `"script.error"` for what `error` raised without a code.
+  /// The code: `"speaker.unknown"`; `"argument"` for misuse, `"script.error"` for an `error` without a code.
   public var code: String
-  /// One line: what failed.
+  /// The failure in one line.
   public var message: String
-  /// What to do about it.
+  /// The advice to the user; nil when there is none.
   public var hint: String?
-  /// Facts, fields of the error object.
+  /// Structured details, fields of the error object.
   public var facts: [ErrorFact]
-  /// What of the script's failed, where that is not the script itself: `job "alarm"`, `on "volume"`.
+  /// The part of the script that failed, if not its main chunk: `job "alarm"`, `on "volume"`.
   public var context: String?
   /// `file:line` of the Lua code that failed; nil when no Lua code was running.
   public var location: String?
-  /// Lua's traceback from the place of the failure, lines separated by `\n`.
+  /// Lua's traceback from the point of the failure, lines separated by `
+  /// `.
   public var traceback: String?
-  /// The value that the script raised, kept so that it can be raised again as it was.
+  /// The value that the script raised, kept so that it can be raised again unchanged.
   public var value: LuaReference?
 
-  /// A failure that is told to Lua.
+  /// A failure to be raised in Lua.
   public init(
     code: String, message: String, hint: String? = nil, facts: [ErrorFact] = [], location: String? = nil,
     traceback: String? = nil
@@ -34,15 +36,15 @@ public struct LuaError: CodedError, Sendable {
     self.traceback = traceback
   }
 
-  /// Misuse of a function: the argument with `number` (1-based) is wrong.
+  /// The error of misuse of a function: the argument with `number` (1-based) is wrong.
   public static func argument(_ number: Int, of function: String, _ problem: String) -> LuaError {
     LuaError(code: "argument", message: "bad argument #\(number) to '\(function)' (\(problem))")
   }
 
-  /// What a routine unwinds with when it is cancelled.
+  /// The error with which a cancelled routine unwinds.
   public static let cancelled = LuaError(code: "task.cancelled", message: "the routine was cancelled")
 
-  /// Any error of Swift's as scripts shall see it.
+  /// The form in scripts of any Swift error.
   public init(_ error: any Error) {
     switch error {
     case let error as LuaError: self = error
@@ -53,7 +55,7 @@ public struct LuaError: CodedError, Sendable {
     }
   }
 
-  /// Takes the place of an error that has none, as of `error({})`, from its traceback.
+  /// Sets the location of an error that has none, as of `error({})`, from its traceback.
   mutating func findLocation() {
     guard location == nil, let traceback else { return }
     let line = traceback.split(separator: "\n").dropFirst().first { !$0.contains("[C]:") }
@@ -61,12 +63,12 @@ public struct LuaError: CodedError, Sendable {
       return
     }
     let place = words[..<end.lowerBound]
-    // What Lua or `error` raised as text says so itself.
+    // A text that Lua or `error` raised begins with its location.
     let file = place.prefix { $0 != ":" }
     if !message.hasPrefix("\(file):") { location = String(place) }
   }
 
-  /// `where: message (code); hint`, as `tostring` of the error object gives.
+  /// The text `where: message (code); hint`, as `tostring` of the error object returns it.
   public var description: String {
     var line = context.map { "\($0): " } ?? ""
     line += location.map { $0.isEmpty ? "" : "\($0): " } ?? ""
@@ -76,11 +78,11 @@ public struct LuaError: CodedError, Sendable {
     return line
   }
 
-  /// The description, and below it the traceback's lines that stand in Lua files, indented.
+  /// The description, and below it the traceback's lines in Lua files, indented.
   public var report: String {
     guard let traceback else { return description }
     let lines = traceback.split(separator: "\n").dropFirst().filter { !$0.contains("[C]:") }
-    // One line says no more than the location in front of the message.
+    // A single line repeats the location in front of the message.
     guard lines.count > 1 else { return description }
     return ([Substring(description)] + lines.map { "  " + $0.drop { $0 == "\t" } })
       .joined(separator: "\n")

@@ -1,24 +1,24 @@
 internal import CLua
 internal import CLuaShim
 
-/// A Swift function that scripts call.
+/// A Swift function that scripts can call.
 public final class LuaFunction {
-  /// Its name in error messages.
+  /// The name in error messages.
   public let name: String
-  /// The most arguments that it takes, the object of a method included.
+  /// The most arguments, the object of a method included.
   let most: Int32
   let isMethod: Bool
-  /// What who gives more may have meant.
+  /// The hint of the error for more arguments.
   let advice: String?
-  /// The module that it is a function of.
+  /// The module of the function, if any.
   var module: String?
   let body: (LuaCall) throws -> LuaReturn
 
   /// - Parameters:
-  ///   - name: as scripts call it.
-  ///   - count: how many arguments it takes at most; nil for any number.
-  ///   - advice: for who gives more: `unmute is the other way`.
-  ///   - body: runs on the loop's thread; what it throws is raised at the caller's line.
+  ///   - name: the name in scripts.
+  ///   - count: the most arguments; nil for any number.
+  ///   - advice: the hint of the error for more arguments: `unmute is the other way`.
+  ///   - body: runs on the loop's thread; an error that it throws is raised at the caller's line.
   public convenience init(
     _ name: String, takes count: Int? = nil, advice: String? = nil,
     _ body: @escaping (LuaCall) throws -> LuaReturn
@@ -38,14 +38,14 @@ public final class LuaFunction {
   }
 }
 
-/// What a function called from Lua ends with; made by `LuaCall.return` and `LuaCall.suspend`.
+/// The end of a call from Lua; made by `LuaCall.return` and `LuaCall.suspend`.
 public struct LuaReturn: Sendable {
   let code: Int32
-  /// No results.
+  /// An end without results.
   public static let none = LuaReturn(code: 0)
 }
 
-/// What the shim calls, the same for all states. No Lua error crosses any of these.
+/// The shim's callbacks, the same for all states. No Lua error crosses any of these.
 let shimHost = shim_host(
   call: { L, box in
     guard let L, let box else { return 0 }
@@ -76,9 +76,9 @@ let shimHost = shim_host(
 )
 
 extension LuaState {
-  /// The state that `L` belongs to.
+  /// Returns the state of the Lua thread `L`.
   static func running(_ L: OpaquePointer) -> LuaState {
-    // Set right after the state was opened, and the object closes the state before it ends.
+    // Set right after the state was opened; the object closes the state before it is released.
     Unmanaged<LuaState>.fromOpaque(shim_owner(L)).takeUnretainedValue()
   }
 }

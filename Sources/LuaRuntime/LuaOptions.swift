@@ -1,41 +1,41 @@
-/// The named options of one call: `speaker.play("a.mp3", { start = 10, loop = true })`.
+/// The named options of a call: `speaker.play("a.mp3", { start = 10, loop = true })`.
 public struct LuaOptions {
   let call: LuaCall
   let number: Int
   let fields: [String: LuaValue]
-  /// Where the options stand when they are inside others: ` of speakers[2]`.
+  /// The suffix of errors for options inside others: ` of speakers[2]`.
   var place = ""
-  /// Whether the one option stands in the call as an argument: errors need not name it.
+  /// `true` if the only option is an argument of the call: errors need not name it.
   var isArgument = false
 
-  /// The state that calls.
+  /// The calling state.
   public var state: LuaState { call.state }
 
-  /// The value as given, nil when it is not there.
+  /// The value in the table, nil when it is absent.
   public subscript(name: String) -> LuaValue? { fields[name] }
 
-  /// A string in UTF-8.
-  /// - Parameter kind: says how long it may be.
+  /// Returns a string in UTF-8, nil when it is absent.
+  /// - Parameter kind: limits its length.
   public func string(_ name: String, _ kind: TextKind = .text) throws -> String? {
     guard let value = fields[name] else { return nil }
     guard case .string(let text) = value else { throw wrong(name, "string") }
     return try checked(text, kind, name)
   }
 
-  /// A text that stands in the option `name`.
+  /// Checks a text from the option `name`.
   public func checked(_ text: String, _ kind: TextKind, _ name: String) throws -> String {
     if let problem = kind.problem(with: text) { throw self.problem(name, problem) }
     return text
   }
 
-  /// True or false.
+  /// Returns a boolean, nil when it is absent.
   public func bool(_ name: String) throws -> Bool? {
     guard let value = fields[name] else { return nil }
     guard case .bool(let flag) = value else { throw wrong(name, "boolean") }
     return flag
   }
 
-  /// A whole number.
+  /// Returns a whole number, nil when it is absent.
   public func int(_ name: String, in range: ClosedRange<Int> = .min ... .max) throws -> Int? {
     guard let value = fields[name] else { return nil }
     switch value {
@@ -52,7 +52,7 @@ public struct LuaOptions {
     }
   }
 
-  /// A finite number.
+  /// Returns a finite number, nil when it is absent.
   public func number(_ name: String, in range: ClosedRange<Double>? = nil) throws -> Double? {
     guard let value = fields[name] else { return nil }
     let number: Double
@@ -69,7 +69,7 @@ public struct LuaOptions {
     return number
   }
 
-  /// A table inside an option, as options of its own. Errors name `place`.
+  /// Returns a table inside an option, as options of its own. Errors name `place`.
   public func nested(_ place: String, _ value: LuaValue, _ known: [String]) throws -> LuaOptions {
     guard let inner = call.state.fields(of: value) else {
       throw problem(place, "table expected, got \(call.state.typeName(value))")
@@ -80,7 +80,7 @@ public struct LuaOptions {
     return LuaOptions(call: call, number: number, fields: inner, place: " of \(place)")
   }
 
-  /// The error for an option that is wrong.
+  /// Returns the error for an option that is wrong.
   public func problem(
     _ name: String, _ problem: String, code: String = "argument", hint: String? = nil
   ) -> any Error {
@@ -88,7 +88,7 @@ public struct LuaOptions {
       number, isArgument ? problem : "option '\(name)'\(place): \(problem)", code: code, hint: hint)
   }
 
-  /// The error for an option of another type. A string is of another type where it is no UTF-8.
+  /// Returns the error for an option of another type. A string that is no UTF-8 counts as another type.
   public func wrong(_ name: String, _ expected: String) -> any Error {
     if case .bytes(let bytes)? = fields[name] { return problem(name, TextKind.problem(withBytes: bytes)) }
     if isArgument { return call.mismatch(number, expected) }
@@ -98,7 +98,7 @@ public struct LuaOptions {
 }
 
 extension LuaState {
-  /// What an error message calls a value.
+  /// Returns the name of a value's type in error messages.
   public func typeName(_ value: LuaValue) -> String {
     let stack = main
     stack.push(value, in: self)
@@ -106,7 +106,7 @@ extension LuaState {
     return stack.typeName(-1)
   }
 
-  /// What `tostring` gives for a value; never raises, may run `__tostring`.
+  /// Returns the result of `tostring` for a value; never raises, may run `__tostring`.
   public func text(_ value: LuaValue) -> String {
     let stack = main
     stack.push(value, in: self)

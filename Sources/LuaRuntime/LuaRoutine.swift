@@ -2,10 +2,11 @@ internal import CLua
 internal import CLuaShim
 internal import EventLoop
 
-/// One line of execution of a script: a chunk, a callback, a task. Runs in slices on the loop's thread, each until
+/// A thread of execution of a script: a chunk, a callback, a task. Runs in slices on the loop's thread, each
+/// until
 /// the next function that suspends.
 public final class LuaRoutine {
-  /// How a routine ended.
+  /// The end of a routine.
   public enum Outcome {
     case returned([LuaValue])
     case failed(LuaError)
@@ -25,9 +26,9 @@ public final class LuaRoutine {
     case ended(Outcome)
   }
 
-  /// For messages: the script's file, the event that it handles.
+  /// The name in messages: the script's file, the event that it handles.
   public let name: String
-  /// The state that it belongs to.
+  /// The state of the routine.
   public unowned let state: LuaState
   let number: Int
   fileprivate let function: LuaReference
@@ -36,15 +37,15 @@ public final class LuaRoutine {
   private var phase: Phase
   private let mark: UnsafeMutablePointer<shim_routine>
   private var cancellation: LuaError?
-  /// True until it begins or ends; counted by its state.
+  /// `true` until it begins or ends; counted by its state.
   private(set) var isWaiting = true
-  /// Routines that its slice has started.
+  /// Routines that the current slice has started.
   public fileprivate(set) var startedInSlice = 0
   private var isUnwinding = false
   private var onEnd: [Int: (Outcome) -> Void] = [:]
   private var lastOnEnd = 0
   private let isWanted: () -> Bool
-  /// Whether functions that take time may be called: somebody may be waiting for its end.
+  /// `true` if functions that suspend may be called; `false` if a caller may be waiting for the end.
   let maySuspend: Bool
 
   /// Starts `function` in a later turn of the loop.
@@ -70,14 +71,14 @@ public final class LuaRoutine {
 
   deinit { mark.deallocate() }
 
-  /// How it ended, nil while it has not.
+  /// The end of the routine, nil before it.
   public var outcome: Outcome? {
     guard case .ended(let outcome) = phase else { return nil }
     return outcome
   }
 
-  /// Calls `body` when the routine has ended: at once when it has already.
-  /// - Returns: what takes that back.
+  /// Calls `body` when the routine has ended, at once if it already has.
+  /// - Returns: a function that removes `body` again.
   @discardableResult
   public func whenEnded(_ body: @escaping (Outcome) -> Void) -> () -> Void {
     if let outcome {
@@ -90,8 +91,8 @@ public final class LuaRoutine {
     return { [weak self] in self?.onEnd[key] = nil }
   }
 
-  /// Lets the routine unwind with `error` at the place where it is suspended, or at the next one. `<close>` variables
-  /// run and may suspend. A routine that has not begun ends at once. The second call does nothing.
+  /// Unwinds the routine with `error` where it is suspended, or at its next suspension. `<close>` variables
+  /// run and may suspend. A routine that has not begun ends at once. A second call does nothing.
   public func cancel(with error: LuaError = .cancelled) {
     guard cancellation == nil, !isUnwinding else { return }
     switch phase {
@@ -144,7 +145,7 @@ public final class LuaRoutine {
     }
   }
 
-  /// One slice.
+  /// Runs one slice.
   private func run(_ resumption: Resumption) {
     state.settle()
     leaveQueue()
@@ -172,10 +173,10 @@ public final class LuaRoutine {
       let first = stack.top - results + 1
       end(.returned((0..<results).map { stack.value(first + $0, in: state) }))
     default:
-      // On the main thread's stack there is room to look at it.
+      // The main thread's stack has room to examine it.
       lua_xmove(L, state.main.L, 1)
       let error = state.main.takeError(status: status, in: state)
-      // A routine that was told to end has ended as told, unless its unwinding failed.
+      // A cancelled routine has ended as cancelled, unless its unwinding failed.
       end(error.code == cancellation?.code ? .cancelled : .failed(error))
     }
   }
@@ -192,7 +193,7 @@ public final class LuaRoutine {
     }
   }
 
-  /// Returns the number of values, nil when they are more than a stack can hold.
+  /// Pushes the values of a resumption. Returns their number, nil when they are more than a stack can hold.
   private func push(_ resumption: Resumption) -> Int32? {
     let stack = Stack(L: L)
     switch resumption {
@@ -212,7 +213,7 @@ public final class LuaRoutine {
         isUnwinding = true
         shim_begin_unwinding(L, mark)
       }
-      // The function that suspended left room for these two.
+      // The function that suspended reserved room for these two.
       lua_pushboolean(L, 0)
       stack.push(.error(error), in: state)
       return 2
@@ -230,7 +231,7 @@ public final class LuaRoutine {
     for callback in callbacks { callback.value(outcome) }
   }
 
-  /// The state closes: nothing of this runs any more.
+  /// Ends the routine without its callbacks, for a state that closes.
   func drop() {
     if case .waiting(let continuation) = phase { continuation.abandon() }
     leaveQueue()
@@ -239,7 +240,7 @@ public final class LuaRoutine {
     onEnd = [:]
   }
 
-  /// `file:line` where it is suspended; where its function begins while it has not begun, or has ended.
+  /// The `file:line` where it is suspended; where its function begins while it has not begun, or has ended.
   public var location: String? {
     switch phase {
     case .queued(.starting), .running, .ended: return state.location(of: function)
@@ -251,7 +252,7 @@ public final class LuaRoutine {
     }
   }
 
-  /// True if `L` is the routine's own Lua thread.
+  /// `true` if `L` is the routine's own Lua thread.
   func runs(in other: OpaquePointer) -> Bool { L == other }
 
   func beginUnwinding() {
@@ -263,8 +264,8 @@ public final class LuaRoutine {
 extension LuaState {
   /// Starts a routine in the next turn of the loop.
   /// - Parameters:
-  ///   - isWanted: asked when the turn has come; a routine that is not wanted any more ends unbegun.
-  ///   - maySuspend: whether it may call functions that take time.
+  ///   - isWanted: called when the turn has come; a routine that is no longer wanted ends without beginning.
+  ///   - maySuspend: `true` if it may call functions that suspend.
   @discardableResult
   public func start(
     _ function: LuaReference, arguments: [LuaValue] = [], name: String,
@@ -279,15 +280,16 @@ extension LuaState {
     return routine
   }
 
-  /// The name of the routine that runs in the Lua thread `L`, for messages.
+  /// Returns the name of the routine that runs in the Lua thread `L`, for messages.
   func routineName(_ L: OpaquePointer) -> String {
     routines.values.first { $0.runs(in: L) }?.name ?? (L == main.L ? "main" : "ended")
   }
 
-  /// `file:line` of the routine that ran last, as `LuaRoutine.location`.
+  /// The `file:line` of the routine that ran last, as `LuaRoutine.location`.
   public var lastLocation: String? { isClosed ? nil : lastRoutine?.location }
 
-  /// `file:line` where a function is written; the file alone for one that is the whole of it, nil for one of C's.
+  /// Returns the `file:line` where a function is defined; the file alone for a main chunk, nil for a C
+  /// function.
   func location(of function: LuaReference) -> String? {
     let stack = main
     stack.push(.reference(function), in: self)
@@ -296,11 +298,11 @@ extension LuaState {
     return stack.string(-1).flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// Routines that have not ended.
+  /// The number of routines that have not ended.
   public var routineCount: Int { routines.count }
 
-  /// Of the routines that have not begun, those with the function that most of them have: their number, what they are
-  /// called, and `file:line` where the function begins.
+  /// The most frequent function among routines that have not begun: their number, their name, and the
+  /// `file:line` where the function begins.
   public var mostWaiting: (count: Int, name: String, location: String?) {
     var kinds: [String: (count: Int, routine: LuaRoutine, location: String?)] = [:]
     for routine in routines.values where routine.isWaiting {
@@ -327,6 +329,6 @@ extension LuaState {
     for routine in routines.sorted(by: { $0.key < $1.key }) { routine.value.cancel(with: error) }
   }
 
-  /// The running routine shall unwind with the error that is about to be raised.
+  /// Makes the running routine unwind with the error that is about to be raised.
   func beginUnwinding() { running?.beginUnwinding() }
 }

@@ -2,9 +2,9 @@ internal import CLua
 internal import CLuaShim
 
 extension LuaState {
-  /// Leaves a script these functions and no other global, and no way to make one.
+  /// Replaces all globals of a script by these functions, and refuses assignments.
   /// - Parameters:
-  ///   - unknown: called with the name of a global that is not there.
+  ///   - unknown: called with the name of an unknown global that is read.
   ///   - assigned: called with the name of a global that is assigned to, known or not.
   public func setGlobals(
     _ functions: [LuaFunction], unknown: @escaping (String) -> LuaError,
@@ -17,7 +17,7 @@ extension LuaState {
         LuaFunction(name) { call in throw body(call.stack.string(2) ?? call.stack.text(2)) }, on: stack)
       lua_rawset(stack.L, -3)
     }
-    // The globals stay empty, so that every assignment is told.
+    // The table of globals stays empty, so that every assignment is reported.
     lua_createtable(stack.L, 0, 0)
     lua_createtable(stack.L, 0, 2)
     set("__newindex", assigned)

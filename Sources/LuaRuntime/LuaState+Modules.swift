@@ -1,10 +1,10 @@
 internal import CLua
 internal import CLuaShim
 
-/// Modules: tables of functions and values. Reading what is not there is misuse, and so is assigning; `pairs` is the way
-/// to ask what is there.
+/// Modules: tables of functions and values. Reading an unknown name is misuse, and so is an assignment;
+/// `pairs` lists the names.
 extension LuaState {
-  /// Makes a table of `functions` and `values` what `require "name"` gives.
+  /// Registers a table of `functions` and `values` as the result of `require "name"`.
   public func register(
     _ name: String, _ functions: [LuaFunction], values: [(String, LuaValue)] = [], global: Bool = false
   ) {
@@ -18,8 +18,8 @@ extension LuaState {
     if global { makeGlobal(module: name) }
   }
 
-  /// A table of functions by their names, for a module that has parts.
-  /// - Parameter name: with that of the module: `stream.effect`.
+  /// Returns a table of functions by their names, for a part of a module.
+  /// - Parameter name: the full name, with the module's: `stream.effect`.
   public func table(_ name: String, _ functions: [LuaFunction]) -> LuaValue {
     pushModule(name, functions, [])
     defer { main.pop() }
@@ -40,15 +40,15 @@ extension LuaState {
     seal(name, on: stack)
   }
 
-  /// Has the table on the top raise where a name is read that it has not.
+  /// Makes the table on the top raise when an unknown name is read.
   func makeStrict(_ name: String, on stack: Stack) {
     lua_createtable(stack.L, 0, 1)
     setField("__index", unknownName(in: name), on: stack)
     lua_setmetatable(stack.L, -2)
   }
 
-  /// Replaces the table on the top by one that stands for it, and raises where a name is assigned. That one is empty,
-  /// else Lua would let fields be assigned that are there.
+  /// Replaces the table on the top by a proxy that raises at assignments. The proxy is empty, or Lua would
+  /// assign to existing fields without a call of `__newindex`.
   func seal(_ name: String, on stack: Stack) {
     lua_createtable(stack.L, 0, 0)
     lua_createtable(stack.L, 0, 3)
@@ -70,7 +70,7 @@ extension LuaState {
 
   private func unknownName(in module: String) -> LuaFunction {
     LuaFunction(module) { call in
-      // What is no name is no slip of the pen: `ipairs` asks for 1.
+      // A key that is no name is no misspelling: `ipairs` reads 1.
       guard let key = call.stack.string(2) else { return call.return(.nil) }
       throw LuaError(
         code: "argument",
@@ -78,7 +78,7 @@ extension LuaState {
     }
   }
 
-  /// Raises, and names the function that the assignment was probably meant for.
+  /// Returns a function that raises, and suggests the function for the assignment.
   private func assignment(to module: String) -> LuaFunction {
     LuaFunction(module) { call in
       let key = call.stack.string(2) ?? call.stack.text(2)
@@ -105,7 +105,7 @@ extension LuaState {
     }
   }
 
-  /// `pairs` of a module walks the table that it stands for.
+  /// The function `pairs` for a module: walks the table behind the proxy.
   private static var pairs: LuaFunction {
     LuaFunction("pairs") { call in
       lua_settop(call.stack.L, 1)
@@ -116,7 +116,7 @@ extension LuaState {
     }
   }
 
-  /// Makes a global of what `require "module"` gives.
+  /// Makes a global of the result of `require "module"`.
   public func makeGlobal(module: String) {
     let stack = main
     luaL_getsubtable(stack.L, registryIndex, LUA_LOADED_TABLE)
@@ -126,7 +126,7 @@ extension LuaState {
     stack.pop(2)
   }
 
-  /// Replaces functions of a table that exists: `override("os", …)`; the globals with nil.
+  /// Replaces functions of an existing table: `override("os", …)`; the globals with nil.
   public func override(_ library: String?, _ replacements: [LuaFunction], removing: [String] = []) {
     let stack = main
     stack.pushGlobals()
@@ -145,7 +145,7 @@ extension LuaState {
     stack.setTop(0)
   }
 
-  /// Where `require` looks: patterns with `?`, in order.
+  /// Sets the search path of `require`: patterns with `?`, in order.
   public func setModulePath(_ patterns: [String]) {
     let stack = main
     stack.pushGlobals()

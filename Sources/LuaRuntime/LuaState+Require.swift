@@ -3,8 +3,8 @@ internal import CLuaShim
 internal import EventLoop
 internal import Glibc
 
-/// What `require` asks the host: to wait for who loads a module already, for a module inside the program, and which
-/// module may have been meant.
+/// The host's part of `require`: waits for a routine that already loads the module, supplies modules inside
+/// the program, and suggests names.
 extension LuaState {
   func installRequire() {
     let wait = LuaFunction("require") { call in
@@ -32,7 +32,7 @@ extension LuaState {
     shim_set_require(main.L, box(wait), box(loaded), box(missing))
   }
 
-  /// Modules that are loaded, and files that could be.
+  /// The names of modules that are loaded, and of files that could be.
   private var knownModules: [String] {
     let stack = main
     var names = Set(embeddedModules)

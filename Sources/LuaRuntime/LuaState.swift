@@ -2,20 +2,21 @@ internal import CLua
 internal import CLuaShim
 public import EventLoop
 
-/// What a script may use.
+/// The limits of a script's resources.
 public struct LuaLimits: Sendable {
-  /// Bytes that the script's Lua values may take.
+  /// The most bytes of the script's Lua values.
   public var memory = 256 << 20
-  /// Time without suspending, after which `script.blocked` is raised.
+  /// The run time without suspension after which `script.blocked` is raised.
   public var run: Duration = .seconds(2)
-  /// Time after which a call that can't be interrupted ends the process: at least twice that of `run`.
+  /// The run time after which a call that can't be interrupted ends the process: at least twice that of
+  /// `run`.
   public var uninterruptible: Duration = .seconds(10)
-  /// Objects that the script may hold at once: streams, sessions, jobs, subscriptions, taps, tasks.
+  /// The most objects of the script at once: streams, sessions, jobs, subscriptions, taps, tasks.
   public var objects = 10_000
-  /// Routines that may wait for their first turn: calls of listeners and jobs, tasks.
+  /// The most routines that may wait for their first turn: calls of listeners and jobs, tasks.
   public var waiting: Int { 2 * objects }
 
-  /// 256 MB and 2 s.
+  /// The default limits: 256 MB and 2 s.
   public init() {}
 }
 
@@ -23,46 +24,46 @@ public struct LuaLimits: Sendable {
 public final class LuaState {
   /// The script's name in messages.
   public let name: String
-  /// The loop on whose thread all of this happens.
+  /// The loop whose thread runs the state.
   public let loop: EventLoop
-  /// Set once by `close`; whatever refers to a closed state does nothing.
+  /// `true` after `close`; objects of a closed state do nothing.
   public private(set) var isClosed = false
-  /// A line that `print` made, or a warning of Lua's, without its line end.
+  /// Receives a line that `print` made, without its line end.
   public var onPrint: (String) -> Void = { _ in }
-  /// A warning of Lua's (`warn`, a finalizer that failed).
+  /// Receives a warning of Lua's (`warn`, a finalizer that failed).
   public var onWarning: (String) -> Void = { _ in }
 
-  /// Written to standard output without a line end, where that comes as lines.
+  /// Output to standard output without a line end yet.
   var unfinishedLine: [UInt8] = []
   let references = ReferencePool()
   let shim: OpaquePointer
   let watchdog: LuaWatchdog?
-  /// Keeps the functions alive whose addresses the state holds.
+  /// Retains the functions whose addresses the state holds.
   private var functions: [LuaFunction] = []
   var routines: [Int: LuaRoutine] = [:]
   private var routinesStarted = 0
-  /// Routines that have not begun.
+  /// The number of routines that have not begun.
   public internal(set) var waitingCount = 0
-  /// Limits of the script.
+  /// The limits of the script.
   public let limits: LuaLimits
   /// The routine whose slice runs now.
   public internal(set) var running: LuaRoutine?
   /// The routine whose slice ran last.
   weak var lastRoutine: LuaRoutine?
-  /// What the function that suspends left for the routine.
+  /// The continuation of the function that suspends, for the routine.
   var pendingContinuation: LuaContinuation?
   var moduleWaiters: [String: [LuaContinuation]] = [:]
   /// The names of the modules inside the program, for suggestions.
   public var embeddedModules: [String] = []
-  /// Returns the text of a module inside the program, and its chunk's name; asked when no file is found.
+  /// Returns the text of a module inside the program, and its chunk's name; called when no file is found.
   public var embeddedModule: (String) -> (text: [UInt8], chunkName: String)? = { _ in nil }
 
-  /// A state with the standard library as scripts see it.
+  /// Opens a state with the standard library for scripts.
   /// - Parameters:
-  ///   - watchdog: enforces `limits.run`; without one nothing does.
-  ///   - seed: makes everything that a script can observe the same in every run: the order of `pairs`, the text of
-  ///     addresses, `math.random`. Nil: as Lua does it.
-  /// - Throws: `script.memory` when there is none.
+  ///   - watchdog: enforces `limits.run`; nil for no enforcement.
+  ///   - seed: makes everything that a script can observe the same in every run: the order of `pairs`, the
+  ///     text of addresses, `math.random`. Nil: as in plain Lua.
+  /// - Throws: `script.memory` when there is no memory for it.
   public init(
     name: String, loop: EventLoop, limits: LuaLimits = LuaLimits(), watchdog: LuaWatchdog? = nil,
     seed: UInt64? = nil
@@ -92,8 +93,8 @@ public final class LuaState {
 
   deinit { if !isClosed { shim_close(shim) } }
 
-  /// Ends the state at once: suspended routines are dropped without unwinding, objects are released.
-  /// To let routines unwind first, cancel them and wait for their ends.
+  /// Ends the state at once: suspended routines are dropped without unwinding, objects are released. Cancel
+  /// routines and wait for their ends first to let them unwind.
   public func close() {
     guard !isClosed else { return }
     precondition(running == nil, "a state can't be closed from inside one of its routines")
@@ -104,10 +105,10 @@ public final class LuaState {
     functions = []
   }
 
-  /// Bytes that the script's values take now, and took at most.
+  /// The bytes of the script's values: now, and the peak.
   public var memory: (now: Int, peak: Int) { isClosed ? (0, 0) : (shim_bytes(shim), shim_peak(shim)) }
 
-  /// Releases the objects of Swift's that nothing in Lua refers to any more.
+  /// Releases the Swift objects without references in Lua.
   public func collectGarbage() { shim_collect(main.L) }
 
   func nextRoutine() -> Int {
@@ -117,7 +118,7 @@ public final class LuaState {
 
   var main: Stack { Stack(L: shim_main(shim)) }
 
-  /// Frees what was let go elsewhere; called before the state runs.
+  /// Frees the slots of released references; called before the state runs.
   func settle() {
     for slot in references.take() { luaL_unref(main.L, registryIndex, slot) }
   }

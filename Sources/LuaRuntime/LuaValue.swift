@@ -1,4 +1,4 @@
-/// A value on its way between Swift and Lua.
+/// A value in transit between Swift and Lua.
 public enum LuaValue {
   case `nil`
   case bool(Bool)
@@ -13,28 +13,28 @@ public enum LuaValue {
   case record([(name: String, value: LuaValue)])
   /// A new table with values at these keys.
   case numbered([(key: Int, value: LuaValue)])
-  /// Something that lives in Lua: a table, a function, a thread, a userdata.
+  /// A value that lives in Lua: a table, a function, a thread, a userdata.
   case reference(LuaReference)
-  /// An object of Swift's.
+  /// A Swift object.
   case object(LuaObject)
   /// A new error object.
   case error(LuaError)
 
-  /// A string, or nil where there is none.
+  /// A string, or nil for nil.
   public static func optional(_ text: String?) -> LuaValue { text.map { .string($0) } ?? .nil }
-  /// A number, or nil where there is none.
+  /// A number, or nil for nil.
   public static func optional(_ number: Double?) -> LuaValue { number.map { .number($0) } ?? .nil }
 }
 
-/// An object of Swift's together with the class that scripts see it as. Made by `LuaClass.callAsFunction`.
+/// A Swift object together with its class in scripts. Made by `LuaClass.callAsFunction`.
 public struct LuaObject {
   let type: Int32
   let object: AnyObject
 }
 
-/// Holds one Lua value in the registry of its state for as long as this lives.
+/// A reference to a Lua value, which it keeps in the registry of its state.
 ///
-/// Used on the loop's thread only; may be let go on any.
+/// Used on the loop's thread only; may be released on any.
 public final class LuaReference: Sendable {
   let slot: Int32
   private let pool: ReferencePool

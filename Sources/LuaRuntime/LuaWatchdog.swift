@@ -1,12 +1,12 @@
 internal import CLuaShim
 
-/// Ends what runs too long: one for each thread that runs Lua states, shared by all of them.
+/// Interrupts scripts that run too long: one for each thread that runs Lua states, shared by all of them.
 ///
-/// A thread of its own that sleeps while no Lua runs. Ends with its last user.
+/// Has a thread of its own that sleeps while no Lua runs. Ends with its last user.
 public final class LuaWatchdog {
   let raw: OpaquePointer
 
-  /// - Throws: `script.watchdog` when the system gives no thread.
+  /// - Throws: `script.watchdog` when the system has no thread left.
   public init() throws(LuaError) {
     guard let raw = shim_watchdog_start() else {
       throw LuaError(code: "script.watchdog", message: "no thread can be had for the scripts' time limit")

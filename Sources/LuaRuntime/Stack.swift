@@ -3,8 +3,8 @@ internal import CLuaShim
 internal import EventLoop
 
 /// The stack of one Lua thread, by raw accessors: nothing here raises, as long as a Swift frame is counted
-/// (`shim_state.swift_depth`), which holds in every entry from Lua and between slices. Only `text` may run script code,
-/// protected and watched: no walk through a table goes on across it.
+/// (`shim_state.swift_depth`), which holds in every entry from Lua and between slices. Only `text` may run
+/// script code, protected and watched: no walk through a table spans a call of it.
 struct Stack {
   let L: OpaquePointer
 
@@ -13,7 +13,7 @@ struct Stack {
   func pop(_ count: Int32 = 1) { lua_settop(L, -count - 1) }
   func type(_ index: Int32) -> Int32 { lua_type(L, index) }
 
-  /// What an error message calls the value at `index`: its class, or its Lua type.
+  /// Returns the name of the type of the value at `index` in error messages: its class, or its Lua type.
   func typeName(_ index: Int32) -> String {
     if luaL_getmetafield(L, index, "__name") == LUA_TSTRING {
       defer { pop() }
@@ -24,13 +24,13 @@ struct Stack {
     return String(cString: lua_typename(L, lua_type(L, index)))
   }
 
-  /// The string at `index`, not converted; invalid UTF-8 is replaced.
+  /// Returns the string at `index`, not converted; invalid UTF-8 is replaced.
   func string(_ index: Int32) -> String? {
     guard lua_type(L, index) == LUA_TSTRING else { return nil }
     return bytes(index).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// The bytes of the string at `index`; valid while the string is on the stack.
+  /// Returns the bytes of the string at `index`; valid while the string is on the stack.
   func bytes(_ index: Int32) -> UnsafeBufferPointer<UInt8>? {
     guard lua_type(L, index) == LUA_TSTRING else { return nil }
     var size = 0
@@ -45,19 +45,19 @@ struct Stack {
     }
   }
 
-  /// Room for `count` more values; false when the script's stack is at its end.
+  /// Reserves room for `count` more values; `false` when the script's stack is full.
   func reserve(_ count: Int) -> Bool { lua_checkstack(L, Int32(clamping: count)) != 0 }
 }
 
 extension Stack {
-  /// Pushes one value, which takes one slot: what is made of parts is put together on the main thread's stack, as a
+  /// Pushes a value, which needs one slot: values of several parts are built on the main thread's stack, as a
   /// script may have filled this one.
   func push(_ value: LuaValue, in state: LuaState) {
     switch value {
     case .list, .record, .numbered, .error:
       let main = state.main
       guard main.L != L else {
-        // A table, a key and a value, and that on top of each other for tables in tables.
+        // A table, a key and a value, and another set on top for each nested table.
         guard reserve(4) else { return lua_pushnil(L) }
         break
       }
@@ -111,7 +111,7 @@ extension Stack {
     lua_rawset(L, -3)
   }
 
-  /// The entries of the table at `index`, in no order.
+  /// Returns the entries of the table at `index`, in no particular order.
   /// - Returns: nil when there are more than `limit`.
   func entries(_ index: Int32, limit: Int, in state: LuaState) -> [(key: LuaValue, value: LuaValue)]? {
     guard reserve(4) else { return nil }
@@ -144,7 +144,7 @@ extension Stack {
     shim_make_error(L)
   }
 
-  /// The value at `index`: plain values by value, all else by reference.
+  /// Returns the value at `index`: plain values by value, all else by reference.
   func value(_ index: Int32, in state: LuaState) -> LuaValue {
     switch lua_type(L, index) {
     case LUA_TNIL, LUA_TNONE: return .nil
@@ -159,13 +159,13 @@ extension Stack {
     }
   }
 
-  /// Roots the value at `index`.
+  /// Returns a reference to the value at `index`.
   func reference(_ index: Int32, in state: LuaState) -> LuaReference {
     lua_pushvalue(L, index)
     return LuaReference(slot: luaL_ref(L, registryIndex), pool: state.references)
   }
 
-  /// The error on the top (popped): fields of an error object, or whatever was raised as text.
+  /// Pops the error on the top: fields of an error object, or a raised text.
   func takeError(status: Int32, in state: LuaState) -> LuaError {
     defer { pop() }
     let at = top
@@ -189,7 +189,7 @@ extension Stack {
     return error
   }
 
-  /// What `tostring` gives for the value at `index`; never raises.
+  /// Returns the result of `tostring` for the value at `index`; never raises.
   func text(_ index: Int32) -> String {
     shim_tostring(L, index)
     defer { pop() }
@@ -205,7 +205,7 @@ extension Stack {
 }
 
 extension LuaValue {
-  /// A fact of an error.
+  /// The Lua value of a fact of an error.
   init(_ fact: ErrorFact.Value) {
     switch fact {
     case .string(let text): self = .string(text)
@@ -217,5 +217,5 @@ extension LuaValue {
   }
 }
 
-/// Where Lua keeps what no script sees.
+/// The index of the registry, which no script sees.
 let registryIndex = Int32(SHIM_REGISTRY)

@@ -1,6 +1,6 @@
 internal import EventLoop
 
-/// `unknown option 'volum'; did you mean 'volume'?`, or the list of what is known.
+/// Returns `no option is called 'volum'; did you mean 'volume'?`, or with the list of known names.
 public func unknown(_ kind: String, _ name: String, among known: [String]) -> String {
   if let nearest = nearest(name, among: known) {
     return "no \(kind) is called '\(name)'; did you mean '\(nearest)'?"

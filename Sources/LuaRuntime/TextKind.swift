@@ -1,4 +1,4 @@
-/// The use of a text that a script hands over. The host keeps it, where the memory limit of Lua's does not count it, so
+/// The use of a text from a script. The host keeps the text, where Lua's memory limit does not count it, so
 /// each kind has a greatest length; and a text that the system reads up to a zero byte can't have one.
 public enum TextKind: Sendable {
   /// The name of an object, an event, an option's value.
@@ -10,10 +10,10 @@ public enum TextKind: Sendable {
   case path
   /// A command of the shell.
   case command
-  /// Anything else.
+  /// Other text.
   case text
 
-  /// In bytes of UTF-8. Source for paths and commands: PATH_MAX and MAX_ARG_STRLEN of Linux.
+  /// The most bytes of UTF-8. Source for paths and commands: PATH_MAX and MAX_ARG_STRLEN of Linux.
   var limit: Int {
     switch self {
     case .name: 255
@@ -35,7 +35,7 @@ public enum TextKind: Sendable {
 
   /// Returns the problem of bytes that are no UTF-8.
   static func problem(withBytes bytes: some Collection<UInt8>) -> String {
-    // Where the text that replaces what is wrong begins to differ.
+    // The first difference to the text with replacements is the first invalid byte.
     let replaced = String(decoding: bytes, as: UTF8.self).utf8
     let wrong = zip(bytes, replaced).enumerated().first { $0.element.0 != $0.element.1 }
     let hex = wrong.map { String($0.element.0, radix: 16) } ?? "?"

@@ -1,6 +1,7 @@
 extension LuaValue {
-  /// The value that JSON text (RFC 8259) stands for: whole numbers without point and exponent are integers, `null` is nil.
-  /// - Returns: nil when it is none, or holds more than 64 tables in one another.
+  /// Parses JSON text (RFC 8259): whole numbers without point and exponent become integers, `null` becomes
+  /// nil.
+  /// - Returns: nil when the text is invalid, or nests more than 64 tables.
   public init?(json text: String) {
     var reader = JSONReader(Array(text.utf8))
     guard let value = reader.whole() else { return nil }
@@ -8,7 +9,7 @@ extension LuaValue {
   }
 }
 
-/// Reads JSON text from its first byte to its last. Every part returns nil for what is none.
+/// A parser of JSON text. Each part returns nil for an invalid text.
 struct JSONReader {
   private let bytes: [UInt8]
   private var place = 0
@@ -16,7 +17,7 @@ struct JSONReader {
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// The value that the text holds, and nothing behind it.
+  /// Parses the text as one value, with no text behind it.
   mutating func whole() -> LuaValue? {
     let value = value()
     skipSpace()
@@ -100,7 +101,7 @@ struct JSONReader {
     return nil
   }
 
-  /// What stands behind a backslash.
+  /// Parses the character behind a backslash.
   private mutating func escaped() -> String? {
     guard place < bytes.count else { return nil }
     let byte = bytes[place]
@@ -121,7 +122,7 @@ struct JSONReader {
     }
   }
 
-  /// Four hexadecimal digits.
+  /// Parses four hexadecimal digits.
   private mutating func unit() -> UInt32? {
     let digits = bytes[place...].prefix(4)
     guard digits.count == 4, digits.first != UInt8(ascii: "+") else { return nil }

@@ -1,22 +1,23 @@
 internal import CLua
 internal import EventLoop
 
-/// Why a Lua value can't be written down as JSON.
+/// The reason why a Lua value can't be written as JSON.
 public enum JSONProblem: Error, Equatable {
-  /// It takes more bytes than it may.
+  /// The text exceeds its limit.
   case tooLong
-  /// JSON has nothing for what stands at a place: `value.alarms[2].fn` `is a function`.
+  /// A part of the value has no form in JSON: `value.alarms[2].fn` `is a function`.
   case unwritable(place: String, reason: String)
 }
 
 extension LuaCall {
-  /// An argument as JSON (RFC 8259): the same text for the same value, as fields are sorted by name. A whole number has
-  /// no point and no exponent, any other number has one, so that `JSONReader` gives back what was written.
+  /// Returns an argument as JSON (RFC 8259): the same text for the same value, as fields are sorted by name.
+  /// A whole number has no point and no exponent, any other number has one, so that `JSONReader` restores the
+  /// value.
   ///
-  /// Lists and tables with names are taken as they are, without their metamethods; one that has any is refused.
+  /// Lists and tables with names are read raw; one with a metatable is refused.
   /// - Parameters:
-  ///   - name: what a problem's place begins with.
-  ///   - limit: bytes that the text may have; no more memory than for a few times that is taken.
+  ///   - name: the root of a problem's path.
+  ///   - limit: the most bytes of the text; memory is bounded by a few times that.
   public func json(_ number: Int, called name: String, limit: Int) throws(JSONProblem) -> [UInt8] {
     let top = stack.top
     defer { stack.setTop(top) }
@@ -26,9 +27,9 @@ extension LuaCall {
   }
 }
 
-/// Writes one value, part by part, by raw accessors only. What it leaves on the stack when it throws is the caller's.
+/// Writes a value, part by part, by raw accessors only. After a throw the caller cleans up the stack.
 struct JSONWriter {
-  /// Tables in one another.
+  /// The deepest nesting of tables.
   static let deepest = 64
 
   private enum Step {
@@ -67,7 +68,7 @@ struct JSONWriter {
     if lua_isinteger(stack.L, index) != 0 { return try append("\(lua_tointegerx(stack.L, index, nil))") }
     let value = lua_tonumberx(stack.L, index, nil)
     guard value.isFinite else { throw problem("is \(value), no finite number") }
-    // The shortest digits that are this number and no other.
+    // The shortest digits that identify this number.
     try append("\(value)")
   }
 
@@ -130,7 +131,7 @@ struct JSONWriter {
     }
   }
 
-  /// Writes what is on the top, and takes it away.
+  /// Writes the value on the top, and pops it.
   private mutating func element(_ step: Step) throws(JSONProblem) {
     path.append(step)
     try write(stack.top)
@@ -138,7 +139,7 @@ struct JSONWriter {
     stack.pop()
   }
 
-  /// Whether the table is a list or has names; an empty one is a list.
+  /// Returns the shape of a table, a list or names; an empty one is a list.
   private func shape(_ index: Int32) throws(JSONProblem) -> Shape {
     var (names, count, last, room) = ([[UInt8]](), 0, 0, limit)
     lua_pushnil(stack.L)
@@ -192,7 +193,7 @@ struct JSONWriter {
     name.first.map { "aeiou".contains($0) } == true ? "an \(short(name))" : "a \(short(name))"
   }
 
-  /// Whether the name may stand behind a point.
+  /// `true` if the name may follow a point.
   private static func isIdentifier(_ name: [UInt8]) -> Bool {
     func isLetter(_ byte: UInt8) -> Bool {
       byte == UInt8(ascii: "_") || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
