@@ -14,13 +14,14 @@ static inline CURLcode curl_set_pointer(CURL *handle, CURLoption option, void *v
   return curl_easy_setopt(handle, option, value);
 }
 
-/// What libcurl calls with a header line or a piece of a body; anything but `size * count` ends the transfer.
+/// A callback of libcurl for a header line or a piece of a body; a result other than `size * count` ends the
+/// transfer.
 typedef size_t (*curl_bytes_function)(char *bytes, size_t size, size_t count, void *context);
-/// What libcurl calls when it is connected and about to send a request.
+/// A callback of libcurl when it is connected and about to send a request.
 typedef int (*curl_request_function)(void *context, char *address, char *local, int port, int local_port);
-/// What libcurl calls to have a socket watched for CURL_POLL_….
+/// A callback of libcurl to have a socket watched for CURL_POLL_….
 typedef int (*curl_socket_function)(CURL *handle, curl_socket_t socket, int what, void *context, void *assigned);
-/// What libcurl calls to be called back in so many milliseconds, -1: not at all.
+/// A callback of libcurl to be called back in `milliseconds`, -1: not at all.
 typedef int (*curl_timer_function)(CURLM *multi, long milliseconds, void *context);
 
 static inline void curl_set_body_function(CURL *handle, curl_bytes_function function, void *context) {
@@ -45,17 +46,17 @@ static inline void curl_multi_set_timer_function(CURLM *multi, curl_timer_functi
   curl_multi_setopt(multi, CURLMOPT_TIMERDATA, context);
 }
 
-/// A number that libcurl knows of a transfer, 0 when it does not.
+/// Returns a number that libcurl knows of a transfer, 0 when it does not.
 static inline long curl_get_long(CURL *handle, CURLINFO info) {
   long value = 0;
   return curl_easy_getinfo(handle, info, &value) == CURLE_OK ? value : 0;
 }
-/// A text of a transfer, which ends with it; NULL when there is none.
+/// Returns a text of a transfer, valid as long as that; NULL when there is none.
 static inline const char *curl_get_string(CURL *handle, CURLINFO info) {
   char *value = NULL;
   return curl_easy_getinfo(handle, info, &value) == CURLE_OK ? value : NULL;
 }
-/// What CURLOPT_PRIVATE was set to.
+/// Returns the pointer that CURLOPT_PRIVATE was set to.
 static inline void *curl_get_private(CURL *handle) {
   void *value = NULL;
   return curl_easy_getinfo(handle, CURLINFO_PRIVATE, (char **)&value) == CURLE_OK ? value : NULL;

@@ -1,5 +1,5 @@
-// What Swift's Glibc module leaves out of Linux: event polls, event and timer descriptors, signal descriptors, and some
-// calls for files and sockets.
+// The parts of Linux that Swift's Glibc module leaves out: event polls, event and timer descriptors, signal
+// descriptors, and some calls for files and sockets.
 #pragma once
 #include <errno.h>
 #include <malloc.h>
@@ -14,20 +14,21 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-/// Adds (EPOLL_CTL_ADD), changes or removes `fd`; `token` comes back with its events. 0, or an errno.
+/// Adds (EPOLL_CTL_ADD), changes or removes `fd`; `token` is returned with its events. Returns 0, or an
+/// errno.
 static inline int epoll_control(int epoll, int operation, int fd, uint32_t events, uint64_t token) {
   struct epoll_event event = {.events = events, .data = {.u64 = token}};
   return epoll_ctl(epoll, operation, fd, &event) == 0 ? 0 : errno;
 }
 
-/// Waits for at most `nanoseconds` (below 0: for ever). The number of events, or -errno.
+/// Waits for at most `nanoseconds` (below 0: for ever). Returns the number of events, or -errno.
 static inline int epoll_wait_nanoseconds(int epoll, struct epoll_event *events, int capacity, int64_t nanoseconds) {
   struct timespec timeout = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000};
   int count = epoll_pwait2(epoll, events, capacity, nanoseconds < 0 ? NULL : &timeout, NULL);
   return count >= 0 ? count : -errno;
 }
 
-/// Waits for at most `milliseconds` (-1: for ever). The number of events, or -errno.
+/// Waits for at most `milliseconds` (-1: for ever). Returns the number of events, or -errno.
 static inline int epoll_wait_milliseconds(int epoll, struct epoll_event *events, int capacity, int milliseconds) {
   int count = epoll_wait(epoll, events, capacity, milliseconds);
   return count >= 0 ? count : -errno;
@@ -36,21 +37,22 @@ static inline int epoll_wait_milliseconds(int epoll, struct epoll_event *events,
 static inline uint64_t epoll_token(const struct epoll_event *event) { return event->data.u64; }
 static inline uint32_t epoll_events(const struct epoll_event *event) { return event->events; }
 
-/// Arms a timer descriptor for the moment `nanoseconds` of its clock; 0 disarms it. 0, or an errno.
+/// Arms a timer descriptor for `nanoseconds`, from now or of its clock according to `flags`; 0 disarms it.
+/// Returns 0, or an errno.
 static inline int timer_arm(int fd, int flags, int64_t nanoseconds) {
   struct itimerspec spec = {
       .it_value = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000}};
   return timerfd_settime(fd, flags, &spec, NULL) == 0 ? 0 : errno;
 }
 
-/// Takes one signal out of a signal descriptor. Its number, or 0 when none is pending.
+/// Reads a signal from a signal descriptor. Returns its number, or 0 when none is pending.
 static inline int signal_take(int fd) {
   struct signalfd_siginfo info;
   return read(fd, &info, sizeof info) == (ssize_t)sizeof info ? (int)info.ssi_signo : 0;
 }
 
-/// Waits for a signal at a signal descriptor, or for the other end of the pipe `quit` to be closed. The number of the
-/// signal, or 0 for the pipe.
+/// Waits for a signal at a signal descriptor, or for the other end of the pipe `quit` to be closed. Returns
+/// the number of the signal, or 0 for the pipe.
 static inline int signal_await(int fd, int quit) {
   struct pollfd polls[2] = {{.fd = fd, .events = POLLIN}, {.fd = quit, .events = POLLIN}};
   for (;;) {
@@ -61,28 +63,29 @@ static inline int signal_await(int fd, int quit) {
   }
 }
 
-/// 1 where the process ignores a signal, as `nohup` has it from the start; else 0.
+/// Returns 1 if the process ignores a signal, as `nohup` has it from the start; else 0.
 static inline int signal_is_ignored(int number) {
   struct sigaction action;
   return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/// renameat2(2) that replaces nothing. 0, or an errno.
+/// Renames a file without replacing another: renameat2(2). Returns 0, or an errno.
 static inline int file_rename_new(const char *old, const char *name) {
   const unsigned noReplace = 1;  // RENAME_NOREPLACE
   return syscall(SYS_renameat2, -100 /* AT_FDCWD */, old, -100, name, noReplace) == 0 ? 0 : errno;
 }
 
-/// syncfs(2): what waits for the file system of `fd` is on its disk. 0, or an errno.
+/// Writes all pending data of the file system of `fd` to its disk: syncfs(2). Returns 0, or an errno.
 static inline int file_sync_all(int fd) { return syscall(SYS_syncfs, fd) == 0 ? 0 : errno; }
 
-/// memfd_create(2): a file in memory that ends with its last descriptor. The descriptor, or -errno.
+/// Creates a file in memory that ends with its last descriptor: memfd_create(2). Returns the descriptor, or
+/// -errno.
 static inline int file_in_memory(const char *name) {
   long fd = syscall(SYS_memfd_create, name, 1u /* MFD_CLOEXEC */);
   return fd >= 0 ? (int)fd : -errno;
 }
 
-/// Bytes that a socket has received and nobody has read; 0 when it can't tell.
+/// Returns the bytes that a socket has received and that were not read; 0 when `fd` is no socket.
 static inline int socket_bytes_waiting(int fd) {
   int count = 0;
   return ioctl(fd, FIONREAD, &count) == 0 ? count : 0;

@@ -9,7 +9,7 @@
 
 enum { DIED = -1, YIELDED_TO_HOST = -2 };
 
-/* Resumes `co` with `arguments` values from its stack. Returns how many results lie on its stack, DIED with the
+/* Resumes `co` with `arguments` values from its stack. Returns the number of results on its stack, DIED with the
  * error on its stack, or YIELDED_TO_HOST. */
 static int run(lua_State *L, lua_State *co, int arguments) {
   shim_state *s = state_of(L);
@@ -26,7 +26,7 @@ static int run(lua_State *L, lua_State *co, int arguments) {
   return YIELDED_TO_HOST;
 }
 
-/* Moves what the host brought from the outer thread to the inner one, and goes on. */
+/* Moves the host's values from the outer thread to the inner one, and resumes it. */
 static int run_on(lua_State *L, lua_State *co, int kept) {
   int brought = lua_gettop(L) - kept;
   thread_set(co, THREAD_WAITING, false);
@@ -35,7 +35,7 @@ static int run_on(lua_State *L, lua_State *co, int kept) {
   return run(L, co, brought);
 }
 
-/* NULL when `co` can be resumed, else why not. */
+/* Returns NULL if `co` can be resumed, else the reason why not. */
 static const char *unresumable(lua_State *L, lua_State *co) {
   if (L == co || thread_has(co, THREAD_WAITING)) return "cannot resume non-suspended coroutine";
   if (lua_status(co) == LUA_YIELD) return NULL;
@@ -99,7 +99,8 @@ static bool is_host_thread(lua_State *L, lua_State *co) {
   return co == state_of(L)->main || thread_has(co, THREAD_BASE);
 }
 
-/* The coroutine in argument 1; raises for a thread of the host, whose results and stack are not the script's. */
+/* Returns the coroutine in argument 1; raises for a thread of the host, whose results and stack are not the
+ * script's. */
 static lua_State *check_own_thread(lua_State *L, const char *verb) {
   lua_State *co = check_thread(L);
   if (!is_host_thread(L, co)) return co;
@@ -116,7 +117,7 @@ static lua_State *check_own_thread(lua_State *L, const char *verb) {
 
 static int resume_ran(lua_State *L, lua_State *co, int outcome, uint64_t since);
 
-/* The context is the count of unwindings at entry; the stack holds the coroutine and what the host brought. */
+/* The context is the count of unwindings at entry; the stack holds the coroutine and the host's values. */
 static int resume_continues(lua_State *L, int status, lua_KContext since) {
   (void)status;
   lua_State *co = lua_tothread(L, 1);
@@ -227,8 +228,8 @@ static int co_isyieldable(lua_State *L) {
   return 1;
 }
 
-/* C stack, in bytes, that a slice may have used where it closes a coroutine. Lua 5.4.4 counts C calls anew in the
- * closed coroutine, so its own limit of nested C calls does not hold across `close`. */
+/* Bytes of C stack that a slice may have used when it closes a coroutine. Lua 5.4.4 restarts its count of C calls in
+ * the closed coroutine, so its own limit of nested C calls does not hold across `close`. */
 enum { CLOSE_STACK = 256 << 10 };
 
 static int co_close(lua_State *L) {
@@ -300,7 +301,7 @@ lua_State *shim_new_routine(lua_State *from) {
 
 int shim_resume(lua_State *L, shim_routine *self, int arguments, int *results) {
   shim_state *s = state_of(L);
-  if (lua_status(L) == LUA_OK) arguments++; /* the first time: the function is an argument of the body's */
+  if (lua_status(L) == LUA_OK) arguments++; /* at the start the function is an argument of the body's */
   int depth = s->swift_depth;
   s->swift_depth = 0;
   s->routine = self;

@@ -1,4 +1,5 @@
-/* The same script with the same inputs does the same in every process: order of keys, names of addresses, chance. */
+/* Determinism: the same script with the same inputs does the same in every process: order of keys, text of
+ * addresses, random numbers. */
 #include "internal.h"
 
 #include <limits.h>
@@ -17,8 +18,8 @@ static bool is_light_function(lua_State *L, int index) {
   return false;
 }
 
-/* C functions without a block of their own count down from -1, in the order in which they were first met; 0 in
- * the table holds the last number. */
+/* Returns the number of a C function without a block: they count down from -1, in the order in which they are first
+ * used; 0 in the table holds the last number. */
 static lua_Integer light_function_serial(lua_State *L, const void *address) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &light_functions_key);
   if (lua_rawgetp(L, -1, address) == LUA_TNIL) {
@@ -36,7 +37,8 @@ static lua_Integer light_function_serial(lua_State *L, const void *address) {
   return serial;
 }
 
-/* When the value at `index` was created, counted in objects; C functions without a block come before them. */
+/* Returns the creation number of the value at `index`, counted in objects; C functions without a block come before
+ * them. */
 static lua_Integer serial_of(lua_State *L, int index) {
   const char *address = lua_topointer(L, index);
   switch (lua_type(L, index)) {
@@ -55,7 +57,7 @@ static bool has_address(lua_State *L, int index) {
   }
 }
 
-/* What tostring gives, with a serial number in place of an address. */
+/* Pushes the result of tostring, with a serial number in place of an address. */
 void push_readable(lua_State *L, int index) {
   index = lua_absindex(L, index);
   if (!state_of(L)->deterministic || !has_address(L, index)) {
@@ -90,14 +92,14 @@ static int file_tostring(lua_State *L) {
 
 /* ---- string.format ------------------------------------------------------------------------------------------- */
 
-/* What stands for the address of a string: the same for the same bytes. */
+/* Returns the number in place of a string's address: the same for the same bytes. */
 static lua_Integer digest(const char *text, size_t size) {
   uint64_t sum = 0xcbf29ce484222325;
   for (size_t i = 0; i < size; i++) sum = (sum ^ (unsigned char)text[i]) * 0x100000001b3;
   return (lua_Integer)(sum >> 1);
 }
 
-/* Makes argument `index` a serial number as text; false when it has no address. */
+/* Replaces argument `index` by its serial number as text; false when it has no address. */
 static bool replace_address(lua_State *L, int index) {
   size_t size;
   if (has_address(L, index)) lua_pushinteger(L, serial_of(L, index));
@@ -110,7 +112,7 @@ static bool replace_address(lua_State *L, int index) {
   return true;
 }
 
-/* Whether `%p` takes what stands between % and the letter; Lua's own function complains of the rest. */
+/* True if `%p` accepts the characters between % and the letter; Lua's own function raises for others. */
 static bool is_width(const char *from, const char *letter) {
   from += strspn(from, "-");
   return *from != '0' && letter - from <= 2 && from + strspn(from, "0123456789") == letter;
@@ -135,7 +137,7 @@ static void hide_addresses(lua_State *L, char *format, size_t size, int last) {
   }
 }
 
-/* Raises the error on the top, which Lua's function could not name, as one of `format`. */
+/* Raises the error on the top, which Lua's function could not name, as an error of `format`. */
 static int raise_format_error(lua_State *L) {
   int argument = 0, begin = 0;
   size_t size = 0;
@@ -171,7 +173,7 @@ static int steady_format(lua_State *L) {
 /* ---- sorted keys ------------------------------------------------------------------------------------------- */
 
 typedef struct sort_key {
-  int type, at; /* Lua type; place in the list as collected */
+  int type, at; /* Lua type; position in the list as collected */
   double number;
   lua_Integer integer;
   const char *text;
@@ -191,7 +193,7 @@ static int compare(const void *left, const void *right) {
   return a->integer < b->integer ? -1 : a->integer > b->integer;
 }
 
-/* Reads what the key on the top is sorted by. Its text stays with it. */
+/* Reads the sort key of the key on the top. Its text is valid as long as that. */
 static sort_key sort_key_of(lua_State *L, int at) {
   sort_key k = {.type = lua_type(L, -1), .at = at};
   if (k.type == LUA_TNUMBER) {
@@ -207,7 +209,7 @@ static sort_key sort_key_of(lua_State *L, int at) {
   return k;
 }
 
-/* Pushes a list of the keys of the table at `table`, sorted by type and value; returns how many there are. */
+/* Pushes a list of the keys of the table at `table`, sorted by type and value; returns their number. */
 static lua_Integer push_sorted_keys(lua_State *L, int table) {
   table = lua_absindex(L, table);
   int count = 0;
@@ -234,8 +236,8 @@ static lua_Integer push_sorted_keys(lua_State *L, int table) {
   return count;
 }
 
-/* From place `at` to `count` in the list at `keys`: pushes the next key that still has a value, and the value;
- * returns the place after it, 0 at the end (one nil pushed). */
+/* Pushes the next key that still has a value, and the value, from position `at` to `count` in the list at `keys`;
+ * returns the position after it, 0 at the end (one nil pushed). */
 static lua_Integer push_next(lua_State *L, int table, int keys, lua_Integer at, lua_Integer count) {
   for (; at <= count; at++) {
     lua_rawgeti(L, keys, at);
@@ -247,7 +249,7 @@ static lua_Integer push_next(lua_State *L, int table, int keys, lua_Integer at, 
   return 0;
 }
 
-/* Upvalues: sorted keys, place, how many there are. */
+/* Upvalues: sorted keys, position, number of keys. */
 static int steady_step(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 2);
@@ -283,16 +285,17 @@ static int steady_pairs(lua_State *L) {
 
 /* ---- next ---------------------------------------------------------------------------------------------------- */
 
-/* A walk by `next` is a list of sorted keys, kept with the table until the walk ends, and these beside the keys.
+/* A walk by `next` is a list of sorted keys, kept with the table until the walk ends, with these fields beside the
+ * keys.
  *
- * `next(t)` begins again on a list that is there, so that asking whether a table is empty, or emptying it key by
- * key, doesn't sort each time. Such a list may lack keys that came later: it is made anew when it runs out, and
- * when the walk goes on beyond its first key. The list holds its keys weakly: those that count are the table's. */
+ * `next(t)` restarts on an existing list, so that a test for an empty table, or emptying a table key by key, doesn't
+ * sort each time. Such a list may lack keys that were added later: it is rebuilt when it runs out, and when the walk
+ * continues beyond its first key. The list holds its keys weakly: only those of the table count. */
 enum {
-  WALK_PLACE = 0,   /* after the key that was given last */
-  WALK_COUNT = -1,  /* how many keys there are: some may be collected by now */
-  WALK_FRONT = -2,  /* the keys before this place had no value when the last walk began */
-  WALK_REUSED = -3, /* not 0: the walk began on the list of one before, and has given only its first key */
+  WALK_PLACE = 0,   /* after the key that was returned last */
+  WALK_COUNT = -1,  /* number of keys: some may be collected by now */
+  WALK_FRONT = -2,  /* the keys before this position had no value when the last walk began */
+  WALK_REUSED = -3, /* not 0: the walk reuses an earlier list, and has returned only its first key */
 };
 
 enum { TABLE = 1, KEY = 2, WALKS = 3, WALK = 4 }; /* stack of `next` */
@@ -309,7 +312,7 @@ static void set_walk_field(lua_State *L, int field, lua_Integer value) {
   lua_rawseti(L, WALK, field);
 }
 
-/* Pushes a table of the registry, made at first with the mode. */
+/* Pushes a table of the registry, created with the mode at the first call. */
 static void push_weak(lua_State *L, const void *key, const char *mode) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, key) == LUA_TTABLE) return;
   lua_pop(L, 1);
@@ -340,11 +343,11 @@ static void forget_walk(lua_State *L) {
   lua_rawset(L, WALKS);
 }
 
-/* The place of the key in the list, 0 when it isn't there. */
+/* Returns the position of the key in the list, 0 when it isn't there. */
 static lua_Integer place_of_key(lua_State *L) {
   lua_Integer count = walk_field(L, WALK_COUNT), last = walk_field(L, WALK_PLACE) - 1;
   for (lua_Integer i = last >= 1 ? 0 : 1; i <= count; i++) {
-    lua_Integer at = i == 0 ? last : i; /* most often it is the one given last */
+    lua_Integer at = i == 0 ? last : i; /* most often the key returned last */
     lua_rawgeti(L, WALK, at);
     bool same = lua_rawequal(L, -1, KEY);
     lua_pop(L, 1);
@@ -353,10 +356,11 @@ static lua_Integer place_of_key(lua_State *L) {
   return 0;
 }
 
-/* A key that has lost its value may be missing in a new list, and is still one to go on from. */
+/* Returns the position behind a key that has lost its value: a new list may lack it, and the walk continues from
+ * there. */
 static lua_Integer place_behind_lost_key(lua_State *L) {
   lua_pushvalue(L, KEY);
-  if (lua_next(L, TABLE)) lua_pop(L, 2); /* raises for a key that never was there */
+  if (lua_next(L, TABLE)) lua_pop(L, 2); /* raises for a key that never existed */
   lua_pushvalue(L, KEY);
   sort_key key = sort_key_of(L, 0);
   lua_Integer at = 1, count = walk_field(L, WALK_COUNT);
@@ -370,7 +374,7 @@ static lua_Integer place_behind_lost_key(lua_State *L) {
   return at;
 }
 
-/* Makes the list anew behind the first key, which was given already. */
+/* Rebuilds the list behind the first key, which was already returned. Returns the next position. */
 static lua_Integer go_on_behind_first(lua_State *L) {
   begin_new_walk(L);
   lua_Integer at = place_of_key(L);
@@ -389,7 +393,7 @@ static lua_Integer place_behind_key(lua_State *L) {
   lua_Integer at = place_of_key(L);
   if (at > 0 && at == walk_field(L, WALK_FRONT) && walk_field(L, WALK_REUSED) != 0) return go_on_behind_first(L);
   if (at > 0) return at + 1;
-  begin_new_walk(L); /* the key may have come since */
+  begin_new_walk(L); /* the key may have been added since */
   at = place_of_key(L);
   return at > 0 ? at + 1 : place_behind_lost_key(L);
 }
@@ -432,12 +436,12 @@ static int steady_next(lua_State *L) {
 
 /* ---- table.sort ---------------------------------------------------------------------------------------------- */
 
-/* Lua's quicksort, whose pivot in a large and lopsided part is drawn from the clock; here it comes from a sequence
- * that is the same each time. So equal elements come in the same order, mostly that of Lua. */
+/* Lua's quicksort, whose pivot in a large and lopsided part depends on the clock; here it comes from a fixed
+ * pseudorandom sequence. So equal elements come in the same order, mostly that of Lua. */
 
 enum { ELEMENTS = 1, LESS = 2, LARGE_PART = 100 };
 
-/* Whether the value at `a` comes before the one at `b`. */
+/* True if the value at `a` comes before the one at `b`. */
 static bool comes_before(lua_State *L, int a, int b) {
   if (lua_isnil(L, LESS)) return lua_compare(L, a, b, LUA_OPLT);
   a = lua_absindex(L, a), b = lua_absindex(L, b);
@@ -470,8 +474,8 @@ static lua_Integer choose_pivot(lua_Integer low, lua_Integer high, uint32_t chan
   return low + quarter + chance % (quarter * 2);
 }
 
-/* Splits what is strictly between `low` and `high` by the pivot, which is on the top and at `high - 1`; pops it and
- * returns its place. */
+/* Splits the elements strictly between `low` and `high` by the pivot, which is on the top and at `high - 1`; pops it
+ * and returns its index. */
 static lua_Integer split(lua_State *L, lua_Integer low, lua_Integer high) {
   lua_Integer i = low, j = high - 1;
   for (;;) {
@@ -484,7 +488,7 @@ static lua_Integer split(lua_State *L, lua_Integer low, lua_Integer high) {
       lua_pop(L, 1);
     }
     if (j < i) {
-      lua_pop(L, 1); /* the element at j; the one at i changes places with the pivot */
+      lua_pop(L, 1); /* the element at j; the one at i is swapped with the pivot */
       lua_remove(L, -2);
       lua_geti(L, ELEMENTS, high - 1);
       store_two(L, i, high - 1);
@@ -494,7 +498,7 @@ static lua_Integer split(lua_State *L, lua_Integer low, lua_Integer high) {
   }
 }
 
-/* Puts the first, the last and the pivot in order, then splits; returns the pivot's place. */
+/* Puts the first, the last and the pivot in order, then splits; returns the pivot's index. */
 static lua_Integer partition(lua_State *L, lua_Integer low, lua_Integer high, uint32_t chance) {
   lua_Integer pivot = choose_pivot(low, high, chance);
   order_two(L, low, pivot);
@@ -525,7 +529,7 @@ static void sort_part(lua_State *L, lua_Integer low, lua_Integer high, uint32_t 
   }
 }
 
-/* A table, or what stands in for one. */
+/* Raises unless the argument is a table, or has the metamethods of one. */
 static void check_list(lua_State *L) {
   static const char *const needed[] = {"__index", "__newindex", "__len"};
   if (lua_type(L, ELEMENTS) == LUA_TTABLE) return;
@@ -546,9 +550,9 @@ static int steady_sort(lua_State *L) {
   return 0;
 }
 
-/* ---- chance -------------------------------------------------------------------------------------------------- */
+/* ---- random numbers ------------------------------------------------------------------------------------------ */
 
-/* Upvalues: Lua's math.randomseed, the seed. Without arguments it starts again at the seed, not at the time. */
+/* Upvalues: Lua's math.randomseed, the seed. Without arguments it restarts at the seed, not at the time. */
 static int steady_randomseed(lua_State *L) {
   int n = lua_gettop(L);
   lua_pushvalue(L, lua_upvalueindex(1));
@@ -571,7 +575,7 @@ static void number_light_functions(lua_State *L) {
   lua_settop(L, library - 1);
 }
 
-/* Numbers the function that `library.name(argument, true)` gives. */
+/* Numbers the function that `library.name(argument, true)` returns. */
 static void number_iterator(lua_State *L, const char *library, const char *name, bool is_lax) {
   lua_getglobal(L, library);
   lua_getfield(L, -1, name);
@@ -582,7 +586,7 @@ static void number_iterator(lua_State *L, const char *library, const char *name,
   lua_pop(L, 2);
 }
 
-/* Before a script can meet them as keys, whose order would then be that of their addresses. */
+/* Numbers all C functions before a script can use them as keys, whose order would then be that of their addresses. */
 static void number_all_light_functions(lua_State *L) {
   static const char *const libraries[] = {"_G",     "coroutine", "io",   "math",  "os",
                                           "string", "table",     "utf8", "debug", "package"};
@@ -606,7 +610,7 @@ static void number_all_light_functions(lua_State *L) {
 static void measure_userdata(lua_State *L) {
   shim_state *s = state_of(L);
   const char *memory = lua_newuserdatauv(L, 1, 0);
-  /* Its block is the one that bears the newest number: a whole number of words before its memory. */
+  /* Its block has the newest number: a whole number of words before its memory. */
   for (size_t offset = 0; offset <= 128; offset += 8) {
     if (((const block_header *)(memory - offset) - 1)->serial == s->created) {
       s->userdata_offset = offset;
@@ -616,7 +620,7 @@ static void measure_userdata(lua_State *L) {
   lua_pop(L, 1);
 }
 
-/* Puts `function`, made with Lua's own as upvalue, in its place. */
+/* Replaces a function by `function`, which has the original as upvalue. */
 static void replace(lua_State *L, const char *library, const char *name, lua_CFunction function) {
   lua_getglobal(L, library);
   lua_getfield(L, -1, name);

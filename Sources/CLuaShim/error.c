@@ -1,18 +1,18 @@
-/* Error objects: tables with `code`, `message`, `hint`, `where`, `traceback` and facts, that print as one line. */
+/* Error objects: tables with `code`, `message`, `hint`, `where`, `traceback` and facts, whose text is one line. */
 #include "internal.h"
 
 #include <string.h>
 
 static const char metatable_key = 0, traceback_key = 0, traced_value_key = 0;
 
-/* The field as text, or NULL. The text stays on the stack. */
+/* Returns the field as text, or NULL. The text stays on the stack. */
 static const char *text_field(lua_State *L, int table, const char *name) {
   lua_pushstring(L, name);
   if (lua_rawget(L, table) != LUA_TSTRING) return NULL;
   return lua_tostring(L, -1);
 }
 
-/* `where: message (code); hint` */
+/* Returns `where: message (code); hint`. */
 static int error_tostring(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
@@ -153,7 +153,7 @@ int raise_error(lua_State *L, const char *code, const char *message, const char 
 
 void push_memory_error(lua_State *L) {
   shim_state *s = state_of(L);
-  /* Telling of it must not be refused again: a little more is taken than the limit allows. */
+  /* The error itself must not be refused: it uses a little more than the limit allows. */
   s->swift_depth++;
   lua_createtable(L, 0, 5);
   set_text(L, "code", "script.memory");
@@ -168,7 +168,7 @@ void push_memory_error(lua_State *L) {
   s->overshot = false;
 }
 
-/* The one way into Swift: counts the frame, then turns the code that came back into what Lua knows. */
+/* Continues after a suspension: returns its results, or raises its error. */
 static int suspended_results(lua_State *L, int status, lua_KContext kept) {
   (void)status;
   if (lua_toboolean(L, (int)kept + 1)) return lua_gettop(L) - (int)kept - 1;
@@ -176,7 +176,7 @@ static int suspended_results(lua_State *L, int status, lua_KContext kept) {
   return lua_error(L);
 }
 
-/* Stack: arguments, box, what the host brought. */
+/* Stack: arguments, box, the host's values. */
 static int enter_again(lua_State *L, int status, lua_KContext kept) {
   if (!lua_toboolean(L, (int)kept + 1)) return suspended_results(L, status, kept);
   void *box = lua_touserdata(L, (int)kept);
@@ -215,8 +215,8 @@ int enter_swift(lua_State *L, void *box) {
   int code = s->host.call(L, box);
   s->swift_depth--;
   if (s->unwindings != since && unwinding_after(s, since)) {
-    /* The routine was told to unwind in there, perhaps inside script code whose error Swift took: it goes on
-     * unwinding with the same error, which its end finds again. */
+    /* The routine was told to unwind in there, perhaps inside script code whose error Swift caught: it continues to
+     * unwind with the same error, which its end finds again. */
     if (code == SHIM_RAISE) {
       lua_pushvalue(L, -1);
       lua_rawsetp(L, LUA_REGISTRYINDEX, s->routine);
@@ -228,7 +228,8 @@ int enter_swift(lua_State *L, void *box) {
   return leave_swift(L, s, code, box);
 }
 
-/* A value that is no error object has no room for its traceback: the registry keeps it until the host asks. */
+/* Keeps the traceback of the value at 1. A value that is no error object has no room for it: the registry keeps it
+ * until the host asks. */
 int keep_traceback(lua_State *L) {
   shim_state *s = state_of(L);
   if (shim_is_error(L, 1)) {
@@ -239,7 +240,7 @@ int keep_traceback(lua_State *L) {
     lua_rawgetp(L, LUA_REGISTRYINDEX, &traced_value_key);
     bool same = lua_rawequal(L, 1, -1);
     lua_pop(L, 1);
-    if (same) return 1; /* raised again on its way out: the first place is the one that matters */
+    if (same) return 1; /* raised again on its way out: the first position is the relevant one */
   }
   luaL_traceback(L, L, NULL, 1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &traceback_key);

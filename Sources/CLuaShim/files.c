@@ -1,11 +1,11 @@
-/* Files that may block whoever opens or reads them: FIFOs, sockets, devices. The host opens those. */
+/* Files whose open or read may block: FIFOs, sockets, devices. The host opens those. */
 #include "internal.h"
 
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-/* The path of argument 1; raises for one with a zero byte, where the system would end it. */
+/* Returns the path of argument 1; raises for one with a zero byte, where the system would end it. */
 static const char *path_argument(lua_State *L) {
   size_t size;
   const char *path = luaL_checklstring(L, 1, &size);
@@ -17,7 +17,7 @@ static bool may_block(const char *path) {
   struct stat info;
   if (stat(path, &info) != 0) return false;
   if (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode)) return true;
-  /* Those of memory, as /dev/null and /dev/urandom, never do. */
+  /* The devices of memory, such as /dev/null and /dev/urandom, never block. */
   return S_ISCHR(info.st_mode) && major(info.st_rdev) != 1;
 }
 
@@ -51,7 +51,7 @@ static int set_default(lua_State *L) {
   return enter_own(L);
 }
 
-/* In `io`, which is on the top. */
+/* Replaces a function of `io`, which is on the top. */
 static void replace(lua_State *L, const char *name, lua_CFunction function, void *box) {
   lua_getfield(L, -1, name);
   lua_pushlightuserdata(L, box);
@@ -69,7 +69,7 @@ void shim_replace_files(lua_State *L, void *open, void *lines) {
   lua_pop(L, 1);
 }
 
-/* Pushes the path with the templates whose file, if there is one, can be read at once. */
+/* Pushes the path with the templates whose file, if it exists, can be read at once. */
 static void push_readable_templates(lua_State *L, const char *name, const char *path) {
   int top = lua_gettop(L), kept = 0;
   while (*path != 0) {
@@ -90,7 +90,7 @@ static void push_readable_templates(lua_State *L, const char *name, const char *
   lua_insert(L, top + 1);
 }
 
-/* `package.searchpath`, which opens each file to see whether it is there. */
+/* `package.searchpath`, which opens each file to find out whether it exists. */
 static int search_path(lua_State *L) {
   const char *name = luaL_checkstring(L, 1), *path = luaL_checkstring(L, 2);
   const char *separator = luaL_optstring(L, 3, "."), *replacement = luaL_optstring(L, 4, "/");

@@ -1,4 +1,4 @@
-/* Standard input and output for Lua's `io`: what would block every routine, or go past the host, is entered in Swift.
+/* Standard input and output of Lua's `io`: calls that would block every routine, or bypass the host, enter Swift.
  * All other files stay Lua's. */
 #include "internal.h"
 
@@ -11,7 +11,7 @@ static int enter_own(lua_State *L) {
   return lua_gettop(L);
 }
 
-/* Whether `io.input()` is standard input. */
+/* True if `io.input()` is standard input. */
 static bool reads_standard_input(lua_State *L) {
   lua_getfield(L, LUA_REGISTRYINDEX, "_IO_input");
   bool same = lua_rawequal(L, -1, lua_upvalueindex(3));
@@ -24,14 +24,14 @@ static int read_default(lua_State *L) {
   return enter_swift(L, lua_touserdata(L, lua_upvalueindex(1)));
 }
 
-/* `io.lines(nil, …)` reads what `io.input()` is. */
+/* `io.lines(nil, …)` reads the file of `io.input()`. */
 static int lines_default(lua_State *L) {
   if (!lua_isnoneornil(L, 1) || !reads_standard_input(L)) return enter_own(L);
   if (lua_gettop(L) > 0) lua_remove(L, 1);
   return enter_swift(L, lua_touserdata(L, lua_upvalueindex(1)));
 }
 
-/* `file:read(…)`, `file:lines(…)` */
+/* The methods `file:read(…)` and `file:lines(…)`. */
 static int method_of_file(lua_State *L) {
   if (lua_gettop(L) == 0 || !lua_rawequal(L, 1, lua_upvalueindex(3))) return enter_own(L);
   lua_remove(L, 1);
@@ -72,7 +72,8 @@ static int write_of_file(lua_State *L) {
   return write_text(L, 2);
 }
 
-/* In the table on the top, where it has a function of this name; `standard` is the field of `io` with the file. */
+/* Replaces a function of the table on the top, if it has one of this name; `standard` is the field of `io` with the
+ * file. */
 static void replace(lua_State *L, const char *name, const char *standard, lua_CFunction function, void *box) {
   lua_pushlightuserdata(L, box);
   if (lua_getfield(L, -2, name) != LUA_TFUNCTION) {

@@ -1,4 +1,4 @@
-/* What the files of the shim share. */
+/* Declarations shared by the files of the shim. */
 #pragma once
 
 #include "CLuaShim.h"
@@ -22,9 +22,9 @@ struct shim_state {
   int swift_depth;             /* Swift frames above the nearest protected call */
 
   /* Running. */
-  lua_State *volatile running; /* the innermost coroutine: what the watchdog's hook is set on */
-  shim_routine *routine;       /* whose slice this is, NULL between slices */
-  char *stack_base;            /* of the C stack, where the slice began */
+  lua_State *volatile running; /* the innermost coroutine, on which the watchdog's hook is set */
+  shim_routine *routine;       /* the routine of this slice, NULL between slices */
+  char *stack_base;            /* of the C stack, at the start of the slice */
   uint64_t unwindings;         /* counts cancellations and condemnations */
   bool yields_to_host;         /* the yield on its way down is for the host */
   bool traced;                 /* the registry holds a traceback */
@@ -45,7 +45,7 @@ struct shim_state {
   size_t userdata_offset; /* from a userdata's block to its memory */
 };
 
-/* What stands in front of a block in a deterministic state; keeps the block aligned. */
+/* The header in front of a block in a deterministic state; keeps the block aligned. */
 typedef struct block_header {
   uint64_t serial, unused;
 } block_header;
@@ -53,8 +53,8 @@ typedef struct block_header {
 /* Flags of a thread share its extra space with the state's address. */
 enum {
   THREAD_BASE = 1,    /* a routine's own thread */
-  THREAD_WAITING = 2, /* suspended, and for the host, not for the script */
-  THREAD_SHUT = 4,    /* resumed from where nothing can suspend */
+  THREAD_WAITING = 2, /* suspended for the host, not for the script */
+  THREAD_SHUT = 4,    /* resumed from a function that can't suspend */
   THREAD_FLAGS = 15,
 };
 
@@ -67,32 +67,32 @@ static inline void thread_set(lua_State *L, uintptr_t flag, bool on) {
   *thread_space(L) = on ? *thread_space(L) | flag : *thread_space(L) & ~flag;
 }
 
-/* Whether the routine now running was told to unwind after `since`, so that nothing entered before may catch. */
+/* True if the running routine was told to unwind after `since`, so that no call entered before may catch. */
 static inline bool unwinding_after(const shim_state *s, uint64_t since) {
   return s->routine != NULL && s->routine->unwinding_since > since;
 }
 
-/* The one way into Swift. */
+/* The only entry into Swift: counts the frame, and turns the code returned into results, a yield or a raise. */
 int enter_swift(lua_State *L, void *box);
-/* Pushes, or raises, an error object made here. `level` is where `where` starts to look. */
+/* Pushes, or raises, a new error object. `level` is the call level at which the search for `where` starts. */
 void push_error(lua_State *L, const char *code, const char *message, const char *hint, int level);
 int raise_error(lua_State *L, const char *code, const char *message, const char *hint, int level);
-/* Pushes script.memory, with the place where memory was refused. */
+/* Pushes script.memory, with the position where memory was refused. */
 void push_memory_error(lua_State *L);
 /* The message handler of routines and modules: keeps the traceback of an error that has none. */
 int keep_traceback(lua_State *L);
 
-/* What tostring gives; in a deterministic state with a serial number in place of an address. */
+/* Pushes the result of tostring; in a deterministic state with a serial number in place of an address. */
 void push_readable(lua_State *L, int index);
 
-/* After the standard library: names what has no header. */
+/* Numbers the values without a header; to be called after the standard library is open. */
 void open_determinism(lua_State *L);
 void open_protected(lua_State *L);  /* pcall, xpcall, load…, setmetatable */
 void open_coroutine(lua_State *L);
 void open_require(lua_State *L);
 void open_files(lua_State *L);      /* package.searchpath */
 
-/* The path of argument 1, for a function that can't wait for it: raises for a FIFO or a device. */
+/* Returns the path of argument 1, for a function that can't wait for it: raises for a FIFO or a device. */
 const char *check_file_argument(lua_State *L);
 
 void watchdog_enter(shim_state *s);

@@ -37,17 +37,18 @@ void shim_push_print(lua_State *L, void *box) {
 
 /* ---- objects: a userdata that knows its type ------------------------------------------------------------ */
 
-/* What the userdata holds. No script can write into it, so the type is what it says. */
+/* The content of the userdata. No script can write into it, so the type is reliable. */
 typedef struct object_slot {
   void *object;          /* +1 retained; NULL once it was released */
-  const void *metatable; /* of its type: an address that no userdata of others holds */
+  const void *metatable; /* of its type: an address that no foreign userdata holds */
 } object_slot;
 
 static const char cache_key = 0, types_key = 0;
 
 /* Upvalues: methods, fields, box of the function for unknown names. */
 static int object_index(lua_State *L) {
-  /* Methods first, with as little as can be: every call of one comes through here. A missing key reads as nil. */
+  /* Methods first, with as little work as possible: every call of one comes through here. A missing key reads as
+   * nil. */
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
   lua_settop(L, 2);

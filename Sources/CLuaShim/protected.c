@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The error value on the top, as a script may see it: Lua's memory error is a bare text. */
+/* Replaces the error value on the top by its form for scripts: Lua's memory error is a bare text. */
 static void present_error(lua_State *L, int status) {
   if (status == LUA_ERRMEM) {
     lua_pop(L, 1);
@@ -107,7 +107,7 @@ static int load_text(lua_State *L) {
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
   lua_call(L, has_environment ? 4 : 3, LUA_MULTRET);
-  /* A reader function that was stopped has had its error turned into a result. */
+  /* The error of an interrupted reader function has been turned into a result. */
   if (unwinding_after(state_of(L), since)) return lua_error(L);
   return lua_gettop(L);
 }

@@ -75,7 +75,7 @@ static void tell(lua_State *L, void *box, const char *name) {
   lua_call(L, 1, 0);
 }
 
-/* Ends the loading of a module, however it came to its end: with a value, an error, or a coroutine that was closed. */
+/* Ends the loading of a module, in any way: with a value, an error, or a coroutine that was closed. */
 static int loading_closed(lua_State *L) {
   lua_rawgeti(L, 1, 1);
   const char *name = lua_tostring(L, -1);
@@ -84,7 +84,7 @@ static int loading_closed(lua_State *L) {
   return 0;
 }
 
-/* Pushes what stands for the loading of `name`, to be closed with the function that loads it. */
+/* Pushes the guard for the loading of `name`, to be closed with the function that loads it. */
 static void push_loading_guard(lua_State *L, const char *name) {
   lua_createtable(L, 1, 0);
   lua_pushstring(L, name);
@@ -120,7 +120,7 @@ static int module_ended(lua_State *L, int status, lua_KContext context) {
 
 static int require(lua_State *L);
 
-/* The other routine has loaded it, or failed to. */
+/* Continues when the other routine has loaded the module, or failed to. */
 static int waited(lua_State *L, int status, lua_KContext context) {
   (void)status, (void)context;
   lua_settop(L, 1);

@@ -1,12 +1,12 @@
-/* States: the counting allocator, opening and closing, the standard library as scripts see it. */
+/* States: the counting allocator, opening and closing, the standard library for scripts. */
 #include "internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Notes where the script stood when memory was refused: Lua raises memory errors without a position. Reads
- * call frames only, which is safe in the middle of an allocation. */
+/* Records the script's position when memory is refused: Lua raises memory errors without a position. Reads call
+ * frames only, which is safe in the middle of an allocation. */
 static void note_refusal(shim_state *s) {
   lua_Debug ar;
   s->refused_at[0] = 0;
@@ -19,8 +19,8 @@ static void note_refusal(shim_state *s) {
   }
 }
 
-/* What `realloc` does, with a header in front of every block of a deterministic state. When `block` is NULL, Lua
- * gives the kind of the object in `kind`. */
+/* Resizes a block as `realloc` does, with a header in front of every block of a deterministic state. When `block` is
+ * NULL, `kind` is the kind of the object. */
 static void *resize(shim_state *s, void *block, size_t kind, size_t size) {
   if (!s->deterministic) return realloc(block, size);
   block_header *header = realloc(block == NULL ? NULL : (block_header *)block - 1, sizeof *header + size);
@@ -32,8 +32,9 @@ static void *resize(shim_state *s, void *block, size_t kind, size_t size) {
   return header + 1;
 }
 
-/* Beyond the limit memory is refused, so that Lua collects and then raises; but never under a Swift frame, which
- * the raise would jump over: there the count overshoots, and the trampoline raises when Swift has returned. */
+/* Lua's allocator. Beyond the limit memory is refused, so that Lua collects and then raises; but never under a Swift
+ * frame, which the raise would jump over: there the count overshoots, and the trampoline raises when Swift has
+ * returned. */
 static void *allocate(void *owner, void *block, size_t old_size, size_t new_size) {
   shim_state *s = owner;
   size_t kind = old_size;
@@ -71,7 +72,7 @@ static int panic(lua_State *L) {
   return 0;
 }
 
-/* Lua hands a warning over in pieces; the last one has `more` = 0. */
+/* Collects the pieces in which Lua passes a warning; the last one has `more` = 0. */
 static void warn_in_pieces(void *owner, const char *piece, int more) {
   shim_state *s = owner;
   static _Thread_local char text[512];
@@ -101,7 +102,7 @@ static int open_all(lua_State *L) {
   remove_field(L, "package", "loadlib");
   remove_field(L, "package", "cpath");
   remove_field(L, "package", "searchers");
-  /* debug can look but not touch. */
+  /* debug can inspect but not modify. */
   lua_getglobal(L, "debug");
   lua_createtable(L, 0, 2);
   lua_getfield(L, -2, "traceback");

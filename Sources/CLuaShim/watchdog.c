@@ -18,7 +18,7 @@
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define STOP_SIGNAL SIGTRAP
-/* It may meet the sanitizer's own code, so it must not call it. */
+/* The handler may interrupt the sanitizer's own code, so it must not call it. */
 #define IN_HANDLER __attribute__((disable_sanitizer_instrumentation))
 #endif
 #endif
@@ -38,7 +38,7 @@ struct shim_watchdog {
   bool quit;
   atomic_bool asleep;          /* the watcher waits for Lua to run */
   atomic_ullong slice;         /* odd while Lua runs */
-  /* Of the slice that runs; written by its thread before `slice` becomes odd. */
+  /* Fields of the running slice; written by its thread before `slice` becomes odd. */
   _Atomic(pthread_t) runner;
   _Atomic(shim_state *) state;
   atomic_uint limit_ms, fatal_ms;
@@ -51,15 +51,14 @@ static void stop_hook(lua_State *L, lua_Debug *ar) {
   (void)ar;
   lua_sethook(L, NULL, 0, 0);
   shim_state *s = state_of(L);
-  /* Set a moment too late, on a coroutine that runs again in another slice: not this one's fault. */
+  /* Set a moment too late, on a coroutine that runs again in another slice: this one is not to blame. */
   if (s->routine == NULL || atomic_load(&s->watchdog->condemned) != atomic_load(&s->watchdog->slice)) return;
   s->routine->unwinding_since = ++s->unwindings;
   char message[96];
   snprintf(message, sizeof message, "ran for %g s without suspending", s->limit_ms / 1000.0);
   push_error(L, "script.blocked", message,
              "let long work suspend: task.sleep(0) between its steps, or raise limits { run = … }", 0);
-  /* A <close> variable that fails on the way may put its own error in this one's place: the routine's end
-   * tells this one. */
+  /* A failing <close> variable may replace this error on the way: the routine's end reports this one. */
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, s->routine);
   lua_error(L);
@@ -114,8 +113,8 @@ static uint64_t milliseconds(clockid_t clock) {
   return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Time that the running thread has had: of the processor, so that a busy machine condemns nobody, or a fifth of what
- * has passed, so that a call that blocks ends too. */
+/* Time used by the running thread: of the processor, so that a busy machine condemns no script, or a fifth of the
+ * elapsed time, so that a call that blocks ends too. */
 typedef struct progress {
   uint64_t processor, passed;
 } progress;
@@ -156,8 +155,8 @@ static void *watch(void *argument) {
     }
     uint64_t ran = time_between(since, now);
     if (ran >= atomic_load(&w->fatal_ms)) end_process(w);
-    /* Again a step later each time: the hook may have met a coroutine that had just ended, and what unwinds
-     * gets a step for its <close> variables. */
+    /* Repeated a step later each time: the hook may have met a coroutine that had just ended, and an unwinding
+     * script gets a step for its <close> variables. */
     if (ran >= atomic_load(&w->limit_ms) && (warned == 0 || now.passed - warned >= 2 * STEP_MS)) {
       warned = now.passed;
       atomic_store(&w->condemned, slice);
@@ -180,7 +179,7 @@ shim_watchdog *shim_watchdog_start(void) {
   pthread_mutex_init(&w->lock, NULL);
   pthread_cond_init(&w->changed, &attributes);
   pthread_condattr_destroy(&attributes);
-  /* Signals are for other threads. */
+  /* Signals are handled on other threads. */
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -16,13 +16,13 @@
 typedef struct shim_state shim_state;
 typedef struct shim_watchdog shim_watchdog;
 
-/* What Swift gives: plain functions, the same for all states. None of them may be left by a longjmp. */
+/* The callbacks of Swift: plain functions, the same for all states. None of them may be left by a longjmp. */
 typedef struct shim_host {
   /* Runs the function in `box`; returns the number of results on the stack, or one of the codes below. */
   int (*call)(lua_State *L, void *box);
-  /* Ends the +1 of an object that `shim_push_object` was given. Must not touch Lua. */
+  /* Ends the +1 of an object that `shim_push_object` received. Must not touch Lua. */
   void (*release)(void *object);
-  /* A warning of Lua's, whole: `owner` is what `shim_set_owner` was given. */
+  /* Reports a whole warning of Lua's; `owner` is the pointer of `shim_set_owner`. */
   void (*warn)(void *owner, const char *text);
   /* Pushes the name of the routine that runs in `routine`, a text. `owner` as above. */
   void (*push_routine_name)(lua_State *L, void *owner, lua_State *routine);
@@ -37,23 +37,23 @@ enum {
 
 enum {
   SHIM_RAISE = -1,   /* the value on the top of the stack is raised */
-  SHIM_SUSPEND = -2, /* the routine yields to the host; `shim_resume` brings the results */
-  SHIM_SUSPEND_THEN_AGAIN = -3, /* the same, and then the function is entered once more with its arguments */
+  SHIM_SUSPEND = -2, /* the routine yields to the host; `shim_resume` supplies the results */
+  SHIM_SUSPEND_THEN_AGAIN = -3, /* as SHIM_SUSPEND, and then the function is entered once more with its arguments */
 };
 
 /* ---- states ------------------------------------------------------------------------------------------ */
 
-/* A new state with the standard library as scripts see it, or NULL without memory. `limit` in bytes. With a seed,
- * `pairs` and `next` visit keys sorted by type and value, addresses print as serial numbers, and `math.random`
+/* Opens a state with the standard library for scripts, or returns NULL without memory. `limit` in bytes. With a
+ * seed, `pairs` and `next` visit keys sorted by type and value, addresses print as serial numbers, and `math.random`
  * starts at the seed. */
 shim_state *shim_open(const shim_host *host, const char *name, size_t limit, const uint64_t *seed);
 void shim_set_owner(shim_state *state, void *owner);
 void shim_close(shim_state *state);
-/* The main thread: for the host's own stack work; scripts run in routines. */
+/* Returns the main thread: for the host's own stack work; scripts run in routines. */
 lua_State *shim_main(shim_state *state);
 shim_state *shim_of(lua_State *L);
 void *shim_owner(lua_State *L);
-/* Collects all that nothing refers to. */
+/* Collects all unreferenced values. */
 void shim_collect(lua_State *L);
 size_t shim_bytes(const shim_state *state);
 size_t shim_peak(const shim_state *state);
@@ -68,28 +68,28 @@ void shim_push_print(lua_State *L, void *box);
 /* Pushes `try`: calls its first argument with the others; results, or nil and the error. */
 void shim_push_try(lua_State *L);
 
-/* A userdata type. `unknown` and `assign` are entered for a name that is neither field nor method, and for an
- * assignment: (object, key[, value]). `describe` is `tostring`. Returns the type's number, -1 without memory. */
+/* Creates a userdata type. `unknown` and `assign` are entered for a name that is neither field nor method, and for
+ * an assignment: (object, key[, value]). `describe` is `tostring`. Returns the type's number, -1 without memory. */
 int shim_new_type(lua_State *L, const char *name, void *unknown, void *assign, void *describe);
 void shim_add_method(lua_State *L, int type, const char *name, void *box);
 void shim_add_field(lua_State *L, int type, const char *name, void *box);
-/* Pushes the one userdata that stands for `object`, which is +1 retained; released at collection or at once when
- * the userdata existed already. */
+/* Pushes the only userdata of `object`, which is +1 retained; released at collection, or at once when the userdata
+ * already existed. */
 void shim_push_object(lua_State *L, int type, void *object);
-/* The object at `index` when it is one of `type`, else NULL. */
+/* Returns the object at `index` when it is one of `type`, else NULL. */
 void *shim_test_object(lua_State *L, int index, int type);
 
 /* ---- errors ------------------------------------------------------------------------------------------ */
 
-/* Gives the table on the top of the stack the error metatable. */
+/* Sets the error metatable on the table on the top of the stack. */
 void shim_make_error(lua_State *L);
-/* Whether the value at `index` is a table with that metatable. */
+/* True if the value at `index` is a table with that metatable. */
 bool shim_is_error(lua_State *L, int index);
-/* The traceback of the failure that `shim_resume` last returned: pushes a string or nil. */
+/* Pushes the traceback of the failure that `shim_resume` last returned, a string or nil. */
 void shim_push_traceback(lua_State *L);
-/* Whether the function now running was called as `object:name(…)`. */
+/* True if the function now running was called as `object:name(…)`. */
 bool shim_called_as_method(lua_State *L);
-/* Whether anything of the script's, or of Lua's, calls it: the function that a routine begins with has no caller. */
+/* True if code of the script, or of Lua, called the running function: a routine's first function has no caller. */
 bool shim_has_caller(lua_State *L);
 /* Pushes `file:line` of the Lua function nearest to the running one, from `level` on, or an empty string. */
 void shim_push_where(lua_State *L, int level);
@@ -101,33 +101,34 @@ void shim_push_definition(lua_State *L);
 
 int shim_load(lua_State *L, const char *text, size_t size, const char *chunk_name);
 int shim_call(lua_State *L, int arguments, int results);
-/* Pushes what `tostring` gives for the value at `index`, or a text that says why it failed. Never raises. */
+/* Pushes the result of `tostring` for the value at `index`, or a text with the failure. Never raises. */
 void shim_tostring(lua_State *L, int index);
 
 /* ---- routines ---------------------------------------------------------------------------------------- */
 
 typedef struct shim_routine {
-  /* The state's unwinding count when this routine was last told to unwind; 0 = never. */
+  /* The state's unwinding count when this routine last had to unwind; 0 = never. */
   uint64_t unwinding_since;
 } shim_routine;
 
 /* Pushes a new thread that will run the function on the top of `from`'s stack (popped). */
 lua_State *shim_new_routine(lua_State *from);
-/* Starts it with `arguments` values from its stack, or continues it with a boolean and then results (true) or an
- * error value (false). Returns LUA_YIELD while it waits for the host, LUA_OK with results on its stack, or an
+/* Starts the routine with `arguments` values from its stack, or continues it with a boolean and then results (true)
+ * or an error value (false). Returns LUA_YIELD while it waits for the host, LUA_OK with results on its stack, or an
  * error status with the error value on the top. */
 int shim_resume(lua_State *routine, shim_routine *self, int arguments, int *results);
-/* From here on nothing in the routine can catch its way out: to be called before resuming with the error. */
+/* Disables catching in the routine from here on: to be called before it is resumed with the error. */
 void shim_begin_unwinding(lua_State *L, shim_routine *self);
-/* Whether a function called now may suspend its routine. */
+/* True if a function called now may suspend its routine. */
 bool shim_can_suspend(lua_State *L);
 
 /* ---- time limit -------------------------------------------------------------------------------------- */
 
-/* One watchdog per thread that runs states; its own thread sleeps while no Lua runs. NULL without resources. */
+/* Starts a watchdog, one per thread that runs states; its own thread sleeps while no Lua runs. NULL without
+ * resources. */
 shim_watchdog *shim_watchdog_start(void);
 void shim_watchdog_stop(shim_watchdog *watchdog);
-/* From now on `state` is watched: `milliseconds` without suspending raise script.blocked, `fatal` end the process. */
+/* Starts to watch `state`: `milliseconds` without suspending raise script.blocked, `fatal` end the process. */
 void shim_watch(shim_state *state, shim_watchdog *watchdog, uint32_t milliseconds, uint32_t fatal);
 
 /* ---- modules ----------------------------------------------------------------------------------------- */
@@ -144,6 +145,7 @@ void shim_replace_files(lua_State *L, void *open, void *lines);
  * text. */
 void shim_replace_output(lua_State *L, void *write);
 
-/* `wait` is entered with a module's name while another routine loads it, `loaded` when that has ended,
- * `missing` with the name and what was tried for a module that is nowhere, to raise. */
+/* Sets the host's functions for `require`: `wait` is entered with a module's name while another routine loads it,
+ * `loaded` when that has ended, `missing` with the name and the paths tried for a module that is not found, to
+ * raise. */
 void shim_set_require(lua_State *L, void *wait, void *loaded, void *missing);
