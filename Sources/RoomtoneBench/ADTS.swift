@@ -2,7 +2,7 @@
 ///
 /// Source: ISO/IEC 14496-3 §1.A.2.2.
 enum ADTS {
-  /// Where each frame lies, header included.
+  /// Returns the byte range of each frame, header included.
   static func frames(_ bytes: [UInt8]) throws -> [Range<Int>] {
     var frames: [Range<Int>] = []
     var start = 0
@@ -17,7 +17,7 @@ enum ADTS {
     return frames
   }
 
-  /// The same frames with another index of the rate in their headers.
+  /// Returns the frames with another index of the rate in their headers.
   static func renamed(_ bytes: [UInt8], toRateIndex index: UInt8) throws -> [UInt8] {
     var renamed = bytes
     for frame in try frames(bytes) {

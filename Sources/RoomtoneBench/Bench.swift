@@ -1,18 +1,19 @@
 internal import Glibc
 
-/// One measured figure, beside what it is held against.
+/// A measured figure and its reference.
 struct Figure {
   let name: String
   /// Median of the runs.
   let value: Double
   let unit: String
-  /// What it is held against: a peer's figure of the same run, or the goal's words.
+  /// The reference in words: a peer's figure of the same run, or a condition.
   let against: String
   let goal: String
   let isReached: Bool
 }
 
-/// `roomtone-bench [--json] [NAME…]`: measures, and prints a table or JSON. Reports; never judges by its exit status.
+/// `roomtone-bench [--json] [NAME…]`: measures, and prints a table or JSON. The exit status is independent of
+/// the figures.
 enum Bench {
   private static let benchmarks: [(name: String, run: @Sendable () throws -> [Figure])] = [
     ("start", StartBench.run), ("calls", CallBench.run), ("events", EventBench.run),
@@ -44,20 +45,20 @@ enum Bench {
     return 0
   }
 
-  /// The middle of an odd number of measurements.
+  /// Returns the median of an odd number of measurements.
   static func median(of runs: Int = 5, _ measure: () throws -> Double) rethrows -> Double {
     let values = try (0..<runs).map { _ in try measure() }.sorted()
     return values[values.count / 2]
   }
 
-  /// Seconds of the monotonic clock.
+  /// Returns the seconds of the monotonic clock.
   static func now() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
-  /// Seconds that the calling thread has worked.
+  /// Returns the processor time of the calling thread in seconds.
   static func threadTime() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

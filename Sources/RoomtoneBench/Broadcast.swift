@@ -1,16 +1,17 @@
 internal import Glibc
 
-/// Stations at 128 kbit/s for as many listeners as come, on one thread: `/1`, `/2` and so on, each at a moment of its own,
-/// so that not all are sent to at once. A process of its own, whose work counts for nobody.
+/// Stations at 128 kbit/s for any number of listeners, on one thread: `/1`, `/2` and so on, each with a phase
+/// of its own, so that not all are sent to at once. Runs in a process of its own, whose load is not part of
+/// any figure.
 ///
-/// Sends as Icecast 2.4 does: 64 KiB at once to who comes, then blocks of 1,400 bytes as they come about, and titles to
-/// who asks for them.
+/// Sends as Icecast 2.4 does: 64 KiB at once to a new listener, then blocks of 1,400 bytes as they arise, and
+/// titles to listeners that ask for them.
 struct Broadcast {
   static let bytesPerSecond = 16_000
   private static let block = 1_400
   private static let burst = 65_535
   private static let metaint = 16_000
-  /// How often listeners are looked after.
+  /// Seconds between two rounds of the listeners.
   private static let tick = 0.005
 
   private let programme: [UInt8]
@@ -19,7 +20,7 @@ struct Broadcast {
   private var listeners: [Listener] = []
 
   /// Serves until it is killed.
-  /// - Parameter portFile: where its port is written.
+  /// - Parameter portFile: the file to which the port is written.
   static func run(portFile: String) throws {
     signal(SIGPIPE, SIG_IGN)
     var broadcast = try Broadcast(portFile: portFile)
@@ -52,7 +53,7 @@ struct Broadcast {
     close(file)
   }
 
-  /// One tick: lets listeners in, reads what they ask for, sends what is due.
+  /// Runs one tick: accepts listeners, reads their requests, sends bytes that are due.
   private mutating func serve() {
     while true {
       let descriptor = accept(door, nil, nil)
@@ -64,7 +65,7 @@ struct Broadcast {
     for index in listeners.indices {
       if listeners[index].station == nil { ask(&listeners[index]) }
       guard let station = listeners[index].station else { continue }
-      // The golden ratio spreads the stations over the time of a block.
+      // The golden ratio spreads the stations over the duration of a block.
       let phase = Double(station) * 0.618_034 * Double(Self.block)
       let age = 10 * Self.burst + Int(time * Double(Self.bytesPerSecond) + phase)
       send(&listeners[index], upTo: age / Self.block * Self.block)
@@ -94,7 +95,7 @@ struct Broadcast {
     listener.pending = Array((head + "\r\n").utf8)
   }
 
-  /// Sends what is missing up to this position of the programme, as far as the socket takes it.
+  /// Sends the programme up to this position, as far as the socket accepts it.
   private func send(_ listener: inout Listener, upTo edge: Int) {
     if listener.position < 0 { listener.position = (edge - Self.burst) / Self.block * Self.block }
     while !listener.isGone {
@@ -109,16 +110,16 @@ struct Broadcast {
 
   private struct Listener {
     let descriptor: Int32
-    /// The bytes that it has asked with so far.
+    /// The bytes of its request so far.
     var request: [UInt8] = []
-    /// Which one it asked for, nil until it has.
+    /// The number of the requested station, nil until the request is complete.
     var station: Int?
     var wantsTitles = false
-    /// Where in the programme it is, below 0 before the beginning.
+    /// The position in the programme, below 0 before the beginning.
     var position = -1
     /// Bytes until the next title.
     var untilTitle = Broadcast.metaint
-    /// The title that it was told last.
+    /// The number of the title that it received last.
     var title = -1
     var pending: [UInt8] = []
     var isGone = false
@@ -134,7 +135,8 @@ struct Broadcast {
       }
     }
 
-    /// A song has four minutes. Source: the ICY protocol: length in units of 16 bytes, then the text.
+    /// Adds the title of the current song, of four minutes. Source: the ICY protocol: length in units of 16
+    /// bytes, then the text.
     private mutating func addTitle(_ metaint: Int) {
       untilTitle = metaint
       let number = position / (240 * Broadcast.bytesPerSecond)
@@ -174,9 +176,9 @@ final class BroadcastProcess {
     throw StartBench.Failed(message: "the broadcaster does not start")
   }
 
-  /// The URL of all stations, to which the number of one is added.
+  /// The prefix of the stations' URLs, to which a number is added.
   var url: String { "http://127.0.0.1:\(port)/" }
 
-  /// Seconds that it has worked.
+  /// Returns its processor time in seconds.
   func workTime() throws -> Double { try process.workTime() }
 }

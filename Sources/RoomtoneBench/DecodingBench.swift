@@ -3,7 +3,7 @@ internal import CFAAD
 internal import CMPG123
 internal import Codecs
 
-/// Files to PCM, beside the same C libraries called with nothing in between.
+/// Decoding of files to PCM, beside direct calls of the same C libraries.
 enum DecodingBench {
   static func run() throws -> [Figure] {
     let mp3 = try Fixture.path("scripts/wake_up.mp3")
@@ -37,7 +37,7 @@ enum DecodingBench {
     }
   }
 
-  /// Both by turns; what is compared is the time that the thread worked.
+  /// Runs both in turn and compares their processor time.
   private static func figure(
     _ name: String, _ peer: String, ours: () throws -> Int, library: () throws -> Int
   ) throws -> Figure {

@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// Sound that the benchmarks work on.
+/// Sound for the benchmarks.
 enum Fixture {
-  /// Path of a file of the source tree that this program was built in.
-  /// - Throws: when it is not there.
+  /// Returns the path of a file of the source tree in which this program was built.
+  /// - Throws: `StartBench.Failed` when the file does not exist.
   static func path(_ relative: String) throws -> String {
     var folder = StartBench.executableFolder()
     for _ in 0..<6 {
@@ -15,10 +15,10 @@ enum Fixture {
     throw StartBench.Failed(message: "\(relative) is not above \(StartBench.executableFolder())")
   }
 
-  /// The bytes of a file of the source tree.
+  /// Returns the bytes of a file of the source tree.
   static func bytes(_ relative: String) throws -> [UInt8] { try bytes(at: try path(relative)) }
 
-  /// The bytes of the file at `path`.
+  /// Returns the bytes of the file at `path`.
   static func bytes(at path: String) throws -> [UInt8] {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { throw StartBench.Failed(message: "can't open \(path)") }
@@ -32,7 +32,7 @@ enum Fixture {
     }
   }
 
-  /// Runs `body` with the path of a file that holds `bytes` as many times as told.
+  /// Runs `body` with the path of a temporary file that holds `bytes` `times` times.
   static func repeated<Result>(
     _ bytes: [UInt8], times: Int, _ body: (_ path: String) throws -> Result
   ) throws -> Result {

@@ -2,7 +2,7 @@ internal import Codecs
 internal import Glibc
 internal import StreamKit
 
-/// A station's bytes to audio, frames and hashes: what every recorded stream goes through.
+/// The path of every recorded stream: from a station's bytes to audio, frames and hashes.
 enum FramingBench {
   private static let goal = 500.0
 
@@ -22,7 +22,7 @@ enum FramingBench {
     ]
   }
 
-  /// 8 MB of frames as of a station at 128 kbit/s, filled with noise.
+  /// Returns 8 MB of frames as of a station at 128 kbit/s, filled with noise.
   private static func programme(adts: Bool) -> [UInt8] {
     var bytes: [UInt8] = []
     var noise: UInt64 = 1
@@ -48,7 +48,7 @@ enum FramingBench {
     return bytes
   }
 
-  /// MB/s of `body` over `bytes`, which come in pieces of 8 KiB as from a socket.
+  /// Returns the MB/s of `body` over `bytes`, in pieces of 8 KiB as from a socket.
   private static func speed(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void) -> Double {
     let start = Bench.now()
     bytes.withUnsafeBytes { all in
@@ -78,7 +78,7 @@ enum FramingBench {
     return speed(bytes) { piece in
       var index = 0
       while let part = icy.next(in: piece, from: &index) {
-        // As what comes behind copies it.
+        // Copied, as the consumer of the audio does.
         if case .audio(let range) = part {
           audio.withUnsafeMutableBytes { $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: piece[range])) }
         }

@@ -7,10 +7,11 @@ internal import Roomtone
 internal import SpeakerKit
 internal import TestSupport
 
-/// A request to a headset and its answer, from Swift and from Lua: the board is a process of its own, on a unix socket.
+/// A request to a headset and its response, from Swift and from Lua: the board is a process of its own, on a
+/// unix socket.
 enum HeadsetBench {
   private static let rounds = 20_000
-  /// Before anything is measured.
+  /// Requests before the first measured one.
   private static let warmUp = 1_000
 
   static func run() throws -> [Figure] {

@@ -6,7 +6,8 @@ internal import SpeakerKit
 /// the loop of a house under virtual time.
 enum HouseBench {
   static func run() throws -> [Figure] {
-    // 44.1 kHz, so that both are resampled; the frames are those of the 48 kHz file under another name of the rate.
+    // The rate is 44.1 kHz, so that both are resampled; the frames are those of the 48 kHz file under another
+    // rate index.
     let heAAC = try ADTS.renamed(try Fixture.bytes("Tests/Fixtures/he-aac-v1-48k.aac"), toRateIndex: 7)
     let mp3 = try Bench.median {
       try timesRealTime(try Fixture.path("scripts/wake_up.mp3")) { CountingSink() }
@@ -24,15 +25,15 @@ enum HouseBench {
     ]
   }
 
-  /// Seconds of sound that are rendered for a figure.
+  /// Seconds of sound rendered for a figure.
   private static let seconds = 120.0
 
-  /// Plays the file over and over, and holds the sound against the time that this thread worked for it.
+  /// Plays the file repeatedly, and returns the duration of its sound divided by the thread's processor time.
   private static func timesRealTime(
     _ path: String, _ makeSink: @escaping () -> any FrameCounting
   ) throws -> Double {
     let loop = EventLoop(name: "bench", clock: .virtual(start: WallTime(seconds: 1_767_571_200)))
-    // As in a house: each its own level, role and balance.
+    // As in a house, each has its own level, role and balance.
     let roles: [ChannelRole] = [.left, .right, .stereo, .mono]
     let speakers = (0..<8).map { index in
       SpeakerSpec(name: "\(index)", role: roles[index % 4], volume: 20 + 2 * index, balance: index % 3)
@@ -70,12 +71,12 @@ enum HouseBench {
   }
 }
 
-/// A sink that knows how much it was given.
+/// A sink that counts its frames.
 private protocol FrameCounting: PCMSink {
   var frames: Int { get }
 }
 
-/// Takes samples and forgets them.
+/// Counts samples and drops them.
 private final class CountingSink: FrameCounting {
   let format = AudioFormat.session
   private(set) var frames = 0
@@ -83,7 +84,7 @@ private final class CountingSink: FrameCounting {
   func finish() throws {}
 }
 
-/// Makes 16-bit numbers of samples, as a sound card's sink does, and forgets them.
+/// Converts samples to 16-bit numbers, as a sound card's sink does, and drops them.
 private final class ShortSink: FrameCounting {
   let format = AudioFormat.session
   private(set) var frames = 0

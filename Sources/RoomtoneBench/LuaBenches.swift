@@ -4,7 +4,7 @@ internal import LuaRuntime
 internal import Roomtone
 internal import SpeakerKit
 
-/// Runs a chunk on a loop of its own and gives its first result, a number.
+/// Runs a chunk on the state's loop and returns its first result, a number.
 private func number(from code: String, in state: LuaState) throws -> Double {
   let routine = state.start(try state.load(Array(code.utf8), chunkName: "=bench"), name: "bench")
   _ = state.loop.run(until: { routine.outcome != nil })
@@ -70,7 +70,7 @@ enum CallBench {
   }
 }
 
-/// From an event in Swift to the first line of the Lua callback, on an idle loop.
+/// The latency from an event in Swift to the first line of the Lua callback, on an idle loop.
 enum EventBench {
   static func run() throws -> [Figure] {
     let loop = EventLoop(name: "bench")
@@ -107,7 +107,7 @@ enum EventBench {
   }
 }
 
-/// How late timers fire with 100,000 others pending.
+/// The lateness of timers with 100,000 others pending.
 enum TimerBench {
   static func run() throws -> [Figure] {
     let loop = EventLoop(name: "bench")

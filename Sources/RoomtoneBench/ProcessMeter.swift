@@ -1,15 +1,15 @@
 internal import Glibc
 
-/// Processes of other programs that run at the same time, and what they cost. Ended with the last reference.
+/// Processes of one program that run at the same time, and their costs. Killed with the last reference.
 final class MeasuredProcesses {
   private let program: String
   private var identifiers: [pid_t] = []
 
-  /// None yet; all will be of `program`, found on PATH.
+  /// Creates an empty group for processes of `program`, found on PATH.
   init(_ program: String) { self.program = program }
 
-  /// Starts one more.
-  /// - Throws: when there is no such program.
+  /// Starts one more process.
+  /// - Throws: `StartBench.Failed` when the program does not exist.
   func start(_ arguments: [String]) throws {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -31,11 +31,11 @@ final class MeasuredProcesses {
     for identifier in identifiers { while waitpid(identifier, nil, 0) < 0 && errno == EINTR {} }
   }
 
-  /// How many there are.
+  /// The number of processes started.
   var count: Int { identifiers.count }
 
-  /// Seconds that all threads have worked, to the microsecond.
-  /// - Throws: when one of the processes has ended.
+  /// Returns the processor time of all threads in seconds, to the microsecond.
+  /// - Throws: `StartBench.Failed` when one of the processes has ended.
   func workTime() throws -> Double {
     try identifiers.reduce(0) { sum, identifier in
       let folder = "/proc/\(identifier)/task"
@@ -53,8 +53,8 @@ final class MeasuredProcesses {
     }
   }
 
-  /// Bytes that they have in memory: their share of pages that several processes have (PSS), and all of it (RSS).
-  /// - Throws: when one of the processes has ended.
+  /// Returns the bytes in memory: the proportional share (PSS), and all resident pages (RSS).
+  /// - Throws: `StartBench.Failed` when one of the processes has ended.
   func memory() throws -> (share: Int, resident: Int) {
     try identifiers.reduce((0, 0)) { sum, identifier in
       let file = "/proc/\(identifier)/smaps_rollup"

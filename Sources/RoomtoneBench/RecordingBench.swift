@@ -1,12 +1,12 @@
 internal import Glibc
 internal import TestSupport
 
-/// A thousand stations that one `roomtone` records, beside `streamripper` and `curl`, a process of theirs for each of
-/// twenty; all listen to the same broadcaster over the same seconds.
+/// A thousand stations recorded by one `roomtone`, beside `streamripper` and `curl`, one process of each for
+/// each of twenty; all listen to the same broadcaster over the same seconds.
 enum RecordingBench {
   private static let stations = 1_000
   private static let peers = 20
-  /// Until the bursts are through and all record.
+  /// Seconds until the bursts have ended and all record.
   private static let warmUp = 20.0
   private static let seconds = 20.0
 
@@ -23,7 +23,7 @@ enum RecordingBench {
     let ours = MeasuredProcesses("\(StartBench.executableFolder())/roomtone")
     let script = try folder.write(
       Array(self.script(broadcast, folder.file("roomtone")).utf8), to: "script.lua")
-    // The catalogue of its own, and nobody's house.
+    // A catalogue of its own, apart from the user's.
     let state = getenv("XDG_STATE_HOME").map { String(cString: $0) }
     setenv("XDG_STATE_HOME", folder.file("state"), 1)
     try ours.start(["run", "--output", "null", script])
@@ -55,7 +55,7 @@ enum RecordingBench {
       ]
   }
 
-  /// What a station costs here, beside what it costs each peer.
+  /// Returns the cost of a station here, relative to its cost with each peer.
   private static func figure(_ what: String, _ values: [Double], _ unit: String, _ goal: Double) -> [Figure] {
     zip(["streamripper", "curl"], values.dropFirst()).map { peer, value in
       Figure(
@@ -76,7 +76,8 @@ enum RecordingBench {
     """
   }
 
-  /// - Throws: when a station has no file, or one that is much shorter than the time that has passed.
+  /// - Throws: `StartBench.Failed` when a station has no file, or one with less than half of the bytes of
+  ///   that time.
   private static func checkFiles(in folder: String, seconds: Double) throws {
     let least = (seconds / 2) * Double(Broadcast.bytesPerSecond)
     for number in 1...stations {

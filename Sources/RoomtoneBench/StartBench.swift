@@ -25,7 +25,7 @@ enum StartBench {
     ]
   }
 
-  /// Libraries of the design that nothing is linked to yet, loaded in front of the rest.
+  /// Returns libraries of the design without a user yet, to be preloaded.
   private static func otherLibraries() -> String {
     [
       "libcurl.so.4", "libsqlite3.so.0", "libedit.so.2", "libtag_c.so.0", "libxml2.so.2", "libcrypto.so.3",
@@ -43,7 +43,7 @@ enum StartBench {
 
   struct Failed: Error { let message: String }
 
-  /// Medians of 21 runs: wall time and peak memory.
+  /// Returns the medians of 21 runs: wall time and peak memory.
   private static func sample(
     _ program: String, _ arguments: [String], preload: String? = nil
   ) throws -> (milliseconds: Double, megabytes: Double) {

@@ -2,12 +2,12 @@ internal import EventLoop
 internal import Glibc
 internal import TestSupport
 
-/// Radio from a real icecast2: one stream that plays beside `mpg123`, and two hundred that are received beside `curl`,
-/// each as whole processes over the same seconds.
+/// Radio from a real icecast2: one stream that plays beside `mpg123`, and two hundred that are received
+/// beside `curl`, each as whole processes over the same seconds.
 enum StreamBench {
   private static let streams = 200
   private static let peers = 20
-  /// Until the burst is through and all play.
+  /// Seconds until the burst has ended and all play.
   private static let warmUp = 15.0
   private static let seconds = 20.0
 
@@ -27,7 +27,7 @@ enum StreamBench {
     ]
   }
 
-  /// The sound of a file at 48 kHz and 128 kbit/s.
+  /// Returns the sound of a file at 48 kHz and 128 kbit/s.
   private static func at48kHz(_ path: String) throws -> [UInt8] {
     let folder = try TemporaryFolder()
     let words = ["-v", "error", "-i", path, "-ar", "48000", "-b:a", "128k", folder.file("48k.mp3")]
@@ -46,7 +46,7 @@ enum StreamBench {
       speaker.play_stream "\(url)"
       """
     let peer = MeasuredProcesses("mpg123")
-    // Without a card it takes the sound as fast as it comes.
+    // Without a card it reads the sound as fast as it arrives.
     try peer.start(["-q", "-o", "dummy", url])
     let cost = try measure(script, beside: peer)
     return Figure(
@@ -72,7 +72,8 @@ enum StreamBench {
       isReached: ours <= 0.25 * curl)
   }
 
-  /// Seconds of work in a second: of `roomtone run` with the script, and of its peers, at the same time.
+  /// Returns processor seconds per second: of `roomtone run` with the script, and of its peers, at the same
+  /// time.
   private static func measure(
     _ script: String, beside peer: MeasuredProcesses
   ) throws -> (ours: Double, peer: Double) {
@@ -87,7 +88,7 @@ enum StreamBench {
   }
 }
 
-/// Sends the same file over and over, frame-sized pieces at the pace of hearing, as an encoder does.
+/// Sends the same file repeatedly, in frame-sized pieces in real time, as an encoder does.
 private final class LiveSource {
   private static let bytesPerSecond = 16_000
   private static let piece = 418
