@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// Programs that tests compare with: ffmpeg, lame, sox.
+/// Programs as references for tests: ffmpeg, lame, sox.
 public enum Command {
-  /// What a program left behind.
+  /// The exit status and the output of a program.
   public struct Result: Sendable {
     /// Exit status; 128 + n when signal n ended it.
     public let status: Int32
-    /// What it wrote to its standard output.
+    /// The bytes of its standard output.
     public let output: [UInt8]
-    /// What it wrote to its standard error.
+    /// The bytes of its standard error.
     public let errors: [UInt8]
 
     /// The output as text.
@@ -16,7 +16,7 @@ public enum Command {
   }
 
   /// Runs `program`, found on PATH, to its end; blocks the calling thread.
-  /// - Throws: `TestFailure` when there is no such program.
+  /// - Throws: `TestFailure` when the program does not exist.
   public static func run(_ program: String, _ arguments: [String]) throws -> Result {
     let (output, errors) = (try SpoolFile(), try SpoolFile())
     var actions = posix_spawn_file_actions_t()
@@ -40,7 +40,7 @@ public enum Command {
     return Result(status: code, output: output.bytes(), errors: errors.bytes())
   }
 
-  /// Runs `program` and fails when it does not end with status 0.
+  /// Runs `program` and throws unless it ends with status 0.
   @discardableResult
   public static func succeed(_ program: String, _ arguments: [String]) throws -> Result {
     let result = try run(program, arguments)
@@ -52,7 +52,7 @@ public enum Command {
   }
 }
 
-/// A file without a name that takes what a program writes, however much, while nobody reads.
+/// A file without a name for a program's output of any length, which is read at its end.
 private final class SpoolFile {
   let descriptor: CInt
 

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// Files that tests read, in Tests/Fixtures.
+/// Files for tests, in Tests/Fixtures.
 public enum Fixtures {
-  /// Absolute path of the fixture called `name`.
+  /// Returns the absolute path of the fixture called `name`.
   public static func path(_ name: String) -> String { repository("Tests/Fixtures/" + name) }
 
-  /// Absolute path of a file of this repository.
+  /// Returns the absolute path of a file of this repository.
   public static func repository(_ relative: String, from file: String = #filePath) -> String {
     var parts = file.split(separator: "/", omittingEmptySubsequences: false)
     parts.removeLast(3)
@@ -13,12 +13,12 @@ public enum Fixtures {
   }
 }
 
-/// A folder that is there for the time of a test and goes with its last reference.
+/// A folder that exists for the time of a test, and is removed with its last reference.
 public final class TemporaryFolder: Sendable {
   /// Absolute path, without a slash at its end.
   public let path: String
 
-  /// Makes an empty folder under `TMPDIR` or /tmp.
+  /// Creates an empty folder under `TMPDIR` or /tmp.
   public init() throws {
     let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
     var template = Array("\(parent)/roomtone-test-XXXXXX".utf8CString)
@@ -30,7 +30,7 @@ public final class TemporaryFolder: Sendable {
     _ = try? Command.run("rm", ["-rf", path])
   }
 
-  /// Path of the file called `name` in the folder.
+  /// Returns the path of the file called `name` in the folder.
   public func file(_ name: String) -> String { "\(path)/\(name)" }
 
   /// Writes a file called `name` and returns its path.
@@ -48,7 +48,7 @@ public final class TemporaryFolder: Sendable {
   }
 }
 
-/// The bytes of the file at `path`.
+/// Returns the bytes of the file at `path`.
 public func readBytes(_ path: String) throws -> [UInt8] {
   let descriptor = open(path, O_RDONLY | O_CLOEXEC)
   guard descriptor >= 0 else { throw TestFailure("cannot open \(path)") }
@@ -62,15 +62,15 @@ public func readBytes(_ path: String) throws -> [UInt8] {
   }
 }
 
-/// Something that a test needs is not there.
+/// The error for a resource that a test needs and does not get.
 public struct TestFailure: Error, CustomStringConvertible {
-  /// What, in one line.
+  /// The failure in one line.
   public let description: String
   /// A failure with its description.
   public init(_ description: String) { self.description = description }
 }
 
-/// Names of the files in a folder, sorted; none when it is not there.
+/// Returns the names of the files in a folder, sorted; empty when it does not exist.
 public func fileNames(in folder: String) -> [String] {
   guard let stream = opendir(folder) else { return [] }
   defer { closedir(stream) }

@@ -2,8 +2,9 @@ public import EventLoop
 
 extension EventLoop {
   /// Runs `body` on this loop, on the calling thread, and closes the loop.
-  /// - Parameter last: called on the loop when `body` has ended, however it did; what it lets happen at once is told still.
-  /// - Throws: what `body` threw, or that the loop had nothing left to do before `body` had ended.
+  /// - Parameter last: called on the loop when `body` has ended, in any way; events that it causes at once
+  ///   are still delivered.
+  /// - Throws: the error of `body`, or `TestFailure` when the loop became idle before `body` had ended.
   public func finish(
     _ body: @escaping () async throws -> Void, last: @escaping () async -> Void = {}
   ) throws {
@@ -15,7 +16,7 @@ extension EventLoop {
         ended = .success(())
       } catch { ended = .failure(error) }
       await last()
-      // A turn later the task is gone, with what it holds.
+      // A turn later the task is released, with all that it holds.
       self.after(.milliseconds(1)) { outcome = ended }
     }
     defer { close() }

@@ -2,7 +2,7 @@ public import AudioCore
 internal import Glibc
 
 extension Sound {
-  /// What ffmpeg makes of the file at `path`, in 32-bit floats.
+  /// The result of ffmpeg's decoding of the file at `path`, in 32-bit floats.
   public init(ffmpeg path: String, format: AudioFormat) throws {
     let output = try Command.succeed("ffmpeg", ["-v", "error", "-i", path, "-f", "f32le", "-"]).output
     let samples = output.withUnsafeBytes { bytes in
@@ -11,8 +11,8 @@ extension Sound {
     self.init(interleaved: samples, format: format)
   }
 
-  /// Two sweeps from 100 Hz to 3 kHz over faint noise, one up and one down, at −11 dBFS: what no codec finds hard, and
-  /// what looks like itself at one place only.
+  /// Returns two sweeps from 100 Hz to 3 kHz over faint noise, one up and one down, at −11 dBFS: easy for
+  /// every codec, and self-similar at one position only.
   public static func sweep(sampleRate: Int, channels: Int = 2, frames: Int) -> Sound {
     let rate = Double(sampleRate)
     let length = Double(frames) / rate

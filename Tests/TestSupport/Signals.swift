@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Test signals, one channel each.
 public enum Signal {
-  /// A sine of `frequency` Hz that starts at 0.
+  /// Returns a sine of `frequency` Hz that starts at 0.
   public static func sine(
     _ frequency: Double, amplitude: Double = 1, frames: Int, sampleRate: Int
   ) -> [Float] {
@@ -11,12 +11,12 @@ public enum Signal {
     }
   }
 
-  /// The same value all over.
+  /// Returns `frames` samples of one value.
   public static func constant(_ value: Float, frames: Int) -> [Float] {
     [Float](repeating: value, count: frames)
   }
 
-  /// White noise, evenly distributed in ±`amplitude`; the same for the same seed, everywhere.
+  /// Returns white noise, evenly distributed in ±`amplitude`; the same for the same seed, everywhere.
   public static func noise(seed: UInt64, amplitude: Float = 1, frames: Int) -> [Float] {
     var random = SeededRandom(seed: seed)
     return (0..<frames).map { _ in Float.random(in: -amplitude...amplitude, using: &random) }
@@ -27,10 +27,10 @@ public enum Signal {
 public struct SeededRandom: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
-  /// The numbers that belong to `seed`.
+  /// The sequence of `seed`.
   public init(seed: UInt64) { state = seed }
 
-  /// The next number.
+  /// Returns the next number.
   public mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
@@ -38,7 +38,7 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
     return mixed ^ mixed >> 31
   }
 
-  /// `count` random bytes.
+  /// Returns `count` random bytes.
   public mutating func bytes(_ count: Int) -> [UInt8] {
     (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
   }

@@ -1,20 +1,20 @@
 public import AudioCore
 internal import Codecs
 
-/// Sound in memory, for tests to make, load and compare.
+/// A sound in memory, for tests to create, load and compare.
 public struct Sound: Sendable, Equatable, CustomStringConvertible {
   /// Frames per second, in Hz.
   public var sampleRate: Int
   /// The samples of each channel; all have the same number.
   public var channels: [[Float]]
 
-  /// Sound of these channels.
+  /// A sound of these channels.
   public init(sampleRate: Int, channels: [[Float]]) {
     self.sampleRate = sampleRate
     self.channels = channels
   }
 
-  /// Sound of interleaved samples.
+  /// A sound of interleaved samples.
   public init(interleaved samples: some Collection<Float>, format: AudioFormat) {
     let all = Array(samples)
     let frames = all.count / format.channels
@@ -25,12 +25,12 @@ public struct Sound: Sendable, Equatable, CustomStringConvertible {
       })
   }
 
-  /// All of the file at `path`, decoded by `AudioFile`.
+  /// The whole sound of the file at `path`, decoded by `AudioFile`.
   public init(file path: String) throws {
     try self.init(decoding: AudioFile.open(path))
   }
 
-  /// All that `decoder` still gives, read in pieces of `frames`.
+  /// The rest of the sound of `decoder`, read in pieces of `frames`.
   public init(decoding decoder: any Decoder, frames: Int = 1000) throws {
     var samples: [Float] = []
     var chunk = [Float](repeating: 0, count: frames * 8)
@@ -45,7 +45,7 @@ public struct Sound: Sendable, Equatable, CustomStringConvertible {
     self.init(interleaved: samples, format: decoder.format)
   }
 
-  /// Size and level; a test that fails prints this and not every sample.
+  /// Size and level, in place of every sample in the output of a failing test.
   public var description: String {
     "\(frameCount) frames × \(channels.count) at \(sampleRate) Hz, \(level) dBFS"
   }

@@ -1,21 +1,21 @@
 internal import Glibc
 
-/// Where a sound lies in another one.
+/// The position of a sound in another one.
 public struct Alignment: Sendable, Equatable {
-  /// Frames by which it comes later than in the reference, to a fraction of a frame; negative when earlier.
+  /// The delay in frames behind the reference, to a fraction of a frame; negative when earlier.
   public let delay: Double
-  /// Cross-correlation at that place, 1 for identical sounds and 0 for unrelated ones.
+  /// The cross-correlation at that delay, 1 for identical sounds and 0 for unrelated ones.
   public let correlation: Double
 
-  /// The nearest whole number of frames.
+  /// The delay, rounded to a whole number of frames.
   public var frames: Int { Int(delay.rounded()) }
 }
 
 extension Sound {
   /// Finds `self` in `reference` by cross-correlation of the sum of channels.
   ///
-  /// The whole sounds are correlated by Fourier transform; a parabola through the three highest points gives the
-  /// fraction of a frame (good to some hundredths for sound that is not near half the sample rate).
+  /// The whole sounds are correlated by Fourier transform; a parabola through the three highest points yields
+  /// the fraction of a frame (good to some hundredths for sound that is not near half the sample rate).
   public func alignment(to reference: Sound) -> Alignment {
     let (own, other) = (mixed(), reference.mixed())
     var size = 1
@@ -37,9 +37,9 @@ extension Sound {
       delay: Double(whole) + fraction, correlation: energy > 0 ? correlation[peak] / energy : 0)
   }
 
-  /// Energy of the difference against the energy of `reference`, in dB; −infinity when equal.
+  /// Returns the energy of the difference against the energy of `reference`, in dB; −infinity when equal.
   ///
-  /// Compares the frames that both have when `self` comes `delay` frames later, over all channels.
+  /// Compares the frames that both have when `self` is delayed by `delay` frames, over all channels.
   public func errorToSignal(against reference: Sound, delay: Int = 0) -> Double {
     var (difference, signal) = (0.0, 0.0)
     let frames = max(0, -delay)..<max(max(0, -delay), min(reference.frameCount, frameCount - delay))
@@ -53,7 +53,8 @@ extension Sound {
     return difference == 0 ? -.infinity : 10 * log10(difference / signal)
   }
 
-  /// Level of each block of `seconds` in dBFS (rms over all channels, 0 is a full square wave); the last block may
+  /// Returns the level of each block of `seconds` in dBFS (rms over all channels, 0 is a full square wave);
+  /// the last block may
   /// be shorter.
   public func levels(blockSeconds seconds: Double = 0.02) -> [Double] {
     let length = max(1, Int(seconds * Double(sampleRate)))
@@ -82,10 +83,10 @@ extension Sound {
     }
   }
 
-  /// Frames at which a click is heard: where the second difference stands out from its surroundings of 3 ms by a
-  /// factor of `factor`, and is at least `floor` (−60 dBFS) at all.
+  /// Returns the frames with an audible click: the second difference exceeds its surroundings of 3 ms by a
+  /// factor of `factor`, and is at least `floor` (−60 dBFS).
   ///
-  /// Right for tones and music without sharp attacks; noise has a second difference that hides clicks.
+  /// Suited to tones and music without sharp attacks; noise has a second difference that hides clicks.
   public func clicks(factor: Float = 12, floor: Float = 0.001) -> [Int] {
     let reach = max(8, sampleRate * 3 / 1000)
     var found: Set<Int> = []
@@ -109,7 +110,7 @@ extension Sound {
     return found.sorted()
   }
 
-  /// The sum of all channels.
+  /// Returns the sum of all channels.
   private func mixed() -> [Double] {
     (0..<frameCount).map { frame in channels.reduce(0) { $0 + Double($1[frame]) } }
   }

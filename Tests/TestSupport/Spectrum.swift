@@ -25,7 +25,7 @@ struct Spectrum {
     }
   }
 
-  /// The real part of the signal that has this spectrum.
+  /// Returns the real part of the signal that has this spectrum.
   func inverse() -> [Double] {
     var copy = self
     copy.transform(sign: 1)

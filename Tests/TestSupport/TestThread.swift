@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A thread of one's own, for tests of what two threads share.
+/// A thread for tests of state shared by two threads.
 public final class TestThread {
   private var thread = pthread_t()
 

@@ -1,4 +1,5 @@
-/// `bytes` as a gzip file of blocks that are stored, not compressed. Source: RFC 1952, RFC 1951 §3.2.4.
+/// Returns `bytes` as a gzip file of blocks that are stored, not compressed. Source: RFC 1952, RFC 1951
+/// §3.2.4.
 public func gzip(_ bytes: [UInt8]) -> [UInt8] {
   var result: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
   var rest = bytes[...]
@@ -27,7 +28,7 @@ private func crc32(_ bytes: [UInt8]) -> UInt32 {
   return ~crc
 }
 
-/// `text` in base 64. Source: RFC 4648 §4.
+/// Returns `text` in base 64. Source: RFC 4648 §4.
 public func base64(_ text: String) -> String {
   let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
   let bytes = Array(text.utf8)

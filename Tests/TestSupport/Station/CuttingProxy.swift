@@ -1,9 +1,9 @@
 internal import EventLoop
 internal import Glibc
 
-/// A TCP proxy on a free port of 127.0.0.1 that can cut the line to a server behind it.
+/// A TCP proxy on a free port of 127.0.0.1 that can cut the connections to a server behind it.
 ///
-/// Its methods may be called on any thread. Ends, with its thread, when it is let go.
+/// Its methods may be called on any thread. Ends, with its thread, with the last reference.
 public final class CuttingProxy: Sendable {
   /// The port, chosen by the kernel.
   public let port: UInt16
@@ -35,10 +35,10 @@ public final class CuttingProxy: Sendable {
     thread?.join()
   }
 
-  /// Cuts all connections with a reset, and refuses new ones until `mend`. Has happened when this returns.
+  /// Cuts all connections with a reset, and refuses new ones until `mend`. Returns when that has happened.
   public func cut() { set(true) }
 
-  /// Lets connections through again.
+  /// Accepts connections again.
   public func mend() { set(false) }
 
   private func set(_ isCut: Bool) {
@@ -69,7 +69,7 @@ public final class CuttingProxy: Sendable {
     }
   }
 
-  /// Passes on what there is within 10 ms.
+  /// Forwards the bytes that arrive within 10 ms.
   private static func step(
     _ listener: Int32, _ lines: inout [(client: Int32, server: Int32)], _ target: UInt16
   ) {
@@ -99,7 +99,8 @@ public final class CuttingProxy: Sendable {
     }
   }
 
-  /// - Returns: false when either side is gone.
+  /// Forwards received bytes.
+  /// - Returns: `false` when either side is gone.
   private static func pass(_ from: Int32, _ to: Int32) -> Bool {
     var buffer = [UInt8](repeating: 0, count: 16_384)
     let count = recv(from, &buffer, buffer.count, 0)

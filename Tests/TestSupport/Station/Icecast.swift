@@ -10,11 +10,11 @@ public final class Icecast: Sendable {
   private let folder: TemporaryFolder
 
   /// Starts the server.
-  /// - Parameter burst: bytes that a new listener gets at once at most.
+  /// - Parameter burst: the most bytes that a new listener receives at once.
   /// - Throws: `TestFailure` when icecast2 is not installed, or does not start.
   public init(burst: Int = 65_535) throws {
     let folder = try TemporaryFolder()
-    // As root it becomes somebody else, who must be able to read and write here.
+    // As root it changes its user, who must be able to read and write here.
     chmod(folder.path, 0o777)
     var attempts = 0
     while true {
@@ -26,9 +26,10 @@ public final class Icecast: Sendable {
       let server = try ServerProcess("icecast2", ["-c", configuration], log: folder.file("log-\(attempts)"))
       do {
         try server.wait(for: "icecast2 to listen") { _ in try? close(Socket.connected(to: port)) }
-        // Icecast 2.4.4 may crash when it is asked before all its threads run, which nothing tells. One in 70 starts.
+        // Icecast 2.4.4 may crash on a request before all its threads run, which it does not report. One in
+        // 70 starts.
         usleep(300_000)
-        // Another server, even another Icecast, may have taken the port: who answers must be this one.
+        // Another server, even another Icecast, may have the port: the response must be of this one.
         let greeting = "GET / HTTP/1.0\r\n\r\n"
         try server.wait(for: "icecast2 to answer") { _ -> Bool? in
           guard let source = try? Source(port: port, head: greeting), source.answer.contains(folder.path)
@@ -47,10 +48,10 @@ public final class Icecast: Sendable {
     }
   }
 
-  /// The URL of a mount, which begins with a slash.
+  /// Returns the URL of a mount, which begins with a slash.
   public func url(_ mount: String) -> String { "http://127.0.0.1:\(port)\(mount)" }
 
-  /// Opens `mount` for what this source sends.
+  /// Opens `mount` for a source.
   public func source(_ mount: String, type: String = "audio/mpeg") throws -> Source {
     let source = try Source(
       port: port,
@@ -68,7 +69,8 @@ public final class Icecast: Sendable {
     return source
   }
 
-  /// - Throws: `TestFailure`, with what Icecast has logged, unless the answer is 200.
+  /// Checks the response to a source or a command.
+  /// - Throws: `TestFailure`, with Icecast's log, unless the response is 200.
   private func check(_ source: Source, _ mount: String) throws {
     guard !source.answer.contains(" 200 OK") else { return }
     let log = (try? readBytes(folder.file("error.log"))).map { String(decoding: $0, as: UTF8.self) } ?? ""
@@ -77,7 +79,7 @@ public final class Icecast: Sendable {
     )
   }
 
-  /// Sets the title of what is sent to `mount` from now on. Letters and digits only.
+  /// Sets the title of the sound sent to `mount` from now on. Letters and digits only.
   public func setTitle(_ title: String, of mount: String) throws {
     let head = """
       GET /admin/metadata?mode=updinfo&mount=\(mount)&song=\(title) HTTP/1.0\r
@@ -88,13 +90,13 @@ public final class Icecast: Sendable {
     try check(try Source(port: port, head: head), mount)
   }
 
-  /// Whether icecast2 still runs.
+  /// `true` if icecast2 still runs.
   public var isRunning: Bool { server.isRunning }
 
-  /// Who sends a programme to a server. For one thread.
+  /// A source that sends a programme to a server. For one thread.
   public final class Source {
     private let descriptor: Int32
-    /// The head that the server answered with, empty when it hung up.
+    /// The head of the server's response, empty when the server hung up.
     let answer: String
 
     fileprivate init(port: UInt16, head: String) throws {

@@ -1,6 +1,7 @@
-/// What a station sends: bytes by their position since its beginning, without an end, and titles at positions.
+/// The content of a station: bytes by their position since its beginning, without an end, and titles at
+/// positions.
 public struct Programme: Sendable {
-  /// A title and the position of the first byte that it belongs to.
+  /// A title and the position of its first byte.
   public struct Title: Sendable, Equatable {
     /// Position in the programme, in bytes.
     public let position: Int
@@ -10,20 +11,20 @@ public struct Programme: Sendable {
     public init(_ text: String, at position: Int) { (self.position, self.text) = (position, text) }
   }
 
-  /// The pace of it in real time.
+  /// The rate in real time.
   public let bytesPerSecond: Int
-  /// In the order of their positions.
+  /// The titles in the order of their positions.
   public let titles: [Title]
   private let generate: @Sendable (Range<Int>) -> [UInt8]
 
-  /// A programme whose bytes are made as they are needed; `generate` gives the same for the same positions.
+  /// A programme whose bytes are made on demand; `generate` returns the same for the same positions.
   public init(
     bytesPerSecond: Int = 16_000, titles: [Title] = [], generate: @escaping @Sendable (Range<Int>) -> [UInt8]
   ) {
     (self.bytesPerSecond, self.titles, self.generate) = (bytesPerSecond, titles, generate)
   }
 
-  /// `bytes` again and again: frames of a file.
+  /// A programme that repeats `bytes`: frames of a file.
   public init(repeating bytes: [UInt8], bytesPerSecond: Int = 16_000, titles: [Title] = []) {
     precondition(!bytes.isEmpty, "a programme has bytes")
     self.init(bytesPerSecond: bytesPerSecond, titles: titles) { range in
@@ -37,7 +38,7 @@ public struct Programme: Sendable {
     }
   }
 
-  /// Noise in which no eight bytes come twice, so that a piece of it tells where it is from.
+  /// Returns noise in which no eight bytes occur twice, so that a piece of it identifies its position.
   public static func noise(seed: UInt64, bytesPerSecond: Int = 16_000, titles: [Title] = []) -> Programme {
     Programme(bytesPerSecond: bytesPerSecond, titles: titles) { range in
       let first = range.lowerBound / 8
@@ -54,22 +55,22 @@ public struct Programme: Sendable {
     }
   }
 
-  /// The bytes at these positions.
+  /// Returns the bytes at these positions.
   public func bytes(_ range: Range<Int>) -> [UInt8] { generate(range) }
 
-  /// The title of the byte at `position`.
+  /// Returns the title of the byte at `position`.
   public func title(at position: Int) -> String? { titles.last { $0.position <= position }?.text }
 }
 
-/// A programme with titles between its bytes, as one listener gets it. Source: the ICY protocol, as SHOUTcast 1.9 and
-/// Icecast 2.4 speak it.
+/// A programme with titles between its bytes, as one listener receives it. Source: the ICY protocol, as in
+/// SHOUTcast 1.9 and Icecast 2.4.
 struct Interleaver {
   let programme: Programme
   /// Bytes between two titles, nil without titles.
   let metaint: Int?
-  /// Where the programme goes on.
+  /// The position in the programme of the next byte.
   private(set) var position: Int
-  /// What comes before it.
+  /// The rest of the pre-roll, sent before the programme.
   private var preRoll: ArraySlice<UInt8>
   private var untilTitle: Int
   private var block: ArraySlice<UInt8> = []
@@ -80,8 +81,8 @@ struct Interleaver {
     untilTitle = metaint ?? .max
   }
 
-  /// The next bytes, between 1 and `count`.
-  /// - Parameter edge: the end of what there is of the programme; nothing beyond it is given.
+  /// Returns the next bytes, at most `count`; empty at `edge`.
+  /// - Parameter edge: the end of the programme so far; bytes beyond it are not returned.
   mutating func next(_ count: Int, edge: Int) -> [UInt8] {
     if block.isEmpty, untilTitle == 0, let metaint {
       block = titleBlock()[...]
@@ -112,7 +113,7 @@ struct Interleaver {
     return Self.block("StreamTitle='\(title)';")
   }
 
-  /// A block of metadata that says `text`.
+  /// Returns a block of metadata with `text`.
   static func block(_ text: String) -> [UInt8] {
     let bytes = Array(text.utf8).prefix(255 * 16)
     let length = (bytes.count + 15) / 16

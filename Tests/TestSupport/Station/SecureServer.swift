@@ -1,12 +1,13 @@
-/// `openssl s_server` on a free port of 127.0.0.1, which serves one page to whoever trusts its certificate.
+/// An `openssl s_server` on a free port of 127.0.0.1, which serves one page to clients that trust its
+/// certificate.
 public struct SecureServer {
   private let process: ServerProcess
   /// The port, chosen by the kernel.
   public let port: Int
-  /// Where its key and its certificate are.
+  /// The folder of its key and its certificate.
   public let folder: TemporaryFolder
 
-  /// Starts one with a certificate of its own.
+  /// Starts a server with a certificate of its own.
   public init() throws {
     folder = try TemporaryFolder()
     let (key, certificate) = (folder.file("key.pem"), folder.file("certificate.pem"))
@@ -26,6 +27,6 @@ public struct SecureServer {
     }
   }
 
-  /// The file of its certificate.
+  /// The path of its certificate.
   public var certificate: String { folder.file("certificate.pem") }
 }

@@ -1,12 +1,12 @@
 internal import EventLoop
 internal import Glibc
 
-/// A server of somebody else's that runs for the time of a test, and is killed with its last reference.
+/// A foreign server program that runs for the time of a test, and is killed with its last reference.
 public final class ServerProcess: Sendable {
   private let process: Lock<pid_t?>
   private let log: String
 
-  /// Starts `program`, found on PATH, with these words; what it writes goes to the file `log`.
+  /// Starts `program`, found on PATH, with these arguments; its output goes to the file `log`.
   public init(_ program: String, _ arguments: [String], log: String) throws {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -27,10 +27,10 @@ public final class ServerProcess: Sendable {
 
   deinit { end() }
 
-  /// What the server has written.
+  /// The output of the server so far.
   public var output: String { (try? readBytes(log)).map { String(decoding: $0, as: UTF8.self) } ?? "" }
 
-  /// Whether the server still runs.
+  /// `true` if the server still runs.
   public var isRunning: Bool {
     process.withLock { process in
       guard let running = process else { return false }
@@ -40,8 +40,8 @@ public final class ServerProcess: Sendable {
     }
   }
 
-  /// Waits for a minute at most until `look` finds something.
-  /// - Throws: `TestFailure`, with what the server wrote, when it ended or nothing was found.
+  /// Waits for a minute at most until `look` returns a result.
+  /// - Throws: `TestFailure`, with the server's output, when it ended or the minute is over.
   @discardableResult
   public func wait<Result>(for what: String, _ look: (_ output: String) throws -> Result?) throws -> Result {
     for _ in 0..<6_000 {
@@ -52,7 +52,7 @@ public final class ServerProcess: Sendable {
     throw TestFailure("waited a minute for \(what): \(output)")
   }
 
-  /// Kills the server and waits for its end. Nothing the second time.
+  /// Kills the server and waits for its end. A second call does nothing.
   public func end() {
     let running = process.withLock { process in
       defer { process = nil }

@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// A TCP socket of 127.0.0.1 that never blocks for longer than the station lives.
+/// A TCP socket of 127.0.0.1 whose calls end with the station at the latest.
 final class Socket {
-  /// Below 0 when it is closed.
+  /// The descriptor; below 0 when it is closed.
   private var descriptor: Int32
-  /// Readable when the station ends.
+  /// A descriptor that is readable when the station ends.
   private let stop: Int32
 
   init(_ descriptor: Int32, stop: Int32) {
@@ -16,7 +16,7 @@ final class Socket {
 
   deinit { end() }
 
-  /// Closes it; in order, unless `reset` was called. Nothing the second time.
+  /// Closes the socket; in order, unless `reset` was called. A second call does nothing.
   func end() {
     if descriptor >= 0 { close(descriptor) }
     descriptor = -1
@@ -26,7 +26,7 @@ final class Socket {
   func wait(_ duration: Duration) { _ = wait(for: 0, duration) }
 
   /// Sends all of `bytes`.
-  /// - Returns: false when the station ends or the other side is gone.
+  /// - Returns: `false` when the station ends or the other side is gone.
   func send(_ bytes: [UInt8]) -> Bool {
     var sent = 0
     while sent < bytes.count {
@@ -42,7 +42,7 @@ final class Socket {
     return true
   }
 
-  /// Up to `limit` bytes as they come, empty at the end.
+  /// Returns up to `limit` bytes as they arrive, empty at the end.
   func receive(_ limit: Int) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: limit)
     while true {
@@ -53,17 +53,17 @@ final class Socket {
   }
 
   /// Waits for `duration` (nil: for ever).
-  /// - Returns: false when the station ends or the other side is gone.
+  /// - Returns: `false` when the station ends or the other side is gone.
   func sleep(_ duration: Duration?) -> Bool {
-    // Not POLLIN: what is waited for is the end of the other side, which has nothing more to say.
+    // Not POLLIN: the awaited event is the end of the other side, which sends nothing more.
     let isEnded = wait(for: 0x2000, duration)  // POLLRDHUP, poll(2)
     return !isEnded && !isStopped && duration != nil
   }
 
-  /// Has the connection end with a reset, when all that was sent has arrived.
+  /// Makes the connection end with a reset, when all sent bytes have arrived.
   func reset() {
     var waiting: Int32 = 1
-    // The kernel tells how much is under way, not when there is nothing.
+    // The kernel reports the bytes under way, and no event when there are none.
     let outputQueue: UInt = 0x5411  // SIOCOUTQ, tcp(7)
     while ioctl(descriptor, outputQueue, &waiting) == 0, waiting > 0, !isStopped { usleep(500) }
     var linger = Glibc.linger(l_onoff: 1, l_linger: 0)
@@ -76,7 +76,7 @@ final class Socket {
   }
 
   /// Waits for an event of the socket.
-  /// - Returns: false when the time is over or the station ends.
+  /// - Returns: `false` on a timeout, or when the station ends.
   private func wait(for events: Int16, _ duration: Duration?) -> Bool {
     var requests = [
       pollfd(fd: descriptor, events: events, revents: 0), pollfd(fd: stop, events: Int16(POLLIN), revents: 0),
@@ -86,16 +86,16 @@ final class Socket {
     return requests[1].revents == 0 && requests[0].revents != 0
   }
 
-  /// The next connection to a socket that listens, which blocks; below 0 when there is none.
+  /// Returns the next connection to a listening socket, in blocking mode; below 0 when there is none.
   static func accepted(from listener: Int32) -> Int32 {
     let descriptor = accept(listener, nil, nil)
-    // At once: a child that another test starts would hold the connection open.
+    // At once: a child process of another test would hold the connection open.
     if descriptor >= 0 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     return descriptor
   }
 
-  /// A socket bound to a port of 127.0.0.1, which another one can share.
-  /// - Parameter port: 0 for one that is free.
+  /// Returns a socket bound to a port of 127.0.0.1, which another one can share.
+  /// - Parameter port: 0 for a free one.
   static func bound(port: UInt16) throws -> (descriptor: Int32, port: UInt16) {
     let descriptor = socket(
       AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
@@ -120,7 +120,7 @@ final class Socket {
     return (descriptor, UInt16(bigEndian: address.sin_port))
   }
 
-  /// A socket connected to a port of 127.0.0.1, which blocks.
+  /// Returns a socket connected to a port of 127.0.0.1, in blocking mode.
   static func connected(to port: UInt16) throws -> Int32 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw TestFailure("no socket: \(String(cString: strerror(errno)))") }

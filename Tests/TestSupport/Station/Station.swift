@@ -1,17 +1,17 @@
 internal import EventLoop
 internal import Glibc
 
-/// A radio station on a free port of 127.0.0.1, with the faults of real ones. Answers are given by path, and for each
-/// path in turn; the last one stays. One connection, one request.
+/// A radio station on a free port of 127.0.0.1, with the faults of real ones. Responses are set by path, and
+/// used in turn; the last one is repeated. One connection, one request.
 ///
-/// Its methods may be called on any thread. Ends, with all its threads, when it is let go.
+/// Its methods may be called on any thread. Ends, with all its threads, with the last reference.
 public final class Station: Sendable {
   /// The port, chosen by the kernel.
   public let port: UInt16
   private let core: StationCore
   private let thread: Lock<TestThread?>
 
-  /// Opens a station without answers; what it is asked for is 404 until it gets some.
+  /// Opens a station without responses; every request gets 404 until some are set.
   public init() throws {
     let core = try StationCore()
     (self.core, port) = (core, core.port)
@@ -21,39 +21,40 @@ public final class Station: Sendable {
 
   deinit { close() }
 
-  /// The URL of `path`, which begins with a slash.
+  /// Returns the URL of `path`, which begins with a slash.
   public func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
 
-  /// Answers requests for `path` with each of `answers` in turn, and then with the last of them.
+  /// Responds to requests for `path` with each of `answers` in turn, and then with the last of them.
   public func answer(_ path: String, with answers: Answer...) { answer(path, with: answers) }
 
-  /// The same.
+  /// Responds to requests for `path` with each of `answers` in turn, and then with the last of them.
   public func answer(_ path: String, with answers: [Answer]) {
     precondition(!answers.isEmpty, "an answer is given")
     core.state.withLock { $0.mounts[path] = StationCore.Mount(answers: answers) }
   }
 
-  /// The requests so far, in the order in which they came.
+  /// The requests so far, in the order of their arrival.
   public var visits: [Visit] { core.state.withLock { $0.visits } }
 
-  /// Keeps no headers of requests from now on, for a test that counts memory.
+  /// Stops recording headers of requests, for a test that measures memory.
   public func forgetHeaders() { core.state.withLock { $0.keepsHeaders = false } }
 
-  /// How many connections are open.
+  /// The number of open connections.
   public var openConnections: Int { core.state.withLock { $0.connections } }
 
-  /// Refuses connections, as a host does where nobody listens. Has happened when this returns.
+  /// Refuses connections, as a host does without a listener at the port. Returns when that has happened.
   public func refuse() { core.listen(false) }
 
-  /// Lets listeners in again.
+  /// Accepts connections again.
   public func accept() { core.listen(true) }
 
-  /// Ends all connections that are open now, each when all that was sent has arrived. Happens soon after this returns.
+  /// Ends all connections that are open now, each when all sent bytes have arrived. Happens soon after this
+  /// returns.
   public func cut(by ending: Answer.Ending = .reset) {
     core.state.withLock { $0.cuts.append(ending) }
   }
 
-  /// Ends all connections and waits for the station's threads. Nothing the second time.
+  /// Ends all connections and waits for the station's threads. A second call does nothing.
   public func close() {
     let thread = thread.withLock { thread in
       defer { thread = nil }
@@ -65,28 +66,28 @@ public final class Station: Sendable {
   }
 }
 
-/// One request that a station got.
+/// A request that a station received.
 public struct Visit: Sendable {
-  /// `GET`.
+  /// The method: `GET`.
   public let method: String
-  /// A path; a whole URL where the station is taken for a proxy.
+  /// The target: a path; a whole URL where the station is used as a proxy.
   public let target: String
-  /// As they came.
+  /// The headers in the order of their arrival.
   public internal(set) var headers: [(name: String, value: String)]
-  /// Bytes of the programme that there were at that moment; 0 where none is sent.
+  /// Bytes of the programme that existed at that moment; 0 for other content.
   public internal(set) var edge = 0
-  /// Position in the programme of the first byte that this listener gets.
+  /// Position in the programme of the first byte that this listener receives.
   public internal(set) var start = 0
   /// Position behind the last byte that was sent.
   public internal(set) var end = 0
-  /// Bytes of a body that were sent, as far as sockets take them.
+  /// Bytes of a body that were sent, as far as sockets accept them.
   public internal(set) var sent = 0
-  /// Until the connection has ended.
+  /// `true` until the connection has ended.
   public internal(set) var isOpen = true
-  /// Nothing is sent on it, by intent.
+  /// `true` during a stall of the response.
   public internal(set) var isSilent = false
 
-  /// The value of a header.
+  /// The value of a header, nil when it is absent.
   public subscript(name: String) -> String? {
     headers.first { $0.name.lowercased() == name.lowercased() }?.value
   }
@@ -111,16 +112,16 @@ public struct Visit: Sendable {
   }
 }
 
-/// What the threads of a station share.
+/// The state shared by the threads of a station.
 final class StationCore: Sendable {
-  /// The answers for a path, and the programme that they share.
+  /// The responses for a path, and the programme that they share.
   struct Mount: Sendable {
     var answers: [Answer]
-    /// Nil until a live answer is given for the first time.
+    /// The end of the programme; nil before the first live response.
     var edge: Int?
     var opened = ContinuousClock.now
 
-    /// The end of the programme, for `live` now.
+    /// Returns the current end of the programme of `live`.
     mutating func edge(of live: Live) -> Int {
       if case .told(let edge) = live.pace { return edge() }
       if edge == nil { (edge, opened) = (live.age, .now) }
@@ -134,10 +135,10 @@ final class StationCore: Sendable {
     var mounts: [String: Mount] = [:]
     var visits: [Visit] = []
     var connections = 0
-    /// How all connections were ended that were open then.
+    /// The endings of past cuts; each applies to all connections that were open then.
     var cuts: [Answer.Ending] = []
     var keepsHeaders = true
-    /// Threads that are at their ends.
+    /// Numbers of threads that are about to end.
     var ended: [Int] = []
     var wantsListening = true
     var isListening = false
@@ -148,11 +149,11 @@ final class StationCore: Sendable {
 
   let port: UInt16
   let state = Lock(State())
-  /// Keeps the port while nobody listens.
+  /// Reserves the port while no socket listens.
   private let reserve: Int32
-  /// Written to when the accepting thread has something to look at.
+  /// Wakes the accepting thread, when written to.
   private let bell: (reading: Int32, writing: Int32)
-  /// The writing end is closed when the station ends.
+  /// Signals the end of the station, when the writing end is closed.
   private let stopping: (reading: Int32, writing: Int32)
 
   init() throws {
@@ -162,7 +163,7 @@ final class StationCore: Sendable {
 
   deinit { for descriptor in [reserve, bell.reading, bell.writing, stopping.reading] { close(descriptor) } }
 
-  /// Two sockets that are connected. Not a pipe, which a child that another test starts at that moment would inherit.
+  /// Returns two connected sockets. Not a pipe, which a child process of another test would inherit.
   private static func ends() throws -> (Int32, Int32) {
     var ends: [Int32] = [0, 0]
     let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -187,7 +188,7 @@ final class StationCore: Sendable {
     _ = write(bell.writing, &byte, 1)
   }
 
-  /// Lets connections in, each on a thread of its own, and waits for these at the end.
+  /// Accepts connections, each on a thread of its own, and waits for these threads at the end.
   func run() {
     var threads: [Int: TestThread] = [:]
     var accepted = 0
@@ -204,7 +205,7 @@ final class StationCore: Sendable {
       state.withLock { $0.isListening = listener >= 0 }
       var requests = [
         pollfd(fd: bell.reading, events: Int16(POLLIN), revents: 0),
-        pollfd(fd: listener, events: Int16(POLLIN), revents: 0),  // below 0 it is not looked at
+        pollfd(fd: listener, events: Int16(POLLIN), revents: 0),  // ignored below 0
       ]
       _ = poll(&requests, 2, -1)
       if requests[0].revents != 0 {

@@ -1,10 +1,10 @@
 internal import EventLoop
 
-/// One listener of a station, on a thread of its own.
+/// A connection of a listener to a station, on a thread of its own.
 struct StationConnection {
   private let socket: Socket
   private let core: StationCore
-  /// Cuts that were before it came.
+  /// The number of cuts before its request.
   private var cuts = 0
 
   init(_ socket: Socket, of core: StationCore) { (self.socket, self.core) = (socket, core) }
@@ -26,8 +26,8 @@ struct StationConnection {
     deliver(answer, to: visit, from: position, path, number)
   }
 
-  /// Writes the visit down.
-  /// - Returns: the answer, the number of the visit, and where in the programme it begins.
+  /// Records the visit.
+  /// - Returns: the response, the number of the visit, and its start position in the programme.
   private func note(_ visit: Visit, _ path: String, _ state: inout StationCore.State) -> (Answer, Int, Int) {
     var visit = visit
     if !state.keepsHeaders { visit.headers = [] }
@@ -56,7 +56,7 @@ struct StationConnection {
     return nil
   }
 
-  // MARK: The answer
+  // MARK: The response
 
   private func deliver(_ answer: Answer, to visit: Visit, from position: Int, _ path: String, _ number: Int) {
     switch answer.body {
@@ -113,7 +113,7 @@ struct StationConnection {
 
   // MARK: The body
 
-  /// Gives up to so many bytes; none when there are none at the moment, nil at the end.
+  /// Returns up to `count` bytes; empty when there are none at the moment, nil at the end.
   private typealias Source = (_ count: Int) -> [UInt8]?
 
   private func source(_ bytes: [UInt8]) -> Source {
@@ -179,7 +179,7 @@ struct StationConnection {
     Array("\(String(bytes.count, radix: 16))\r\n".utf8) + bytes + [13, 10]
   }
 
-  /// Ends the connection with all that belongs to it, before the listener can come back.
+  /// Ends the connection, and applies the outage before the listener can reconnect.
   private func end(_ answer: Answer, _ ending: Answer.Ending, _ path: String) {
     core.state.withLock { state in
       if let edge = state.mounts[path]?.edge { state.mounts[path]?.edge = edge + answer.outage }
