@@ -1,6 +1,6 @@
 import AudioCore
 
-/// A block of one channel that holds `samples`.
+/// Returns a block of `channels` channels with interleaved `samples`.
 func block(_ samples: [Float], channels: Int = 1) -> PCMBlock {
   let block = PCMBlock(
     format: AudioFormat(sampleRate: 48_000, channels: channels), frames: samples.count / channels)
@@ -8,10 +8,10 @@ func block(_ samples: [Float], channels: Int = 1) -> PCMBlock {
   return block
 }
 
-/// A stereo block.
+/// Returns a stereo block.
 func stereo(_ left: [Float], _ right: [Float]) -> PCMBlock {
   block(zip(left, right).flatMap { [$0, $1] }, channels: 2)
 }
 
-/// All samples of a block, interleaved.
+/// Returns all samples of a block, interleaved.
 func samples(_ block: PCMBlock) -> [Float] { Array(block.view.buffer) }

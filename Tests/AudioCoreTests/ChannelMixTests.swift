@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("Channel role and balance") struct ChannelMixTests {
-  /// What a speaker with `mix` plays of a block.
+  /// Returns the output of a speaker with `mix` for a block.
   private func play(_ source: PCMBlock, _ mix: ChannelMix) -> [Float] {
     var ramp = ChannelMixRamp(mix, length: 960)
     let target = PCMBlock(format: source.format, frames: source.view.frames)

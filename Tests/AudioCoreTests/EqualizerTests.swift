@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("Equalizer") struct EqualizerTests {
-  /// What comes out when `sound` goes through in blocks of 20 ms; `change` is called in front of each.
+  /// Returns the output for `sound` in blocks of 20 ms; `change` is called before each.
   private func process(
     _ sound: Sound, _ equalizer: inout Equalizer, change: (inout Equalizer, Int) -> Void = { _, _ in }
   ) -> Sound {
@@ -25,7 +25,7 @@ import Testing
     return Sound(sampleRate: rate, channels: [sine, sine])
   }
 
-  /// Gain in dB that a sine gets when it has settled.
+  /// Returns the gain in dB of a sine after the filter has settled.
   private func response(at frequency: Double, _ gains: EqualizerGains, rate: Int = 48_000) -> Double {
     var equalizer = Equalizer(format: AudioFormat(sampleRate: rate, channels: 2), gains: gains)
     let input = sine(frequency, rate: rate)

@@ -18,7 +18,7 @@ import Testing
 }
 
 @Suite("Gain ramp") struct GainRampTests {
-  /// What comes out when `ramp` is applied to `input` in blocks of `size` frames.
+  /// Returns the output of `ramp` for `input` in blocks of `size` frames.
   private func apply(_ ramp: inout GainRamp, to input: [Float], blocks size: Int) -> [Float] {
     var samples = input
     samples.withUnsafeMutableBufferPointer { buffer in

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("Limiter") struct LimiterTests {
-  /// What leaves `limiter` when `sound` goes through it in blocks of 20 ms.
+  /// Returns the output of `limiter` for `sound` in blocks of 20 ms.
   private func process(_ sound: Sound, _ limiter: inout Limiter) -> Sound {
     let block = block(sound.interleaved, channels: sound.channels.count)
     var rest = block.view

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite("Pass filters") struct PassFilterTests {
-  /// Gain in dB that a sine gets when it has settled.
+  /// Returns the gain in dB of a sine after the filter has settled.
   private func response(_ kind: PassFilter.Kind, at corner: Double, of frequency: Double, rate: Int = 48_000)
     -> Double
   {

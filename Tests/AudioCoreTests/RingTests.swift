@@ -3,13 +3,13 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A command as the audio thread would get it.
+/// A command in the form that the audio thread receives.
 private struct Command: BitwiseCopyable {
   var number: Int
   var gain: Float
 }
 
-/// Shows that real-time code may use a ring: it would not compile otherwise.
+/// Uses a ring in real-time code, which would not compile otherwise.
 @_noLocks private func takeAll(_ ring: RingConsumer<Command>, _ sum: inout Int) {
   while let command = ring.pop() { sum &+= command.number }
 }
