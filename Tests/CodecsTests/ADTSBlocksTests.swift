@@ -3,16 +3,16 @@ import Codecs
 import TestSupport
 import Testing
 
-/// The forms of an ADTS frame that no encoder at hand writes, made of the frames of one that does.
+/// Forms of an ADTS frame that no available encoder writes, built from the frames of one.
 ///
-/// Source: ISO/IEC 13818-7 §6.2: with a checksum and several blocks, the header tells where each block but the first
-/// starts, in 16 bits each, and a checksum of 16 bits follows it and every block.
+/// Source: ISO/IEC 13818-7 §6.2: with a checksum and several blocks, the header holds the start of each block
+/// but the first, in 16 bits each, and a checksum of 16 bits follows it and every block.
 @Suite("ADTS frames with checksums and several blocks") struct ADTSBlocksTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }
 
-  /// The stream with `count` raw data blocks in a frame, with or without checksums.
+  /// Returns the stream with `count` raw data blocks in a frame, with or without checksums.
   private func stream(_ name: String, blocks count: Int, hasChecksum: Bool) throws -> [UInt8] {
     let bytes = try readBytes(Fixtures.path(name))
     var rest = ADTSFraming.frames(of: bytes)[...]

@@ -10,8 +10,8 @@ private let fixtures = ["aac-lc-44k.aac", "he-aac-v1-48k.aac", "he-aac-v2-48k.aa
 
   init() throws { folder = try TemporaryFolder() }
 
-  /// HE-AAC leaves it to the decoder how to place noise and how to turn phases: the bounds are what was measured
-  /// between libfaad and ffmpeg, −66 and −56 dB, with some room.
+  /// HE-AAC leaves the placement of noise and the rotation of phases to the decoder: the bounds are the
+  /// measured differences between libfaad and ffmpeg, −66 and −56 dB, with some room.
   @Test("decodes what ffmpeg decodes, frame for frame", arguments: zip(fixtures, [-75.0, -60, -50]))
   func agreesWithFFmpeg(name: String, bound: Double) throws {
     let decoder = try ADTSFileDecoder(path: Fixtures.path(name))
@@ -34,8 +34,8 @@ private let fixtures = ["aac-lc-44k.aac", "he-aac-v1-48k.aac", "he-aac-v2-48k.aa
     #expect(try decoder.frameCount == Sound(decoding: decoder).frameCount)
   }
 
-  /// The noise that replicated bands are filled with goes on from frame to frame and can't be begun in the middle;
-  /// below them everything is as it was.
+  /// The noise in replicated bands continues from frame to frame and can't be begun in the middle; below them
+  /// everything is equal.
   @Test(
     "after a seek the frames are those that decoding from the start gives",
     arguments: zip(fixtures, [-300.0, -100, -75]))
@@ -123,7 +123,8 @@ private let fixtures = ["aac-lc-44k.aac", "he-aac-v1-48k.aac", "he-aac-v2-48k.aa
 }
 
 extension Sound {
-  /// What is left without the bands that HE-AAC replicates, without the edges that the filter sees.
+  /// Returns the sound without the bands that HE-AAC replicates, and without the edges, where the filter
+  /// starts and ends.
   fileprivate func below2kHz() throws -> Sound {
     let low = try Sound(
       decoding: ConformedDecoder(MemoryDecoder(self), to: AudioFormat(sampleRate: 4000, channels: 2)))

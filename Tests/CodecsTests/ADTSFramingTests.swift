@@ -115,7 +115,7 @@ private let fixtures = ["aac-lc-44k.aac", "he-aac-v1-48k.aac", "he-aac-v2-48k.aa
   @Test("headers that say nonsense are no headers") func refusesNonsense() throws {
     let stream = try bytes()
     let frames = ADTSFraming.frames(of: stream)
-    /// The frames that are left when every header is changed.
+    /// Returns the number of frames found after a change of every header.
     func count(_ change: (inout [UInt8], Int) -> Void) -> Int {
       var changed = stream
       for frame in frames { change(&changed, frame.offset) }

@@ -8,7 +8,7 @@ import Testing
 
   init() throws { folder = try TemporaryFolder() }
 
-  /// The error that opening `bytes` under the name of an MP3 file throws.
+  /// Returns the error of opening `bytes` under the name of an MP3 file.
   private func error(_ bytes: [UInt8], name: String = "song.mp3") throws -> AudioError? {
     let path = try folder.write(bytes, to: name)
     return #expect(throws: AudioError.self) { try AudioFile.open(path) }
@@ -164,7 +164,7 @@ import Testing
   }
 
   /// Opens, seeks in and reads the file at `path`; any error must be an `AudioError`.
-  /// - Returns: whether it could be opened.
+  /// - Returns: `true` if it could be opened.
   private func survives(_ path: String) throws -> Bool {
     do {
       let decoder = try AudioFile.open(path)

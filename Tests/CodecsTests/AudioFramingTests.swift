@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 @Suite("Framing of any codec") struct AudioFramingTests {
-  /// All frames of a stream that is fed in pieces of `size` bytes.
+  /// Returns the frames of a stream that is fed in pieces of `size` bytes, and the number of bytes outside of
+  /// them.
   private func scan(_ bytes: [UInt8], pieces size: Int = .max) -> (frames: [AudioFraming.Frame], skipped: Int)
   {
     var framing = AudioFraming()

@@ -3,7 +3,7 @@ import Codecs
 import TestSupport
 import Testing
 
-/// A file of every format.
+/// Fixtures, one for every format.
 private let names = [
   "base-24bit.wav", "base.aiff", "base.caf", "music-44k.flac", "music-44k.ogg", "mp3-cbr128-44k.mp3",
   "mp3-vbr-v4-44k.mp3", "mp3-mpeg2-64-22k.mp3", "mp3-mpeg25-32-11k-mono.mp3", "aac-lc-44k.aac",
@@ -60,7 +60,8 @@ private let names = [
       } catch let error as AudioError {
         #expect(error.code == "audio.unreadable", "\(error)")
         #expect(error.message.contains(": found ") && error.message.contains(" at byte "))
-        // CAF tells its length in front and MP4 its table of frames behind; the others have frames from the front on.
+        // CAF states its length in front and MP4 has its table of frames behind; the others have frames from
+        // the front on.
         let isWhole = name.hasSuffix("caf") || name.hasSuffix("m4a") || name.hasSuffix("ogg") && part < 0.6
         #expect(part < 0.1 || isWhole, "\(name), \(part): \(error.message)")
       }

@@ -3,7 +3,7 @@ import Codecs
 import TestSupport
 import Testing
 
-/// One file of every format that is read, and the error against ffmpeg's decoding that it may have, in dB.
+/// A fixture of every supported format, and the bound of its error against ffmpeg's decoding, in dB.
 private let formats: [(name: String, bound: Double)] = [
   ("aac-lc-44k.aac", -75), ("aac-lc-44k.m4a", -75),
   ("aac-lc-quicktime-v1.mov", -75), ("aac-lc-quicktime-v2.mov", -75), ("he-aac-v1-48k.aac", -60),
@@ -26,7 +26,7 @@ private let formats: [(name: String, bound: Double)] = [
     let reference = try Sound(ffmpeg: Fixtures.path(name), format: sound.format)
     #expect(abs(sound.alignment(to: reference).delay) < 0.01)
     #expect(sound.errorToSignal(against: reference) <= bound, "\(sound.errorToSignal(against: reference)) dB")
-    // Only an MP4 file tells how much of its last frame is sound; ffmpeg plays all of it.
+    // Only an MP4 file states the length of the sound in its last frame; ffmpeg plays all of it.
     let isCut = name.hasSuffix(".m4a") || name.hasSuffix(".mov")
     #expect((0..<(isCut ? 2048 : 1)).contains(reference.frameCount - sound.frameCount))
   }
@@ -102,8 +102,8 @@ private let formats: [(name: String, bound: Double)] = [
     #expect(peakMemory() - before < 500_000_000)
   }
 
-  /// Where each container says how much sound follows. Sources: AIFF-C (COMM, SSND), CAF 1.0 (data), RIFF (data),
-  /// ISO/IEC 14496-12 (mdat), FLAC (STREAMINFO).
+  /// The position of the length of the sound in each container. Sources: AIFF-C (COMM, SSND), CAF 1.0 (data),
+  /// RIFF (data), ISO/IEC 14496-12 (mdat), FLAC (STREAMINFO).
   @Test(
     "claiming a gigabyte, has the frames that are there, in the memory that they take",
     arguments: [

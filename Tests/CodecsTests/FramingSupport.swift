@@ -1,7 +1,7 @@
 import Codecs
 import TestSupport
 
-/// What both framings do, for tests that do it to both.
+/// The common interface of both framings, for tests of both.
 protocol AnyFraming {
   init(offset: Int)
   var skippedBytes: Int { get }
@@ -22,12 +22,12 @@ extension MPEGAudioFraming: AnyFraming {
 }
 
 extension AnyFraming {
-  /// All frames of a stream that is fed in pieces of `size` bytes.
+  /// Returns the frames of a stream that is fed in pieces of `size` bytes.
   static func frames(of bytes: [UInt8], pieces size: Int = .max) -> [EncodedFrame] {
     scan(bytes, pieces: size).frames
   }
 
-  /// All frames, and the bytes that were none.
+  /// Returns the frames, and the number of bytes outside of them.
   static func scan(_ bytes: [UInt8], pieces size: Int = .max) -> (frames: [EncodedFrame], skipped: Int) {
     var framing = Self(offset: 0)
     var frames: [EncodedFrame] = []
@@ -43,7 +43,7 @@ extension AnyFraming {
   }
 }
 
-/// Place and size of each packet of a file, as ffmpeg's demuxer sees them.
+/// Returns the position and the size of each packet of a file, according to ffmpeg's demuxer.
 func packets(ffmpeg path: String) throws -> [[Int]] {
   let arguments = ["-v", "error", "-show_entries", "packet=size,pos", "-of", "csv=p=0", path]
   return try Command.succeed("ffprobe", arguments).text.split(separator: "\n").map { line in
@@ -51,7 +51,7 @@ func packets(ffmpeg path: String) throws -> [[Int]] {
   }
 }
 
-/// An ID3v2.4 tag of `size` bytes besides its header, with or without a footer.
+/// Returns an ID3v2.4 tag of `size` bytes besides its header, with or without a footer.
 func id3v2(_ size: Int, footer: Bool = false, fill: UInt8 = 0xFF) -> [UInt8] {
   let sizeBytes = [21, 14, 7, 0].map { UInt8(size >> $0 & 0x7F) }
   let body = [UInt8](repeating: fill, count: size)

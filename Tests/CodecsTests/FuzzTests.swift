@@ -3,9 +3,9 @@ import Codecs
 import TestSupport
 import Testing
 
-/// Mutated fixtures through what parses bytes from the network or from strangers' files.
+/// Mutated fixtures as input of all parsers of bytes from the network or from foreign files.
 ///
-/// A few hundred or thousand cases each, always the same; `scripts/dev/test --fuzz` looks for more.
+/// A few hundred or thousand cases each, always the same; `scripts/dev/test --fuzz` runs more.
 @Suite("Mutated files and streams") struct FuzzTests {
   /// Runs `body` with mutations of the first `length` bytes of the fixtures.
   private func run(
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  /// Seeks and reads to the end, which must come.
+  /// Seeks and reads to the end, which must be reached.
   private func drain(_ decoder: any Decoder, _ random: inout SeededRandom) throws {
     var samples = [Float](repeating: 0, count: 4096)
     if let count = decoder.frameCount, count > 0, Bool.random(using: &random) {

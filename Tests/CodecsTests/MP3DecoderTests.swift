@@ -52,7 +52,7 @@ private let fixtures = [
       let length = min(3000, whole.frameCount - target)
       let piece = try Sound(decoding: decoder, limit: length)
       let expected = whole[target..<(target + length)]
-      // MPEG-1 comes out bit for bit; in MPEG-2 libmpg123 adds in another order, which the last bit shows.
+      // MPEG-1 is decoded bit for bit; in MPEG-2 libmpg123 adds in another order, visible in the last bit.
       let isExact = decoder.format.sampleRate >= 32_000
       let error = length > 0 ? piece.errorToSignal(against: expected) : -.infinity
       #expect(isExact ? piece == expected : error < -130, "at frame \(target)")
@@ -127,7 +127,7 @@ private let fixtures = [
     #expect(frames[AudioFormat(sampleRate: 11_025, channels: 1)].map { $0 > 30_000 } == true)
   }
 
-  /// The frames that `decoder` gives in each format.
+  /// Returns the frames of `decoder` in each format.
   private func frames(_ decoder: any Decoder) throws -> [AudioFormat: [Float]] {
     var frames: [AudioFormat: [Float]] = [:]
     var buffer = [Float](repeating: 0, count: 2000)

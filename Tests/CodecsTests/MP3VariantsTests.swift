@@ -12,7 +12,7 @@ import Testing
     try original.write(to: folder.file("t.wav"))
   }
 
-  /// An MP3 file of the sweep, made with `options`.
+  /// Returns the path of an MP3 file of the sweep, made with `options`.
   private func encode(_ options: [String]) throws -> String {
     try Command.succeed("lame", ["--quiet"] + options + [folder.file("t.wav"), folder.file("t.mp3")])
     return folder.file("t.mp3")
@@ -76,7 +76,7 @@ import Testing
     try checkSeeks(folder.file("t.mp2"), whole: sound)
   }
 
-  /// One frame of sound, of layer III without a bit reservoir or of layer II.
+  /// Returns a frame of sound, of layer III without a bit reservoir or of layer II.
   private func oneFrame(layer: Int) throws -> [UInt8] {
     if layer == 2 {
       try Command.succeed("ffmpeg", ["-v", "error", "-i", folder.file("t.wav"), folder.file("t.mp2")])

@@ -7,7 +7,7 @@ struct MP4File {
   /// The AudioSpecificConfig.
   var configuration: [UInt8]
   var timescale = 48_000
-  /// Units that a frame lasts.
+  /// Duration of a frame in units of `timescale`.
   var frameDuration = 2048
   var perChunk = 5
   var has64Bits = false
@@ -15,9 +15,9 @@ struct MP4File {
   /// Bits of a frame's size in `stz2`; nil for `stsz`.
   var sizeBits: Int?
   var description = SoundDescription.plain
-  /// `edts` and the like, inside the track.
+  /// Boxes inside the track, such as `edts`.
   var inTrack: [UInt8] = []
-  /// `udta` and the like, inside `moov`.
+  /// Boxes inside `moov`, such as `udta`.
   var inMovie: [UInt8] = []
   var movieScale = 1000
 
@@ -25,20 +25,20 @@ struct MP4File {
   /// "Sound Sample Description (Version 1)" and "(Version 2)".
   enum SoundDescription: CaseIterable {
     case plain
-    /// An `AudioSampleEntryV1`, which has no more fields and stands in an `stsd` of version 1.
+    /// An `AudioSampleEntryV1`, which has no more fields and needs an `stsd` of version 1.
     case isoVersion1
-    /// Four more numbers; what MPEG-4 adds lies in a `wave` box.
+    /// Four more numbers; the additions of MPEG-4 are in a `wave` box.
     case quickTime1
     /// The rate as a float, and 36 bytes more.
     case quickTime2
   }
 
-  /// The frames of an ADTS fixture.
+  /// Reads the frames of an ADTS fixture.
   init(adts name: String, configuration: [UInt8]) throws {
     try self.init(path: Fixtures.path(name), configuration: configuration)
   }
 
-  /// The frames of an ADTS file.
+  /// Reads the frames of an ADTS file.
   init(path: String, configuration: [UInt8]) throws {
     let bytes = try readBytes(path)
     frames = ADTSFraming.frames(of: bytes).map {
@@ -55,7 +55,7 @@ struct MP4File {
     big(content.count + 8, 4) + Array(type.utf8) + content
   }
 
-  /// A list of numbers behind their count.
+  /// Returns a box with a list of numbers behind their count.
   static func table(_ type: String, _ entries: [[UInt8]]) -> [UInt8] {
     box(type, big(0, 4) + big(entries.count, 4) + entries.flatMap { $0 })
   }
@@ -68,7 +68,7 @@ struct MP4File {
     return box("edts", list)
   }
 
-  /// A comment as iTunes writes it.
+  /// Returns a comment in the form of iTunes.
   static func iTunes(delay: Int, padding: Int, length: Int) -> [UInt8] {
     func hex(_ value: Int, _ digits: Int) -> String {
       let text = String(value, radix: 16, uppercase: true)
@@ -139,7 +139,7 @@ struct MP4File {
     let decoder = [0x40, 0x15] + F.big(0, 11) + descriptor(5, configuration)
     let esds = F.box("esds", F.big(0, 4) + descriptor(3, F.big(1, 3) + descriptor(4, decoder)))
     let wave = F.box("wave", F.box("frma", Array("mp4a".utf8)) + F.box("mp4a", F.big(0, 4)) + esds)
-    /// The fields that all forms have; those behind the version differ in meaning.
+    /// Returns an entry with the fields of all forms; those behind the version differ in meaning.
     func entry(_ version: Int, _ channels: Int, _ bits: Int, _ rest: [UInt8]) -> [UInt8] {
       F.big(0, 6) + F.big(1, 2) + F.big(version, 2) + F.big(0, 6) + F.big(channels, 2) + F.big(bits, 2) + rest
     }

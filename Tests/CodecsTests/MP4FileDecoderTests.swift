@@ -13,7 +13,7 @@ import Testing
     try AudioFile.open(folder.write(file.bytes(), to: "t.m4a"))
   }
 
-  /// The low bits of what ADTS tells: AAC-LC, 24 kHz, two channels.
+  /// The low bits of the fields in ADTS: AAC-LC, 24 kHz, two channels.
   private static let implicit: [UInt8] = [0x13, 0x10]
   private func heAAC() throws -> MP4File {
     try MP4File(adts: "he-aac-v1-48k.aac", configuration: Self.implicit)
@@ -29,7 +29,7 @@ import Testing
     #expect(abs(sound.alignment(to: reference).delay) < 0.01)
     #expect(sound.errorToSignal(against: reference) < bound)
     #expect(decoder.frameCount == sound.frameCount)
-    // ffmpeg plays the last frame to its end, whatever the file says.
+    // ffmpeg plays the last frame to its end, whatever the length in the file.
     #expect((0..<2048).contains(reference.frameCount - sound.frameCount))
   }
 
@@ -183,7 +183,7 @@ import Testing
     let before = peakMemory()
     let path = try folder.write(bytes, to: "claim.m4a")
     if let decoder = try? AudioFile.open(path) { #expect(try Sound(decoding: decoder).frameCount < 400_000) }
-    // One size for all, and as many frames as a number holds.
+    // A single size for all, and the largest number of frames.
     if name == "stsz" {
       bytes.replaceSubrange((place + 8)..<(place + 12), with: [0, 0, 0, 1])
       let path = try folder.write(bytes, to: "claim.m4a")
@@ -194,7 +194,7 @@ import Testing
 
   @Test("a length that all tables but one agree on is not believed") func claimsLength() throws {
     var file = try heAAC()
-    // What follows the end of a frame's sound is not looked at, so all can have one size.
+    // Bytes behind the end of a frame's sound are ignored, so all can have one size.
     let size = file.frames.reduce(0) { max($0, $1.count) }
     file.frames = file.frames.map { $0 + [UInt8](repeating: 0, count: size - $0.count) }
     var bytes = file.bytes()

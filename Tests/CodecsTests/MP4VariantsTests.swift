@@ -8,18 +8,18 @@ import Testing
 
   init() throws { folder = try TemporaryFolder() }
 
-  /// AAC-LC at 44.1 kHz in two channels.
+  /// The configuration of AAC-LC at 44.1 kHz in two channels.
   private static let lc: [UInt8] = [0x12, 0x10]
 
   private func path(_ file: MP4File) throws -> String { try folder.write(file.bytes(), to: "t.m4a") }
 
-  /// A frame of AAC-LC in mono with one line of its spectrum, which one of `code` (0 to 7) and the frame before tell;
-  /// behind it `padding` bytes that are not looked at. Source: ISO/IEC 14496-3 §4.4.2 and §4.A.1 (codebook 1).
+  /// Returns a frame of AAC-LC in mono with one line of its spectrum, selected by `code` (0 to 7) and the
+  /// frame before; `padding` ignored bytes follow. Source: ISO/IEC 14496-3 §4.4.2 and §4.A.1 (codebook 1).
   private func tinyFrame(code: Int, padding: Int) -> [UInt8] {
     let fields = [
       (0, 3), (0, 4), (185, 8),  // a single channel with this gain
       (0, 1), (0, 2), (0, 1), (1, 6), (0, 1),  // a long window with one band
-      (1, 4), (1, 5), (0, 1), (0, 3),  // in codebook 1, with the gain told, and nothing more
+      (1, 4), (1, 5), (0, 1), (0, 3),  // in codebook 1, with an explicit gain, and nothing more
       (0b10000 | code, 5), (7, 3), (0, 1),  // four lines, and the end
     ]
     let bits = fields.flatMap { value, width in (0..<width).reversed().map { UInt8(value >> $0 & 1) } }
@@ -84,8 +84,8 @@ import Testing
     #expect(error <= -75, "\(error) dB")
   }
 
-  /// The bands that hold anything are the same in frames of 960 and of 1024 samples, so frames of the one are frames
-  /// of the other as long as they leave the highest bands out; they then sound 1024/960 as high.
+  /// The used bands are the same in frames of 960 and of 1024 samples, so frames of the one are frames of the
+  /// other as long as they leave the highest bands out; their sound is then higher by 1024/960.
   @Test("frames of 960 samples sound as ffmpeg decodes them, and seek") func shortFrames() throws {
     let rate = 44_100
     try Sound.sweep(sampleRate: rate, frames: rate).write(to: folder.file("t.wav"))

@@ -113,7 +113,7 @@ private let fixtures = [
   }
 }
 
-/// A file as Fraunhofer's encoder writes it, made of one without a tag.
+/// Returns a file in the form of Fraunhofer's encoder, made of one without a tag.
 enum VBRI {
   static func file(frames count: Int) throws -> [UInt8] {
     let plain = try readBytes(Fixtures.path("mp3-cbr128-44k.mp3"))

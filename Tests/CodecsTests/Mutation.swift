@@ -1,6 +1,6 @@
 import TestSupport
 
-/// Changes bytes at random, as damage and attackers do; the same for the same seed.
+/// Random changes of bytes, as by damage and attackers; the same for the same seed.
 struct Mutation {
   private var random: SeededRandom
 
@@ -10,11 +10,12 @@ struct Mutation {
     range.isEmpty ? range.lowerBound : Int.random(in: range, using: &random)
   }
 
-  /// `bytes` with one to six changes: bits, bytes, extreme numbers, parts that are gone, doubled or random.
+  /// Returns `bytes` with one to six changes: bits, bytes, extreme numbers, parts that are removed, doubled
+  /// or random.
   mutating func apply(to bytes: [UInt8]) -> [UInt8] {
     var result = bytes
     for _ in 0...number(0..<6) where !result.isEmpty {
-      // Headers stand in front more often than not.
+      // Headers are at the front more often than not.
       let reach = number(0..<2) == 0 ? min(result.count, 600) : result.count
       let place = number(0..<reach)
       let length = min(number(0..<200), result.count - place)

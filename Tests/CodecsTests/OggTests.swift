@@ -9,7 +9,8 @@ import Testing
 
   init() throws { folder = try TemporaryFolder() }
 
-  /// The music as FLAC in Ogg: `isPiped` leaves out how long it is, as what is written to a pipe does.
+  /// Returns the path of the music as FLAC in Ogg: `isPiped` leaves its length out, as a write to a pipe
+  /// does.
   private func flacInOgg(isPiped: Bool = false) throws -> String {
     let path = folder.file("t.oga")
     // Pages of a tenth of a second.
@@ -17,7 +18,8 @@ import Testing
       "ffmpeg", ["-v", "error", "-y", "-i", music, "-c:a", "flac", "-page_duration", "100000", path])
     guard !isPiped else { return path }
     var bytes = try readBytes(path)
-    // STREAMINFO stands behind the page's header of 28 bytes and the mapping's of 13: 36 bits of samples up to byte 18.
+    // STREAMINFO is behind the page's header of 28 bytes and the mapping's of 13: 36 bits of samples up to
+    // byte 18.
     let place = 28 + 13 + 4 + 14
     bytes.replaceSubrange((place)..<(place + 4), with: [0, 0, 0xAC, 0x44])
     OggPages.seal(&bytes, 0..<(28 + Int(bytes[27])))
@@ -87,7 +89,7 @@ import Testing
 
 /// Pages of an Ogg file. Source: RFC 3533 §6.
 private enum OggPages {
-  /// Where each page of `bytes` lies.
+  /// Returns the byte range of each page of `bytes`.
   static func ranges(_ bytes: [UInt8]) -> [Range<Int>] {
     var ranges: [Range<Int>] = []
     while case let start = ranges.last?.upperBound ?? 0, start + 27 <= bytes.count {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite("Resampler") struct ResamplerTests {
-  /// All of `samples` through `resampler`, `inputPiece` frames in and `outputPiece` out at a time.
+  /// Returns the output of `resampler` for `samples`, `inputPiece` frames in and `outputPiece` out at a time.
   private func run(
     _ resampler: Resampler, _ samples: [Float], inputPiece: Int = 1024, outputPiece: Int = 960
   ) throws -> [Float] {

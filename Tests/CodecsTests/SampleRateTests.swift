@@ -8,16 +8,17 @@ private let rates = [
   8000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 64_000, 88_200, 96_000,
 ]
 
-/// At which more is tried than at the others.
+/// The rates with more cases than the others.
 private let some = [8000, 44_100, 96_000]
 
-/// From 8 to 96 kHz, mono and stereo: the rate is told, the sound is ffmpeg's, and a seek is exact.
+/// Files from 8 to 96 kHz, mono and stereo: the reported rate is right, the sound is ffmpeg's, and a seek is
+/// exact.
 @Suite("Every sample rate") struct SampleRateTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }
 
-  /// The sound of a file that `encode` makes of a sweep in mono and one in stereo, each compared with ffmpeg.
+  /// Compares the sound of files that `encode` makes of a sweep in mono and one in stereo with ffmpeg's.
   private func check(
     _ rate: Int, _ suffix: String, bound: Double, channels told: [Int] = [1, 2], seeks: Double = -.infinity,
     reference: ((String, AudioFormat) throws -> Sound) = Sound.init(ffmpeg:format:),
@@ -34,7 +35,8 @@ private let some = [8000, 44_100, 96_000]
       #expect(decoder.frameCount == sound.frameCount)
       let reference = try reference(path, AudioFormat(sampleRate: rate, channels: channels))
       switch suffix {
-      // ffmpeg plays the last frame of an MP4 file to its end, and ends Vorbis early or late, whatever the file says.
+      // ffmpeg plays the last frame of an MP4 file to its end, and ends Vorbis early or late, whatever the
+      // length in the file.
       case "m4a", "ogg": #expect(sound.frameCount == original.frameCount)
       default: #expect(sound.frameCount == reference.frameCount)
       }
@@ -52,8 +54,8 @@ private let some = [8000, 44_100, 96_000]
     { try Command.succeed("ffmpeg", ["-v", "error", "-y", "-i", $0] + arguments + [$1]) }
   }
 
-  /// What LAME's own decoder makes of a file, in 16 bits. At 24 kHz it and libmpg123 agree, and ffmpeg 5.1 differs by
-  /// up to −38 dB in joint stereo.
+  /// Returns the decoding of a file by LAME's own decoder, in 16 bits. At 24 kHz it and libmpg123 agree, and
+  /// ffmpeg 5.1 differs by up to −38 dB in joint stereo.
   private func lame(_ path: String, _ format: AudioFormat) throws -> Sound {
     try Command.succeed("lame", ["--quiet", "--decode", path, folder.file("reference.wav")])
     return try Sound(file: folder.file("reference.wav"))
@@ -65,7 +67,7 @@ private let some = [8000, 44_100, 96_000]
     }
     guard some.contains(rate) else { return }
     for kind in ["pcm_u8", "pcm_s24le", "pcm_s32le", "pcm_f32le"] {
-      // Quieter by what is no power of two, so that all bits are used.
+      // Reduced by a factor that is no power of two, so that all bits are used.
       try check(rate, "wav", bound: -.infinity, encode: ffmpeg("-af", "volume=0.7", "-c:a", kind))
     }
   }

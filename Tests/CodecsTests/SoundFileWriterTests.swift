@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  /// What the header says about the bytes behind its first eight.
+  /// Returns the header's count of the bytes behind its first eight.
   private func riffSize(_ bytes: [UInt8]) -> Int {
     (0..<4).reduce(0) { $0 | Int(bytes[4 + $1]) << (8 * $1) }
   }
@@ -65,7 +65,7 @@ import Testing
       if let writer { try write(noise, to: writer) }
       let reader = try Sound(file: folder.file("a.wav"))
       #expect(reader.frameCount > 120_000 * round - 48_000)
-      // Readers that forgive take what is there; a strict one goes by the header.
+      // A lenient reader uses the bytes that are there; a strict one trusts the header.
       let claimed = riffSize(try readBytes(folder.file("a.wav")))
       #expect(claimed > 4 * (120_000 * round - 48_000))
     }

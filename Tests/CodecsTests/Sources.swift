@@ -3,7 +3,7 @@ import Codecs
 import TestSupport
 
 extension Sound {
-  /// Up to `limit` frames of what `decoder` gives.
+  /// The first frames of `decoder`, at most `limit`.
   init(decoding decoder: any Decoder, limit: Int) throws {
     var samples: [Float] = []
     let channels = decoder.format.channels
@@ -25,7 +25,7 @@ struct WAVBytes {
   var bits: Int
   var channels: Int
   var sampleRate = 48_000
-  /// What the data chunk says about its length, if not the truth.
+  /// The length in the data chunk, nil for the true one.
   var claimedSize: Int?
 
   func bytes(data: [UInt8]) -> [UInt8] {
@@ -42,7 +42,7 @@ struct WAVBytes {
   }
 }
 
-/// Most address space that the process has had so far, in bytes.
+/// Returns the peak of the process's address space in bytes.
 func peakMemory() -> Int {
   let status = (try? readBytes("/proc/self/status")) ?? []
   let line = String(decoding: status, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("VmPeak") }
