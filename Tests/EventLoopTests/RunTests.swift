@@ -188,7 +188,7 @@ import Testing
     #expect(sum.value == 6 * 120)
   }
 
-  // With a copy of the array for each of them it takes many minutes.
+  // A copy of the array for each of them would need many minutes.
   @Test(
     "timers that come due in the middle of a long round take no time for each other", .timeLimit(.minutes(1)))
   func manyAhead() {

@@ -2,14 +2,14 @@ import EventLoop
 import Glibc
 import Synchronization
 
-/// A virtual loop whose civil time begins at 2026-01-01T00:00:00Z.
+/// Returns a virtual loop whose civil time begins at 2026-01-01T00:00:00Z.
 func virtualLoop() -> EventLoop { EventLoop(clock: .virtual(start: WallTime(seconds: 1_767_225_600))) }
 
-/// Runs until nothing is left.
+/// Runs `loop` until it is idle or stopped.
 @discardableResult
 func drain(_ loop: EventLoop) -> EventLoop.RunResult { loop.run(until: { false }) }
 
-/// Runs `body` on a thread of its own, which the caller may join.
+/// A thread that runs `body`; the caller may join it.
 final class TestThread: Sendable {
   private let thread: pthread_t
 
@@ -34,7 +34,7 @@ final class TestThread: Sendable {
   }
 }
 
-/// The reading and the writing end of a pipe; neither blocks, nor goes to children.
+/// Returns the reading and the writing end of a pipe; neither blocks, nor is inherited by child processes.
 func openPipe() -> [Int32] {
   var ends: [Int32] = [0, 0]
   pipe(&ends)
@@ -62,18 +62,18 @@ final class Pipe {
 
   func send(_ text: String) { text.withCString { _ = write(writing, $0, strlen($0)) } }
 
-  /// What can be read now.
+  /// Returns the text that can be read now.
   func receive() -> String { readText(reading) }
 }
 
-/// Up to 64 bytes of a descriptor, empty at its end.
+/// Reads up to `limit` bytes of a descriptor, empty at its end.
 func readText(_ fd: Int32, limit: Int = 64) -> String {
   var bytes = [UInt8](repeating: 0, count: limit)
   let count = read(fd, &bytes, limit)
   return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
 }
 
-/// A counter that any thread may turn.
+/// A counter for any thread.
 final class Counter: Sendable {
   private let count = Atomic(0)
   func add(_ number: Int = 1) { count.add(number, ordering: .relaxed) }

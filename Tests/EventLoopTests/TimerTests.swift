@@ -159,7 +159,7 @@ import Testing
     loop.after(.seconds(60)) {}
     let thread = TestThread {
       for _ in 0..<4_000 where !hasFired.withLock({ $0 }) { usleep(10_000) }
-      // The loop sleeps again by then.
+      // The loop is asleep again by then.
       usleep(10_000)
       loop.stop()
     }
