@@ -135,7 +135,7 @@ struct FaultTests {
   @Test("after a drop the station refuses for a time, then lets in again")
   func refusal() throws {
     var (rounds, isRefused) = (0, false)
-    // On a busy machine the time may be over before anybody comes: then it has to be longer.
+    // On a busy machine the time may be over before the next request: then it is tried with a longer one.
     for seconds in [2, 10, 50] where !isRefused {
       station.answer(
         "/a", with: .page("hello").dropping(at: 3, by: .reset, refusing: .seconds(seconds)), .page("again"))
@@ -162,7 +162,7 @@ struct FaultTests {
 
   @Test("the connect timeout ends a handshake that nobody answers")
   func connectTimeout() throws {
-    // The station waits for the end of a request, which the beginning of a handshake is not.
+    // The station waits for the end of a request, which the beginning of a handshake does not contain.
     let url = station.url("/").replacing("http:", with: "https:")
     let error = try network.failure(url) { $0.connectTimeout = .milliseconds(200) }
     #expect(error?.kind == .timeout)
@@ -172,7 +172,7 @@ struct FaultTests {
   func timeout() throws {
     station.answer("/a", with: .page("hello").stalling(at: 2))
     var text = ""
-    // On a busy machine it may be over before the first bytes come: then it has to be longer.
+    // On a busy machine the timeout may expire before the first bytes arrive: then a longer one is tried.
     for seconds in [2, 10, 50] where text.isEmpty {
       let recording = try network.get(station.url("/a")) { $0.timeout = .seconds(seconds) }
       text = recording.text

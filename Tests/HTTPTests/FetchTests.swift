@@ -10,7 +10,7 @@ struct FetchTests {
 
   init() throws { (station, network) = (try Station(), try NetworkThread()) }
 
-  /// Runs one fetch on a loop of its own.
+  /// Runs a fetch on a loop of its own.
   private func fetch(
     _ path: String, limit: Int = 1_000_000, on loop: EventLoop = EventLoop()
   ) throws -> Result<(HTTPResponse, [UInt8]), any Error> {
@@ -21,7 +21,7 @@ struct FetchTests {
         result = .success(try await network.fetch(request, limit: limit, on: loop))
       } catch { result = .failure(error) }
     }
-    // The loop is held until the result is there; and a task that has not quite ended would keep it for ever.
+    // The fetch holds the loop until its result; a task that has not ended would hold it for ever.
     #expect(loop.run(until: { false }) == .idle)
     return try #require(result)
   }

@@ -21,13 +21,14 @@ struct IcecastTests {
     #expect(head.headers["icy-name"] == "Test station")
     #expect(head.contentLength == nil)
 
-    // Icecast may not have read all that was sent when the listener came, so the burst tells where it begins.
+    // Icecast may not have read all sent bytes when the listener arrived, so the start is found from the
+    // burst itself.
     let body = first.body
     let start = try #require(
       (0..<143).map { $0 * 1_400 }.first { programme.bytes($0..<$0 + 64) == Array(body.prefix(64)) })
     #expect(body == programme.bytes(start..<start + body.count))
 
-    // What comes next goes on without a gap, and comes to a second listener too.
+    // Further bytes follow without a gap, and reach a second listener too.
     try source.send(programme.bytes(200_200..<400_400))
     let sum = 400_400 - start
     try first.wait("the rest") { $0.body.count >= sum }

@@ -29,7 +29,7 @@ struct NetworkThreadTests {
     for recording in recordings { try recording.wait("70,000 bytes") { $0.body.count >= 70_000 } }
     #expect(station.openConnections == 200)
     #expect(threads.withLock { $0.count } == 1)
-    // All begin at a multiple of 1,400: where, tells the piece itself.
+    // All begin at a multiple of 1,400, identified by the bytes themselves.
     for recording in recordings {
       let body = recording.body
       let start = station.visits.map(\.start).first {
@@ -47,7 +47,7 @@ struct NetworkThreadTests {
   func connecting() throws {
     let network = try NetworkThread()
     station.answer("/page", with: .page("hello"))
-    // A handshake that the station does not answer.
+    // A handshake to which the station does not respond.
     var slow = try HTTPRequest(station.url("/").replacing("http:", with: "https:"))
     slow.connectTimeout = .seconds(600)
     let handshakes = (0..<32).map { _ in network.start(slow, on: Recording()) }
@@ -56,7 +56,7 @@ struct NetworkThreadTests {
     let cancelled = Recording()
     network.start(try HTTPRequest(station.url("/page")), on: cancelled).cancel()
     try eventually("32 are connected") { station.openConnections == 32 }
-    usleep(50_000)  // for a 33rd, which must not come
+    usleep(50_000)  // for a 33rd, which must not arrive
     #expect(station.openConnections == 32)
     #expect(station.visits.isEmpty)
     handshakes[7].cancel()
@@ -83,7 +83,7 @@ struct NetworkThreadTests {
       isCancelled.store(true, ordering: .sequentiallyConsistent)
       transfer.cancel()
       try eventually("the connection has ended") { station.openConnections == 0 }
-      // The call that was being made when `cancel` was called may have seen the flag, no other.
+      // The call under way during `cancel` may have seen the flag, no other.
       #expect(late.load(ordering: .relaxed) <= 1)
       #expect(recording.ends.isEmpty)
     }
@@ -131,7 +131,7 @@ struct NetworkThreadTests {
     #expect(station.visits[0].end - station.visits[0].start < 8_000_000)
     #expect(recording.ends.isEmpty)
 
-    // Each resume brings one more piece, and the next pause.
+    // Each resume delivers one more piece, and the next pause.
     let before = recording.body.count
     transfer.resume()
     try recording.wait { $0.body.count > before }
@@ -218,7 +218,7 @@ struct NetworkThreadTests {
     try eventually("the end was told") { owner.ends.load(ordering: .relaxed) == 1 }
   }
 
-  /// Lets the thread go that calls it.
+  /// A receiver that releases the thread which calls it.
   private final class Owner: HTTPReceiver {
     let network = Lock<NetworkThread?>(nil)
     let ends = Atomic(0)
@@ -298,12 +298,12 @@ struct NetworkThreadTests {
           transfers.append(network.start(try HTTPRequest(station.url(path)), on: recording))
           try recording.wait { !$0.heads.isEmpty }
         }
-        _ = try network.get("http://localhost:\(station.port)/nothing")  // with a thread that resolves
+        _ = try network.get("http://localhost:\(station.port)/nothing")  // with a resolver's thread
         transfers[0].cancel()
         network.close()
         try eventually("all connections have ended") { station.openConnections == 0 }
       }
-      try round()  // libcurl and libssl open what they keep
+      try round()  // libcurl and libssl open resources that they keep
       let before = (try count("fd"), try count("task"))
       for _ in 0..<3 { try round() }
       try eventually("threads and descriptors are back") {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 // @unchecked Sendable: the semaphore is made for many threads, `state` has a lock, the rest does not change.
-/// A receiver that keeps all it gets, and lets a test wait for it.
+/// A receiver that records all events, and lets a test wait for them.
 final class Recording: HTTPReceiver, @unchecked Sendable {
   struct State: Sendable {
     var heads: [HTTPResponse] = []
@@ -19,7 +19,7 @@ final class Recording: HTTPReceiver, @unchecked Sendable {
   private let onHead: @Sendable (HTTPResponse) -> HTTPFlow
   private let onBody: @Sendable (_ sum: Int) -> HTTPFlow
 
-  /// - Parameter onBody: gets the number of bytes so far.
+  /// - Parameter onBody: called with the number of bytes so far.
   init(
     onHead: @escaping @Sendable (HTTPResponse) -> HTTPFlow = { _ in .more },
     onBody: @escaping @Sendable (_ sum: Int) -> HTTPFlow = { _ in .more }
@@ -61,7 +61,7 @@ final class Recording: HTTPReceiver, @unchecked Sendable {
   var text: String { String(decoding: body, as: UTF8.self) }
   var ends: [HTTPError?] { state.withLock { $0.ends } }
 
-  /// Waits until what has come fulfils `condition`.
+  /// Waits until the recorded state fulfils `condition`, for a minute at most.
   func wait(_ what: String = "more", until condition: @Sendable (State) -> Bool) throws {
     var deadline = timespec()
     clock_gettime(CLOCK_REALTIME, &deadline)
@@ -74,14 +74,14 @@ final class Recording: HTTPReceiver, @unchecked Sendable {
   }
 
   /// Waits for the end.
-  /// - Returns: the error that it tells, nil for none.
+  /// - Returns: the error of the end, nil for none.
   func waitForEnd() throws -> HTTPError? {
     try wait("the end") { !$0.ends.isEmpty }
     return ends[0]
   }
 }
 
-/// Waits until `condition` holds, of things that have nothing to wait for.
+/// Polls until `condition` holds, for a minute at most: for states without an event.
 func eventually(_ what: String, _ condition: () throws -> Bool) throws {
   for _ in 0..<60_000 {
     if try condition() { return }
@@ -91,7 +91,7 @@ func eventually(_ what: String, _ condition: () throws -> Bool) throws {
 }
 
 extension NetworkThread {
-  /// Gets `url` to its end.
+  /// Requests `url` and waits for the end.
   func get(_ url: String, _ change: (inout HTTPRequest) -> Void = { _ in }) throws -> Recording {
     var request = try HTTPRequest(url)
     change(&request)
@@ -101,7 +101,7 @@ extension NetworkThread {
     return recording
   }
 
-  /// The kind of error with which getting `url` ends.
+  /// Returns the error with which a request of `url` ends.
   func failure(_ url: String, _ change: (inout HTTPRequest) -> Void = { _ in }) throws -> HTTPError? {
     try get(url, change).waitForEnd()
   }

@@ -80,7 +80,7 @@ struct RequestTests {
       ("127.0.0.1.test", false),
     ])
   func loopback(host: String, isLocal: Bool) {
-    // A host that is elsewhere can be reached as far as the interfaces go, which differs from machine to machine.
+    // The result for a foreign host depends on the interfaces of the machine.
     let isUp = NetworkThread.isNetworkUp(for: host)
     #expect(isUp == (isLocal || NetworkThread.isNetworkUp(for: "elsewhere.test")))
   }

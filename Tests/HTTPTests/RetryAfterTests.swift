@@ -5,7 +5,7 @@ import Testing
 
 @Suite("How long a server asks to be left alone")
 struct RetryAfterTests {
-  /// 6 November 1994, 08:49:37.
+  /// The moment 6 November 1994, 08:49:37.
   private let now = WallTime(seconds: 784_111_777)
 
   private func wait(_ text: String, date: String? = nil) -> Duration? {

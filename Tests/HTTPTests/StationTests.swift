@@ -27,7 +27,7 @@ struct StationTests {
     #expect(visits[1].edge == visits[0].end + bytes)
     #expect(visits[1].start == live.start(edge: visits[1].edge))
     #expect(second.body == live.programme.bytes(visits[1].start..<visits[1].start + 100_000))
-    // What a stitcher has to find: an overlap within the burst, a gap beyond it.
+    // The cases for a stitcher: an overlap within the burst, a gap beyond it.
     #expect((visits[1].start <= visits[0].end) == (bytes < 65_535))
   }
 
@@ -66,7 +66,7 @@ struct StationTests {
     var recording: Recording?
     let time = try clock.measure { recording = try network.get(station.url("/live")) }
     #expect(recording?.body == live.programme.bytes(0..<250_000))
-    // 50,000 bytes were there; the others take an eighth of a second at 1.6 MB/s, and cannot take less.
+    // 50,000 bytes existed; the others need an eighth of a second at 1.6 MB/s, and no less.
     #expect(time >= .milliseconds(125))
     _ = try network.get(station.url("/live"))
     #expect(station.visits[1].edge >= 250_000)

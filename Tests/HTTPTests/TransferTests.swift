@@ -207,7 +207,7 @@ struct TransferTests {
     #expect(try network.get(station.url("/page")) { $0.wakeTime = .milliseconds(250) }.text == "short")
   }
 
-  /// What a player does, byte by byte.
+  /// Separates audio and titles byte by byte, as a player does.
   private func deinterleave(_ bytes: [UInt8], metaint: Int) -> (audio: [UInt8], titles: [String]) {
     var (audio, titles, rest) = ([UInt8](), [String](), bytes[...])
     while !rest.isEmpty {

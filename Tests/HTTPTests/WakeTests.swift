@@ -18,10 +18,10 @@ struct WakeTests {
     let recording = Recording(onHead: thread.note)
     _ = network.start(try HTTPRequest(station.url("/live")), on: recording)
     try recording.wait { $0.body.count == 1_000 }
-    // The time that libcurl gives a connect is looked at once more, soon after it.
+    // libcurl checks the connect timeout once more, soon after it.
     usleep(1_200_000)
     var fewest = Int.max
-    // On a busy machine what is done once may be done late, so more than one half second is looked at.
+    // On a busy machine single actions may be late, so more than one half second is measured.
     for _ in 0..<6 where fewest > 1 {
       let before = try thread.sleeps
       usleep(500_000)
@@ -104,17 +104,17 @@ struct WakeTests {
     let (before, come) = (try thread.sleeps, recordings.map(\.body.count))
     usleep(1_000_000)
     try eventually("more has come to each") { zip(recordings, come).allSatisfy { $0.body.count > $1 } }
-    // Rounds are 25 ms apart or more; what comes, comes up to 3,200 times a second.
+    // Rounds are 25 ms apart or more; bytes arrive up to 3,200 times a second.
     let sleeps = try thread.sleeps - before
     #expect(.milliseconds(10) * sleeps <= start.duration(to: .now), "\(sleeps)")
   }
 }
 
-/// The network thread, as seen by the system.
+/// The network thread in the system's statistics.
 private final class SleepingThread: Sendable {
   private let path = Lock("")
 
-  /// To be called on the thread, with the head of an answer.
+  /// Records the calling thread; to be called with the head of a response.
   @Sendable func note(_ head: HTTPResponse) -> HTTPFlow {
     var path = [CChar](repeating: 0, count: 64)
     let count = readlink("/proc/thread-self", &path, path.count)
@@ -123,7 +123,7 @@ private final class SleepingThread: Sendable {
     return .more
   }
 
-  /// How often it has gone to sleep.
+  /// The number of times that the thread has gone to sleep.
   var sleeps: Int {
     get throws {
       let status = String(
