@@ -51,7 +51,7 @@ import Testing
     try first.query("PRAGMA wal_checkpoint(TRUNCATE)", []) { _ in true }
     let second = try open().database
     _ = try songs(second)
-    // All but the page that tells what the file is.
+    // All pages but the first, which identifies the file.
     let descriptor = Glibc.open(path, O_WRONLY)
     let rubbish = [UInt8](repeating: 0xa5, count: 4096)
     for page in 1..<3 {

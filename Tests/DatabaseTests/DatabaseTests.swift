@@ -184,7 +184,7 @@ import Testing
     }
     for thread in running { thread.join() }
     #expect(failures.withLock { $0 } == [])
-    // Each saw all that were there before it.
+    // Each transaction saw all rows that were inserted before it.
     let counts = try open().query("SELECT plays FROM song ORDER BY plays").map { try $0.int(0) }
     #expect(counts == (0..<Int64(threads * 25)).map { $0 })
   }
@@ -194,7 +194,7 @@ import Testing
     let other = try Database(path: path, migrations: Self.tables, busyTimeout: .milliseconds(50))
     try holder.transaction {
       try holder.execute("INSERT INTO song (name) VALUES ('held')")
-      // Reading is not held up.
+      // Readers are not blocked.
       #expect(try other.query("SELECT * FROM song").isEmpty)
       let error = #expect(throws: DatabaseError.self) { try other.transaction {} }
       #expect(error?.kind == .busy)
