@@ -3,7 +3,7 @@ import Glibc
 import Scheduling
 import Testing
 
-/// A virtual house clock and a table of jobs, and what is seen of them.
+/// A test harness: a virtual clock, a table of jobs, and a record of their events.
 private final class Bench {
   let zone: ZoneFile
   let loop: EventLoop
@@ -22,7 +22,7 @@ private final class Bench {
     }
   }
 
-  /// Lets go of all jobs: they and the bench hold each other.
+  /// Cancels all jobs: they and the harness retain each other.
   func close() {
     table.cancelAll()
     loop.close()
@@ -30,7 +30,7 @@ private final class Bench {
 
   var now: String { shown(loop.wallNow, zone) }
 
-  /// Notes the time of each run, which ends at once.
+  /// Records the time of a run, and ends it at once.
   func note(_ run: JobRun) {
     seen.append(now)
     run.succeed()
@@ -163,7 +163,7 @@ private final class Bench {
     let loop = bench.loop
     var begun: [Int] = []
     var events: [JobEvent] = []
-    // Its own table: the bench's would note each run that is left out.
+    // A table of its own: the harness's would record each skipped run.
     let table = JobTable(loop: loop, zone: bench.zone) { events.append($1) }
     let job = try table.add(.every(.seconds(10), aligned: false), overlap: policy) { run in
       begun.append(Int(loop.now.nanoseconds / 1_000_000_000) - 10)
@@ -229,7 +229,8 @@ private final class Bench {
       run.succeed()
     }
     #expect(loop.run(until: { job.runs == 2 }) == .done)
-    // The second run came about 50 ms late; the third is due on the old beat, give or take the two clocks.
+    // The second run was about 50 ms late; the third is due on the old beat, within the difference of the two
+    // clocks.
     #expect(phase.map { $0 < 20 || $0 > 80 } == true, "\(phase ?? -1)")
     table.cancelAll()
   }

@@ -3,22 +3,22 @@ import Glibc
 import Scheduling
 import Testing
 
-/// A zone of the system's database.
+/// Returns a zone of the system's database.
 func zone(_ name: String) throws -> ZoneFile { try ZoneFile(named: name) }
 
 func local(_ text: String) throws -> LocalDateTime { try LocalDateTime(parsing: text) }
 
-/// The moment at which the zone's clocks show `text`, for the first time.
+/// Returns the moment at which the zone's clocks show `text`, for the first time.
 func moment(_ text: String, _ zone: any LocalZone) throws -> WallTime { zone.match(try local(text)).moment }
 
-/// Local time with the offset in minutes: `2026-03-29 03:00 +120`.
+/// Returns the local time with the offset in minutes: `2026-03-29 03:00 +120`.
 func shown(_ time: WallTime?, _ zone: any LocalZone) -> String {
   guard let time else { return "never" }
   let minutes = zone.offset(at: Int(time.seconds)) / 60
   return "\(zone.local(time)) \(minutes < 0 ? "" : "+")\(minutes)"
 }
 
-/// The first moments of a recurrence after `start`.
+/// Returns the first moments of a recurrence after `start`, as text.
 func first(_ count: Int, _ recurrence: Recurrence, after start: WallTime, in zone: any LocalZone) -> [String]
 {
   var result: [String] = []
@@ -30,7 +30,7 @@ func first(_ count: Int, _ recurrence: Recurrence, after start: WallTime, in zon
   return result
 }
 
-/// The same numbers in each run.
+/// A random source with the same numbers in each run.
 struct Random: RandomNumberGenerator {
   var state: UInt64
   mutating func next() -> UInt64 {
@@ -42,7 +42,7 @@ struct Random: RandomNumberGenerator {
   }
 }
 
-/// What `date` prints for each of `moments`, in seconds, in a zone; nil: the zone of the process.
+/// Returns the output of `date` for each of `moments`, in seconds, in a zone; nil: the zone of the process.
 func systemDates(_ moments: [Int], in zone: String?) -> [String] {
   var path = Array("/tmp/roomtone-dates-XXXXXX".utf8CString)
   let fd = mkstemp(&path)
@@ -64,7 +64,7 @@ func systemDates(_ moments: [Int], in zone: String?) -> [String] {
   return lines
 }
 
-/// A moment in the form of `systemDates`.
+/// Returns a moment in the form of `systemDates`.
 func likeSystem(_ seconds: Int, _ zone: any LocalZone) -> String {
   let text = zone.local(WallTime(seconds: Int64(seconds))).description
   let offset = abs(zone.offset(at: seconds)) / 60

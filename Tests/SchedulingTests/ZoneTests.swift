@@ -127,7 +127,7 @@ import Testing
 }
 
 @Suite struct ZoneFileTests {
-  /// A file without changes: what holds is in its footer.
+  /// Returns a zone of a file without changes: its rule is in its footer.
   private func zone(footer: String) throws -> ZoneFile {
     let header = Array("TZif2".utf8) + [UInt8](repeating: 0, count: 15 + 16) + [0, 0, 0, 1, 0, 0, 0, 0]
     let type = [UInt8](repeating: 0, count: 6)
@@ -204,7 +204,7 @@ import Testing
         if round % 10 == 0 { data = Array("TZif2".utf8) + data }
       } else {
         for _ in 0..<Int.random(in: 1...4, using: &random) {
-          // Headers and the footer are where it hurts; the rest of the file is mostly times.
+          // Headers and the footer are the sensitive parts; the rest of the file is mostly times.
           let spot = [0..<50, data.count - 60..<data.count, 0..<data.count][
             Int.random(in: 0..<3, using: &random)]
           data[Int.random(in: spot.clamped(to: 0..<data.count), using: &random)] =
