@@ -1,7 +1,8 @@
 import LuaRuntime
 import Testing
 
-/// What a state with a seed puts in place of Lua's own functions behaves as they do, but for chance and addresses.
+/// The replacements in a state with a seed behave as Lua's own functions do, but for random numbers and
+/// addresses.
 @Suite("Determinism of Lua's own functions")
 struct SeededLibraryTests {
   static func printed(_ code: String) throws -> [String] { try ScriptBench(seed: 7).printed(code) }
@@ -163,7 +164,7 @@ struct SeededLibraryTests {
   @Test("emptying a queue by next takes no time to speak of")
   func queue() throws {
     var limits = LuaLimits()
-    // Many times what it takes, and less than where each `next` looks at all places that are empty by now.
+    // Many times the time needed, and less than with a walk over all empty slots at each `next`.
     limits.run = .seconds(20)
     let bench = try ScriptBench(limits: limits, watched: true, seed: 7)
     let lines = try bench.printed(

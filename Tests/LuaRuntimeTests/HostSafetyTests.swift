@@ -102,7 +102,7 @@ struct HostSafetyTests {
         while true do pcall(log.info, {a = evil}) end
         """))
     #expect(error.code == "script.blocked")
-    // Later routines are not told of it.
+    // Later routines do not see that error.
     for number in 1...40 {
       #expect(try bench.failure("error('mine \(number)', 0)")?.message == "mine \(number)")
     }

@@ -4,7 +4,8 @@ import Testing
 
 @Suite("Lua values as JSON")
 struct JSONTests {
-  /// `write(value)` gives the text, or what keeps it from being one; `read(text)` the value.
+  /// Returns a harness with `write(value)`, which returns the text or the problem, and `read(text)`, which
+  /// returns the value.
   private func bench(limit: Int = 1 << 20) throws -> ScriptBench {
     let bench = try ScriptBench(seed: 1)
     bench.state.register(

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("require")
 struct ModuleTests {
-  /// A folder with these files, removed by `body`'s end.
+  /// Runs `body` with a folder of these files, which is removed afterwards.
   static func withModules(_ files: [String: String], _ body: (String) throws -> Void) throws {
     var template = Array("/tmp/roomtone-modules-XXXXXX".utf8CString)
     let folder = String(cString: try #require(mkdtemp(&template)))

@@ -1,12 +1,12 @@
 import EventLoop
 import LuaRuntime
 
-/// A loop, a state and a few Swift functions that scripts of these tests call.
+/// A test harness: a loop, a state and a few Swift functions for the scripts of these tests.
 final class ScriptBench {
   let loop: EventLoop
   let state: LuaState
   var lines: [String] = []
-  /// Objects of `new_thing()` that live.
+  /// An object of `new_thing()`, counted while it lives.
   final class Thing {
     let census: Census
     var size = 3
@@ -89,7 +89,7 @@ final class ScriptBench {
 
   deinit {
     state.close()
-    // What is still on its way through the loop ends here, so that the leak check sees only what is lost.
+    // Work still queued in the loop ends here, so that the leak check sees real leaks only.
     _ = loop.run(until: { false })
   }
 
@@ -102,13 +102,13 @@ final class ScriptBench {
     return routine.outcome ?? .cancelled
   }
 
-  /// What `run` printed, after it ended well.
+  /// Returns the lines printed by `code`; throws its error if it fails.
   func printed(_ code: String) throws -> [String] {
     if case .failed(let error) = try run(code) { throw error }
     return lines
   }
 
-  /// The error that `code` ended with.
+  /// Returns the error of `code`, nil when it succeeds.
   func failure(_ code: String) throws -> LuaError? {
     guard case .failed(let error) = try run(code) else { return nil }
     return error
