@@ -14,8 +14,8 @@ public struct AudioFormat: Sendable, Hashable {
   /// The format inside sessions: 48 kHz, stereo.
   public static let session = AudioFormat(sampleRate: 48_000, channels: 2)
 
-  /// The format of a session for a source of more channels than two: 48 kHz, the source in stereo, then its channels for the
-  /// roles of a 5.1 layout (`ChannelRole.channel`).
+  /// The format of a session for a source of more channels than two: 48 kHz, the source in stereo, then its
+  /// channels for the roles of a 5.1 layout (`ChannelRole.channel`).
   public static let surround = AudioFormat(sampleRate: 48_000, channels: 8)
 
   /// Frames in one block of 20 ms.

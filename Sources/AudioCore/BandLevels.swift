@@ -2,12 +2,12 @@ internal import Glibc
 
 /// Computes the levels of bands of equal width: the spectrum of a piece of sound, for displays.
 ///
-/// The channels are mixed, Hann's window is laid over the piece, and a Fourier transform of twice as many points as
-/// there are bands follows. A sine of full scale in the middle of a band has 0 dBFS there. Band `k` of `n`, from 0,
-/// lies around `k` / 2`n` of the sample rate.
+/// The channels are mixed, Hann's window is laid over the piece, and a Fourier transform of twice as many
+/// points as there are bands follows. A sine of full scale in the middle of a band has 0 dBFS there. Band `k`
+/// of `n`, from 0, lies around `k` / 2`n` of the sample rate.
 ///
-/// Source: J. W. Cooley and J. W. Tukey, "An algorithm for the machine calculation of complex Fourier series", 1965,
-/// in place with radix 2.
+/// Source: J. W. Cooley and J. W. Tukey, "An algorithm for the machine calculation of complex Fourier
+/// series", 1965, in place with radix 2.
 public struct BandLevels: Sendable {
   /// `true` if a spectrum may have `bands` bands: a power of two from 8 to 2048.
   public static func supports(bands: Int) -> Bool { 8...2048 ~= bands && bands & (bands - 1) == 0 }

@@ -1,6 +1,6 @@
 /// The channels of a session that a speaker renders.
 public enum ChannelRole: String, Sendable, CaseIterable {
-  /// Left to its left output, right to its right one.
+  /// The left channel to the left output, the right one to the right output.
   case stereo
   /// The left channel to both outputs.
   case left
@@ -8,7 +8,8 @@ public enum ChannelRole: String, Sendable, CaseIterable {
   case right
   /// The mean of both channels, (L + R)/2, to both outputs.
   case mono
-  /// The front left channel of a 5.1 layout to both outputs, as the five roles that follow; of a stereo source L.
+  /// The front left channel of a 5.1 layout to both outputs, as the five roles that follow; of a stereo
+  /// source L.
   case frontLeft = "front_left"
   /// The front right channel of a 5.1 layout; of a stereo source R.
   case frontRight = "front_right"
@@ -152,8 +153,9 @@ public struct ChannelMixRamp: BitwiseCopyable, Sendable {
   }
 
   /// Adds the frames of `source`, mixed, to those of `destination`, which is stereo.
-  /// - Parameter channel: the channel of `source` that is heard in place of both sides of its stereo pair; negative for
-  ///   the pair, its first two channels. The gains of a role with a channel of its own add up to 1 on each output.
+  /// - Parameter channel: the channel of `source` that is heard in place of both sides of its stereo pair;
+  ///   negative for the pair, its first two channels. The gains of a role with a channel of its own add up to
+  ///   1 on each output.
   @_noLocks public mutating func mix(_ source: PCMView, into destination: PCMView, channel: Int = -1) {
     let isOwn = channel >= 0 && channel < source.channels
     let (left, right) = isOwn ? (channel, channel) : (0, 1)

@@ -2,23 +2,23 @@ internal import Glibc
 
 /// Ten bands of gain, an octave apart.
 ///
-/// Each band is a peaking filter of one octave's width, in series; all at 0 dB every bit passes. Changes are heard
-/// within one block of 20 ms and make no click: the sound with the old filters fades into the sound with the
-/// new ones. A change during a fade follows it; of several pending changes the last one counts.
+/// Each band is a peaking filter of one octave's width, in series; all at 0 dB every bit passes. Changes are
+/// heard within one block of 20 ms and make no click: the sound with the old filters fades into the sound
+/// with the new ones. A change during a fade follows it; of several pending changes the last one counts.
 ///
 /// Bands above half the sample rate do nothing. Gains above 0 dB can exceed full scale: a `Limiter` follows.
 /// Owns its memory; made and changed by one thread at a time, `process` and `take` are for the audio thread.
 ///
 /// Source: R. Bristow-Johnson, "Cookbook formulae for audio EQ biquad filter coefficients", peakingEQ with
-/// bandwidth; ISO 266 for the frequencies. Filters run in transposed direct form II, in double precision, since
-/// at 31 Hz the poles are so near 1 that single precision would be heard.
+/// bandwidth; ISO 266 for the frequencies. Filters run in transposed direct form II, in double precision,
+/// since at 31 Hz the poles are so near 1 that single precision would be heard.
 public struct Equalizer: ~Copyable {
   /// Coefficients of the ten bands for one sample rate: the value that a change sends to the audio thread.
   ///
   /// A trivial value. Made away from the audio thread, since it computes sines and powers.
   public struct Setting: BitwiseCopyable, Sendable {
     let bands: InlineArray<10, Biquad>
-    /// Bands that do something, as bits.
+    /// The active bands, as bits.
     let active: UInt16
 
     /// The filters for `gains` at a sample rate in Hz.
@@ -85,7 +85,8 @@ public struct Equalizer: ~Copyable {
     }
   }
 
-  /// Filters the frames of `view` in place; it has the rate that the equalizer was made for, and at most its channels.
+  /// Filters the frames of `view` in place; it has the rate that the equalizer was made for, and at most its
+  /// channels.
   @_noLocks public mutating func process(_ view: PCMView) {
     var rest = view
     while rest.frames > 0 {

@@ -54,8 +54,8 @@ public struct MeterReading: BitwiseCopyable, Sendable, Equatable {
       self.peak = peak
     }
 
-    /// Root mean square against full scale in dBFS: a square wave of ±1 has 0, a sine of ±1 has −3.01, silence
-    /// has −infinity.
+    /// Root mean square against full scale in dBFS: a square wave of ±1 has 0, a sine of ±1 has −3.01,
+    /// silence has −infinity.
     public var rmsDBFS: Double { Decibels.level(ofAmplitude: meanSquare.squareRoot()) }
     /// Peak against full scale in dBFS; −infinity for silence.
     public var peakDBFS: Double { Decibels.level(ofAmplitude: Double(peak)) }

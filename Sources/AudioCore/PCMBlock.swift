@@ -84,7 +84,8 @@ public struct PCMView: BitwiseCopyable {
 
 /// Room for interleaved Float32 samples, allocated once and zeroed.
 ///
-/// Made and released away from the audio thread, which keeps only the `view`. Confined to one thread at a time.
+/// Made and released away from the audio thread, which keeps only the `view`. Confined to one thread at a
+/// time.
 public final class PCMBlock {
   /// Rate and channels of the samples.
   public let format: AudioFormat

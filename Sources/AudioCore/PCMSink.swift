@@ -1,7 +1,7 @@
 /// A destination of PCM: a file, a sound card, nothing.
 ///
-/// The blocking end: each sink is driven by a writer thread of its own, never by the audio thread or the loop.
-/// Confined to one thread at a time; may be moved to another between calls.
+/// The blocking end: each sink is driven by a writer thread of its own, never by the audio thread or the
+/// loop. Confined to one thread at a time; may be moved to another between calls.
 public protocol PCMSink: AnyObject {
   /// Rate and channels of the samples that `write` accepts.
   var format: AudioFormat { get }

@@ -1,13 +1,14 @@
 public import Synchronization
 
-/// A queue of fixed size between exactly two threads, without locks: commands to the audio thread, reports back.
+/// A queue of fixed size between exactly two threads, without locks: commands to the audio thread, reports
+/// back.
 ///
 /// One thread pushes through `producer`, one other pops through `consumer`; neither ever waits. The ends are
-/// trivial values, so `@_noLocks` code may hold and use them (for a concrete `Element`); they are valid as long
-/// as the ring lives, which its owner ends away from the audio thread.
+/// trivial values, so `@_noLocks` code may hold and use them (for a concrete `Element`); they are valid as
+/// long as the ring lives, which its owner ends away from the audio thread.
 ///
-/// Source: L. Lamport, "Proving the Correctness of Multiprocess Programs", 1977; indices count without end and
-/// are published with release and read with acquire.
+/// Source: L. Lamport, "Proving the Correctness of Multiprocess Programs", 1977; indices count without end
+/// and are published with release and read with acquire.
 public final class RingBuffer<Element: BitwiseCopyable>: Sendable {
   /// The end that pushes; for one thread at a time.
   public let producer: RingProducer<Element>
@@ -30,8 +31,8 @@ public final class RingBuffer<Element: BitwiseCopyable>: Sendable {
   deinit { storage.deallocate() }
 }
 
-/// The memory that both ends share. Unchecked: `elements` is written only between the consumer's index and the
-/// producer's capacity, and read only behind the producer's index; the two atomics order these accesses.
+/// The memory that both ends share. Unchecked: `elements` is written only between the consumer's index and
+/// the producer's capacity, and read only behind the producer's index; the two atomics order these accesses.
 @usableFromInline struct RingStorage<Element: BitwiseCopyable>: @unchecked Sendable, BitwiseCopyable {
   /// Elements popped so far; written by the consumer.
   @usableFromInline let head: UnsafeMutablePointer<Atomic<Int>>

@@ -3,9 +3,9 @@ internal import Synchronization
 /// A queue of frames between exactly two threads, without locks: from a decoder to the audio thread, and from
 /// there to a sink's writer.
 ///
-/// One thread writes through `writer`, one other reads through `reader`; neither ever waits. The ends are trivial
-/// values that are valid as long as the ring lives, which its owner ends away from the audio thread. Views must
-/// have the ring's number of channels; only whole frames go through.
+/// One thread writes through `writer`, one other reads through `reader`; neither ever waits. The ends are
+/// trivial values that are valid as long as the ring lives, which its owner ends away from the audio thread.
+/// Views must have the ring's number of channels; only whole frames go through.
 public final class SampleRing: Sendable {
   /// The end that writes; for one thread at a time.
   public let writer: SampleRingWriter

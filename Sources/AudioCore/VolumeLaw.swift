@@ -7,7 +7,7 @@ public enum VolumeLaw {
   /// The valid volumes.
   public static let range = 0...50
 
-  /// The factor for samples at `volume`: exactly 0 at 0 and exactly 1 at 50.
+  /// Returns the factor for samples at `volume`: exactly 0 at 0 and exactly 1 at 50.
   /// - Precondition: `range` contains `volume`; callers validate input first.
   public static func gain(at volume: Int) -> Float {
     precondition(range.contains(volume), "volume \(volume) is outside 0...50")

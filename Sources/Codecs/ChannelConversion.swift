@@ -1,6 +1,7 @@
 internal import AudioCore
 
-/// Conversion of sources of 1 to 6 and 8 channels to stereo, or to stereo and six roles (`AudioFormat.surround`).
+/// Conversion of sources of 1 to 6 and 8 channels to stereo, or to stereo and six roles
+/// (`AudioFormat.surround`).
 ///
 /// **Stereo.** Mono is copied to both sides unchanged and stereo stays as it is, bit for bit. More channels
 /// come in WAV order (L R C LFE Ls Rs …); centre and surrounds are added at −3 dB, LFE is left out, and the

@@ -140,7 +140,7 @@ public final class ConformedDecoder: LiveDecoder {
     return given
   }
 
-  /// The samples of the first `frames` pending frames.
+  /// Returns the samples of the first `frames` pending frames.
   private func samples(_ frames: Int) -> Slice<UnsafeMutableBufferPointer<Float>> {
     converted.view.buffer[(start * format.channels)..<((start + frames) * format.channels)]
   }

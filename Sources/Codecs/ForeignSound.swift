@@ -39,7 +39,8 @@ public enum ForeignSound {
     (Array("fishead".utf8), "Ogg Skeleton"),
   ]
 
-  /// Returns the name of the codec of an Ogg file with this first packet; nil when it is decoded here, or unknown.
+  /// Returns the name of the codec of an Ogg file with this first packet; nil when it is decoded here, or
+  /// unknown.
   static func name(ofOgg packet: ArraySlice<UInt8>) -> String? {
     inOgg.first { packet.starts(with: $0.bytes) }?.name
   }

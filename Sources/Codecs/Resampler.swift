@@ -1,9 +1,9 @@
 internal import AudioCore
 internal import CSoxr
 
-/// Changes the sample rate of a stream of interleaved Float32 frames, through libsoxr's HQ recipe (20 bits, linear
-/// phase, a pass band without roll-off; the delay is compensated, so frame 0 of the output is frame 0 of the
-/// input).
+/// Changes the sample rate of a stream of interleaved Float32 frames, through libsoxr's HQ recipe (20 bits,
+/// linear phase, a pass band without roll-off; the delay is compensated, so frame 0 of the output is frame 0
+/// of the input).
 ///
 /// n input frames become round(n × outputRate / inputRate) in all. Allocates when it is made and while soxr's
 /// own queues reach their size, not per call. Confined to one thread at a time; may be moved to another

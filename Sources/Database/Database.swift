@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// A SQLite database in a file. Confined to the thread that uses it; other threads and processes open their own.
+/// A SQLite database in a file. Confined to the thread that uses it; other threads and processes open their
+/// own.
 ///
 /// A write-ahead log lies beside it: readers do not block writers, and whatever ends the process, every
 /// committed transaction is kept and none in part. The last transactions, which a power cut alone would lose,

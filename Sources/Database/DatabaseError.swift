@@ -10,7 +10,7 @@ public struct DatabaseError: CodedError, Equatable {
     case full = "database.full"
     /// The file is no database, or a broken one.
     case damaged = "database.damaged"
-    /// A later version of the program made it.
+    /// The file was made by a later version of the program.
     case newer = "database.newer"
     /// The file can't be opened, read or written.
     case unavailable = "database.unavailable"

@@ -13,7 +13,7 @@ public enum DatabaseValue: Sendable, Equatable {
 }
 
 extension DatabaseValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral {
-  /// Text.
+  /// A text.
   public init(stringLiteral value: String) { self = .text(value) }
   /// A whole number.
   public init(integerLiteral value: Int64) { self = .int(value) }

@@ -68,7 +68,7 @@ private final class Sleeper: @unchecked Sendable {
   }
 }
 
-/// A loop's time as a clock, for code that takes `some Clock<Duration>`. Used on the loop's thread.
+/// A loop's time as a clock, for code with a `some Clock<Duration>`. Used on the loop's thread.
 public struct LoopClock: Clock {
   private let loop: EventLoop
 

@@ -13,7 +13,8 @@ extension EventLoop {
 
   var monotonicNow: Int64 { nanoseconds(of: CLOCK_MONOTONIC) - origin }
 
-  /// Calls `body` after `delay`, once; at the next opportunity when `delay` is not positive. The loop's thread.
+  /// Calls `body` after `delay`, once; at the next opportunity when `delay` is not positive. The loop's
+  /// thread.
   /// - Parameter keepsAlive: `true` if `run` waits for the timer when nothing else is left.
   @discardableResult
   public func after(

@@ -1,8 +1,9 @@
 internal import Glibc
 internal import Synchronization
 
-// @unchecked Sendable: `shared` has a lock, the three atomics need none, `poller.wake` is safe on any thread, and
-// every other stored property is touched on the loop's thread only, which `assertOnLoop` checks in debug builds.
+// @unchecked Sendable: `shared` has a lock, the three atomics need none, `poller.wake` is safe on any thread,
+// and every other stored property is touched on the loop's thread only, which `assertOnLoop` checks in debug
+// builds.
 /// A queue of work for one thread: tasks, closures, timers and descriptors, run one after the other.
 ///
 /// The thread that calls `run(until:)` is the loop's thread. Objects confined to a loop are used on that

@@ -59,8 +59,8 @@ public final class FDWatch {
 extension EventLoop {
   /// Calls `body` whenever `events` happen to `fd`, repeatedly while they last. The loop's thread.
   ///
-  /// Several watches on one descriptor are called in the order in which they were made. A regular file, which the
-  /// kernel does not watch, counts as always ready, and takes turns with other work.
+  /// Several watches on one descriptor are called in the order in which they were made. A regular file, which
+  /// the kernel does not watch, counts as always ready, and takes turns with other work.
   /// - Parameter keepsAlive: `true` if `run` waits for an event when nothing else is left.
   /// - Throws: `loop.descriptor` when the system refuses the descriptor.
   public func watch(

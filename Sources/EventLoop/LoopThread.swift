@@ -2,7 +2,8 @@ internal import Glibc
 
 /// A thread that runs an event loop of its own until it is closed.
 ///
-/// Unchecked: `handle` is written in `init` before the object is shared, and by `close`, which is for its one owner.
+/// Unchecked: `handle` is written in `init` before the object is shared, and by `close`, which is for its one
+/// owner.
 public final class LoopThread: @unchecked Sendable {
   /// The thread's loop; work is posted there.
   public let loop: EventLoop

@@ -110,11 +110,12 @@ final class Poller {
       _ = epoll_control(epoll, EPOLL_CTL_ADD, civil, UInt32(LINUX_POLL_IN), Self.civilToken)
     }
     civilDue = due
-    // ECANCELED: the clock was set meanwhile. The alarm is armed all the same, for a moment that does not move.
+    // ECANCELED: the clock was set meanwhile. The alarm is armed all the same, for a moment that does not
+    // move.
     _ = timer_arm(civil, Int32(LINUX_TIMER_CIVIL), due)
   }
 
-  /// Sleeps until something happens.
+  /// Sleeps until an event, a wake-up or the timeout.
   /// - Parameter nanoseconds: the timeout, nil: none.
   /// - Parameter deliver: called for each event, before `wait` returns.
   func wait(nanoseconds: Int64?, deliver: (Event) -> Void) {

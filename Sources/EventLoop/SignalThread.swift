@@ -16,8 +16,8 @@ public final class SignalThread {
   private var thread: UInt?
   private var watch: FDWatch?
 
-  /// Starts the thread. The signals are blocked in the calling thread, which is the loop's; a thread that was started
-  /// before and does not block them can still catch one.
+  /// Starts the thread. The signals are blocked in the calling thread, which is the loop's; a thread that was
+  /// started before and does not block them can still catch one.
   /// - Parameters:
   ///   - screen: called on the thread with each signal; returns `true` to forward it to the loop.
   ///   - body: called on the loop with each forwarded signal, before pending work.

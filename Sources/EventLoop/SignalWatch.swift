@@ -37,8 +37,8 @@ public final class SignalWatch {
 extension EventLoop {
   /// Calls `body` with the number of each of `signals` that arrives. The loop's thread.
   ///
-  /// The signals are blocked in the calling thread. A thread that was started before and does not block them can
-  /// still catch a signal sent to the process: call this before other threads are started.
+  /// The signals are blocked in the calling thread. A thread that was started before and does not block them
+  /// can still catch a signal sent to the process: call this before other threads are started.
   /// - Parameter keepsAlive: `true` if `run` waits for signals when nothing else is left.
   /// - Throws: `loop.signal` when the loop watches one of them already, or for a number that is no signal.
   @discardableResult

@@ -2,8 +2,8 @@
 public enum HTTPFlow: Sendable {
   /// Continue: bytes as they arrive.
   case more
-  /// Pause: no bytes until `HTTPTransfer.resume()`. The full socket holds back the server. The end of a response
-  /// without further bytes is delivered all the same.
+  /// Pause: no bytes until `HTTPTransfer.resume()`. The full socket holds back the server. The end of a
+  /// response without further bytes is delivered all the same.
   case pause
   /// End: no further call, not even `receiveEnd`, as after `HTTPTransfer.cancel()`.
   case stop

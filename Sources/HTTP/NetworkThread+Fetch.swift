@@ -7,7 +7,8 @@ extension NetworkThread {
   /// A hold keeps the loop alive until then, for a minute at most where the request has no timeout. Call it
   /// on the loop's thread.
   /// - Parameter limit: the most bytes of the decoded body.
-  /// - Throws: `HTTPError` (`.tooLarge` beyond the limit), `CancellationError` as soon as the task is cancelled.
+  /// - Throws: `HTTPError` (`.tooLarge` beyond the limit), `CancellationError` as soon as the task is
+  ///   cancelled.
   public func fetch(
     _ request: HTTPRequest, limit: Int, on loop: EventLoop
   ) async throws -> (head: HTTPResponse, body: [UInt8]) {
@@ -25,8 +26,8 @@ extension NetworkThread {
   }
 }
 
-// @unchecked Sendable: `head` and `body` are touched on the network thread until a result leaves it, `continuation`,
-// `transfer` and `hold` on the loop's.
+// @unchecked Sendable: `head` and `body` are touched on the network thread until a result leaves it,
+// `continuation`, `transfer` and `hold` on the loop's.
 /// A fetch: its end or its cancelling, whichever is first, resumes the task, and the other has no effect.
 private final class Fetch: HTTPReceiver, @unchecked Sendable {
   typealias Answer = (head: HTTPResponse, body: [UInt8])

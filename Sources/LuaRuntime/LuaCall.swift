@@ -57,7 +57,8 @@ public struct LuaCall {
 
   /// Suspends the calling routine until the continuation is resumed.
   /// - Parameter start: begins the work and returns the action for a cancel of the routine meanwhile.
-  /// - Throws: `task.cannot_suspend` inside a function that Lua's C code calls, and in a routine that may not suspend.
+  /// - Throws: `task.cannot_suspend` inside a function that Lua's C code calls, and in a routine that may not
+  ///   suspend.
   public func suspend(_ start: (LuaContinuation) throws -> (() -> Void)?) throws -> LuaReturn {
     guard canSuspend, let routine = state.running else {
       throw LuaError(

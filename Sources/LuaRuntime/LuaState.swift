@@ -175,7 +175,7 @@ public final class LuaState {
     }
   }
 
-  /// A Lua function for `function`.
+  /// Returns a Lua function for `function`.
   public func value(of function: LuaFunction) -> LuaValue {
     let stack = main
     push(function, on: stack)
@@ -183,7 +183,7 @@ public final class LuaState {
     return stack.value(-1, in: self)
   }
 
-  /// A function that calls its first argument with the others: results, or nil and the error.
+  /// Returns a Lua function that calls its first argument with the others: results, or nil and the error.
   public func tryFunction() -> LuaValue {
     shim_push_try(main.L)
     defer { main.pop() }
@@ -192,7 +192,7 @@ public final class LuaState {
 
   func push(_ function: LuaFunction, on stack: Stack) { shim_push_function(stack.L, box(function)) }
 
-  /// The address by which Lua enters `function`, which lives as long as the state from here on.
+  /// Returns the address by which Lua enters `function`, and retains it as long as the state.
   func box(_ function: LuaFunction) -> UnsafeMutableRawPointer {
     functions.append(function)
     return Unmanaged.passUnretained(function).toOpaque()

@@ -2,8 +2,8 @@ internal import AudioCore
 internal import EventLoop
 internal import SpeakerKit
 
-/// A session on eight speakers, from the file to the sinks: decoding, resampling, equalizer and mix on one thread,
-/// the loop of a house under virtual time.
+/// A session on eight speakers, from the file to the sinks: decoding, resampling, equalizer and mix on one
+/// thread, the loop of a house under virtual time.
 enum HouseBench {
   static func run() throws -> [Figure] {
     // The rate is 44.1 kHz, so that both are resampled; the frames are those of the 48 kHz file under another

@@ -3,7 +3,7 @@ public struct TimeOfDay: Sendable, Hashable, Comparable, CustomStringConvertible
   /// Seconds since midnight, 0 to 86,399.
   public let seconds: Int
 
-  /// 00:00.
+  /// The time 00:00.
   public static let midnight = TimeOfDay(checkedSeconds: 0)
 
   init(checkedSeconds: Int) { seconds = checkedSeconds }

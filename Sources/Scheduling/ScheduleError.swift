@@ -4,7 +4,7 @@ public import EventLoop
 public struct ScheduleError: CodedError, Equatable {
   /// The kinds of errors; the raw value is the stable code.
   public enum Kind: String, Sendable {
-    /// A text that cannot be read, or a schedule that makes no sense.
+    /// A text that cannot be parsed, or an invalid schedule.
     case syntax = "schedule.syntax"
     /// A moment that has passed.
     case past = "schedule.past"

@@ -25,7 +25,8 @@ import Testing
     "have Butterworth's curve: -3.01 dB at the frequency, 12.3 dB an octave beyond it",
     arguments: [44_100, 48_000])
   func curve(rate: Int) {
-    // |H|² = 1 / (1 + (f/c)⁴) for the low one; far below half the rate the bilinear transform bends it little.
+    // |H|² = 1 / (1 + (f/c)⁴) for the low one; far below half the rate the bilinear transform bends it
+    // little.
     for corner in [100.0, 440, 1000] {
       #expect(abs(response(.low, at: corner, of: corner, rate: rate) + 3.01) < 0.02)
       #expect(abs(response(.high, at: corner, of: corner, rate: rate) + 3.01) < 0.02)

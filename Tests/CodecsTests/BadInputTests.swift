@@ -83,7 +83,8 @@ private let names = [
     }
   }
 
-  /// Source: RFC 3533 §6: the page's position in frames is 8 bytes behind its sixth, its checksum 4 behind its 22nd.
+  /// Source: RFC 3533 §6: the page's position in frames is 8 bytes behind its sixth, its checksum 4 behind
+  /// its 22nd.
   @Test("an Ogg file that claims a gigabyte has the frames that are there") func oggClaims() throws {
     var bytes = try readBytes(Fixtures.path("music-44k.ogg"))
     let whole = try Sound(file: Fixtures.path("music-44k.ogg")).frameCount

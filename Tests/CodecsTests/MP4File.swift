@@ -21,8 +21,8 @@ struct MP4File {
   var inMovie: [UInt8] = []
   var movieScale = 1000
 
-  /// The forms of the entry that describes the sound. Sources: ISO/IEC 14496-12 §12.2.3; Apple, QuickTime File Format,
-  /// "Sound Sample Description (Version 1)" and "(Version 2)".
+  /// The forms of the entry that describes the sound. Sources: ISO/IEC 14496-12 §12.2.3; Apple, QuickTime
+  /// File Format, "Sound Sample Description (Version 1)" and "(Version 2)".
   enum SoundDescription: CaseIterable {
     case plain
     /// An `AudioSampleEntryV1`, which has no more fields and needs an `stsd` of version 1.

@@ -2,8 +2,8 @@ internal import AudioCore
 
 /// The parameters that a decoder of AAC needs before the first frame.
 ///
-/// Describes the core only: spectral band replication and parametric stereo, announced or not, are found in the
-/// frames. That needs less trust in headers, and ends alike.
+/// Describes the core only: spectral band replication and parametric stereo, announced or not, are detected in
+/// the frames, which needs less trust in headers and has the same result.
 struct AACConfiguration: Sendable, Equatable {
   /// MPEG-4 audio object type: 1 Main, 2 LC, 4 LTP.
   let objectType: Int

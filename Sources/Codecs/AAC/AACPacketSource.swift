@@ -4,7 +4,7 @@ struct AACPacket {
   let bytes: ArraySlice<UInt8>
   /// The configuration for the decoder.
   let configuration: AACConfiguration
-  /// Raw data blocks in it.
+  /// The number of raw data blocks.
   let blocks: Int
   /// Bytes of checksum behind each block but the last.
   let checksumLength: Int

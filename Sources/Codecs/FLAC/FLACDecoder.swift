@@ -4,8 +4,8 @@ internal import EventLoop
 
 /// FLAC in an Ogg file, through libFLAC: libsndfile 1.2 opens no such file, of any encoder.
 ///
-/// Whole numbers are divided by 2^(bits−1), as in `SoundFileDecoder`. `seek` is exact to a frame. A file that ends
-/// early has the frames of its whole pages. Source: "Ogg FLAC Mapping 1.0", Xiph.Org.
+/// Whole numbers are divided by 2^(bits−1), as in `SoundFileDecoder`. `seek` is exact to a frame. A file that
+/// ends early has the frames of its whole pages. Source: "Ogg FLAC Mapping 1.0", Xiph.Org.
 final class OggFLACDecoder: Decoder {
   let format: AudioFormat
   /// Length in frames according to the header or, where that is silent or claims more than there is, to the
@@ -180,7 +180,8 @@ private struct FLACHandle: ~Copyable {
   deinit { FLAC__stream_decoder_delete(raw) }
 }
 
-/// The file that libFLAC reads, and the samples that it decoded and that were not yet read: one block at most.
+/// The file that libFLAC reads, and the samples that it decoded and that were not yet read: one block at
+/// most.
 private final class FLACSource {
   struct Info {
     let sampleRate: Int

@@ -2,7 +2,7 @@
 public struct EncodedFrame: Sendable, Equatable {
   /// Byte of the stream at which its header starts.
   public let offset: Int
-  /// Bytes, with header and checksum.
+  /// Length in bytes, with header and checksum.
   public let length: Int
   /// Bytes in front of the coded sound: the header, and the checksum where there is one.
   public let headerLength: Int

@@ -204,7 +204,8 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
       let known = header.spanning(distance)
       switch follow(known, at: index, distance, atBorder: false) {
       case .confirmed:
-        // Two bytes in the header of AAC, in silence that repeats, are a header of MPEG audio in such free format.
+        // Two bytes in the header of AAC, in silence that repeats, are a header of MPEG audio in such free
+        // format.
         return distance < header.shortestFrame ? .refuted : .confirmed(known)
       case .undecided: return .undecided
       case .refuted: (distance, attempts) = (distance + 1, attempts + 1)

@@ -1,6 +1,7 @@
 /// The four bytes in front of every MPEG audio frame.
 ///
-/// Source: ISO/IEC 11172-3 §2.4.1.3 and §2.4.2.3, ISO/IEC 13818-3 §2.4.2.3; MPEG-2.5 as encoders agreed on it.
+/// Source: ISO/IEC 11172-3 §2.4.1.3 and §2.4.2.3, ISO/IEC 13818-3 §2.4.2.3; MPEG-2.5 as encoders agreed on
+/// it.
 struct MPEGAudioHeader: FrameHeader, Equatable {
   enum Version: UInt8 {
     case mpeg25 = 0

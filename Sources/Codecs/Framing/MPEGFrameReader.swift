@@ -19,7 +19,7 @@ final class MPEGFrameReader {
   private var samples = 0
   /// The end was requested. Its position is unknown before the whole file was scanned; it holds no tag.
   private var isAtEnd = false
-  /// A part of the file that was read.
+  /// The part of the file that was read last.
   private var part: [UInt8] = []
   private var partOffset = 0
 

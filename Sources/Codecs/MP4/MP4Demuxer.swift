@@ -5,8 +5,8 @@ internal import AudioCore
 /// `moov` may be in front of or behind the sound. Every size is checked against the size of the file; only
 /// headers and `moov` are read, which may have up to 64 MiB (that is 80 days of sound).
 ///
-/// Sources: ISO/IEC 14496-12 (boxes), ISO/IEC 14496-14 §5.6 (esds), ISO/IEC 14496-1 §7.2.6 (descriptors), Apple's
-/// QuickTime File Format (elst) and "iTunSMPB" as iTunes writes it.
+/// Sources: ISO/IEC 14496-12 (boxes), ISO/IEC 14496-14 §5.6 (esds), ISO/IEC 14496-1 §7.2.6 (descriptors),
+/// Apple's QuickTime File Format (elst) and "iTunSMPB" as iTunes writes it.
 struct MP4Demuxer {
   /// The configuration for the decoder.
   let configuration: AACConfiguration

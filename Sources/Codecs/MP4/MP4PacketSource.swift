@@ -30,7 +30,7 @@ final class MP4PacketSource: AACPacketSource {
   var sampleCount: Int { demuxer.table.count.multipliedReportingOverflow(by: samplesPerFrame).partialValue }
   /// Samples of the core in the frames present.
   var presentSampleCount: Int { count.multipliedReportingOverflow(by: samplesPerFrame).partialValue }
-  /// Bytes of the file.
+  /// Length of the file in bytes.
   var fileSize: Int { file.size }
 
   /// Returns the number of frames before the first incomplete one. Chunks come in the order of their sound,

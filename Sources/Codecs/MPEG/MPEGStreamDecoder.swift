@@ -77,7 +77,7 @@ private struct MPG123Feed: ~Copyable {
 
   deinit { mpg123_delete(raw) }
 
-  /// Sets whether a frame is decoded only when the header behind it is there.
+  /// Switches read-ahead, which decodes a frame only when the header behind it is there.
   func setReadAhead(_ isOn: Bool) {
     let change = isOn ? MPG123_REMOVE_FLAGS : MPG123_ADD_FLAGS
     mpg123_param2(raw, CInt(change.rawValue), CLong(MPG123_NO_READAHEAD.rawValue), 0)
