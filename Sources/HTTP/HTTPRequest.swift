@@ -29,7 +29,7 @@ public struct HTTPRequest: Sendable {
   /// consumer: at most `highestWakeSize` bytes, and only where the response states its bit rate. Nil for
   /// immediate delivery.
   public var wakeTime: Duration?
-  /// The most bytes that wait: a station that states 320 kbit/s may send 48.
+  /// The most bytes that wait: a station that states 320 kbit/s may in fact send 48.
   public static let highestWakeSize = 4000
   /// A file of certificates to trust in place of the system's; that of `SSL_CERT_FILE` by default.
   public var certificateFile: String?

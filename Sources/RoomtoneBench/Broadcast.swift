@@ -1,8 +1,8 @@
 internal import Glibc
 
 /// Stations at 128 kbit/s for any number of listeners, on one thread: `/1`, `/2` and so on, each with a phase
-/// of its own, so that not all are sent to at once. Runs in a process of its own, whose load is not part of
-/// any figure.
+/// of its own, so that not all are sent to at once. Runs in a process of its own, whose load is
+/// measured apart from the peers'.
 ///
 /// Sends as Icecast 2.4 does: 64 KiB at once to a new listener, then blocks of 1,400 bytes as they arise, and
 /// titles to listeners that ask for them.

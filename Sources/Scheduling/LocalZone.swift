@@ -16,7 +16,7 @@ public enum LocalMatch: Sendable, Equatable {
   case once(WallTime)
   /// Two moments: the clocks were put back in between.
   case twice(WallTime, WallTime)
-  /// No moment: the clocks were put forward over the time, at this moment.
+  /// A skipped time: the clocks were put forward over it, at this moment.
   case skipped(WallTime)
 
   /// The moment for an action that is to run once: the first of two, or right after a gap, as Debian's cron
