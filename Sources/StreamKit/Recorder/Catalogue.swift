@@ -1,30 +1,30 @@
 internal import Database
 public import EventLoop
 
-/// The recordings that there are and were: rows in a SQLite file. Confined to the thread that uses it; every other
+/// The past and present recordings: rows in a SQLite file. Confined to the thread that uses it; every other
 /// thread and process opens the file anew.
 ///
-/// Recordings go on whatever happens to it: a damaged file is set aside, and one that was moved or removed is begun
-/// again; `update` then enters what is open into the new one.
+/// Recordings continue whatever happens to the file: a damaged one is set aside, and one that was moved or
+/// removed is created again; `update` then enters the open recordings into the new one.
 public final class Catalogue {
-  /// Which recordings are wanted: those that all of it is true of.
+  /// A filter of recordings: all of its conditions must hold.
   public struct Filter: Sendable, Equatable {
-    /// What the station's name contains, in capitals or not.
+    /// A part of the station's name, in any case.
     public var station: String?
-    /// What one of the titles contains, in capitals or not.
+    /// A part of one of the titles, in any case.
     public var title: String?
-    /// Begun at that time or later.
+    /// The earliest time of the beginning.
     public var since: WallTime?
-    /// Begun before that time.
+    /// The end of the times of the beginning, exclusive.
     public var until: WallTime?
-    /// In that state.
+    /// The state.
     public var state: RecordingEntry.State?
-    /// Belonging to that job.
+    /// The job that a recording belongs to.
     public var job: String?
-    /// At most so many of them, the latest.
+    /// The maximum number of recordings; the latest are kept.
     public var limit: Int?
 
-    /// All of them, unless something is asked for.
+    /// Creates a filter, which by default matches all recordings.
     public init(
       station: String? = nil, title: String? = nil, since: WallTime? = nil, until: WallTime? = nil,
       state: RecordingEntry.State? = nil, job: String? = nil, limit: Int? = nil
@@ -34,15 +34,15 @@ public final class Catalogue {
     }
   }
 
-  /// Where its file is.
+  /// The path of the catalogue's file.
   public let path: String
   private let log: (String) -> Void
   private var table: CatalogueTable
-  /// What the file knows of the recordings that are open, so that only what is new is written.
+  /// The rows of the open recordings as they are in the file, so that only changes are written.
   private var written: [Int64: RecordingEntry] = [:]
 
-  /// Opens the catalogue at `path`, or begins one.
-  /// - Parameter log: told what a person should know, in one line: that a damaged file was set aside.
+  /// Opens the catalogue at `path`, or creates it.
+  /// - Parameter log: receives what a person should know, in one line: that a damaged file was set aside.
   /// - Throws: `database.newer`, `database.busy`, `database.full`, `database.unavailable`.
   public init(path: String, log: @escaping (String) -> Void = { _ in }) throws {
     self.path = path
@@ -54,7 +54,8 @@ public final class Catalogue {
 
   // MARK: Writing
 
-  /// Enters a new recording, and gives it its number. Done when it returns: the file is made after that.
+  /// Enters a new recording and assigns its number. The row is written when the call returns: the file is
+  /// created after that.
   public func insert(_ entry: inout RecordingEntry) throws {
     entry.id = Int64.random(in: 1...CatalogueTable.lastID)
     let new = entry
@@ -62,16 +63,16 @@ public final class Catalogue {
     note(new)
   }
 
-  /// Writes what is new of these recordings, in one transaction; enters those that it does not know.
+  /// Writes the changes of these recordings in one transaction; enters those without a row.
   ///
-  /// Cheap enough for a thousand that are open, twice a second: nothing is written of one that stands still, two
-  /// numbers of one that grows, and of the gaps and titles those that came.
+  /// Cheap enough for a thousand open recordings, twice a second: an unchanged one costs nothing, a growing
+  /// one two numbers, and new gaps and titles are added to those that are there.
   public func update(_ entries: [RecordingEntry]) throws {
     try perform { table in
       let changed = entries.filter { written[$0.id] != $0 }
       precondition(changed.allSatisfy { $0.id != 0 }, "insert a recording before it is updated")
       if changed.isEmpty { return }
-      // What a joining changes can't be found out again from the files, so a power cut must not take it.
+      // A join can't be reconstructed from the files, so a power cut must not lose it.
       let durable = changed.contains { $0.joinBase != nil && written[$0.id]?.state != $0.state }
       try table.transaction(durable: durable) { table in
         for entry in changed { try table.save(entry, over: written[entry.id]) }
@@ -80,14 +81,15 @@ public final class Catalogue {
     for entry in entries { note(entry) }
   }
 
-  /// Lets the row go; the file stays.
+  /// Removes the row; the file stays.
   public func remove(_ id: Int64) throws {
     try perform { try $0.remove(id) }
     written[id] = nil
   }
 
-  /// Enters that `entry` is joined: its row and that of the file that it continued become one, in one transaction.
-  /// - Parameter earlier: what stood in the file before, as it was found there; nil to believe the catalogue.
+  /// Stores the join of `entry`: its row and that of the file that it continued become one, in one
+  /// transaction.
+  /// - Parameter earlier: the measured length of the file before; nil to use the catalogue's.
   /// - Returns: the one row, in the state that `entry` has.
   @discardableResult
   public func join(
@@ -115,24 +117,26 @@ public final class Catalogue {
 
   // MARK: Reading
 
-  /// The recording whose file is, or will be, at `path`; one that is complete before one that will continue it.
+  /// Returns the recording whose file is, or will be, at `path`; a complete one precedes one that will
+  /// continue it.
   public func entry(path: String) throws -> RecordingEntry? {
     try perform {
       try $0.entries("path = ? ORDER BY part IS NOT NULL, start DESC LIMIT 1", [.text(path)]).first
     }
   }
 
-  /// The recording of that number.
+  /// Returns the recording of that number.
   public func entry(id: Int64) throws -> RecordingEntry? {
     try perform { try $0.entries("id = ?", [.int(id)]).first }
   }
 
-  /// Those that the filter lets through, the latest first.
+  /// Returns the recordings that match the filter, the latest first.
   public func entries(matching filter: Filter = .init()) throws -> [RecordingEntry] {
     try perform { try $0.entries(matching: filter) }
   }
 
-  /// Those that are not at their end, as far as their rows tell: being recorded by some process, or left behind by one.
+  /// Returns the recordings that are open by their rows: being recorded by some process, or left behind by
+  /// one.
   public func openEntries() throws -> [RecordingEntry] {
     try perform {
       try $0.entries("part IS NOT NULL OR state IN ('recording', 'joining') ORDER BY start, path", [])
@@ -141,7 +145,7 @@ public final class Catalogue {
 
   // MARK: Whatever happens to the file
 
-  /// Does `work` with the table. When the file turns out to be damaged or gone, once more with a new one.
+  /// Runs `work` with the table; when the file turns out to be damaged or gone, with a new one.
   private func perform<Result>(_ work: (CatalogueTable) throws -> Result) throws -> Result {
     if table.database.hasMoved { try renew() }
     do {
@@ -155,7 +159,7 @@ public final class Catalogue {
   private func renew() throws {
     let renewed = try table.database.renewed(migrations: CatalogueTable.migrations)
     table = CatalogueTable(renewed.database)
-    // The new file knows none of them.
+    // The new file has none of these rows.
     written = [:]
     if let place = renewed.setAside { tell(place) }
   }

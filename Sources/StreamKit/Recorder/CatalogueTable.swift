@@ -1,12 +1,12 @@
 internal import Database
 internal import EventLoop
 
-/// The tables of the catalogue: recordings as rows, and rows as recordings.
+/// The tables of the catalogue: converts recordings to rows, and rows to recordings.
 struct CatalogueTable {
   let database: Database
 
-  /// Numbers are drawn, so that a row that is entered anew, after its file was set aside, meets no other's; and stay
-  /// below what a script's number holds exactly.
+  /// The highest number. Numbers are random, so that a row that is entered anew, after its file was set
+  /// aside, meets no other; and stay below what a script's number holds exactly.
   static let lastID: Int64 = 1 << 53
 
   static let migrations = [
@@ -56,7 +56,7 @@ struct CatalogueTable {
 
   // MARK: Writing
 
-  /// Writes `entry`, of which the row says `old` by now; nil when that is not known.
+  /// Writes `entry` over the row, whose contents are `old`; nil when they are unknown.
   func save(_ entry: RecordingEntry, over old: RecordingEntry?) throws {
     if let old, try grow(entry, over: old) {
       try saveGaps(entry, over: old)
@@ -68,7 +68,8 @@ struct CatalogueTable {
     }
   }
 
-  /// Writes the two numbers that always change, when the row is there and nothing else of it has changed.
+  /// Writes the two numbers that always change; returns `false` if there is no row, or if anything but these
+  /// and the lists differs.
   private func grow(_ entry: RecordingEntry, over old: RecordingEntry) throws -> Bool {
     var grown = old
     (grown.samples, grown.bytes, grown.gaps, grown.titles) = (
@@ -95,12 +96,12 @@ struct CatalogueTable {
     }
   }
 
-  /// Deletes the rows of a list that are not true any more.
-  /// - Returns: how many of its beginning are there.
+  /// Deletes the rows of a list that hold no longer.
+  /// - Returns: the number of elements at its beginning that are stored.
   private func beginList<Element: Equatable>(
     _ table: String, of id: Int64, _ list: [Element], over old: [Element]?
   ) throws -> Int {
-    // Two arrays that share their memory are the same at no cost.
+    // Two arrays that share their memory are compared at no cost.
     if let old, old == list { return list.count }
     let kept = zip(old ?? [], list).prefix { $0 == $1 }.count
     if old.map({ $0.count > kept }) ?? true {
@@ -135,7 +136,7 @@ struct CatalogueTable {
 
   // MARK: Reading
 
-  /// The recordings that `condition`, which may go on with an order, is true of.
+  /// Returns the recordings that match `condition`, which may end with an order.
   func entries(_ condition: String, _ values: [DatabaseValue]) throws -> [RecordingEntry] {
     try database.query("SELECT \(Self.columns) FROM recording WHERE \(condition)", values).map(entry)
   }
@@ -153,7 +154,7 @@ struct CatalogueTable {
     let limit = filter.limit ?? .max
     var found: [RecordingEntry] = []
     guard limit > 0 else { return [] }
-    // SQLite knows the capitals of ASCII only.
+    // SQLite folds the case of ASCII only.
     try database.query("SELECT \(Self.columns) FROM recording WHERE \(condition)", values) { row in
       let name = try row.textOrNil(3)?.lowercased() ?? ""
       guard station.map(name.contains) ?? true else { return true }

@@ -1,54 +1,54 @@
 internal import EventLoop
 internal import Glibc
 
-/// Which title is where in a recording: a text that players read beside the sound.
+/// The titles of a recording with their positions: a text that players read beside the sound.
 ///
-/// Source: "CDRWIN User's Guide", cue sheet commands; what it has no command for stands in remarks.
+/// Source: "CDRWIN User's Guide", cue sheet commands; values without a command stand in remarks.
 public struct CueSheet: Sendable, Equatable {
-  /// A title.
+  /// A title and its position.
   public struct Track: Sendable, Equatable {
-    /// What it is called.
+    /// The name of the title.
     public var title: String
-    /// Who plays.
+    /// The performer.
     public var performer: String?
-    /// Seconds of the file at which it begins.
+    /// The position in the file at which it begins, in seconds.
     public var start: Double
     /// The name of its own file; nil when it is a part of the whole.
     public var file: String?
 
-    /// A title that begins at `start`.
+    /// Creates a title that begins at `start`.
     public init(_ title: String, performer: String? = nil, start: Double = 0, file: String? = nil) {
       (self.title, self.performer, self.start, self.file) = (title, performer, start, file)
     }
   }
 
-  /// Something that is missing.
+  /// A gap in the sound.
   public struct Gap: Sendable, Equatable {
-    /// Seconds of the recording at which it is.
+    /// The position in the recording, in seconds.
     public var at: Double
-    /// How much is missing, in seconds.
+    /// The length of the gap in seconds.
     public var seconds: Double
 
-    /// `seconds` are missing at `at`.
+    /// Creates a gap of `seconds` at `at`.
     public init(at: Double, seconds: Double) { (self.at, self.seconds) = (at, seconds) }
   }
 
-  /// The station.
+  /// The name of the station.
   public var station: String?
-  /// Where it comes from, without a password.
+  /// The URL of the source, without a password.
   public var url: String?
-  /// When it begins.
+  /// The local time of the beginning.
   public var start: LocalTime
   /// The name of the file of the whole; nil when every title has its own.
   public var file: String?
-  /// What the frames are.
+  /// The codec of the frames.
   public var codec: StreamCodec
-  /// The titles, in their order.
+  /// The titles, in order.
   public var tracks: [Track]
-  /// What is missing, in its order.
+  /// The gaps, in order.
   public var gaps: [Gap]
 
-  /// A sheet for the file called `file`, beside which it lies, or for files that their titles name.
+  /// Creates a sheet for the file called `file` in the same folder, or for the files that the titles name.
   public init(
     file: String? = nil, codec: StreamCodec, station: String? = nil, url: String? = nil, start: LocalTime,
     tracks: [Track] = [], gaps: [Gap] = []
@@ -57,13 +57,13 @@ public struct CueSheet: Sendable, Equatable {
     (self.start, self.tracks, self.gaps) = (start, tracks, gaps)
   }
 
-  /// The sheet, in UTF-8.
+  /// The text of the sheet, in UTF-8.
   public var text: String {
     var lines = ["REM DATE \(start.formatted("%Y-%m-%d"))", "REM TIME \(start.formatted("%H:%M:%S"))"]
     if let station { lines.append("REM STATION \(Self.quoted(station))") }
     if let url { lines.append("REM URL \(Self.quoted(url))") }
     for gap in gaps {
-      // A number that no clock shows is none that a station lost.
+      // Infinity and NaN have no decimal form.
       let seconds = gap.seconds.isFinite ? Self.decimal(gap.seconds) : "0.000"
       lines.append("REM GAP \(Self.place(gap.at)) \(seconds)")
     }
@@ -101,12 +101,12 @@ public struct CueSheet: Sendable, Equatable {
     }
   }
 
-  /// The tracks of the sheet: in one file they go on from its start, each at a place of its own.
+  /// The tracks of the sheet: in one file they begin at its start, each at a position of its own.
   private var listed: [Track] {
     var result: [Track] = []
     for track in tracks {
       if let last = result.last, track.file == last.file, Self.frame(track.start) <= Self.frame(last.start) {
-        // Told again before anything of it was heard.
+        // Replaced before any sound of it.
         if Self.frame(track.start) == Self.frame(last.start) { result[result.count - 1] = track }
         continue
       }
@@ -120,13 +120,13 @@ public struct CueSheet: Sendable, Equatable {
 
   // MARK: Forms
 
-  /// Frames of a disc, 75 a second.
+  /// Returns a position in frames of a disc, 75 a second.
   private static func frame(_ seconds: Double) -> Int {
     // Some hundred years.
     Int(max(0, min(4e9, seconds.isNaN ? 0 : seconds)) * 75)
   }
 
-  /// `mm:ss:ff`; an hour has 60 minutes, a day 1440.
+  /// Returns a position as `mm:ss:ff`; an hour has 60 minutes, a day 1440.
   static func place(_ seconds: Double) -> String {
     let frame = frame(seconds)
     return [frame / 75 / 60, frame / 75 % 60, frame % 75].map { ($0 < 10 ? "0" : "") + String($0) }
@@ -139,7 +139,8 @@ public struct CueSheet: Sendable, Equatable {
     return "\(thousandths / 1000)." + String(repeating: "0", count: 3 - rest.count) + rest
   }
 
-  /// A text in quotes, for which the format has no other form.
+  /// Returns a text in quotes; quotes and controls in it are replaced, as the format has no other form for
+  /// them.
   private static func quoted(_ text: String) -> String {
     let scalars = text.unicodeScalars.prefix(1000).map { scalar -> Unicode.Scalar in
       if scalar == "\"" { return "'" }

@@ -1,9 +1,9 @@
 internal import EventLoop
 internal import Glibc
 
-/// Reading of files that are there, in pieces.
+/// Reads and writes pieces of existing files.
 enum FileBytes {
-  /// Up to `count` bytes from `offset` on; fewer at the end of the file.
+  /// Returns up to `count` bytes from `offset` on; fewer at the end of the file.
   static func read(_ file: Int32, _ path: String, at offset: Int, count: Int) throws(RecordError) -> [UInt8] {
     // All empty arrays of Swift share one storage, which such an initializer would write into.
     guard count > 0 else { return [] }
@@ -52,7 +52,7 @@ enum FileBytes {
     }
   }
 
-  /// Forgets all bytes behind the first `length`.
+  /// Removes all bytes behind the first `length`.
   static func truncate(_ file: Int32, _ path: String, to length: Int) throws(RecordError) {
     guard ftruncate(file, off_t(length)) == 0 else { throw RecordError("cut", path, errno: errno) }
   }

@@ -2,27 +2,27 @@ internal import Codecs
 internal import EventLoop
 internal import Glibc
 
-/// Puts the frames of a part behind those of a recording that is there: what `append` ends with.
+/// Appends the frames of a part to an existing recording: the last step of `append`.
 ///
-/// Killed at any moment it can be begun again with the same `base`: what stood there before is never touched, and the
-/// part stays until the caller removes it.
+/// A join that was killed at any moment can be repeated with the same `base`: the bytes in front of it are
+/// never touched, and the part stays until the caller removes it.
 public struct FileJoin: ~Copyable {
-  /// Bytes that were copied.
+  /// The bytes that were copied.
   public private(set) var copied = 0
 
   private let (part, path): (String, String)
   private let (source, target): (Int32, Int32)
   private let base: Int
-  /// The bytes of the part that are copied, without a tag in front.
+  /// The range of the part that is copied, without a leading tag.
   private let range: Range<Int>
 
   private static let piece = 256 * 1024
 
-  /// Opens both, and forgets what an earlier attempt has put behind `base`.
+  /// Opens both files, and removes what an earlier attempt has appended behind `base`.
   /// - Parameters:
-  ///   - part: whose bytes are put behind.
-  ///   - path: the recording that gets longer.
-  ///   - base: its length before.
+  ///   - part: the path of the part.
+  ///   - path: the path of the recording that gets longer.
+  ///   - base: the length of the recording before.
   /// - Throws: `record.write`; also when the recording is shorter than `base`, and so another file.
   public init(part: String, to path: String, base: Int) throws(RecordError) {
     var (source, target): (Int32, Int32) = (-1, -1)
@@ -50,8 +50,8 @@ public struct FileJoin: ~Copyable {
   deinit { Self.end(source, target) }
 
   /// Copies the next quarter of a MiB; the last step returns when all is on the disk.
-  /// - Returns: whether all is done.
-  /// - Throws: `record.disk_full`, `record.write`; the recording is what it was before then.
+  /// - Returns: `true` if all is copied.
+  /// - Throws: `record.disk_full`, `record.write`; the recording is cut back to `base` then.
   public mutating func step() throws(RecordError) -> Bool {
     do throws(RecordError) {
       let start = range.lowerBound + copied
@@ -68,8 +68,9 @@ public struct FileJoin: ~Copyable {
     }
   }
 
-  /// Looks whether frames of `format` may stand behind those of the file at `path`.
-  /// - Throws: `record.exists` when codec, rate or channels are others, or nothing in it can be read; `record.write`.
+  /// Checks that frames of `format` may follow those of the file at `path`.
+  /// - Throws: `record.exists` when codec, rate or channels differ, or there is no readable frame;
+  ///   `record.write`.
   public static func check(_ path: String, takes format: StreamFormat) throws(RecordError) {
     let there = try FrameFile.format(path)
     guard there != format else { return }

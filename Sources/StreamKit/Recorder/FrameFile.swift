@@ -1,36 +1,36 @@
 internal import Codecs
 internal import EventLoop
 
-/// The frames of a recording that is a file: MPEG audio and AAC behind a tag, or bytes that have no frames.
+/// Finds the frames of a recording's file: MPEG audio and AAC behind a tag, or bytes that have no frames.
 public struct FrameFile {
-  /// What walking all frames of a file found.
+  /// The result of walking all frames of a file.
   public struct Walk: Sendable, Equatable {
-    /// Bytes of the file.
+    /// The length of the file in bytes.
     public var length = 0
-    /// Bytes of the tag in front, which is no audio.
+    /// The length in bytes of the tag in front.
     public var tagLength = 0
-    /// Whole frames.
+    /// The number of whole frames.
     public var frames = 0
-    /// PCM frames that they stand for, at the rate that their headers tell.
+    /// The length of the frames in PCM frames, at the rate in their headers.
     public var samples = 0
-    /// Bytes of them.
+    /// The bytes of the frames.
     public var audioBytes = 0
-    /// What the first frame is; nil when there is none.
+    /// The format of the first frame; nil when there is none.
     public var format: StreamFormat?
-    /// How often the format is another one than the frame before had.
+    /// The number of frames whose format differs from that of the frame before.
     public var formatChanges = 0
-    /// Bytes between the tag and the end that are neither frame nor tag.
+    /// The bytes between the tag and the end that are neither frame nor tag.
     public var junkBytes = 0
-    /// Where the last whole frame ends; where the tag does when there is no frame.
+    /// The offset of the end of the last whole frame; without a frame, of the end of the tag.
     public var endOfLastFrame = 0
-    /// What the frames last, in seconds.
+    /// The duration of the frames in seconds.
     public var seconds = 0.0
 
-    /// Whether it is a tag and whole frames, and nothing else.
+    /// `true` if the file is a tag and whole frames, and nothing else.
     public var isWhole: Bool { frames > 0 && junkBytes == 0 }
   }
 
-  /// Bytes that are read at once, and in which the last frame is looked for first.
+  /// The bytes that are read at once, and in which the last frame is searched for first.
   static let piece = 64 * 1024
 
   /// Walks all frames of the file at `path`.
@@ -41,7 +41,8 @@ public struct FrameFile {
     }
   }
 
-  /// What the first frame of the file at `path` is; nil when none is in its first quarter of a MiB.
+  /// Returns the format of the first frame of the file at `path`; nil when its first quarter of a MiB has
+  /// none.
   /// - Throws: `record.write` when it can't be read.
   public static func format(_ path: String) throws(RecordError) -> StreamFormat? {
     try FileBytes.withFile(path) { (file, length) throws(RecordError) in
@@ -51,11 +52,11 @@ public struct FrameFile {
     }
   }
 
-  /// Where the last whole frame of the file at `path` ends: all behind it is to be cut off. Only the end of the file is
-  /// read, save when no frame is in it.
+  /// Returns the end of the last whole frame of the file at `path`: all bytes behind it are to be cut off.
+  /// Only the end of the file is read, unless no frame is in it.
   ///
-  /// A file of another kind (Ogg, FLAC) ends where it ends; so does one in which no frame is found at all, unless it
-  /// is too short to have shown one.
+  /// A file of another kind (Ogg, FLAC) counts to its end; so does one in which no frame is found at all,
+  /// unless it is too short to have shown one.
   /// - Throws: `record.write` when it can't be read.
   public static func lastFrameEnd(_ path: String) throws(RecordError) -> Int {
     try FileBytes.withFile(path) { (file, length) throws(RecordError) in
@@ -63,7 +64,7 @@ public struct FrameFile {
       let start = min(length, AudioFraming.tagLength(head))
       let magic = try FileBytes.read(file, path, at: start, count: ContentSniffer.magicLength)
       if ContentSniffer.container(magic[...]) != nil { return length }
-      // More and more of it, as what is damaged may be long.
+      // The window grows, as the damage may be long.
       var window = piece
       while true {
         let from = max(start, length - window)

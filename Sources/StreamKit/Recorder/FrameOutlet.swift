@@ -1,32 +1,34 @@
 internal import EventLoop
 
-/// Where the frames of one reception go: to the buffer that is played, and to recordings; either may be missing.
+/// Distributes the frames of one reception to the buffer that is played, and to recordings; either may be
+/// missing.
 ///
 /// ```swift
 /// outlet.receive { intake in
 ///   for … { intake.append(frame, bytes, discontinuity) }
 /// }
 /// ```
-/// Frames come on the receiving thread; buffer and recordings come and go on the loop. A recording gets each frame once,
-/// whatever becomes of the buffer: what a full buffer refuses while a recording goes on is missing in the buffer only.
+/// Frames come on the receiving thread; buffer and recordings come and go on the loop. A recording receives
+/// each frame once, whatever the buffer does: frames that a full buffer refuses during a recording are
+/// missing in the buffer only.
 final class FrameOutlet: Sendable {
-  /// Takes what comes in one go.
+  /// The destinations of the frames, and the frames of the current read.
   struct Intake {
     fileprivate var buffer: StreamBuffer?
     fileprivate var feeds: [RecordingFeed] = []
-    /// What the recordings have not got yet.
+    /// The frames that the recordings have not received yet.
     fileprivate var incoming = RecordingFeed.Batch()
-    /// Bytes and frames that came in one go: a batch takes so much memory at once.
+    /// The memory in bytes and frames that a batch reserves: that of the previous read, and some more.
     fileprivate var usual = (bytes: 0, frames: 0)
-    /// Sound that has come.
+    /// The length of the sound that has come.
     fileprivate var time = StreamTime.zero
-    /// What the buffer refused since it took the last frame.
+    /// The length that the buffer refused since it accepted a frame, gaps included.
     fileprivate var missed = StreamTime.zero
-    /// The sound in that.
+    /// The length of the refused sound alone.
     fileprivate var missedSound = StreamTime.zero
-    /// The title that sounds now, and those of what the buffer holds, each with when it began.
+    /// The current title and those of the sound in the buffer, each with the time at which it began.
     fileprivate var titles: [(time: StreamTime, title: StreamTitle)] = []
-    /// Whether titles that come with the sound count: not while a feed tells them.
+    /// `true` if titles that come with the sound apply; `false` while a metadata feed supplies them.
     fileprivate var takesTitles = true
     fileprivate var onDiskRoom: (@Sendable () -> Void)?
   }
@@ -35,7 +37,8 @@ final class FrameOutlet: Sendable {
 
   // MARK: The receiving thread
 
-  /// Has `body` put in what has come. It must not ask the outlet for anything.
+  /// Passes the intake to `body`, which appends the frames that have come, and distributes them. `body` must
+  /// not call the outlet, which is locked.
   func receive<Result>(_ body: (inout Intake) -> Result) -> Result {
     state.withLock { intake in
       defer { intake.handOver() }
@@ -43,51 +46,51 @@ final class FrameOutlet: Sendable {
     }
   }
 
-  /// A title of the frames that follow.
+  /// Sets a title from the station for the frames that follow, unless a metadata feed supplies titles.
   func markFromStation(_ title: StreamTitle) {
     receive { if $0.takesTitles { $0.note(title) } }
   }
 
   // MARK: Any thread
 
-  /// A title that does not come with the sound: what comes next has it.
+  /// Sets a title that does not come with the sound for the frames that follow.
   func mark(_ title: StreamTitle) { receive { $0.note(title) } }
 
-  /// Whether titles that come with the sound count.
+  /// Enables or disables titles that come with the sound.
   func takeTitles(_ takes: Bool) { state.withLock { $0.takesTitles = takes } }
 
-  /// The buffer that is played.
+  /// The buffer that is played; nil for none.
   var buffer: StreamBuffer? { state.withLock { $0.buffer } }
 
-  /// Whether something is recorded.
+  /// `true` if something is recorded.
   var isRecorded: Bool { state.withLock { !$0.feeds.isEmpty } }
 
-  /// True if all that is recorded, one recording, may be a file that is recorded as it is.
+  /// `true` if there is one recording, and it accepts a file byte for byte.
   var takesFile: Bool { state.withLock { $0.feeds.count == 1 && $0.feeds.allSatisfy(\.takesFile) } }
 
-  /// Begins a file, whose bytes come, and whose name ends so.
+  /// Announces to the recordings that the bytes of a file follow, whose name has the given extension.
   func beginFile(end: String) { state.withLock { for feed in $0.feeds { feed.fileEnd = end } } }
 
-  /// True if what is recorded waits for a disk: no more is to be read meanwhile.
+  /// `true` if a recording waits for a disk: nothing more is to be read meanwhile.
   var isDiskBehind: Bool { state.withLock { $0.feeds.contains { $0.isBehind } } }
 
-  /// Has `tell` called, on any thread, when a disk has taken what waited for it.
+  /// Sets the callback for a disk that has drained a queue; called on any thread.
   func onDiskRoom(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.onDiskRoom = tell } }
 
-  /// The title of what comes now.
+  /// The title of the frames that come now.
   var title: StreamTitle? { state.withLock { $0.titles.last?.title } }
 
-  /// Where what comes next stands in the buffer that is played.
+  /// The position of the next frame in the buffer that is played; without one, in all sound that came.
   var end: StreamTime { state.withLock { $0.buffer?.range.end ?? $0.time } }
 
-  /// What comes from now on is played from `buffer`; nil for none.
+  /// Sends the frames that follow to `buffer`; nil for none.
   func play(_ buffer: StreamBuffer?) {
     state.withLock { state in
       (state.buffer, state.missed, state.missedSound) = (buffer, .zero, .zero)
     }
   }
 
-  /// Has what comes recorded, and what the buffer has of the `back` seconds before.
+  /// Adds a recording, which begins with the last `back` of the buffer's sound.
   func record(_ feed: RecordingFeed, back: StreamTime) {
     feed.onRoom { [weak self] in self?.diskHasRoom() }
     state.withLock { state in
@@ -102,7 +105,7 @@ final class FrameOutlet: Sendable {
       let length = packets.reduce(StreamTime.zero) { $0 + $1.packet.duration }
       feed.awaitBeginning(length)
       var beginning = RecordingFeed.Batch()
-      // Titles go by the time of what came; that of the buffer leaves out what it refused.
+      // Titles are timed by all sound that came; the time of the buffer excludes what it refused.
       var time = state.time - state.missedSound - length
       var titles = state.titles[...]
       while titles.count > 1, let following = titles.dropFirst().first, following.time <= time {
@@ -129,7 +132,7 @@ final class FrameOutlet: Sendable {
     }
   }
 
-  /// The recording is over.
+  /// Removes a recording that is over.
   func remove(_ feed: RecordingFeed) {
     state.withLock { $0.feeds.removeAll { $0 === feed } }
     diskHasRoom()
@@ -141,7 +144,7 @@ final class FrameOutlet: Sendable {
 extension FrameOutlet.Intake {
   private static let titleLimit = 256
 
-  /// Takes a frame, which `title` begins with, if there is a new one.
+  /// Appends a frame; a new `title` begins with it.
   mutating func append(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, _ discontinuity: PacketBuffer.Discontinuity?,
     title: StreamTitle? = nil
@@ -164,7 +167,7 @@ extension FrameOutlet.Intake {
     return arrival
   }
 
-  /// Takes bytes of a file, for recordings only.
+  /// Appends bytes of a file, for recordings only.
   mutating func append(_ bytes: UnsafeRawBufferPointer, at offset: Int, of format: StreamFormat) {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -183,17 +186,17 @@ extension FrameOutlet.Intake {
     incoming.append(frame, bytes)
   }
 
-  /// What has come goes to the recordings.
+  /// Distributes the frames that have come to the recordings.
   fileprivate mutating func handOver() {
     guard !incoming.isEmpty else { return }
     for feed in feeds { feed.append(incoming) }
-    // A read is not quite like the other.
+    // Reads differ a little in size.
     let (bytes, frames) = (incoming.bytes.count, incoming.frames.count)
     usual = (min(bytes + bytes / 8, RecordingFeed.Batch.limit), frames + frames / 8)
     incoming = RecordingFeed.Batch()
   }
 
-  /// What comes next has that title.
+  /// Sets the title of the frames that follow.
   fileprivate mutating func note(_ title: StreamTitle) {
     guard titles.last?.title != title else { return }
     if !feeds.isEmpty { incoming.mark(.title(title)) }

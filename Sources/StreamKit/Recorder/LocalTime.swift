@@ -1,23 +1,23 @@
 public import EventLoop
 internal import Glibc
 
-/// A moment, and what the clocks of a place show then.
+/// A point in time, with the local offset from UTC.
 public struct LocalTime: Sendable, Hashable {
-  /// The moment.
+  /// The point in time.
   public let moment: WallTime
-  /// How far the clocks are ahead of UTC, in seconds.
+  /// The lead of the local clocks over UTC, in seconds.
   public let offset: Int
 
-  /// A moment in a place whose clocks are `offset` seconds ahead of UTC.
+  /// Creates the time of a place whose clocks are `offset` seconds ahead of UTC.
   public init(_ moment: WallTime, offset: Int) { (self.moment, self.offset) = (moment, offset) }
 
-  /// A moment in the zone of this process, from `TZ` or `/etc/localtime`. Any thread.
+  /// Creates the time in the zone of this process, from `TZ` or `/etc/localtime`. Any thread.
   public init(_ moment: WallTime) {
     var (time, fields) = (time_t(moment.seconds), tm())
     self.init(moment, offset: localtime_r(&time, &fields) == nil ? 0 : fields.tm_gmtoff)
   }
 
-  /// What calendar and clock show, in a form of strftime(3) without `%Z`, `%z` and `%s`.
+  /// Returns the local date and time in a format of strftime(3) without `%Z`, `%z` and `%s`.
   public func formatted(_ format: String) -> String {
     var (time, fields) = (time_t(moment.seconds) + time_t(offset), tm())
     guard gmtime_r(&time, &fields) != nil else { return "" }

@@ -1,17 +1,18 @@
 internal import EventLoop
 internal import Glibc
 
-/// The file of a recording while it is recorded: `NAME.part`, held by flock(2), renamed to `NAME` when it is whole.
+/// The part of a recording, its file while it is recorded: `NAME.part`, locked with flock(2), renamed to
+/// `NAME` when it is whole.
 ///
-/// The lock ends with the process, however that ends: a part that nobody holds is one to recover. Confined to one
+/// The lock ends with the process, however that ends: an unlocked part is one to recover. Confined to one
 /// thread.
 public final class PartFile {
-  /// What stands behind the name of a recording while it is recorded.
+  /// The suffix of a recording's name while it is recorded.
   public static let suffix = ".part"
 
-  /// Where it is.
+  /// The path of the part.
   public let path: String
-  /// Bytes that were written, whole.
+  /// The bytes that were written, whole.
   public private(set) var length: Int
 
   private var descriptor: Int32
@@ -24,8 +25,9 @@ public final class PartFile {
 
   // MARK: Making and finding
 
-  /// Makes the part of the recording that will be called `path`, with its folders, and holds it.
-  /// - Throws: `record.exists` when that part is there; `record.write` and `record.disk_full` when it can't be made.
+  /// Creates the part of the recording that will be called `path`, with its folders, and locks it.
+  /// - Throws: `record.exists` when that part is there; `record.write` and `record.disk_full` when it can't
+  ///   be made.
   public static func create(path: String) throws(RecordError) -> PartFile {
     try makeFolder(of: path)
     let part = path + suffix
@@ -36,7 +38,7 @@ public final class PartFile {
         guard number == EEXIST else { throw RecordError("make", part, errno: number) }
         throw taken(part)
       }
-      // Whoever looks for parts that nobody holds may have been quicker.
+      // A search for abandoned parts may have locked or removed it first.
       guard lock(file, LOCK_EX) == 0 else {
         let number = errno
         unlink(part)
@@ -56,8 +58,8 @@ public final class PartFile {
       facts: [.init("path", .string(part))])
   }
 
-  /// Takes over a part that nobody holds.
-  /// - Returns: nil when somebody holds it, and when it is not there.
+  /// Locks an abandoned part.
+  /// - Returns: nil when somebody else holds it, and when it is not there.
   /// - Throws: `record.write` when it can't be opened.
   public static func adopt(_ part: String) throws(RecordError) -> PartFile? {
     let file = open(part, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
@@ -78,7 +80,7 @@ public final class PartFile {
     return PartFile(path: part, descriptor: file, length: Int(status.st_size))
   }
 
-  /// Whether somebody, here or in another process, holds a part; not when it is not there.
+  /// Returns `true` if a part is locked, here or in another process; `false` if it is not there.
   public static func isHeld(_ part: String) -> Bool {
     let file = open(part, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard file >= 0 else { return false }
@@ -86,12 +88,12 @@ public final class PartFile {
     return lock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
   }
 
-  /// Whether the name of a recording is in use: for a file, or for one that is being recorded.
+  /// Returns `true` if the name of a recording is in use: by a file, or by a part.
   public static func isTaken(_ path: String) -> Bool { isThere(path) || isThere(path + suffix) }
 
   // MARK: Bytes
 
-  /// Puts bytes behind the others: all, or none when it throws, so that the file always ends where a write did.
+  /// Appends bytes: all, or none when it throws, so that the file always ends where a write did.
   /// - Throws: `record.disk_full`, `record.write`; the latter also when the file was removed meanwhile.
   public func write(_ bytes: UnsafeRawBufferPointer) throws(RecordError) {
     try requireName()
@@ -110,7 +112,7 @@ public final class PartFile {
     length += bytes.count
   }
 
-  /// Puts bytes behind the others, as above.
+  /// Appends bytes: all, or none when it throws.
   public func write(_ bytes: [UInt8]) throws(RecordError) {
     let result = bytes.withUnsafeBytes { bytes in
       Result { () throws(RecordError) in try write(bytes) }
@@ -118,19 +120,19 @@ public final class PartFile {
     try result.get()
   }
 
-  /// A file without a name takes bytes for ever.
+  /// Checks that the file was not removed: a file without a name accepts bytes for ever.
   /// - Throws: `record.write` when the file was removed.
   public func requireName() throws(RecordError) {
     guard Self.isNamed(descriptor) else { throw RecordError("write", path, errno: ENOENT) }
   }
 
-  /// Up to `count` bytes from `offset` on; fewer at the end of the file.
-  /// - Throws: `record.write` when the disk does not give them.
+  /// Returns up to `count` bytes from `offset` on; fewer at the end of the file.
+  /// - Throws: `record.write` when they can't be read.
   public func read(at offset: Int, count: Int) throws(RecordError) -> [UInt8] {
     try FileBytes.read(descriptor, path, at: offset, count: count)
   }
 
-  /// Forgets all bytes behind the first `length`.
+  /// Removes all bytes behind the first `length`.
   public func truncate(to length: Int) throws(RecordError) {
     guard ftruncate(descriptor, off_t(length)) == 0 else { throw RecordError("cut", path, errno: errno) }
     self.length = length
@@ -141,17 +143,17 @@ public final class PartFile {
     guard fdatasync(descriptor) == 0 else { throw RecordError("write", path, errno: errno) }
   }
 
-  /// Returns when all that was written to this file's disk, by anybody, is on it.
+  /// Returns when everything that any process has written to this file's disk is on it.
   public func syncFileSystem() throws(RecordError) {
     let number = LinuxFiles.syncFileSystem(of: descriptor)
     guard number == 0 else { throw RecordError("write", path, errno: number) }
   }
 
-  /// Gives back the memory in which the system keeps what is on the disk by now: nobody reads it soon, and a recording
-  /// that goes on for weeks need not push out what others read.
+  /// Drops the system's cache of what is on the disk by now: nobody reads it soon, and a recording of weeks
+  /// need not evict what others read.
   public func releaseMemory() { posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED) }
 
-  /// The number that stands for the file system that it is on.
+  /// The device number of the file's file system; 0 when unknown.
   public var fileSystem: UInt64 {
     var status = stat()
     return fstat(descriptor, &status) == 0 ? UInt64(status.st_dev) : 0
@@ -159,10 +161,10 @@ public final class PartFile {
 
   // MARK: The end
 
-  /// Gives the file its name, or the next that is free, as in `Show (2).mp3`, and lets it go; file and name are on
-  /// the disk then.
-  /// - Returns: where it is.
-  /// - Throws: `record.write`, `record.disk_full`; it stays a part then, and held.
+  /// Renames the part to `name`, or to the next free name, as in `Show (2).mp3`, and unlocks it; file and
+  /// name are on the disk then.
+  /// - Returns: the final path.
+  /// - Throws: `record.write`, `record.disk_full`; it stays a part then, and locked.
   public func finish(as name: String) throws(RecordError) -> String {
     try sync()
     var number = 1
@@ -181,7 +183,8 @@ public final class PartFile {
     }
   }
 
-  /// Lets the file go: it stays as it is, to be recovered, or is removed. Nothing after `finish`.
+  /// Unlocks and closes the part, which stays as it is, to be recovered, or is removed. Does nothing after
+  /// `finish`.
   public func abandon(keep: Bool) {
     if !keep, descriptor >= 0, Self.isNamed(descriptor) { unlink(path) }
     close()
@@ -189,7 +192,7 @@ public final class PartFile {
 
   private func close() {
     guard descriptor >= 0 else { return }
-    // Closing alone would leave the lock with a program that is being started at this moment.
+    // A program that is being started at this moment may share the descriptor, and with it the lock.
     _ = Self.lock(descriptor, LOCK_UN)
     Glibc.close(descriptor)
     descriptor = -1
@@ -202,7 +205,7 @@ public final class PartFile {
     return 0
   }
 
-  /// Whether the open file has a name in some folder.
+  /// Returns `true` if the open file has a name in some folder.
   private static func isNamed(_ file: Int32) -> Bool {
     var status = stat()
     return fstat(file, &status) == 0 && status.st_nlink > 0
@@ -213,11 +216,11 @@ public final class PartFile {
     return lstat(path, &status) == 0
   }
 
-  /// 0, or an errno; never replaces a file.
+  /// Renames a file, and never replaces another. Returns 0, or an errno.
   private static func rename(_ path: String, to name: String) -> Int32 {
     let result = LinuxFiles.rename(path, toNew: name)
     guard result == EINVAL || result == ENOSYS else { return result }
-    // A file system that can't promise it (some in user space, and old NFS).
+    // The file system has no such call (some in user space, and old NFS).
     if isThere(name) { return EEXIST }
     return Glibc.rename(path, name) == 0 ? 0 : errno
   }
@@ -236,7 +239,7 @@ public final class PartFile {
     guard number == EEXIST else { throw RecordError("make the folder", folder, errno: number) }
   }
 
-  /// The names in the folder of `path` are on the disk then, where the file system can promise it.
+  /// Syncs the folder of `path`, where the file system supports it: the names in it are on the disk then.
   private static func syncFolder(of path: String) {
     let file = open(folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard file >= 0 else { return }

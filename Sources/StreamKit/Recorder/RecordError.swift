@@ -1,28 +1,28 @@
 public import EventLoop
 internal import Glibc
 
-/// What fails with a recording. Matched by `kind` in Swift and by `code` in scripts.
+/// A failure of a recording. Matched by `kind` in Swift and by `code` in scripts.
 public struct RecordError: CodedError, Equatable {
-  /// The stable names.
+  /// The stable codes.
   public enum Kind: String, Sendable {
     /// The disk, or the part of it that this user may fill, has no room.
     case diskFull = "record.disk_full"
-    /// The system refuses to make, write, rename or read a file.
+    /// The system refuses to create, write, rename or read a file.
     case write = "record.write"
-    /// There is a file with that name, and it can't be gone on with.
+    /// There is a file with that name, and nothing can be appended to it.
     case exists = "record.exists"
   }
 
-  /// Which failure.
+  /// The kind of failure.
   public let kind: Kind
-  /// What failed, one line.
+  /// The failure, in one line.
   public let message: String
-  /// What to do, one line.
+  /// The remedy, in one line.
   public let hint: String?
   /// The facts, in a fixed order.
   public let facts: [ErrorFact]
 
-  /// A failure of `kind`.
+  /// Creates a failure of `kind`.
   public init(_ kind: Kind, _ message: String, hint: String? = nil, facts: [ErrorFact] = []) {
     self.kind = kind
     self.message = message
@@ -30,10 +30,11 @@ public struct RecordError: CodedError, Equatable {
     self.facts = facts
   }
 
-  /// What the system refused, told by its error number: `can't write /radio/a.mp3: no space left on device`.
+  /// Creates the failure of a system call from its error number: `can't write /radio/a.mp3: no space left on
+  /// device`.
   /// - Parameters:
-  ///   - what: what was to be done, as in "write".
-  ///   - path: to which file or folder.
+  ///   - what: the operation, as in "write".
+  ///   - path: the file or folder.
   public init(_ what: String, _ path: String, errno number: Int32) {
     let words = String(cString: strerror(number))
     let cause = words.prefix(1).lowercased() + words.dropFirst()
@@ -43,7 +44,7 @@ public struct RecordError: CodedError, Equatable {
       facts: [.init("path", .string(path))])
   }
 
-  /// The disk has less room than is to be left free.
+  /// Returns the failure of a disk that has less room than is to stay free.
   public static func tooLittleRoom(at path: String, free: Int, wanted: Int) -> RecordError {
     RecordError(
       .diskFull,
@@ -51,14 +52,14 @@ public struct RecordError: CodedError, Equatable {
       hint: hint(ENOSPC), facts: [.init("path", .string(path)), .init("free", .int(free))])
   }
 
-  /// Nobody took what came.
+  /// Returns the failure of a queue that was not drained.
   static func tooSlow(_ path: String) -> RecordError {
     RecordError(
       .write, "the disk of \(path.onOneLine) takes nothing any more", hint: "look whether it is still there",
       facts: [.init("path", .string(path))])
   }
 
-  /// A station that never stays with a format: each change takes a new file.
+  /// Returns the failure of a station that never stays with a format: each change begins a file.
   static func restless(_ template: String) -> RecordError {
     RecordError(
       .write, "can't go on with \(template.onOneLine): the station changes its format all the time",

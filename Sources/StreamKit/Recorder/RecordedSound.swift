@@ -2,39 +2,39 @@ internal import Codecs
 
 /// The sound that a recording on the disk holds, found by walking all of it.
 struct RecordedSound: Equatable {
-  /// Whole frames; PCM frames where it is WAV; 0 where it is neither.
+  /// The number of whole frames, of PCM frames in WAV; 0 where there are neither.
   var frames = 0
-  /// PCM frames.
+  /// The length in PCM frames.
   var samples = 0
-  /// Bytes of audio.
+  /// The bytes of audio.
   var bytes = 0
-  /// Bytes that are no audio and no tag.
+  /// The bytes that are neither audio nor a tag.
   var junkBytes = 0
-  /// Seconds of sound.
+  /// The length in seconds of sound.
   var seconds = 0.0
-  /// In Hz; nil where nothing tells.
+  /// The sample rate in Hz; nil when unknown.
   var sampleRate: Int?
-  /// How many; nil where nothing tells.
+  /// The number of channels; nil when unknown.
   var channels: Int?
-  /// Bytes of the file.
+  /// The length of the file in bytes.
   var length = 0
-  /// Where the last whole frame ends.
+  /// The offset of the end of the last whole frame.
   var end = 0
-  /// Whether there is sound, and nothing between or behind it that is none.
+  /// `true` if there is sound, and nothing else between or behind it.
   var isWhole = false
 
-  /// Whether nothing is known of such a sound but its length in bytes.
+  /// Returns `true` if nothing but the length in bytes is known of sound in a codec.
   static func isOpaque(_ codec: String) -> Bool { ["ogg", "flac", "mp4", "other"].contains(codec) }
 
   /// Reads the file at `path`.
-  /// - Parameter codec: what it should hold, as the catalogue names it; nil when nobody knows.
+  /// - Parameter codec: the expected codec, as the catalogue names it; nil when unknown.
   /// - Throws: `record.write` when it can't be read.
   static func read(_ path: String, codec: String?) throws(RecordError) -> RecordedSound {
     var sound = RecordedSound()
     if let wav = try WAVRecording.read(path) {
       (sound.frames, sound.samples, sound.isWhole) = (wav.samples, wav.samples, wav.isWhole)
       (sound.sampleRate, sound.channels, sound.end) = (wav.sampleRate, wav.channels, wav.end)
-      // As all that is recorded: 16 bits.
+      // Recordings are made with 16 bits only.
       sound.bytes = wav.samples * wav.channels * 2
       sound.seconds = Double(wav.samples) / Double(wav.sampleRate)
       sound.length = try FileBytes.withFile(path) { $1 }

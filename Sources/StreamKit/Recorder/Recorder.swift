@@ -1,45 +1,46 @@
 public import EventLoop
 
-/// Where recordings go, unless they say otherwise.
+/// The defaults of all recordings: folders, file names, retention and the catalogue.
 public struct RecorderSettings: Sendable {
-  /// Where relative paths begin; nil for the working directory.
+  /// The folder against which relative paths are resolved; nil for the working directory.
   public var folder: String?
-  /// The template of a file without a given name; nil for `RecordingTemplate.usual`.
+  /// The template of files whose recording names none; nil for `RecordingTemplate.usual`.
   public var template: String?
-  /// Recordings that are older are removed; nil keeps all.
+  /// The age from which recordings are deleted; nil keeps all.
   public var keep: Duration?
-  /// Bytes that stay free on a disk.
+  /// The bytes that must stay free on a disk.
   public var minimumFree = 0
-  /// What stands in front of all paths, also absolute ones: the scratch folder of a simulation.
+  /// A prefix of all paths, absolute ones included: the scratch folder of a simulation.
   public var root: String?
-  /// The file of the catalogue; nil for none that outlives the process.
+  /// The path of the catalogue file; nil for no catalogue.
   public var catalogue: String?
 
   /// The defaults.
   public init() {}
 }
 
-/// Records the streams of an engine: one thread writes all of them, and another one looks after what is recorded.
+/// Records the streams of an engine: one thread writes all recordings, another one serves the library.
 /// Confined to the loop.
 ///
-/// Under virtual time the loop itself writes.
+/// Under virtual time the loop itself does the work of both.
 public final class Recorder {
-  /// Where recordings go.
+  /// The defaults of all recordings.
   public let settings: RecorderSettings
-  /// Told what a person should know of the disk, on the loop.
+  /// Receives each message about the disk that the user should see, on the loop.
   public var onLog: (String) -> Void = { _ in }
 
   private let loop: EventLoop
   private let localTime: @Sendable (WallTime) -> LocalTime
   private var disk: (core: RecorderCore, thread: LoopThread?)?
-  /// Reads and mends files for who asks: recordings don't wait for that.
+  /// The thread that reads and repairs files for the library, so that recordings do not wait for it.
   private var reader: (core: RecorderCore, thread: LoopThread?)?
   private var count = 0
-  /// Those that are not over.
+  /// The recordings that have not ended, by number.
   private var active: [Int: Recording] = [:]
 
-  /// A recorder; its thread begins with what it has to do first.
-  /// - Parameter localTime: what the clocks of the house show, for names of files; called on the disk thread.
+  /// Creates a recorder; its threads start with the first work for them.
+  /// - Parameter localTime: returns the local time of the house, for names of files; called on the disk
+  ///   thread.
   public init(
     loop: EventLoop, settings: RecorderSettings = RecorderSettings(),
     localTime: @escaping @Sendable (WallTime) -> LocalTime = { LocalTime($0) }
@@ -49,18 +50,18 @@ public final class Recorder {
 
   deinit { close() }
 
-  /// Where a recording goes that is called `given`: a template from the root on. `~/` is the home folder, and relative
-  /// paths begin in `folder`.
+  /// Returns the template `given` as an absolute path: `~/` is the home folder, a relative path is resolved
+  /// against `folder`, and `root` precedes the result.
   public func place(_ given: String) -> String {
     guard let root = settings.root else { return RecordingTemplate.absolute(given, from: settings.folder) }
     let template = RecordingTemplate.absolute(given, from: settings.folder ?? "")
     return RecordingTemplate.absolute(String(template.drop { $0 == "/" }), from: root)
   }
 
-  /// The time of the house.
+  /// The wall-clock time of the loop.
   public var now: WallTime { loop.wallNow }
 
-  /// Begins to write what `stream` gives to the recording's feed.
+  /// Starts a recording of `stream`, whose frames the caller sends to the recording's feed.
   /// - Throws: `argument` for a template that can't be read, `loop.thread`.
   func begin(_ options: RecordingOptions, of stream: Stream) throws -> Recording {
     let template = try RecordingTemplate(options.template)
@@ -90,8 +91,8 @@ public final class Recorder {
     recording?.take(news)
   }
 
-  /// Does `work` with the library of recordings, where disks may take their time. Returns what it returns.
-  /// - Throws: what it throws; `record.write` when there is no catalogue.
+  /// Runs `work` with the library of recordings, on a thread that may wait for disks, and returns its result.
+  /// - Throws: the error of `work`; `record.write` when there is no catalogue; `loop.thread`.
   public func withLibrary<Result: Sendable>(
     _ work: @escaping @Sendable (RecordingLibrary) throws -> Result
   ) async throws -> Result {
@@ -99,7 +100,8 @@ public final class Recorder {
     let loop = loop
     let hold = loop.hold("the catalogue of recordings is read")
     return try await withCheckedThrowingContinuation { continuation in
-      // Behind what the disk thread has to do by now, so that what has ended is in the catalogue.
+      // Queued behind the pending work of the disk thread, so that recordings that have ended are in the
+      // catalogue.
       core.post { _ in
         reader.post { reader in
           let result = Swift.Result { try work(try reader.library()) }
@@ -112,7 +114,7 @@ public final class Recorder {
     }
   }
 
-  /// The disk thread, which begins now if it has not yet.
+  /// Returns the core of the disk thread, which the first call starts.
   private func awake() throws -> RecorderCore {
     if let disk { return disk.core }
     let new = try core(on: "disk")
@@ -121,7 +123,7 @@ public final class Recorder {
     return new.core
   }
 
-  /// The thread of the library.
+  /// Returns the core of the library's thread, which the first call starts.
   private func awakeReader() throws -> RecorderCore {
     if loop.isVirtual { return try awake() }
     if let reader { return reader.core }
@@ -130,7 +132,7 @@ public final class Recorder {
     return new.core
   }
 
-  /// What works on a thread of that name, or on the loop under virtual time.
+  /// Creates a core on a new thread of that name, or on the loop under virtual time.
   private func core(on name: String) throws -> (core: RecorderCore, thread: LoopThread?) {
     let thread = loop.isVirtual ? nil : try LoopThread(name: name)
     let log: @Sendable (String) -> Void = { [loop, this = LoopReference(self)] line in
@@ -140,8 +142,8 @@ public final class Recorder {
     return (core, thread)
   }
 
-  /// Ends all recordings, and the threads; returns when all is safe on disk. For the end of an engine, after that of its
-  /// streams.
+  /// Ends all recordings and both threads; returns when everything is safe on disk. Called at the end of an
+  /// engine, after its streams have ended.
   public func close() {
     guard let (core, thread) = disk else { return }
     let reader = reader

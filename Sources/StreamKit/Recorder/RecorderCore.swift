@@ -2,16 +2,19 @@ internal import Database
 internal import EventLoop
 internal import Glibc
 
-/// What the disk thread does: writes all recordings, a tick every half second, and keeps the catalogue.
-///
-/// Unchecked: confined to its loop, which is that of the disk thread or of the library's, or the engine's under virtual
+/// The work of the disk thread: writes all recordings, a tick every half second, and keeps the
+/// catalogue.
+/// Unchecked: confined to its loop, which is that of the disk thread or of the library's, or the engine's
+/// under virtual time; `post` may be called on any thread.
 /// time; `post` may be called on any thread.
 final class RecorderCore: @unchecked Sendable {
-  /// What is at risk when the process is killed, beside what the network thread has not handed over.
+  /// The interval of writes: sound of this length is lost when the process is killed, beside what the network
+  /// thread has not handed over.
   static let tick = Duration.milliseconds(500)
-  /// How old a row may be that only grows: what the file holds is found out anyway after a kill.
+  /// The interval at which the rows of growing recordings are updated; recovery after a kill measures the
+  /// file anyway.
   static let rowInterval = Duration.seconds(5)
-  /// What is at risk when the power goes.
+  /// The interval of syncs: sound of this length is lost in a power cut.
   static let syncInterval = Duration.seconds(10)
 
   let loop: EventLoop
@@ -20,14 +23,14 @@ final class RecorderCore: @unchecked Sendable {
   private let localTime: (WallTime) -> LocalTime
   private var writers: [(number: Int, writer: RecordingWriter)] = []
   private var timer: LoopTimer?
-  /// Some began since the last sync.
+  /// `true` if a recording began since the last sync.
   private var hasNewWriters = false
   private var (lastSync, lastRows) = (Instant.start, Instant.start)
-  /// How often what is too old is looked for.
+  /// The interval at which expired recordings are searched for.
   private static let expiryInterval = Duration.seconds(3600)
   private var lastExpiry = Instant.start
   private var catalogue: Catalogue?
-  /// What goes wrong, and was told.
+  /// The troubles that were logged and still last.
   private var told: Set<Trouble> = []
   private enum Trouble: String {
     case catalogue = "the catalogue of recordings can't be kept"
@@ -41,12 +44,12 @@ final class RecorderCore: @unchecked Sendable {
     (self.loop, self.settings, self.localTime, self.log) = (loop, settings, localTime, log)
   }
 
-  /// Has `work` done where it belongs.
+  /// Runs `work` on the core's own loop.
   func post(_ work: @escaping @Sendable (RecorderCore) -> Void) { loop.post { work(self) } }
 
   func localTime(_ time: WallTime) -> LocalTime { localTime(time) }
 
-  /// What the process before left behind is made whole, and what is too old goes.
+  /// Recovers what an earlier process left behind, then deletes expired recordings.
   func begin() {
     guard let path = settings.catalogue, access(path, F_OK) == 0 else { return lastExpiry = loop.now }
     with { catalogue in
@@ -73,6 +76,7 @@ final class RecorderCore: @unchecked Sendable {
     if lastExpiry.duration(to: loop.now) >= Self.expiryInterval { expire() }
   }
 
+  /// Returns the library of recordings.
   /// - Throws: `record.write` when there is no catalogue.
   func library() throws -> RecordingLibrary {
     guard let catalogue = try openCatalogue() else {
@@ -83,7 +87,7 @@ final class RecorderCore: @unchecked Sendable {
 
   // MARK: Recordings
 
-  /// Begins to write.
+  /// Adds a writer, which runs with every tick from now on.
   func add(_ writer: RecordingWriter, _ number: Int) {
     writers.append((number, writer))
     hasNewWriters = true
@@ -91,19 +95,19 @@ final class RecorderCore: @unchecked Sendable {
     expireIfDue()
   }
 
-  /// Writes what has come of one, before the next tick.
+  /// Writes what one recording has received, ahead of the next tick.
   func hurry(_ number: Int) {
     writers.first { $0.number == number }?.writer.tick(at: loop.now, loop.wallNow)
   }
 
-  /// Ends one.
+  /// Ends the recording of that number.
   func finish(_ number: Int) {
     guard let index = writers.firstIndex(where: { $0.number == number }) else { return }
     let writer = writers.remove(at: index).writer
     writer.finish(at: loop.now, loop.wallNow)
   }
 
-  /// Ends all.
+  /// Ends all recordings.
   func finishAll() {
     for (_, writer) in writers { writer.finish(at: loop.now, loop.wallNow) }
     writers = []
@@ -131,7 +135,7 @@ final class RecorderCore: @unchecked Sendable {
     arm()
   }
 
-  /// Has what was written brought to the disks.
+  /// Syncs the file systems of all open recordings.
   private func sync() {
     lastSync = loop.now
     var done: Set<UInt64> = []
@@ -139,14 +143,15 @@ final class RecorderCore: @unchecked Sendable {
       do throws(RecordError) { try part.syncFileSystem() } catch { log("\(error)") }
     }
     for (_, writer) in writers { writer.anyPart?.releaseMemory() }
-    // A station begins with more than it needs later on.
+    // The start of a stream needs more memory than what follows.
     if hasNewWriters { LinuxMemory.giveBackFree() }
     hasNewWriters = false
   }
 
   // MARK: The catalogue
 
-  /// The catalogue; nil when there is none, which harms no recording.
+  /// Returns the catalogue, which the first call opens; nil when none is configured, which harms no
+  /// recording.
   func openCatalogue() throws -> Catalogue? {
     if let catalogue { return catalogue }
     guard let path = settings.catalogue else { return nil }
@@ -155,7 +160,7 @@ final class RecorderCore: @unchecked Sendable {
     return new
   }
 
-  /// Does `work` with the catalogue; what fails is told, once until it is done again.
+  /// Runs `work` with the catalogue; logs a failure once, until a later call succeeds.
   private func with(_ work: (Catalogue) throws -> Void) {
     do {
       guard let catalogue = try openCatalogue() else { return }
@@ -170,7 +175,8 @@ final class RecorderCore: @unchecked Sendable {
     if told.insert(trouble).inserted { log("\(trouble.rawValue): \(error)") }
   }
 
-  /// Makes whole what was left behind under a name that is wanted, if nobody holds it; also without a catalogue.
+  /// Recovers an abandoned part whose name is wanted, unless a process holds it; works without a catalogue
+  /// too.
   func settle(part: String) {
     guard access(part, F_OK) == 0 else { return }
     for catalogue in [try? openCatalogue(), try? Catalogue(path: Database.inMemory)].compactMap({ $0 }) {
@@ -187,14 +193,14 @@ final class RecorderCore: @unchecked Sendable {
   func enter(_ entry: inout RecordingEntry) {
     var new = entry
     with { try $0.insert(&new) }
-    // Without a catalogue now there may be one later.
+    // An entry needs a number even without a catalogue: one may be opened later.
     if new.id == 0 { new.id = Int64.random(in: 1...CatalogueTable.lastID) }
     entry = new
   }
 
   func forget(_ entry: RecordingEntry) { with { try $0.remove(entry.id) } }
 
-  /// Of all that are open, in one transaction.
+  /// Updates the rows of all open recordings in one transaction.
   private func keepRows() {
     lastRows = loop.now
     let entries = writers.flatMap(\.writer.entries)
@@ -204,7 +210,8 @@ final class RecorderCore: @unchecked Sendable {
 
   func update(_ entry: RecordingEntry) { with { try $0.update([entry]) } }
 
-  /// One row of that file and what was put behind it.
+  /// Joins the rows of `entry` and of the file that it was appended to, whose length was `earlier`; returns
+  /// the one row.
   func join(_ entry: RecordingEntry, _ earlier: (samples: Int, bytes: Int)) -> RecordingEntry {
     var whole = entry
     with { whole = try $0.join(entry, earlier: earlier) }

@@ -1,34 +1,37 @@
 public import EventLoop
 
-/// What happens to a recording.
+/// An event of a recording.
 public enum RecordingEvent: Sendable {
   /// A file has begun.
   case track(path: String, title: String?)
-  /// It can't go on, as the disk takes no more or the stream does not come; what was written is kept.
+  /// Writing stopped with an error, as the disk is full or the stream does not come; what was written is
+  /// kept.
   case stopped(any CodedError)
-  /// It is over, and safe on disk.
+  /// The recording has ended and is safe on disk.
   case finished(path: String, seconds: Double, bytes: Int)
 }
 
-/// What of a stream is written to disk. Confined to the loop.
+/// A recording of a stream to disk. Confined to the loop.
 public final class Recording {
-  /// What it does.
+  /// The state of a recording.
   public enum State: String, Sendable {
     case recording
-    /// For room on the disk.
+    /// Paused until the disk has room.
     case waiting
     case finished, failed
   }
 
-  /// What it does.
+  /// The current state.
   public private(set) var state = State.recording
-  /// The file that is written, or was last: its final name, which it has once it is finished.
+  /// The final name of the file that is being written or was written last; the file has it once it is
+  /// finished.
   public private(set) var path = ""
-  /// All its files, in order: a new one begins when the format changes, and with each title when it is split.
+  /// The paths of all files, in order: a new one begins when the format changes, and with each title when it
+  /// is split.
   public private(set) var paths: [String] = []
-  /// Told of everything, on the loop, when it has happened.
+  /// Receives each event, on the loop, after the fact.
   public var onEvent: (RecordingEvent) -> Void = { _ in }
-  /// The stream it is of.
+  /// The recorded stream.
   public let stream: Stream
 
   let feed: RecordingFeed
@@ -38,11 +41,11 @@ public final class Recording {
   private var ending: [StartWaiter] = []
   private var failure: (any Error)?
   private var hasBegun = false
-  /// Somebody wants its end.
+  /// `true` if `finish` was called.
   private var isEnding = false
-  /// What is written is waited for.
+  /// Keeps the loop from going idle until the recording is over; nil under virtual time.
   private var hold: Hold?
-  /// Has what has come written, and closes the file.
+  /// Requests the end: what has come is written, and the file is closed.
   private let end: () -> Void
 
   init(
@@ -53,17 +56,17 @@ public final class Recording {
     hold = loop.isVirtual ? nil : loop.hold("a recording is written")
   }
 
-  /// Seconds that are on disk, in all files.
+  /// The seconds of sound on disk, in all files.
   public var seconds: Double { progress.figures.seconds }
-  /// Bytes of sound that are on disk, in all files.
+  /// The bytes of sound on disk, in all files.
   public var bytes: Int { progress.figures.bytes }
   /// The title that was written last.
   public var title: StreamTitle? { progress.figures.title }
-  /// What is missing: where, in seconds of the recording, and about how many seconds.
+  /// The gaps: positions in seconds of the recording, and approximate lengths in seconds.
   public var gaps: [RecordingEntry.Gap] { progress.figures.gaps }
 
-  /// Ends it; returns when it is safe on disk, at once when it is already.
-  /// - Throws: `RecordError` when its end could not be written.
+  /// Ends the recording; returns when it is safe on disk, at once if it has ended already.
+  /// - Throws: the error with which the recording failed, a `RecordError` when its end could not be written.
   public func stop() async throws {
     if state == .finished || state == .failed {
       if let failure { throw failure }
@@ -75,7 +78,7 @@ public final class Recording {
     try await withCheckedThrowingContinuation { waiter.wait($0) }
   }
 
-  /// Ends it; `finished` is told when it is safe on disk.
+  /// Ends the recording; `finished` is reported when it is safe on disk.
   public func finish() {
     isEnding = true
     feed.close()
@@ -83,7 +86,7 @@ public final class Recording {
     end()
   }
 
-  /// Returns when the first of it is on disk.
+  /// Returns when the first frame is on disk.
   func begun() async throws {
     if hasBegun { return }
     let waiter = StartWaiter()
@@ -103,7 +106,7 @@ public final class Recording {
     waiter.end(.failure(CancellationError()))
   }
 
-  /// Returns when it is over, at once when it is already. It goes on when the waiting task is cancelled.
+  /// Waits for the end of the recording; returns at once after it. The recording goes on when the task is cancelled.
   /// - Throws: `CancellationError`, or the failure that ended it.
   public func ended() async throws {
     if state == .finished || state == .failed {
@@ -126,13 +129,13 @@ public final class Recording {
     }
   }
 
-  /// The stream does not come, or comes no more: what was written is kept.
+  /// Ends the recording with an error, as the stream does not come, or no longer; what was written is kept.
   func fail(_ error: any Error) {
     if state == .recording || state == .waiting { failure = failure ?? error }
     finish()
   }
 
-  /// Takes what the disk tells.
+  /// Applies a report of the disk thread.
   func take(_ news: WriterNews) {
     switch news {
     case .began(let path):
@@ -155,7 +158,7 @@ public final class Recording {
       if !goesOn { settle(.failure(error)) }
     case .finished(let path):
       if let path { self.path = path }
-      // Nobody ended it, and yet nothing came: its time was over before.
+      // Ended by its own schedule before the first frame.
       if failure == nil, !hasBegun, !isEnding { failure = StreamError.silent(StreamURL.shown(stream.url)) }
       state = failure == nil ? .finished : .failed
       leave()
@@ -164,13 +167,13 @@ public final class Recording {
     }
   }
 
-  /// What is written now.
+  /// Notes the path of the file that is written now.
   private func follow(_ path: String) {
     self.path = path
     if paths.last != path { paths.append(path) }
   }
 
-  /// What its end is told as: who waits for it has to know that it did not go as it should.
+  /// Returns the event of the end: `stopped` after a failure, so that callers who wait for the end see it.
   private func outcome(_ failure: (any Error)?) -> RecordingEvent {
     guard let failure else { return .finished(path: path, seconds: seconds, bytes: bytes) }
     return .stopped(failure as? any CodedError ?? RecordError(.write, "\(failure)"))
@@ -195,7 +198,7 @@ public final class Recording {
   }
 }
 
-/// How far a recording is: written on the disk thread, read on the loop.
+/// The progress of a recording: written on the disk thread, read on the loop.
 final class RecordingProgress: Sendable {
   struct Figures: Sendable {
     var seconds = 0.0
@@ -209,18 +212,18 @@ final class RecordingProgress: Sendable {
   func update(_ body: (inout Figures) -> Void) { state.withLock { body(&$0) } }
 }
 
-/// What the disk thread tells of a recording.
+/// A report of the disk thread about a recording.
 enum WriterNews: Sendable {
   /// The first frame is on disk.
   case began(path: String)
   case track(path: String, title: String?)
-  /// A file has ended, and is called something else than was told; nil when it was removed.
+  /// A file has ended under another name than was reported; nil when it was removed.
   case closed(String, as: String?)
   case stopped(RecordError, goesOn: Bool)
-  /// Closed; nothing follows. nil when nothing was written.
+  /// The end: every file is closed, and no report follows; the path is nil when nothing was written.
   case finished(path: String?)
 
-  /// Whether nothing follows.
+  /// `true` if no report follows.
   var isLast: Bool {
     switch self {
     case .began, .track, .closed, .stopped(_, goesOn: true): false

@@ -1,80 +1,81 @@
 public import EventLoop
 
-/// What the catalogue knows of one recording.
+/// The row of one recording in the catalogue.
 public struct RecordingEntry: Sendable, Equatable {
-  /// What became of it.
+  /// The state of a recording.
   public enum State: String, Sendable, CaseIterable {
-    /// It is being written, or its process ended while it was.
+    /// Being written, or left open by a process that ended.
     case recording
-    /// It is complete, and being copied behind the file that it continues.
+    /// Complete, and being copied behind the file that it continues.
     case joining
-    /// It came to its end.
+    /// Ended as planned.
     case finished
-    /// Its process ended while it was written; what was on disk was made a file.
+    /// Made a file from what was on disk, after its process ended.
     case recovered
-    /// It was given up with `error`; what was on disk was made a file, if there was anything.
+    /// Given up with `error`; what was on disk was made a file, if there was anything.
     case failed
-    /// Its process ended while it was written, and nobody has made a file of it yet. Found when recordings are listed,
-    /// never kept.
+    /// Left open by a process that ended, and not made a file yet. Found when recordings are listed, never
+    /// stored.
     case interrupted
   }
-  /// Sound that never came.
+  /// A gap: sound that never came.
   public struct Gap: Sendable, Equatable {
-    /// Where it would stand in the recording, in seconds.
+    /// The position in the recording, in seconds.
     public var at: Double
-    /// How much is missing, in seconds.
+    /// The length of the gap in seconds.
     public var seconds: Double
 
-    /// A gap at `at`.
+    /// Creates a gap at `at`.
     public init(at: Double, seconds: Double) { (self.at, self.seconds) = (at, seconds) }
   }
   /// A title of the station.
   public struct Title: Sendable, Equatable {
-    /// Where it begins in the recording, in seconds.
+    /// The position in the recording at which it begins, in seconds.
     public var at: Double
-    /// Its text, as the station sent it.
+    /// The text, as the station sent it.
     public var text: String
 
-    /// A title from `at` on.
+    /// Creates a title from `at` on.
     public init(at: Double, text: String) { (self.at, self.text) = (at, text) }
   }
 
-  /// Its number in the catalogue, 0 before it is there. Of no meaning elsewhere, and not in any order.
+  /// The number in the catalogue, 0 before it is entered. Random: of no meaning elsewhere, and not in any
+  /// order.
   public internal(set) var id: Int64 = 0
-  /// Where the file is, or will be when it is closed.
+  /// The path of the file, which is there once it is closed.
   public var path: String
-  /// Where it is written, while there is such a file.
+  /// The path of the part, while there is one.
   public var part: String?
-  /// What the station calls itself, or is called here.
+  /// The name of the station, its own or the one used here.
   public var station: String?
-  /// Where it was received from, without a password.
+  /// The URL that it was received from, without a password.
   public var url: String
-  /// When its first frame came.
+  /// The time of the first frame.
   public var start: WallTime
-  /// "mp3", "aac", "wav" and so on.
+  /// The codec: "mp3", "aac", "wav" and so on.
   public var codec: String
-  /// In Hz.
+  /// The sample rate in Hz.
   public var sampleRate: Int
-  /// How many.
+  /// The number of channels.
   public var channels: Int
-  /// Its length in PCM frames.
+  /// The length in PCM frames.
   public var samples: Int
-  /// Its length in bytes of audio: without a tag.
+  /// The length in bytes of audio, without a tag.
   public var bytes: Int
-  /// Where sound is missing, in order; more come while it is recorded.
+  /// The gaps, in order; more come while it is recorded.
   public var gaps: [Gap]
   /// The titles, in order; more come while it is recorded.
   public var titles: [Title]
-  /// What became of it.
+  /// The state.
   public var state: State
-  /// Why it failed, or stopped for a while, in one line.
+  /// The reason of a failure or a pause, in one line.
   public var error: String?
-  /// The length in bytes of the file that it continues; nil when it is a file of its own.
+  /// The length in bytes of the file that it continues; nil for a file of its own.
   public var joinBase: Int?
-  /// The job that it belongs to.
+  /// The job that the recording belongs to.
   public var job: String?
 
-  /// A recording that begins.
+  /// Creates the row of a recording that begins.
   public init(
     path: String, part: String?, station: String? = nil, url: String, start: WallTime, codec: String,
     sampleRate: Int, channels: Int, samples: Int = 0, bytes: Int = 0, gaps: [Gap] = [], titles: [Title] = [],
@@ -86,10 +87,10 @@ public struct RecordingEntry: Sendable, Equatable {
     (self.state, self.error, self.joinBase, self.job) = (state, error, joinBase, job)
   }
 
-  /// Its length in seconds of sound.
+  /// The length in seconds of sound.
   public var seconds: Double { sampleRate > 0 ? Double(samples) / Double(sampleRate) : 0 }
 
-  /// One recording of `earlier` and this, which was copied behind it.
+  /// Returns one row for `earlier` and this recording, which was copied behind it.
   func continuing(_ earlier: RecordingEntry) -> RecordingEntry {
     var whole = self
     let offset = earlier.seconds
@@ -102,7 +103,7 @@ public struct RecordingEntry: Sendable, Equatable {
     return whole
   }
 
-  /// The same with other sound, of which nothing but its length is known.
+  /// Returns the row with other sound, of which nothing but the length is known.
   func withSound(samples: Int, bytes: Int) -> RecordingEntry {
     var other = self
     (other.samples, other.bytes, other.gaps, other.titles) = (samples, bytes, [], [])

@@ -1,48 +1,49 @@
 internal import EventLoop
 
-/// Frames of one recording on their way from the thread that receives to the one that writes.
+/// The queue of one recording's frames, from the thread that receives to the one that writes.
 final class RecordingFeed: Sendable {
-  /// What stands in front of a frame.
+  /// A mark in front of a frame.
   enum Mark: Sendable, Equatable {
     case title(StreamTitle)
-    /// About so many seconds are missing.
+    /// A gap of about so many seconds.
     case gap(seconds: Double)
   }
 
-  /// Some of what has come, in its order.
+  /// A batch of received frames and marks, in order.
   struct Batch: Sendable {
-    /// The bytes of all frames, one behind the other.
+    /// The concatenated bytes of all frames.
     var bytes: [UInt8] = []
     var frames: [StreamFrame] = []
-    /// By the index of the frame that they stand in front of; one that is not there yet for the last.
+    /// The marks, each with the index of the frame behind it; the last one may precede a frame that has not
+    /// come yet.
     var marks: [(frame: Int, mark: Mark)] = []
-    /// Frames were lost as nobody took them: nothing follows.
+    /// `true` if frames were dropped as the queue was full: nothing follows.
     var isOverrun = false
 
-    /// Of its frames.
+    /// The duration of the frames.
     var length: StreamTime { frames.reduce(.zero) { $0 + $1.duration } }
-    /// What is missing in it.
+    /// The total length of the gaps.
     var gaps: StreamTime {
       marks.reduce(.zero) { sum, mark in
         if case .gap(let seconds) = mark.mark { sum + StreamTime(seconds: seconds) } else { sum }
       }
     }
-    /// The title that came last.
+    /// The last title; nil when there is none.
     var lastTitle: StreamTitle? {
       for case .title(let title) in marks.reversed().lazy.map(\.mark) { return title }
       return nil
     }
 
-    /// Bytes that more than one frame may have. What a burst brings is in several: memory in pieces that are alike
-    /// serves every recording in turn.
+    /// The limit in bytes of a batch with more than one frame. A burst fills several batches: memory in
+    /// blocks of one size serves every recording in turn.
     static let limit = 16 << 10
     private static let markLimit = 4096
 
     var isEmpty: Bool { frames.isEmpty && marks.isEmpty }
-    /// Whether `length` bytes more are too many.
+    /// Returns `true` if a batch with frames has no room for `length` more bytes.
     func isFull(for length: Int) -> Bool { !frames.isEmpty && bytes.count + length > Self.limit }
 
-    /// Takes memory for so much.
+    /// Reserves memory for so many bytes and frames.
     mutating func reserve(bytes: Int, frames: Int) {
       self.bytes.reserveCapacity(bytes)
       self.frames.reserveCapacity(frames)
@@ -53,12 +54,12 @@ final class RecordingFeed: Sendable {
       frames.append(frame)
     }
 
-    /// Puts a mark in front of the next frame.
+    /// Adds a mark in front of the next frame.
     mutating func mark(_ mark: Mark) {
       if marks.count < Self.markLimit { marks.append((frames.count, mark)) }
     }
 
-    /// About what it takes of memory.
+    /// The approximate memory use in bytes.
     fileprivate var size: Int {
       marks.reduce(bytes.count) { size, mark in
         if case .title(let title) = mark.mark { size + 64 + title.text.utf8.count } else { size + 64 }
@@ -66,52 +67,53 @@ final class RecordingFeed: Sendable {
     }
   }
 
-  /// Bytes that wait for a disk that is slow, beside those that the recording begins with.
+  /// The limit in bytes of the queue for a slow disk, beside the beginning of the recording.
   static let byteLimit = 4 << 20
-  /// Bytes from which on nothing more is read until the disk has taken them.
+  /// The size of the queue in bytes above which nothing more is read until the disk has drained it.
   static let behindLimit = 1 << 20
 
   private struct State {
     var batches: [Batch] = []
-    /// In all batches.
+    /// The size of all batches in bytes.
     var bytes = 0
     var limit = RecordingFeed.byteLimit
     var isOpen = true
     var beginning = StreamTime.zero
-    /// The end of the names of files whose bytes it receives; nil for the frames of a station.
+    /// The extension of the files whose bytes are queued; nil for the frames of a station.
     var fileEnd: String?
-    /// More waits than should, and the disk has not taken it.
+    /// `true` from the moment that the queue exceeds `behindLimit` until it is drained.
     var isBehind = false
     var onRoom: (@Sendable () -> Void)?
 
-    /// Returns the call that is due as nothing waits any more.
+    /// Returns the callback that is due when an overfull queue was drained or closed; nil when none is.
     mutating func makeRoom() -> (@Sendable () -> Void)? {
       defer { isBehind = false }
       return isBehind ? onRoom : nil
     }
 
-    /// Whether it takes more.
+    /// `true` if it accepts more batches.
     var takes: Bool { isOpen && batches.last?.isOverrun != true }
   }
 
   private let state = Lock(State())
   private let whenFull: @Sendable () -> Void
-  /// True if it may be a file that is recorded as it is.
+  /// `true` if a file may be recorded byte for byte.
   let takesFile: Bool
 
-  /// - Parameter whenFull: called when more than a batch waits: a burst should not wait for a tick. On the thread that
-  ///   receives.
+  /// Creates an open queue.
+  /// - Parameter whenFull: called on the receiving thread when more than a batch is queued: a burst need not
+  ///   wait for a tick.
   init(takesFile: Bool = true, whenFull: @escaping @Sendable () -> Void = {}) {
     (self.takesFile, self.whenFull) = (takesFile, whenFull)
   }
 
-  /// The end of the names of files whose bytes it receives; nil for the frames of a station.
+  /// The extension of the files whose bytes are queued; nil for the frames of a station.
   var fileEnd: String? {
     get { state.withLock { $0.fileEnd } }
     set { state.withLock { $0.fileEnd = newValue } }
   }
 
-  /// Takes what has come; nothing once it is closed.
+  /// Appends a batch, or the mark of an overrun when the queue is full; does nothing once it is closed.
   func append(_ batch: Batch) {
     guard !batch.isEmpty else { return }
     let size = batch.size
@@ -128,28 +130,28 @@ final class RecordingFeed: Sendable {
         state.bytes += size
         if state.bytes > Self.behindLimit { state.isBehind = true }
       }
-      // Once: a disk that is slow need not be asked again and again.
+      // Reported once: a slow disk need not be asked again and again.
       return state.bytes <= Batch.limit && state.bytes + size > Batch.limit
     }
     if isFull { whenFull() }
   }
 
-  /// What has come by now may be more than the limit: it came from a buffer.
+  /// Ends the beginning of the recording: the batches queued by now do not count towards the limit.
   func admitBeginning() { state.withLock { $0.limit = $0.bytes + Self.byteLimit } }
 
-  /// What comes before `admitBeginning` is from a buffer: so much sound, without a limit.
+  /// Lifts the limit until `admitBeginning`, for `length` of sound from a buffer.
   func awaitBeginning(_ length: StreamTime) { state.withLock { ($0.limit, $0.beginning) = (.max, length) } }
 
-  /// The sound that it began with, which came before it was recorded.
+  /// The length of the sound at the beginning that came before the recording began.
   var beginning: StreamTime { state.withLock { $0.beginning } }
 
-  /// True if so much waits for the disk that nothing more is to be read.
+  /// `true` if so much is queued that nothing more is to be read.
   var isBehind: Bool { state.withLock { $0.isBehind } }
 
-  /// Has `tell` called when the disk has taken what waited, on its thread.
+  /// Sets the callback for an overfull queue that was drained, on the thread that drains, or closed.
   func onRoom(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.onRoom = tell } }
 
-  /// Nothing more is taken; what has come stays.
+  /// Refuses further batches; those in the queue stay.
   func close() {
     let told = state.withLock { state in
       state.isOpen = false
@@ -158,7 +160,7 @@ final class RecordingFeed: Sendable {
     told?()
   }
 
-  /// Puts all that has come behind `batches`.
+  /// Moves all batches of the queue to the end of `batches`.
   func take(into batches: inout [Batch]) {
     let told = state.withLock { state in
       batches += state.batches

@@ -3,25 +3,25 @@ public import EventLoop
 internal import Glibc
 
 extension RecordingLibrary {
-  /// What became of a recording whose process ended while it was open.
+  /// The outcome for a recording whose process ended while it was open.
   public struct Recovered: Sendable, Equatable, CustomStringConvertible {
-    /// What was done.
+    /// The action taken.
     public enum Outcome: Sendable, Equatable {
-      /// What was on the disk is a file now.
+      /// Made a file of what was on the disk.
       case named
-      /// It was put behind the file that it goes on with.
+      /// Appended to the file that it continues.
       case joined
-      /// Nothing of it had reached the disk; its row is gone.
+      /// Removed with its row, as nothing of it had reached the disk.
       case gone
-      /// It could not be done; all stays as it is, for the next time.
+      /// Left as it is, for the next time, after an error.
       case failed(RecordError)
     }
-    /// Its row, as it is now or was.
+    /// The row as it is now, or was before it was removed.
     public let entry: RecordingEntry
-    /// What was done.
+    /// The action taken.
     public let outcome: Outcome
 
-    /// One line.
+    /// The outcome in one line.
     public var description: String {
       let path = entry.path.onOneLine
       let length = "\(Int(max(0, min(entry.seconds, 1e9)))) s"
@@ -34,11 +34,11 @@ extension RecordingLibrary {
     }
   }
 
-  /// For how long a row may be without a part before it counts as left behind: the part follows its row.
+  /// The age from which a row without a part counts as left behind: the part is created after its row.
   private static let timeToBegin = Duration.seconds(60)
 
-  /// Makes whole what processes that ended left behind: parts that nobody holds, and rows of them. Does not touch what
-  /// is being recorded. Stopped at any moment it can be begun again.
+  /// Recovers what ended processes left behind: unlocked parts, and rows of them. Does not touch what is
+  /// being recorded. Can be interrupted at any moment and repeated.
   public func recover(now: WallTime) throws -> [Recovered] {
     try catalogue.openEntries().compactMap { entry in
       do {
@@ -54,7 +54,7 @@ extension RecordingLibrary {
     let file = try PartFile.adopt(part)
     defer { file?.abandon(keep: true) }
     if file == nil, PartFile.isHeld(part) { return nil }
-    // Its process may have closed it since the row was read.
+    // The owner may have closed it since the row was read.
     guard let entry = try catalogue.entry(id: seen.id), entry.part == seen.part else { return nil }
     guard let file else { return try recoverWithoutPart(entry, now) }
     switch entry.state {
@@ -67,7 +67,7 @@ extension RecordingLibrary {
 
   // MARK: A file of its own
 
-  /// Cuts the part to its last whole frame and gives it its name.
+  /// Cuts the part to its last whole frame and renames it to its final name.
   func name(_ entry: RecordingEntry, _ file: PartFile) throws -> Recovered {
     guard var entry = try cut(entry, file) else { return try discard(entry, file) }
     entry.path = try file.finish(as: entry.path)
@@ -83,7 +83,7 @@ extension RecordingLibrary {
   }
 
   /// Cuts the part to its last whole frame.
-  /// - Returns: the row with the length that is there; nil when there is no frame.
+  /// - Returns: the row with the length on disk; nil when there is no frame.
   private func cut(_ entry: RecordingEntry, _ file: PartFile) throws -> RecordingEntry? {
     var entry = entry
     if entry.codec == "wav" {
@@ -108,8 +108,8 @@ extension RecordingLibrary {
     return entry
   }
 
-  /// The frames that came after the row was written last: the others need not be read again.
-  /// - Returns: nil when the part is not what the row says.
+  /// Measures the frames behind those in the row: the others need not be read again.
+  /// - Returns: the length of these frames; nil when the part does not match the row.
   private func soundAfterRow(
     _ entry: RecordingEntry, _ file: PartFile, from start: Int, to end: Int
   ) throws -> (samples: Int, bytes: Int)? {
@@ -130,7 +130,7 @@ extension RecordingLibrary {
       guard let whole = try cut(entry, file) else { return try discard(entry, file) }
       entry = whole
     }
-    // The file that it goes on with may be gone by now, or another one.
+    // The file that it continues may be gone by now, or another one.
     guard let length = Self.length(of: entry.path), length >= entry.joinBase ?? 0 else {
       return try name(entry, file)
     }
@@ -151,8 +151,8 @@ extension RecordingLibrary {
     return Recovered(entry: entry, outcome: .joined)
   }
 
-  /// It came to its end, and yet there is a part: one that was joined and not yet removed, unless the file does not
-  /// hold what the row says.
+  /// Removes the part of a finished recording, which was appended before; a part whose sound the file does
+  /// not hold becomes a recording of its own.
   private func settle(_ entry: RecordingEntry, _ file: PartFile) throws -> Recovered? {
     var entry = entry
     guard Self.isThere(entry.path) else { return try name(entry, file) }
@@ -174,7 +174,7 @@ extension RecordingLibrary {
   // MARK: No part
 
   private func recoverWithoutPart(_ entry: RecordingEntry, _ now: WallTime) throws -> Recovered? {
-    // With the folder gone, it is the disk that is missing.
+    // A missing folder stands for a missing disk.
     guard Self.isThere(Self.folder(of: entry.path)) else { return nil }
     var entry = entry
     switch entry.state {
@@ -184,7 +184,7 @@ extension RecordingLibrary {
       try catalogue.update([entry])
       return nil
     case .joining where Self.isThere(entry.path):
-      // Somebody took the part away. What of it was copied stays, up to the last whole frame.
+      // The part was taken away. The sound that was copied from it stays, up to the last whole frame.
       try Self.cutFile(entry.path, to: try FrameFile.lastFrameEnd(entry.path))
       let sound = try RecordedSound.read(entry.path, codec: entry.codec)
       entry.state = .recovered
@@ -200,29 +200,30 @@ extension RecordingLibrary {
       }
     case .recording, .joining, .interrupted: break
     }
-    // A folder may be there because a disk is to be mounted on it: what had come is looked for at each start.
+    // The folder may be an empty mount point: a recording that has sound is searched for at each start.
     guard entry.bytes == 0, !mayBegin(entry, now) else { return nil }
     try catalogue.remove(entry.id)
     return Recovered(entry: entry, outcome: .gone)
   }
 
-  /// Whether its part may be about to be made.
+  /// Returns `true` if the part of a row may be about to be created.
   private func mayBegin(_ entry: RecordingEntry, _ now: WallTime) -> Bool {
     entry.start.duration(to: now) <= Self.timeToBegin
   }
 
-  /// Whether a recording that is not at its end has no part, and none will come: somebody took it away, or its disk.
+  /// Returns `true` if an open recording has no part, and will get none: the file or its disk was taken away.
   func isLost(_ entry: RecordingEntry, _ now: WallTime) -> Bool {
     guard let part = entry.part else { return false }
     return !Self.isThere(part) && !mayBegin(entry, now)
   }
 
-  /// The row of a recording that had its name already, and whose row did not say so yet.
+  /// Returns the row of a recording that was renamed before its row was updated; nil when there is no such
+  /// file.
   private func renamed(_ entry: RecordingEntry) throws -> RecordingEntry? {
     for number in 1...RecordingName.highest {
       let path = number == 1 ? entry.path : RecordingName.numbered(entry.path, number)
       guard Self.isThere(path) else { return nil }
-      // A file of another recording, or of somebody else, is left alone.
+      // A file of another recording, or of another program, is left alone.
       if let other = try catalogue.entry(path: path), other.id != entry.id { continue }
       let sound = try RecordedSound.read(path, codec: entry.codec)
       guard sound.isWhole, sound.samples >= entry.samples, sound.bytes >= entry.bytes,
@@ -237,7 +238,7 @@ extension RecordingLibrary {
     return nil
   }
 
-  /// More than this does not come between two updates of a row.
+  /// The limit in bytes of the sound between two updates of a row.
   private static let mostAfterRow = 4 << 20
 
   // MARK: Files

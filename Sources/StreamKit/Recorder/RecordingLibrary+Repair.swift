@@ -3,31 +3,31 @@ public import EventLoop
 internal import Glibc
 
 extension RecordingLibrary {
-  /// What `repair` has done about one recording.
+  /// The outcome of `repair` for one recording.
   public struct Repaired: Sendable, Equatable, CustomStringConvertible {
-    /// What was done.
+    /// The action taken.
     public enum Outcome: Sendable, Equatable {
-      /// It was left behind by a process that ended.
+      /// Recovered, after a process left it behind.
       case recovered(Recovered.Outcome)
-      /// So many bytes behind the last whole frame were cut off.
+      /// Cut by so many bytes behind the last whole frame.
       case cut(bytes: Int)
-      /// The row said something else than the file.
+      /// Corrected in the catalogue, whose row differed from the file.
       case corrected
-      /// The file is gone, and its row now.
+      /// Removed from the catalogue, as the file is gone.
       case missing
-      /// What was written of it is not to be found, though its folder is; its row stays.
+      /// Missing, though its folder is there; the row stays.
       case lost
-      /// A part that the catalogue did not know is a recording now.
+      /// Made a recording from a part that the catalogue did not know.
       case adopted
-      /// It could not be done.
+      /// Left as it is after an error.
       case failed(RecordError)
     }
-    /// Where the recording is.
+    /// The path of the recording.
     public let path: String
-    /// What was done.
+    /// The action taken.
     public let outcome: Outcome
 
-    /// One line.
+    /// The outcome in one line.
     public var description: String {
       let path = path.onOneLine
       switch outcome {
@@ -44,19 +44,20 @@ extension RecordingLibrary {
     }
   }
 
-  /// For how long a part that nobody holds must have been left alone: other programs name theirs so too.
+  /// The age from which an unknown part that nobody holds is adopted: other programs use the suffix too.
   private static let quietTime = Duration.seconds(60)
-  /// How deep folders are looked into.
+  /// The depth to which folders are searched.
   private static let deepest = 8
 
-  /// Makes disk and catalogue agree: recovers what was left behind, cuts off what is no whole frame at the end of
-  /// files, corrects rows, and forgets those whose files are gone. What is being recorded is left alone.
-  /// - Parameter folder: is searched for parts that the catalogue does not know; nil for none.
-  /// - Returns: what was done; what was in order is not told.
+  /// Brings disk and catalogue into agreement: recovers what was left behind, cuts off what is no whole frame
+  /// at the end of files, corrects rows, and removes those whose files are gone. What is being recorded is
+  /// left alone.
+  /// - Parameter folder: the folder that is searched for parts without a row; nil for none.
+  /// - Returns: the outcomes; a recording that was in order has none.
   public func repair(folder: String? = nil, now: WallTime) throws -> [Repaired] {
     var done = try recover(now: now).map { Repaired(path: $0.entry.path, outcome: .recovered($0.outcome)) }
     for entry in try catalogue.entries() where entry.part == nil {
-      // Another process may be putting something behind it.
+      // Another process may be appending to it.
       if try isGoneOnWith(entry.path, now) { continue }
       do {
         if let outcome = try repair(entry, now) { done.append(Repaired(path: entry.path, outcome: outcome)) }
@@ -88,20 +89,20 @@ extension RecordingLibrary {
 
   private func repair(_ entry: RecordingEntry, _ now: WallTime) throws -> Repaired.Outcome? {
     guard Self.isThere(entry.path) else {
-      // With the folder gone, it is the disk that is missing.
+      // A missing folder stands for a missing disk.
       guard Self.isThere(Self.folder(of: entry.path)) else { return nil }
       try catalogue.remove(entry.id)
       return .missing
     }
     var sound = try RecordedSound.read(entry.path, codec: entry.codec)
-    // Somebody else's tag at the end is neither frame nor junk, and stays.
+    // A tag of another program at the end is neither frame nor junk, and stays.
     let rest = sound.length - sound.end
     var outcome: Repaired.Outcome?
     if entry.codec == "wav", !sound.isWhole {
       guard try WAVRecording.mend(entry.path) != nil else { return nil }
       outcome = .cut(bytes: rest)
     } else if sound.frames > 0, rest > 0, rest <= sound.junkBytes {
-      // Reading takes a while.
+      // The file may have grown while it was read.
       guard Self.length(of: entry.path) == sound.length, try !isGoneOnWith(entry.path, now) else {
         return nil
       }
@@ -120,8 +121,9 @@ extension RecordingLibrary {
 
   // MARK: Parts that nobody holds
 
-  /// Makes the recording whole whose part this is, whether or not the catalogue knows it: its name is wanted now.
-  /// - Returns: what was done; nil when somebody holds it, when it is not there, and when it is no recording.
+  /// Recovers the recording of a part, with or without a row: its name is wanted now.
+  /// - Returns: the outcome; nil when somebody holds the part, when it is not there, and when it is no
+  ///   recording.
   func settle(part: String, now: WallTime) throws -> Repaired? {
     guard let entry = try catalogue.openEntries().first(where: { $0.part == part }) else {
       return try adopt(part, now, quiet: nil)
@@ -129,7 +131,8 @@ extension RecordingLibrary {
     return try recover(entry, now).map { Repaired(path: $0.entry.path, outcome: .recovered($0.outcome)) }
   }
 
-  /// - Parameter quiet: for how long it must have been left alone; nil when its name alone says whose it is.
+  /// Makes a recording of a part without a row.
+  /// - Parameter quiet: the time for which it must be unchanged; nil when its name alone identifies it.
   private func adopt(_ part: String, _ now: WallTime, quiet: Duration?) throws -> Repaired? {
     var status = stat()
     guard lstat(part, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -137,13 +140,13 @@ extension RecordingLibrary {
     if let quiet, changed.duration(to: now) <= quiet { return nil }
     guard let file = try PartFile.adopt(part) else { return nil }
     defer { file.abandon(keep: true) }
-    // Its process ended before the first frame.
+    // The process ended before the first frame.
     if quiet == nil, file.length <= AudioFraming.tagLength(try file.read(at: 0, count: 10)) {
       file.abandon(keep: false)
       return Repaired(path: Self.name(of: part), outcome: .recovered(.gone))
     }
     let sound = try RecordedSound.read(part, codec: nil)
-    // Mostly frames, or it is no recording.
+    // A recording is mostly frames.
     guard sound.frames > 0, let rate = sound.sampleRate, let channels = sound.channels,
       sound.junkBytes <= sound.bytes
     else { return nil }
@@ -161,7 +164,7 @@ extension RecordingLibrary {
 
   private static func name(of part: String) -> String { String(part.dropLast(PartFile.suffix.count)) }
 
-  /// The parts in a folder and those in it, in the order of their names; links are not followed.
+  /// Returns the parts in a folder and its subfolders, sorted by name; links are not followed.
   private static func parts(in folder: String, depth: Int = 0) -> [String] {
     guard depth < deepest, let stream = opendir(folder) else { return [] }
     var names: [String] = []

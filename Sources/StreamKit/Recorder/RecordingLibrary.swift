@@ -1,27 +1,27 @@
 public import EventLoop
 internal import Glibc
 
-/// The recordings on the disk and their catalogue, kept in agreement. Confined to the thread of its catalogue, which
-/// waits while disks work.
+/// The recordings on the disk and their catalogue, kept in agreement. Confined to the thread of its
+/// catalogue, which waits while disks work.
 public struct RecordingLibrary {
   let catalogue: Catalogue
 
-  /// The recordings of `catalogue`.
+  /// Creates a library of the recordings in `catalogue`.
   public init(catalogue: Catalogue) { self.catalogue = catalogue }
 
-  /// The recordings that the filter lets through, the latest first.
+  /// Returns the recordings that match the filter, the latest first.
   public func list(_ filter: Catalogue.Filter = .init()) throws -> [RecordingEntry] {
     guard let state = filter.state, [.recording, .joining, .interrupted].contains(state) else {
       return try catalogue.entries(matching: filter).map(Self.seen)
     }
-    // Which of them are open the disk alone knows.
+    // The disk alone shows which of them are open.
     var wide = filter
     (wide.state, wide.limit) = (state == .interrupted ? nil : state, nil)
     let found = try catalogue.entries(matching: wide).map(Self.seen).filter { $0.state == state }
     return Array(found.prefix(filter.limit ?? .max))
   }
 
-  /// A row, as the disk has it.
+  /// Returns a row with its state as the disk shows it.
   private static func seen(_ entry: RecordingEntry) -> RecordingEntry {
     let isOpen = entry.state == .recording || entry.state == .joining
     guard isOpen, !(entry.part.map(PartFile.isHeld) ?? false) else { return entry }
@@ -45,8 +45,8 @@ public struct RecordingLibrary {
       ? catalogue.openEntries().first { $0.part == part } : nil
   }
 
-  /// Lets the row of the recording at `path` go; the file stays.
-  /// - Returns: false when the catalogue does not know it.
+  /// Removes the row of the recording at `path`; the file stays.
+  /// - Returns: `false` if the catalogue has no such row.
   /// - Throws: `record.write` while it is recorded.
   @discardableResult
   public func forget(_ path: String) throws -> Bool {
@@ -60,13 +60,13 @@ public struct RecordingLibrary {
     return true
   }
 
-  /// Deletes recordings that ended longer than `keep` ago, files and rows; no file that the catalogue does not know.
+  /// Deletes recordings that ended longer than `keep` ago, files and rows; never a file without a row.
   ///
-  /// One whose file is gone loses its row, also when it never came to its end; one whose folder is gone stays, as the
-  /// disk may come back.
-  /// - Parameter job: whose recordings; nil for all.
-  /// - Returns: the files that were deleted.
-  /// - Throws: `record.write` for the first that can't be deleted, when all others are.
+  /// A recording whose file is gone loses its row, also when it never came to its end; one whose folder is
+  /// gone stays, as the disk may come back.
+  /// - Parameter job: the job whose recordings are deleted; nil for all.
+  /// - Returns: the paths of the deleted files.
+  /// - Throws: `record.write` for the first file that can't be deleted, after all others are.
   @discardableResult
   public func expire(keep: Duration, job: String? = nil, now: WallTime) throws -> [String] {
     let limit = now.advanced(by: .zero - keep)
@@ -96,8 +96,9 @@ public struct RecordingLibrary {
     return deleted
   }
 
-  /// When its last sound came. One that was gone on with later tells it by its file, as does one that began before the
-  /// clock of the machine was set; not one of another time, as in a simulation.
+  /// Returns the time of the last sound, from the length and from the file: its modification time counts for
+  /// a recording that was appended to, and for one that began before the clock of the machine was set; not
+  /// when it lies ahead, as in a simulation.
   private static func end(of entry: RecordingEntry, _ now: WallTime) -> WallTime {
     let missing = entry.gaps.reduce(0) { $0 + max(0, $1.seconds) }
     let end = entry.start.advanced(by: .seconds(min(max(0, entry.seconds + missing), 1e9)))

@@ -1,19 +1,19 @@
-/// What a recording may be called: names that every usual file system takes, and that stay in their folder.
+/// Makes names for recordings that every common file system accepts, and that stay in their folder.
 enum RecordingName {
-  /// Bytes of UTF-8 that a name may take.
+  /// The limit of a name in bytes of UTF-8.
   static let longest = 255
-  /// The highest number that is tried for a name that is taken.
+  /// The highest number that is tried for a name that is in use.
   static let highest = 10_000
 
-  /// Text from outside as part of a name: without what file systems refuse, what moves text on a screen, and without
-  /// blanks and dots at its ends. May be empty.
+  /// Returns text from outside as part of a name: without characters that file systems refuse or that move
+  /// text on a screen, and without blanks and dots at its ends. May be empty.
   static func clean(_ text: String) -> String {
     var result = String.UnicodeScalarView()
     // A name holds less; a title may be of any length.
     for scalar in text.unicodeScalars.prefix(4096) {
       switch scalar {
       case "/", "\\", ":", "*", "?", "\"", "<", ">", "|": result.append("_")
-      // What turns the direction of writing makes a name look like another one.
+      // Controls of the writing direction make a name look like another one.
       case "\u{200E}", "\u{200F}", "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}", "\u{FEFF}": break
       default:
         switch scalar.properties.generalCategory {
@@ -25,7 +25,7 @@ enum RecordingName {
     return trimmed(String(result))
   }
 
-  /// Without blanks and dots at both ends.
+  /// Returns the text without blanks and dots at both ends.
   static func trimmed(_ text: String) -> String {
     let scalars = text.unicodeScalars
     let front = scalars.drop { $0 == " " || $0 == "." }
@@ -33,7 +33,7 @@ enum RecordingName {
     return String(String.UnicodeScalarView(front[...last]))
   }
 
-  /// The longest beginning that takes at most `limit` bytes of UTF-8 and splits no letter that fits.
+  /// Returns the longest prefix that takes at most `limit` bytes of UTF-8 and splits no letter that fits.
   static func prefix(_ text: String, bytes limit: Int) -> String {
     guard text.utf8.count > limit else { return text }
     var (end, count) = (text.startIndex, 0)
@@ -43,7 +43,7 @@ enum RecordingName {
       end = text.index(after: index)
     }
     if end > text.startIndex { return String(text[..<end]) }
-    // One letter, of many parts.
+    // A single letter of many scalars.
     var result = String.UnicodeScalarView()
     count = 0
     for scalar in text.unicodeScalars {
@@ -54,22 +54,22 @@ enum RecordingName {
     return String(result)
   }
 
-  /// `Show` for `Show.mp3`.
+  /// Returns a path without its extension: `Show` for `Show.mp3`.
   static func withoutEnd(_ path: String) -> String {
     let nameStart = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
     return path.lastIndex(of: ".").flatMap { $0 > nameStart ? String(path[..<$0]) : nil } ?? path
   }
 
-  /// `Song (incomplete).mp3` for `Song.mp3`; the name is cut when that makes it too long.
+  /// Returns `Song (incomplete).mp3` for `Song.mp3`; the name is cut when that makes it too long.
   static func incomplete(_ path: String) -> String { marked(path, "incomplete") }
 
-  /// `Show (2).mp3` for `Show.mp3`; the name is cut when the number makes it too long.
+  /// Returns `Show (2).mp3` for `Show.mp3`; the name is cut when the number makes it too long.
   static func numbered(_ path: String, _ number: Int) -> String { marked(path, "\(number)") }
 
   private static func marked(_ path: String, _ text: String) -> String {
     let nameStart = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
     let name = path[nameStart...]
-    // A dot in front makes a hidden file, and a long end is none that tells a kind.
+    // A leading dot makes a hidden file, and a long end is no extension.
     let dot = name.lastIndex(of: ".").flatMap { $0 > nameStart && name[$0...].utf8.count <= 16 ? $0 : nil }
     let (stem, end) = (name[..<(dot ?? name.endIndex)], name[(dot ?? name.endIndex)...])
     let mark = " (\(text))"

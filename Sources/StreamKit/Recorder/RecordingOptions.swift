@@ -1,8 +1,8 @@
 public import EventLoop
 
-/// What is recorded, and where to.
+/// The options of a recording: the names and the format of its files, and its times.
 public struct RecordingOptions: Sendable {
-  /// What files hold.
+  /// The contents of files.
   public enum Format: String, Sendable, CaseIterable {
     /// The frames as they came.
     case original
@@ -10,52 +10,53 @@ public struct RecordingOptions: Sendable {
     case wav
   }
 
-  /// A file for each title.
+  /// The settings of a recording with a file for each title.
   public struct Split: Sendable, Equatable {
-    /// How much later than its title a file begins; below zero earlier.
+    /// The delay between a title and the beginning of its file; negative for an earlier beginning.
     public var offset = Duration.zero
-    /// What a file has of the sound before it begins, and after it ends.
+    /// The length of sound that a file has from before its beginning, and from after its end.
     public var overlap = Duration.zero
     /// Files with less sound are removed when they end, unless nothing else was recorded.
     public var minimumLength = Duration.zero
 
-    /// Cut where the title changes.
+    /// Creates settings that cut where the title changes.
     public init() {}
   }
 
   /// The path of the file with the fields of `RecordingTemplate`.
   public var template: String
-  /// Whether what comes goes behind what the file holds already.
+  /// `true` if the recording is appended to the file that is there.
   public var appends = false
-  /// A file for each title; nil for one file.
+  /// The settings of a file for each title; nil for one file.
   public var split: Split?
-  /// Whether files get a tag.
+  /// `true` if files get a tag.
   public var hasTags = true
-  /// Ends after so much sound; what is missing counts.
+  /// The length of sound after which the recording ends, gaps included; nil for none.
   public var duration: Duration?
-  /// Ends then.
+  /// The time at which the recording ends; nil for none.
   public var until: WallTime?
-  /// So much before it, as far as the buffer has that, and after it is recorded too.
+  /// The length of sound recorded in addition before the beginning, as far as the buffer holds it, and after
+  /// the end.
   public var (padBefore, padAfter) = (Duration.zero, Duration.zero)
-  /// How far back in the buffer it begins.
+  /// The length of buffered sound that the recording begins with.
   public var back = Duration.zero
-  /// Whether it goes on in a new file after the disk was full.
+  /// `true` if a full disk only pauses the recording, which resumes in a new file.
   public var resumesWhenSpace = false
-  /// What files hold.
+  /// The contents of files.
   public var format = Format.original
-  /// Whether the connection begins anew.
+  /// `true` if the stream connects anew for the recording.
   public var resets = false
-  /// Bytes that stay free on the disk.
+  /// The bytes that must stay free on the disk.
   public var minimumFree = 0
-  /// Whose recording it is, for the catalogue.
+  /// The job that the recording belongs to, for the catalogue.
   public var job: String?
 
-  /// A recording into `template`.
+  /// Creates the options of a recording into `template`.
   public init(template: String) { self.template = template }
 
-  /// True if it may be a file of a server, whose bytes are recorded as they are.
+  /// `true` if a file of a server may be recorded byte for byte.
   var takesFile: Bool { split == nil && !appends && format == .original }
 
-  /// When it ends, whatever has come.
+  /// The time at which the recording ends, whatever has come; nil for none.
   var end: WallTime? { until.map { $0.advanced(by: padAfter) } }
 }

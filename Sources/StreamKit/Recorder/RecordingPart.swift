@@ -1,32 +1,33 @@
 internal import AudioCore
 internal import EventLoop
 
-/// One file that is being recorded, and its row. Confined to the disk thread.
+/// A file that is being recorded, and its row. Confined to the disk thread.
 final class RecordingPart {
   var entry: RecordingEntry
-  /// Where of the recording it ends; nil while it goes on.
+  /// The position in the recording at which the file ends; nil while that is open.
   var ends: StreamTime?
-  /// Whether it ends as a file that is not whole.
+  /// `true` if the file ends incomplete.
   var fails = false
-  /// True if it holds the bytes of a file as they are: its sound is known when all of it is there.
+  /// `true` if it holds the bytes of a file as they are: its sound is measured when all of it is there.
   var isCopy = false
-  /// True if its name says that a part of its title is missing.
+  /// `true` if its name says that a part of its title is missing.
   var isIncomplete = false
-  /// The event with its name.
+  /// The path that was reported when the file began.
   let toldPath: String
   private let file: PartFile
   private let tag: RecordingTag?
-  /// What decodes it; nil for frames as they come.
+  /// The decoded body of a WAV file; nil for frames that are written as they come.
   let wav: WAVBody?
   private var titleBytes = 0
-  /// Bytes of titles that are kept of a file: those of a month of songs. More is no station's.
+  /// The limit in bytes of the titles kept for one file: those of a month of songs. No station sends more.
   private static let titleLimit = 1 << 20
   let base: Int?
 
+  /// Creates a part of an empty file, and writes its tag.
   /// - Parameters:
-  ///   - tag: what its tag tells; nil for none.
-  ///   - wav: what decodes it; nil for frames as they come.
-  ///   - base: the length of the file that it is put behind at its end; nil when it is a file of its own.
+  ///   - tag: the contents of its tag; nil for none.
+  ///   - wav: the decoded body of a WAV file; nil for frames that are written as they come.
+  ///   - base: the length in bytes of the file that it is appended to at its end; nil for a file of its own.
   init(
     _ entry: RecordingEntry, _ file: PartFile, tag: RecordingTag?, wav: WAVBody?, base: Int?
   ) throws(RecordError) {
@@ -39,13 +40,13 @@ final class RecordingPart {
   func syncFileSystem() throws(RecordError) { try file.syncFileSystem() }
   func releaseMemory() { file.releaseMemory() }
 
-  /// Whether what comes now is for a next file.
+  /// `true` if further frames belong in the next file.
   var isFull: Bool { wav?.isFull ?? false }
 
-  /// Takes whole frames: their bytes, one behind the other.
+  /// Writes whole frames, given as their concatenated bytes.
   func write(_ bytes: ArraySlice<UInt8>, _ frames: ArraySlice<StreamFrame>) throws(RecordError) {
     guard let wav else {
-      // The slice of an array does not say what its closure throws.
+      // `withUnsafeBytes` of a slice has no typed throws.
       try bytes.withUnsafeBytes { bytes in Result { () throws(RecordError) in try file.write(bytes) } }.get()
       entry.bytes += bytes.count
       entry.samples += frames.reduce(0) { $0 + $1.samples }
@@ -57,7 +58,7 @@ final class RecordingPart {
     (entry.sampleRate, entry.channels) = (wav.format.sampleRate, wav.format.channels)
   }
 
-  /// Forgets the last frames.
+  /// Removes the last frames.
   func cut(bytes: Int, samples: Int) throws(RecordError) {
     guard bytes > 0, wav == nil else { return }
     try file.truncate(to: file.length - min(bytes, entry.bytes))
@@ -72,41 +73,42 @@ final class RecordingPart {
     entry.titles.append(.init(at: entry.seconds, text: title.text))
   }
 
-  /// Whether there is nothing in it.
+  /// `true` if the part holds no sound.
   var isEmpty: Bool { entry.samples == 0 && entry.bytes == 0 }
 
-  /// Writes what is told at its end.
+  /// Completes the contents: the header of a WAV file, the length of a copied file, the final tag.
   func complete() throws(RecordError) {
     try wav?.finish()
     if isCopy { try measure() }
     if let tag { try tag.update(file.path) }
   }
 
-  /// Finds the sound in what is there.
+  /// Measures the sound of a copied file.
   private func measure() throws(RecordError) {
     let sound = try RecordedSound.read(file.path, codec: entry.codec)
     (entry.samples, entry.bytes) = (sound.samples, sound.bytes)
     (entry.sampleRate, entry.channels) = (sound.sampleRate ?? 0, sound.channels ?? 0)
   }
 
-  /// Gives it its name.
+  /// Renames the part to its final name.
   func rename() throws(RecordError) {
     entry.path = try file.finish(as: entry.path)
     entry.part = nil
     entry.state = fails ? .failed : .finished
   }
 
-  /// Puts it behind the first `base` bytes of the file that it goes on with; until `remove` it is there twice.
+  /// Appends the part to the first `base` bytes of the file that it continues; until `remove` its sound
+  /// exists twice.
   func join(behind base: Int) throws(RecordError) {
     var join = try FileJoin(part: file.path, to: entry.path, base: base)
     while try !join.step() {}
     entry.state = fails ? .failed : .finished
   }
 
-  /// Nothing is left to be lost when the process ends.
+  /// Returns when all bytes are on the disk.
   func sync() throws(RecordError) { try file.sync() }
 
-  /// It goes away.
+  /// Removes the part.
   func remove() {
     file.abandon(keep: false)
     entry.part = nil

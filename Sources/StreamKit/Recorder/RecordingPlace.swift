@@ -1,9 +1,9 @@
 internal import Glibc
 
 extension RecordingTemplate {
-  /// The template from the root on, so that its file is known by one path wherever a process works. `~/` stands for the home
-  /// folder.
-  /// - Parameter folder: where a relative one begins; nil for the working directory.
+  /// Returns the template as an absolute path, so that its file has one path whatever the working directory
+  /// of a process. `~/` stands for the home folder.
+  /// - Parameter folder: the folder of a relative path; nil for the working directory.
   public static func absolute(_ text: String, from folder: String? = nil) -> String {
     if text.hasPrefix("~/"), let home = getenv("HOME") {
       return literal(String(cString: home)) + text.dropFirst()
@@ -16,7 +16,7 @@ extension RecordingTemplate {
     return "\(literal(String(cString: here)))/\(rest)"
   }
 
-  /// A path as a template without fields.
+  /// Returns a path as a template without fields.
   private static func literal(_ path: String) -> String {
     path.map { $0 == "{" || $0 == "}" ? "\($0)\($0)" : String($0) }.joined()
   }

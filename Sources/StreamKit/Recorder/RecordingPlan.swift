@@ -1,12 +1,12 @@
 internal import EventLoop
 internal import Glibc
 
-/// What a recording is to be, and how its files begin and end. Confined to the disk thread.
+/// Opens and closes the files of a recording by its options. Confined to the disk thread.
 final class RecordingPlan {
-  /// Where its sound comes from.
+  /// The source of the sound.
   struct Source: Sendable {
     let url: String
-    /// What the station calls itself, once it has.
+    /// The name that the station sends, once it has come.
     let station: StationName
   }
 
@@ -18,7 +18,7 @@ final class RecordingPlan {
   private var closed: [RecordingEntry] = []
   /// The path of the cue sheet of a split recording: beside its first file.
   private var cueSheet: String?
-  /// What the file holds that is gone on with.
+  /// The codec of the last file, and the length of the file that it is appended to.
   private var codec = StreamCodec.other
   private var earlier = (samples: 0, bytes: 0)
 
@@ -26,19 +26,19 @@ final class RecordingPlan {
     (self.options, self.template, self.source, self.core) = (options, template, source, core)
   }
 
-  /// The time of the house.
+  /// The wall-clock time.
   var now: WallTime { core.loop.wallNow }
 
-  /// The file that was closed last; nil before.
+  /// The path of the file that was closed last; nil before.
   var lastPath: String? { closed.last?.path }
 
   // MARK: Files
 
-  /// Begins a file: its row is in the catalogue before it is on the disk.
+  /// Opens a file: its row is in the catalogue before it is on the disk.
   /// - Parameters:
-  ///   - isCutOff: whether the beginning of its title is missing.
-  ///   - full: the one whose sound it goes on with.
-  ///   - fileEnd: how its name ends, if it is a file whose bytes are written as they are.
+  ///   - isCutOff: `true` if the beginning of its title is missing.
+  ///   - full: the file whose sound it continues.
+  ///   - fileEnd: the extension of a file whose bytes are written as they are; nil for frames.
   func open(
     _ format: StreamFormat, title: StreamTitle?, number: Int, start: WallTime, isCutOff: Bool = false,
     behind full: RecordingPart? = nil, fileEnd: String? = nil
@@ -53,7 +53,7 @@ final class RecordingPlan {
     codec = format.codec
     let whole = template.expanded(values, number: 1)
     if number == 1 { try requireNoFolder(whole) }
-    // What was left behind under that name is a file before it is gone on with, or another name is chosen.
+    // A part left behind under that name becomes a file before the name is chosen, or the file appended to.
     core.settle(part: whole + PartFile.suffix)
     let isJoined = options.appends && number == 1 && access(whole, F_OK) == 0
     var entry = RecordingEntry(
@@ -71,7 +71,7 @@ final class RecordingPlan {
       do throws(RecordError) {
         let file = try PartFile.create(path: entry.path)
         made = file
-        // Another process may have put something behind it since: from now on it can't.
+        // Another process may have appended to the file since; the part prevents it from now on.
         if let base, looks < 10, RecordingLibrary.length(of: whole) != base {
           looks += 1
           file.abandon(keep: false)
@@ -85,7 +85,7 @@ final class RecordingPlan {
       } catch {
         made?.abandon(keep: false)
         core.forget(entry)
-        // Another recording, also one of another process, may have taken the name in this moment.
+        // Another recording, also one of another process, may have used the name meanwhile.
         guard error.kind == .exists, !isJoined, taken.count < 100 else { throw error }
         taken.insert(entry.path)
         entry.path = name(
@@ -94,13 +94,14 @@ final class RecordingPlan {
     }
   }
 
-  /// Whether a name is in use, when what nobody holds has got its own.
+  /// Returns `true` if a name is in use; an abandoned part of that name is recovered first.
   private func isTaken(_ path: String) -> Bool {
     core.settle(part: path + PartFile.suffix)
     return PartFile.isTaken(path)
   }
 
-  /// - Throws: `record.exists` for a folder: whoever names one wants the file in it.
+  /// Checks that `path` is not a folder.
+  /// - Throws: `record.exists` for a folder, with the advice to name a file in it.
   private func requireNoFolder(_ path: String) throws(RecordError) {
     var status = stat()
     guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return }
@@ -130,13 +131,13 @@ final class RecordingPlan {
     let part = try RecordingPart(entry, file, tag: tag, wav: wav, base: base)
     part.isCopy = isCopy
     if let title { part.note(title) }
-    // Some of its sound is there.
+    // The sound that did not fit into the full file is in it already.
     if full != nil { try part.write([], []) }
     return part
   }
 
-  /// The length of a file that is gone on with.
-  /// - Throws: `record.exists` when the frames of it are others, or are not all that it holds.
+  /// Returns the length of the file that is appended to.
+  /// - Throws: `record.exists` when its frames have another format, or are not all that it holds.
   private func joinBase(_ path: String, _ format: StreamFormat) throws(RecordError) -> Int {
     try FileJoin.check(path, takes: format)
     let walk = try FrameFile.walk(path)
@@ -151,7 +152,8 @@ final class RecordingPlan {
 
   // MARK: Room
 
-  /// - Throws: `record.disk_full` when less is free than is to stay, and `more`.
+  /// Checks that `minimumFree` and `more` bytes are free on the disk.
+  /// - Throws: `record.disk_full` when fewer are.
   func requireRoom(atLeast more: Int = 0) throws(RecordError) {
     let wanted = options.minimumFree + more
     guard wanted > 0 else { return }
@@ -173,11 +175,11 @@ final class RecordingPlan {
 
   // MARK: Ends
 
-  /// Ends a file: it has its name, and its row tells what is on the disk. One without a frame goes away, and one that is
-  /// too short.
+  /// Closes a file: renames it, and updates its row to what is on the disk. A file without a frame is
+  /// removed, and one that is too short.
   /// - Parameters:
-  ///   - isCutOff: whether the end of its title is missing.
-  ///   - isLast: whether none follows.
+  ///   - isCutOff: `true` if the end of its title is missing.
+  ///   - isLast: `true` if no file follows.
   func close(_ part: RecordingPart, isCutOff: Bool = false, isLast: Bool = false) throws(RecordError) {
     let isShort = options.split.map { .seconds(part.entry.seconds) < $0.minimumLength } ?? false
     guard !part.isEmpty, !isShort || isLast && closed.isEmpty else {
@@ -190,7 +192,8 @@ final class RecordingPlan {
     }
     if var base = part.base {
       try part.sync()
-      // Somebody has put more into the file meanwhile, such as a tag: all of it stays. A shorter one is another file.
+      // A file that another program extended meanwhile, by a tag for example, is kept whole. A shorter one is
+      // another file.
       if let length = RecordingLibrary.length(of: part.entry.path), length > base {
         base = try FrameFile.lastFrameEnd(part.entry.path)
         let walk = try FrameFile.walk(part.entry.path)
@@ -203,7 +206,7 @@ final class RecordingPlan {
       part.entry = core.join(part.entry, earlier)
       part.remove()
     } else {
-      // Whoever finds the row without the part knows the file by its length.
+      // Recovery identifies a renamed file without a part by the length in its row.
       core.update(part.entry)
       try part.rename()
     }
@@ -211,10 +214,10 @@ final class RecordingPlan {
     closed.append(part.entry)
   }
 
-  /// A file that could not be closed stays as it is, for the next start.
+  /// Logs that a file could not be closed; it stays as it is, for the next start.
   func lost(_ part: RecordingPart, _ error: RecordError) { core.log("\(error)") }
 
-  /// Of a split recording, beside its first file.
+  /// Writes the cue sheet of a split recording, beside its first file.
   func writeCueSheet() {
     guard options.split != nil, let first = closed.first, let cueSheet else { return }
     var sheet = CueSheet(
@@ -235,13 +238,13 @@ final class RecordingPlan {
     } catch { core.log("\(error)") }
   }
 
-  /// With the slash.
+  /// Returns the folder of `path`, with the slash at its end.
   private static func folder(of path: String) -> String {
     path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
   }
 }
 
-/// What a station calls itself: told where it is received, read on the disk thread.
+/// The name that a station sends: written where it is received, read on the disk thread.
 final class StationName: Sendable {
   private let told = Lock<(name: String?, genre: String?)>((nil, nil))
   var value: String? {
@@ -256,7 +259,7 @@ final class StationName: Sendable {
 }
 
 extension StreamCodec {
-  /// How names of files with such sound end.
+  /// The extension of files with such sound.
   var fileEnd: String {
     switch self {
     case .layer1: "mp1"

@@ -3,27 +3,29 @@ internal import Codecs
 internal import EventLoop
 internal import Glibc
 
-/// What a recording says of itself: an ID3v2 tag in front of its frames, with room for what is known only at the end.
+/// The metadata in a recording's file: an ID3v2 tag in front of the frames, with room for what is known only
+/// at the end.
 ///
-/// TagLib writes it into memory, never into the recording: its own saving moves the sound when a tag outgrows its
-/// room, or has more of it than TagLib thinks fit, and a kill in that moment would cost the file.
+/// TagLib writes the tag into memory, never into the recording: its own saving moves the sound when a tag
+/// outgrows its room, or has more of it than TagLib thinks fit, and a kill in that moment would cost the
+/// file.
 public struct RecordingTag: Sendable, Equatable {
   /// The title: of the song, or of the show.
   public var title: String?
-  /// Who plays.
+  /// The artist.
   public var artist: String?
-  /// The station, where a disc's name usually stands.
+  /// The station, as the album.
   public var album: String?
   /// The genre that the station sends.
   public var genre: String?
-  /// Its number among the files of its recording.
+  /// The number of the file in its recording.
   public var track: Int?
-  /// When it begins.
+  /// The local time of the beginning.
   public var start: LocalTime?
-  /// Where it comes from, without a password.
+  /// The URL of the source, without a password.
   public var url: String?
 
-  /// A tag.
+  /// Creates a tag.
   public init(
     title: String? = nil, artist: String? = nil, album: String? = nil, genre: String? = nil,
     track: Int? = nil, start: LocalTime? = nil, url: String? = nil
@@ -32,25 +34,26 @@ public struct RecordingTag: Sendable, Equatable {
     (self.start, self.url) = (start, url)
   }
 
-  /// Bytes of UTF-8 that a text may take: the whole tag fits into a page of memory, which the system writes at once.
+  /// The limit of a text in bytes of UTF-8: the whole tag fits into a page of memory, which the system writes
+  /// at once.
   static let longestText = 400
-  /// Bytes of a tag beyond which it is left alone.
+  /// The length in bytes beyond which a tag is left alone.
   static let longestTag = 1 << 20
 
-  /// Whether files of a codec carry such a tag.
+  /// Returns `true` if files of a codec carry such a tag.
   public static func suits(_ codec: StreamCodec) -> Bool { codec.hasFrames }
 
-  /// The bytes to begin a file with.
-  /// - Parameter padding: bytes that are left empty for `update`, at most 1 MiB.
+  /// Returns the bytes to begin a file with.
+  /// - Parameter padding: the bytes that are left empty for `update`, at most 1 MiB.
   /// - Throws: `record.write` when the process has no descriptor, or TagLib no memory, to make it with.
   public func make(padding: Int = 2048) throws(RecordError) -> [UInt8] {
     let frames = try frames(after: [], limit: Self.longestText)
     return Self.tag(frames, length: Self.headLength + frames.count + max(0, min(padding, Self.longestTag)))
   }
 
-  /// Puts what is known into the tag of the file at `path`, which keeps its length and what else it tells; texts that
-  /// it has no room for are cut.
-  /// - Returns: whether the file begins with a tag that had room.
+  /// Writes the known values into the tag of the file at `path`, which keeps its length and its other frames;
+  /// texts that do not fit are cut.
+  /// - Returns: `true` if the file begins with a tag that had room.
   /// - Throws: `record.write`.
   @discardableResult
   public func update(_ path: String) throws(RecordError) -> Bool {
@@ -73,7 +76,7 @@ public struct RecordingTag: Sendable, Equatable {
 
   private static func clean(_ text: String?, _ limit: Int) -> String? {
     guard let text else { return nil }
-    // Longer than any text that is kept, so that none costs more.
+    // A limit of the work, above that of any text that is kept.
     let scalars = text.unicodeScalars.prefix(4 * limit).map { scalar -> Unicode.Scalar in
       scalar.properties.generalCategory == .control ? " " : scalar
     }
@@ -89,10 +92,10 @@ public struct RecordingTag: Sendable, Equatable {
 
   // MARK: TagLib
 
-  /// Bytes in front of the frames of a tag.
+  /// The length in bytes of a tag's header.
   private static let headLength = 10
 
-  /// The frames of a tag, as of ID3v2.4, that says what `old` does and this.
+  /// Returns the frames of an ID3v2.4 tag: those of `old`, updated to these values.
   private func frames(after old: [UInt8], limit: Int) throws(RecordError) -> ArraySlice<UInt8> {
     let memory = LinuxFiles.inMemory(name: "tag")
     guard memory >= 0 else { throw RecordError("make", "a tag", errno: -memory) }
@@ -106,7 +109,7 @@ public struct RecordingTag: Sendable, Equatable {
     let length = AudioFraming.tagLength(head)
     let tag = try FileBytes.read(memory, path, at: 0, count: min(length, 2 * Self.longestTag))
     let frames = tag[min(Self.headLength, tag.count)..<Self.endOfFrames(tag)]
-    // TagLib's C interface knows years only; what it finds it keeps.
+    // TagLib's C interface knows years only; it keeps the date of an old tag.
     guard let start, old.isEmpty else { return frames }
     return frames + Self.textFrame("TDRC", start.formatted("%Y-%m-%dT%H:%M:%S"))
   }
@@ -125,15 +128,15 @@ public struct RecordingTag: Sendable, Equatable {
     return taglib_file_save(file) != 0
   }
 
-  /// A frame with a text of ASCII. Source: ID3v2.4 §4.2.
+  /// Returns a frame with a text of ASCII. Source: ID3v2.4 §4.2.
   private static func textFrame(_ name: String, _ text: String) -> [UInt8] {
     let body = [3] + Array(text.utf8)
     let size = [21, 14, 7, 0].map { UInt8(body.count >> $0 & 0x7F) }
     return Array(name.utf8) + size + [0, 0] + body
   }
 
-  /// Where the padding begins: each frame is ten bytes, with its length in four of seven bits, and that much more.
-  /// Source: ID3v2.4 §4.
+  /// Returns the offset of the padding: each frame is ten bytes, with its length in four of seven bits, and
+  /// that much more. Source: ID3v2.4 §4.
   private static func endOfFrames(_ tag: [UInt8]) -> Int {
     var end = min(headLength, tag.count)
     while end + 10 <= tag.count, tag[end] != 0 {
@@ -144,7 +147,7 @@ public struct RecordingTag: Sendable, Equatable {
     return end
   }
 
-  /// A tag of `length` bytes.
+  /// Returns a tag of `length` bytes.
   private static func tag(_ frames: ArraySlice<UInt8>, length: Int) -> [UInt8] {
     let size = [21, 14, 7, 0].map { UInt8((length - headLength) >> $0 & 0x7F) }
     let bytes = Array("ID3".utf8) + [4, 0, 0] + size + frames

@@ -1,26 +1,27 @@
 public import EventLoop
 
-/// What recordings are called: `{station}/{start:%Y-%m-%d %H.%M} {title}.{ext}`.
+/// The template of a recording's path: `{station}/{start:%Y-%m-%d %H.%M} {title}.{ext}`.
 ///
-/// A path with fields in it; `{{` and `}}` stand for braces. What stations send fills a field, never more than one
-/// part of a path: slashes are replaced, no part is `.` or `..`, none is hidden, and none is too long.
+/// Fields stand in braces; `{{` and `}}` stand for braces themselves. A value from a station fills a field,
+/// never more than one component of the path: slashes are replaced, no component is `.` or `..`, none is
+/// hidden, and none is too long.
 public struct RecordingTemplate: Sendable, Equatable {
-  /// What fills the fields.
+  /// The values of the fields.
   public struct Values: Sendable, Equatable {
-    /// `unknown` without one.
+    /// The station's name; nil is written as `unknown`.
     public var station: String?
-    /// `untitled` without one.
+    /// The title; nil is written as `untitled`.
     public var title: String?
-    /// Nothing without one, with what parts it from the next field.
+    /// The artist; nil leaves out the field and the separator behind it.
     public var artist: String?
-    /// The name's end, as in `mp3`.
+    /// The extension, as in `mp3`.
     public var ext: String
-    /// When it begins.
+    /// The local time at which the file begins.
     public var start: LocalTime
-    /// The number of the file among those of its recording, from 1 on; written with two digits at least.
+    /// The number of the file in its recording, from 1 on; written with two digits at least.
     public var track: Int
 
-    /// Values; by default no station, title or artist is known.
+    /// Creates values; by default no station, title or artist is known.
     public init(
       station: String? = nil, title: String? = nil, artist: String? = nil, ext: String, start: LocalTime,
       track: Int = 1
@@ -33,7 +34,7 @@ public struct RecordingTemplate: Sendable, Equatable {
   /// The names of the fields.
   public enum Field: String, Sendable, CaseIterable {
     case station, title, artist, track, start, ext
-    /// A number that makes a name free that is in use.
+    /// The number that makes a name unique.
     case n
   }
 
@@ -43,28 +44,28 @@ public struct RecordingTemplate: Sendable, Equatable {
     case start(format: String)
   }
 
-  /// As it was written.
+  /// The template as it was written.
   public let text: String
   let parts: [Part]
 
-  /// The default names of files: those of a split recording by their titles, others by the time, as their
-  /// first song is one of many.
+  /// Returns the default template: the title names the files of a split recording, the time alone names
+  /// others, as their first song is one of many.
   public static func usual(splits: Bool) -> String {
     splits ? "{station}/{start:%Y-%m-%d %H.%M} {title}.{ext}" : "{station}/{start:%Y-%m-%d %H.%M}.{ext}"
   }
 
-  /// How `{start}` alone is written.
+  /// The time format of `{start}` alone.
   static let usualTime = "%Y-%m-%d %H.%M"
 
-  /// Reads a template.
-  /// - Throws: what is wrong with it; nothing is guessed.
+  /// Parses a template.
+  /// - Throws: the first mistake in it; nothing is guessed.
   public init(_ text: String) throws(TemplateError) {
     self.text = text
     var reader = TemplateReader(text)
     parts = try reader.read()
   }
 
-  /// Whether it has a field.
+  /// Returns `true` if the template has a field.
   public func has(_ field: Field) -> Bool {
     parts.contains {
       switch $0 {
@@ -75,9 +76,10 @@ public struct RecordingTemplate: Sendable, Equatable {
     }
   }
 
-  /// The path for one recording: `{n}`, or a number behind the name, as in `Show (2).mp3`, makes it one that is free.
-  /// - Parameter isTaken: whether a path is in use.
-  /// - Throws: `record.exists` when ten thousand are.
+  /// Returns an unused path for one recording: `{n}`, or a number behind the name, as in `Show (2).mp3`,
+  /// makes it unique.
+  /// - Parameter isTaken: returns `true` if a path is in use.
+  /// - Throws: `record.exists` when ten thousand are in use.
   public func path(
     _ values: Values, isTaken: (String) -> Bool = PartFile.isTaken
   ) throws(RecordError) -> String {
@@ -94,7 +96,7 @@ public struct RecordingTemplate: Sendable, Equatable {
       hint: "give the template a {start} or a {title}", facts: [.init("path", .string(first))])
   }
 
-  /// The path with this number, whether or not it is in use.
+  /// Returns the path with this number, in use or not.
   func expanded(_ values: Values, number: Int) -> String {
     var names: [TemplateName] = [TemplateName()]
     var isArtistMissing = false
@@ -128,7 +130,7 @@ public struct RecordingTemplate: Sendable, Equatable {
     }.joined(separator: "/")
   }
 
-  /// Text of the template, whose slashes part folders.
+  /// Appends text to the names; its slashes separate folders.
   private func append(_ text: String, to names: inout [TemplateName], isOwn: Bool) {
     for (index, piece) in text.split(separator: "/", omittingEmptySubsequences: false).enumerated() {
       if index > 0 { names.append(TemplateName()) }
@@ -137,12 +139,12 @@ public struct RecordingTemplate: Sendable, Equatable {
   }
 }
 
-/// What is wrong with a template.
+/// A mistake in a template.
 public struct TemplateError: CodedError, Equatable {
-  /// `argument`: it is the script's mistake.
+  /// `argument`: the mistake is the script's.
   public let code = "argument"
-  /// What is wrong, one line.
+  /// The mistake, in one line.
   public let message: String
-  /// What to write instead.
+  /// The correction to make; nil when none is known.
   public let hint: String?
 }

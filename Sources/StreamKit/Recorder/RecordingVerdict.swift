@@ -1,26 +1,26 @@
 internal import EventLoop
 
-/// What `verify` found of one recording.
+/// The result of `verify` for one recording.
 public struct RecordingVerdict: Sendable, Equatable {
-  /// The file that was read: the part, while it is recorded.
+  /// The path of the file that was read: the part, while it is recorded.
   public let path: String
-  /// Its row in the catalogue; nil when there is none.
+  /// The row in the catalogue; nil when there is none.
   public let entry: RecordingEntry?
-  /// Whether it is being written at this moment, by some process; it is not compared with its row then.
+  /// `true` if some process is writing it at this moment; it is not compared with its row then.
   public let isOpen: Bool
-  /// Whole frames (PCM frames where it is WAV).
+  /// The number of whole frames (PCM frames in WAV).
   public let frames: Int
-  /// PCM frames.
+  /// The length in PCM frames.
   public let samples: Int
-  /// Seconds of sound.
+  /// The length in seconds of sound.
   public let seconds: Double
-  /// Bytes of audio.
+  /// The bytes of audio.
   public let bytes: Int
-  /// Bytes that are neither audio nor a tag.
+  /// The bytes that are neither audio nor a tag.
   public let junkBytes: Int
-  /// Whether it is sound from the first byte behind the tag to the last.
+  /// `true` if it is sound from the first byte behind the tag to the last.
   public let isWhole: Bool
-  /// In what the catalogue says something else, one line each.
+  /// The differences between the catalogue and the file, one line each.
   public let differences: [String]
 
   init(_ path: String, _ sound: RecordedSound, entry: RecordingEntry?, isOpen: Bool) {
@@ -30,9 +30,9 @@ public struct RecordingVerdict: Sendable, Equatable {
     differences = entry.map { isOpen ? [] : Self.differences($0, sound) } ?? []
   }
 
-  /// Whether the catalogue says the same; nil when it does not know it.
+  /// `true` if the catalogue agrees with the file; nil when it has no row.
   public var agrees: Bool? { entry == nil ? nil : differences.isEmpty }
-  /// Whether all is as it should be.
+  /// `true` if the file is whole, or still being written, and agrees with its row.
   public var isGood: Bool { (isWhole || isOpen) && differences.isEmpty }
 
   private static func differences(_ entry: RecordingEntry, _ sound: RecordedSound) -> [String] {

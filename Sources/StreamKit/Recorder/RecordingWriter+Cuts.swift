@@ -2,7 +2,7 @@ internal import EventLoop
 
 /// The cuts at which a split recording begins and ends its files.
 extension RecordingWriter {
-  /// Titles of less sound have no file: however fast a station tells them, the disk is asked for one a second.
+  /// The least sound between two cuts: however fast a station sends titles, one file a second begins at most.
   private static let shortestTrack = StreamTime(seconds: 1)
 
   func cut(at place: StreamTime, overlap: StreamTime, _ title: StreamTitle) {
@@ -38,7 +38,8 @@ extension RecordingWriter {
     }
   }
 
-  /// Frames that a file may still begin with, or that one may have too many.
+  /// Keeps recent frames: a file that opens may begin with them, and a file that ends may have too many of
+  /// them.
   func remember(_ frame: StreamFrame, _ batch: RecordingFeed.Batch, _ run: Run) {
     guard let split = plan.options.split else { return }
     let reach = max(.zero, split.overlap - split.offset, .zero - split.offset - split.overlap)

@@ -1,16 +1,16 @@
 extension RecordingWriter {
-  /// A file that is to begin.
+  /// A boundary at which the next file is to begin.
   struct Cut {
     let title: StreamTitle
     let place: StreamTime
     let begins: StreamTime
-    /// Where the file before it ends.
+    /// The position at which the previous file ends.
     let ends: StreamTime
   }
 
-  /// Frames that follow on each other, and go into the same files.
+  /// Consecutive frames of a batch that go into the same files.
   struct Run {
-    /// Bytes of the batch in front of it.
+    /// The offset of the run in the bytes of the batch.
     var start = 0
     var bytes = 0
     var firstFrame = 0

@@ -1,33 +1,35 @@
 internal import EventLoop
 
-/// Writes one recording: takes what has come every tick, cuts it into files, and ends it. Confined to the disk thread.
+/// Writes one recording: drains its feed with every tick, divides it into files, and ends it. Confined to the
+/// disk thread.
 ///
-/// Without `split` there is one file, unless the format of the sound changes. With it a file begins with each title, moved
-/// by the offset, and takes what the overlap says of the sound around it.
+/// Without `split` there is one file, unless the format of the sound changes. With it a file begins with each
+/// title, moved by the offset, and includes the overlap of sound around it.
 final class RecordingWriter {
   private let feed: RecordingFeed
   let plan: RecordingPlan
   private let progress: RecordingProgress
   private let report: (WriterNews) -> Void
 
-  /// What has come and is not written: while no file is open its name may need the title, which comes a moment later.
+  /// The batches that are not written yet: the name of the first file may need the title, which comes a
+  /// moment later.
   private var waiting: [RecordingFeed.Batch] = []
   private var waitsForTitle = true
-  /// Files that are open: the last is the one that goes on.
+  /// The open files; the last one is the current one.
   var parts: [RecordingPart] = []
   var cuts: [Cut] = []
-  /// Where the newest of all cuts is.
+  /// The position of the newest of all cuts.
   var lastPlace: StreamTime?
   var recent: [(time: StreamTime, frame: StreamFrame, bytes: [UInt8])] = []
-  /// Sound that was taken, and what was missing in it.
+  /// The length of the sound that was consumed, and of the gaps in it.
   var (time, missing) = (StreamTime.zero, StreamTime.zero)
-  /// Sound that is in files.
+  /// The length of the sound in files.
   private var written = StreamTime.zero
-  /// Sound that had to go since the disk took no more.
+  /// The length of the sound that was dropped since the disk was full.
   private var lost = StreamTime.zero
-  /// The last title of that sound.
+  /// The last title of the dropped sound.
   private var lostTitle: StreamTitle?
-  /// What is missing in front of the file that comes next.
+  /// The length of the gap in front of the next file.
   private var gapBefore = StreamTime.zero
   private var bytes = 0
   private var format: StreamFormat?
@@ -35,21 +37,21 @@ final class RecordingWriter {
   private var reserve = SoundReserve()
   private var count = 0
   private var budget = FileBudget()
-  /// What came last has a length.
+  /// `true` if the sound that came last has a length.
   private var hasFrames = true
-  /// The end of the name of a file whose bytes are written as they are; nil for frames.
+  /// The extension of a file whose bytes are written as they are; nil for frames.
   private var fileEnd: String?
-  /// Of the tick.
+  /// The time of the tick.
   private var now = Instant.start
   private var hasBegun = false
-  /// Its path, until that is told.
+  /// The path of the first file, until the beginning is reported with it.
   private var beginning: String?
-  /// The disk took no more; what comes is lost until then.
+  /// The time of the next attempt after the disk was full; what comes until then is dropped.
   private var waitsUntil: Instant?
   private var lastLook = Instant.start
 
   private(set) var hasEnded = false
-  /// Something has come that only its rows know: a gap, a title.
+  /// `true` if a row has changes that its file does not show: a gap, a title.
   var hasNews = false
 
   init(
@@ -64,17 +66,17 @@ final class RecordingWriter {
     report(news)
   }
 
-  /// Tells that it has begun, if that was not told: when all is on disk that had come by then.
+  /// Reports the beginning, once: when everything that had come by then is on disk.
   private func tellBeginning() {
     guard let path = beginning else { return }
     beginning = nil
     report(.began(path: path))
   }
 
-  /// The rows of its open files.
+  /// The rows of the open files.
   var entries: [RecordingEntry] { parts.map(\.entry) }
 
-  /// A file of it, for what concerns its disk.
+  /// An open file, for operations on its disk; nil when there is none.
   var anyPart: RecordingPart? { parts.last }
 
   // MARK: Ticks
@@ -97,14 +99,14 @@ final class RecordingWriter {
     let isOverrun = waiting.last?.isOverrun == true
     do throws(RecordError) {
       try look(now)
-      // What came before frames were lost is as good as any.
+      // Frames from before an overrun are written without a wait for the title.
       if isOverrun { waitsForTitle = false }
       if !waiting.isEmpty, !isWaitingForTitle(now) { try write(wall) }
       if isOverrun, !hasEnded { throw .tooSlow(plan.options.template) }
     } catch { return fail(error, now) }
   }
 
-  /// Writes what has come, closes all files, and tells that it is over.
+  /// Writes what has come, closes all files, and reports the end.
   func finish(at now: Instant, _ wall: WallTime) {
     guard !hasEnded else { return }
     feed.close()
@@ -120,19 +122,20 @@ final class RecordingWriter {
     feed.take(into: &waiting)
     let new = waiting[known...]
     guard new.contains(where: { !$0.frames.isEmpty }) else { return }
-    // What was missing in front of it was told with it.
+    // A gap is reported with the frame behind it, and so precedes the new sound.
     let gaps = new.reduce(StreamTime.zero) { $0 + $1.gaps }
     let before = waiting[..<known].reduce(sound) { $0 + $1.length + $1.gaps }
     reserve.came(at: now, before: before + gaps)
   }
 
-  /// All that came, and what was missing in it.
+  /// The length of all sound that came, gaps included.
   private var sound: StreamTime { time + missing + lost }
 
-  /// How long a title may take that belongs to the first sound.
+  /// The timeout for a title that belongs to the first sound.
   private static let titlePatience = Duration.milliseconds(500)
 
-  /// A name may need the title: with the first sound of a station it comes in the same moment, or never.
+  /// Returns `true` while the title for the first name may still come: a station sends it with its first
+  /// sound, or never.
   private func isWaitingForTitle(_ now: Instant) -> Bool {
     guard waitsForTitle, let firstArrival = reserve.first else { return false }
     let isThere = waiting.contains { batch in
@@ -142,7 +145,8 @@ final class RecordingWriter {
     return waitsForTitle
   }
 
-  /// All that is to be recorded, in sound; nil without an end. Of the padding before it, what there was.
+  /// The planned length of sound; nil without an end. The padding in front counts as far as the buffer had
+  /// it.
   private var length: Duration? {
     let options = plan.options
     return options.duration.map { duration in
@@ -154,12 +158,12 @@ final class RecordingWriter {
 
   private func isDue(_ now: Instant, _ wall: WallTime) -> Bool {
     if let end = plan.options.end, wall >= end { return true }
-    // While nothing comes time passes too.
+    // A stalled stream does not extend the recording.
     guard let length, let firstArrival = reserve.first else { return false }
     return firstArrival.duration(to: now) >= length + .seconds(2)
   }
 
-  /// It is over, and its station has not come back: what is missing at its end.
+  /// Notes a gap at the end of a recording whose station has not come back.
   private func missEnd(_ now: Instant) {
     let (sound, planned) = (hasFrames ? sound : nil, length.map { StreamTime($0) })
     guard count > 0, fileEnd == nil, let rest = reserve.missing(at: now, behind: sound, of: planned) else {
@@ -168,7 +172,7 @@ final class RecordingWriter {
     take(.gap(seconds: rest.seconds))
   }
 
-  /// Every few seconds: whether the disk has room.
+  /// Checks every few seconds that the disk has room.
   private func look(_ now: Instant) throws(RecordError) {
     guard plan.options.minimumFree > 0, parts.isEmpty || lastLook.duration(to: now) >= .seconds(5) else {
       return
@@ -188,7 +192,7 @@ final class RecordingWriter {
         if hasEnded { return waiting = [] }
       }
     } catch {
-      // Of what had come then some is written, and some of its marks were looked at.
+      // A part of the batches is written by then, and some of their marks are applied.
       let gaps = waiting.reduce(StreamTime.zero) { $0 + $1.gaps } - (missing - missingBefore)
       lost = waiting.reduce(start) { $0 + $1.length } - written + gaps
       lostTitle = waiting.last { $0.lastTitle != nil }?.lastTitle
@@ -246,7 +250,7 @@ final class RecordingWriter {
     if !hasBegun, let first = parts.first { (hasBegun, beginning) = (true, first.entry.path) }
   }
 
-  /// What of its sound a file can't hold goes into the next one.
+  /// Continues full files in new ones, which begin with the sound that did not fit.
   private func followFull() throws(RecordError) {
     while let index = parts.firstIndex(where: \.isFull), let format {
       let full = parts[index]
@@ -262,7 +266,8 @@ final class RecordingWriter {
     }
   }
 
-  /// A file begins as the sound of the one before is of another kind.
+  /// Consumes one of the files that changes of format may begin.
+  /// - Throws: `record.write` when they come too often.
   private func spendFile() throws(RecordError) {
     guard budget.take(sound: time, clock: now) else { throw .restless(plan.options.template) }
   }
@@ -271,7 +276,7 @@ final class RecordingWriter {
     hasNews = true
     switch mark {
     case .gap(let seconds):
-      // What was missing before it began is none of its own.
+      // A gap in front of the first file is none of the recording.
       guard count > 0 else { return }
       missing = missing + StreamTime(seconds: seconds)
       let gap = RecordingEntry.Gap(at: time.seconds, seconds: seconds)
@@ -298,7 +303,7 @@ final class RecordingWriter {
     recent = []
     fileEnd = feed.fileEnd
     (format, hasFrames) = (new, new.codec.hasFrames && fileEnd == nil)
-    // Of the first file a title that comes with its first sound, or a moment later, is the name.
+    // A title that comes with the first sound, or a moment later, names the first file.
     if count == 0, title == nil {
       let first = marks.lazy.compactMap { if case .title(let title) = $0.mark { title } else { nil } }.first
       title = first
@@ -310,7 +315,7 @@ final class RecordingWriter {
   }
 
   /// Begins a file.
-  /// - Parameter isCutOff: whether its title began before it.
+  /// - Parameter isCutOff: `true` if its title began before it.
   func open(_ title: StreamTitle?, _ wall: WallTime, isCutOff: Bool) throws(RecordError) {
     guard let format else { return }
     count += 1
@@ -321,7 +326,7 @@ final class RecordingWriter {
     tellTrack(part, title)
   }
 
-  /// Tells that a file has begun; not of the first, unless it is split.
+  /// Reports that a file has begun; not the first, unless the recording is split.
   private func tellTrack(_ part: RecordingPart, _ title: StreamTitle?) {
     guard count > 1 || plan.options.split != nil else { return }
     tell(.track(path: part.entry.path, title: title?.text))
@@ -329,7 +334,7 @@ final class RecordingWriter {
 
   // MARK: The end
 
-  /// Ends a file, and tells of it when it is called something else by then, or is gone.
+  /// Ends a file, and reports it when its name is not the reported one, or when it was removed.
   func close(
     _ part: RecordingPart, isCutOff: Bool = false, isLast: Bool = false
   ) throws(RecordError) {
@@ -365,7 +370,7 @@ final class RecordingWriter {
     for part in parts {
       part.entry.error = error.description
       part.fails = true
-      // What could be written is kept.
+      // The sound that could be written is kept.
       do throws(RecordError) { try close(part, isCutOff: part.ends == nil) } catch { plan.lost(part, error) }
     }
     (parts, cuts, recent, format, time) = ([], [], [], nil, written)
@@ -380,7 +385,7 @@ final class RecordingWriter {
     tell(.stopped(error, goesOn: goesOn))
   }
 
-  /// What has come finds no room. Its last title is known: it may be that of what comes next.
+  /// Drops what has come. Its last title is applied, as the sound that comes next may have it.
   private func lose() {
     for batch in waiting {
       lost = lost + batch.length + batch.gaps
@@ -392,7 +397,7 @@ final class RecordingWriter {
     take(.title(title))
   }
 
-  /// Tries again after the disk was full.
+  /// Resumes when the disk has room again; otherwise schedules the next attempt.
   private func goOn(_ now: Instant) {
     let isRoom: Bool
     do throws(RecordError) {
@@ -405,6 +410,6 @@ final class RecordingWriter {
     (gapBefore, lost) = (gapBefore + lost, .zero)
   }
 
-  /// Bytes that must be free before it goes on: some minutes of sound.
+  /// The bytes that must be free before writing resumes: some minutes of sound.
   private static let roomToGoOn = 16 << 20
 }

@@ -1,26 +1,26 @@
 internal import EventLoop
 
-/// How far the sound of a recording was ahead of the clock while it came, so that what is missing is known when it comes
-/// no more.
+/// The lead of a recording's sound over the clock, from which the gap at the end is measured when the station
+/// fails.
 ///
-/// A burst puts it ahead, and what comes in large pieces puts it ahead for a moment: the least counts that it was ahead by
-/// when more came. Clocks drift, and connections hold back: only the last one or two minutes count.
+/// A burst raises the lead, and sound in large pieces raises it for a moment, so the minimum at the arrivals
+/// counts. Clocks drift, and connections hold back, so only the last one or two minutes count.
 struct SoundReserve {
   private static let window = Duration.seconds(60)
-  /// Sound without a length comes in pieces of so much, at most: that of a cluster of WebM.
+  /// The longest piece in which sound of unknown length comes: a cluster of WebM.
   private static let longestPiece = StreamTime(seconds: 6)
-  /// Sound comes in pieces, and may be on its way.
+  /// The tolerance for sound that comes in pieces, and may be on its way.
   private static let slack = StreamTime(seconds: 2)
 
-  /// When the first sound came; nil before.
+  /// The time of the first sound; nil before.
   private(set) var first: Instant?
   private var last: Instant?
-  /// In this window, and in the one before; nil while it is not known.
+  /// The minimum lead in this window, and in the previous one; nil while unknown.
   private var (least, leastBefore) = (StreamTime?.none, StreamTime?.none)
   private var windowStart = Instant.start
 
-  /// More has come.
-  /// - Parameter before: all sound up to it, with what was missing in it.
+  /// Notes that sound has come.
+  /// - Parameter before: the length of all sound before it, gaps included.
   mutating func came(at now: Instant, before: StreamTime) {
     defer { last = now }
     guard let first else {
@@ -32,10 +32,10 @@ struct SoundReserve {
     least = min(least ?? ahead, ahead)
   }
 
-  /// What is missing at the end.
+  /// Returns the length of the gap at the end; nil when there is none.
   /// - Parameters:
-  ///   - sound: all that came, with what was missing in it; nil when its length is not known.
-  ///   - planned: all that was to come; nil without an end.
+  ///   - sound: the length of all sound that came, gaps included; nil when unknown.
+  ///   - planned: the planned length of the sound; nil without an end.
   func missing(at now: Instant, behind sound: StreamTime?, of planned: StreamTime?) -> StreamTime? {
     guard let first, let last else { return nil }
     let elapsed = StreamTime(first.duration(to: now))

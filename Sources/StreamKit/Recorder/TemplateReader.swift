@@ -1,11 +1,11 @@
 internal import EventLoop
 
-/// Reads the text of a template.
+/// Parses the text of a template.
 struct TemplateReader {
   private let text: String
   private var rest: Substring
 
-  /// Conversions of strftime(3) that give one line of something.
+  /// The conversions of strftime(3) that make text of one line.
   private static let conversions = "aAbBCdDeFgGhHIjklmMpPrRSTuUVwWyY%"
 
   init(_ text: String) {

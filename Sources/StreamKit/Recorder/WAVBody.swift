@@ -4,25 +4,26 @@ internal import EventLoop
 
 /// The sound of a recording, decoded into a WAV file. Confined to the disk thread.
 ///
-/// A WAV file holds 4 GiB, and sound of one format: what is more, or of another one, is for the next file, which goes on
-/// with the same decoder, so that no sound is missing between them.
+/// A WAV file holds 4 GiB, and sound of one format: sound beyond that, or of another format, is for the next
+/// file, which continues with the same decoder, so that no sound is missing between them.
 final class WAVBody {
   private let path: String
   private let frames: Frames
   private let decoder: any Decoder
   private var writer: SoundFileWriter?
   private var block: [Float]
-  /// PCM frames in `block` that are not written: the first of the next file.
+  /// The PCM frames in `block` that are not written: the first of the next file.
   private var carried = 0
   private let longest: Int
-  /// PCM frames that were written.
+  /// The number of PCM frames that were written.
   private(set) var samples = 0
-  /// Whether what comes now is for the next file.
+  /// `true` if further sound belongs in the next file.
   var isFull: Bool { carried > 0 }
 
+  /// Creates the body of a file.
   /// - Parameters:
   ///   - path: an empty file.
-  ///   - longest: PCM frames that it takes, beside what the format of the file allows.
+  ///   - longest: the limit in PCM frames, beside that of the file format.
   init(path: String, codec: StreamCodec, longest: Int = .max) throws(RecordError) {
     (self.path, self.longest) = (path, longest)
     frames = Frames()
@@ -38,19 +39,19 @@ final class WAVBody {
     } catch { throw RecordError(.write, "\(error)") }
   }
 
-  /// The next file behind `last`, which is full, and gets nothing any more.
+  /// Creates the body of the next file behind `last`, which is full and receives nothing more.
   init(path: String, behind last: WAVBody) throws(RecordError) {
     (self.path, longest) = (path, last.longest)
     (frames, decoder, block, carried) = (last.frames, last.decoder, last.block, last.carried)
     try decode()
   }
 
-  /// What the file holds.
+  /// The format of the sound in the file.
   var format: AudioFormat { writer?.format ?? decoder.format }
-  /// Bytes of sound.
+  /// The bytes of sound.
   var bytes: Int { samples * 2 * format.channels }
 
-  /// Whole frames of the stream.
+  /// Adds whole frames of the stream, given as their concatenated bytes and their lengths.
   func add(_ bytes: ArraySlice<UInt8>, _ lengths: some Sequence<Int>) throws(RecordError) {
     var place = bytes.startIndex
     for length in lengths {
@@ -101,12 +102,12 @@ final class WAVBody {
 }
 
 extension RecordError {
-  /// Sound that can't be a WAV file.
+  /// Returns the failure of sound that can't be decoded into a WAV file.
   static func notDecoded(_ codec: StreamCodec) -> RecordError {
     RecordError(.write, "sound in \(codec) can't be decoded here", hint: "record it in its original format")
   }
 
-  /// What a library says of a file that it can't write.
+  /// Returns the failure of a library to write a file, from its error.
   static func writing(_ path: String, _ error: any Error) -> RecordError {
     let words = (error as? any CodedError)?.message ?? "\(error)"
     let isFull = words.contains("No space left") || words.contains("quota")

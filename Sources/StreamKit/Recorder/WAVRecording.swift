@@ -1,23 +1,23 @@
 internal import EventLoop
 
-/// A recording of decoded sound, as a file.
+/// Reads and repairs recordings of decoded sound: WAV files.
 public struct WAVRecording {
-  /// What the file at `path` holds.
+  /// The contents of a WAV file.
   public struct Contents: Sendable, Equatable {
-    /// PCM frames.
+    /// The length in PCM frames.
     public let samples: Int
-    /// In Hz.
+    /// The sample rate in Hz.
     public let sampleRate: Int
-    /// Channels.
+    /// The number of channels.
     public let channels: Int
-    /// Where the last whole PCM frame ends.
+    /// The offset of the end of the last whole PCM frame.
     public let end: Int
-    /// Whether the head tells the length that is there.
+    /// `true` if the header states the actual length.
     public let isWhole: Bool
   }
 
-  /// Reads the head, and takes the file's own length for that of the sound.
-  /// - Returns: nil when there is no head that can be read.
+  /// Reads the header, and measures the sound by the length of the file.
+  /// - Returns: the contents; nil when there is no readable header.
   /// - Throws: `record.write` when the file can't be read.
   public static func read(_ path: String) throws(RecordError) -> Contents? {
     try FileBytes.withFile(path) { (file, length) throws(RecordError) in
@@ -25,8 +25,9 @@ public struct WAVRecording {
     }
   }
 
-  /// Makes the head of a file that nobody closed tell the sound that is there, and cuts off a frame that is not whole.
-  /// - Returns: what it holds then; nil, and nothing is changed, when there is no head that can be read.
+  /// Repairs a file that nobody closed: writes the actual length into the header, and cuts off an incomplete
+  /// frame.
+  /// - Returns: the contents then; nil, and nothing is changed, when there is no readable header.
   /// - Throws: `record.write`, `record.disk_full`.
   public static func mend(_ path: String) throws(RecordError) -> Contents? {
     try FileBytes.withFile(path, writable: true) { (file, length) throws(RecordError) in
