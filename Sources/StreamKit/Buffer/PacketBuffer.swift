@@ -1,48 +1,51 @@
-/// What a station sent last, in blocks of 5 KiB that hold whole frames: what time-shift moves in.
+/// The last sound of a station, in blocks of 5 KiB that hold whole frames: the range of time-shift.
 ///
-/// Readers have cursors of their own. A frame that does not fit in the rest of a block goes into the next one; one that
-/// is longer than a block spans as many as it needs. When all blocks are used the oldest frames make room, unless a
-/// cursor that may not be overtaken stands at them: then new ones are refused.
+/// Readers have cursors of their own. A frame that does not fit in the rest of a block goes into the next
+/// one; one that is longer than a block spans as many as it needs. When all blocks are used the oldest frames
+/// are evicted, unless a cursor that may not be overtaken is at them: then new ones are refused.
 ///
-/// Memory: blocks are taken when they are reached for the first time, 16 at once, at most `blocks` × 5 KiB, and 48 bytes
-/// a frame, of which a block holds 64 at most. Not locked: who shares it between threads owns a lock.
+/// Memory: blocks are allocated when they are reached for the first time, 16 at once, at most `blocks` × 5
+/// KiB, and 48 bytes a frame, of which a block holds 64 at most. Not locked: an owner that shares it between
+/// threads has a lock.
 public struct PacketBuffer: Sendable {
-  /// Bytes of a block.
+  /// The size of a block in bytes.
   public static let blockSize = 5120
   private static let blocksPerSlab = 16
-  /// Frames that a block holds, however short they are; bounds the memory of the index.
+  /// The frames that a block holds at most, however short they are; bounds the memory of the index.
   public static let framesPerBlock = 64
 
-  /// Why a frame does not go on the one before it.
+  /// The reason for which a frame does not continue the one before it.
   public enum Discontinuity: Sendable, Equatable {
-    /// A connection was joined without an overlap; about so many seconds are missing, and the format may be another.
+    /// A join of two connections without an overlap; about so many seconds are missing, and the format may
+    /// differ.
     case gap(seconds: Double)
-    /// Codec, rate or channels are others.
+    /// Codec, rate or channels differ.
     case format
   }
 
-  /// A place in the buffer, in front of a frame. Stays valid for ever; what it stands at may not.
+  /// A position in the buffer, in front of a frame. Valid for ever; its frame may be evicted.
   public struct Cursor: Sendable, Hashable, Comparable {
-    /// Number of the frame, counted from the first that was ever put in.
+    /// The number of the frame, counted from the first that was ever appended.
     public fileprivate(set) var frame: Int
 
-    /// The earlier is less.
+    /// Returns `true` if the left cursor is earlier.
     public static func < (left: Cursor, right: Cursor) -> Bool { left.frame < right.frame }
   }
 
-  /// A frame as it stands in the buffer.
+  /// A frame with its position in the buffer.
   public struct Packet: Sendable, Equatable {
-    /// Where it is.
+    /// The position of the frame.
     public let cursor: Cursor
     /// The frame.
     public let frame: StreamFrame
-    /// Audio in the stream before it, gaps not counted.
+    /// The audio in the stream before the frame, gaps not counted.
     public let start: StreamTime
-    /// What it takes.
+    /// The duration of the frame.
     public let duration: StreamTime
-    /// What is between it and the frame before.
+    /// The discontinuity between the frame and the one before; nil for none.
     public let discontinuity: Discontinuity?
-    /// Frames that made room before the cursor came to them: audio that is missing in front of this one.
+    /// The number of frames evicted before the cursor reached them: audio that is missing in front of this
+    /// frame.
     public let missed: Int
   }
 
@@ -59,30 +62,32 @@ public struct PacketBuffer: Sendable {
     case format
   }
 
-  /// Blocks that may be used.
+  /// The limit in blocks.
   public let size: Int
 
-  /// Blocks, 16 of them in one piece: taken one by one they cost more than all else that is done to a frame.
+  /// The memory of the blocks, 16 in one piece: allocated one by one they cost more than all other work for a
+  /// frame.
   private var slabs: [[UInt8]] = []
-  /// Frames in order, a ring.
+  /// The frames in order, a ring.
   private var entries: [Entry?] = []
   private var oldest = 0
-  /// Frames that are held.
+  /// The number of frames in the buffer.
   private(set) var count = 0
-  /// Number of the oldest frame.
+  /// The number of the oldest frame.
   private var firstFrame = 0
-  /// Where the newest frame ends: the block, bytes in it, and frames that begin in it.
+  /// The end of the newest frame: the block, bytes in it, and frames that begin in it.
   private var tail: (block: Int, used: Int, frames: Int)
-  /// Blocks in use, from the oldest frame's to `tail.block`.
+  /// The number of blocks in use, from the oldest frame's to `tail.block`.
   public private(set) var used = 0
-  /// Bytes of all frames that are held.
+  /// The bytes of all frames in the buffer.
   private var bytes = 0
-  /// Where the newest frame ends in time.
+  /// The time of the stream at which the newest frame ends.
   private var endTime = StreamTime.zero
-  /// Seconds of the gaps in front of frames that are held, by their numbers.
+  /// The gaps in front of frames in the buffer, by the frames' numbers, in seconds.
   private var gaps: [(frame: Int, seconds: Double)] = []
 
-  /// - Parameter blocks: at least 1.
+  /// Creates an empty buffer.
+  /// - Parameter blocks: the limit in blocks, at least 1.
   public init(blocks: Int = 1200) {
     precondition(blocks > 0, "a packet buffer has at least one block")
     size = blocks
@@ -94,11 +99,12 @@ public struct PacketBuffer: Sendable {
   /// Appends a frame.
   /// - Parameters:
   ///   - bytes: its bytes, which are copied.
-  ///   - duration: what it takes, where the frame itself does not know.
-  ///   - discontinuity: what is between it and the frame before.
-  ///   - kept: a cursor whose frame may not make room, as it has not been heard.
-  ///   - reserve: blocks that what is behind `kept` leaves to others.
-  /// - Returns: whether it was taken; it is refused when `kept` stands in the way, and when it does not fit at all.
+  ///   - duration: its duration, where the frame itself has none.
+  ///   - discontinuity: the discontinuity between it and the frame before.
+  ///   - kept: a cursor whose frame may not be evicted, as it has not been heard.
+  ///   - reserve: the number of blocks that the frames behind `kept` leave to others.
+  /// - Returns: `true` if it was accepted; it is refused when `kept` prevents it, and when it does not fit at
+  ///   all.
   public mutating func append(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, duration: StreamTime? = nil,
     discontinuity: Discontinuity? = nil, keeping kept: Cursor? = nil, reserve: Int = 0
@@ -126,29 +132,29 @@ public struct PacketBuffer: Sendable {
     return true
   }
 
-  /// Whether a frame of `length` bytes is refused while `kept` may not be overtaken.
+  /// Returns `true` if a frame of `length` bytes is refused while `kept` may not be overtaken.
   public func isFull(keeping kept: Cursor, length: Int = PacketBuffer.blockSize) -> Bool {
     kept.frame <= firstFrame && count > 0 && used + blocksNeeded(for: length) > size
   }
 
-  /// Blocks that hold the frames from a cursor on.
+  /// Returns the number of blocks that hold the frames from a cursor on.
   private func blocks(behind cursor: Cursor) -> Int {
     guard let entry = entry(max(cursor.frame, firstFrame)) else { return 0 }
     return (tail.block - Int(entry.block) + size) % size + 1
   }
 
-  /// Lets go of all frames; cursors that stood at them go on with the next that comes.
+  /// Removes all frames; cursors at them continue with the next that is appended.
   public mutating func removeAll() {
     while count > 0 { removeOldest() }
   }
 
-  /// Lets go of all frames; the next that comes begins at `time`.
+  /// Removes all frames; the next that is appended begins at `time`.
   public mutating func removeAll(thenAt time: StreamTime) {
     removeAll()
     endTime = time
   }
 
-  /// Blocks behind the last one that a frame of `length` bytes takes.
+  /// Returns the number of further blocks that a frame of `length` bytes needs.
   private func blocksNeeded(for length: Int) -> Int {
     if used > 0, tail.used + length <= Self.blockSize, tail.frames < Self.framesPerBlock { return 0 }
     return max(1, (length + Self.blockSize - 1) / Self.blockSize)
@@ -216,12 +222,12 @@ public struct PacketBuffer: Sendable {
 
   // MARK: Reading
 
-  /// In front of the oldest frame.
+  /// The position in front of the oldest frame.
   public var start: Cursor { Cursor(frame: firstFrame) }
-  /// Behind the newest frame: live.
+  /// The position behind the newest frame: live.
   public var end: Cursor { Cursor(frame: firstFrame + count) }
 
-  /// The frame at a cursor, or the oldest if that one has made room; moves the cursor behind it.
+  /// Returns the frame at a cursor, or the oldest if that one was evicted, and moves the cursor behind it.
   /// - Returns: nil when there is none yet.
   public func next(_ cursor: inout Cursor) -> Packet? {
     guard let packet = packet(at: cursor) else { return nil }
@@ -229,7 +235,7 @@ public struct PacketBuffer: Sendable {
     return packet
   }
 
-  /// The frame at a cursor, or the oldest if that one has made room; nil when there is none yet.
+  /// Returns the frame at a cursor, or the oldest if that one was evicted; nil when there is none yet.
   public func packet(at cursor: Cursor) -> Packet? {
     let number = max(cursor.frame, firstFrame)
     guard let entry = entry(number) else { return nil }
@@ -245,7 +251,8 @@ public struct PacketBuffer: Sendable {
       duration: following - entry.start, discontinuity: discontinuity, missed: number - cursor.frame)
   }
 
-  /// Calls `body` with the bytes of a frame, without a copy unless it spans blocks; nil when it has made room.
+  /// Calls `body` with the bytes of a frame, without a copy unless it spans blocks; returns nil when it was
+  /// evicted.
   public func withBytes<Result>(
     of packet: Packet, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) rethrows -> Result? {
@@ -283,40 +290,42 @@ public struct PacketBuffer: Sendable {
 // MARK: - Time
 
 extension PacketBuffer {
-  /// Audio that is held.
+  /// The audio in the buffer.
   public var duration: StreamTime { endTime - startTime }
 
-  /// Audio that would be held if all blocks were used, at the bit rate of what is held: 0 before anything is.
+  /// The audio in the buffer if all blocks were used, at the bit rate of the frames in it: 0 while it is
+  /// empty.
   public var capacity: StreamTime {
     guard count > 0, bytes > 0 else { return .zero }
-    // No frame is cut, so a block ends with a gap.
+    // Frames are not divided, so a block ends with a gap.
     let length = Double(bytes) / Double(count)
     let perBlock = Double(Self.blockSize) / length
     let frames = perBlock < 1 ? perBlock : min(Double(Self.framesPerBlock), perBlock.rounded(.down))
     return StreamTime(seconds: duration.seconds / Double(count) * frames * Double(size))
   }
 
-  /// The block that a cursor stands in, counted from 0; nil when it is live, with nothing to play.
+  /// Returns the block of a cursor, counted from 0; nil when it is live, with nothing to play.
   public func block(at cursor: Cursor) -> Int? {
     entry(max(cursor.frame, firstFrame)).map { Int($0.block) }
   }
 
-  /// Byte of the received audio that a cursor stands at; nil when it is live, with nothing to play.
+  /// Returns the offset of a cursor in the bytes of the received audio; nil when it is live, with nothing to
+  /// play.
   public func byteOffset(at cursor: Cursor) -> Int? {
     entry(max(cursor.frame, firstFrame))?.frame.offset
   }
 
-  /// Audio in the stream before a cursor.
+  /// Returns the audio in the stream before a cursor.
   public func time(at cursor: Cursor) -> StreamTime {
     entry(max(cursor.frame, firstFrame))?.start ?? endTime
   }
 
-  /// Audio between a cursor and the newest frame's end: how far behind live it is.
+  /// Returns the audio between a cursor and the newest frame's end: its distance to live.
   public func timeShift(at cursor: Cursor) -> StreamTime { endTime - time(at: cursor) }
 
-  /// Moves a cursor by `seconds` of audio, back when they are negative, to the frame in which that is, but not beyond
-  /// what is held.
-  /// - Returns: seconds that it moved, exactly.
+  /// Moves a cursor by `seconds` of audio, back when they are negative, to the frame at that time, but not
+  /// beyond the buffer.
+  /// - Returns: the exact distance that it moved, in seconds.
   public func seek(_ cursor: inout Cursor, by seconds: Double) -> Double {
     let from = time(at: cursor)
     let target = from + StreamTime(seconds: seconds)
@@ -324,8 +333,8 @@ extension PacketBuffer {
     return (time(at: cursor) - from).seconds
   }
 
-  /// In front of the frame in which `time` of the stream is: the oldest when that is before it, behind the newest when
-  /// that is not there yet.
+  /// Returns the position in front of the frame at `time` of the stream: the oldest frame's when that is
+  /// later, behind the newest when `time` is not there yet.
   public func cursor(at time: StreamTime) -> Cursor {
     var (low, high) = (firstFrame, firstFrame + count)
     while low < high {
@@ -336,11 +345,11 @@ extension PacketBuffer {
     return Cursor(frame: low)
   }
 
-  /// A cursor `frames` earlier, as far as what is held goes.
+  /// Returns a cursor `frames` earlier, as far as the buffer reaches.
   public func cursor(_ cursor: Cursor, back frames: Int) -> Cursor {
     Cursor(frame: max(min(firstFrame, cursor.frame), cursor.frame - frames))
   }
 
-  /// Audio in the stream before the oldest frame.
+  /// The audio in the stream before the oldest frame.
   private var startTime: StreamTime { entry(firstFrame)?.start ?? endTime }
 }

@@ -2,70 +2,70 @@ internal import EventLoop
 
 /// The packet buffer of a stream, between the thread that receives and those that play.
 ///
-/// It has one player, whose cursor is here: the player waits until enough has come, and again after it ran dry. A live
-/// stream that is paused keeps what has not been heard and refuses what does not fit.
+/// The buffer holds the cursor of its one player, which waits until enough has come, and again after it ran
+/// dry. A live stream that is paused keeps what has not been heard and refuses what does not fit.
 final class StreamBuffer: Sendable {
-  /// What a frame that came has changed.
+  /// The effect of an appended frame.
   struct Arrival {
-    /// False when the buffer is full of what has not been heard.
+    /// `false` if the buffer is full of sound that has not been heard.
     var isTaken = true
-    /// Whether the player may go on now, and could not before.
+    /// `true` if the player may resume now, and could not before.
     var isEnough = false
-    /// Where the frame stands in the stream.
+    /// The time of the stream at which the frame begins.
     var start = StreamTime.zero
-    /// Whether no more is to come until `onRoom` tells.
+    /// `true` if nothing more may be appended until `onRoom` is called.
     var isHeldBack = false
   }
 
-  /// The sound of a file that is heard: what decoders need in front of it, and what fills its last frame, is not.
+  /// The audible range of a file: without the preroll of decoders, and the padding of the last frame.
   struct Heard: Equatable {
     var start: StreamTime
     var end: StreamTime?
   }
 
-  /// What the player gets.
+  /// The result of a read by the player.
   enum Reading {
     case frame(PacketBuffer.Packet, [UInt8])
-    /// Not enough has come.
+    /// Too little sound is buffered.
     case waiting
-    /// No more comes.
+    /// The end: no frame follows.
     case end
   }
 
   private struct State {
     var packets: PacketBuffer
     var cursor: PacketBuffer.Cursor
-    /// Whether the player waits until `wait` has come.
+    /// `true` if the player waits until `wait` is buffered.
     var isFilling = true
     var wait: PlayerWait
     var isComplete = false
-    /// True if another buffer follows this one when it is complete: the player waits for that.
+    /// `true` if another buffer follows this one when it is complete: the player waits for that.
     var isFollowed = false
-    /// All was read, and `onReadOut` was called for it.
+    /// `true` if everything was read, and `onReadOut` was called for it.
     var isReadOut = false
     var keepsUnheard = false
-    /// Blocks that what is not heard leaves free while it is kept.
+    /// The number of blocks that unheard sound leaves free while it is kept.
     var reserve = 0
     var wakers: [@Sendable () -> Void] = []
-    /// A reader found nothing: it is to be woken.
+    /// `true` if a reader found nothing, and is to be woken.
     var hasWaited = false
     var rate = MeasuredRate()
-    /// Called when all was read that has come.
+    /// The callback for a player that has read everything.
     var onReadOut: (@Sendable () -> Void)?
-    /// Number of the decoder that reads; those before it get nothing any more.
+    /// The number of the decoder that reads; earlier ones receive nothing any more.
     var reader = 0
     var file = FileState()
 
-    /// Sound between the cursor and the end. Behind a seek, what decoders need in front of the target does not count.
+    /// The sound between the cursor and the end. Behind a seek, the preroll of decoders does not count.
     var ahead: StreamTime {
       let held = packets.timeShift(at: cursor)
       guard let start = file.heard?.start else { return held }
       return min(held, max(.zero, packets.time(at: packets.end) - start))
     }
-    /// Whether no more fits before what has not been heard makes room: who wants more gets that.
+    /// `true` if no frame fits before others were heard: a player can't wait for more.
     var isFull: Bool { packets.used == packets.size && cursor <= packets.start }
 
-    /// What is to be told now that the player has moved on.
+    /// Returns the callback that is due as the player has moved on; nil when none is.
     mutating func takeRoom() -> (@Sendable () -> Void)? {
       guard file.isHeldBack, ahead < file.low, !file.isFull || cursor > packets.start else { return nil }
       file.isHeldBack = false
@@ -73,27 +73,28 @@ final class StreamBuffer: Sendable {
     }
   }
 
-  /// What only files have.
+  /// The state of a buffer that a file fills.
   private struct FileState {
-    /// Number of the leap behind which frames are taken.
+    /// The seek generation whose frames are accepted.
     var leap = 0
     var heard: Heard?
-    /// Frames in front of the one that is wanted that decoders need.
+    /// The number of frames in front of a target that decoders need.
     var preroll = 0
-    /// More than this is held back; below `low` it comes again.
+    /// The sound ahead of the player above which frames are held back; they are accepted again below `low`.
     var high: StreamTime?
     var low = StreamTime.zero
     var isHeldBack = false
-    /// The buffer had no room for the last frame that came: there is some when the oldest has been heard.
+    /// `true` if the last frame found no room: there is some when the oldest has been heard.
     var isFull = false
     var onRoom: (@Sendable () -> Void)?
   }
 
   private let state: Lock<State>
 
+  /// Creates an empty buffer.
   /// - Parameters:
-  ///   - blocks: of 5 KiB.
-  ///   - wait: what is to come before the player goes on; nil for the rule of `PlayerWait`.
+  ///   - blocks: the size in blocks of 5 KiB.
+  ///   - wait: the sound that must be buffered before the player starts; nil for the rule of `PlayerWait`.
   init(blocks: Int, wait: StreamTime? = nil) {
     let packets = PacketBuffer(blocks: blocks)
     state = Lock(State(packets: packets, cursor: packets.start, wait: PlayerWait(given: wait)))
@@ -101,12 +102,13 @@ final class StreamBuffer: Sendable {
 
   // MARK: The receiving thread
 
-  /// - Parameter leap: in a file, the number of the leap behind which the frame is; those of others are not taken.
+  /// Appends a frame, and wakes the readers when enough is buffered.
+  /// - Parameter leap: in a file, the seek generation of the frame; a frame of another one is refused.
   func append(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, _ discontinuity: PacketBuffer.Discontinuity?,
     leap: Int? = nil
   ) -> Arrival {
-    // Called out of the lock, which is never held across a call.
+    // Called outside of the lock, which is never held across a call.
     let (arrival, wakers) = state.withLock { state -> (Arrival, [@Sendable () -> Void]) in
       var arrival = Arrival()
       if let leap, leap != state.file.leap {
@@ -124,7 +126,7 @@ final class StreamBuffer: Sendable {
         state.file.isHeldBack = true
         arrival.isHeldBack = true
       }
-      // More than fits can't be waited for.
+      // A player can't wait for more than fits.
       if state.isFilling,
         state.ahead >= state.wait.time || state.isFull || !arrival.isTaken || arrival.isHeldBack
       {
@@ -139,9 +141,9 @@ final class StreamBuffer: Sendable {
     return arrival
   }
 
-  /// No frame follows: what is there is enough.
-  /// - Parameter leap: in a file, the number of the leap behind which nothing follows.
-  /// - Returns: whether the player may go on now, and could not before.
+  /// Completes the buffer: no frame follows, and the player resumes with what is there.
+  /// - Parameter leap: in a file, the seek generation that is complete.
+  /// - Returns: `true` if the player may resume now, and could not before.
   @discardableResult
   func complete(leap: Int? = nil) -> Bool {
     let (isEnough, wakers) = state.withLock { state -> (Bool, [@Sendable () -> Void]) in
@@ -155,9 +157,10 @@ final class StreamBuffer: Sendable {
 
   // MARK: The player
 
-  /// The next frame for the player; calls `onReadOut` when there is none. What was read may still be heard then: the
-  /// player waits for enough from `runDry` on.
-  /// - Parameter reader: the number that `beginReading` gave; a decoder that another one has replaced waits for ever.
+  /// Returns the next frame for the player; calls `onReadOut` when there is none. The frames that were read
+  /// may still sound then: the player waits for enough from `runDry` on.
+  /// - Parameter reader: the number returned by `beginReading`; a decoder that another one has replaced waits
+  ///   for ever.
   func read(as reader: Int? = nil) -> Reading {
     let (reading, told) = state.withLock { state -> (Reading, (@Sendable () -> Void)?) in
       if let reader, reader != state.reader { return (.waiting, nil) }
@@ -179,28 +182,28 @@ final class StreamBuffer: Sendable {
     return reading
   }
 
-  /// True if another buffer follows when this one is complete and heard; its player then waits.
+  /// `true` if another buffer follows when this one is complete and heard; its player then waits.
   var isFollowed: Bool {
     get { state.withLock { $0.isFollowed } }
     set { state.withLock { $0.isFollowed = newValue } }
   }
 
-  /// Has `wake` called, on any thread, when frames have come that can be read.
+  /// Sets the callback for frames that can be read, on any thread.
   func onFrames(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wakers = [wake] } }
 
-  /// Nobody waits for frames any more.
+  /// Removes the callbacks for frames.
   func forgetWakers() { state.withLock { $0.wakers = [] } }
 
-  /// Has `tell` called, on the thread that reads, when all was read that has come.
+  /// Sets the callback for a player that has read everything, on the thread that reads.
   func onReadOut(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.onReadOut = tell } }
 
-  /// True if all was read that has come, by a player that does not wait for enough.
+  /// `true` if everything was read, by a player that does not wait for enough.
   var isReadOut: Bool {
     state.withLock { $0.isReadOut && !$0.isFilling && $0.cursor >= $0.packets.end }
   }
 
-  /// Has the player wait for enough, as all that was read has been heard.
-  /// - Returns: false when more has come meanwhile, or comes no more.
+  /// Makes the player wait for enough, as everything that was read has been heard.
+  /// - Returns: `false` if more has come meanwhile, or nothing follows.
   func runDry() -> Bool {
     state.withLock { state in
       guard !state.isComplete, !state.isFilling, state.cursor >= state.packets.end else { return false }
@@ -210,13 +213,14 @@ final class StreamBuffer: Sendable {
     }
   }
 
-  /// Blocks for what a new connection brings faster than it is heard: the most that is received before it is joined.
+  /// The number of blocks for a burst, which a new connection sends faster than it is heard: the most that is
+  /// received before it is joined.
   private static let burstBlocks =
     (Stitcher.searchBytes + PacketBuffer.blockSize - 1) / PacketBuffer.blockSize
 
-  /// Whether what has not been heard may not make room; that of a file never may.
-  /// - Parameter forBurst: true if it counts as full a burst earlier, a quarter of it at most: what was kept while the
-  ///   player stood still is not lost to the burst of the connection that follows.
+  /// Sets whether unheard frames may not be evicted; those of a file never may.
+  /// - Parameter forBurst: `true` if the buffer counts as full a burst earlier, a quarter of it at most: the
+  ///   burst of the next connection then does not overwrite what was kept while the player was paused.
   func keepUnheard(_ keeps: Bool, forBurst: Bool = false) {
     state.withLock { state in
       let isFile = state.file.high != nil
@@ -225,8 +229,8 @@ final class StreamBuffer: Sendable {
     }
   }
 
-  /// The player stands where this time of the stream is, or as near as the buffer goes.
-  /// - Returns: where it stands.
+  /// Moves the player to a time of the stream, or as near as the buffer reaches.
+  /// - Returns: the time that the player is at.
   func move(to time: StreamTime) -> StreamTime {
     let (place, told) = state.withLock { state -> (StreamTime, (@Sendable () -> Void)?) in
       state.reader += 1
@@ -243,10 +247,10 @@ final class StreamBuffer: Sendable {
     return place
   }
 
-  /// Number of the decoder that is to read from here on, until the player is moved.
+  /// Returns the number of the decoder that is to read from here on, until the player is moved.
   func beginReading() -> Int { state.withLock { $0.reader } }
 
-  /// The lead of a live server over real time, `most` at most, for which no kept sound has to make room.
+  /// Returns the lead of a live server over real time, `most` at most, for which no kept sound is evicted.
   func liveLead(_ most: StreamTime) -> StreamTime {
     state.withLock { state in
       let share = StreamTime(seconds: state.packets.capacity.seconds * 0.75)
@@ -254,23 +258,23 @@ final class StreamBuffer: Sendable {
     }
   }
 
-  /// Whether the player waits for more.
+  /// `true` if the player waits for more.
   var isFilling: Bool { state.withLock { $0.isFilling } }
 
-  /// The rest for a player that has heard nearly all.
+  /// The state of a player that has heard nearly everything.
   enum Drained {
-    /// More than the rest.
+    /// More sound than `rest` is left.
     case more
-    /// No sound is left: the player waits.
+    /// The sound is used up: the player waits.
     case waiting
-    /// No sound of a file is left, and its reception has not ended.
+    /// The sound of a file is used up, and its reception has not ended.
     case ending
-    /// No sound is left, and no more comes.
+    /// The end: no sound is left, and none follows.
     case ended
   }
 
-  /// Has the player wait for enough if it has heard all but `rest` at `time`. Decided in one step, so that a player
-  /// never waits for what has come meanwhile, and never finds the same rest again.
+  /// Makes the player wait for enough if it has heard all but `rest` at `time`. Decided in one step, so that
+  /// a player never waits for what has come meanwhile, and never finds the same rest again.
   func drain(at time: StreamTime, rest: StreamTime) -> Drained {
     state.withLock { state in
       let end = state.packets.time(at: state.packets.end)
@@ -284,15 +288,15 @@ final class StreamBuffer: Sendable {
     }
   }
 
-  /// Sound that is to be there before the player goes on.
+  /// The sound that must be buffered before the player starts.
   var wanted: StreamTime { state.withLock { $0.wait.time } }
 
-  /// The player is to wait for so much when it waits; nil for the rule of `PlayerWait`.
-  /// - Returns: whether it waited, and that much is there.
+  /// Sets the sound that must be buffered when the player waits; nil for the rule of `PlayerWait`.
+  /// - Returns: `true` if the player waited, and so much is buffered.
   func want(_ wanted: StreamTime?) -> Bool { want { $0.given = wanted } }
 
-  /// The connection has begun with a burst.
-  /// - Returns: whether the player waited, and enough for that is there.
+  /// Notes that the connection has begun with a burst.
+  /// - Returns: `true` if the player waited, and enough for that is buffered.
   func burstCame() -> Bool { want { $0.burstCame() } }
 
   private func want(_ change: (inout PlayerWait) -> Void) -> Bool {
@@ -306,10 +310,10 @@ final class StreamBuffer: Sendable {
     return isEnough
   }
 
-  /// kbit/s of what came last, on average; nil before some seconds have come.
+  /// The average rate of the last sound in kbit/s; nil before some seconds have come.
   var bitRate: Int? { state.withLock { $0.rate.kilobits } }
 
-  /// Time of the stream at which what is held begins and ends.
+  /// The times of the stream at which the buffer begins and ends.
   var range: (start: StreamTime, end: StreamTime) {
     state.withLock { state in
       let end = state.packets.time(at: state.packets.end)
@@ -317,7 +321,7 @@ final class StreamBuffer: Sendable {
     }
   }
 
-  /// The newest frames, which take `length` together; all when that is more.
+  /// Returns the newest frames, of `length` together; all when that is more.
   func last(_ length: StreamTime) -> [(packet: PacketBuffer.Packet, bytes: [UInt8])] {
     state.withLock { state in
       var cursor = state.packets.cursor(at: state.packets.time(at: state.packets.end) - length)
@@ -331,22 +335,22 @@ final class StreamBuffer: Sendable {
 
   // MARK: Files
 
-  /// What fills it is a file: nothing that has not been heard makes room, and more than `limit` ahead of the player is
+  /// Fills the buffer from a file: nothing unheard is evicted, and more than `limit` ahead of the player is
   /// held back.
   /// - Parameters:
-  ///   - wanted: what is to come before the player goes on.
-  ///   - room: called on the thread that reads when what is held back may come.
+  ///   - wanted: the sound that must be buffered before the player starts.
+  ///   - room: called on the thread that reads when frames that were held back may be appended.
   func holdBack(above limit: StreamTime, wanted: StreamTime, _ room: @escaping @Sendable () -> Void) {
     state.withLock { state in
       (state.keepsUnheard, state.reserve, state.wait.given) = (true, 0, wanted)
       state.file.high = limit
-      // Not for every frame.
+      // A step, so that reception does not pause for every frame.
       let step = min(StreamTime(seconds: 0.5), StreamTime(ticks: limit.ticks / 2))
       (state.file.low, state.file.onRoom) = (max(limit - step, StreamTime(ticks: 1)), room)
     }
   }
 
-  /// The player has got to `time` without reading.
+  /// Moves the player to `time`, which it has reached without reading.
   func pass(to time: StreamTime) {
     let told = state.withLock { state in
       state.cursor = state.packets.cursor(at: time)
@@ -355,11 +359,11 @@ final class StreamBuffer: Sendable {
     told?()
   }
 
-  /// How far ahead of the player what comes is held back, and below what it comes again; nil while it is not.
+  /// The sound ahead of the player below which frames that are held back come again; nil while none are.
   var heldBackUntil: StreamTime? { state.withLock { $0.file.isHeldBack ? $0.file.low : nil } }
 
-  /// Forgets what is held; the player waits at `time` until `wanted` has come.
-  /// - Returns: the number of the leap, for what comes behind it.
+  /// Removes all frames; the player waits at `time` until `wanted` is buffered.
+  /// - Returns: the seek generation of the frames that follow.
   func leap(to time: StreamTime, wanted: StreamTime) -> Int {
     state.withLock { state in
       state.packets.removeAll(thenAt: time)
@@ -374,8 +378,8 @@ final class StreamBuffer: Sendable {
     }
   }
 
-  /// The next frame begins at `time`, and decoders need `preroll` frames in front of one. Nothing when frames came, or
-  /// for another leap.
+  /// Sets the time of the first frame, and the number of frames that decoders need in front of one. Does
+  /// nothing when frames came, or for another seek generation.
   func begin(at time: StreamTime, preroll: Int, leap: Int) {
     state.withLock { state in
       guard leap == state.file.leap, state.packets.count == 0 else { return }
@@ -386,16 +390,16 @@ final class StreamBuffer: Sendable {
     }
   }
 
-  /// Which sound is heard; nil for all.
+  /// The audible range; nil for all.
   var heard: Heard? { state.withLock { $0.file.heard } }
 
-  /// What is behind `end` is not heard.
+  /// Sets the end of the audible range.
   func setEnd(_ end: StreamTime?) { state.withLock { $0.file.heard?.end = end } }
 
-  /// Whether nothing follows.
+  /// `true` if no frame follows.
   var isComplete: Bool { state.withLock { $0.isComplete } }
 
-  /// The figures for a player that is heard at `time`.
+  /// Returns the figures for a player that is heard at `time`.
   func figures(heardAt time: StreamTime) -> StreamFigures {
     state.withLock { state in
       let packets = state.packets
