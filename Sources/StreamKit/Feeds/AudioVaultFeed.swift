@@ -1,49 +1,50 @@
 internal import EventLoop
 
-/// How the XML of an AudioVault system says what is played.
+/// Reads the XML of an AudioVault system.
 ///
-/// No public description of that XML is known. The names are those of what they mean, to be set to what a station's
-/// feed has; elements may be at any depth, and attributes do as well. Times of day are those of the station's clock, in
-/// milliseconds or seconds since midnight or as `14:05:09`.
+/// No public description of that XML is known. The default names are guesses by meaning, to be set to those
+/// of a station's feed; elements may be at any depth, and attributes serve as well. Times of day are those of
+/// the station's clock, in milliseconds or seconds since midnight or as `14:05:09`.
 public struct AudioVaultFeed: Sendable {
-  /// What the elements are called; in any case of letters.
+  /// The names of the elements, in any case of letters.
   public struct Elements: Sendable {
-    /// One thing that is played, with the others in it.
+    /// An item that is played, which holds the others.
     public var event = "event"
-    /// Its title.
+    /// The title of the item.
     public var title = "title"
-    /// Who plays it.
+    /// The artist of the item.
     public var artist = "artist"
-    /// When it begins.
+    /// The time at which the item begins.
     public var start = "start"
-    /// How long it is.
+    /// The length of the item.
     public var length = "length"
 
-    /// The defaults.
+    /// Creates the default names.
     public init() {}
   }
 
-  /// What times are counted in.
+  /// The unit of times.
   public enum Unit: String, Sendable, CaseIterable {
-    /// Milliseconds when a time is beyond 86,400; else what makes the nearest event nearer to now.
+    /// Milliseconds when a time is beyond 86,400; otherwise the unit for which the nearest event is nearer to
+    /// now.
     case auto
     case milliseconds = "ms"
     case seconds = "s"
   }
 
-  /// What the elements are called.
+  /// The names of the elements.
   public var elements = Elements()
-  /// By how much the stream is behind the times in the feed; may be negative.
+  /// The delay of the stream behind the times in the feed; may be negative.
   public var delay = Duration.zero
-  /// What times are counted in.
+  /// The unit of times.
   public var unit = Unit.auto
-  /// The station's clock.
+  /// The clock of the station.
   public let clock: StationClock
 
-  /// The defaults, by the station's clock.
+  /// Creates a reader with the defaults, by the station's clock.
   public init(clock: StationClock) { self.clock = clock }
 
-  /// Reads an answer that came `now`.
+  /// Parses an answer that came `now`.
   func content(_ bytes: [UInt8], at now: WallTime) throws(FeedFlaw) -> FeedContent {
     guard let document = FeedText.document(bytes) else { throw .notXML }
     let name = FeedText.name(elements.event)
@@ -60,7 +61,7 @@ public struct AudioVaultFeed: Sendable {
         length: event.value(FeedText.name(elements.length)).flatMap { FeedTime($0, isLength: true) })
     }
     guard found.contains(where: { $0.start != nil }) else {
-      // Without times it says what is played now.
+      // An answer without times names what is played now.
       return FeedContent(entries: found.compactMap(\.title).prefix(1).map { FeedContent.Entry(title: $0) })
     }
     let inSeconds = unit == .seconds || unit == .auto && countsSeconds(found, at: now)

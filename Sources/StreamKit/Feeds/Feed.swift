@@ -1,42 +1,43 @@
 public import EventLoop
 internal import HTTP
 
-/// What a station tells beside its sound of what it plays: asked while the stream is received. Confined to the loop.
+/// A metadata feed: the titles that a station publishes beside its sound, polled while the stream is
+/// received. Confined to the loop.
 public final class Feed {
-  /// How its answers are read.
+  /// The format of the answers.
   public enum Reader: Sendable {
     case audioVault(AudioVaultFeed)
     case live365
   }
 
-  /// What who listens wants to know of the feed itself.
+  /// An event of the feed itself.
   public enum News: Sendable {
-    /// It can't be used, and could before, or for another reason; it is asked again.
+    /// The feed can't be used, and could before, or for another reason; it is polled further.
     case failed(StreamError)
-    /// It can be used again.
+    /// The feed can be used again.
     case recovered
   }
 
-  /// How its answers are read.
+  /// The format of the answers.
   public let reader: Reader
-  /// Where it is, without user and password.
+  /// The URL, without user and password.
   public let url: String
 
   private let request: HTTPRequest
   private let loop: EventLoop
   private let told: (News) -> Void
   private var machine = FeedMachine()
-  /// The stream that it is for, while that is received.
+  /// The stream that uses the feed, while that is received.
   private var listener: (network: NetworkThread, userAgent: String, take: (StreamTitle) -> Void)?
   private var timer: LoopTimer?
   private var task: Task<Void, Never>?
-  /// Tells answers to an earlier stream from those to this one.
+  /// The number of the current stream: an answer for an earlier one is dropped.
   private var generation = 0
-  /// What the server calls its last answer.
+  /// The validators of the last answer, for conditional requests.
   private var validators: [(name: String, value: String)] = []
 
-  /// A feed at `url`; it is asked when a stream that has it is received.
-  /// - Parameter told: takes what becomes of it, on the loop.
+  /// Creates a feed at `url`; it is polled while a stream that has it is received.
+  /// - Parameter told: receives the events of the feed, on the loop.
   /// - Throws: `stream.url`, `stream.unsupported`.
   public init(url: String, reader: Reader, loop: EventLoop, told: @escaping (News) -> Void)
     throws(StreamError)
@@ -51,14 +52,14 @@ public final class Feed {
     self.told = told
   }
 
-  /// The stream is received: `take` gets each title when it begins.
+  /// Starts polling for a stream; `take` receives each title when it begins.
   func begin(_ network: NetworkThread, userAgent: String, take: @escaping (StreamTitle) -> Void) {
     end()
     listener = (network, userAgent, take)
     perform(machine.start())
   }
 
-  /// The stream is received no longer.
+  /// Ends polling: the stream is received no longer.
   func end() {
     generation += 1
     timer?.cancel()
@@ -71,7 +72,7 @@ public final class Feed {
   private func perform(_ actions: [FeedMachine.Action]) {
     let number = generation
     for action in actions {
-      // Who is told may end it.
+      // A callback may end the feed.
       guard number == generation else { return }
       switch action {
       case .fetch: fetch()
@@ -140,7 +141,8 @@ public final class Feed {
     } catch { return machine.failed(flaw(error), at: now) }
   }
 
-  /// What comes from a server goes back to it only when it is short and of letters that a header can have.
+  /// Returns `true` if a server's value may be sent back to it: short, and of characters that a header can
+  /// have.
   private static func isSendable(_ value: String) -> Bool {
     !value.isEmpty && value.utf8.count <= 256 && value.utf8.allSatisfy { (0x20...0x7E).contains($0) }
   }

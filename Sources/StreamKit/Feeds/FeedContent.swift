@@ -1,45 +1,45 @@
 internal import EventLoop
 
-/// What one answer of a feed says.
+/// The contents of one answer of a feed.
 struct FeedContent: Sendable, Equatable {
-  /// Entries that are kept.
+  /// The limit of entries that are kept.
   static let entryLimit = 1000
 
-  /// Something that is played.
+  /// An item that is played.
   struct Entry: Sendable, Equatable {
     let title: StreamTitle
-    /// When it begins, delay included; nil when it is what is played now.
+    /// The time at which it begins, delay included; nil for the item that is played now.
     var start: WallTime?
-    /// When it ends; nil when that is not known.
+    /// The time at which it ends; nil when unknown.
     var end: WallTime?
   }
 
-  /// In the order of their starts.
+  /// The entries, in the order of their starts.
   var entries: [Entry] = []
-  /// What the feed asks to wait before the next request.
+  /// The time that the feed asks to wait before the next request.
   var refresh: Duration?
 
-  /// What is played at a moment; nil when nothing is known of it.
+  /// Returns the item that is played at a moment; nil when that is unknown.
   func entry(at now: WallTime) -> Entry? {
     guard let entry = entries.last(where: { $0.start.map { $0 <= now } ?? true }) else { return nil }
-    // Systems are late with what comes next, and what ended long ago is no news.
+    // Systems are late with the next item; one that ended minutes ago is out of date.
     if let end = entry.end, end.duration(to: now) > .seconds(300) { return nil }
     return entry
   }
 
-  /// When the next entry begins.
+  /// Returns the start of the next entry.
   func nextStart(after now: WallTime) -> WallTime? { entries.compactMap(\.start).first { $0 > now } }
 
-  /// How far what it says reaches: to the end of the last entry, or its start where no end is told.
+  /// The time up to which the answer is known: the end of the last entry, or its start when it has no end.
   var knownUntil: WallTime? { entries.last.flatMap { $0.end ?? $0.start } }
 }
 
-/// Why an answer of a feed can't be used.
+/// The reason for which an answer of a feed can't be used.
 struct FeedFlaw: Error, Equatable {
   let words: String
   var hint: String?
 
-  /// There is none of the elements that were looked for.
+  /// Returns the flaw of an answer without the elements that were searched for.
   static func missing(_ name: String, in document: XMLDocument, hint: String) -> FeedFlaw {
     var names: [String] = []
     func collect(_ element: XMLDocument.Element) {
@@ -53,12 +53,13 @@ struct FeedFlaw: Error, Equatable {
     return FeedFlaw(words: "it has no <\(name)>; found \(found)", hint: hint)
   }
 
-  /// Nothing that could be XML.
+  /// The flaw of an answer that is no XML.
   static let notXML = FeedFlaw(words: "it is no XML that can be read", hint: "open it in a browser")
 }
 
 extension XMLDocument.Element {
-  /// The text of the first element in it with that name, or of an attribute; nil when there is none, or it is empty.
+  /// Returns the text of the first element in it with that name, or of an attribute; nil when there is none,
+  /// or it is empty.
   func value(_ name: String) -> String? {
     for element in children.flatMap({ $0.elements(named: name) }) where !element.text.isEmpty {
       return element.text
@@ -66,7 +67,7 @@ extension XMLDocument.Element {
     return attribute(name)
   }
 
-  /// The attribute of it or of one in it whose name is that in lower case.
+  /// Returns the attribute of the element, or of one in it, whose name in lower case is `name`.
   private func attribute(_ name: String) -> String? {
     let own = attributes.filter { $0.key.lowercased() == name }.min { $0.key < $1.key }?.value.trimmingEnds()
     if let own, !own.isEmpty { return own }

@@ -1,26 +1,27 @@
 internal import EventLoop
 
-/// Decides when a feed is asked, and what is told of its answers. Knows no clock and no socket: it is told what happened
-/// and when, and says what is to be done.
+/// Decides when a feed is polled, and which of its titles are reported. Uses no clock and no socket: its
+/// methods receive events with their times, and return actions.
 ///
-/// A feed is asked at the end of what it told, 10 s after the last request at the soonest and 5 minutes at the latest;
-/// when it has nothing new by then, after 10, 20, 40 and then every 60 s. One that tells its own pace is asked at that,
-/// 10 s to an hour. All is scattered by up to 5 s, as listeners share the end of a song. After failures the waits double
-/// from 10 s to 5 minutes, and last as long as the server asks for.
+/// A feed is polled at the end of what it announced, 10 s after the last request at the soonest and 5 minutes
+/// at the latest; when it has nothing new by then, after 10, 20, 40 and then every 60 s. A feed that sets an
+/// interval is polled at that, 10 s to an hour. All requests are scattered by up to 5 s, as listeners share
+/// the end of a song. After failures the retry delay doubles from 10 s to 5 minutes, and is at least as long
+/// as the server asks for.
 struct FeedMachine: Sendable {
-  /// What is to be done.
+  /// An action for the owner to perform.
   enum Action: Sendable, Equatable {
-    /// Ask the feed; `received` or `failed` follows.
+    /// Polls the feed; `received` or `failed` follows.
     case fetch
-    /// This is played now.
+    /// Reports the title that is played now.
     case tell(StreamTitle)
-    /// It can't be used, and could before, or for another reason.
+    /// Reports that the feed can't be used, and could before, or for another reason.
     case warn(StreamError)
-    /// It can be used again.
+    /// Reports that the feed can be used again.
     case recovered
   }
 
-  /// A moment on both clocks: intervals are measured by the one, times of day are read from the other.
+  /// A moment on both clocks: intervals are measured by the steady one, times of day are read from the other.
   struct Moment: Sendable {
     let steady: Instant
     let wall: WallTime
@@ -30,13 +31,13 @@ struct FeedMachine: Sendable {
   static let longest = Duration.seconds(300)
   private static let longestIdle = Duration.seconds(60)
   private static let longestAsked = Duration.seconds(3600)
-  /// The least between two looks at the entries, however close they are.
+  /// The least interval between two checks of the entries, however close they are.
   private static let look = Duration.seconds(1)
 
   private var content: FeedContent?
   private var told: StreamTitle?
   private var failure: StreamError?
-  /// When to ask; nil before the start and while an answer is awaited.
+  /// The time of the next request; nil before the start and while an answer is awaited.
   private var nextFetch: Instant?
   private var idle = FeedMachine.shortest
   private var retry = FeedMachine.shortest
@@ -44,13 +45,13 @@ struct FeedMachine: Sendable {
 
   init(random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) { self.random = random }
 
-  /// The stream is received from now on: all is told anew.
+  /// Starts anew for a stream that is received from now on: its first title is reported.
   mutating func start() -> [Action] {
     self = FeedMachine(random: random)
     return [.fetch]
   }
 
-  /// An answer has come; nil when it is the one before.
+  /// Applies an answer; nil when the server answered that nothing has changed.
   mutating func received(_ new: FeedContent?, at now: Moment) -> [Action] {
     let isNew = new.map { !$0.says(the: content) } ?? false
     if let new { content = new }
@@ -61,7 +62,7 @@ struct FeedMachine: Sendable {
     return recovered + tell(at: now)
   }
 
-  /// There is no answer that can be used.
+  /// Applies a failed request, or an answer that can't be used.
   mutating func failed(_ error: StreamError, retryAfter: Duration = .zero, at now: Moment) -> [Action] {
     nextFetch = now.steady.advanced(by: scattered(max(retry, min(retryAfter, Self.longestAsked))))
     retry = min(retry * 2, Self.longest)
@@ -70,7 +71,7 @@ struct FeedMachine: Sendable {
     return isTold ? [] : [.warn(error)]
   }
 
-  /// The `deadline` has come, or the clocks were set.
+  /// Applies the passing of time: the timer fired, or the clocks were set.
   mutating func timePassed(at now: Moment) -> [Action] {
     let told = tell(at: now)
     guard let nextFetch, nextFetch <= now.steady else { return told }
@@ -78,10 +79,10 @@ struct FeedMachine: Sendable {
     return told + [.fetch]
   }
 
-  /// How long nothing happens by itself; nil for ever.
+  /// Returns the time until the next action; nil for never.
   func rest(at now: Moment) -> Duration? {
     let change = content?.nextStart(after: now.wall).map { max(Self.look, now.wall.duration(to: $0)) }
-    // The clock on the wall may be set: it is looked at now and then.
+    // The wall clock may be set: it is checked now and then.
     let fetch = nextFetch.map { max(.zero, now.steady.duration(to: $0)) }
     return [change, fetch].compactMap(\.self).min()
   }
@@ -108,7 +109,7 @@ struct FeedMachine: Sendable {
 }
 
 extension FeedContent {
-  /// Whether it says the same as another one.
+  /// Returns `true` if the entries are those of another answer.
   fileprivate func says(the other: FeedContent?) -> Bool {
     guard let other else { return false }
     return entries == other.entries

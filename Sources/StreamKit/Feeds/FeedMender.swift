@@ -1,22 +1,22 @@
-/// Writes what looks like XML as XML; see `FeedText`. Takes time in proportion to the bytes, whatever they are.
+/// Rewrites text that resembles XML as XML; see `FeedText`. Linear in the number of bytes, whatever they are.
 struct FeedMender {
-  /// Elements that are open at once at most; the tags of deeper ones are left out.
+  /// The limit of nested elements; tags of deeper ones are left out.
   private static let depthLimit = 30
-  /// Attributes of an element that are kept.
+  /// The limit of attributes of an element.
   private static let attributeLimit = 32
-  /// Bytes of a name that are kept.
+  /// The limit of a name in bytes.
   private static let nameLimit = 64
 
   private let bytes: [UInt8]
   private var result: [UInt8] = []
-  /// Elements that are open, inside the root that is put around all.
+  /// The names of the open elements, inside the root that encloses all.
   private var open: [[UInt8]] = []
-  /// Marks that are known not to follow any more.
+  /// The marks that are known not to follow any more.
   private var missing: Set<String> = []
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// The document; nil when it is longer than `limit`.
+  /// Returns the document; nil when it is longer than `limit`.
   mutating func mended(limit: Int) -> [UInt8]? {
     result = Array("<feed>".utf8)
     var index = 0
@@ -29,19 +29,20 @@ struct FeedMender {
     return result.count <= limit ? result : nil
   }
 
-  /// Letters, digits, `_`, `-`, `.` of what stands behind the prefix; `_` for all else, and in front where none may begin.
+  /// Returns the local part of a name with letters, digits, `_`, `-`, `.`, and `_` for all else; a `_`
+  /// precedes a character that may not begin a name.
   static func name(_ raw: ArraySlice<UInt8>) -> [UInt8] {
     let local = raw.lastIndex(of: UInt8(ascii: ":")).map { raw[($0 + 1)...] } ?? raw
     let name = local.prefix(nameLimit).map { isNameByte($0) ? $0 : UInt8(ascii: "_") }
     let isGood = name.first.map { isLetter($0) || $0 == UInt8(ascii: "_") } ?? false
-    // What was a name before stays one.
+    // A valid name is unchanged.
     return isGood ? name : Array(([UInt8(ascii: "_")] + name).prefix(nameLimit))
   }
 
   // MARK: Markup
 
-  /// Writes what begins with the `<` at `index`.
-  /// - Returns: where to go on.
+  /// Writes the markup that begins with the `<` at `index`.
+  /// - Returns: the index behind it.
   private mutating func markup(at index: Int) -> Int {
     if starts("<![CDATA[", at: index), let end = find("]]>", from: index + 9) {
       for byte in bytes[(index + 9)..<end] { write(text: byte) }
@@ -53,7 +54,8 @@ struct FeedMender {
     return tag(at: index) ?? character(at: index)
   }
 
-  /// Writes the tag at `index`; nil when there is none.
+  /// Writes the tag at `index`.
+  /// - Returns: the index behind it; nil when there is no tag.
   private mutating func tag(at index: Int) -> Int? {
     let isEnd = index + 1 < bytes.count && bytes[index + 1] == UInt8(ascii: "/")
     let start = index + (isEnd ? 2 : 1)
@@ -68,7 +70,8 @@ struct FeedMender {
     return end + 1
   }
 
-  /// The `>` that ends a tag, before another one begins; one in quotes only when there is no other.
+  /// Returns the index of the `>` that ends a tag, before another one begins; one in quotes only when there
+  /// is no other.
   private func endOfTag(from start: Int) -> Int? {
     var (quote, first): (UInt8?, Int?) = (nil, nil)
     for index in start..<bytes.count {
@@ -96,7 +99,7 @@ struct FeedMender {
   }
 
   /// Writes the next `name="value"`, with whichever quotes or none.
-  /// - Returns: whether there was something.
+  /// - Returns: `true` if there was an attribute.
   private mutating func attribute(_ rest: inout ArraySlice<UInt8>) -> Bool {
     rest = rest.drop { isBlank($0) || "/=\"'".utf8.contains($0) }
     let raw = rest.prefix { !isBlank($0) && !"/=\"'".utf8.contains($0) }
@@ -119,7 +122,7 @@ struct FeedMender {
     return true
   }
 
-  /// Ends the innermost element of that name, and all in it; an end without a beginning is left out.
+  /// Ends the innermost element of that name, and all in it; an end tag without a start tag is left out.
   private mutating func close(_ name: [UInt8]) {
     guard let place = open.lastIndex(of: name) else { return }
     while open.count > place { result += endTag(open.removeLast()) }
@@ -130,6 +133,7 @@ struct FeedMender {
   // MARK: Text
 
   /// Writes the character at `index`, or the reference to one.
+  /// - Returns: the index behind it.
   private mutating func character(at index: Int, end: Int? = nil) -> Int {
     if bytes[index] == UInt8(ascii: "&"), let next = reference(at: index, end: end ?? bytes.count) {
       result += bytes[index..<next]
@@ -139,7 +143,7 @@ struct FeedMender {
     return index + 1
   }
 
-  /// The end of `&amp;`, `&#169;` and the like.
+  /// Returns the index behind `&amp;`, `&#169;` and the like; nil when there is no reference.
   private func reference(at index: Int, end: Int) -> Int? {
     let rest = bytes[(index + 1)..<end].prefix(10)
     guard let semicolon = rest.firstIndex(of: UInt8(ascii: ";")) else { return nil }
@@ -150,7 +154,7 @@ struct FeedMender {
     return isNumber || ["amp", "lt", "gt", "quot", "apos"].contains(name) ? semicolon + 1 : nil
   }
 
-  /// Whether it is the number of a character that XML has.
+  /// Returns `true` if `digits` are the number of a character that XML allows.
   private func isNumber(_ digits: Substring, _ radix: Int) -> Bool {
     guard digits.first != "+", digits.first != "-", let number = UInt32(digits, radix: radix) else {
       return false
@@ -174,7 +178,7 @@ struct FeedMender {
     bytes[index...].starts(with: mark.description.utf8)
   }
 
-  /// Where `mark` is next; looked for once only when it is not.
+  /// Returns the next index of `mark`; a mark that is missing is searched for only once.
   private mutating func find(_ mark: String, from start: Int) -> Int? {
     guard !missing.contains(mark), start <= bytes.count else { return nil }
     let wanted = Array(mark.utf8)

@@ -1,14 +1,15 @@
-/// What a feed sends, made into XML that can be read.
+/// Converts the text of a feed into XML that can be parsed.
 ///
-/// Feeds are written by programs that put texts together: several documents one behind the other, names with blanks'
-/// neighbours that no name may have, bare `&` and `<`, ends of elements that never began. Here that becomes one
-/// document: elements end where they must, names keep letters, digits, `_`, `-` and `.`, and have no prefix. Comments,
-/// instructions and declarations go, so no entity is ever known but the five of XML.
+/// Feeds are written by programs that concatenate texts: several documents in a row, names with characters
+/// that no name may have, bare `&` and `<`, end tags of elements that never began. The conversion makes one
+/// document of it: elements end where they must, names keep letters, digits, `_`, `-` and `.`, and have no
+/// prefix. Comments, instructions and declarations are dropped, so no entity is ever known but the five of
+/// XML.
 enum FeedText {
-  /// Bytes of the longest feed that is read.
+  /// The limit of a feed in bytes.
   static let sizeLimit = 1 << 20
 
-  /// The document in `bytes`; nil when there is not one element, or more than 1 MiB.
+  /// Returns the document in `bytes`; nil when it has no element, or more than 1 MiB.
   static func document(_ bytes: [UInt8]) -> XMLDocument? {
     guard bytes.count <= sizeLimit else { return nil }
     var mender = FeedMender(Array(text(bytes).utf8))
@@ -16,12 +17,14 @@ enum FeedText {
     return XMLDocument(mended)
   }
 
-  /// A name as the document has it then, in lower case: what is no letter of a name is `_`.
+  /// Returns a name as the document has it after the conversion, in lower case: `_` replaces what no name may
+  /// have.
   static func name(_ text: String) -> String {
     String(decoding: FeedMender.name(Array(text.utf8)[...]), as: UTF8.self).lowercased()
   }
 
-  /// UTF-16 with its mark, UTF-8 when that is valid, else what the declaration says, else Latin-1.
+  /// Decodes UTF-16 with its mark, UTF-8 when that is valid, otherwise the declared encoding, otherwise
+  /// Latin-1.
   static func text(_ bytes: [UInt8]) -> String {
     if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
       let isLittle = bytes[0] == 0xFF
@@ -30,17 +33,18 @@ enum FeedText {
       }
       return text(Array(String(decoding: units, as: UTF16.self).utf8))
     }
-    // Line ends are blanks; what else is below 32 has no business here.
+    // Line ends are blanks; other control characters below 32 are invalid in XML.
     let bytes = bytes.map { $0 < 0x20 ? 0x20 : $0 }
     if let encoding = declaredEncoding(bytes).flatMap({ MetadataEncoding(name: $0) }) {
       let text = encoding.text(bytes[...])
-      // The declaration was read byte by byte: an encoding in which it is none is not the document's (UTF-16).
+      // The declaration was read byte by byte: an encoding in which it can't be read is not the document's
+      // (UTF-16).
       if text.hasPrefix("<?xml") { return text }
     }
     return MetadataEncoding.latin1.text(bytes[...])
   }
 
-  /// `<?xml version="1.0" encoding="…"?>`
+  /// Returns the encoding in `<?xml version="1.0" encoding="…"?>`; nil when none is declared.
   private static func declaredEncoding(_ bytes: [UInt8]) -> String? {
     let head = String(decoding: bytes.prefix(200).map { $0 < 0x80 ? $0 : 0x20 }, as: UTF8.self)
     guard head.trimmingEnds().hasPrefix("<?xml") else { return nil }

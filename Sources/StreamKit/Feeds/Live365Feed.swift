@@ -1,7 +1,7 @@
-/// What Live365 said of a station: `Refresh`, in seconds, and `PlaylistEntry` elements with `Title` and `Artist`, the
-/// first of which is played.
+/// Reads the answers of Live365: `Refresh`, in seconds, and `PlaylistEntry` elements with `Title` and
+/// `Artist`, the first of which is played.
 enum Live365Feed {
-  /// Reads an answer.
+  /// Parses an answer.
   static func content(_ bytes: [UInt8]) throws(FeedFlaw) -> FeedContent {
     guard let document = FeedText.document(bytes) else { throw .notXML }
     let entries = document.elements(named: "playlistentry")

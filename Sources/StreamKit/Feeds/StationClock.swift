@@ -1,19 +1,20 @@
 public import EventLoop
 
-/// The clock on a station's wall.
+/// The clock of a station, in its own time zone.
 public struct StationClock: Sendable {
-  /// Seconds by which it is ahead of UTC, at a moment in seconds since the epoch.
+  /// Returns the lead over UTC in seconds, at a moment in seconds since the epoch.
   private let offset: @Sendable (Int) -> Int
 
-  /// A clock that is so many seconds ahead of UTC at a moment in seconds since the epoch.
+  /// Creates a clock from its lead over UTC in seconds, at a moment in seconds since the epoch.
   public init(offset: @escaping @Sendable (Int) -> Int) { self.offset = offset }
 
   private static let day = 86_400
 
-  /// The moment nearest to `now` at which the clock shows so much time since midnight, yesterday, today or tomorrow.
+  /// Returns the moment nearest to `now` at which the clock shows so much time since midnight, yesterday,
+  /// today or tomorrow.
   ///
-  /// When the clock is put back a time comes twice: the nearer one is meant. When it is put forward a time may not come:
-  /// then it is what it would be if the clock had not been touched.
+  /// When the clock is set back a time comes twice: the nearer one counts. When it is set forward a time may
+  /// be skipped: the clock then counts as if it had not been set.
   public func moment(_ sinceMidnight: Duration, near now: WallTime) -> WallTime {
     let seconds = Int(now.seconds)
     let today = (seconds + offset(seconds)).dividedDown(by: Self.day)
@@ -36,7 +37,7 @@ public struct StationClock: Sendable {
 }
 
 extension Int {
-  /// The quotient, rounded down.
+  /// Returns the quotient, rounded down.
   fileprivate func dividedDown(by divisor: Int) -> Int {
     let (quotient, rest) = quotientAndRemainder(dividingBy: divisor)
     return rest < 0 ? quotient - 1 : quotient
