@@ -1,15 +1,16 @@
 internal import Codecs
 
-/// What the first bytes of a stream, and its content type, say when they are no frames.
+/// Identifies content without frames, by the first bytes of a stream and its content type.
 enum ContentSniffer {
-  /// Bytes that tell a container.
+  /// The number of bytes that identify a container.
   static let magicLength = 12
-  /// Bytes that tell a page.
+  /// The number of bytes that identify a page.
   static let pageLength = 64
-  /// Bytes that tell text: longer than any usual frame, as encoders pad silent frames with letters.
+  /// The number of bytes that identify text: longer than any usual frame, as encoders pad silent frames with
+  /// letters.
   static let textLength = 2048
 
-  /// The container that begins with `head`; nil when none does that is known.
+  /// Returns the container that begins with `head`; nil when no known one does.
   static func container(_ head: ArraySlice<UInt8>) -> StreamCodec? {
     func has(_ text: String, at offset: Int = 0) -> Bool { head.dropFirst(offset).starts(with: text.utf8) }
     if has("OggS") { return .ogg }
@@ -20,7 +21,7 @@ enum ContentSniffer {
     return nil
   }
 
-  /// What goes through without frames when the content type says so; nil for any other type.
+  /// Returns the container that a content type names, which passes without frames; nil for any other type.
   static func container(contentType: String) -> StreamCodec? {
     let name = contentType.prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
     return switch name {
@@ -33,7 +34,7 @@ enum ContentSniffer {
     }
   }
 
-  /// What kind of page or document `head` begins, in words; nil when it looks like none.
+  /// Returns the kind of page or document that `head` begins, in words; nil when it resembles none.
   static func page(_ head: ArraySlice<UInt8>) -> String? {
     guard isText(head) else { return nil }
     let text = String(decoding: trimmed(head).prefix(pageLength), as: UTF8.self).lowercased()
@@ -46,7 +47,7 @@ enum ContentSniffer {
     return nil
   }
 
-  /// What kind of text `head` is, in words; nil when it is none.
+  /// Returns the kind of text in `head`, in words; nil when it is none.
   static func text(_ head: ArraySlice<UInt8>) -> String? {
     guard !head.isEmpty, isText(head) else { return nil }
     if let page = page(head) { return page }
@@ -57,16 +58,17 @@ enum ContentSniffer {
     }
   }
 
-  /// An MPEG transport stream, in words.
+  /// The name of an MPEG transport stream, in words.
   static let transportStream = "an MPEG transport stream (MPEG-TS)"
 
-  /// True if `head` is packets of a transport stream, three of them at least. Source: ISO/IEC 13818-1 §2.4.3.2.
+  /// Returns `true` if `head` is packets of a transport stream, three of them at least. Source: ISO/IEC
+  /// 13818-1 §2.4.3.2.
   static func isTransportStream(_ head: ArraySlice<UInt8>) -> Bool {
     head.count > 2 * 188
       && stride(from: head.startIndex, to: head.endIndex, by: 188).allSatisfy { head[$0] == 0x47 }
   }
 
-  /// Unknown bytes, in words.
+  /// Returns a description of unknown bytes, in words.
   static func describe(_ head: ArraySlice<UInt8>) -> String {
     if head.isEmpty { return "nothing" }
     if let name = ForeignSound.name(of: head) { return name }
@@ -77,14 +79,14 @@ enum ContentSniffer {
     return "bytes without frames (\(digits.joined(separator: " ")))"
   }
 
-  /// Without white space and a byte order mark in front.
+  /// Returns the text without white space and a byte order mark in front.
   private static func trimmed(_ head: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     let text = head.starts(with: [0xEF, 0xBB, 0xBF]) ? head.dropFirst(3) : head
     return text.drop { $0 == 0x20 || (0x09...0x0D).contains($0) }
   }
 
-  /// Without control characters other than white space, and without bytes that UTF-8 never has: of those is the
-  /// first byte of every frame.
+  /// Returns `true` if there are no control characters other than white space, and no bytes that UTF-8 never
+  /// has: the first byte of every frame is one of those.
   private static func isText(_ bytes: ArraySlice<UInt8>) -> Bool {
     bytes.allSatisfy { ($0 >= 0x20 && $0 != 0x7F && $0 < 0xF5) || (0x09...0x0D).contains($0) }
   }

@@ -1,7 +1,7 @@
-/// The hash that tells whether two frames are the same: XXH64 with seed 0.
+/// The hash by which two frames are compared: XXH64 with seed 0.
 ///
-/// 64 bits keep frames of one stream apart by chance; they do not keep out a station that wants two to collide, which
-/// would only harm its own programme.
+/// Frames of one stream collide too rarely to matter with 64 bits. A station that wants two to collide can do
+/// it, and would only harm its own programme.
 /// Source: "xxHash fast digest algorithm", Y. Collet, specification version 0.1.1, section XXH64.
 public enum FrameHash {
   private static let prime1: UInt64 = 0x9E37_79B1_85EB_CA87
@@ -10,7 +10,7 @@ public enum FrameHash {
   private static let prime4: UInt64 = 0x85EB_CA77_C2B2_AE63
   private static let prime5: UInt64 = 0x27D4_EB2F_1656_67C5
 
-  /// The hash of `bytes`.
+  /// Returns the hash of `bytes`.
   public static func of(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     var index = 0
     var hash = prime5

@@ -1,4 +1,4 @@
-/// What the bytes of a stream are.
+/// The codec or container of a stream's bytes.
 public enum StreamCodec: UInt8, Sendable {
   /// MPEG audio, layer I.
   case layer1
@@ -8,7 +8,7 @@ public enum StreamCodec: UInt8, Sendable {
   case mp3
   /// AAC in ADTS frames.
   case aac
-  /// Ogg, whatever is in it.
+  /// Ogg, with any contents.
   case ogg
   /// FLAC.
   case flac
@@ -16,25 +16,27 @@ public enum StreamCodec: UInt8, Sendable {
   case wav
   /// MP4.
   case mp4
-  /// Something that only the content type names.
+  /// Some other container, such as WebM.
   case other
   /// PCM of a file: frame after frame, little-endian; 1 byte a sample is without a sign, 4 are Float32.
   case pcm
 
-  /// Whether the stream is cut into frames; else it goes through in pieces that mean nothing.
+  /// `true` if the stream is divided into frames; otherwise it passes in arbitrary pieces.
   public var hasFrames: Bool { rawValue <= Self.aac.rawValue }
 }
 
-/// What the frames of a stream have in common while nothing changes.
+/// The common format of a stream's frames while nothing changes.
 public struct StreamFormat: Sendable, Hashable {
   /// The codec.
   public let codec: StreamCodec
-  /// In Hz, as the headers tell (AAC with band replication plays at twice as much); 0 without frames.
+  /// The sample rate in Hz, as in the headers (AAC with band replication plays at twice as much); 0 without
+  /// frames.
   public let sampleRate: Int
-  /// As the headers tell (AAC with parametric stereo tells 1); 0 when they do not, and without frames.
+  /// The number of channels, as in the headers (AAC with parametric stereo has 1 there); 0 when unknown, and
+  /// without frames.
   public let channels: Int
 
-  /// A format.
+  /// Creates a format.
   public init(codec: StreamCodec, sampleRate: Int = 0, channels: Int = 0) {
     self.codec = codec
     self.sampleRate = sampleRate
@@ -42,11 +44,11 @@ public struct StreamFormat: Sendable, Hashable {
   }
 }
 
-/// One whole frame of a stream, or a piece of one that has no frames. 32 bytes.
+/// A whole frame of a stream, or a piece of a stream without frames. 32 bytes.
 public struct StreamFrame: Sendable, Hashable {
-  /// Byte of the received audio at which it starts.
+  /// The offset in bytes of the received audio at which it starts.
   public private(set) var offset: Int
-  /// `FrameHash` of its bytes; 0 without frames.
+  /// The `FrameHash` of its bytes; 0 without frames.
   public let hash: UInt64
   private let lengthBits: UInt32
   private let rateBits: UInt32
@@ -54,10 +56,10 @@ public struct StreamFrame: Sendable, Hashable {
   private let beginBits: UInt16
   private let overheadBits: UInt8
   private let channelBits: UInt8
-  /// What it is coded in.
+  /// The codec.
   public let codec: StreamCodec
 
-  /// A frame of `length` bytes.
+  /// Creates a frame of `length` bytes.
   /// - Parameters:
   ///   - samples: PCM frames at the header's rate.
   ///   - mainDataBegin: bytes of main data of earlier frames that it needs, in layer III.
@@ -77,27 +79,27 @@ public struct StreamFrame: Sendable, Hashable {
     channelBits = UInt8(clamping: format.channels)
   }
 
-  /// The same frame at another byte.
+  /// Returns the same frame at another offset.
   func moved(to offset: Int) -> StreamFrame {
     var frame = self
     frame.offset = offset
     return frame
   }
 
-  /// Bytes.
+  /// The length in bytes.
   public var length: Int { Int(lengthBits) }
-  /// In Hz, as the header tells; 0 without frames.
+  /// The sample rate in Hz, as in the header; 0 without frames.
   public var sampleRate: Int { Int(rateBits) }
-  /// PCM frames at `sampleRate`; 0 without frames.
+  /// The length in PCM frames at `sampleRate`; 0 without frames.
   public var samples: Int { Int(samplesBits) }
-  /// As the header tells.
+  /// The number of channels, as in the header.
   public var channels: Int { Int(channelBits) }
-  /// Bytes of main data of earlier frames that the sound begins in, in layer III.
+  /// The bytes of main data of earlier frames in which the sound begins, in layer III.
   public var mainDataBegin: Int { Int(beginBits) }
-  /// Bytes of main data that it holds, in layer III.
+  /// The bytes of main data in the frame, in layer III.
   public var mainDataLength: Int { max(0, length - Int(overheadBits)) }
   /// Codec, rate and channels.
   public var format: StreamFormat { StreamFormat(codec: codec, sampleRate: sampleRate, channels: channels) }
-  /// What it takes to play; none without frames.
+  /// The duration; zero without frames.
   public var duration: StreamTime { StreamTime(samples: samples, sampleRate: sampleRate) }
 }

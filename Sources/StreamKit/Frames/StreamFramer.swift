@@ -1,6 +1,6 @@
 internal import Codecs
 
-/// Cuts what a station sends into frames, whatever it sends.
+/// Divides the bytes of a station into frames, whatever it sends.
 ///
 /// ```swift
 /// framer.feed(bytes)
@@ -8,25 +8,27 @@ internal import Codecs
 ///   if case .frame(let frame) = item { framer.withBytes(of: frame) { … } }
 /// }
 /// ```
-/// The codec is told by the bytes, then by the content type. MPEG audio and ADTS come out as whole frames: the first
-/// after three headers that agree, wherever the stream was joined, and each when the header behind it has come. A
-/// format that changes, also in mid-frame, is told before the first frame that has it. Containers go through in
-/// pieces. What is found does not depend on how the bytes are cut, save for those pieces. Memory: 56 KiB until the
-/// codec is known, then 24 KiB, and what was fed last; after `compact` what is left of that.
+/// The codec is found in the bytes, otherwise in the content type. MPEG audio and ADTS come out as whole
+/// frames: the first after three headers that agree, wherever the stream was joined, and each when the header
+/// behind it has come. A format that changes, also in mid-frame, is reported before the first frame that has
+/// it. Containers pass in pieces. The result does not depend on how the bytes are divided, except for those
+/// pieces. Memory: 56 KiB until the codec is known, then 24 KiB, and what was fed last; after `compact` what
+/// is left of that.
 public struct StreamFramer: Sendable {
-  /// What was found.
+  /// An item found in the stream.
   public enum Item: Sendable, Equatable {
-    /// What the frames that follow are; comes first, and when it changes.
+    /// The format of the frames that follow; comes first, and when it changes.
     case format(StreamFormat)
     /// A whole frame, or a piece of a stream without frames.
     case frame(StreamFrame)
-    /// The stream is not, or is no longer, audio that can be read: what was found, in words. Nothing follows.
+    /// The end of readable audio, or a stream without any: `found` names the content, in words. Nothing
+    /// follows.
     case notAudio(found: String)
   }
 
-  /// Bytes without a frame after which a new stream is not audio.
+  /// The number of bytes without a frame after which a new stream is not audio.
   public static let probeLimit = 32 * 1024
-  /// Bytes without a frame after which a stream that had frames is not audio any more.
+  /// The number of bytes without a frame after which a stream that had frames is not audio any more.
   public static let lossLimit = 128 * 1024
 
   private enum State {
@@ -39,33 +41,36 @@ public struct StreamFramer: Sendable {
   private let contentType: String?
   private var state = State.probing
   private var framing: AudioFraming
-  /// The stream from its start while the codec is not known; the piece to give next when it has no frames.
+  /// The stream from its start while the codec is not known; the next piece of a stream without frames.
   private var head: [UInt8] = []
-  /// Byte of the stream that stands first in `head`.
+  /// The offset in the stream of the first byte of `head`.
   private var headOffset: Int
-  /// How much of `head` was looked at.
+  /// The number of bytes of `head` that were examined.
   private var sniffed = 0
-  /// The stream starts with a tag: only frames are looked for behind it.
+  /// `true` if the stream starts with a tag: only frames are searched for behind it.
   private var isTagged = false
-  /// `head` goes away with the next `feed`: it was given.
+  /// `true` if `head` was returned: it is dropped with the next `feed`.
   private var isHeadGiven = false
   private var hasEnded = false
   private var format: StreamFormat?
-  /// The frame that follows a format that was told.
+  /// The frame behind a format that was returned.
   private var waiting: StreamFrame?
-  /// Bytes that had been skipped when the last frame was found.
+  /// The number of bytes that had been skipped when the last frame was found.
   private var skippedBefore = 0
 
+  /// Creates a framer for a stream.
   /// - Parameters:
-  ///   - contentType: what the server says, such as `audio/mpeg`; looked at only when the bytes say nothing.
-  ///   - offset: byte of the received audio at which what is fed first stands.
+  ///   - contentType: the server's content type, such as `audio/mpeg`; used only when the bytes identify
+  ///     nothing.
+  ///   - offset: the offset in the received audio of the first byte that is fed.
   public init(contentType: String? = nil, offset: Int = 0) {
     self.contentType = contentType
     framing = AudioFraming(offset: offset)
     headOffset = offset
   }
 
-  /// Bytes that were fed and not given yet: frames that were not asked for, and a last one without its end.
+  /// The number of bytes that were fed and not returned yet: frames in the queue, and a last one without its
+  /// end.
   public var pendingBytes: Int {
     switch state {
     case .probing, .framed: framing.pendingBytes + (waiting?.length ?? 0)
@@ -74,15 +79,15 @@ public struct StreamFramer: Sendable {
     }
   }
 
-  /// Bytes so far that were neither frame nor tag, in a stream of frames.
+  /// The number of bytes that were neither frame nor tag, in a stream of frames.
   public var skippedBytes: Int { framing.skippedBytes }
 
-  /// Takes the next bytes of the stream. Frames that were given before have no bytes after this.
+  /// Feeds the next bytes of the stream. Frames that were returned before have no bytes after this.
   public mutating func feed(_ bytes: UnsafeRawBufferPointer) {
     switch state {
     case .probing:
       framing.feed(bytes)
-      // A tag may be long.
+      // The bytes of a tag, which may be long, are not kept.
       if !isTagged { head.append(contentsOf: bytes) }
     case .framed: framing.feed(bytes)
     case .passing:
@@ -96,16 +101,16 @@ public struct StreamFramer: Sendable {
     }
   }
 
-  /// Lets go of the frames that were given, and of their memory: for who waits for the next bytes.
+  /// Releases the frames that were returned, and their memory: for a caller that waits for the next bytes.
   public mutating func compact() { framing.compact() }
 
-  /// No more bytes follow: a last frame needs no header behind it.
+  /// Ends the stream: a last frame needs no header behind it.
   public mutating func end() {
     hasEnded = true
     framing.end()
   }
 
-  /// What was found next; nil when more bytes are needed, or nothing follows.
+  /// Returns the next item; nil when more bytes are needed, or nothing follows.
   public mutating func next() -> Item? {
     if let frame = waiting {
       waiting = nil
@@ -119,8 +124,8 @@ public struct StreamFramer: Sendable {
     }
   }
 
-  /// Calls `body` with the bytes of a frame or piece that was given since the last `feed`; nil when it was given
-  /// before.
+  /// Calls `body` with the bytes of a frame or piece that was returned since the last `feed`; returns nil for
+  /// an earlier one.
   public func withBytes<Result>(of frame: StreamFrame, _ body: (UnsafeRawBufferPointer) -> Result) -> Result?
   {
     if !frame.codec.hasFrames {
@@ -161,7 +166,7 @@ public struct StreamFramer: Sendable {
 
   // MARK: Streams without frames
 
-  /// Looks at the start of the stream, at lengths that do not depend on how it was cut.
+  /// Examines the start of the stream, at lengths that do not depend on how it was divided.
   private mutating func sniff() -> Item? {
     guard !isTagged else { return nil }
     if sniffed < ContentSniffer.magicLength, head.count >= ContentSniffer.magicLength || hasEnded {
@@ -187,7 +192,7 @@ public struct StreamFramer: Sendable {
     return nil
   }
 
-  /// No frames were found where the first should have been.
+  /// Decides on a stream without a frame where the first should have been.
   private mutating func withoutFrames() -> Item? {
     if head.count < ContentSniffer.textLength, let found = ContentSniffer.text(head[...]) {
       return refuse(found)
@@ -220,7 +225,7 @@ public struct StreamFramer: Sendable {
 }
 
 extension StreamCodec {
-  /// What the headers of frames say.
+  /// Creates the codec that the headers of frames state.
   init(_ codec: AudioFraming.Codec) {
     self =
       switch codec {

@@ -1,20 +1,20 @@
-/// A length of audio, or a place in a stream, counted exactly whatever the sample rates are.
+/// A length of audio, or a position in a stream, counted exactly whatever the sample rates are.
 ///
-/// A tick is 1/28,224,000 s, of which a sample of every rate of MPEG audio and AAC takes a whole number: positions do
-/// not drift in streams that run for months and change their rate.
+/// A tick is 1/28,224,000 s, of which a sample of every rate of MPEG audio and AAC has a whole number:
+/// positions do not drift in streams that run for months and change their rate.
 public struct StreamTime: Sendable, Hashable, Comparable, AdditiveArithmetic {
-  /// Ticks in a second.
+  /// The number of ticks in a second.
   public static let ticksPerSecond = 28_224_000
-  /// No time.
+  /// The length of no audio.
   public static let zero = StreamTime(ticks: 0)
 
-  /// Number of ticks.
+  /// The number of ticks.
   public var ticks: Int
 
-  /// So many ticks.
+  /// Creates a length of `ticks`.
   public init(ticks: Int) { self.ticks = ticks }
 
-  /// What `samples` take at `sampleRate` Hz; none when the rate is not above 0.
+  /// Creates the length of `samples` at `sampleRate` Hz; zero when the rate is not above 0.
   public init(samples: Int, sampleRate: Int) {
     guard sampleRate > 0 else {
       ticks = 0
@@ -24,7 +24,8 @@ public struct StreamTime: Sendable, Hashable, Comparable, AdditiveArithmetic {
     ticks = seconds * Self.ticksPerSecond + rest * Self.ticksPerSecond / sampleRate
   }
 
-  /// The tick nearest to `seconds`, which may be anything: beyond three hundred years it is that, no number is none.
+  /// Creates the length nearest to `seconds`, at most 1e10 s in either direction, some three hundred years;
+  /// zero for NaN.
   public init(seconds: Double) {
     let limit = 1e10
     ticks =
@@ -32,21 +33,21 @@ public struct StreamTime: Sendable, Hashable, Comparable, AdditiveArithmetic {
       ? 0 : Int((min(limit, max(-limit, seconds)) * Double(Self.ticksPerSecond)).rounded())
   }
 
-  /// The tick nearest to a duration.
+  /// Creates the length nearest to a duration.
   public init(_ duration: Duration) {
     self.init(seconds: Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18)
   }
 
-  /// In seconds.
+  /// The length in seconds.
   public var seconds: Double { Double(ticks) / Double(Self.ticksPerSecond) }
 
-  /// The earlier is less.
+  /// Returns `true` if the left length is less.
   public static func < (left: StreamTime, right: StreamTime) -> Bool { left.ticks < right.ticks }
-  /// The sum.
+  /// Returns the sum.
   public static func + (left: StreamTime, right: StreamTime) -> StreamTime {
     StreamTime(ticks: left.ticks + right.ticks)
   }
-  /// The difference.
+  /// Returns the difference.
   public static func - (left: StreamTime, right: StreamTime) -> StreamTime {
     StreamTime(ticks: left.ticks - right.ticks)
   }

@@ -1,4 +1,4 @@
-/// Parts audio from the titles that a station puts between it, every `metaint` bytes.
+/// Separates audio from the titles that a station inserts every `metaint` bytes.
 ///
 /// ```swift
 /// var index = 0
@@ -9,22 +9,23 @@
 ///   }
 /// }
 /// ```
-/// Audio is given as ranges of what came, without a copy. Bytes may be cut anywhere. Memory: one block, 4,080 bytes.
+/// Audio is returned as ranges of the input, without a copy. Bytes may be divided anywhere. Memory: one
+/// block, 4,080 bytes.
 /// Source: "SHOUTcast Metadata Protocol", S. McIntyre, 2001; a byte that counts units of 16, then the block.
 public struct ICYDeinterleaver: Sendable {
-  /// What was found.
+  /// A part found in the input.
   public enum Part: Sendable, Equatable {
-    /// Indices of audio bytes in what was given.
+    /// The indices of audio bytes in the input.
     case audio(Range<Int>)
     /// A whole block of metadata.
     case metadata(Block)
   }
 
-  /// A block of metadata; blocks that are empty, as most are, are not told.
+  /// A block of metadata; empty blocks, as most are, are not reported.
   public struct Block: Sendable, Equatable {
-    /// Its bytes, with zeros at the end: 16 to 4,080.
+    /// The bytes of the block, with zeros at the end: 16 to 4,080.
     public let bytes: [UInt8]
-    /// Audio bytes in front of it: it belongs to the audio that follows.
+    /// The number of audio bytes in front of it: it belongs to the audio that follows.
     public let audioPosition: Int
   }
 
@@ -34,24 +35,25 @@ public struct ICYDeinterleaver: Sendable {
     case block(rest: Int)
   }
 
-  /// Audio bytes from block to block, after de-chunking; 0 for a stream of audio alone.
+  /// The number of audio bytes from block to block, after de-chunking; 0 for a stream of audio alone.
   public let interval: Int
-  /// Audio bytes so far.
+  /// The number of audio bytes so far.
   public private(set) var audioPosition: Int
   private var state: State
   private var block: [UInt8] = []
 
+  /// Creates a deinterleaver for a connection.
   /// - Parameters:
   ///   - interval: the header `icy-metaint`; 0 or less when there is none, and all is audio.
-  ///   - audioPosition: audio bytes that came before, in earlier connections.
+  ///   - audioPosition: the number of audio bytes that came before, in earlier connections.
   public init(interval: Int, audioPosition: Int = 0) {
     self.interval = max(0, interval)
     self.audioPosition = audioPosition
     state = .audio(rest: interval > 0 ? interval : .max)
   }
 
-  /// What comes next in `bytes`, from `index` on, which moves behind it.
-  /// - Returns: nil when all bytes were looked at.
+  /// Returns the next part of `bytes`, from `index` on, which moves behind it.
+  /// - Returns: nil when all bytes were consumed.
   public mutating func next(in bytes: UnsafeRawBufferPointer, from index: inout Int) -> Part? {
     while index < bytes.count {
       switch state {

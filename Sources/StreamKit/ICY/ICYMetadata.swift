@@ -1,22 +1,23 @@
-/// What a block of metadata says.
+/// The contents of a block of metadata.
 ///
-/// `StreamTitle='A - Café d'Or; live';StreamUrl='http://…';` with zeros behind it. Nothing is escaped, so a text ends
-/// at the `';` behind which the block ends or another name starts. What is none of this is passed over.
+/// `StreamTitle='A - Café d'Or; live';StreamUrl='http://…';` with zeros behind it. Nothing is escaped, so a
+/// text ends at the `';` behind which the block ends or another name starts. Bytes of no such field are
+/// skipped.
 public struct ICYMetadata: Sendable, Equatable {
-  /// `StreamTitle` as it was sent, without control characters and blanks around it, and with the entities of XML decoded
-  /// where all of it is written so (`R&amp;B`, not `Q & A`); nil when it was not sent.
+  /// The text of `StreamTitle`, without control characters and blanks around it, and with the entities of XML
+  /// decoded where all of it is written so (`R&amp;B`, not `Q & A`); nil when it was not sent.
   public let title: String?
-  /// `StreamUrl`, in the same way.
+  /// The text of `StreamUrl`, without control characters and blanks around it; nil when it was not sent.
   public let url: String?
 
-  /// Bytes that are looked at: what a block can have.
+  /// The number of bytes that are read: the longest block.
   private static let limit = 255 * 16
 
-  /// What a block with these texts says.
+  /// Creates the contents of a block with these texts.
   init(title: String?, url: String?) { (self.title, self.url) = (title, url) }
 
-  /// Reads a block.
-  /// - Parameter encoding: what texts are in that are not UTF-8.
+  /// Parses a block.
+  /// - Parameter encoding: the encoding of texts that are not UTF-8.
   public init(_ block: some Collection<UInt8>, encoding: MetadataEncoding = .latin1) {
     let bytes = Array(block.prefix(Self.limit))
     let end = bytes.lastIndex { $0 != 0 }.map { $0 + 1 } ?? 0
@@ -30,7 +31,7 @@ public struct ICYMetadata: Sendable, Equatable {
     url = fields["streamurl"]
   }
 
-  /// A text without the entities of XML; nil where one `&` is none.
+  /// Returns a text without the entities of XML; nil where one `&` begins none.
   private static func decoded(_ text: String) -> String? {
     var (result, rest) = ("", text[...])
     while let start = rest.firstIndex(of: "&") {
@@ -43,7 +44,7 @@ public struct ICYMetadata: Sendable, Equatable {
     return result + rest
   }
 
-  /// The character of an entity, no control character. Source: XML 1.0 §4.1, §4.6.
+  /// Returns the character of an entity; nil for a control character. Source: XML 1.0 §4.1, §4.6.
   private static func entity(_ name: Substring) -> Unicode.Scalar? {
     switch name {
     case "amp": return "&"
@@ -70,7 +71,7 @@ public struct ICYMetadata: Sendable, Equatable {
 
   private static let quote = UInt8(ascii: "'")
 
-  /// The first `name='value';` in `bytes`.
+  /// Returns the first `name='value';` in `bytes`.
   private static func field(in bytes: ArraySlice<UInt8>) -> Field? {
     var index = bytes.startIndex
     while index < bytes.endIndex {
@@ -86,7 +87,7 @@ public struct ICYMetadata: Sendable, Equatable {
     return nil
   }
 
-  /// Length of the name if `bytes` start with `name='`.
+  /// Returns the length of the name if `bytes` start with `name='`.
   private static func nameLength(in bytes: ArraySlice<UInt8>) -> Int? {
     let length = bytes.prefix(32).prefix { isLetter($0) }.count
     let rest = bytes.dropFirst(length)
@@ -98,7 +99,7 @@ public struct ICYMetadata: Sendable, Equatable {
       || byte == UInt8(ascii: "_")
   }
 
-  /// Where the value that `bytes` start with ends, and where to go on.
+  /// Returns the end of the value that `bytes` start with, and the index behind it.
   private static func end(of bytes: ArraySlice<UInt8>) -> (end: Int, next: Int) {
     var firstEnd: Int?
     var index = bytes.startIndex

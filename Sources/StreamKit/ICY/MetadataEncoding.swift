@@ -1,18 +1,18 @@
 internal import EventLoop
 internal import Glibc
 
-/// What a station's texts are coded in when they are not UTF-8.
+/// The encoding of a station's texts that are not UTF-8.
 public struct MetadataEncoding: Sendable, Equatable {
   private enum Kind: Sendable, Equatable {
     case utf8
     case latin1
     case windows1252
-    /// Any other that iconv(3) knows.
+    /// Any other encoding of iconv(3).
     case other(String)
   }
   private let kind: Kind
 
-  /// Texts that are not valid are Latin-1.
+  /// UTF-8; texts that are not valid are decoded as Latin-1.
   public static let utf8 = MetadataEncoding(kind: .utf8)
   /// ISO 8859-1: every byte is the character of its number.
   public static let latin1 = MetadataEncoding(kind: .latin1)
@@ -21,7 +21,8 @@ public struct MetadataEncoding: Sendable, Equatable {
 
   private init(kind: Kind) { self.kind = kind }
 
-  /// The encoding called `name`, as `latin1`, `UTF-8`, `windows-1251` or `KOI8-R`; nil when iconv(3) knows none such.
+  /// Creates the encoding called `name`, as `latin1`, `UTF-8`, `windows-1251` or `KOI8-R`; nil when iconv(3)
+  /// knows none such.
   public init?(name: String) {
     let letters = name.lowercased().filter { $0 != "-" && $0 != "_" }
     switch letters {
@@ -29,7 +30,7 @@ public struct MetadataEncoding: Sendable, Equatable {
     case "latin1", "iso88591": kind = .latin1
     case "windows1252", "cp1252": kind = .windows1252
     default:
-      // Names alone: behind two slashes iconv takes instructions.
+      // Plain names only: behind two slashes iconv accepts instructions.
       let isName = name.utf8.allSatisfy { byte in
         (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20)
           || [0x2D, 0x2E, 0x3A, 0x5F].contains(byte)
@@ -39,7 +40,7 @@ public struct MetadataEncoding: Sendable, Equatable {
     }
   }
 
-  /// What it is called: `utf-8`, `latin1`, `windows-1252`, or as it was given.
+  /// The name: `utf-8`, `latin1`, `windows-1252`, or the one that it was created with.
   public var name: String {
     switch kind {
     case .utf8: "utf-8"
@@ -49,7 +50,7 @@ public struct MetadataEncoding: Sendable, Equatable {
     }
   }
 
-  /// The text in `bytes`: UTF-8 when that is valid, else this encoding, else Latin-1; `cleaned`.
+  /// Returns the text in `bytes`: UTF-8 when that is valid, else this encoding, else Latin-1; `cleaned`.
   public func text(_ bytes: ArraySlice<UInt8>) -> String {
     (String(validating: bytes, as: UTF8.self) ?? decoded(bytes) ?? Self.latin1(bytes)).cleaned
   }
@@ -69,7 +70,7 @@ public struct MetadataEncoding: Sendable, Equatable {
     return text
   }
 
-  /// 0x80 to 0x9F; five are not assigned. Source: WHATWG Encoding, index windows-1252.
+  /// The characters of 0x80 to 0x9F; five are not assigned. Source: WHATWG Encoding, index windows-1252.
   private static let upper: [UInt16] = [
     0x20AC, 0x81, 0x201A, 0x192, 0x201E, 0x2026, 0x2020, 0x2021, 0x2C6, 0x2030, 0x160, 0x2039, 0x152, 0x8D,
     0x17D, 0x8F, 0x90, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x2DC, 0x2122, 0x161, 0x203A,
@@ -87,7 +88,7 @@ public struct MetadataEncoding: Sendable, Equatable {
   }
 }
 
-/// iconv(3) from an encoding to UTF-8.
+/// A converter of iconv(3) from an encoding to UTF-8.
 private struct Converter: ~Copyable {
   private let descriptor: iconv_t
 
@@ -98,7 +99,7 @@ private struct Converter: ~Copyable {
 
   deinit { iconv_close(descriptor) }
 
-  /// The text in `bytes`; nil when they are none of this encoding.
+  /// Returns the text in `bytes`; nil when they are not valid in this encoding.
   func text(_ bytes: ArraySlice<UInt8>) -> String? {
     var input = bytes.map { CChar(bitPattern: $0) }
     // No character of one byte takes more than four in UTF-8; some encodings decompose one into several.
