@@ -1,10 +1,10 @@
 public import EventLoop
 
-/// What fails with a stream. Matched by `kind` in Swift and by `code` in scripts.
+/// A failure of a stream. Matched by `kind` in Swift and by `code` in scripts.
 public struct StreamError: CodedError, Equatable {
-  /// The stable names.
+  /// The stable codes.
   public enum Kind: String, Sendable {
-    /// No URL, or none that can be read.
+    /// There is no URL, or it can't be parsed.
     case url = "stream.url"
     /// A scheme, a kind of playlist or a format that does not work here.
     case unsupported = "stream.unsupported"
@@ -12,32 +12,32 @@ public struct StreamError: CodedError, Equatable {
     case notFound = "stream.not_found"
     /// The server answers with another status of 400 or more.
     case http = "stream.http"
-    /// The server wants to know who asks, or lets this one not in.
+    /// The server requires credentials, or refuses those sent.
     case auth = "stream.auth"
     /// The server's name is not known.
     case dns = "stream.dns"
-    /// No answer came in time.
+    /// The time limit for an answer passed.
     case timeout = "stream.timeout"
     /// The connection was refused or broke, or there is no network.
     case network = "stream.network"
-    /// What came is no audio.
+    /// The content is not audio.
     case content = "stream.content"
-    /// It can't be moved to that place.
+    /// The stream can't be moved to that position.
     case noSeek = "stream.no_seek"
-    /// It plays on another session.
+    /// The stream plays on another session.
     case inUse = "stream.in_use"
   }
 
-  /// Which failure.
+  /// The kind of failure.
   public let kind: Kind
-  /// What failed, one line.
+  /// The failure, in one line.
   public let message: String
-  /// What to do, one line.
+  /// The remedy, in one line.
   public let hint: String?
   /// The facts, in a fixed order.
   public let facts: [ErrorFact]
 
-  /// A failure of `kind`.
+  /// Creates a failure of `kind`.
   public init(_ kind: Kind, _ message: String, hint: String? = nil, facts: [ErrorFact] = []) {
     self.kind = kind
     self.message = message

@@ -1,43 +1,43 @@
 internal import EventLoop
 
-/// A list of places where a stream may be found: pls, m3u, xspf or asx.
+/// A playlist: addresses of a stream, as pls, m3u, xspf or asx.
 public struct Playlist: Sendable, Equatable {
-  /// One of the places.
+  /// An address in a playlist.
   public struct Entry: Sendable, Equatable {
-    /// Where it is, absolute.
+    /// The absolute URL.
     public let url: String
-    /// What the list calls it.
+    /// The title in the playlist.
     public let title: String?
 
-    /// A place called `title`.
+    /// Creates an entry called `title`.
     public init(url: String, title: String? = nil) {
       self.url = url
-      // Nobody knows who wrote it.
+      // The text comes from outside.
       self.title = title.map(\.cleaned).flatMap { $0.isEmpty ? nil : $0 }
     }
   }
 
-  /// What a list can be written in.
+  /// The format of a playlist.
   public enum Format: String, Sendable {
     case pls, m3u, xspf, asx
   }
 
-  /// Bytes of the longest list that is read.
+  /// The limit of a playlist in bytes.
   public static let sizeLimit = 1 << 20
-  /// How deep lists may lead to lists.
+  /// The depth to which playlists may lead to playlists.
   public static let depthLimit = 4
-  /// Entries of a list that are looked at.
+  /// The limit of entries that are read.
   static let entryLimit = 1000
 
-  /// In the order in which they are to be tried.
+  /// The entries, in the order in which they are to be tried.
   public let entries: [Entry]
 
-  /// What a body is written in, by its first bytes, else by what the server or the name says; nil for no list.
-  ///
+  /// Returns the format of a body: by its first bytes, otherwise by the content type or the name; nil when it
+  /// is no playlist.
   /// - Parameters:
   ///   - start: the first bytes, a few hundred.
-  ///   - contentType: without parameters, in lower case.
-  ///   - path: of the URL.
+  ///   - contentType: the content type without parameters, in lower case.
+  ///   - path: the path of the URL.
   public static func format(start: some Collection<UInt8>, contentType: String?, path: String) -> Format? {
     let text = String(decoding: start.prefix(512), as: UTF8.self).trimmingStart().lowercased()
     if text.hasPrefix("[playlist]") { return .pls }
@@ -48,7 +48,7 @@ public struct Playlist: Sendable, Equatable {
       if text.contains("<playlist") { return .xspf }
       if text.contains("<asx") { return .asx }
     }
-    // Old lists have no mark: lines that are places or comments. Audio under such a name is audio.
+    // Old playlists have no mark: lines that are addresses or comments. Audio under such a name is audio.
     guard start.first != 0xFF, isText(start.prefix(512)), !text.hasPrefix("<") else { return nil }
     return named(contentType) ?? named(extensionOf: path)
   }
@@ -67,7 +67,7 @@ public struct Playlist: Sendable, Equatable {
     }
   }
 
-  /// What a path's end says: `/listen.m3u8`.
+  /// Returns the format that a path's extension names: `/listen.m3u8`.
   public static func named(extensionOf path: String) -> Format? {
     let end = path.split(separator: ".").last.map { $0.lowercased() }
     switch end {
@@ -79,12 +79,12 @@ public struct Playlist: Sendable, Equatable {
     }
   }
 
-  /// Reads a list.
+  /// Parses a playlist.
   /// - Parameters:
-  ///   - bytes: the whole of it, at most `sizeLimit`.
-  ///   - base: the URL that it came from, for entries that are relative to it.
-  /// - Throws: `stream.not_found` when it lists nothing that can be played, `stream.unsupported` when all that it lists
-  ///   is of kinds that don't work here, or it is a list of segments.
+  ///   - bytes: the whole playlist, at most `sizeLimit`.
+  ///   - base: the URL that it came from, for relative entries.
+  /// - Throws: `stream.not_found` when it lists nothing that can be played, `stream.unsupported` when all
+  ///   entries are of kinds that don't work here, or it is a list of segments.
   public init(_ bytes: [UInt8], format: Format, base: String) throws(StreamError) {
     let shown = StreamURL.shown(base)
     guard bytes.count <= Self.sizeLimit else {
@@ -121,14 +121,15 @@ public struct Playlist: Sendable, Equatable {
     self.entries = entries
   }
 
-  /// UTF-8 where it is valid, else Latin-1; without a byte order mark.
+  /// Decodes UTF-8 where it is valid, otherwise Latin-1; without a byte order mark.
   private static func text(_ bytes: [UInt8]) -> String {
     let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
     return String(validating: bytes, as: UTF8.self)
       ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
   }
 
-  /// `File1=`, `Title1=`, in the order of their numbers. Source: http://gonze.com/playlists/playlist-format-survey.html
+  /// Parses `File1=`, `Title1=`, in the order of their numbers. Source:
+  /// http://gonze.com/playlists/playlist-format-survey.html
   private static func pls(_ text: String) -> [Entry] {
     var (files, titles): ([Int: String], [Int: String]) = ([:], [:])
     for line in lines(of: text) {
@@ -144,8 +145,8 @@ public struct Playlist: Sendable, Equatable {
     return files.sorted { $0.key < $1.key }.map { Entry(url: $0.value, title: titles[$0.key]) }
   }
 
-  /// A place on each line that is no comment; `#EXTINF:` tells the title of the next one.
-  /// Source: RFC 8216 for what marks lists of segments.
+  /// Parses an address on each line that is no comment; `#EXTINF:` has the title of the next one. Source: RFC
+  /// 8216 for the marks of lists of segments.
   private static func m3u(_ text: String, _ base: String) throws(StreamError) -> [Entry] {
     let shown = StreamURL.shown(base)
     var entries: [Entry] = []
@@ -171,20 +172,20 @@ public struct Playlist: Sendable, Equatable {
     return entries
   }
 
-  /// Lines that are not blank, without white space at their ends.
+  /// Returns the lines that are not blank, without white space at their ends.
   private static func lines(of text: String) -> [String] {
     text.split(whereSeparator: \.isNewline).map { $0.trimmingEnds() }.filter { !$0.isEmpty }
   }
 }
 
 extension StringProtocol {
-  /// Without white space at both ends.
+  /// Returns the text without white space at both ends.
   func trimmingEnds() -> String {
     var rest = self[...]
     while rest.last?.isWhitespace == true { rest = rest.dropLast() }
     return String(rest.drop { $0.isWhitespace })
   }
 
-  /// Without white space and a byte order mark at the start.
+  /// Returns the text without white space and a byte order mark at the start.
   fileprivate func trimmingStart() -> String { String(drop { $0.isWhitespace || $0 == "\u{FEFF}" }) }
 }

@@ -1,11 +1,11 @@
 internal import EventLoop
 
-/// Addresses of streams: what there is to know of a URL before a connection.
+/// Addresses of streams: checks and parts of a URL, without a connection.
 public enum StreamURL {
-  /// Letters of the longest one.
+  /// The limit of an address in bytes.
   public static let lengthLimit = 8192
 
-  /// The scheme in lower case, nil when there is none: `http`.
+  /// Returns the scheme in lower case, as `http`; nil when there is none.
   public static func scheme(_ url: String) -> String? {
     guard let colon = url.firstIndex(of: ":") else { return nil }
     let scheme = url[..<colon]
@@ -15,10 +15,10 @@ public enum StreamURL {
     return scheme.lowercased()
   }
 
-  /// Whether it is an http or https address with a host.
+  /// Returns `true` for an http or https address with a host.
   public static func isPlayable(_ url: String) -> Bool { host(url) != nil }
 
-  /// The host of an http or https address, without user, password and port; nil for anything else.
+  /// Returns the host of an http or https address, without user, password and port; nil for anything else.
   public static func host(_ url: String) -> String? {
     guard let scheme = scheme(url), scheme == "http" || scheme == "https", url.utf8.count <= lengthLimit,
       let host = URIReference.host(url), !host.isEmpty
@@ -26,8 +26,8 @@ public enum StreamURL {
     return host
   }
 
-  /// Whether two addresses lead to one server in one way: what it is told in confidence is not for another port of its
-  /// host, and not for http where it was told by https.
+  /// Returns `true` if two addresses have one scheme, host and port: credentials for the one may be sent to
+  /// the other. Another port of the host is another server, and so is http after https.
   public static func isSameServer(_ one: String, _ other: String) -> Bool {
     func server(_ url: String) -> [String]? {
       guard let scheme = scheme(url), let host = host(url) else { return nil }
@@ -37,13 +37,13 @@ public enum StreamURL {
     return server(one) != nil && server(one) == server(other)
   }
 
-  /// The path of an address, "/" when it has none.
+  /// Returns the path of an address, "/" when it has none.
   static func path(_ url: String) -> String {
     url.utf8.count <= lengthLimit ? URIReference.path(url) ?? "/" : "/"
   }
 
-  /// An address as it may be shown: without user and password. Of what is no address all up to the last `@` goes, as
-  /// nobody can tell where a password in it ends.
+  /// Returns an address as it may be shown: without user and password. In a text that is no address
+  /// everything up to the last `@` is dropped, as the end of a password in it is unknown.
   public static func shown(_ url: String) -> String {
     guard let lastAt = url.lastIndex(of: "@") else { return url }
     let mark = scheme(url) == nil ? nil : url.firstRange(of: ":")
@@ -57,15 +57,16 @@ public enum StreamURL {
     return url[..<start] + "…" + url[url.index(after: lastAt)...]
   }
 
-  /// True if a text has the form of a host with or without a port.
+  /// Returns `true` if a text has the form of a host with or without a port.
   private static func isServer(_ text: Substring) -> Bool {
     let port = text.first == "[" ? text.drop { $0 != "]" }.dropFirst() : text.drop { $0 != ":" }
     return !text.isEmpty && (port.isEmpty || port.first == ":" && port.dropFirst().allSatisfy(\.isNumber))
       && !text.contains { $0 == " " || $0 == "\\" }
   }
 
-  /// Checks what a person gave.
-  /// - Throws: `stream.url` for what is no address, `stream.unsupported` for a scheme that does not work here.
+  /// Checks an address from a person.
+  /// - Throws: `stream.url` for a text that is no address, `stream.unsupported` for a scheme that does not
+  ///   work here.
   public static func check(_ url: String) throws(StreamError) {
     guard !url.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
       throw StreamError(
@@ -93,8 +94,8 @@ public enum StreamURL {
     }
   }
 
-  /// A reference as an address of its own. Blanks and the like in it are escaped.
-  /// - Returns: nil for what is neither an address nor a reference to one.
+  /// Resolves a reference to an absolute address. Blanks and the like in it are escaped.
+  /// - Returns: nil for a text that is neither an address nor a reference to one.
   static func resolve(_ reference: String, base: String) -> String? {
     guard !reference.isEmpty, reference.utf8.count <= lengthLimit, base.utf8.count <= lengthLimit else {
       return nil
@@ -102,7 +103,7 @@ public enum StreamURL {
     return URIReference.resolve(escaping(reference), base: base)
   }
 
-  /// With what may not stand in a URL as %XX.
+  /// Returns the text with %XX for bytes that a URL may not have.
   private static func escaping(_ text: String) -> String {
     var result = ""
     for byte in text.utf8 {

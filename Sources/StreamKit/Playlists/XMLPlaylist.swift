@@ -1,6 +1,6 @@
-/// Playlists in XML, also in XML that is none.
+/// Parses playlists in XML, also in malformed XML.
 enum XMLPlaylist {
-  /// `<track><location>` with `<title>`. Source: https://www.xspf.org/spec
+  /// Parses `<track><location>` with `<title>`. Source: https://www.xspf.org/spec
   static func xspf(_ bytes: [UInt8], _ base: String) -> [Playlist.Entry] {
     guard let document = XMLDocument(bytes) else { return [] }
     return document.elements(named: "track").flatMap { track in
@@ -11,8 +11,9 @@ enum XMLPlaylist {
     }
   }
 
-  /// `<entry><ref href=…>` with `<title>`, written as HTML is: an element that closes itself may hold what follows.
-  /// Source: https://learn.microsoft.com/windows/win32/wmp/windows-media-metafile-elements-reference
+  /// Parses `<entry><ref href=…>` with `<title>`, written as HTML is: an element that closes itself may hold
+  /// what follows. Source:
+  /// https://learn.microsoft.com/windows/win32/wmp/windows-media-metafile-elements-reference
   static func asx(_ bytes: [UInt8], _ base: String) -> [Playlist.Entry] {
     guard let document = XMLDocument(bytes, isLoose: true) else { return [] }
     let entries = document.elements(named: "entry").flatMap { entry in

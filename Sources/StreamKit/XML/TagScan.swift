@@ -1,9 +1,9 @@
-/// Whether a document has a tag that would keep libxml2 busy: it holds each attribute against all those before it, and
-/// a megabyte has room for so many that this takes minutes.
+/// Finds tags that would keep libxml2 busy: it compares each attribute with all those before it, and a
+/// megabyte has room for so many that this takes minutes.
 struct TagScan {
-  /// Words of a tag: its name, its attributes.
+  /// The limit of words in a tag: its name, its attributes.
   private static let wordLimit = 256
-  /// Bytes of a value.
+  /// The limit of a value in bytes.
   private static let valueLimit = 1 << 16
 
   private enum State {
@@ -13,17 +13,18 @@ struct TagScan {
   private var state = State.text
   private var words = 0
   private var isInWord = false
-  /// The last byte of the tag that is no white space.
+  /// The last byte of the tag that is not white space.
   private var last: UInt8 = 0
 
-  /// Whether a tag of `bytes` has too many words, or a value without an end.
+  /// Returns `true` if a tag of `bytes` has too many words, or a value without an end.
   static func isCrowded(_ bytes: [UInt8]) -> Bool {
     var scan = TagScan()
     for (index, byte) in bytes.enumerated() where !scan.take(byte, at: index) { return true }
     return false
   }
 
-  /// - Returns: false when it is too much.
+  /// Applies the next byte.
+  /// - Returns: `false` when a limit is exceeded.
   private mutating func take(_ byte: UInt8, at index: Int) -> Bool {
     switch state {
     case .text:
@@ -32,7 +33,7 @@ struct TagScan {
     case .tag where (byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'")) && last == UInt8(ascii: "="):
       state = .value(quote: byte, start: index)
     case .tag:
-      // A slash parts words as white space does.
+      // A slash separates words as white space does.
       let isBlank = byte <= 0x20 || byte == UInt8(ascii: "/")
       if !isBlank, !isInWord { words += 1 }
       isInWord = !isBlank

@@ -1,23 +1,23 @@
 internal import CXML2
 
-/// Addresses by RFC 3986, as libxml2 reads them.
+/// Addresses by RFC 3986, as libxml2 parses them.
 enum URIReference {
-  /// The host without user, password and port, nil when there is none.
+  /// Returns the host without user, password and port; nil when there is none.
   static func host(_ uri: String) -> String? {
     withParts(uri) { $0.pointee.server.map { String(cString: $0) } } ?? nil
   }
 
-  /// The port, nil when there is none.
+  /// Returns the port; nil when there is none.
   static func port(_ uri: String) -> Int? {
     withParts(uri) { $0.pointee.port > 0 ? Int($0.pointee.port) : nil } ?? nil
   }
 
-  /// The path; nil when there is none, or the text is no address.
+  /// Returns the path; nil when there is none, or the text is no address.
   static func path(_ uri: String) -> String? {
     withParts(uri) { $0.pointee.path.map { String(cString: $0) } } ?? nil
   }
 
-  /// A reference as an address of its own (§5); nil for what is none.
+  /// Resolves a reference to an absolute address (§5); nil for a text that is none.
   static func resolve(_ reference: String, base: String) -> String? {
     guard let resolved = xmlBuildURI(reference, base) else { return nil }
     defer { shim_xml_free(resolved) }

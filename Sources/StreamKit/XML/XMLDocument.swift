@@ -1,28 +1,28 @@
 internal import CXML2
 
-/// XML as elements, read by libxml2 with recovery: what is damaged is read as far as it makes sense.
+/// A tree of XML elements, parsed by libxml2 with recovery: a damaged document is read as far as possible.
 ///
-/// Names are in lower case and without prefixes. Nothing is loaded from elsewhere, and a document that declares entities
-/// is not read: a few lines of those can stand for gigabytes.
+/// Names are in lower case and without prefixes. Nothing is loaded from elsewhere, and a document that
+/// declares entities is refused: a few lines of those can expand to gigabytes.
 struct XMLDocument {
-  /// One element.
+  /// An element.
   struct Element {
     let name: String
-    /// By name; both as in the document.
+    /// The attributes by name, in lower case.
     var attributes: [String: String] = [:]
     var children: [Element] = []
-    /// What stands in it and its children, without white space at its ends.
+    /// The text of the element and its children, without white space at its ends.
     var text = ""
 
-    /// It and all within it that have that name, in the order of the document.
+    /// Returns the element and all within it that have that name, in the order of the document.
     func elements(named name: String) -> [Element] {
       (self.name == name ? [self] : []) + children.flatMap { $0.elements(named: name) }
     }
   }
 
-  /// How deep elements are looked at.
+  /// The limit of nested elements.
   private static let depthLimit = 32
-  /// How many elements are looked at.
+  /// The limit of elements in a document.
   private static let countLimit = 20_000
 
   private static let options = CInt(
@@ -34,11 +34,13 @@ struct XMLDocument {
 
   let root: Element
 
+  /// Parses a document.
   /// - Parameters:
   ///   - bytes: at most 1 MiB.
-  ///   - isLoose: whether it is written as people write HTML: names in any case, attributes with bare ampersands.
-  /// - Returns: nil when there is not one element in `bytes`, when entities are declared, and when a tag has hundreds of
-  ///   attributes.
+  ///   - isLoose: `true` if it is written as people write HTML: names in any case, attributes with bare
+  ///     ampersands.
+  /// - Returns: nil when there is no element in `bytes`, when entities are declared, and when a tag has
+  ///   hundreds of attributes.
   init?(_ bytes: [UInt8], isLoose: Bool = false) {
     guard bytes.count <= 1 << 20, !Self.declaresEntities(bytes), !TagScan.isCrowded(bytes) else { return nil }
     let document = bytes.withUnsafeBytes { raw in
@@ -61,7 +63,7 @@ struct XMLDocument {
     }
   }
 
-  /// All elements of that name, in the order of the document.
+  /// Returns all elements of that name, in the order of the document.
   func elements(named name: String) -> [Element] { root.elements(named: name) }
 
   private static func element(_ node: xmlNodePtr, depth: Int, _ left: inout Int) -> Element {
