@@ -1,30 +1,31 @@
-/// Hashes, lengths and reservoir reach of the frames that were passed on last: what a new connection is matched with.
+/// The hashes, lengths and reservoir reach of the frames that passed last, with which a new connection is
+/// compared.
 ///
-/// Memory: 12 bytes a frame, so 24 KiB at most, taken as it fills.
+/// Memory: 12 bytes a frame, so 24 KiB at most, allocated as it fills.
 struct FrameHistory: Sendable {
-  /// Bytes of audio that are remembered.
+  /// The limit in bytes of the audio in the history.
   static let byteLimit = 256 * 1024
-  /// Frames that are remembered.
+  /// The limit of frames in the history.
   static let frameLimit = 2048
 
   private(set) var count = 0
-  /// Place of the oldest.
+  /// The index of the oldest frame.
   private var first = 0
   private var hashes: [UInt64] = []
   private var lengths: [UInt16] = []
   private var begins: [UInt16] = []
   private var bytes = 0
-  /// Recent audio, for `secondsPerByte`.
+  /// The bytes of recent audio, for `secondsPerByte`.
   private var recentBytes = 0
   private var recentTime = StreamTime.zero
 
-  /// Bytes of memory that it takes.
+  /// The memory use in bytes.
   var size: Int { hashes.count * (8 + 2 + 2) }
 
-  /// Seconds that a byte takes, at the rate of the last frames; 0 before there are any.
+  /// The seconds of audio in a byte, at the rate of the last frames; 0 before there are any.
   var secondsPerByte: Double { recentBytes > 0 ? recentTime.seconds / Double(recentBytes) : 0 }
 
-  /// Remembers a frame; what has no frames cannot be matched.
+  /// Adds a frame; a piece of a stream without frames can't be compared.
   mutating func append(_ frame: StreamFrame) {
     guard frame.codec.hasFrames else { return }
     if recentBytes > 65_536 {
@@ -52,7 +53,7 @@ struct FrameHistory: Sendable {
 
   private mutating func grow() {
     straighten()
-    // Not twice as much each time: it fills once, and stays.
+    // Growth by half, not by two: the history fills once, and stays.
     let size = min(Self.frameLimit, max(64, hashes.count * 3 / 2))
     func grown<Value: FixedWidthInteger>(_ values: [Value]) -> [Value] {
       [Value](unsafeUninitializedCapacity: size) { space, count in
@@ -64,7 +65,7 @@ struct FrameHistory: Sendable {
     (hashes, lengths, begins) = (grown(hashes), grown(lengths), grown(begins))
   }
 
-  /// Puts the oldest frame in place 0, so that going through them is quick.
+  /// Moves the oldest frame to index 0, so that iteration is fast.
   mutating func straighten() {
     guard first > 0 else { return }
     hashes = Array(hashes[first...] + hashes[..<first])
@@ -73,7 +74,7 @@ struct FrameHistory: Sendable {
     first = 0
   }
 
-  /// Whether each frame, from the oldest, is the only one of its kind here.
+  /// Returns for each frame, from the oldest, `true` if no other frame in the history is equal to it.
   func areUnique() -> [Bool] {
     let places = (0..<count).map { (first + $0) % hashes.count }
     let order = (0..<count).sorted { hashes[places[$0]] < hashes[places[$1]] }
@@ -85,13 +86,13 @@ struct FrameHistory: Sendable {
     return unique
   }
 
-  /// Calls `body` with the hashes, from the oldest; `straighten` comes before.
+  /// Calls `body` with the hashes, from the oldest; requires `straighten` before.
   func withHashes(_ body: (UnsafeBufferPointer<UInt64>) -> Void) {
     precondition(first == 0, "straighten the history before its hashes are looked at")
     hashes.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[..<count])) }
   }
 
-  /// Whether a frame, whose hash is that of an old one, is like it in all else.
+  /// Returns `true` if a frame, whose hash is that of an old one, is equal to it in all else.
   func isAlike(_ frame: StreamFrame, _ index: Int) -> Bool {
     lengths[index] == UInt16(clamping: frame.length) && Int(begins[index]) == frame.mainDataBegin
   }

@@ -1,37 +1,39 @@
-/// Looks for the place in a new connection's frames at which the old connection's frames end.
+/// Finds the position in a new connection's frames at which the old connection's frames end.
 ///
-/// For every old frame it keeps how many frames up to it are the last new frames, in the same order: a run. A run that
-/// reaches the newest old frame is an overlap, verified whole; what follows it is new. It may begin with the first new
-/// frame or behind others, a pre-roll. Old frames that are alone of their kind are *landmarks*: an overlap with three
-/// of them is certain, one with fewer (digital silence, a loop) needs the time to confirm it.
+/// For every old frame it keeps how many frames up to it are the last new frames, in the same order: a run. A
+/// run that reaches the newest old frame is an overlap, verified whole; the frames behind it are new. It may
+/// begin with the first new frame or behind others, a pre-roll. Old frames that equal no other are
+/// *landmarks*: an overlap with three of them is certain, one with fewer (digital silence, a loop) needs the
+/// time to confirm it.
 ///
-/// Work: one pass over the old frames for each new one. Memory: 3 bytes an old frame, 12 KiB for uncertain overlaps.
+/// Work: one pass over the old frames for each new one. Memory: 3 bytes an old frame, 12 KiB for uncertain
+/// overlaps.
 struct OverlapSearch: Sendable {
-  /// An overlap that was found.
+  /// An overlap of the two connections.
   struct Overlap: Sendable, Equatable {
-    /// New frames up to its end: what follows is new.
+    /// The number of new frames up to its end: what follows is new.
     let end: Int
-    /// Frames that both connections sent.
+    /// The number of frames that both connections sent.
     let length: Int
-    /// What the new frames up to its end take.
+    /// The duration of the new frames up to its end.
     let time: StreamTime
-    /// No new frames are in front of it.
+    /// `true` if no new frames are in front of it.
     var startsAtFront: Bool { length == end }
   }
 
-  /// Landmarks that make an overlap certain.
+  /// The number of landmarks that makes an overlap certain.
   static let enoughLandmarks = 3
-  /// Uncertain overlaps that are remembered, the last ones: in a stream of silence the right one is near live.
+  /// The limit of uncertain overlaps, the last ones: in a stream of silence the right one is near live.
   private static let mostUncertain = 512
 
   private let isUnique: [Bool]
-  /// For every old frame: the length of the run that ends with it.
+  /// The length of the run that ends with each old frame.
   private var runs: [UInt16]
-  /// New frames so far.
+  /// The number of new frames so far.
   private(set) var count = 0
-  /// What they take.
+  /// The duration of the new frames.
   private(set) var time = StreamTime.zero
-  /// Overlaps without enough landmarks, in the order of their ends.
+  /// The overlaps without enough landmarks, in the order of their ends.
   private(set) var uncertain: [Overlap] = []
 
   init(_ history: FrameHistory) {
@@ -39,14 +41,14 @@ struct OverlapSearch: Sendable {
     runs = [UInt16](repeating: 0, count: history.count)
   }
 
-  /// Takes the next new frame.
-  /// - Returns: the overlap that ends with it, when there is one and it is certain.
+  /// Adds the next new frame.
+  /// - Returns: the overlap that ends with it, if there is one and it is certain.
   mutating func add(_ frame: StreamFrame, history: FrameHistory) -> Overlap? {
     count += 1
     time = time + frame.duration
     runs.withUnsafeMutableBufferPointer { runs in
       history.withHashes { hashes in
-        // From the newest, as each run goes on what the one before it was.
+        // From the newest, as each run continues the run of the frame before it.
         var index = hashes.count - 1
         while index >= 0 {
           if hashes[index] == frame.hash, history.isAlike(frame, index) {
@@ -66,9 +68,9 @@ struct OverlapSearch: Sendable {
     return nil
   }
 
-  /// Whether the new frames are within the old ones for certain, and have not come to their end.
+  /// `true` if the new frames are within the old ones for certain, and have not come to their end.
   var isWithin: Bool {
-    // Landmarks up to each old frame, so that a long run costs no more than a short one.
+    // The landmarks up to each old frame, so that a long run costs no more than a short one.
     var landmarks: [UInt16] = [0]
     landmarks.reserveCapacity(runs.count + 1)
     for index in runs.indices.dropLast() {
@@ -79,7 +81,7 @@ struct OverlapSearch: Sendable {
     return false
   }
 
-  /// Landmarks in the run that ends with an old frame, up to as many as are enough.
+  /// Returns the number of landmarks in the run that ends with an old frame, up to `enoughLandmarks`.
   private func landmarks(upTo last: Int) -> Int {
     var found = 0
     var index = last

@@ -1,29 +1,30 @@
 internal import HTTP
 
-/// Tries whether a second connection's sound goes on where that of a stalled one ended, on copies of what the stalled one
-/// has left: it may still go on.
+/// Tests whether a second connection's sound continues that of a stalled one, on copies of the state of the
+/// stalled one: that may still resume.
 struct OverlapTrial: Sendable {
   /// The state of the second connection.
   enum Finding: Equatable {
-    /// No sound has come yet.
+    /// Waiting for the first sound.
     case none
-    /// Sound comes; it is not known to join.
+    /// Sound comes, and is not known to join.
     case sound
-    /// Its sound goes on where the other's ended.
+    /// The sound continues where the other connection's ended.
     case joins
     /// The connection brings no audio: what was found, in words.
     case notAudio(found: String)
   }
 
   private var sound: ReceivedSound
-  /// Nil when no join can be found any more.
+  /// The stitcher of the trial; nil when no join can be found any more.
   private var stitcher: Stitcher?
   private(set) var finding = Finding.none
 
+  /// Creates a trial beside a stalled connection.
   /// - Parameters:
-  ///   - sound: of the stalled connection.
-  ///   - stitcher: that of the stalled connection; one that joins can't be tried.
-  ///   - lossTime: when the last byte of the stalled connection came.
+  ///   - sound: the parser of the stalled connection.
+  ///   - stitcher: the stitcher of the stalled connection; while it joins there is no trial.
+  ///   - lossTime: the time of the stalled connection's last byte.
   init(_ sound: ReceivedSound, _ stitcher: Stitcher, lossTime: Double) {
     self.sound = sound
     guard !stitcher.isJoining else { return }
@@ -32,11 +33,11 @@ struct OverlapTrial: Sendable {
     self.stitcher = stitcher
   }
 
-  /// The second connection is answered.
+  /// Applies the response head of the second connection.
   mutating func connect(_ head: HTTPResponse) { sound.connect(head) }
 
   /// Receives the next bytes of the second connection.
-  /// - Parameter time: when they came.
+  /// - Parameter time: the time at which they came.
   mutating func receive(_ bytes: UnsafeRawBufferPointer, at time: Double) {
     var (finding, stitcher) = (self.finding, self.stitcher.take())
     sound.take(bytes) { item in

@@ -1,91 +1,95 @@
-/// Makes one stream of a station's connections: nothing that the server still had is lost, and nothing comes twice.
+/// Makes one stream of a station's connections: nothing that the server still had is lost, and nothing comes
+/// twice.
 ///
-/// A state machine that is fed the frames of every connection and says what becomes of each:
+/// A state machine that receives the frames of every connection and returns an action for each:
 /// ```swift
 /// switch stitcher.receive(frame, bytes, at: now, pending: framer.pendingBytes) {
 /// case .pass: deliver(frame, bytes)
 /// case .hold: break
-/// case .joined, .gap: stitcher.release { deliver($0, $1) }  // whether it is taken
+/// case .joined, .gap: stitcher.release { deliver($0, $1) }  // `true` if it was accepted
 /// }
 /// ```
-/// and `lost(at:pending:)` between the connections. While it joins, new frames are held until the end of the old ones
-/// is found among them (Icecast sends the last 64 KiB again, perhaps behind a pre-roll), and join there: as if nothing
-/// had happened. If it is not found they join at a frame border, and the gap is told. Times are seconds of any clock
-/// that is steady. Streams without frames pass, and every new connection of theirs, or behind them, is a gap at once.
+/// and `lost(at:pending:)` between the connections. While it joins, new frames are held until the end of the
+/// old ones is found among them (Icecast sends the last 64 KiB again, perhaps behind a pre-roll), and join
+/// there: as if nothing had happened. If it is not found they join at a frame border, and the gap is
+/// reported. Times are seconds of any steady clock. Streams without frames pass, and every new connection of
+/// theirs, or behind them, is a gap at once.
 ///
 /// Memory: 24 KiB of hashes; while it joins 128 KiB more.
 public struct Stitcher: Sendable {
-  /// What becomes of the frame that was received.
+  /// The action for a received frame.
   public enum Action: Sendable, Equatable {
-    /// It goes on at once.
+    /// The frame passes at once.
     case pass
-    /// It is held until more is known.
+    /// The frame is held until more is known.
     case hold
-    /// The new connection goes on exactly where the old one ended; `release` what is held.
-    /// - `overlap`: frames that came again and are left out.
-    /// - `preRoll`: frames in front of those, which are left out too.
+    /// The new connection continues exactly where the old one ended; `release` what is held.
+    /// - `overlap`: the number of frames that came again and are left out.
+    /// - `preRoll`: the number of frames in front of those, which are left out too.
     case joined(overlap: Int, preRoll: Int)
-    /// The old connection's end is not in the new one; `release` what is held, behind a gap of about so many seconds.
+    /// The old connection's end is not in the new one; `release` what is held, behind a gap of about so many
+    /// seconds.
     case gap(seconds: Double)
   }
 
-  /// Bytes of a new connection in which the join is looked for.
+  /// The limit in bytes of the search for a join in a new connection.
   public static let searchBytes = 256 * 1024
-  /// Seconds in which it is looked for; longer only while the frames are known to be old ones.
+  /// The limit in seconds of the search; longer only while the frames are known to be old ones.
   public static let searchSeconds = 4.0
-  /// The same when a player has nothing left to play: time for a burst to come.
+  /// The limit in seconds when a player has nothing left to play: time for a burst to come.
   public static let urgentSeconds = 1.0
-  /// How far an overlap that the frames alone do not prove may be from what the time says, in seconds.
+  /// The tolerance in seconds between the time and an overlap that the frames alone do not prove.
   public static let timeTolerance = 1.0
-  /// Frames in which the join is looked for: bounds the work that a station of tiny frames makes.
+  /// The limit in frames of the search: bounds the work for a station of tiny frames.
   private static let searchFrames = 2 * FrameHistory.frameLimit
 
-  /// Seconds in which the join is looked for from now on.
+  /// The current limit in seconds of the search.
   public var searchSeconds = Stitcher.searchSeconds
 
   private var history = FrameHistory()
-  /// A piece of a stream without frames was passed on.
+  /// `true` if a piece of a stream without frames has passed.
   private var hasPassedPieces = false
   private var join: Join?
   private var held = HeldFrames()
-  /// A decision was told, and `release` gives what is held from this frame on.
+  /// The first of the held frames that `release` delivers, after a decision; nil while nothing is decided.
   private var releaseFrom: Int?
-  /// A loss that is told while frames are still to be released.
+  /// A loss that was reported while frames are still to be released.
   private var afterLoss: (time: Double, pending: Double)?
 
-  /// What is known of the new connection.
+  /// The state of the search in a new connection.
   private struct Join {
-    /// When the last byte came of the frames that were passed on.
+    /// The time at which the last byte of the frames that passed came.
     let lossTime: Double
-    /// What was received of the old connection and not passed on, in seconds.
+    /// The length in seconds of what the old connection sent and no frame was found in.
     let pendingAtLoss: Double
     var search: OverlapSearch
     var bytes = 0
     var firstFrameTime: Double?
-    /// The most audio that came beyond the time that passed, in seconds.
+    /// The maximum lead of the audio over the time that passed, in seconds.
     var lead = -Double.infinity
 
-    /// What the time says of the overlap with the old connection, a pre-roll included; below 0 it is a gap. Audio
-    /// comes no earlier than it is made, so what came earliest tells best.
+    /// The overlap with the old connection that the time implies, a pre-roll included; below 0 it is a gap.
+    /// Audio comes no earlier than it is made, so the earliest arrival is the best estimate.
     var expectedOverlap: Double { lead - pendingAtLoss }
   }
 
-  /// A stitcher for a new stream, whose first connection's frames all pass.
+  /// Creates a stitcher for a new stream, whose first connection's frames all pass.
   public init() {}
 
-  /// Bytes of memory that the frames which are held take.
+  /// The memory use of the held frames in bytes.
   var heldSize: Int { held.size }
-  /// Bytes of memory that the old frames' hashes take.
+  /// The memory use of the old frames' hashes in bytes.
   var historySize: Int { history.size }
 
-  /// Whether frames are held.
+  /// `true` if frames are held.
   public var isJoining: Bool { join != nil }
 
-  /// The connection is gone, or was given up; frames that follow are a new one's.
+  /// Ends the connection, which is gone or was given up; frames that follow belong to a new one.
   /// - Parameters:
-  ///   - time: when the last byte came.
-  ///   - pending: bytes that came behind the last frame.
-  /// - Returns: nil, or what becomes of the frames of a connection that went before its join was found.
+  ///   - time: the time at which the last byte came.
+  ///   - pending: the number of bytes that came behind the last frame.
+  /// - Returns: the action for the frames of a connection that ended before its join was found; nil when
+  ///   there are none.
   public mutating func lost(at time: Double, pending: Int = 0) -> Action? {
     var action: Action?
     if let join {
@@ -113,10 +117,10 @@ public struct Stitcher: Sendable {
     join = Join(lossTime: lossTime, pendingAtLoss: pendingAtLoss, search: OverlapSearch(history))
   }
 
-  /// Takes the next frame of the connection, whose bytes are copied if it is held.
+  /// Receives the next frame of the connection, whose bytes are copied if it is held.
   /// - Parameters:
-  ///   - time: now.
-  ///   - pending: bytes that have come behind it.
+  ///   - time: the current time.
+  ///   - pending: the number of bytes that have come behind it.
   public mutating func receive(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, at time: Double = 0, pending: Int = 0
   ) -> Action {
@@ -141,19 +145,20 @@ public struct Stitcher: Sendable {
     return .hold
   }
 
-  /// Time passes without frames.
+  /// Applies time that passes without frames.
   /// - Returns: nil when nothing is decided.
   public mutating func decide(at time: Double) -> Action? {
     guard let join, join.search.count > 0, isOver(join, at: time) else { return nil }
     return resolve(join)
   }
 
-  /// When the search for a join ends, unless the frames are known to be old ones; nil before the first of them.
+  /// The time at which the search for a join ends, unless the frames are known to be old ones; nil before the
+  /// first of them.
   public var searchEnd: Double? { join?.firstFrameTime.map { $0 + searchSeconds } }
 
-  /// Gives the frames that a `joined` or `gap` lets go on, in order; to be called once, at once.
-  /// - Parameter body: returns whether it takes the frame; it gets none behind one that it does not take, and what is not
-  ///   taken counts as never received.
+  /// Delivers the frames that a `joined` or `gap` releases, in order; to be called once, at once.
+  /// - Parameter body: returns `true` if it accepts the frame; it receives none behind one that it refuses,
+  ///   and refused frames count as never received.
   public mutating func release(_ body: (StreamFrame, UnsafeRawBufferPointer) -> Bool) {
     guard let first = releaseFrom else { return }
     var isTaken = true
@@ -167,7 +172,8 @@ public struct Stitcher: Sendable {
     beginAfterLoss()
   }
 
-  /// Without frames, on one side or the other, there is nothing to match: a new connection is a gap.
+  /// Passes a piece without frames, or a frame behind such pieces: without a comparison a new connection is a
+  /// gap.
   private mutating func pass(
     _ piece: StreamFrame, _ bytes: UnsafeRawBufferPointer, at time: Double
   ) -> Action {
@@ -180,8 +186,8 @@ public struct Stitcher: Sendable {
 
   // MARK: Decisions
 
-  /// Whether so much came of a connection that was lost that it would be known if it were old. Less is as if it had
-  /// not been: the next connection brings it again.
+  /// Returns `true` if so much came of a lost connection that old frames would have been recognized.
+  /// Otherwise the connection is ignored: the next one sends its frames again.
   private func isNew(_ join: Join) -> Bool {
     guard join.search.time.seconds >= Self.timeTolerance, !join.search.isWithin else { return false }
     return bestUncertain(join) != nil || join.expectedOverlap <= 0
@@ -191,17 +197,17 @@ public struct Stitcher: Sendable {
     let hasWaited = time - (join.firstFrameTime ?? time) >= searchSeconds
     let isLong = join.bytes >= Self.searchBytes || join.search.count >= Self.searchFrames
     guard hasWaited || isLong else { return false }
-    // Old frames cannot last longer than there are of them.
+    // The search in old frames can't last longer than there are of them.
     return !join.search.isWithin || join.bytes >= Self.searchBytes + FrameHistory.byteLimit
   }
 
-  /// Whether the oldest frames that are held are no loss: they are old ones, or the time says that what is new begins
-  /// well behind them.
+  /// Returns `true` if the oldest held frames may be dropped: they are old ones, or the time implies that
+  /// what is new begins well behind them.
   private func mayDrop(_ join: Join) -> Bool {
     held.droppedTime < oldTime(join) || join.search.isWithin
   }
 
-  /// Audio in front of the new connection that the time says is old, or a pre-roll.
+  /// Returns the length of the audio in front of the new connection that is old by the time, or a pre-roll.
   private func oldTime(_ join: Join) -> StreamTime {
     StreamTime(seconds: join.expectedOverlap - Self.timeTolerance)
   }
@@ -226,7 +232,8 @@ public struct Stitcher: Sendable {
     return .joined(overlap: overlap.length, preRoll: overlap.end - overlap.length)
   }
 
-  /// The overlap that is nearest to what the time says, one without a pre-roll before others; nil when none is near.
+  /// Returns the overlap that is nearest to what the time implies, one without a pre-roll before others; nil
+  /// when none is near.
   private func bestUncertain(_ join: Join) -> OverlapSearch.Overlap? {
     func distance(_ overlap: OverlapSearch.Overlap) -> Double {
       (overlap.time.seconds - join.expectedOverlap).magnitude
