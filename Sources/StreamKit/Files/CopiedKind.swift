@@ -4,19 +4,20 @@ internal import Codecs
 struct CopiedKind: Sendable {
   /// The format of its frames, as far as its first bytes determine it.
   let format: StreamFormat
-  /// The end of its name.
+  /// The extension of its name.
   let fileEnd: String
 
-  /// Bytes of a start that is not understood, a tag with a picture at most times, after which the content type counts.
+  /// The number of bytes of an unidentified start, mostly a tag with a picture, after which the content type
+  /// decides.
   static let longestStart = 64 * 1024
-  /// Names that say more than the codec.
+  /// The extensions that are more exact than the codec.
   private static let ends: Set = [
     "m4a", "m4b", "mp4", "oga", "ogg", "opus", "aif", "aiff", "aifc", "caf", "wma", "ape", "wv", "mka",
     "webm",
   ]
 
-  /// The kind of a file that begins with `start`; nil when it is no sound, or more of it is needed to tell.
-  /// - Parameter isWhole: whether nothing follows.
+  /// Identifies a file that begins with `start`; nil when it is no sound, or more of it is needed.
+  /// - Parameter isWhole: `true` if nothing follows.
   init?(_ start: [UInt8], contentType: String?, url: String, isWhole: Bool) {
     let path = StreamURL.path(url).lowercased()
     let end = path.lastIndex(of: ".").map { String(path[path.index(after: $0)...]) } ?? ""
@@ -24,7 +25,7 @@ struct CopiedKind: Sendable {
     if let format = Self.format(start, contentType, isWhole: isWhole) {
       self.format = format
     } else if isNamed, !start.isEmpty, isWhole || start.count >= Self.longestStart {
-      // Nobody here knows what it is, but it is called sound.
+      // The format is unknown, but the name claims sound.
       format = StreamFormat(codec: .other)
     } else {
       return nil
@@ -41,7 +42,7 @@ struct CopiedKind: Sendable {
     start.withUnsafeBytes { framer.feed($0) }
     if isWhole { framer.end() }
     if case .format(let format)? = framer.next() { return format }
-    // A picture stands in front of the sound.
+    // A tag with a picture precedes the sound.
     guard start.count >= longestStart, start.starts(with: "ID3".utf8) else { return nil }
     return StreamFormat(codec: contentType?.contains("aac") == true ? .aac : .mp3)
   }

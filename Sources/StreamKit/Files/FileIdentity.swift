@@ -1,17 +1,18 @@
 internal import HTTP
 
-/// What an answer says of the file that it is, so that its parts are known to belong together.
+/// The identity of a file on a server, from the head of an answer, by which its parts are known to belong
+/// together.
 struct FileIdentity: Equatable {
-  /// Bytes of the whole file.
+  /// The bytes of the whole file; nil when unknown.
   var size: Int?
   var tag: String?
   var modified: String?
   var acceptsRanges: Bool
 
-  /// First byte that the answer brings.
+  /// The offset of the first byte of the answer.
   let start: Int
 
-  /// No file is larger: sums of two places in one can't overflow.
+  /// The limit of a file's size: sums of two offsets can't overflow.
   static let longest = Int.max / 4
 
   init(_ head: HTTPResponse) {
@@ -26,10 +27,11 @@ struct FileIdentity: Equatable {
     (start, size) = (range.start ?? 0, range.size)
   }
 
-  /// What a request for a part asks to be the same; a weak tag does not promise the same bytes.
+  /// The validator with which a request demands a part of the same file; a weak tag does not promise the same
+  /// bytes.
   var condition: String? { tag.flatMap { $0.hasPrefix("W/") ? nil : $0 } ?? modified }
 
-  /// A request for the bytes from `byte` on.
+  /// Returns a request for the bytes from `byte` on.
   func request(
     _ url: String, from byte: Int, _ options: Reception.Options
   ) throws(HTTPError) -> HTTPRequest {
@@ -42,8 +44,8 @@ struct FileIdentity: Equatable {
     return request
   }
 
-  /// Learns from the answer to a request for the bytes from `byte` on.
-  /// - Returns: the byte that comes first, at most `byte`; nil when it is another file's.
+  /// Applies the head of the answer to a request for the bytes from `byte` on.
+  /// - Returns: the offset of its first byte, at most `byte`; nil when it belongs to another file.
   mutating func admit(_ head: HTTPResponse, from byte: Int) -> Int? {
     let new = FileIdentity(head)
     guard !differs(from: new), new.start <= byte else { return nil }
@@ -52,7 +54,7 @@ struct FileIdentity: Equatable {
     return new.start
   }
 
-  /// Whether an answer is another file's.
+  /// Returns `true` if an answer belongs to another file.
   func differs(from other: FileIdentity) -> Bool {
     if let tag, let others = other.tag { return tag != others }
     if let modified, let others = other.modified { return modified != others }
@@ -61,7 +63,7 @@ struct FileIdentity: Equatable {
   }
 }
 
-/// `Content-Range: bytes 100-199/1000`, or with a star for what is not known. Source: RFC 9110 §14.4.
+/// A parsed `Content-Range: bytes 100-199/1000`, with a star for an unknown value. Source: RFC 9110 §14.4.
 struct ContentRange: Equatable {
   var start: Int?
   var size: Int?

@@ -1,62 +1,63 @@
 internal import Codecs
 
-/// Takes a file apart as its bytes come: what a station is to `StreamFramer`, a file is to one of these.
+/// Parses a file as its bytes come: the counterpart of `StreamFramer` for files.
 ///
-/// Bytes are fed in the order of the file, from its start, from where `jump` said, or from where `seek` did. Times are
-/// those of what is heard: sound that the encoder put in front has times below zero. Memory is bounded whatever a file
-/// claims.
+/// Bytes are fed in the order of the file, from its start, from the offset of a `jump`, or from that of a
+/// `seek`. Times are those of the audible sound: sound that the encoder put in front has times below zero.
+/// Memory is bounded whatever a file claims.
 protocol FileParser: Sendable {
-  /// Takes the next bytes.
+  /// Feeds the next bytes.
   mutating func feed(_ bytes: UnsafeRawBufferPointer)
-  /// No more bytes follow.
+  /// Ends the file: no bytes follow.
   mutating func end()
-  /// What was found next; nil when more bytes are needed, or nothing follows.
+  /// Returns the next item; nil when more bytes are needed, or nothing follows.
   mutating func next() -> FileItem?
 
-  /// Gets ready for the sound at `time`, with what decoders need in front of it.
-  /// - Returns: the byte from which the file is to be fed next; nil while nobody knows.
+  /// Prepares for the sound at `time`, and the frames that decoders need in front of it.
+  /// - Returns: the offset from which the file is to be fed next; nil while that is unknown.
   mutating func seek(to time: StreamTime) -> Int?
 
-  /// Seconds that are heard; nil while that is not known, and a guess where the file does not tell.
+  /// The length of the audible sound in seconds; nil while unknown, and an estimate where the file has no
+  /// length.
   var duration: Double? { get }
-  /// Where what is heard ends, if sound that was put there to fill follows.
+  /// The end of the audible sound, if padding follows it; nil otherwise.
   var soundEnd: StreamTime? { get }
-  /// Whole frames that decoders need in front of the one that is wanted.
+  /// The number of whole frames that decoders need in front of a target.
   var preroll: Int { get }
 }
 
-/// What is found in a file.
+/// An item found in a file.
 enum FileItem: Equatable {
-  /// What the frames that follow are.
+  /// The format of the frames that follow.
   case format(StreamFormat)
-  /// The next frame begins at this time.
+  /// The time at which the next frame begins.
   case begins(at: StreamTime)
-  /// A frame, or a piece of PCM, and its bytes as decoders take them.
+  /// A frame, or a piece of PCM, with its bytes in the form for decoders.
   case frame(StreamFrame, [UInt8])
-  /// The file is to be fed from this byte on.
+  /// A request to feed the file from this offset on.
   case jump(to: Int)
-  /// There was the last frame; what may follow is no sound.
+  /// The end: the last frame was found, and what may follow is no sound.
   case end
-  /// It can't be played: what was found, in words.
+  /// A file that can't be played: `found` names the content, in words.
   case unusable(found: String, isUnsupported: Bool)
 }
 
-/// What a file tells of itself.
+/// The facts about a file.
 public struct FileFacts: Sendable, Equatable {
-  /// Whether any place of it can be gone to.
+  /// `true` if the file can be played from any position.
   public var canSeek = false
-  /// Seconds; nil while that is not known.
+  /// The length in seconds; nil while unknown.
   public var duration: Double?
 }
 
 /// Chooses the parser by the first bytes.
 enum FileKind {
-  /// Bytes that are enough to tell.
+  /// The number of bytes that identify a file.
   static let magicLength = ContentSniffer.magicLength
 
-  /// The parser for a file that begins with `start`.
-  /// - Parameter size: bytes of the file; nil when the server does not say.
-  /// - Throws: what it is, in words, when that does not play from a URL.
+  /// Returns the parser for a file that begins with `start`.
+  /// - Parameter size: the size of the file in bytes; nil when the server does not state it.
+  /// - Returns: the parser; a failure names the kind of a file that does not play from a URL.
   static func parser(
     for start: [UInt8], contentType: String?, size: Int?
   ) -> Result<any FileParser, UnusableFile> {
@@ -76,7 +77,7 @@ enum FileKind {
 /// A file of a kind that does not play as its bytes come.
 struct UnusableFile: Error {
   let kind: String
-  /// The advice that an error about it gives.
+  /// The remedy in the error.
   let hint: String
 
   static let download = "download it and play it by its path"

@@ -1,9 +1,9 @@
-/// Bytes and times of a file's frames, counted from its first frame on: a mark every half a second, and ever more rarely
-/// in longer files. Memory: 16 bytes a mark, 8,192 marks at most.
+/// The offsets and times of a file's frames, counted from its first frame on: a mark every half a second, and
+/// ever more rarely in longer files. Memory: 16 bytes a mark, 8,192 marks at most.
 struct FrameIndex: Sendable {
   struct Mark: Sendable, Equatable {
     let byte: Int
-    /// Sound between the first frame and this one.
+    /// The time between the first frame and this one.
     let time: StreamTime
   }
 
@@ -15,7 +15,7 @@ struct FrameIndex: Sendable {
   /// The mark that is furthest in the file; nil before the first frame.
   var last: Mark? { marks.last }
 
-  /// A frame begins at `byte`, with all sound before it counted.
+  /// Adds a frame that begins at `byte`, with all sound before it counted.
   mutating func note(byte: Int, time: StreamTime) {
     if let last, byte <= last.byte || time < last.time + step { return }
     marks.append(Mark(byte: byte, time: time))
@@ -24,7 +24,7 @@ struct FrameIndex: Sendable {
     step = step + step
   }
 
-  /// The last mark that is not behind `time`; nil when there is none.
+  /// Returns the last mark that is not behind `time`; nil when there is none.
   func mark(before time: StreamTime) -> Mark? {
     var (low, high) = (0, marks.count)
     while low < high {

@@ -2,10 +2,11 @@ internal import Codecs
 
 /// A file of whole frames: MP3 and its elder layers, AAC in ADTS.
 ///
-/// A first frame that only tells of the others (Xing, Info, VBRI) is no sound. Times of frames are counted, so behind a
-/// leap the frames from the last one with a known time on are read and passed over: exact in files of any bit rate. Where
-/// that would be more than `longestCount`, the table, a constant bit rate, or the average of what has come says which byte
-/// belongs to which time, to a whole frame: exact at a constant bit rate, else a guess.
+/// A first frame with data about the others (Xing, Info, VBRI) is no sound. Times of frames are counted, so
+/// behind a seek the frames from the last one with a known time on are read and dropped: exact in files of
+/// any bit rate. Where that would be more than `longestCount` bytes, the table, a constant bit rate, or the
+/// average of the frames so far maps bytes to times, to a whole frame: exact at a constant bit rate,
+/// otherwise an estimate.
 struct FramedFile: FileParser {
   private let contentType: String?
   private let size: Int?
@@ -13,42 +14,43 @@ struct FramedFile: FileParser {
   private var found: [FileItem] = []
   private var format: StreamFormat?
 
-  /// What the first frame told, and where it lies.
+  /// The tag in the first frame, and its offset.
   private var tag: (length: StreamLength, offset: Int)?
   private var hasBegun = false
-  /// Byte of the first frame of sound, and what such a frame lasts.
+  /// The offset of the first frame of sound, and the duration of such a frame.
   private var firstByte = 0
   private var frameTime = StreamTime.zero
-  /// Sound in front that is not heard.
+  /// The length of the sound in front that is not audible.
   private var leadIn = StreamTime.zero
   private var landing = Landing.done
   private var index = FrameIndex()
-  /// Sound between the first frame and the one that comes next; nil where that is a guess.
+  /// The time between the first frame and the next one; nil where that is an estimate.
   private var place: StreamTime?
   private var hasEnded = false
-  /// What is heard, once all of it has come.
+  /// The length of the audible sound, once all of it has come.
   private var total: StreamTime?
-  /// Of what has come, for the average.
+  /// The bytes and the duration of the frames that came, for the average.
   private var bytes = 0
   private var time = StreamTime.zero
-  /// The bit rate of all frames so far; nil when they differ.
+  /// The constant bit rate of all frames so far; nil when they differ.
   private var bitRate: Int?
 
-  /// The first frames behind a leap.
+  /// The state of the first frames behind a seek.
   private enum Landing: Equatable {
     case done
-    /// The time of the next frame is a guess by its byte.
+    /// The time of the next frame is an estimate from its offset.
     case guessed
-    /// The time of the frame at `byte` is known: those that end by `target` are passed over.
+    /// The time of the frame at `byte` is known: frames that end by `target` are dropped.
     case counted(byte: Int, target: StreamTime)
-    /// The same, behind the first of them.
+    /// The first of the counted frames has come: frames that end by `target` are dropped.
     case counting(target: StreamTime)
   }
 
-  /// Bytes that are rather read for their frames than leapt over by a guess: a second or so of a usual connection.
+  /// The limit in bytes for counting frames rather than estimating a position: a second or so of a usual
+  /// connection.
   static let longestCount = 8 << 20
 
-  /// Frames by which a decoder of layer III comes later than its encoder.
+  /// The delay of a layer III decoder behind its encoder, in PCM frames.
   private static let decoderDelay = 529
 
   init(contentType: String?, size: Int?) {
@@ -117,7 +119,7 @@ struct FramedFile: FileParser {
 
   // MARK: Times
 
-  /// What the tag says of all frames, unless it can't be.
+  /// The number of frames and their duration in the tag; nil when they are impossible.
   private var told: (frames: Int, seconds: Double)? {
     guard let tag, let frames = tag.length.frames, frames > 0, frameTime > .zero else { return nil }
     if let size, tag.offset + (tag.length.bytes ?? 0) > size { return nil }
@@ -179,15 +181,16 @@ struct FramedFile: FileParser {
     return byte
   }
 
-  /// True if the frames between a mark and the time that is wanted, which begins about at byte `guess`, are to be read.
+  /// Returns `true` if the frames between a mark and the target, which begins at about byte `guess`, are to
+  /// be counted.
   private func isNear(_ mark: FrameIndex.Mark, _ wanted: StreamTime, guess: Int) -> Bool {
     if mark != index.last || wanted < mark.time + index.step { return true }
     let isConstant = bitRate != nil || tag?.length.kind == .info
     return !isConstant && guess - mark.byte <= Self.longestCount
   }
 
-  /// Finds the time of the first frame behind a leap.
-  /// - Returns: false for a frame that is passed over.
+  /// Determines the time of the first frame behind a seek.
+  /// - Returns: `false` for a frame that is dropped.
   private mutating func land(_ frame: StreamFrame) -> Bool {
     if case .counted(let byte, let target) = landing {
       landing = frame.offset == byte ? .counting(target: target) : .guessed

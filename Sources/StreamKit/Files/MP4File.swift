@@ -1,30 +1,32 @@
 internal import Codecs
 
-/// An MP4 file (M4A) as it comes: `moov` wherever it stands, then frame after frame of AAC, each given as ADTS.
+/// Parses an MP4 file (M4A) as it comes: `moov` at any position, then frame after frame of AAC, each returned
+/// as ADTS.
 ///
-/// `mdat` in front of `moov` is leapt over. Gapless: what the file says that is not heard has times outside of it.
+/// An `mdat` in front of `moov` is skipped by a jump. Gapless: sound that the file declares inaudible has
+/// times outside of the audible range.
 struct MP4File: FileParser {
   private enum State {
-    /// Between boxes.
+    /// The parser is between boxes.
     case boxes
-    /// In `moov`, of so many bytes.
+    /// The parser is in `moov`, which has so many bytes.
     case moov(length: Int)
     case frames(MP4Track)
   }
 
   private let size: Int?
   private var state = State.boxes
-  /// What was fed and not looked at, from byte `position` of the file on.
+  /// The bytes that were fed and not parsed, from offset `position` of the file on.
   private var bytes: [UInt8] = []
   private var position = 0
   private var boxCount = 0
   private var found: [FileItem] = []
   private var hasEnded = false
-  /// The next frame, and where the one before it lies.
+  /// The number of the next frame, and the position of the one before.
   private var frame = 0
   private var last: MP4Track.Place?
 
-  /// Longest `moov` that is read: 20 days of sound.
+  /// The limit in bytes of `moov`: 20 days of sound.
   private static let longestHeader = 16 << 20
 
   init(size: Int?) { self.size = size }
@@ -56,7 +58,7 @@ struct MP4File: FileParser {
     return true
   }
 
-  /// Goes to a byte, by passing over what is there or by asking for what is not.
+  /// Moves to an offset, by skipping bytes that are there or by a jump to others.
   private mutating func go(to offset: Int) {
     if offset >= position, offset <= position + bytes.count {
       bytes.removeFirst(offset - position)
@@ -69,7 +71,8 @@ struct MP4File: FileParser {
 
   // MARK: Boxes
 
-  /// - Returns: whether something happened; else more bytes are needed.
+  /// Parses the next box.
+  /// - Returns: `true` if something happened; otherwise more bytes are needed.
   private mutating func readBox() -> Bool {
     func number(_ index: Int, _ count: Int) -> UInt64 {
       bytes[index..<(index + count)].reduce(0) { $0 << 8 | UInt64($1) }
@@ -111,7 +114,8 @@ struct MP4File: FileParser {
 
   // MARK: Frames
 
-  /// - Returns: whether something happened; else more bytes are needed.
+  /// Parses the next frame.
+  /// - Returns: `true` if something happened; otherwise more bytes are needed.
   private mutating func readFrame(_ track: MP4Track) -> Bool {
     guard let place = track.place(of: frame, after: last), place.offset >= 0,
       place.offset < size ?? FileIdentity.longest

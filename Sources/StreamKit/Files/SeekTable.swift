@@ -1,14 +1,15 @@
-/// Which byte of a file belongs to which time: places that are known, and straight lines between them.
+/// Maps times to bytes of a file: known points, and straight lines between them.
 struct SeekTable: Sendable, Equatable {
   struct Place: Sendable, Equatable {
     var byte: Double
-    /// From the first frame on, with what the encoder put in front.
+    /// The time from the first frame on, with the encoder's delay.
     var seconds: Double
   }
 
   private let places: [Place]
 
-  /// - Parameter places: in order; those that go back in bytes or time are left out. Two at least, else there is none.
+  /// Creates a table of at least two points; nil when there are fewer.
+  /// - Parameter places: the points in order; those that go back in bytes or time are left out.
   init?(_ places: [Place]) {
     var kept: [Place] = []
     for place in places where place.byte.isFinite && place.seconds.isFinite {
@@ -22,7 +23,7 @@ struct SeekTable: Sendable, Equatable {
     self.places = kept
   }
 
-  /// A file of one rate: `bytesPerSecond` from byte `start` on.
+  /// Creates the table of a constant rate: `bytesPerSecond` from byte `start` on.
   init?(start: Int, bytesPerSecond: Double) {
     guard bytesPerSecond > 0 else { return nil }
     self.init([
@@ -30,19 +31,19 @@ struct SeekTable: Sendable, Equatable {
     ])
   }
 
-  /// The byte at a time; the last line goes on.
+  /// Returns the byte at a time; the last line is extended.
   func byte(at seconds: Double) -> Double {
     let (from, to) = line { $0.seconds <= seconds }
     return from.byte + (seconds - from.seconds) * (to.byte - from.byte) / (to.seconds - from.seconds)
   }
 
-  /// The time at a byte; the last line goes on.
+  /// Returns the time at a byte; the last line is extended.
   func seconds(at byte: Double) -> Double {
     let (from, to) = line { $0.byte <= byte }
     return from.seconds + (byte - from.byte) * (to.seconds - from.seconds) / (to.byte - from.byte)
   }
 
-  /// The places around what is behind all those that `isBefore` holds for.
+  /// Returns the points around the first position for which `isBefore` does not hold.
   private func line(_ isBefore: (Place) -> Bool) -> (Place, Place) {
     let behind = places.firstIndex { !isBefore($0) } ?? places.count
     let second = min(max(1, behind), places.count - 1)

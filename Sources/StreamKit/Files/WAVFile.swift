@@ -1,35 +1,35 @@
-/// A WAV file: pieces of PCM with times of their own. Exact to a frame wherever it is gone to.
+/// Parses a WAV file into pieces of PCM with times of their own. A seek is exact to a frame.
 ///
 /// Source: "Multimedia Programming Interface and Data Specifications 1.0" (RIFF, WAVE), Microsoft's
 /// WAVEFORMATEXTENSIBLE. Samples of 8, 16 and 24 bits stay as they are; all others become Float32.
 struct WAVFile: FileParser {
-  /// How samples are written.
+  /// The layout of samples.
   private struct Samples {
     let format: StreamFormat
-    /// Bytes of a sample in the file.
+    /// The size of a sample in the file, in bytes.
     let width: Int
     let isFloat: Bool
     var frameLength: Int { width * format.channels }
   }
 
   private let size: Int?
-  /// What was fed and not looked at, from byte `position` on.
+  /// The bytes that were fed and not parsed, from offset `position` on.
   private var bytes: [UInt8] = []
   private var position = 0
-  /// Bytes of a chunk that is passed over.
+  /// The number of bytes of a chunk that remain to be skipped.
   private var skipped = 0
-  /// The byte at which the file ends, as its first chunk says; nil until that was read.
+  /// The offset at which the file ends by its first chunk; nil until that was read.
   private var claimedEnd: Int?
   private var samples: Samples?
-  /// Bytes of a frame of samples in the file, once its head is read.
+  /// The bytes of a frame of samples in the file, once its head is read.
   var frameLength: Int? { samples?.frameLength }
-  /// Where the samples lie.
+  /// The range of the samples in the file.
   private(set) var data: Range<Int>?
   private var found: [FileItem] = []
   private var hasEnded = false
 
   private static let pieceLength = 4096
-  /// Headers take no more than this.
+  /// The limit of the headers in bytes.
   private static let headLimit = 1 << 20
 
   init(size: Int?) { self.size = size }
@@ -80,7 +80,7 @@ struct WAVFile: FileParser {
     position += count
   }
 
-  /// Float32 for what the decoder does not take as it is.
+  /// Converts samples that decoders do not accept as they are to Float32.
   private static func canonical(_ bytes: ArraySlice<UInt8>, _ samples: Samples) -> [UInt8] {
     func number(_ index: Int) -> UInt64 {
       bytes[index..<(index + samples.width)].reversed().reduce(0) { $0 << 8 | UInt64($1) }
@@ -101,7 +101,7 @@ struct WAVFile: FileParser {
 
   // MARK: The head
 
-  /// Reads the next chunk in front of the samples.
+  /// Parses the next chunk in front of the samples.
   /// - Returns: nil when more bytes are needed.
   private mutating func readHead() -> [FileItem]? {
     guard position < Self.headLimit || skipped == 0 else { return [unusable("a WAV file without sound")] }
@@ -121,8 +121,8 @@ struct WAVFile: FileParser {
     if kind.elementsEqual("data".utf8) {
       guard let samples else { return [unusable("a WAV file with sound in front of its format")] }
       drop(8)
-      // Who writes as it comes does not know the length. A file that tells its own length, and none of its sound, has
-      // none: what follows are other chunks.
+      // A writer of a live file does not know the length. A file that has a length of its own, and none of
+      // its sound, is without sound: other chunks follow.
       let unknown = 0xFFFF_FFFF - 36
       let isOpen = length >= unknown || length == 0 && !(position + 1..<unknown).contains(claimedEnd ?? 0)
       let end = size ?? .max / 2
@@ -152,7 +152,7 @@ struct WAVFile: FileParser {
       samples = Samples(format: format, width: width, isFloat: kind == 3)
       return []
     }
-    // Others are passed over, without being kept.
+    // Other chunks are skipped, without being kept.
     let rest = length + length % 2
     drop(8)
     let passed = min(rest, bytes.count)
