@@ -1,27 +1,28 @@
 internal import AudioCore
 internal import EventLoop
 
-/// How loud a decoder's sound is, for who asks when it is heard: readings of 50 ms, the last 8 s of them.
+/// The levels of a decoder's sound, by the time at which it is heard: readings of 50 ms, the last 8 s of
+/// them.
 final class LevelMap: Sendable {
   private struct Reading {
-    /// Seconds of sound that the decoder had given, this included.
+    /// The seconds of sound that the decoder had delivered, those of the reading included.
     let end: Double
     let reading: MeterReading
   }
 
   private struct State {
     var readings: [Reading] = []
-    /// The oldest, once all are there.
+    /// The index of the oldest reading, once the capacity is reached.
     var first = 0
   }
 
   private static let capacity = 160
   private let state = Lock(State())
 
-  /// No readings; room for all.
+  /// Creates an empty map, with memory for all readings.
   init() { state.withLock { $0.readings.reserveCapacity(Self.capacity) } }
 
-  /// The sound up to `end` seconds has this level.
+  /// Adds the level of the sound up to `end` seconds.
   func add(_ reading: MeterReading, end: Double) {
     let new = Reading(end: end, reading: reading)
     state.withLock { state in
@@ -31,7 +32,8 @@ final class LevelMap: Sendable {
     }
   }
 
-  /// The reading that is heard when so many seconds of the decoder's sound have been; nil when there is none.
+  /// Returns the reading for the moment at which so many seconds of the decoder's sound were heard; nil when
+  /// there is none.
   func reading(heard: Double) -> MeterReading? {
     state.withLock { state in
       let following = state.readings.filter { $0.end > heard }.min { $0.end < $1.end }

@@ -1,13 +1,13 @@
 internal import AudioCore
 internal import EventLoop
 
-/// What is done to a stream's sound, between the loop that says it and the threads that decode.
+/// The setting of a stream's sound, shared by the loop that changes it and the threads that decode.
 final class SoundChain: Sendable {
-  /// One tap.
+  /// A tap in the setting.
   struct Tap: Sendable {
     enum Kind {
       case effect(SoundEffect)
-      /// Of a script.
+      /// Blocks for a script.
       case blocks
     }
 
@@ -16,12 +16,12 @@ final class SoundChain: Sendable {
     let object: LoopReference<StreamTap>
   }
 
-  /// All that is done, by one version.
+  /// A version of the setting.
   struct Setting: Sendable {
     var version = 0
-    /// In dB.
+    /// The gain in dB.
     var gain = 0.0
-    /// In the order in which they change the sound.
+    /// The taps, in the order in which they change the sound.
     var taps: [Tap] = []
   }
 
@@ -30,7 +30,7 @@ final class SoundChain: Sendable {
 
   init(loop: EventLoop) { self.loop = loop }
 
-  /// Says something new.
+  /// Publishes a new setting and increments its version.
   func change(_ body: @Sendable (inout Setting) -> Void) {
     setting.withLock { setting in
       body(&setting)
@@ -38,7 +38,7 @@ final class SoundChain: Sendable {
     }
   }
 
-  /// What is said, when it is newer than a version.
+  /// Returns the setting if its version differs from `version`; nil otherwise.
   func setting(after version: Int?) -> Setting? {
     setting.withLock { $0.version == version ? nil : $0 }
   }

@@ -1,7 +1,7 @@
 public import AudioCore
 internal import EventLoop
 
-/// What is done to a stream's sound, as the loop says it. Outlives that the stream is stopped.
+/// The gain, the taps and the meter of a stream, as set on the loop. Kept while the stream is stopped.
 final class SoundControls {
   let chain: SoundChain
   /// Called when `isUsed` may have changed.
@@ -9,7 +9,7 @@ final class SoundControls {
   private(set) var gain = 0.0
   private(set) var taps: [StreamTap] = []
   var isMetered = false { didSet { if isMetered != oldValue { onUse() } } }
-  /// What comes can't be decoded: it is not tried again before the next start.
+  /// `true` if the sound can't be decoded: no new attempt is made before the next start.
   var isBroken = false
 
   private let loop: EventLoop
@@ -21,7 +21,7 @@ final class SoundControls {
     chain = SoundChain(loop: loop)
   }
 
-  /// Whether the sound is wanted though nobody plays it.
+  /// `true` if the sound is needed even without a player.
   var isUsed: Bool { !isBroken && (isMetered || !taps.isEmpty) }
 
   func setGain(_ decibels: Double) {
@@ -47,13 +47,13 @@ final class SoundControls {
     onUse()
   }
 
-  /// The stream plays.
+  /// Opens the taps, as the stream plays.
   func begin() {
     isOpen = true
     for tap in taps { tap.isOpen = true }
   }
 
-  /// The stream has stopped: the taps get nothing more until it starts again.
+  /// Closes the taps, as the stream has stopped: they receive nothing more until it starts again.
   func end() {
     (isBroken, isOpen) = (false, false)
     for tap in taps {
@@ -64,29 +64,29 @@ final class SoundControls {
 }
 
 extension Stream {
-  /// Gains that there are, in dB.
+  /// The valid gains in dB.
   public static let gainRange = -90.0...12.0
 
-  /// What its sound is amplified by, in dB, over all sessions and starts.
+  /// The gain in dB, for all sessions and starts.
   public var gain: Double { sound.gain }
 
-  /// Sets the gain; heard as soon as what was decoded ahead has been, over a ramp of 20 ms. A limiter keeps what
-  /// exceeds full scale below it.
-  /// - Parameter decibels: in `gainRange`.
+  /// Sets the gain; audible behind the sound that is decoded already, over a ramp of 20 ms. A limiter keeps
+  /// peaks below full scale.
+  /// - Parameter decibels: the gain in `gainRange`.
   public func setGain(_ decibels: Double) {
     precondition(Self.gainRange.contains(decibels), "a gain of \(decibels) dB is not in -90...12")
     sound.setGain(decibels)
   }
 
-  /// Whether its levels are measured also when nobody plays it.
+  /// `true` if its levels are measured even without a player.
   public var isMetered: Bool {
     get { sound.isMetered }
     set { sound.isMetered = newValue }
   }
 
-  /// How loud what is heard now is, over 50 ms; nil while nothing is.
+  /// The levels of the sound that is heard now, over 50 ms; nil while there is none.
   public var levels: MeterReading? { heardLevels() }
 
-  /// Sends its sound through a tap, behind those that there are. It is decoded also when nobody plays it.
+  /// Sends the sound through a new tap, behind the existing ones. It is decoded even without a player.
   public func tap(_ kind: StreamTap.Kind) -> StreamTap { sound.add(kind) }
 }

@@ -1,10 +1,10 @@
 internal import AudioCore
 internal import EventLoop
 
-/// A decoder's sound with what a stream's taps and its gain make of it. For one thread at a time.
+/// A decoder's sound as the taps and the gain of a stream change it. For one thread at a time.
 ///
-/// The taps stand in a row of stages, each a decoder that reads the one before. Behind them come the gain, a limiter
-/// where something can exceed full scale, and the meter.
+/// The taps are a row of stages, each a decoder that reads the one before. Behind them come the gain, a
+/// limiter where something can exceed full scale, and the meter.
 final class SoundDecoder: LiveDecoder {
   private(set) var format: AudioFormat
   private(set) var isWaiting = false
@@ -19,10 +19,11 @@ final class SoundDecoder: LiveDecoder {
   private var version: Int?
   private var gain: Float = 1
   private var output: SoundOutput?
-  /// Seconds that were given.
+  /// The seconds of sound that were delivered.
   private var given = 0.0
 
-  /// - Parameter patience: how long a script's taps may take; nil where time stands still meanwhile.
+  /// Creates a decoder of the changed sound of `inner`.
+  /// - Parameter patience: the time limits for a script's taps; nil for none, under virtual time.
   init(_ inner: any Decoder, _ chain: SoundChain, _ levels: LevelMap, patience: TapStage.Patience?) {
     self.inner = inner
     self.chain = chain
@@ -59,7 +60,7 @@ final class SoundDecoder: LiveDecoder {
 
   private var last: any Decoder { stages.last ?? inner }
 
-  /// Does what was said since the last time. Taps only ever come at the end.
+  /// Applies a new setting. Taps are only ever added at the end.
   private func adoptSetting() {
     guard let setting = chain.setting(after: version) else { return }
     let isFirst = version == nil
@@ -99,7 +100,7 @@ private final class SoundOutput {
   private var limiter: Limiter
   private var meter = Meter()
   private let levels: LevelMap
-  /// Frames until the next reading.
+  /// The number of frames until the next reading.
   private var missing: Int
   private var given: Double
 

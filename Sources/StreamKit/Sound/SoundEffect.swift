@@ -1,21 +1,21 @@
 public import AudioCore
 
-/// What can be done to a stream's sound without a script.
+/// A change of a stream's sound that needs no script.
 public enum SoundEffect: Sendable, Equatable {
-  /// Amplifies by dB.
+  /// Amplification in dB.
   case gain(Double)
-  /// Ten bands.
+  /// An equalizer of ten bands.
   case equalizer(EqualizerGains)
-  /// All channels get the mean of them.
+  /// The mean of all channels, on each of them.
   case mono
-  /// Left and right change places.
+  /// The left and the right channel, exchanged.
   case swap
-  /// Takes away what lies above a frequency in Hz.
+  /// A low-pass filter with a cutoff in Hz.
   case lowpass(Double)
-  /// Takes away what lies below it.
+  /// A high-pass filter with a cutoff in Hz.
   case highpass(Double)
 
-  /// Whether what leaves can be louder than what came. Filters shift phases, and so may raise a peak.
+  /// `true` if the output can be louder than the input. Filters shift phases, and so may raise a peak.
   var exceedsUnity: Bool {
     switch self {
     case .gain(let decibels): decibels > 0
@@ -25,7 +25,7 @@ public enum SoundEffect: Sendable, Equatable {
     }
   }
 
-  /// What does it to sound of a format.
+  /// Creates the processor of the effect for sound of a format.
   func processor(for format: AudioFormat) -> any SoundProcessor {
     switch self {
     case .gain(let decibels): GainProcessor(gain: Decibels.gain(decibels))

@@ -1,31 +1,31 @@
 internal import AudioCore
 
-/// One tap between a decoder and whoever plays it, as a decoder of what it makes of the sound. For one thread at a time.
+/// A tap between a decoder and its reader, itself a decoder of the changed sound. For one thread at a time.
 protocol SoundStage: LiveDecoder {
-  /// The tap's number.
+  /// The number of the tap.
   var number: Int { get }
-  /// Where its sound comes from.
+  /// The decoder that it reads.
   var upstream: any Decoder { get set }
-  /// Whether what leaves now can be louder than what came.
+  /// `true` if the current output can be louder than the input.
   var exceedsUnity: Bool { get }
-  /// Ends what the tap does, without a click.
+  /// Ends the change of the sound, without a click.
   func remove()
-  /// Whether it was removed and holds nothing any more.
+  /// `true` if it was removed and holds no sound any more.
   var isDone: Bool { get }
 }
 
 extension SoundStage {
   var frameCount: Int? { upstream.frameCount }
-  /// Who made the stages asks the first decoder.
+  /// Does nothing: frames are reported by the first decoder.
   func onFrames(_ wake: @escaping @Sendable () -> Void) {}
 }
 
 extension Decoder {
-  /// Whether it gave nothing because nothing had come.
+  /// `true` if the last read was empty because nothing had come.
   var isStillWaiting: Bool { (self as? any LiveDecoder)?.isWaiting ?? false }
 }
 
-/// An effect on its way through the sound. It comes and goes over one block of 20 ms.
+/// The stage of an effect, which fades in and out over one block of 20 ms.
 final class EffectStage: SoundStage {
   let number: Int
   var upstream: any Decoder
@@ -33,17 +33,18 @@ final class EffectStage: SoundStage {
   private(set) var isWaiting = false
 
   private let effect: SoundEffect
-  /// Told the format whenever it is a new one.
+  /// Called with each new format.
   private let onFormat: (AudioFormat) -> Void
   private var processor: (any SoundProcessor)?
-  /// 1 while only the effect is heard, 0 while only what comes is.
+  /// The share of the effect: 1 while it alone is heard, 0 while the input alone is.
   private var wet: GainRamp
   private let fadesIn: Bool
   private var isRemoved = false
-  /// What came, while both are heard.
+  /// A copy of the input, while both are heard.
   private var dry: PCMBlock
 
-  /// - Parameter fadesIn: whether sound went on its way without it before.
+  /// Creates a stage behind `upstream`.
+  /// - Parameter fadesIn: `true` if sound was delivered without the effect before.
   init(
     _ effect: SoundEffect, number: Int, upstream: any Decoder, fadesIn: Bool,
     onFormat: @escaping (AudioFormat) -> Void

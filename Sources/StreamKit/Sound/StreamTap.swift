@@ -1,43 +1,43 @@
 public import AudioCore
 internal import EventLoop
 
-/// What is told of a tap.
+/// An event of a tap.
 public enum TapEvent {
-  /// It gets sound of this format from now on; `gets` of another format comes behind an `ended`.
+  /// Sound of this format comes from now on; `gets` of another format follows an `ended`.
   case gets(AudioFormat)
-  /// It gets no more of this format.
+  /// Sound of this format comes no more.
   case ended(AudioFormat)
-  /// So much sound went on its way as it came, as blocks were not back in time.
+  /// Sound of this length was delivered unchanged, as blocks did not return in time.
   case overran(Duration)
 }
 
-/// Something between a stream's decoder and whoever plays it. Confined to the loop.
+/// A tap between a stream's decoder and its player. Confined to the loop.
 public final class StreamTap {
-  /// What it does.
+  /// The function of a tap.
   public enum Kind {
-    /// This.
+    /// A built-in effect.
     case effect(SoundEffect)
-    /// What it is given blocks for, on the loop; each is given back there.
+    /// A function that receives blocks on the loop; each is to be returned there with `giveBack`.
     case blocks((TapBlock) -> Void)
   }
 
-  /// Tells it from the others of its stream, in the order in which they were added.
+  /// The number of the tap in its stream, in the order in which they were added.
   public let number: Int
-  /// What the sound that it gets is; nil while it gets none.
+  /// The format of the current sound; nil while none comes.
   public private(set) var format: AudioFormat?
-  /// Times that blocks were not back in time.
+  /// The number of times that blocks did not return in time.
   public private(set) var overruns = 0
-  /// Whether it was not removed.
+  /// `true` until it is removed.
   public private(set) var isActive = true
-  /// Told of everything, on the loop.
+  /// Receives each event, on the loop.
   public var onEvent: (TapEvent) -> Void = { _ in }
-  /// Whether its stream plays: what decoded it before may have something to say yet.
+  /// `true` while its stream plays; an earlier decoder may still send reports afterwards.
   var isOpen = false
 
   private var kind: Kind
   private let loop: EventLoop
   private let onRemove: (StreamTap) -> Void
-  /// What was missed and not told.
+  /// The length of the overruns that are not reported yet.
   private var missed = Duration.zero
   private var timer: LoopTimer?
 
@@ -48,18 +48,18 @@ public final class StreamTap {
     self.onRemove = onRemove
   }
 
-  /// The sound goes on without it. Nothing the second time.
+  /// Removes the tap: the sound continues without it. Does nothing the second time.
   public func remove() {
     guard isActive else { return }
     isActive = false
     timer?.cancel()
     onRemove(self)
     end()
-    // What it was given is let go, though who has the tap keeps it.
+    // The function is released, though an owner of the tap keeps that.
     if case .blocks = kind { kind = .blocks { $0.giveBack(changed: false) } }
   }
 
-  /// What the threads that decode know of it.
+  /// The description of the tap for the threads that decode.
   var entry: SoundChain.Tap {
     let kind: SoundChain.Tap.Kind =
       switch self.kind {
@@ -83,14 +83,14 @@ public final class StreamTap {
     onEvent(.gets(new))
   }
 
-  /// It gets nothing more, for now or for ever.
+  /// Ends the sound for the tap, for now or for ever.
   func end() {
     guard let format else { return }
     self.format = nil
     onEvent(.ended(format))
   }
 
-  /// Told at once, then once a second at most.
+  /// Adds an overrun, reported at once, then once a second at most.
   func overran(_ time: Duration) {
     guard isActive, isOpen else { return }
     overruns += 1

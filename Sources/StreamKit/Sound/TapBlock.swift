@@ -3,8 +3,8 @@ internal import EventLoop
 
 /// A piece of a stream's sound on its way to the loop and back.
 ///
-/// Unchecked: between `offer` and what ends that (`giveBack` on the loop, `abandon` on the thread that decodes) the loop
-/// alone touches `view`, before and after that thread alone; `phase` has a lock.
+/// Unchecked: between `offer` and its end (`giveBack` on the loop, `abandon` on the thread that decodes) the
+/// loop alone touches `view`, before and after that thread alone; `phase` has a lock.
 public final class TapBlock: @unchecked Sendable {
   private enum Phase {
     case here, offered
@@ -12,28 +12,29 @@ public final class TapBlock: @unchecked Sendable {
     case abandoned
   }
 
-  /// What became of an offered block.
+  /// The outcome of an offered block.
   enum Fate { case out, changed, unchanged }
 
-  /// Rate and channels.
+  /// The rate and the channels.
   public let format: AudioFormat
-  /// Frames that it holds.
+  /// The number of frames in the block.
   public internal(set) var frames = 0
-  /// What the tap may change.
+  /// The sound, which the tap may change.
   public var view: PCMView { made.view.prefix(frames) }
 
-  /// What came, which is kept for the case that nothing comes back in time.
+  /// The input, kept for a block that does not return in time.
   var original: PCMView { came.view.prefix(frames) }
-  /// Seconds that it lasts.
+  /// The duration of the block.
   var duration: Duration { .seconds(Double(frames) / Double(max(1, format.sampleRate))) }
   let came: PCMBlock
   private let made: PCMBlock
   private let phase = Lock(Phase.here)
   private let onBack: @Sendable () -> Void
 
+  /// Creates an empty block.
   /// - Parameters:
-  ///   - frames: that it has room for.
-  ///   - onBack: called on the loop when it is given back.
+  ///   - frames: the number of frames that it has room for.
+  ///   - onBack: called on the loop when the block returns.
   init(format: AudioFormat, frames: Int, onBack: @escaping @Sendable () -> Void) {
     self.format = format
     self.onBack = onBack
@@ -43,14 +44,14 @@ public final class TapBlock: @unchecked Sendable {
 
   // MARK: The thread that decodes
 
-  /// It is the loop's from now on.
+  /// Hands the block to the loop.
   func offer() {
     view.copy(from: original)
     phase.withLock { $0 = .offered }
   }
 
-  /// Makes it as new.
-  /// - Returns: false when the loop may still have it.
+  /// Makes the block empty for reuse.
+  /// - Returns: `false` if the loop may still have it.
   func reset() -> Bool {
     let isOurs = phase.withLock { phase in
       switch phase {
@@ -64,7 +65,7 @@ public final class TapBlock: @unchecked Sendable {
     return isOurs
   }
 
-  /// What has become of it.
+  /// The outcome so far.
   var fate: Fate {
     phase.withLock { phase in
       switch phase {
@@ -75,8 +76,8 @@ public final class TapBlock: @unchecked Sendable {
     }
   }
 
-  /// It is waited for no longer.
-  /// - Returns: whether the loop still has it; its memory is the loop's then.
+  /// Stops waiting for the block.
+  /// - Returns: `true` if the loop still has it, which then owns its memory.
   func abandon() -> Bool {
     phase.withLock { phase in
       guard case .offered = phase else { return false }
@@ -87,12 +88,13 @@ public final class TapBlock: @unchecked Sendable {
 
   // MARK: The loop
 
-  /// Whether it is still waited for.
+  /// `true` if the decoder still waits for it.
   public var isWanted: Bool {
     phase.withLock { if case .offered = $0 { true } else { false } }
   }
 
-  /// It goes on its way: as `view` is now, or as it came. Nothing the second time, or too late.
+  /// Returns the block to the decoder: as `view` is now, or as it came. Does nothing the second time, or too
+  /// late.
   public func giveBack(changed: Bool) {
     let isWanted = phase.withLock { phase in
       guard case .offered = phase else { return false }

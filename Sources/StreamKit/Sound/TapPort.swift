@@ -1,14 +1,15 @@
 internal import AudioCore
 internal import EventLoop
 
-/// Where a stage of a tap on a thread that decodes reaches the loop.
+/// The connection of a tap's stage, on a thread that decodes, to the loop.
 final class TapPort: Sendable {
   let number: Int
   private let loop: EventLoop
   private let tap: LoopReference<StreamTap>
   private let waker: Waker
 
-  /// - Parameter waker: who is to read again when a block is back.
+  /// Creates a port.
+  /// - Parameter waker: wakes the reader when a block returns.
   init(_ number: Int, _ tap: LoopReference<StreamTap>, loop: EventLoop, waker: Waker) {
     self.number = number
     self.tap = tap
@@ -16,17 +17,17 @@ final class TapPort: Sendable {
     self.waker = waker
   }
 
-  /// Has the tap look at a block.
+  /// Passes a block to the tap.
   func offer(_ block: TapBlock) {
     loop.post { [tap] in
       if let tap = tap.object { tap.take(block) } else { block.giveBack(changed: false) }
     }
   }
 
-  /// Sound of this format comes from now on.
+  /// Reports that sound of this format comes from now on.
   func tell(_ format: AudioFormat) { loop.post { [tap] in tap.object?.gets(format) } }
 
-  /// Blocks were not back in time; the absence ends when the loop hears of it.
+  /// Reports that blocks did not return in time; the overrun ends when the loop receives the report.
   func tell(_ absence: TapAbsence) {
     loop.post { [tap, waker] in
       tap.object?.overran(absence.end())
@@ -37,7 +38,7 @@ final class TapPort: Sendable {
   func wake() { waker.wake() }
 }
 
-/// What one that decodes is woken by; it comes later than those that wake.
+/// The callback that wakes a decoder, which is set after the objects that call it exist.
 final class Waker: Sendable {
   private let body = Lock<(@Sendable () -> Void)?>(nil)
 
@@ -45,14 +46,15 @@ final class Waker: Sendable {
   func wake() { body.withLock { $0 }?() }
 }
 
-/// Whether the loop lets a tap's blocks wait, and how much sound has gone on without it since.
+/// The state of an overrun: the length of the sound delivered unchanged since the loop let a tap's blocks
+/// wait.
 final class TapAbsence: Sendable {
   private let missed = Lock(Duration.zero)
 
   var isOn: Bool { missed.withLock { $0 } > .zero }
 
-  /// Sound of this length has gone on as it came.
-  /// - Returns: whether it is the first of an absence.
+  /// Adds sound of this length, which was delivered unchanged.
+  /// - Returns: `true` if it is the first of an overrun.
   func add(_ duration: Duration) -> Bool {
     missed.withLock { missed in
       defer { missed += duration }
@@ -60,8 +62,8 @@ final class TapAbsence: Sendable {
     }
   }
 
-  /// The loop is there again.
-  /// - Returns: what it has missed.
+  /// Ends the overrun, as the loop responds again.
+  /// - Returns: the length of the sound delivered unchanged.
   func end() -> Duration {
     missed.withLock { missed in
       defer { missed = .zero }

@@ -1,19 +1,21 @@
 internal import AudioCore
 internal import EventLoop
 
-/// A tap of a script on its way through the sound: blocks of 40 ms go to the loop and come back, up to three at a time,
-/// while who plays still has plenty.
+/// The stage of a script's tap: blocks of 40 ms go to the loop and return, up to three at a time, while the
+/// player still has plenty.
 ///
-/// A block that is not back in time goes on its way as it came, and so do those behind it, at the pace of hearing, until
-/// the loop is there again. Where a block that was changed meets one that was not, it fades there into how it came.
+/// A block that does not return in time is delivered unchanged, and so are those behind it, at the pace of
+/// playback, until the loop responds. Where a changed block meets an unchanged one, it fades there into the
+/// unchanged sound.
 final class TapStage: SoundStage {
-  /// How long blocks may be out: who plays has decoded 1.5 s ahead, and asks again once half of that is left.
+  /// The time limits for blocks on the loop: a player has decoded 1.5 s ahead, and reads again once half of
+  /// that is left.
   struct Patience {
-    /// Of one who asks again.
+    /// The limit from the first read after a pause.
     var limit = Duration.milliseconds(250)
-    /// Of one who has got more than was heard meanwhile.
+    /// The limit from the latest read, for a reader that received more than was heard meanwhile.
     var most = Duration.milliseconds(500)
-    /// Who did not ask for so long has plenty again.
+    /// The pause between reads after which a reader has plenty again.
     var rest = Duration.milliseconds(100)
     var now: () -> SuspendingClock.Instant = { SuspendingClock.now }
   }
@@ -26,34 +28,35 @@ final class TapStage: SoundStage {
 
   private struct Entry {
     let block: TapBlock
-    /// Nil while it is not known.
+    /// `true` if the block was changed; nil while unknown.
     var isChanged: Bool?
-    /// The loop is to get it when it is there again.
+    /// `true` if the loop receives it only after the overrun.
     var isHeld = false
   }
 
   private let port: TapPort
   private let patience: Patience?
   private let absence = TapAbsence()
-  /// When the first of the queue goes on its way, whatever has become of it.
+  /// The deadline of the first block in the queue, which is delivered then in any case.
   private var due: SuspendingClock.Instant?
   private var lastRead: SuspendingClock.Instant?
-  /// Whether blocks go by the loop, as one was late.
+  /// `true` if blocks bypass the loop, as one was late.
   private var isPassingBy = false
 
   private var queue: [Entry] = []
   private var filling: TapBlock?
   private var spare: [TapBlock] = []
   private var toldFormat: AudioFormat?
-  /// Frames of the first of the queue that were given.
+  /// The number of frames of the first block that were delivered.
   private var given = 0
-  /// Whether what was given last was what the tap made.
+  /// `true` if the sound delivered last was that of the tap.
   private var isWet = false
   private var hasEnded = false
   private var failure: (any Error)?
   private var isRemoved = false
 
-  /// - Parameter patience: nil when there is all the time in the world.
+  /// Creates a stage behind `upstream`.
+  /// - Parameter patience: the time limits for blocks; nil for none.
   init(_ port: TapPort, upstream: any Decoder, patience: Patience?) {
     self.port = port
     self.upstream = upstream
@@ -85,7 +88,7 @@ final class TapStage: SoundStage {
       due = nil
       isWaiting = !hasEnded && !isRemoved
       if let failure { throw failure }
-      // Whoever was removed stands in nobody's way.
+      // A removed tap does not hold up the sound.
       return isRemoved && !hasEnded ? try pass(into: buffer) : 0
     }
     isWaiting = !isReady(first)
@@ -101,13 +104,13 @@ final class TapStage: SoundStage {
     return count
   }
 
-  /// Whether it is known what the first block leaves as: one that was changed has to know what follows.
+  /// Returns `true` if the output of the first block is known: a changed block fades by what follows it.
   private func isReady(_ first: Entry) -> Bool {
     guard let isChanged = first.isChanged else { return false }
     return !isChanged || queue.count > 1 && queue[1].isChanged != nil || queue.count == 1 && hasEnded
   }
 
-  /// Lets a block that was changed rise out of how it came, and sink into that.
+  /// Fades a changed block in from its unchanged sound, and out into that.
   private func mix(_ first: Entry) {
     let endsWet = first.isChanged == true && (queue.count == 1 || queue[1].isChanged == true)
     defer { isWet = endsWet }
@@ -144,7 +147,7 @@ final class TapStage: SoundStage {
 
   // MARK: The loop's answers
 
-  /// Looks what has come back, and lets go of what is due.
+  /// Applies the blocks that returned, and delivers those that are due.
   private func settle() {
     let now = patience?.now()
     if let now, let patience {
@@ -175,7 +178,7 @@ final class TapStage: SoundStage {
       letGo(index)
       guard queue[index].isChanged == false, absence.add(queue[index].block.duration) else { continue }
       port.tell(absence)
-      // Those behind it go a little ahead of their time, so that the loop has some when it is back.
+      // The blocks behind it are due a little earlier, so that the loop has some when it responds again.
       isPassingBy = true
       if let limit = patience?.limit {
         due? -= limit
@@ -184,7 +187,7 @@ final class TapStage: SoundStage {
     }
   }
 
-  /// The block goes on its way as it came, unless it came back this moment.
+  /// Delivers the block unchanged, unless it returned this moment.
   private func letGo(_ index: Int) {
     let isLate = queue[index].isHeld || queue[index].block.abandon()
     queue[index].isChanged = isLate ? false : queue[index].block.fate == .changed
@@ -200,16 +203,17 @@ final class TapStage: SoundStage {
 
   private func fill() {
     if isRemoved { enqueue() }
-    // One that was changed fades into the next, also when that is the first behind a removal.
+    // A changed block fades into the next, also into the first behind a removal.
     while queue.count < 3, !hasEnded, !isRemoved || queue.last?.isChanged == true, readBlock() {}
   }
 
-  /// - Returns: whether more can be read now.
+  /// Reads sound into the block that is being filled.
+  /// - Returns: `true` if more can be read now.
   private func readBlock() -> Bool {
     let block = filling ?? makeBlock(upstream.format)
     filling = block
     let length = 2 * block.format.framesPerBlock
-    // Little room would not hold a frame of all formats that may come.
+    // A smaller room would not hold a frame of every format that may come.
     let room = block.came.view.dropFirst(block.frames).prefix(max(256, length - block.frames))
     var count = 0
     do { count = try upstream.read(into: room.buffer) } catch { failure = error }
@@ -240,7 +244,7 @@ final class TapStage: SoundStage {
     return TapBlock(format: format, frames: max(frames, 2 * format.framesPerBlock) + 256) { port.wake() }
   }
 
-  /// What was read is in the queue from now on.
+  /// Appends the filled block to the queue, and sends it to the loop.
   private func enqueue() {
     guard let block = filling, block.frames > 0 else { return filling = nil }
     filling = nil
