@@ -218,7 +218,7 @@ final class StreamBuffer: Sendable {
   private static let burstBlocks =
     (Stitcher.searchBytes + PacketBuffer.blockSize - 1) / PacketBuffer.blockSize
 
-  /// Sets whether unheard frames may not be evicted; those of a file never may.
+  /// Protects unheard frames from eviction, or permits it; those of a file are always protected.
   /// - Parameter forBurst: `true` if the buffer counts as full a burst earlier, a quarter of it at most: the
   ///   burst of the next connection then does not overwrite what was kept while the player was paused.
   func keepUnheard(_ keeps: Bool, forBurst: Bool = false) {

@@ -11,7 +11,7 @@ struct OverlapTrial: Sendable {
     case sound
     /// The sound continues where the other connection's ended.
     case joins
-    /// The connection brings no audio: what was found, in words.
+    /// The connection sends something other than audio: `found` names it, in words.
     case notAudio(found: String)
   }
 
