@@ -5,33 +5,34 @@ import TestSupport
 
 @testable import StreamKit
 
-/// Listeners to a station over sockets, in a time that the test moves: the programme comes into being, waits pass and
-/// gaps are reckoned by the same clock, and no step is taken before all that was sent has arrived. So what a test finds
-/// does not depend on how loaded the machine is.
+/// Listeners to a station over sockets, in a time that the test advances: the programme appears, delays pass
+/// and gaps are measured by the same clock, and no step begins before all bytes that were sent have arrived.
+/// So the results do not depend on the load of the machine.
 final class Audience {
-  /// Of one programme, each at a place of its own in it.
+  /// The settings of a listener: a programme and a position in it.
   struct Seat {
-    /// Where in the programme it is at the audience's first moment.
+    /// The position in the programme at the start of the test, in seconds.
     var start: Double
-    /// What is sent to each connection in front of the burst; the last of them stays.
+    /// The bytes in front of the burst, by connection; the last value is repeated.
     var preRolls: [[UInt8]] = [[]]
-    /// Bytes between titles, by connection; the last stays.
+    /// The number of bytes between titles, by connection; the last value is repeated.
     var metaints: [Int?] = [8_192]
-    /// Bytes that a new connection gets at once, by connection; the last stays.
+    /// The number of bytes that a new connection receives at once; the last value is repeated.
     var bursts = [65_535]
-    /// What is changed about each answer, by connection; the last stays.
+    /// The changes of the answer, by connection; the last value is repeated.
     var changes: [@Sendable (Answer) -> Answer] = [{ $0 }]
 
-    /// What the station says in kbit/s. Who is told reads a quarter of a second at a time; who is not, each byte.
+    /// The bit rate in the station's headers in kbit/s; nil for none. A receiver that knows it reads a
+    /// quarter of a second at a time, otherwise each byte.
     var bitRate: Int?
 
     init(start: Double) { self.start = start }
 
-    /// Bytes that may have come and not be read.
+    /// The number of bytes that may have arrived and are not read.
     var unread: Int { bitRate.map { min(8192, $0 * 125 / 4) } ?? 0 }
   }
 
-  /// Somebody who listens.
+  /// A listener.
   final class Member {
     let seat: Seat
     let path: String
@@ -46,7 +47,7 @@ final class Audience {
       self.clock = clock
     }
 
-    /// Byte of the programme up to which it has appeared.
+    /// The byte of the programme up to which it has appeared.
     var edge: Int { model.edge(at: seat.start + clock.withLock { $0 }) }
   }
 
@@ -62,15 +63,15 @@ final class Audience {
 
   deinit { network.close() }
 
-  /// Seconds since the first moment.
+  /// The seconds since the start of the test.
   var now: Double { clock.withLock { $0 } }
 
-  /// Up to where a programme has appeared that was at `start` at the first moment.
+  /// Returns the edge of a programme that was at `start` at the start of the test.
   func edge(of programme: Programme, from start: Double) -> @Sendable () -> Int {
     { [model = Station(programme: programme), clock] in model.edge(at: start + clock.withLock { $0 }) }
   }
 
-  /// Adds somebody who listens to `programme`.
+  /// Adds a listener to `programme`.
   @discardableResult
   func add(_ programme: Programme, _ seat: Seat, blocks: Int = 150) throws -> Member {
     let path = "/\(members.count)"
@@ -101,7 +102,7 @@ final class Audience {
     return member
   }
 
-  /// Lets `seconds` pass.
+  /// Advances the time by `seconds`.
   func pass(_ seconds: Double, step: Double = 0.1) throws {
     let end = now + seconds
     try settle()
@@ -112,20 +113,20 @@ final class Audience {
     }
   }
 
-  /// Ends all connections, and lets nobody in for so long.
+  /// Ends all connections, and refuses new ones for `outage` seconds.
   func cut(by ending: Answer.Ending = .reset, outage: Double, step: Double = 0.1) throws {
     try settle()
     if outage > 0 { station.refuse() }
     let before = station.visits.count
     station.cut(by: ending)
-    // Those who may come back at once have visits of their own.
+    // Listeners that may come back at once have visits of their own.
     while station.visits.prefix(before).contains(where: \.isOpen) { usleep(500) }
     try pass(outage, step: step)
     if outage > 0 { station.accept() }
     try settle()
   }
 
-  /// Waits until all has arrived that was sent, and nothing else is due at this moment.
+  /// Waits until all bytes that were sent have arrived, and no other work is due at this moment.
   private func settle() throws {
     var unsettled: [String] = []
     let (clock, start) = (ContinuousClock(), ContinuousClock.now)
@@ -168,11 +169,11 @@ final class Audience {
 }
 
 extension Audience.Member {
-  /// What became of the connections, as it was told: `reconnected stitched` and such.
+  /// The reported outcomes of the connections: `reconnected stitched` and such.
   var joins: [String] { receiver.events.filter { $0.hasPrefix("reconnected") } }
 
-  /// Why what was received is not all that the station sent, every frame once; nil when it is. To be asked once, at the
-  /// end.
+  /// Returns the difference between the received frames and those that the station sent, every frame once;
+  /// nil for none. To be called once, at the end.
   func fault(_ visits: [Visit]) -> String? {
     let frames = receiver.frames()
     guard let first = visits.first(where: { $0.target == path }) else { return "nobody came" }
@@ -191,6 +192,6 @@ extension Audience.Member {
 }
 
 extension StreamFrame {
-  /// Where it stands in what was received.
+  /// The range of the frame in the received bytes.
   var range: Range<Int> { offset..<(offset + length) }
 }

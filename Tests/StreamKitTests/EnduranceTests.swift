@@ -6,17 +6,17 @@ import Testing
 
 @testable import StreamKit
 
-/// A stream that is left running while all goes wrong. `ROOMTONE_FAULTS` says how often; when it does, the tests are
-/// meant to run alone, and what the process holds is counted too.
+/// A stream that keeps running through faults of every kind. `ROOMTONE_FAULTS` sets their number; with it the
+/// tests are meant to run alone, and the resources of the process are counted too.
 @Suite("A stream that runs for ever") struct EnduranceTests {
   private static let wanted = getenv("ROOMTONE_FAULTS").flatMap { Int(String(cString: $0)) }
   private static let faults = wanted ?? (Proof.isSanitized ? 40 : 120)
 
-  /// What the process holds.
+  /// The resources of the process.
   private struct Holdings {
     let descriptors: Int
     let threads: Int
-    /// Bytes that are resident.
+    /// The resident memory in bytes.
     let memory: Int
 
     init() throws {
@@ -47,9 +47,9 @@ import Testing
     var options = StreamOptions()
     options.bufferWait = .milliseconds(500)
     options.bufferBlocks = 60
-    // Half a second stands for half a minute.
+    // The clock runs sixty times as fast: half a second stands for half a minute.
     options.clock = .faster(60)
-    // The first sound has half a minute by the machine's clock to come, as without it there is no stream.
+    // The first sound has half a minute by the machine's clock to arrive, as without it there is no stream.
     options.dataTimeout = .seconds(1_800)
     let stream = try StreamKit.Stream(
       url: station.url("/live"), options: options, loop: loop, network: { network })
@@ -63,7 +63,7 @@ import Testing
     try loop.finish(
       {
         try await stream.start()
-        // From now on a silence is to be noticed; what is noticed too early costs an answer, no more.
+        // A silence must be noticed from now on; one that is noticed too early costs an answer, no more.
         stream.options.dataTimeout = .seconds(Proof.isSanitized ? 60 : 20)
         start = try Holdings()
         var waited = 0
@@ -72,7 +72,7 @@ import Testing
           waited += 1
           if hundredth == nil, reconnections >= 100 { hundredth = try Holdings() }
         }
-        // The connection that stays.
+        // The last connection is permanent.
         try await loop.sleep(for: .seconds(2))
         end = try Holdings()
       },
@@ -90,12 +90,12 @@ import Testing
       "\(station.visits.count) connections, \(reconnections) joins, \(failures) failures told;",
       "descriptors \(start.descriptors) then \(end.descriptors), threads \(start.threads) then \(end.threads),",
       "memory \(start.memory), \(hundredth.memory) after a hundred, then \(end.memory) bytes")
-    // A connection more may be open at the one moment than at the other.
+    // One connection more may be open at one of the two moments.
     #expect(end.descriptors <= start.descriptors + 2 && end.threads <= start.threads + 2)
     #expect(end.memory - hundredth.memory <= 1 << 20)
   }
 
-  /// Answers that end by some fault each, and between them such as give no sound at all.
+  /// Returns answers that end by some fault each, and among them answers without sound.
   private static func answers() throws -> [Answer] {
     var random = SeededRandom(seed: 2)
     let programmes = try [Programme.Kind.mp3, .aac, .mp3VBR].map { kind -> Live in
@@ -116,7 +116,7 @@ import Testing
     ]
     var answers: [Answer] = []
     for _ in 0..<(faults * 3 / 2) {
-      // Mostly the same, as each change of format takes seconds to be sure of.
+      // Changes of format are rare, as each takes seconds to confirm.
       let choice = Int.random(in: 0..<20, using: &random)
       var live = programmes[choice < 18 ? 0 : choice - 17]
       live.metaint = [nil, 8_192, 16_000, 333].randomElement(using: &random) ?? nil

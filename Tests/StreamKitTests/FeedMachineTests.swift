@@ -5,10 +5,11 @@ import Testing
 
 @Suite("Feeds: when they are asked, and what is told")
 struct FeedMachineTests {
-  /// Without scatter: so small that all ranges give their first, and not one that they refuse.
+  /// A random source without scatter: small enough that all ranges return their first value, and large enough
+  /// to be accepted.
   private struct Least: RandomNumberGenerator { mutating func next() -> UInt64 { 1 << 31 } }
 
-  /// A machine with a clock: what it does is written down with the second.
+  /// A machine with a clock, and a log of its actions with the second of each.
   private struct Run {
     var machine = FeedMachine(random: Least())
     var second = 0
@@ -38,7 +39,7 @@ struct FeedMachineTests {
     mutating func fail(_ error: StreamError, retryAfter: Int = 0) {
       note(machine.failed(error, retryAfter: .seconds(retryAfter), at: now))
     }
-    /// Lets time pass up to `end`, as the deadlines come.
+    /// Advances the time to `end`, deadline by deadline.
     mutating func run(to end: Int) {
       while let rest, second + Int((rest / .seconds(1)).rounded(.up)) <= end {
         second += Int((rest / .seconds(1)).rounded(.up))

@@ -23,7 +23,7 @@ struct FeedParsingTests {
     return "<event><title>\(title)</title><artist>A</artist><start>\(start)</start>\(end)</event>"
   }
 
-  /// Seconds from `now` to the starts of the entries.
+  /// Returns the seconds from `now` to the starts of the entries.
   private func starts(_ content: FeedContent, from now: WallTime? = nil) -> [Double?] {
     content.entries.map { entry in
       entry.start.map { Double((now ?? noon).duration(to: $0).nanoseconds) / 1e9 }

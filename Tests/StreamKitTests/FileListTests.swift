@@ -8,7 +8,7 @@ import Testing
 
 @Suite("A list of files, and files without a length")
 struct FileListTests {
-  /// A WAV file of a tone, 8 kHz and mono.
+  /// Returns a WAV file of a tone, 8 kHz and mono.
   private func tone(_ seconds: Double) throws -> [UInt8] {
     let folder = try TemporaryFolder()
     let samples = (0..<Int(8_000 * seconds)).map { Float($0 % 20 < 10 ? 0.25 : -0.25) }
@@ -17,7 +17,7 @@ struct FileListTests {
     return try readBytes(path)
   }
 
-  /// What a stream at `/live` told until it stopped.
+  /// Returns the events of a stream at `/live` until it stopped.
   private func told(
     _ station: TestSupport.Station, options: StreamOptions = .init(), limit: Duration = .seconds(30),
     until last: String = "stopped"
@@ -147,7 +147,7 @@ struct FileListTests {
     let loop = EventLoop()
     var options = StreamOptions()
     (options.bufferWait, options.bufferBlocks) = (.seconds(1), 200)
-    // A second of the station passes in a tenth.
+    // The clock runs ten times as fast as the station's.
     options.clock = .faster(10)
     let stream = try StreamKit.Stream(
       url: station.url("/live"), options: options, loop: loop, network: { network })
@@ -163,7 +163,7 @@ struct FileListTests {
           if before > 5 { least = min(least, end - before) }
           try await loop.sleep(for: .milliseconds(10))
         }
-        // What curl reads at once is beyond it.
+        // The limit includes the block that curl reads at once.
         #expect(most < 25, "\(most) s ahead")
         #expect(stream.buffer?.range.end.seconds ?? 0 > 25, "it is read again")
       }, last: { stream.stop() })

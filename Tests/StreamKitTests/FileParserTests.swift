@@ -4,13 +4,13 @@ import Testing
 
 @testable import StreamKit
 
-/// Feeds a parser from bytes in memory, and goes where it leaps.
+/// A test harness: feeds a parser from bytes in memory, and follows its jumps.
 private struct Reading {
   var parser: any FileParser
   let bytes: [UInt8]
   let piece: Int
   var position = 0
-  /// First bytes and times of the frames.
+  /// The offsets and times of the frames.
   var frames: [(offset: Int, time: StreamTime)] = []
   var frameBytes = 0
   var ending: FileItem?
@@ -24,7 +24,7 @@ private struct Reading {
     (self.parser, self.bytes, self.piece) = (parser, bytes, piece)
   }
 
-  /// Reads on until `count` more frames have come, or the end.
+  /// Reads until `count` more frames have come, or to the end.
   mutating func read(_ count: Int = .max) {
     var (time, left, hasEnded) = (StreamTime.zero, count, false)
     while left > 0, steps < 100_000 {
@@ -98,7 +98,7 @@ struct FileParserTests {
         whole.frames.first { $0.offset == found.offset }
           ?? whole.frames.min { abs($0.offset - found.offset) < abs($1.offset - found.offset) })
       let error = abs((real.time - found.time).seconds)
-      // Pieces of PCM begin elsewhere.
+      // Pieces of PCM begin at other offsets after a seek.
       let pieces = name.hasSuffix(".wav") ? 0.02 : 0.0001
       #expect(error <= pieces, "\(share): \(error)")
     }
@@ -123,7 +123,7 @@ struct FileParserTests {
       #expect(reading.frames.allSatisfy { times[$0.offset] == $0.time })
       #expect(reading.frames.contains { $0.time == target }, "no more than what decoders need is in front")
     }
-    // The table of the other tells how long it is.
+    // The MP3 file has a table with its length.
     guard name.hasSuffix(".aac") else { return }
     let most = FramedFile.longestCount
     let long = Array(repeatElement(bytes, count: most / bytes.count * 2).joined())

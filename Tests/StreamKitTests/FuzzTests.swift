@@ -2,9 +2,9 @@ import StreamKit
 import TestSupport
 import Testing
 
-/// Damaged streams, however they are cut: the same is found, in bounded memory.
+/// Damaged streams: the result does not depend on how they are divided, and memory is bounded.
 @Suite("Mutated streams") struct StreamFuzzTests {
-  /// `bytes` with bits changed, and parts gone, doubled or random.
+  /// Returns `bytes` with bits changed, and parts removed, doubled or replaced by random bytes.
   private func damaged(_ bytes: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
     var result = bytes
     for _ in 0..<Int.random(in: 1...5, using: &random) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StreamKit
 
-/// Outages that are longer than what the server still has.
+/// Outages longer than the audio that the server still holds.
 @Suite("Streams over HTTP with a gap") struct GapTests {
   @Test(
     "the bit reservoir is used to the full by what is tested with", arguments: [RealSound.mp3At320, .mp3At64])
@@ -27,14 +27,14 @@ import Testing
     }
     try audience.pass(1.5, step: 0.05)
     try audience.cut(outage: outage, step: 0.05)
-    // Attempts have become rare meanwhile.
+    // The intervals between attempts are long by then.
     while audience.members.contains(where: { $0.joins.isEmpty }), audience.now < 60 {
       try audience.pass(0.5, step: 0.05)
     }
     try audience.pass(1, step: 0.05)
     for member in audience.members {
       if outage < burst, member.joins == ["reconnected stitched"] {
-        // Back before the server had let go of it.
+        // Connected before the server dropped the overlap.
         #expect(member.fault(audience.station.visits) == nil)
       } else {
         try check(member, kind)
@@ -46,7 +46,7 @@ import Testing
   func fullInJoin() throws {
     let programme = try Proof.programme(.mp3)
     let audience = try Audience()
-    // Room for the first burst, what comes in 1.5 s, and a part of the second burst.
+    // Room for the first burst, the sound of 1.5 s, and a part of the second burst.
     let member = try audience.add(programme, Audience.Seat(start: 18), blocks: 22)
     try audience.pass(1.5)
     try audience.cut(outage: 12)
@@ -65,7 +65,7 @@ import Testing
     let places = try places(of: frames, in: programme)
     let join =
       try #require(zip(places, places.dropFirst()).enumerated().first { $1.1 != $1.0 + 1 }?.offset) + 1
-    // Nothing twice, nothing else missing, and nothing that does not stand in the programme.
+    // No frame comes twice, no other frame is missing, and none is foreign to the programme.
     #expect(Array(places[..<join]) == Array(places[0]..<(places[0] + join)))
     #expect(Array(places[join...]) == Array(places[join]..<(places[join] + places.count - join)))
     #expect(places[join] > places[join - 1] && lastPlaces(of: member).contains(places.last ?? 0))
@@ -75,7 +75,7 @@ import Testing
       gaps.count == 1 && (gaps[0] - missing).magnitude <= 0.1,
       "told \(gaps) of \(missing), icy-br \(member.seat.bitRate ?? 0)")
 
-    // As the player hears it: each part as if it were alone.
+    // The player hears each part as if it were alone.
     let buffer = member.receiver.buffer
     _ = buffer.move(to: .zero)
     let heard = try Sound(decoding: StreamDecoder(buffer, map: PlayMap()))
@@ -90,8 +90,8 @@ import Testing
     #expect(heard.reversed.commonStart(with: after.reversed) == after.frameCount)
     #expect(heard.peak > 0.1 && heard.peak <= whole.peak * 1.001)
 
-    // And all but eight frames as one hears it who has missed nothing. Band replication makes up noise, so that no two
-    // decoders agree.
+    // All but eight frames also equal an uninterrupted decode. Band replication makes up noise, so that no
+    // two decoders agree.
     guard kind != .heAAC, let last = places.last else { return }
     let length = Int((Double(whole.frameCount) / Double(programme.frames.count)).rounded())
     let offset = programme.frames.count * length - whole.frameCount
@@ -100,9 +100,9 @@ import Testing
     #expect(alike >= (places.count - join - 8) * length, "\(alike / length) of \(places.count - join)")
   }
 
-  /// The frames of a part that need nothing from before it.
+  /// Returns the frames of a part that need no frame before it.
   private func playable(_ places: [Int], in programme: Programme) -> [[UInt8]] {
-    // Bytes of main data that a frame of layer III can reach.
+    // The bytes of main data within reach of a layer III frame.
     var reach = 0
     return places.map { programme.frames[$0] }.filter { frame in
       defer { reach += frame.mainDataLength }
@@ -110,16 +110,16 @@ import Testing
     }.map { Array(programme.bytes[$0.range]) }
   }
 
-  /// The frame that may be the last that was read.
+  /// Returns the range of the last frame that may have been read.
   private func lastPlaces(of member: Audience.Member) -> ClosedRange<Int> {
     let (programme, edge) = (member.model.programme, member.edge)
     return programme.frames(before: edge - member.seat.unread) - 1...programme.frames(before: edge) - 1
   }
 
-  /// Where frames stand in the programme, each as soon behind the one before as can be.
+  /// Returns the positions of frames in the programme, each as close behind the one before as possible.
   private func places(of frames: [[UInt8]], in programme: Programme) throws -> [Int] {
     let hashes = frames.map { $0.withUnsafeBytes(FrameHash.of) }
-    // The first by three, and by three behind a leap, as some frames come again.
+    // The first position is found by three frames, and so is one behind a gap, as some frames repeat.
     var places: [Int] = []
     for (index, hash) in hashes.enumerated() {
       if let last = places.last, last + 1 < programme.frames.count, programme.frames[last + 1].hash == hash {

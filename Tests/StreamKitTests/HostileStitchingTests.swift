@@ -15,7 +15,7 @@ import Testing
 
   @Test("a loop shorter than what is remembered is joined where the time says", arguments: [0, 1.3, 2.9])
   func shortLoop(outage: Double) throws {
-    // A second and a half, so that the right place is nearer than the next.
+    // A period of a second and a half, so that the right position is nearer than the next.
     let station = Station(programme: try Programme(.mp3, seconds: 40, period: 60))
     let listener = try listen(station, outage: outage)
     let isExact = listener.isExact
@@ -35,7 +35,7 @@ import Testing
       let duration = listener.received[0].duration.seconds
       let sound = Double(listener.received.count) * duration
       let passed = 20 - 12 + outage + max(0.8, listener.waited)
-      // The model's own blocks are up to two seconds of silence.
+      // The blocks of the model are up to two seconds of silence.
       let block = 1400 / Double(listener.received[0].length) * duration
       #expect((sound - passed).magnitude < 0.15 + 2 * block)
     }
@@ -78,7 +78,7 @@ import Testing
     #expect(given == aac.frames)
   }
 
-  /// ADTS frames of any length, with random bytes.
+  /// Returns ADTS frames of these lengths, with random bytes.
   private func adts(_ lengths: [Int], seed: UInt64) -> [UInt8] {
     var random = SeededRandom(seed: seed)
     return lengths.flatMap { length -> [UInt8] in
@@ -94,7 +94,7 @@ import Testing
   @Test("tiny and huge frames are stitched as others", arguments: [9, 12, 40, 8191]) func lengths(length: Int)
     throws
   {
-    // Frames of nine bytes have two that differ: most are not alone of their kind, and yet in the right order.
+    // Frames of nine bytes differ in two of them: most are not unique, and yet in the right order.
     let count = min(6000, max(250, 400_000 / length))
     let bytes = adts([Int](repeating: length, count: count), seed: UInt64(length))
     let programme = Programme(bytes: bytes)
@@ -131,7 +131,7 @@ import Testing
         stitcher.receive(frame, $0, at: time)
       }
       if action != .hold { joined = action }
-      // As fast as it plays: ten seconds pass before the old frames end.
+      // The frames come at the pace of playback: ten seconds pass before the old ones end.
       time += 0.026
     }
     #expect(joined == .joined(overlap: 400, preRoll: 0))
@@ -257,7 +257,7 @@ import Testing
     var most = 0
     var decided: Int?
     for (index, frame) in new.frames.enumerated() where decided == nil {
-      // Everything comes at once, so the time says that it may be a pre-roll.
+      // All frames come at once, so the time allows for a pre-roll.
       let action = new.bytes[frame.offset..<(frame.offset + frame.length)].withUnsafeBytes {
         stitcher.receive(frame, $0, at: 0.1)
       }

@@ -2,7 +2,7 @@ import StreamKit
 import TestSupport
 import Testing
 
-/// All that a de-interleaver finds in bytes that come in pieces.
+/// The result of a de-interleaver for bytes in pieces.
 struct ICYRun {
   private(set) var audio: [UInt8] = []
   private(set) var blocks: [ICYDeinterleaver.Block] = []
@@ -32,7 +32,7 @@ struct ICYRun {
       + [UInt8](repeating: 0, count: units * 16 - text.utf8.count)
   }
 
-  /// Audio with a title every `interval` bytes, most of them empty.
+  /// Returns audio with a title every `interval` bytes, most of them empty.
   private func interleaved(_ audio: [UInt8], interval: Int) -> [UInt8] {
     var bytes: [UInt8] = []
     for (index, start) in stride(from: 0, to: audio.count, by: interval).enumerated() {
@@ -120,7 +120,7 @@ struct ICYRun {
     #expect(text([0xCF, 0xF0, 0xE8, 0xE2, 0xE5, 0xF2], russian) == "Привет")
     let japanese = try #require(MetadataEncoding(name: "SHIFT_JIS"))
     #expect(text([0x93, 0xFA, 0x96, 0x7B], japanese) == "日本")
-    // Half a character: Latin-1, whose control characters go.
+    // Half a character is decoded as Latin-1, without control characters.
     #expect(text([0x93, 0xFA, 0x96], japanese) == "ú")
   }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StreamKit
 
-/// Sends a programme to an Icecast as an encoder does: at the pace at which it is heard.
+/// Sends a programme to an Icecast as an encoder does: at the pace of playback.
 private final class Encoder: Sendable {
   private let isDone = Lock(false)
   private let thread: Lock<TestThread?>
@@ -13,7 +13,7 @@ private final class Encoder: Sendable {
 
   init(_ icecast: Icecast, _ mount: String, type: String, _ bytes: [UInt8], bytesPerSecond: Double) throws {
     let (isDone, sent) = (isDone, sent)
-    // As much as a listener's burst is there at once.
+    // A listener's burst is there at once.
     thread = Lock(
       try TestThread {
         guard let source = try? icecast.source(mount, type: type) else { return }
@@ -44,8 +44,9 @@ private final class Encoder: Sendable {
   }
 }
 
-/// In real time, and so half a minute, and at the mercy of a loaded machine: `ROOMTONE_REAL_TIME_RUNS` says how many
-/// listeners each codec has, none unless told. Each is behind a line of its own, which is cut at moments of its own.
+/// Listeners in real time, which takes half a minute and depends on the load of the machine:
+/// `ROOMTONE_REAL_TIME_RUNS` sets the number of listeners for each codec, none by default. Each is behind a
+/// line of its own, which is cut at random moments.
 @Suite("Streams of a real Icecast behind lines that are cut", .serialized)
 struct IcecastStreamTests {
   private static let runs = getenv("ROOMTONE_REAL_TIME_RUNS").flatMap { Int(String(cString: $0)) } ?? 0
@@ -82,8 +83,8 @@ struct IcecastStreamTests {
     #expect(faults.withLock { $0 } == [])
   }
 
-  /// Listens through all outages, in an order and at moments of its own.
-  /// - Returns: what was wrong.
+  /// Listens through all outages, in a random order and at random moments.
+  /// - Returns: the fault; nil for none.
   private static func listen(
     to mount: String, of icecast: Icecast, _ programme: Programme, seed: Int
   ) throws -> String? {
@@ -107,7 +108,7 @@ struct IcecastStreamTests {
     if joins != [String](repeating: "reconnected stitched", count: outages.count) { return "\(joins)" }
     guard let start = (0..<600_000).first(where: { programme.bytes[$0...].starts(with: bytes.prefix(400)) })
     else { return "it begins with what was not sent" }
-    // More than the burst and what came between the cuts.
+    // The burst and the sound between the cuts are the least.
     if bytes.count < 65_535 + programme.bytes.count * 9 / 90 { return "only \(bytes.count) bytes" }
     return bytes.elementsEqual(programme.bytes[start...].prefix(bytes.count)) ? nil : "something else came"
   }

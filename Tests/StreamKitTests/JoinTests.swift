@@ -5,8 +5,8 @@ import Testing
 
 @testable import StreamKit
 
-/// How much is proved: all of it in a plain run, less where a sanitizer makes all slow. `ROOMTONE_PROOF_SEEDS` says how
-/// many seeds there are for each case.
+/// The extent of the proofs: complete in a plain run, smaller under a sanitizer, which makes everything slow.
+/// `ROOMTONE_PROOF_SEEDS` sets the number of seeds for each case.
 enum Proof {
   static let seeds: Int = {
     if let wanted = getenv("ROOMTONE_PROOF_SEEDS").flatMap({ Int(String(cString: $0)) }) {
@@ -15,11 +15,11 @@ enum Proof {
     return isSanitized ? 4 : 100
   }()
 
-  /// Whether a sanitizer watches.
+  /// `true` if a sanitizer is active.
   static let isSanitized = ["__tsan_init", "__asan_init"].contains { (name: String) in dlsym(nil, name) != nil
   }
 
-  /// Programmes of 90 s, with half a second of silence every four seconds or none.
+  /// Returns a programme of 90 s, with half a second of silence every four seconds or none.
   static func programme(_ kind: Programme.Kind, silent: Bool = false) throws -> Programme {
     guard let programme = try programmes.get()["\(kind) \(silent)"] else { throw TestFailure("no \(kind)") }
     return programme
@@ -37,8 +37,8 @@ enum Proof {
 }
 
 @Suite("Streams over HTTP whose connection is lost") struct JoinTests {
-  /// Has all seeds listen, lose the connection, be refused and come back.
-  /// - Returns: what is wrong, by seed.
+  /// Runs all seeds: each listens, loses the connection, is refused and comes back.
+  /// - Returns: the faults, by seed.
   private func faults(
     _ programme: Programme, outage: Double,
     seat: (inout Audience.Seat, inout SeededRandom) -> Void = { _, _ in }
@@ -113,7 +113,7 @@ enum Proof {
     for seed in 0..<20 {
       var random = SeededRandom(seed: UInt64(seed))
       var seat = Audience.Seat(start: Double.random(in: 18...40, using: &random))
-      // Not before the pace has held for ten seconds.
+      // The stall comes after the pace has held for ten seconds.
       let rate = Double(programme.bytes.count) / programme.seconds
       let position = 65_535 + Int(rate * Double.random(in: 11.5...13.5, using: &random))
       seat.changes = [{ $0.stalling(at: position) }, { $0 }]
@@ -149,7 +149,7 @@ enum Proof {
       let receiver = member.receiver
       #expect(!receiver.events.contains { $0.hasPrefix("failed") }, "seed \(seed)")
       #expect(receiver.gaps.count == 1 && (1.2...2.2).contains(receiver.gaps.first ?? 0), "\(receiver.gaps)")
-      // All of the ten seconds and more that were held.
+      // The ten seconds and more that were held are complete.
       let visits = audience.station.visits.filter { $0.target == member.path }
       let sent = visits.reduce(0) { $0 + $1.end - $1.start }
       let received = receiver.frames().reduce(0) { $0 + $1.count }

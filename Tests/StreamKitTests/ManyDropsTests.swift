@@ -2,7 +2,7 @@ import StreamKit
 import TestSupport
 import Testing
 
-/// A listener on a bad line: connections that are lost again and again, some before they have brought anything new.
+/// A listener on a bad line: connections are lost again and again, some before they have sent a new frame.
 @Suite("Stitching on a bad line") struct ManyDropsTests {
   private struct Line {
     let station: Station
@@ -51,7 +51,7 @@ import Testing
       var time = Double.random(in: 14...16, using: &random)
       line.feed(station.start(at: time)..<station.edge(at: time), at: time)
       for drop in 0...10 {
-        // Now and then a connection goes while it still brings what is old.
+        // Some connections are lost while they still send old frames.
         let isShort = (1...9).contains(drop) && drop % 3 != 0 && Bool.random(using: &random)
         let first = station.start(at: time)
         var sent = station.edge(at: time)
@@ -68,7 +68,7 @@ import Testing
         time += Double.random(in: 0...1, using: &random)
       }
       let frames = station.programme.frames
-      // Three, as some frames are too short to differ.
+      // Three frames, as some are too short to differ.
       let head = line.received.prefix(3).map(\.hash)
       guard let start = frames.indices.first(where: { frames[$0...].prefix(3).map(\.hash) == head }) else {
         failures.append(UInt64(seed))
@@ -96,7 +96,7 @@ import Testing
     line.feed(station.start(at: 17.5)..<station.edge(at: 17.5), at: 17.5)
     let expected = station.programme.frames.prefix(line.received.count)
     #expect(line.received.map(\.hash) == expected.map(\.hash))
-    // All that is out but what waits for a header behind it.
+    // Everything that was sent is delivered, except frames that wait for a header behind them.
     #expect(line.received.count >= Int(17.5 / 0.0262) - 5)
   }
 }

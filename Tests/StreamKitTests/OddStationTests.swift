@@ -7,11 +7,11 @@ import Testing
 
 @testable import StreamKit
 
-/// Stations that do what no station should.
+/// Stations that break the rules.
 @Suite("Odd stations") struct OddStationTests {
   // MARK: Formats that change without a sign
 
-  /// Sound of one format, and what it is coded in.
+  /// Returns the encoded sound of one format.
   private func coded(_ codec: String, rate: Int, channels: Int) throws -> [UInt8] {
     let folder = try TemporaryFolder()
     let (source, coded) = (folder.file("source.wav"), folder.file("coded"))
@@ -32,7 +32,7 @@ import Testing
       try coded("aac", rate: 48_000, channels: 2), try coded("mp3", rate: 44_100, channels: 2),
     ]
     var random = SeededRandom(seed: 4)
-    // Each begins and ends within a frame.
+    // Each part begins and ends within a frame.
     let bytes = parts.flatMap { part in
       part[
         Int.random(in: 200...700, using: &random)..<(part.count - Int.random(in: 100...300, using: &random))]
@@ -76,7 +76,7 @@ import Testing
     _ = receiver.end()
   }
 
-  /// What a player reads, block by block.
+  /// Returns the blocks that a player reads.
   private func heard(_ buffer: StreamBuffer) throws -> [(format: AudioFormat, frames: Int, peak: Float)] {
     let decoder = StreamDecoder(buffer, map: PlayMap())
     var samples = [Float](repeating: 0, count: 4_096)
@@ -103,10 +103,10 @@ import Testing
     options.dataTimeout = .seconds(1_200)
     let receiver = try Receiver(url: station.url("/live"), options: options, clock: .faster(40))
     #expect(receiver.wait(for: "connecting", count: 20), "\(receiver.events)")
-    // Two seconds stand for eighty.
+    // The clock runs forty times as fast: two seconds stand for eighty.
     usleep(2_000_000)
     let bytes = receiver.end()
-    // 20 in the first 5 s, then one every 2 s, scattered by a quarter.
+    // The limit is 20 in the first 5 s, then one every 2 s, scattered by a quarter.
     #expect(station.visits.count <= 20 + 50)
     let range = programme.frames(before: start)...programme.frames(before: 200_000)
     let sent = programme.frames[range].filter { $0.offset >= start && $0.offset + $0.length + 7 <= 200_000 }
@@ -139,7 +139,7 @@ import Testing
   )
   func restart() throws {
     let audience = try Audience()
-    // Alike in their lengths, so that both have the same edge.
+    // The programmes have frames of the same length, so that both have the same edge.
     let (old, new) = (try Programme(.mp3, seconds: 90, seed: 5), try Programme(.mp3, seconds: 90, seed: 77))
     for index in 0..<5 {
       var seat = Audience.Seat(start: 20 + Double(index) * 0.37)
@@ -172,7 +172,7 @@ import Testing
       let newFrames = new.frames[
         (new.frames.firstIndex { $0.offset >= own[1].start } ?? 0)..<new.frames(before: member.edge)]
       #expect(rest.elementsEqual(newFrames.suffix(rest.count).map { Array(new.bytes[$0.range]) }))
-      // What the search may hold: of the burst, and of what comes in four seconds.
+      // The search may drop a part of the burst, and of the sound of four seconds.
       let missing = newFrames.prefix(newFrames.count - rest.count).reduce(0) { $0 + $1.duration.seconds }
       #expect(
         missing < 2.5 && (member.receiver.gaps.first ?? 0) >= missing - 0.1,
@@ -202,7 +202,7 @@ import Testing
       let sent =
         programme.frames(before: member.edge) - (programme.frames.firstIndex { $0.offset >= first } ?? 0)
       let seconds = Double(frames - sent) * programme.frames[0].duration.seconds
-      // A block of the station's is that long.
+      // A block of the station has this length.
       let block = 1_400 / Double(programme.frames[1_000].length) * programme.frames[0].duration.seconds
       #expect(seconds.magnitude <= 0.15 + 2 * block, "\(frames) frames of \(sent), \(member.receiver.events)")
     }

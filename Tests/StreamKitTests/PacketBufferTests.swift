@@ -6,7 +6,7 @@ import Testing
 @Suite("Packet buffer") struct PacketBufferTests {
   private static let format = StreamFormat(codec: .mp3, sampleRate: 44_100, channels: 2)
 
-  /// Frame number `index` of a made-up stream: its bytes tell its number.
+  /// Returns frame number `index` of a synthetic stream: its bytes depend on its number.
   private func frame(_ index: Int, length: Int, samples: Int = 1152) -> (StreamFrame, [UInt8]) {
     let bytes = (0..<length).map { UInt8(truncatingIfNeeded: index &* 31 &+ $0) }
     let hash = bytes.withUnsafeBytes(FrameHash.of)
@@ -33,7 +33,7 @@ import Testing
     return buffer
   }
 
-  /// All frames from a cursor on, with bytes that are checked.
+  /// Returns all frames from a cursor on, after a check of their bytes.
   private func read(_ buffer: PacketBuffer, from cursor: PacketBuffer.Cursor) -> [PacketBuffer.Packet] {
     var cursor = cursor
     var packets: [PacketBuffer.Packet] = []
@@ -86,7 +86,7 @@ import Testing
     for _ in 0..<20 {
       let size = Int.random(in: 1...8, using: &random)
       var buffer = PacketBuffer(blocks: size)
-      // First and last block of every frame that should be held, counted for ever.
+      // The first and last block of every frame that should be held, counted without wrapping.
       var model: [(length: Int, first: Int, last: Int)] = []
       var rest = 0
       for index in 0..<150 {
@@ -118,7 +118,7 @@ import Testing
     var cursor = heard
     _ = buffer.next(&cursor)
     #expect(!buffer.isFull(keeping: cursor, length: 418))
-    // The whole first block makes room once nothing of it is kept.
+    // The first block is evicted as a whole, once no frame of it is kept.
     #expect(!append(36, to: &buffer, keeping: cursor))
     for _ in 0..<12 { _ = buffer.next(&cursor) }
     #expect(append(36, to: &buffer, keeping: cursor))

@@ -10,7 +10,7 @@ import Testing
     var wait = PlayerWait()
     var found: [Double] = []
     for _ in expected {
-      // Later bursts change nothing.
+      // Bursts after the first change nothing.
       if hasBurst { wait.burstCame() }
       found.append(wait.time.seconds)
       wait.ranDry()

@@ -2,34 +2,36 @@ import Codecs
 import StreamKit
 import TestSupport
 
-/// What a station plays: frames of a fixture over and over, each time with other sound in them, and digital silence.
+/// The sound of a station: the frames of a fixture in a loop, each time with different contents, and digital
+/// silence.
 struct Programme: Sendable {
-  /// Codecs that a programme is made of.
+  /// The codecs of programmes.
   enum Kind: String, CaseIterable, Sendable {
     case mp3 = "mp3-cbr128-44k.mp3"
     case mp3VBR = "mp3-vbr-v4-44k.mp3"
     case aac = "aac-lc-44k.aac"
     case heAAC = "he-aac-v1-48k.aac"
 
-    /// The three that exact stitching is promised for.
+    /// The three codecs for which exact stitching is promised.
     static let promised: [Kind] = [.mp3, .aac, .heAAC]
   }
 
   private(set) var bytes: [UInt8] = []
   private(set) var frames: [StreamFrame] = []
-  /// Seconds at which each frame ends.
+  /// The end of each frame, in seconds.
   private(set) var ends: [Double] = []
 
+  /// Creates a programme from a fixture.
   /// - Parameters:
-  ///   - seconds: length.
-  ///   - silence: parts that are silent, in seconds.
-  ///   - period: frames after which everything comes again; nil when nothing does.
+  ///   - seconds: the length.
+  ///   - silence: the silent ranges, in seconds.
+  ///   - period: the number of frames after which the contents repeat; nil for none.
   init(
     _ kind: Kind, seconds: Double, silence: [Range<Double>] = [], period: Int? = nil, seed: UInt64 = 1
   ) throws {
     let source = try readBytes(Fixtures.path(kind.rawValue))
     let all = StreamFramer.frames(of: source)
-    // The first frame of a file tells its length.
+    // The first frame of an MP3 file is a tag with its length.
     let models = all.dropFirst(kind.rawValue.hasSuffix("mp3") ? 1 : 0).map { frame in
       (frame, Array(source[frame.offset..<(frame.offset + frame.length)]))
     }
@@ -47,7 +49,7 @@ struct Programme: Sendable {
     }
   }
 
-  /// A programme of bytes that are there.
+  /// Creates a programme of existing bytes.
   init(bytes: [UInt8]) {
     for frame in StreamFramer.frames(of: bytes) {
       append(Array(bytes[frame.offset..<(frame.offset + frame.length)]), like: frame)
@@ -64,21 +66,21 @@ struct Programme: Sendable {
     bytes += made
   }
 
-  /// The frame with other sound: header and side information stay.
+  /// Returns the frame with different contents: header and side information stay.
   private static func changed(_ frame: StreamFrame, _ model: [UInt8], _ seed: UInt64) -> [UInt8] {
     var made = model
     var random = SeededRandom(seed: seed)
     let first = frame.length - frame.mainDataLength
     made.withUnsafeMutableBytes { made in
       for index in stride(from: first, to: max(first, made.count - 7), by: 8) {
-        // No byte is 0xFF, so that no header is made.
+        // No byte is 0xFF, so that no header arises.
         made.storeBytes(of: random.next() & 0x7F7F_7F7F_7F7F_7F7F, toByteOffset: index, as: UInt64.self)
       }
     }
     return made
   }
 
-  /// What an encoder makes of nothing: MP3 as long as any frame, AAC short.
+  /// Returns a frame of silence as an encoder makes it: MP3 as long as any frame, AAC short.
   private static func silent(_ frame: StreamFrame, _ model: [UInt8]) -> [UInt8] {
     if frame.codec == .mp3 {
       return Array(model[..<4]) + [UInt8](repeating: 0, count: model.count - 4)
@@ -90,10 +92,11 @@ struct Programme: Sendable {
     return made
   }
 
-  /// Seconds of the whole.
+  /// The length in seconds.
   var seconds: Double { ends.last ?? 0 }
 
-  /// Frames that have come whole when `byte` bytes of the stream have: each needs seven bytes behind it.
+  /// Returns the number of frames that are complete after `byte` bytes of the stream: each needs seven bytes
+  /// behind it.
   func frames(before byte: Int) -> Int {
     var (low, high) = (0, frames.count)
     while low < high {
@@ -105,7 +108,7 @@ struct Programme: Sendable {
 }
 
 extension StreamFramer {
-  /// All that is found in bytes that are fed in pieces of `size`.
+  /// Returns all items in bytes that are fed in pieces of `size`.
   static func items(of bytes: [UInt8], contentType: String? = nil, pieces size: Int = .max) -> [Item] {
     var framer = StreamFramer(contentType: contentType)
     var items: [Item] = []
@@ -120,7 +123,7 @@ extension StreamFramer {
     return items
   }
 
-  /// All frames of a stream.
+  /// Returns all frames of a stream.
   static func frames(of bytes: [UInt8]) -> [StreamFrame] {
     items(of: bytes).compactMap { if case .frame(let frame) = $0 { frame } else { nil } }
   }

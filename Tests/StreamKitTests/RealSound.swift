@@ -5,14 +5,14 @@ import TestSupport
 
 @testable import StreamKit
 
-/// Programmes that can be decoded: 75 s of sound that nowhere repeats.
+/// Programmes that can be decoded: 75 s of sound without repetition.
 enum RealSound: String, CaseIterable, Sendable {
   case mp3At320, mp3At64, aac, heAAC
 
-  /// Seconds of each.
+  /// The length of each in seconds.
   static let length = 75
 
-  /// The programme; made once.
+  /// Returns the programme, which is made once.
   func programme() throws -> Programme {
     try Self.made.withLock { made in
       if let programme = made[self] { return programme }
@@ -22,7 +22,7 @@ enum RealSound: String, CaseIterable, Sendable {
     }
   }
 
-  /// What one decoder makes of all of it; made once.
+  /// Returns the decoded programme, which is made once.
   func sound() throws -> Sound {
     let programme = try programme()
     return try Self.decoded.withLock { decoded in
@@ -48,7 +48,7 @@ enum RealSound: String, CaseIterable, Sendable {
       try Command.succeed(
         "lame", ["--quiet", "-t", "--resample", "44.1", "-b", rate, "--cbr", source, coded])
     default:
-      // Without noise that each decoder makes up for itself.
+      // Noise substitution is off, as each decoder makes up its own noise.
       try Command.succeed(
         "ffmpeg",
         ["-v", "error", "-i", source, "-c:a", "aac", "-b:a", "128k", "-aac_pns", "0", "-f", "adts", coded])
@@ -56,7 +56,7 @@ enum RealSound: String, CaseIterable, Sendable {
     return Programme(bytes: try readBytes(coded))
   }
 
-  /// Easy and hard by turns, so that an encoder saves bits for later.
+  /// Returns sound that is easy and hard by turns, so that an encoder saves bits for later.
   private static func source() -> Sound {
     let frames = length * 44_100
     var sound = Sound.sweep(sampleRate: 44_100, frames: frames)
@@ -67,7 +67,7 @@ enum RealSound: String, CaseIterable, Sendable {
     return sound
   }
 
-  /// No encoder of HE-AAC is at hand: the frames of a recording in another order again and again.
+  /// Returns the frames of a recording in shuffled order, repeated: no encoder of HE-AAC is available.
   private static func shuffled() throws -> Programme {
     let source = try readBytes(Fixtures.path("he-aac-v1-48k.aac"))
     let frames = StreamFramer.frames(of: source).map { Array(source[$0.range]) }
@@ -78,7 +78,7 @@ enum RealSound: String, CaseIterable, Sendable {
   }
 }
 
-/// Frames for a decoder.
+/// A source of frames for a decoder.
 final class ListedFrames: FrameSource {
   private var frames: ArraySlice<[UInt8]>
 
@@ -86,7 +86,7 @@ final class ListedFrames: FrameSource {
 
   func nextFrame() -> [UInt8]? { frames.popFirst() }
 
-  /// What a decoder makes of them that begins with the first.
+  /// Returns the sound of a decoder that begins with the first frame.
   static func decode(_ frames: some Sequence<[UInt8]>, _ codec: StreamCodec) throws -> Sound {
     let source = ListedFrames(frames)
     return try Sound(decoding: codec == .aac ? ADTSStreamDecoder(source) : MPEGStreamDecoder(source))
@@ -94,7 +94,7 @@ final class ListedFrames: FrameSource {
 }
 
 extension Sound {
-  /// Samples at the start that are alike to −90 dBFS.
+  /// Returns the number of samples at the start that agree to −90 dBFS.
   func commonStart(with other: Sound) -> Int {
     var count = min(frameCount, other.frameCount)
     for (own, others) in zip(channels, other.channels) {
@@ -106,6 +106,6 @@ extension Sound {
     return count
   }
 
-  /// The same backwards.
+  /// The sound played backwards.
   var reversed: Sound { Sound(sampleRate: sampleRate, channels: channels.map { $0.reversed() }) }
 }

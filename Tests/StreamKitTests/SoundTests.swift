@@ -6,12 +6,12 @@ import Testing
 
 @testable import StreamKit
 
-/// Gives pieces of sound, each of its own format, as they come.
+/// A decoder that delivers pieces of sound, each of its own format, as they come.
 private final class Pieces: LiveDecoder {
   private(set) var format: AudioFormat
   let frameCount: Int? = nil
   private(set) var isWaiting = false
-  /// What is to come; the decoder waits where there is nothing, and ends when it is complete.
+  /// The pieces to deliver; the decoder waits when there are none, and ends when it is complete.
   var pieces: [Sound]
   var isComplete = true
   private var given = 0
@@ -43,7 +43,7 @@ private final class Pieces: LiveDecoder {
   }
 }
 
-/// A decoder with taps, read on the loop's thread.
+/// A test harness: a decoder with taps, read on the loop's thread.
 private final class SoundBench {
   let loop = EventLoop()
   let controls: SoundControls
@@ -51,7 +51,7 @@ private final class SoundBench {
   let inner: Pieces
   var now = SuspendingClock.now
   private(set) var told: [String] = []
-  /// Read since the last change of format.
+  /// The samples read since the last change of format.
   private var read: [Float] = []
   private(set) var sounds: [Sound] = []
   private var decoder: SoundDecoder?
@@ -75,7 +75,7 @@ private final class SoundBench {
     return tap
   }
 
-  /// A tap that changes every sample on the loop.
+  /// Adds a tap that changes every sample on the loop.
   func tap(each body: @escaping (Float) -> Float) -> StreamTap {
     tap(
       .blocks { block in
@@ -84,12 +84,12 @@ private final class SoundBench {
       })
   }
 
-  /// The loop does what it has to.
+  /// Runs the pending work of the loop.
   func turn() { _ = loop.run(until: { false }) }
 
   /// Reads until so many more frames have come, or the decoder waits.
-  /// - Parameter isThere: whether the loop is.
-  /// - Returns: frames read.
+  /// - Parameter isThere: `false` while the loop is blocked.
+  /// - Returns: the number of frames read.
   @discardableResult
   func read(_ frames: Int = .max, isThere: Bool = true) throws -> Int {
     let decoder =
@@ -221,7 +221,7 @@ struct SoundTests {
     _ = bench.tap { $0 / 2 }
     try bench.read()
     #expect(seen == tone.frameCount && bench.sound.frameCount == tone.frameCount)
-    // Added, then halved; both rise over the first block.
+    // The constant is added before the gain of one half; both fade in over the first block.
     for (output, input) in zip(bench.sound.channels, tone.channels.reversed()) {
       let wrong = (2_000..<96_000).count { output[$0] != (input[$0] + 0.1) / 2 }
       #expect(wrong == 0)
@@ -245,7 +245,7 @@ struct SoundTests {
     #expect(bench.sound[(frames + 4_000)..<96_000] == tone[(frames + 4_000)..<96_000])
     #expect(abs(bench.sound[5_000..<25_000].level - tone[5_000..<25_000].level + 6.02) < 0.01)
     #expect(bench.told == ["1 gets 48000/2", "1 ended 48000/2"])
-    bench.turn()  // what still waits for the loop holds it
+    bench.turn()  // pending work of the loop keeps it alive
   }
 
   @Test(
@@ -256,7 +256,7 @@ struct SoundTests {
     let bench = SoundBench(tone)
     let tap = bench.tap { $0 / 2 }
     try bench.read(48_000)
-    // Who plays has plenty at first, then asks again and again.
+    // The player is full at first, then reads again and again.
     bench.now += .milliseconds(700)
     var given = try bench.read(96_000, isThere: false)
     #expect(given < 6_000)
@@ -269,7 +269,7 @@ struct SoundTests {
       bench.now += .milliseconds(20)
       given += try bench.read(96_000, isThere: false)
     }
-    // A second in all, and a quarter so that the loop has some time when it is back.
+    // The limit is a second in all, and a quarter so that the loop has some time when it responds again.
     #expect((50_000...70_000).contains(given), "\(given)")
     bench.turn()
     #expect(tap.overruns == 1 && bench.told.count == 2)
@@ -313,7 +313,7 @@ struct SoundTests {
     var waiting: [TapBlock] = []
     let tap = bench.tap(.blocks { waiting.append($0) })
     var given = 0
-    // A block comes back every 60 ms, though it lasts 40.
+    // Blocks of 40 ms return every 60 ms.
     for step in 0..<1000 {
       bench.now += .milliseconds(10)
       if step % 6 == 0, !waiting.isEmpty { waiting.removeFirst().giveBack(changed: true) }

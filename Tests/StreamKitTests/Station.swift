@@ -1,18 +1,18 @@
 import StreamKit
 import TestSupport
 
-/// A station as Icecast is one: the programme appears as it is played, in blocks of 1,400 bytes, and a new listener is
-/// first sent the last 65,535 bytes of it, from the start of a block. No sockets and no clock.
+/// A model of an Icecast station: the programme appears as it is played, in blocks of 1,400 bytes, and a new
+/// listener first receives the last 65,535 bytes of it, from the start of a block. No sockets and no clock.
 struct Station: Sendable {
   let programme: Programme
   var burst = 65_535
   var preRoll: [UInt8] = []
-  /// What a new connection gets in front of the first block, when it is not sent from its start.
+  /// The offset into the first block at which a new connection starts.
   var startsWithin = 0
 
   private static let block = 1400
 
-  /// Byte of the programme up to which it has appeared.
+  /// Returns the byte of the programme up to which it has appeared.
   func edge(at time: Double) -> Int {
     var (low, high) = (0, programme.ends.count)
     while low < high {
@@ -23,16 +23,16 @@ struct Station: Sendable {
     return emitted / Self.block * Self.block
   }
 
-  /// Byte of the programme at which a listener begins who comes at `time`.
+  /// Returns the byte of the programme at which a listener begins who connects at `time`.
   func start(at time: Double) -> Int {
     let first = max(0, edge(at: time) - burst)
     return (first + Self.block - 1) / Self.block * Self.block + startsWithin
   }
 }
 
-/// Somebody who listens to a station, loses the connection once, and comes back.
+/// A listener to a station, who loses the connection once and connects again.
 struct Listener {
-  /// What became of the second connection.
+  /// The outcome of the second connection.
   enum Outcome: Equatable {
     case stitched(overlap: Int, preRoll: Int)
     case gap(seconds: Double)
@@ -40,36 +40,36 @@ struct Listener {
   }
 
   private(set) var stitcher = Stitcher()
-  /// What was received, as frames.
+  /// The received frames.
   private(set) var received: [StreamFrame] = []
   private(set) var outcome = Outcome.undecided
-  /// Seconds from the new connection to the decision.
+  /// The seconds from the new connection to the decision.
   private(set) var waited = 0.0
-  /// What was received before the connection was lost.
+  /// The number of frames received before the loss.
   private(set) var before = 0
 
   private let station: Station
 
   init(_ station: Station) { self.station = station }
 
-  /// Plays the station until the connection is lost, and goes on after the outage.
+  /// Plays the station until the connection is lost, and resumes after the outage.
   /// - Parameters:
-  ///   - first: seconds at which the first connection begins, without a burst.
-  ///   - loss: seconds at which it is lost.
-  ///   - cut: bytes of the last block that do not come.
-  ///   - pieces: bytes that come at once.
-  ///   - seconds: how long the second connection is listened to.
+  ///   - first: the time at which the first connection begins, without a burst, in seconds.
+  ///   - loss: the time at which it is lost.
+  ///   - cut: the number of bytes of the last block that do not arrive.
+  ///   - pieces: the number of bytes that arrive at once.
+  ///   - seconds: the length of the second connection.
   mutating func listen(
     from first: Double, loss: Double, cut: Int = 0, outage: Double, pieces: Int = 4096, seconds: Double = 0.8
   ) throws {
     let programme = station.programme
     let end = station.edge(at: loss)
-    // The last byte came with its block.
+    // The time of the last byte is that of its block.
     var lastTime = loss
     while station.edge(at: lastTime - 0.001) == end { lastTime -= 0.001 }
     let lastByte = end - cut
     let range = programme.frames(before: station.edge(at: first))..<programme.frames(before: lastByte)
-    // The bytes of what passes are not looked at.
+    // The stitcher does not read the bytes of frames that pass.
     let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
     for frame in programme.frames[range] { pass(frame, stitcher.receive(frame, nothing)) }
     before = received.count
@@ -133,7 +133,7 @@ struct Listener {
     case .joined, .gap:
       var released: [StreamFrame] = []
       stitcher.release { frame, bytes in
-        // What is released must be the bytes of its frame.
+        // A released frame counts only with its own bytes.
         if FrameHash.of(bytes) == frame.hash { released.append(frame) }
         return true
       }
@@ -142,7 +142,7 @@ struct Listener {
     }
   }
 
-  /// The programme's frames from the first that was received on, as many as were received.
+  /// The programme's frames from the first received one on, as many as were received.
   var sent: ArraySlice<StreamFrame> {
     guard let first = received.first, let index = station.programme.frames.firstIndex(of: first) else {
       return []
@@ -150,14 +150,14 @@ struct Listener {
     return station.programme.frames[index...].prefix(received.count)
   }
 
-  /// Whether what was received is what the station sent: every frame once.
+  /// `true` if the received frames are those that the station sent, every frame once.
   var isExact: Bool {
     received.count > before && received.map(\.hash) == sent.map(\.hash)
       && received.map(\.length) == sent.map(\.length)
   }
 
-  /// Seconds of the programme between the last frame before the loss and the first behind it; below 0 when it came
-  /// again. Nil when one of them is silent: then nobody knows.
+  /// The seconds of the programme between the last frame before the loss and the first behind it, negative
+  /// for frames that came again; nil when one of them is silent, as that has no position of its own.
   var missing: Double? {
     guard before > 0, received.count > before else { return nil }
     let programme = station.programme

@@ -2,8 +2,8 @@ import StreamKit
 import TestSupport
 import Testing
 
-/// Programmes that all tests share, a minute each, with half a second of silence now and then; frames that sound are
-/// all different.
+/// The programmes that all tests share, a minute each, with half a second of silence now and then; all frames
+/// with sound differ.
 private enum Shared {
   static let silence = stride(from: 8.0, to: 60, by: 8).map { $0..<($0 + 0.5) }
   static let programmes = Result {
@@ -20,7 +20,7 @@ private enum Shared {
 }
 
 @Suite("Stitching") struct StitcherTests {
-  /// Seconds of audio that the first connection gives: as much as the burst reaches back.
+  /// Returns the seconds of audio that the first connection receives: as much as the burst reaches back.
   private func reach(_ kind: Programme.Kind) -> Double { kind == .heAAC ? 13 : 7 }
 
   @Test(
@@ -105,7 +105,7 @@ private enum Shared {
       guard let missing = listener.missing else { continue }
       known += 1
       #expect((seconds - missing).magnitude <= 0.1, "seed \(seed): told \(seconds), missing \(missing)")
-      // Until four seconds have passed, or as much is held as may be.
+      // The search ends after four seconds, or when the memory for held frames is full.
       let waited = listener.waited
       #expect(waited >= 1.5 && waited <= 4.3)
     }
@@ -119,7 +119,7 @@ private enum Shared {
     var outcomes: Set<String> = []
     for seed in 0..<60 {
       var random = SeededRandom(seed: UInt64(seed))
-      // Where nothing is silent: there nobody can tell how much of the silence came again.
+      // The loss is away from silence, of which the overlap can't be measured.
       let loss = Double.random(in: 17.5...23.5, using: &random)
       var listener = Listener(station)
       try listener.listen(
@@ -153,7 +153,7 @@ private enum Shared {
   func nearest() {
     let format = StreamFormat(codec: .mp3, sampleRate: 44_100, channels: 2)
     let bytes = [UInt8](repeating: 0, count: 417)
-    /// A second has 38.3 frames.
+    /// Returns a frame of 1/38.3 s.
     func frame(_ hash: UInt64) -> StreamFrame {
       StreamFrame(offset: 0, length: bytes.count, hash: hash, format: format, samples: 1152)
     }
@@ -164,7 +164,7 @@ private enum Shared {
         for hash in 100..<200 { _ = stitcher.receive(frame(UInt64(hash)), bytes) }
         for _ in 0..<100 { _ = stitcher.receive(silence, bytes) }
         _ = stitcher.lost(at: 0)
-        // 80 frames at once, 2.09 s: so much less the outage had come before.
+        // 80 frames at once, 2.09 s: the expected overlap is that less the outage.
         for _ in 0..<60 { #expect(stitcher.receive(silence, bytes, at: outage) == .hold) }
         for hash in 300..<320 { #expect(stitcher.receive(frame(UInt64(hash)), bytes, at: outage) == .hold) }
       }

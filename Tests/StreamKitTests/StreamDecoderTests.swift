@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The decoder of a stream")
 struct StreamDecoderTests {
-  /// The frames of a file.
+  /// Returns the frames of a file.
   private func frames(_ name: String) throws -> [(frame: StreamFrame, bytes: [UInt8])] {
     var framer = StreamFramer()
     try readBytes(Fixtures.path(name)).withUnsafeBytes { framer.feed($0) }

@@ -52,7 +52,7 @@ import Testing
       #expect(try reader.entry(id: one.id) == one)
       #expect(try reader.entry(id: two.id) == two)
     }
-    // The end of a list is replaced when it says something else by now.
+    // The end of a list is replaced when it has changed.
     one.titles[2].text = "Another song"
     one.gaps = []
     try catalogue.update([one])
@@ -73,7 +73,7 @@ import Testing
     var entries = (0..<100).map { show("show \($0)") }
     for index in entries.indices { try catalogue.insert(&entries[index]) }
     let holder = try Database(path: path)
-    // Nobody could write now.
+    // A write would fail: the other connection holds the lock.
     try holder.transaction { try catalogue.update(entries) }
     entries[7].bytes = 1
     try catalogue.update(entries)
@@ -91,7 +91,7 @@ import Testing
     (one.bytes, two.bytes) = (12, 13)
     #expect(throws: DatabaseError.self) { try catalogue.update([one, two]) }
     #expect(try catalogue.entry(id: one.id)?.bytes == 0)
-    // It is still to be written.
+    // The update is still pending.
     two.bytes = 14
     try catalogue.update([one, two])
     #expect(try catalogue.entry(id: one.id)?.bytes == 12)
@@ -180,13 +180,13 @@ import Testing
     }
     let observer = try Database(path: path)
     _ = try observer.query("PRAGMA wal_checkpoint(TRUNCATE)")
-    // All but the page that tells what the file is.
+    // The first page, which identifies the file, stays intact.
     let length = try readBytes(path).count
     let descriptor = open(path, O_WRONLY)
     let rubbish = [UInt8](repeating: 0xa5, count: length - 4096)
     #expect(rubbish.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 4096) } == rubbish.count)
     close(descriptor)
-    // What somebody else has written makes everybody read again.
+    // A write by another connection makes every connection read again.
     try observer.execute("PRAGMA user_version = 1")
 
     var (others, other) = ([String](), Catalogue?.none)
@@ -251,7 +251,7 @@ import Testing
       }
       try catalogue.update(entries)
     }
-    // Each page that changed stands in the log once for each transaction.
+    // The log holds each changed page once for each transaction.
     let pages = try readBytes(path).count / 4096
     let frames = try readBytes(path + "-wal").count / 4096
     #expect(frames < 3 * pages)

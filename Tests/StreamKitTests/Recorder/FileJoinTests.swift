@@ -35,7 +35,7 @@ import Testing
     let path = try folder.write(audio, to: "a.mp3")
     let part = try folder.write(long, to: "a.mp3.part")
     for steps in [3, 1, 2, 0] {
-      // Left alone in the middle, as by a kill.
+      // Interrupted in the middle, as by a kill.
       var join = try FileJoin(part: part, to: path, base: audio.count)
       for _ in 0..<steps { #expect(try !join.step()) }
       let bytes = try readBytes(path)
@@ -65,7 +65,7 @@ import Testing
   @Test("a disk without room leaves the recording as it was") func full() throws {
     let path = try folder.write(audio, to: "a.mp3")
     let part = try folder.write(audio, to: "a.mp3.part")
-    // The largest file that the file system knows has no room either.
+    // A file of the largest size that the file system allows has no room either.
     var (least, most) = (audio.count, Int.max)
     while most - least > 1 {
       let middle = least + (most - least) / 2

@@ -15,7 +15,7 @@ import Testing
     return Array("ID3".utf8) + [4, 0, 0] + sizes + [UInt8](repeating: 0, count: size)
   }
 
-  /// A sound of layer II, as some stations still send it.
+  /// Returns a sound of layer II, as some stations still send it.
   private func layer2() throws -> [UInt8] {
     let path = folder.file("sound.mp2")
     try Command.succeed(
@@ -64,13 +64,13 @@ import Testing
     let frames = StreamFramer.frames(of: bytes)
     var random = SeededRandom(seed: 5)
     for round in 0..<60 {
-      // One, two, … whole frames and nothing, the first byte, and all but the last byte of the next.
+      // One, two, … whole frames with no rest, the first byte, or all but the last byte of the next.
       let count = round < 6 ? round : Int.random(in: 6..<frames.count - 1, using: &random)
       let next = frames[count]
       let more = [0, 1, 6, next.length - 1, Int.random(in: 0..<next.length, using: &random)][round % 5]
       let path = try folder.write(head + bytes[..<(next.offset + more)], to: "a")
       let end = try FrameFile.lastFrameEnd(path)
-      // A single frame is not known from a beginning of one by its header.
+      // A header alone does not distinguish a single frame from the beginning of one.
       #expect(end == head.count + next.offset, "\(count) frames and \(more) bytes")
     }
   }

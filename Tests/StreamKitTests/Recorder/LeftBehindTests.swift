@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A part that was left behind under the name of a recording that begins")
 struct LeftBehindTests {
-  /// What people were told.
+  /// The lines of the log.
   private final class Told: Sendable {
     private let list = Lock<[String]>([])
     var lines: [String] { list.withLock { $0 } }
@@ -24,7 +24,7 @@ struct LeftBehindTests {
     left = Array(programme.bytes[..<programme.frames[100].offset])
   }
 
-  /// Two seconds are recorded.
+  /// Records two seconds.
   private func record(
     appends: Bool, settings: RecorderSettings
   ) throws -> WriterBench {

@@ -23,7 +23,7 @@ struct LibraryFolder {
 
   func path(_ name: String) -> String { folder.file(name) }
 
-  /// Some frames of the programme.
+  /// Returns some frames of the programme, as bytes.
   func bytes(_ frames: Range<Int>) -> [UInt8] {
     let list = programme.frames[frames]
     guard let first = list.first, let last = list.last else { return [] }
@@ -32,7 +32,7 @@ struct LibraryFolder {
 
   func samples(_ frames: Range<Int>) -> Int { programme.frames[frames].reduce(0) { $0 + $1.samples } }
 
-  /// The row of a recording of these frames, an hour old.
+  /// Returns the row of a recording of these frames, an hour old.
   func entry(_ name: String, _ frames: Range<Int> = 0..<0, state: RecordingEntry.State = .recording)
     -> RecordingEntry
   {
@@ -44,7 +44,7 @@ struct LibraryFolder {
       channels: format.channels, samples: samples(frames), bytes: bytes(frames).count, state: state)
   }
 
-  /// A recording that came to its end.
+  /// Creates a finished recording.
   @discardableResult
   func finished(_ name: String, _ frames: Range<Int>) throws -> RecordingEntry {
     var row = entry(name, frames, state: .finished)
@@ -53,7 +53,7 @@ struct LibraryFolder {
     return row
   }
 
-  /// A recording whose process ended: what its row says, and what its part holds.
+  /// Creates a recording whose process ended, with the given contents of its row and its part.
   @discardableResult
   func left(
     _ name: String, row: Range<Int>, part: [UInt8]?, _ change: (inout RecordingEntry) -> Void = { _ in }
@@ -65,13 +65,13 @@ struct LibraryFolder {
     return row
   }
 
-  /// The names of the files in the folder, without the catalogue.
+  /// Returns the names of the files in the folder, without the catalogue.
   func names() throws -> [String] {
     try Command.succeed("ls", [folder.path]).text.split(separator: "\n").map(String.init)
       .filter { !$0.hasPrefix("catalogue") }
   }
 
-  /// What a recording is that nobody could find fault with.
+  /// Returns `true` if a recording is whole and agrees with its row.
   func isGood(_ name: String) throws -> Bool {
     let verdict = try library.verify(path(name))
     return verdict.isGood && verdict.agrees == true

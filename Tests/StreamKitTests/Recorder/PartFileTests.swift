@@ -15,7 +15,7 @@ import Testing
     return nil
   }
 
-  /// How flock(1) ends: 1 when somebody holds the file.
+  /// Returns the exit status of flock(1): 1 when another process holds the file.
   private func status(_ arguments: [String]) throws -> Int32 {
     try Command.run("flock", arguments).status
   }
@@ -88,7 +88,7 @@ import Testing
   @Test("a write that does not fit leaves what was there, and nothing of itself") func tooLong() throws {
     let part = try PartFile.create(path: folder.file("a.mp3"))
     try part.write([UInt8](repeating: 1, count: 1000))
-    // The largest that the file system knows, less ten bytes: half of a write fits.
+    // Ten bytes below the largest size that the file system allows, half of a write fits.
     var (least, most) = (1000, Int.max)
     while most - least > 1 {
       let middle = least + (most - least) / 2

@@ -4,12 +4,12 @@ import Testing
 
 @testable import StreamKit
 
-/// What a recording makes of answers that may be files.
+/// Recordings of answers that may be files.
 @Suite("An answer that is to be recorded")
 struct RecordedAnswerTests {
   private static let sound = Result { try Programme(.mp3, seconds: 60, seed: 4).bytes }
 
-  /// What `record` throws; nil when the recording begins.
+  /// Returns the error of `record`; nil when the recording begins.
   private func failure(_ answer: Answer) throws -> StreamError? {
     let station = try TestSupport.Station()
     station.answer("/live", with: answer)
@@ -20,7 +20,7 @@ struct RecordedAnswerTests {
     return failure
   }
 
-  /// A station that says nothing of itself.
+  /// Returns the answer of a station without headers that identify one.
   private func station() throws -> Answer {
     var live = Live(.init(repeating: try Self.sound.get(), bytesPerSecond: 16_000))
     (live.pace, live.stationHeaders) = (.realTime(1), [])

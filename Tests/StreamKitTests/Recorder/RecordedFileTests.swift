@@ -4,12 +4,12 @@ import Testing
 
 @testable import StreamKit
 
-/// What a recording makes of a file on a server: its bytes, whatever happens to the connection.
+/// Recordings of a file on a server: its bytes, whatever happens to the connection.
 @Suite("A file that is recorded")
 struct RecordedFileTests {
   private static let sound = Result { try Programme(.mp3, seconds: 60, seed: 4).bytes }
 
-  /// A file with tags around its frames, which a recording of frames would leave out.
+  /// Returns a file with tags around its frames, which a recording of frames would leave out.
   private func tagged() throws -> [UInt8] {
     let title: [UInt8] = Array("ID3".utf8) + [3, 0, 0, 0, 0, 0x10, 0] + [UInt8](repeating: 0, count: 2048)
     return try title + Self.sound.get() + Array("TAG".utf8) + [UInt8](repeating: 0x20, count: 125)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StreamKit
 
-/// What a stream does while it is recorded.
+/// The behaviour of a stream while it is recorded.
 @Suite("A stream that is recorded")
 struct RecordedStreamTests {
   private func station(
@@ -75,7 +75,7 @@ struct RecordedStreamTests {
     try RecordingBench.run(station) { bench in
       try await bench.stream.start()
       try bench.stream.setNext(url: station.url("/other"), options: bench.stream.options)
-      // What plays goes on, and is what is recorded.
+      // The current stream continues, and is the one recorded.
       let first = try await bench.record("a.mp3")
       try await first.stop()
       bench.stream.stop()

@@ -25,7 +25,7 @@ struct RecorderCoreTests {
     let core = RecorderCore(loop: loop, settings: settings, localTime: { LocalTime($0) }, log: { _ in })
     core.begin()
     #expect(fileNames(in: folder.path).contains("old.mp3"))
-    // One that goes on for days.
+    // A recording that continues for days.
     let template = try RecordingTemplate(folder.file("new.mp3"))
     let plan = RecordingPlan(
       .init(template: template.text), template, .init(url: "", station: StationName()), core)

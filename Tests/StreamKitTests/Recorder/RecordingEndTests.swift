@@ -4,7 +4,7 @@ import Testing
 
 @testable import StreamKit
 
-/// What a recording tells of its end, and of its files.
+/// The reports of a recording at its end, and its files.
 @Suite("The end of a recording")
 struct RecordingEndTests {
   @Test(
@@ -12,7 +12,7 @@ struct RecordingEndTests {
   func outageAtTheEnd(planned: Int?) throws {
     let bench = try WriterBench("a.mp3") { $0.duration = planned.map { .seconds($0) } }
     bench.feed.mark(StreamTitle("Title"))
-    // A burst, and then sound as it is heard.
+    // A burst, then sound at the pace of playback.
     bench.come(4)
     for _ in 0..<8 {
       bench.pass()
@@ -22,7 +22,7 @@ struct RecordingEndTests {
     bench.end()
     #expect(bench.told == ["began a.mp3", "finished a.mp3"])
     let gap = try #require(bench.progress.figures.gaps.first)
-    // Four and a half, of which half a second may have been on its way.
+    // The gap is four and a half seconds, of which half a second may have been on its way.
     #expect((3.6...4.6).contains(gap.seconds) && bench.progress.figures.gaps.count == 1, "\(gap)")
   }
 
@@ -62,7 +62,7 @@ struct RecordingEndTests {
     var reserve = SoundReserve()
     func at(_ second: Double) -> Instant { .start.advanced(by: .milliseconds(Int(second * 1_000))) }
     reserve.came(at: at(0), before: .zero)
-    // Nothing for ten seconds, and then all of it.
+    // A gap of ten seconds, and then all sound at once.
     reserve.came(at: at(10), before: StreamTime(seconds: 1))
     for second in 11...200 {
       reserve.came(at: at(Double(second)), before: StreamTime(seconds: Double(second)))
@@ -110,7 +110,7 @@ struct RecordingEndTests {
       if number % 40 == 39 { bench.pass() }
     }
     #expect(bench.told.last == "stopped record.write")
-    // Twenty, and as many as there were seconds.
+    // The budget is twenty files, and one a second.
     #expect((20...60).contains(bench.files.count), "\(bench.files.count)")
     let calm = try WriterBench("a.mp3")
     for number in 0..<60 {

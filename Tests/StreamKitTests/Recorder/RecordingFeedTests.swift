@@ -7,7 +7,7 @@ import Testing
 struct RecordingFeedTests {
   private static let format = StreamFormat(codec: .mp3, sampleRate: 44_100, channels: 2)
 
-  /// A frame of 400 bytes, all its number.
+  /// Calls `body` with a frame of 400 bytes, each equal to its number.
   private func withFrame<Result>(
     _ number: Int, _ body: (StreamFrame, UnsafeRawBufferPointer) -> Result
   ) -> Result {
@@ -16,7 +16,7 @@ struct RecordingFeedTests {
     return bytes.withUnsafeBytes { body(frame, $0) }
   }
 
-  /// So many frames come in one go.
+  /// Appends frames in one go.
   private func come(_ numbers: Range<Int>, into outlet: FrameOutlet) {
     outlet.receive { intake in
       for number in numbers { _ = withFrame(number) { intake.append($0, $1, nil) } }

@@ -66,7 +66,7 @@ import Testing
     unlink(place.path("gone.mp3"))
     _ = try place.folder.write([1], to: "mine.mp3")
     try place.left("open.mp3", row: 0..<5, part: place.bytes(0..<5)) { $0.start = WallTime(seconds: 0) }
-    // Still on when the time was up: it ended a moment later.
+    // The recording at the edge began before the limit and ended a moment after it.
     #expect(try place.library.expire(keep: .seconds(48 * 3600), now: place.now) == [place.path("old.mp3")])
     #expect(try place.names() == ["edge.mp3", "mine.mp3", "new.mp3", "open.mp3.part"])
     #expect(try place.library.list().map(\.path) == ["new", "edge", "open"].map { place.path($0 + ".mp3") })

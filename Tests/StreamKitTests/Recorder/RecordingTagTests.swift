@@ -10,7 +10,7 @@ import Testing
 
   init() throws { folder = try TemporaryFolder() }
 
-  /// What ffprobe reads, as `key=value`.
+  /// Returns the tags that ffprobe reads, as `key=value`.
   private func tags(_ path: String) throws -> Set<String> {
     let text = try Command.succeed(
       "ffprobe", ["-v", "error", "-show_entries", "format_tags", "-of", "default=nw=1", path]
@@ -65,7 +65,7 @@ import Testing
     #expect(head.count <= 4096)
     let path = try folder.write(head + audio, to: "a.mp3")
     #expect(try tags(path).contains("title=" + String(repeating: "😀", count: 100)))
-    // A tag with little room takes what it has room for.
+    // A small tag holds as much as it has room for.
     let small = try RecordingTag(title: "x").make(padding: 400)
     let other = try folder.write(small + audio, to: "b.mp3")
     #expect(try tag.update(other))

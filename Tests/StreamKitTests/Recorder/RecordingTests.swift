@@ -6,7 +6,8 @@ import Testing
 
 @testable import StreamKit
 
-/// A stream and its recorder, on a loop of their own, in real time. Used on the thread that calls `run`.
+/// A test harness: a stream and its recorder, on a loop of their own, in real time. Used on the thread that
+/// calls `run`.
 final class RecordingBench {
   let loop = EventLoop()
   let folder: TemporaryFolder
@@ -22,15 +23,15 @@ final class RecordingBench {
     recorder = Recorder(loop: loop, settings: settings)
     var options = StreamOptions()
     options.bufferWait = .milliseconds(300)
-    // Half a second stands for half a minute.
+    // The clock runs sixty times as fast: half a second stands for half a minute.
     options.clock = .faster(60)
-    // On a busy machine nothing may come for longer than a third of a second.
+    // On a busy machine no sound may come for longer than a third of a second.
     options.dataTimeout = .seconds(1_800)
     stream = try StreamKit.Stream(url: url, options: options, loop: loop, network: { network })
     recorder.onLog = { [unowned self] in log.append($0) }
   }
 
-  /// What is on disk is all there when it returns.
+  /// Runs `body`; returns when all recordings are on disk.
   @discardableResult
   static func run(
     _ station: TestSupport.Station, settings: RecorderSettings = .init(),
@@ -68,7 +69,7 @@ final class RecordingBench {
     }
   }
 
-  /// Waits until it is so, a minute at most.
+  /// Waits until a condition holds, a minute at most.
   func wait(until condition: () throws -> Bool) async throws {
     for _ in 0..<6_000 {
       if try condition() { return }
@@ -91,7 +92,7 @@ struct RecordingTests {
     return live
   }
 
-  /// The frames of a file behind its tag.
+  /// Returns the frames of a file behind its tag.
   private static func sound(_ path: String) throws -> [UInt8] {
     let walk = try FrameFile.walk(path)
     #expect(walk.isWhole, "\(walk)")
@@ -137,7 +138,7 @@ struct RecordingTests {
       let recording = try await bench.record("a.mp3")
       try await bench.stream.start()
       bench.stream.pause()
-      // More than the buffer holds.
+      // More bytes than the buffer holds.
       try await bench.wait { recording.bytes > 200_000 }
       #expect(bench.stream.status == .paused)
       bench.stream.stop()
@@ -198,7 +199,7 @@ struct RecordingTests {
 
 @Suite("A recording that is split by titles")
 struct SplitTests {
-  /// Twenty seconds of a programme with a title every five: 80,000 bytes.
+  /// Returns a station with twenty seconds of a programme and a title every five: 80,000 bytes.
   private func station(_ programme: Programme) throws -> TestSupport.Station {
     let station = try TestSupport.Station()
     var live = Live(
@@ -253,17 +254,18 @@ struct SplitTests {
     split.offset = .seconds(offset)
     let (programme, sounds, _) = try record(split)
     for sound in sounds { #expect(Bytes.isSlice(sound, of: programme.bytes)) }
-    // Two seconds twice, at each of two cuts: 16,000 bytes a second.
+    // An overlap of two seconds on both sides of each cut: 16,000 bytes a second.
     let twice = sounds.dropLast().enumerated().map { index, sound in Bytes.overlap(sound, sounds[index + 1]) }
     #expect(
       twice.allSatisfy { abs($0 - 32_000) < 1_300 }, "\(twice) \(sounds.map(\.count)) \(plain.map(\.count))")
-    // Two recordings begin at two places of the programme: a cut is some frames earlier in one than in the other.
+    // The two recordings begin at different positions of the programme: a cut is some frames earlier in one
+    // of them.
     let moved = sounds[1].count - plain[1].count - 32_000
     #expect(abs(moved) < 4_000, "\(moved)")
   }
 }
 
-/// Bytes against bytes.
+/// Comparisons of byte sequences.
 enum Bytes {
   static func isSlice(_ part: [UInt8], of whole: [UInt8]) -> Bool { place(of: part, in: whole) != nil }
 
@@ -277,7 +279,7 @@ enum Bytes {
     }
   }
 
-  /// The longest end of `first` that `second` begins with.
+  /// Returns the length of the longest suffix of `first` that is a prefix of `second`.
   static func overlap(_ first: [UInt8], _ second: [UInt8]) -> Int {
     let head = Array(second.prefix(2_000))
     guard let place = place(of: head, in: first) else { return 0 }

@@ -7,16 +7,16 @@ import Testing
 @testable import StreamKit
 
 extension RecordingFeed {
-  /// One frame, as a batch of its own.
+  /// Appends one frame, as a batch of its own.
   func append(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer) {
     var batch = Batch()
     batch.append(frame, bytes)
     append(batch)
   }
 
-  /// A title of the frames that follow.
+  /// Marks a title of the frames that follow.
   func mark(_ title: StreamTitle) { mark(.title(title)) }
-  /// So many seconds are missing in front of the frames that follow.
+  /// Marks a gap in front of the frames that follow.
   func miss(_ seconds: Double) { mark(.gap(seconds: seconds)) }
 
   private func mark(_ mark: Mark) {
@@ -26,7 +26,7 @@ extension RecordingFeed {
   }
 }
 
-/// One writer, whose ticks come when a test says so.
+/// A test harness: one writer, whose ticks are called by the test.
 final class WriterBench {
   let folder: TemporaryFolder
   let programme: Programme
@@ -35,13 +35,14 @@ final class WriterBench {
   let core: RecorderCore
   private(set) var writer: RecordingWriter!
   private(set) var told: [String] = []
-  /// Files that were called something else at their end.
+  /// The files whose name changed at their end.
   private(set) var closed: [String] = []
   private let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 1_000_000)))
   private var tick = 0
   private var frame = 0
 
-  /// - Parameter log: called with what a person should know, when it happens.
+  /// Creates a harness in a folder.
+  /// - Parameter log: receives each line of the log.
   init(
     _ template: String, _ change: (inout RecordingOptions) -> Void = { _ in },
     settings: RecorderSettings = .init(), in folder: TemporaryFolder? = nil,
@@ -69,7 +70,7 @@ final class WriterBench {
 
   deinit { loop.close() }
 
-  /// Hands over so many seconds of the programme.
+  /// Appends so many seconds of the programme.
   func come(_ seconds: Double) {
     var left = seconds
     while left > 0 {
@@ -80,7 +81,7 @@ final class WriterBench {
     }
   }
 
-  /// Half a second passes.
+  /// Advances the clock by half a second, and ticks.
   func pass() {
     tick += 1
     writer.tick(
@@ -88,12 +89,12 @@ final class WriterBench {
       WallTime(seconds: 1_000_000 + Int64(tick / 2)))
   }
 
-  /// Ends it.
+  /// Ends the recording.
   func end() {
     writer.finish(at: Instant.start.advanced(by: .milliseconds(500) * tick), WallTime(seconds: 1_000_000))
   }
 
-  /// The files, in order.
+  /// The names of the files, sorted.
   var files: [String] { fileNames(in: folder.path).sorted() }
 }
 
@@ -296,7 +297,7 @@ struct RecordingWriterTests {
     let seconds = bench.progress.figures.seconds
     let count = bench.files.filter { $0.hasSuffix(".mp3") }.count
     #expect(seconds > 8 && count >= 8 && Double(count) <= seconds + 2, "\(count) files, \(seconds) s")
-    // Nothing is lost between them.
+    // The files have no gaps between them.
     let whole = try bench.files.filter { $0.hasSuffix(".mp3") }
       .map { try FrameFile.walk(bench.folder.file($0)).audioBytes }
     #expect(whole.reduce(0, +) == bench.progress.figures.bytes)
@@ -324,7 +325,7 @@ struct RecordingWriterTests {
     bench.feed.mark(StreamTitle("Title"))
     bench.come(1)
     bench.pass()
-    // The length is all that counts.
+    // The length alone counts.
     for _ in 0..<12 { bench.come(2); bench.pass() }
     bench.come(2)
     let huge = [UInt8](repeating: 0, count: RecordingFeed.byteLimit)
@@ -344,7 +345,8 @@ struct RecordingWriterTests {
     let borders = [programme.frames[50].offset, programme.frames[90].offset]
     _ = try folder.write(Array(programme.bytes[..<borders[0]]), to: "a.mp3")
     var settings = RecorderSettings()
-    // That it can't be kept is told between the look and the part: another process is done in that moment.
+    // The log line about the missing catalogue comes between the check and the part: another process finishes
+    // in that moment.
     settings.catalogue = "/proc/nowhere/catalogue.sqlite"
     let bench = try WriterBench(
       "a.mp3", { $0.appends = true }, settings: settings, in: folder,

@@ -13,7 +13,7 @@ import Testing
     var random = SeededRandom(seed: 3)
     for round in 0..<12 {
       let count = Int.random(in: 1..<programmeEnd(place), using: &random)
-      // The row is older than the part; after a power cut it may be younger.
+      // The row is older than the part; after a power cut it may be newer.
       let row = round.isMultiple(of: 4) ? count + 1 : Int.random(in: 0...count, using: &random)
       let next = place.bytes(count..<(count + 1))
       let rest = next.prefix(Int.random(in: 0..<next.count, using: &random))
@@ -34,7 +34,7 @@ import Testing
 
   @Test("only the end of what the row did not know is read") func readsLittle() throws {
     let place = try LibraryFolder()
-    // Rubbish where the row says that frames are: it is not looked at.
+    // Garbage in the frames that the row covers: it is not read.
     var part = place.tag + place.bytes(0..<100)
     for index in place.tag.count..<(place.tag.count + 5_000) { part[index] = 0 }
     try place.left("show.mp3", row: 0..<90, part: part)
@@ -119,7 +119,8 @@ import Testing
     let (disk, away) = (place.path("disk"), place.path("away"))
     mkdir(disk, 0o700)
     try place.left("disk/show.mp3", row: 0..<40, part: place.tag + place.bytes(0..<50))
-    // Not one byte of this is in its row, which only an empty place would tell from one that never came.
+    // The row has no byte of this part, which only an empty mount point distinguishes from one that never
+    // came.
     if !isPlaceThere { try place.left("disk/new.mp3", row: 0..<0, part: place.bytes(0..<9)) }
     var joined = try place.left("disk/joined.mp3", row: 0..<20, part: place.bytes(0..<20)) { $0.joinBase = 1 }
     joined.state = .finished
@@ -201,7 +202,7 @@ import Testing
 }
 
 @Suite("Continued recordings whose process ended") struct JoinRecoveryTests {
-  /// How far the process came.
+  /// The last step that the process reached.
   enum Moment: CaseIterable, Sendable {
     case recording, begun, copying, copied, entered, removed
   }

@@ -4,12 +4,12 @@ import Testing
 
 @testable import StreamKit
 
-/// Ogg, FLAC, WebM: what has no frames is recorded as it comes.
+/// Recordings of Ogg, FLAC and WebM: content without frames is recorded as it comes.
 @Suite("A recording of a station without frames")
 struct UnframedRecordingTests {
   private static let ogg = Result { try readBytes(Fixtures.path("music-44k.ogg")) }
 
-  /// A station that begins every connection with the start of a container.
+  /// Returns a station that begins every connection with the start of a container.
   private static func live() throws -> Live {
     let bytes = try ogg.get()
     var live = Live(.init(repeating: bytes, bytesPerSecond: 16_000))
@@ -23,7 +23,7 @@ struct UnframedRecordingTests {
     let station = try TestSupport.Station()
     station.answer("/live", with: .live(try Self.live(), type: "audio/ogg"))
     let bench = try RecordingBench.run(station) { bench in
-      // Three seconds.
+      // Three seconds of the machine's clock.
       bench.stream.options.dataTimeout = .seconds(180)
       let recording = try await bench.record("a.{ext}")
       try await bench.loop.sleep(for: .milliseconds(4_500))
@@ -130,7 +130,7 @@ struct UnframedRecordingTests {
       now = next
       _ = machine.deadlinePassed(at: now)
     }
-    // One that held is as good as any.
+    // A connection that held resets the state.
     _ = machine.received(.zero, isNew: true, at: now)
     now = now.advanced(by: .seconds(6))
     _ = machine.received(.zero, isNew: true, at: now)

@@ -7,8 +7,8 @@ import Testing
 
 @Suite("Recordings of decoded sound")
 struct WAVBodyTests {
-  /// Writes the frames of a stream into as many files as it takes.
-  /// - Returns: their sounds.
+  /// Writes the frames of a stream into as many files as needed.
+  /// - Returns: the sound of each file.
   private func written(
     _ stream: [UInt8], codec: StreamCodec, longest: Int = .max, in folder: TemporaryFolder
   ) throws -> [Sound] {
