@@ -4,7 +4,7 @@ public import EventLoop
 public struct StreamError: CodedError, Equatable {
   /// The stable codes.
   public enum Kind: String, Sendable {
-    /// There is no URL, or it can't be parsed.
+    /// The URL is missing, or can't be parsed.
     case url = "stream.url"
     /// A scheme, a kind of playlist or a format that does not work here.
     case unsupported = "stream.unsupported"

@@ -263,7 +263,7 @@ final class StreamBuffer: Sendable {
 
   /// The state of a player that has heard nearly everything.
   enum Drained {
-    /// More sound than `rest` is left.
+    /// The player has more than `rest` left.
     case more
     /// The sound is used up: the player waits.
     case waiting

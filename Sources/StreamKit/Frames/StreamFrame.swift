@@ -16,7 +16,7 @@ public enum StreamCodec: UInt8, Sendable {
   case wav
   /// MP4.
   case mp4
-  /// Some other container, such as WebM.
+  /// Matroska, WebM, and other content that passes as it is.
   case other
   /// PCM of a file: frame after frame, little-endian; 1 byte a sample is without a sign, 4 are Float32.
   case pcm

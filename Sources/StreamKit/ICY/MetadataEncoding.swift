@@ -7,7 +7,7 @@ public struct MetadataEncoding: Sendable, Equatable {
     case utf8
     case latin1
     case windows1252
-    /// Any other encoding of iconv(3).
+    /// An encoding of iconv(3), by its name.
     case other(String)
   }
   private let kind: Kind

@@ -9,19 +9,19 @@ public import EventLoop
 public final class Catalogue {
   /// A filter of recordings: all of its conditions must hold.
   public struct Filter: Sendable, Equatable {
-    /// A part of the station's name, in any case.
+    /// A text in the station's name, whatever its case; nil for any name.
     public var station: String?
-    /// A part of one of the titles, in any case.
+    /// A text in one of the titles, whatever its case; nil for any title.
     public var title: String?
-    /// The earliest time of the beginning.
+    /// The earliest time at which the recording begins; nil for none.
     public var since: WallTime?
-    /// The end of the times of the beginning, exclusive.
+    /// The time before which the recording begins; nil for none.
     public var until: WallTime?
-    /// The state.
+    /// The state of the recording; nil for any.
     public var state: RecordingEntry.State?
-    /// The job that a recording belongs to.
+    /// The job that the recording belongs to; nil for any.
     public var job: String?
-    /// The maximum number of recordings; the latest are kept.
+    /// The maximum number of recordings, the latest ones; nil for all.
     public var limit: Int?
 
     /// Creates a filter, which by default matches all recordings.

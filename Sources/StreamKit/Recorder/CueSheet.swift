@@ -122,7 +122,7 @@ public struct CueSheet: Sendable, Equatable {
 
   /// Returns a position in frames of a disc, 75 a second.
   private static func frame(_ seconds: Double) -> Int {
-    // Some hundred years.
+    // The limit is some hundred years.
     Int(max(0, min(4e9, seconds.isNaN ? 0 : seconds)) * 75)
   }
 

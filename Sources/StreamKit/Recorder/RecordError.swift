@@ -9,7 +9,7 @@ public struct RecordError: CodedError, Equatable {
     case diskFull = "record.disk_full"
     /// The system refuses to create, write, rename or read a file.
     case write = "record.write"
-    /// There is a file with that name, and nothing can be appended to it.
+    /// The file exists, and nothing can be appended to it.
     case exists = "record.exists"
   }
 

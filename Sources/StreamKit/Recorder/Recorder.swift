@@ -15,7 +15,7 @@ public struct RecorderSettings: Sendable {
   /// The path of the catalogue file; nil for no catalogue.
   public var catalogue: String?
 
-  /// The defaults.
+  /// Creates the defaults.
   public init() {}
 }
 

@@ -10,7 +10,7 @@ public struct RecordingEntry: Sendable, Equatable {
     case joining
     /// Ended as planned.
     case finished
-    /// Made a file from what was on disk, after its process ended.
+    /// Recovered: what was on disk became a file, after its process ended.
     case recovered
     /// Given up with `error`; what was on disk was made a file, if there was anything.
     case failed

@@ -7,7 +7,7 @@ extension RecordingLibrary {
   public struct Recovered: Sendable, Equatable, CustomStringConvertible {
     /// The action taken.
     public enum Outcome: Sendable, Equatable {
-      /// Made a file of what was on the disk.
+      /// Renamed to a file, with what was on the disk.
       case named
       /// Appended to the file that it continues.
       case joined

@@ -17,7 +17,7 @@ extension RecordingLibrary {
       case missing
       /// Missing, though its folder is there; the row stays.
       case lost
-      /// Made a recording from a part that the catalogue did not know.
+      /// Adopted: a part that the catalogue did not know became a recording.
       case adopted
       /// Left as it is after an error.
       case failed(RecordError)

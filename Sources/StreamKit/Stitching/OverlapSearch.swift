@@ -48,7 +48,7 @@ struct OverlapSearch: Sendable {
     time = time + frame.duration
     runs.withUnsafeMutableBufferPointer { runs in
       history.withHashes { hashes in
-        // From the newest, as each run continues the run of the frame before it.
+        // Backwards from the newest, as each run continues the run of the frame before it.
         var index = hashes.count - 1
         while index >= 0 {
           if hashes[index] == frame.hash, history.isAlike(frame, index) {
