@@ -4,9 +4,9 @@ internal import Glibc
 
 /// The work of the disk thread: writes all recordings, a tick every half second, and keeps the
 /// catalogue.
-/// Unchecked: confined to its loop, which is that of the disk thread or of the library's, or the engine's
-/// under virtual time; `post` may be called on any thread.
-/// time; `post` may be called on any thread.
+///
+/// Unchecked: confined to its loop, which is that of the disk thread or of the library's, or the engine's under
+/// virtual time; `post` may be called on any thread.
 final class RecorderCore: @unchecked Sendable {
   /// The interval of writes: sound of this length is lost when the process is killed, beside what the network
   /// thread has not handed over.

@@ -148,7 +148,7 @@ final class RecordingFeed: Sendable {
   /// `true` if so much is queued that nothing more is to be read.
   var isBehind: Bool { state.withLock { $0.isBehind } }
 
-  /// Sets the callback for an overfull queue that was drained, on the thread that drains, or closed.
+  /// Sets the callback for an overfull queue that was drained or closed, on the thread that did it.
   func onRoom(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.onRoom = tell } }
 
   /// Refuses further batches; those in the queue stay.

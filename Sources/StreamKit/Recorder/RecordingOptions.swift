@@ -16,7 +16,8 @@ public struct RecordingOptions: Sendable {
     public var offset = Duration.zero
     /// The length of sound that a file has from before its beginning, and from after its end.
     public var overlap = Duration.zero
-    /// Files with less sound are removed when they end, unless nothing else was recorded.
+    /// The minimum length of sound: files with less are removed when they end, unless nothing else was
+    /// recorded.
     public var minimumLength = Duration.zero
 
     /// Creates settings that cut where the title changes.

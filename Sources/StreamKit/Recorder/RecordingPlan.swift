@@ -53,7 +53,8 @@ final class RecordingPlan {
     codec = format.codec
     let whole = template.expanded(values, number: 1)
     if number == 1 { try requireNoFolder(whole) }
-    // A part left behind under that name becomes a file before the name is chosen, or the file appended to.
+    // A part left behind under that name is made a file first: that is appended to, or another name is
+    // chosen.
     core.settle(part: whole + PartFile.suffix)
     let isJoined = options.appends && number == 1 && access(whole, F_OK) == 0
     var entry = RecordingEntry(
