@@ -13,8 +13,8 @@ public struct StationClock: Sendable {
   /// Returns the moment nearest to `now` at which the clock shows so much time since midnight, yesterday,
   /// today or tomorrow.
   ///
-  /// When the clock is set back a time comes twice: the nearer one counts. When it is set forward a time may
-  /// be skipped: the clock then counts as if it had not been set.
+  /// A time that comes twice, as the clock is set back, is the nearer one. A time that is skipped, as the
+  /// clock is set forward, counts as if it had not been set.
   public func moment(_ sinceMidnight: Duration, near now: WallTime) -> WallTime {
     let seconds = Int(now.seconds)
     let today = (seconds + offset(seconds)).dividedDown(by: Self.day)
