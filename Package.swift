@@ -13,7 +13,7 @@ let optimized: [SwiftSetting] =
   Context.environment["ROOMTONE_OPTIMIZED"] == nil ? [] : [.unsafeFlags(["-O", "-assert-config", "Debug"])]
 let strictC: [CSetting] = [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]
 
-/// A library of ours; its dependencies are the arrows of the layout table in the README.
+/// A library of ours; its dependencies are all that it may import (`scripts/dev/walls`).
 func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: strict + optimized)
 }
@@ -40,7 +40,6 @@ let package = Package(
     .systemLibrary(name: "CSoxr", pkgConfig: "soxr", providers: [.apt(["libsoxr-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-    .systemLibrary(name: "CEdit", pkgConfig: "libedit", providers: [.apt(["libedit-dev"])]),
     .systemLibrary(name: "CALSA", pkgConfig: "alsa", providers: [.apt(["libasound2-dev"])]),
     .systemLibrary(name: "CTag", pkgConfig: "taglib_c", providers: [.apt(["libtagc0-dev"])]),
     .systemLibrary(name: "CXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
@@ -75,7 +74,7 @@ let package = Package(
     library(
       "Roomtone",
       [
-        "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "SpeakerKit", "StreamKit", "HeadsetKit",
+        "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "HTTP", "SpeakerKit", "StreamKit", "HeadsetKit",
         "Scheduling", "CStandardLibrary",
       ]),
     .executableTarget(
