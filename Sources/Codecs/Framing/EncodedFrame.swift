@@ -44,3 +44,11 @@ protocol FrameHeader: Sendable {
   /// Returns this header, in free format with the next header `distance` bytes away.
   func spanning(_ distance: Int) -> Self
 }
+
+/// Whole frames of compressed sound, in the order of a stream.
+///
+/// Used on the thread of the decoder that reads it.
+public protocol FrameSource: AnyObject {
+  /// Returns the bytes of the next frame; nil when there is none now.
+  func nextFrame() -> [UInt8]?
+}

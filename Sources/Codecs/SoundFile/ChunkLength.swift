@@ -15,7 +15,8 @@ enum ChunkLength {
   /// length: a program that writes to a pipe leaves 0 or about 2^31 or 2^32.
   static func read(_ file: borrowing FileDescriptor) -> Bytes? {
     let head = file.bytes(at: 0, count: 12)
-    let form = String(decoding: head.prefix(4), as: UTF8.self) + String(decoding: head.suffix(4), as: UTF8.self)
+    let form =
+      String(decoding: head.prefix(4), as: UTF8.self) + String(decoding: head.suffix(4), as: UTF8.self)
     let (name, isBigEndian): (String, Bool)
     switch form {
     case "RIFFWAVE": (name, isBigEndian) = ("data", false)

@@ -14,3 +14,16 @@ public enum LinuxFiles {
   /// - Returns: the descriptor, which the caller closes, or an errno below 0.
   public static func inMemory(name: String) -> Int32 { file_in_memory(name) }
 }
+
+/// The memory of the process. Any thread.
+public enum LinuxMemory {
+  /// Returns free memory between used blocks to the system, after a burst that will not recur. Source:
+  /// malloc_trim(3).
+  public static func giveBackFree() { malloc_trim(0) }
+}
+
+/// Calls of Linux for sockets that Swift's Glibc module leaves out. Any thread.
+public enum LinuxSockets {
+  /// Returns the bytes that have arrived and were not read; 0 for a descriptor that is no socket.
+  public static func bytesWaiting(at descriptor: Int32) -> Int { Int(socket_bytes_waiting(descriptor)) }
+}

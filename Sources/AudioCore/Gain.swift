@@ -1,5 +1,16 @@
 internal import Glibc
 
+/// Conversion between decibels and amplitudes.
+public enum Decibels {
+  /// Returns the factor for samples of a gain in dB: 10^(dB/20).
+  public static func gain(_ decibels: Double) -> Float { Float(pow(10, decibels / 20)) }
+
+  /// Returns the level of an amplitude against full scale (1), in dBFS; −infinity for 0.
+  public static func level(ofAmplitude amplitude: Double) -> Double {
+    amplitude > 0 ? 20 * log10(amplitude) : -.infinity
+  }
+}
+
 /// The gain of a speaker's volume, 0 to 50.
 ///
 /// gain = 10^(−0.9·(50 − v)/20): 50 is unity, a step is 0.9 dB, and 0 is silence instead of −45 dB.
