@@ -3,26 +3,27 @@ internal import Codecs
 internal import EventLoop
 internal import Glibc
 
-/// Plays without making PCM: under virtual time, when nobody listens, where a source is follows from the clock.
+/// Computes playback without making PCM: under virtual time, when nobody listens, the position in a source
+/// follows from the clock.
 ///
-/// A file is opened for its length, and decoded once where only that gives it. One that is shorter than its header says
-/// ends with that failure; other damage in its middle is not noticed. Confined to the loop.
+/// Opens a file for its length, and decodes it once where only that gives the length. A file that is shorter
+/// than its header says ends with that failure; other damage inside it is not noticed. Confined to the loop.
 final class ArithmeticRenderer: Renderer {
   var onEnd: ((_ cue: Int, _ session: SessionID, _ failure: (any CodedError)?) -> Void)?
   var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)?
 
   private struct Playback {
     let cue: Int
-    /// Frame of the last frame that plays, plus one; nil for ever.
+    /// Index after the last frame that plays; nil without an end.
     let end: Int?
-    /// The failure with which it ends there.
+    /// Failure reported at `end`; nil for a complete source.
     let failure: AudioError?
-    /// Frame that is heard at `since`.
+    /// Frame heard at `since`, or the position while nothing flows.
     var frame: Int
-    /// Nil while it stands still.
+    /// Time at which `frame` was heard; nil while the position does not move.
     var since: Instant?
     var timer: LoopTimer?
-    /// What plays by a clock of its own.
+    /// Source with a clock of its own, if it is one.
     var sound: (any ClockedSound)?
     var flow = SoundFlow.flows
     var isPaused = true
@@ -31,7 +32,7 @@ final class ArithmeticRenderer: Renderer {
   private let loop: EventLoop
   private let rate: Int
   private let format: AudioFormat
-  /// A file that was measured.
+  /// Length of a file that was measured, and its shortfall against the header.
   private struct Length {
     let version: FileVersion
     let frames: Int
@@ -71,7 +72,7 @@ final class ArithmeticRenderer: Renderer {
     switch request.sound {
     case .file(let path): file = try length(of: path)
     case .source(let sound):
-      // It ends when whoever made it says so.
+      // Ends when the source reports `ended`.
       cues[cueCount] = LoadedCue(start: start, sound: sound as? any ClockedSound)
       return Cue(id: cueCount, duration: nil)
     }
@@ -112,7 +113,7 @@ final class ArithmeticRenderer: Renderer {
     goOn(session)
   }
 
-  /// What plays by a clock of its own tells.
+  /// Applies a change of flow that a source with its own clock reported.
   private func follow(_ flow: SoundFlow, _ cue: Int, of session: SessionID) {
     guard playbacks[session]?.cue == cue else { return }
     stand(session)
@@ -189,7 +190,7 @@ final class ArithmeticRenderer: Renderer {
   }
 }
 
-/// What tells a file from another one that took its place under the same path.
+/// Identity of a file: distinguishes it from another one put under the same path later.
 private struct FileVersion: Equatable {
   private let inode: UInt
   private let size: Int

@@ -1,20 +1,20 @@
 internal import AudioCore
 internal import Synchronization
 
-/// What the audio thread gives its blocks to.
+/// Destination of the audio thread's blocks.
 struct Outputs: Sendable {
-  /// How blocks reach the writers.
+  /// Arrangement of writers.
   enum Layout: Sendable {
-    /// Nobody takes them.
+    /// No writers; blocks are discarded.
     case none
-    /// A writer for each device; a block is rendered when all have room for it.
+    /// One writer per device; a block is rendered when all have room for it.
     case perDevice([SinkWriter])
     /// One card for all devices together; its clock sets the pace.
     case mixed(SinkWriter)
   }
 
   let layout: Layout
-  /// Wakes the audio thread when a writer has room; all writers have this one.
+  /// Wakes the audio thread when a writer has room; shared by all writers.
   let waiter: Waiter
 
   init(_ layout: Layout, _ waiter: Waiter) {
@@ -22,7 +22,7 @@ struct Outputs: Sendable {
     self.waiter = waiter
   }
 
-  /// The writers that there are from the start.
+  /// Writers present from the start.
   var writers: [SinkWriter] {
     switch layout {
     case .none: []
@@ -32,30 +32,30 @@ struct Outputs: Sendable {
   }
 }
 
-/// The loop of the audio thread: takes commands, renders blocks when they are due, sleeps when nothing plays.
+/// The audio thread's loop: applies commands, renders blocks when they are due, sleeps when nothing plays.
 ///
-/// Unchecked: everything mutable is touched by the audio thread only, once `run` has been called; `core` is
-/// plain memory that the loop leaves alone from then on. What is shared are rings and atomics.
+/// Unchecked: all mutable state is touched by the audio thread only, once `run` has been called; `core` is
+/// plain memory that the loop leaves alone from then on. Shared are only rings and atomics.
 final class AudioThread: @unchecked Sendable {
-  /// From the loop.
+  /// Commands from the loop.
   let commands = RingBuffer<RenderCommand>(minimumCapacity: 1024)
   /// Wakes the thread: commands, room in outputs, frames of sources.
   let waiter: Waiter
-  /// Outputs of devices that come while it runs, in the order of the devices: those of a layout `perDevice`.
+  /// Outputs of devices added while the thread runs, in the order of the devices, for layout `perDevice`.
   let arrivals: RingBuffer<SinkPort>
   /// Rings when there are reports.
   let reportBell: Bell
 
-  /// Keeps what `core` works on.
+  /// Owns the memory of `core`.
   private let memory: RenderMemory
   private let core: RenderCore
-  /// Keeps what `ports` lead to.
+  /// Owns the writers behind `ports`.
   private let outputs: Outputs
-  /// Room for an output of every device that can come.
+  /// Storage for the outputs of all devices that can be added.
   private let portMemory: UnsafeMutableBufferPointer<SinkPort>
-  /// Of `portMemory`, those that are there.
+  /// The initialized part of `portMemory`.
   private var ports: UnsafeMutableBufferPointer<SinkPort>
-  /// Frames that went to `ports` since the start: what the file of a device that comes later lacks.
+  /// Frames written to `ports` since the start: the silence with which the file of a later device begins.
   private var framesGiven = 0
   private let isMixed: Bool
   private let mixBlock: PCMBlock
@@ -90,7 +90,7 @@ final class AudioThread: @unchecked Sendable {
       while let command = commands.consumer.pop() {
         if !core.apply(command) { mayQuit = true }
       }
-      // After the commands: a device that they name has its output by then.
+      // After the commands: the output of a device that they name has arrived by then.
       while let port = arrivals.consumer.pop() { take(port) }
       tellReports()
       guard core.isSounding else {
@@ -109,7 +109,7 @@ final class AudioThread: @unchecked Sendable {
     case .wait(let due): sleepUntil(monotonicNanoseconds: due)
     case .waitForRoom: waiter.wait { isReady }
     case .render(let heardAt):
-      // Asked before: a session that ends within the block is in its sum.
+      // Read before rendering: a session that ends within the block is still in its sum.
       limiter.isActive = core.heardDevices > 1
       let frames = core.render(heardAt: heardAt)
       give(frames)
@@ -131,12 +131,12 @@ final class AudioThread: @unchecked Sendable {
     return ports.isEmpty ? .unheard : .clock
   }
 
-  /// Frames from here to the ear.
+  /// Frames between the renderer and the ear.
   private var latency: Int { isMixed ? ports[0].latency : 0 }
 
   private var isReady: Bool {
     for port in ports where !port.isLost && port.room < mixBlock.view.frames { return false }
-    // A card can't wait for a source that is late: the others sound on.
+    // A card can't wait for a late source: the others continue to sound.
     return mode == .room || core.hasSourceFrames
   }
 

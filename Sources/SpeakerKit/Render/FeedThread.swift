@@ -8,8 +8,8 @@ final class FeedThread {
   private let isCancelled: Cancelled
   private let thread: WorkerThread
 
-  /// Opens `feed` and decodes its first 200 ms, tells it through `onOpened`, and goes on until the end of the
-  /// source or `cancel`; then tells `onEnd`. Both are called on the new thread.
+  /// Opens `feed`, decodes its first 200 ms and calls `onOpened`, with the error if that failed; then
+  /// continues until the end of the source or `cancel`, and calls `onEnd`. Both are called on the new thread.
   init(
     _ feed: SourceFeed, renderer: Waiter,
     onOpened: @escaping @Sendable ((any Error)?) -> Void, onEnd: @escaping @Sendable () -> Void
@@ -27,16 +27,16 @@ final class FeedThread {
     }
   }
 
-  /// What the renderer needs, once the feed is open.
+  /// The renderer's view of the source; valid once the feed is open.
   var source: RenderSource { feed.source(bell: bell.writing) }
 
-  /// The thread ends soon.
+  /// Asks the thread to end; returns at once.
   func cancel() {
     isCancelled.flag.store(true, ordering: .relaxed)
     bell.ring()
   }
 
-  /// Waits for the end of the thread, which `onEnd` has told.
+  /// Waits for the end of the thread, announced by `onEnd`.
   func join() { thread.join() }
 
   private final class Cancelled: Sendable { let flag = Atomic(false) }

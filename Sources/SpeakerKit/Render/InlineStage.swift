@@ -13,17 +13,18 @@ final class InlineStage: RenderStage {
   private let format: AudioFormat
   private let makeSink: (_ device: Int, _ speakers: [String]) throws -> any PCMSink
   private var speakers: [String]
-  /// Frames that each file has by now.
+  /// Frames written to each output so far.
   private var framesWritten = 0
   private var sinks: [(any PCMSink)?] = []
   private var isPrepared = false
   private var feeds: [Int: SourceFeed] = [:]
   private var waiting: [RenderCommand] = []
-  /// The next block, while blocks are rendered.
+  /// Timer of the next block, while blocks are rendered.
   private var timer: LoopTimer?
   private var anchor: Int64 = 0
   private var framesSinceAnchor: Int64 = 0
 
+  /// Creates the stage; sinks are opened by `prepare`.
   /// - Parameters:
   ///   - speakers: names, in the order of the house.
   ///   - makeSink: opens the sink of one of the speakers, at the first source.
@@ -63,7 +64,7 @@ final class InlineStage: RenderStage {
     sinks.append(sink)
   }
 
-  /// Carries it out at the next block, as the audio thread would; at once when no block is under way.
+  /// Applies a command at the next block, as the audio thread would; at once when no block is under way.
   func send(_ command: RenderCommand) {
     if timer != nil { return waiting.append(command) }
     _ = core.apply(command)

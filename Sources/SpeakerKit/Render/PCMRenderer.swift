@@ -1,39 +1,39 @@
 internal import AudioCore
 internal import EventLoop
 
-/// Where a `RenderCore` runs, and what takes its blocks: threads in real time, the loop under virtual time.
+/// Runs a `RenderCore` and writes its blocks: on threads in real time, on the loop under virtual time.
 protocol RenderStage: AnyObject {
-  /// Nanoseconds of the clock by which blocks are heard.
+  /// Current time in nanoseconds, on the clock by which blocks are heard.
   var now: Int64 { get }
   /// Called on the loop when the core may have put something into its reports.
   var onReports: (() -> Void)? { get set }
-  /// An output has trouble.
+  /// Called on the loop when an output fails; `device` is nil for an output of all devices.
   var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)? { get set }
 
-  /// Makes outputs and threads ready, before the first source starts.
+  /// Prepares outputs and threads, before the first source starts.
   func prepare() throws
-  /// Makes an output for one more device, where each has its own.
+  /// Creates the output of one more device, where each has its own.
   func addDevice(_ name: String) throws
-  /// Hands a command to the core.
+  /// Queues a command for the core, or applies it at once while the core does not run.
   func send(_ command: RenderCommand)
   /// Opens a feed and decodes its first blocks.
   func open(_ feed: SourceFeed) async throws -> RenderSource
-  /// Ends a feed that the core no longer reads, and never will.
+  /// Ends a feed that the core does not read and never will again.
   func close(feed cue: Int)
-  /// Renders what still fades, finishes outputs, joins threads. Sessions have been stopped.
+  /// Renders fades to their end, finishes outputs and joins threads; sessions must have been stopped before.
   func close() async
 }
 
-/// Renders PCM. Confined to the loop; keeps track of what the core, elsewhere, does.
+/// Renders PCM. Confined to the loop; follows the state of the core, which runs elsewhere.
 final class PCMRenderer: Renderer {
   var onEnd: ((_ cue: Int, _ session: SessionID, _ failure: (any CodedError)?) -> Void)?
   var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)?
 
-  /// What a session was told to render last.
+  /// The cue that a session was last commanded to render.
   private struct Current {
     let cue: Int
     let firstFrame: Int
-    /// Keeps the loop alive while it plays.
+    /// Keeps the loop alive while the session plays.
     var hold: Hold?
   }
 

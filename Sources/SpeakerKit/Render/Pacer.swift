@@ -1,48 +1,52 @@
-/// When the next block is rendered. Knows no clock and no thread; times are nanoseconds of one that never goes
-/// back.
+/// Decides when the next block is rendered. Has no clock and no thread; times are nanoseconds of a monotonic
+/// clock.
 struct Pacer {
-  /// What sets the pace.
+  /// Source of the pace.
   enum Mode: Equatable {
     /// A block is due when the one before has been heard: for outputs without a clock of their own.
     case clock
-    /// The same, some blocks at a time: for no outputs at all, where nobody hears that a command comes a little late.
+    /// As `clock`, but several blocks at a time: without outputs, a late command is not audible.
     case unheard
     /// A block is due when the output has room: its own clock drains it, `latency` behind.
     case room
   }
 
-  /// What to do now.
+  /// Next action of the caller.
   enum Step: Equatable {
-    /// Render a block whose first frame is heard at that time.
+    /// Render a block whose first frame is heard at `heardAt`.
     case render(heardAt: Int64)
-    /// Nothing is due before that time.
+    /// Wait: nothing is due before `until`.
     case wait(until: Int64)
     /// A block is due; an output has no room, or a source no frames.
     case waitForRoom
   }
 
-  /// Later than this the clock is not caught up with but set anew.
+  /// Lateness in ns above which blocks are not caught up with and `anchor` is set anew.
   static let greatestLateness: Int64 = 200_000_000
-  /// An output that takes everything at once (a null device behind a sound card's name) is not fed faster than
-  /// this many blocks ahead, and then two per cent faster than the clock, which no real card's drift reaches.
+  /// Maximum number of blocks ahead of the clock in mode `room`, for an output that accepts everything at
+  /// once (a null device behind a sound card's name); beyond it, rendering runs two per cent faster than the
+  /// clock, which no real card's drift reaches.
   static let greatestLead: Int64 = 8
-  /// What is rendered at a time when nobody hears it: waking up for a block costs more than the block.
+  /// Duration in ns rendered per wake-up without outputs: waking up for a block costs more than the block.
   static let unheardBatch: Int64 = 200_000_000
 
   private let sampleRate: Int64
   private var mode = Mode.clock
-  /// When the first frame since `anchor` was set is or was heard; nil when nothing runs.
+  /// Time at which the first frame of the current run is or was heard; nil when nothing runs.
   private var anchor: Int64?
   private var framesSinceAnchor: Int64 = 0
   /// In mode `unheard`: blocks that are due before this time are rendered at once.
   private var batchEnd: Int64 = .min
-  /// In mode `room`: nothing before this time.
+  /// In mode `room`: the earliest time of the next block.
   private var earliest: Int64 = .min
 
   init(sampleRate: Int) { self.sampleRate = Int64(sampleRate) }
 
+  /// Returns the next action.
   /// - Parameters:
-  ///   - isReady: outputs have room and sources have frames.
+  ///   - now: the current time in ns.
+  ///   - mode: the source of the pace; a change of mode starts anew.
+  ///   - isReady: `true` if outputs have room and sources have frames.
   ///   - latency: frames between the renderer and the ear, in mode `room`.
   mutating func next(now: Int64, mode: Mode, isReady: Bool, latency: Int) -> Step {
     if mode != self.mode {
@@ -68,14 +72,14 @@ struct Pacer {
     }
   }
 
-  /// A block of `frames` was rendered.
+  /// Records that a block of `frames` was rendered at `now`.
   mutating func rendered(frames: Int, now: Int64) {
     framesSinceAnchor += Int64(frames)
     let length = FrameTime.nanoseconds(of: Int64(frames), at: sampleRate)
     earliest = max(earliest, now - Self.greatestLead * 20_000_000) + length * 98 / 100
   }
 
-  /// Nothing sounds: the next block, whenever it comes, starts anew.
+  /// Ends the run: the next block starts a new one, whenever it is due.
   mutating func stop() {
     anchor = nil
     batchEnd = .min

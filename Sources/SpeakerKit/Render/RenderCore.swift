@@ -1,31 +1,32 @@
 internal import AudioCore
 internal import Synchronization
 
-/// The render path: sessions to devices, one block after the other.
+/// The render path: mixes sessions into devices, block by block.
 ///
-/// A trivial value over memory of a `RenderMemory`. Everything that the audio thread calls is `@_noLocks`: the
-/// compiler rejects allocation, reference counting and locks in it. One thread at a time renders: the audio
-/// thread, or the loop under virtual time.
+/// A trivial value over memory of a `RenderMemory`. Everything that the audio thread calls is `@_noLocks`:
+/// the compiler rejects allocation, reference counting and locks in it. One thread at a time renders: the
+/// audio thread, or the loop under virtual time.
 ///
-/// Per block: source → session's gate → session's chain (equalizer, gain, limiter) → per device: role, balance, volume and mute → device's gate → its block.
+/// Per block: source → session's gate → session's chain (equalizer, gain, limiter) → per device: role,
+/// balance, volume and mute → device's gate → its block.
 struct RenderCore: BitwiseCopyable {
   let sessions: UnsafeMutableBufferPointer<SessionSlot>
   let devices: UnsafeMutableBufferPointer<DeviceSlot>
-  /// What sessions' blocks go through; as many as `sessions`.
+  /// Effects of each session; as many as `sessions`.
   let chains: UnsafeMutablePointer<SessionChain>
-  /// Where sessions are; as many as `sessions`.
+  /// Published positions of the sessions; as many as `sessions`.
   let positions: UnsafeMutablePointer<PositionCell>
-  /// One block of each session, with the channels of its source.
+  /// One block per session, with the channels of its source.
   let sessionBlocks: UnsafeMutablePointer<PCMView>
-  /// One block of each device: what `render` gives.
+  /// One block per device: the output of `render`.
   let deviceBlocks: UnsafeMutablePointer<PCMView>
   /// Frames per second.
   let sampleRate: Int
   let reports: RingProducer<RenderReport>
-  /// Reports told so far; for the thread that renders.
+  /// Number of reports emitted so far; for the thread that renders.
   let reportCount: UnsafeMutablePointer<Int>
 
-  /// Whether a block would hold anything but silence that nobody plays.
+  /// `true` if at least one session sounds.
   var isSounding: Bool {
     @_noLocks get {
       var index = 0
@@ -37,7 +38,7 @@ struct RenderCore: BitwiseCopyable {
     }
   }
 
-  /// Whether every session that sounds has a block, or its last frames; live sources are not waited for.
+  /// `true` if every sounding session has a whole block or its last frames; live sources are not waited for.
   var hasSourceFrames: Bool {
     @_noLocks get {
       let wanted = sessionBlocks[0].frames
@@ -55,7 +56,7 @@ struct RenderCore: BitwiseCopyable {
     }
   }
 
-  /// Speakers that are in sessions that sound.
+  /// Number of devices in sounding sessions.
   var heardDevices: Int {
     @_noLocks get {
       var count = 0
@@ -68,12 +69,12 @@ struct RenderCore: BitwiseCopyable {
     }
   }
 
-  /// Carries out a command.
-  /// - Returns: false for `quit`.
+  /// Applies a command.
+  /// - Returns: `false` for `quit`.
   @_noLocks func apply(_ command: RenderCommand) -> Bool {
     switch command {
     case .mix(let device, let mix, let channel):
-      // Unheard there is nothing to smooth, and the first block of what comes is exact.
+      // Unheard changes need no ramp, and then the first block of the next source is exact.
       let isHeard = isHeard(devices[device])
       if isHeard { devices[device].mix.move(to: mix) } else { devices[device].mix.jump(to: mix) }
       let session = devices[device].session
@@ -85,7 +86,7 @@ struct RenderCore: BitwiseCopyable {
       retire(sessions[session].start(source, paused: paused))
     case .gain(let session, let change):
       chains[session].gain.move(change)
-      // Unheard it is there at once; a fade stands still while its session does.
+      // An unheard change without duration applies at once; a fade pauses with its session.
       if change.blocks <= 1 && !sessions[session].isSounding { chains[session].gain.settle() }
       settleIfIdle(session)
     case .equalizer(let session, let setting):
@@ -107,8 +108,8 @@ struct RenderCore: BitwiseCopyable {
   }
 
   /// Renders the next block of every device into `deviceBlocks`.
-  /// - Parameter heardAt: when its first frame is heard, in nanoseconds of the renderer's clock.
-  /// - Returns: frames of the block: 20 ms, or fewer when all that sounds ends within it.
+  /// - Parameter heardAt: time at which its first frame is heard, in ns of the renderer's clock.
+  /// - Returns: frames of the block: 20 ms, or fewer when everything that sounds ends within it.
   @_noLocks func render(heardAt: Int64) -> Int {
     var frames = 0
     var index = 0
@@ -135,7 +136,7 @@ struct RenderCore: BitwiseCopyable {
     return frames
   }
 
-  /// Adds up the blocks of all devices.
+  /// Writes the sum of all devices' blocks into `mix`.
   @_noLocks func mixDevices(into mix: PCMView) {
     mix.clear()
     var index = 0
@@ -145,7 +146,7 @@ struct RenderCore: BitwiseCopyable {
     }
   }
 
-  /// Hands each device's block to its port; without ports nobody takes them.
+  /// Writes each device's block to its port; without ports the blocks are discarded.
   @_noLocks func writeDevices(frames: Int, to ports: UnsafeMutableBufferPointer<SinkPort>) {
     var index = 0
     while index < ports.count {
@@ -154,7 +155,7 @@ struct RenderCore: BitwiseCopyable {
     }
   }
 
-  /// Fills a session's block.
+  /// Fills a session's block from its source.
   /// - Returns: frames of the block that this session needs.
   @_noLocks private func readSource(of index: Int, heardAt: Int64) -> Int {
     sessions[index].count = 0
@@ -163,7 +164,7 @@ struct RenderCore: BitwiseCopyable {
       samples: sessionBlocks[index].samples, frames: sessionBlocks[index].frames,
       channels: source.frames.channels)
     sessionBlocks[index] = block
-    // Asked before the ring is read: what is complete has all its frames there.
+    // Read before the ring: a complete source has all its remaining frames in it.
     let isComplete = source.state.pointee.isComplete.load(ordering: .acquiring)
     let flows =
       !source.isLive
@@ -194,7 +195,7 @@ struct RenderCore: BitwiseCopyable {
     devices[index].gate.apply(to: block)
   }
 
-  /// Ends a session's block: fades that are through, sources that have no more frames.
+  /// Completes a session's block: ends finished fades, and sources without further frames.
   @_noLocks private func finishSession(_ index: Int, heardAt: Int64) {
     let slot = sessions[index]
     guard slot.isSounding, let source = slot.source else { return }
@@ -212,12 +213,13 @@ struct RenderCore: BitwiseCopyable {
     settleIfIdle(index)
   }
 
-  /// When nothing plays any more a session's gain and equalizer are where they were going.
+  /// Sets gain and equalizer of an idle session to their targets.
   @_noLocks private func settleIfIdle(_ session: Int) {
     if case .idle = sessions[session].phase { chains[session].settle() }
   }
 
-  /// Moves a device to its new session or channel once it has faded out, or at once when nothing sounds any more.
+  /// Moves a device to its next session or channel once it has faded out, or at once when its session is
+  /// silent.
   @_noLocks private func finishDevice(_ index: Int) {
     if devices[index].next == nil && devices[index].nextChannel == nil { return }
     let next = devices[index].next ?? devices[index].session
@@ -235,24 +237,24 @@ struct RenderCore: BitwiseCopyable {
   }
 
   @_noLocks private func tell(_ report: RenderReport) {
-    // The ring is far larger than what can be under way: a few reports for each command.
+    // The ring is far larger than the number of reports that can be pending: a few per command.
     _ = reports.push(report)
     reportCount.pointee &+= 1
   }
 }
 
-/// Owns what a `RenderCore` works on. Made and released on the loop, while nobody renders.
+/// Owns the memory of a `RenderCore`. Created and released on the loop, while no thread renders.
 final class RenderMemory {
   let core: RenderCore
-  /// What the renderer tells; read on the loop.
+  /// Reports of the renderer; read on the loop.
   let reports: RingBuffer<RenderReport>
   private let blocks: [PCMBlock]
 
-  /// Memory for `devices` speakers and `sessions` sessions.
+  /// Allocates memory for `devices` speakers and `sessions` sessions.
   init(devices: Int, sessions: Int, format: AudioFormat) {
     let frames = format.framesPerBlock
     reports = RingBuffer(minimumCapacity: 1024)
-    // A session's block has room for all roles' channels.
+    // A session's block has room for the channels of all roles.
     let surround = AudioFormat(sampleRate: format.sampleRate, channels: AudioFormat.surround.channels)
     blocks = (0..<devices + sessions).map { PCMBlock(format: $0 < sessions ? surround : format) }
     let sessionSlots = UnsafeMutableBufferPointer<SessionSlot>.allocate(capacity: sessions)

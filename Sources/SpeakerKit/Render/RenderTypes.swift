@@ -1,73 +1,75 @@
 internal import AudioCore
 internal import Synchronization
 
-/// What the loop asks of the renderer. Plain data: it goes through a ring to the audio thread.
+/// A command of the loop to the renderer. Plain data: it goes through a ring to the audio thread.
 enum RenderCommand: BitwiseCopyable {
-  /// The mix of a device, and the channel of a multichannel source that it renders; negative for the stereo pair.
+  /// Sets a device's mix, and the channel of a multichannel source that it renders; negative for the stereo
+  /// pair.
   case mix(device: Int, ChannelMix, channel: Int)
-  /// Which session a device renders; -1 for none.
+  /// Sets the session that a device renders; -1 for none.
   case session(device: Int, Int)
-  /// A source takes the place of what a session renders.
+  /// Replaces the source that a session renders.
   case start(session: Int, RenderSource, paused: Bool)
-  /// A session's gain goes elsewhere.
+  /// Moves a session's gain.
   case gain(session: Int, GainChange)
-  /// A session's equalizer goes elsewhere.
+  /// Moves a session's equalizer.
   case equalizer(session: Int, Equalizer.Setting)
   case pause(session: Int)
   case resume(session: Int)
   case stop(session: Int)
-  /// Renders what still fades, then ends.
+  /// Ends the renderer once nothing sounds any more.
   case quit
 }
 
-/// What the renderer tells the loop. Plain data.
+/// A report of the renderer to the loop. Plain data.
 enum RenderReport: BitwiseCopyable {
-  /// The last frame of a cue was rendered; it will have been heard at `heardAt` (see `BlockTime`).
+  /// Rendered the last frame of a cue; its end is heard at `heardAt`, in ns of the renderer's clock.
   case ended(session: Int, cue: Int, heardAt: Int64)
-  /// Nothing of a cue will be read any more: its memory may go.
+  /// Reads nothing more of a cue: its memory may be released.
   case retired(cue: Int)
 }
 
-/// A source as the renderer sees it. Valid until `RenderReport.retired` tells its cue.
+/// The renderer's view of a source. Valid until `RenderReport.retired` names its cue.
 struct RenderSource: BitwiseCopyable {
   let cue: Int
   /// Decoded frames, in the session's format.
   let frames: SampleRingReader
   let state: UnsafeMutablePointer<FeedState>
-  /// Frame of the source with which the ring begins.
+  /// Index in the source of the ring's first frame.
   let firstFrame: Int
-  /// Writing end of the decoding thread's bell; -1 when it has none.
+  /// Write end of the decoding thread's bell; -1 without one.
   let bell: Int32
-  /// Whether it rises over its first block, as what begins in the middle of a wave must.
+  /// `true` if the first block fades in, as a source that begins in the middle of a wave must.
   let fadesIn: Bool
-  /// Whether frames come when they come: nobody waits for them.
+  /// `true` if frames arrive on the source's own schedule: the renderer does not wait for them.
   let isLive: Bool
 }
 
-/// What the thread that decodes a source and the thread that renders it tell each other.
+/// State shared by the thread that decodes a source and the thread that renders it.
 struct FeedState: ~Copyable {
-  /// True when no frame will follow those in the ring.
+  /// `true` if no frame will follow those in the ring.
   let isComplete = Atomic(false)
-  /// Whether the decoding thread sleeps until its bell rings.
+  /// `true` if the decoding thread sleeps until its bell rings.
   let isAsleep = Atomic(false)
-  /// Frames of a ring that is half empty: time to ring.
+  /// Number of frames below which the renderer rings the decoding thread's bell: half the ring.
   let refillBelow: Int
 
   init(refillBelow: Int) { self.refillBelow = refillBelow }
 }
 
-/// Where a session is, written by the thread that renders, read on the loop: a sequence lock of atomics.
+/// The position of a session, written by the thread that renders and read on the loop: a sequence lock of
+/// atomics.
 ///
 /// Source: H. Boehm, "Can seqlocks get along with programming language memory models?", MSPC 2012.
 struct PositionCell: ~Copyable {
   /// One rendered block of a cue.
   struct Value: BitwiseCopyable {
     var cue: Int
-    /// Frame of the source with which the block begins.
+    /// Index in the source of the block's first frame.
     var frame: Int
     /// Frames of the source in the block.
     var count: Int
-    /// When the block's first frame is heard, in nanoseconds of the renderer's clock.
+    /// Time at which the block's first frame is heard, in ns of the renderer's clock.
     var heardAt: Int64
 
     @_noLocks init(cue: Int, frame: Int, count: Int, heardAt: Int64) {
@@ -84,7 +86,7 @@ struct PositionCell: ~Copyable {
   private let count = Atomic<Int>(0)
   private let heardAt = Atomic<Int64>(0)
 
-  /// One thread only.
+  /// Publishes a value; to be called by one thread only.
   @_noLocks func publish(_ value: Value) {
     let next = version.load(ordering: .relaxed) &+ 1
     version.store(next, ordering: .relaxed)
@@ -96,7 +98,7 @@ struct PositionCell: ~Copyable {
     version.store(next &+ 1, ordering: .releasing)
   }
 
-  /// The value published last.
+  /// Returns the value published last.
   func read() -> Value {
     while true {
       let before = version.load(ordering: .acquiring)

@@ -3,28 +3,30 @@ internal import EventLoop
 
 /// Renders sessions to the speakers of an embedded house; devices are numbered in the order of the house.
 ///
-/// Confined to the loop; what runs on other threads is behind it. See `Driver` for the meaning of the commands.
+/// Confined to the loop; other threads stay behind this interface. See `Driver` for the meaning of the
+/// commands.
 protocol Renderer: AnyObject {
-  /// A cue has been heard to its end.
+  /// Called on the loop when a cue has been heard to its end; `failure` says why that is not the end of its
+  /// source.
   var onEnd: ((_ cue: Int, _ session: SessionID, _ failure: (any CodedError)?) -> Void)? { get set }
-  /// An output has trouble; what plays goes on.
+  /// Called on the loop when an output fails; playback continues.
   var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)? { get set }
 
-  /// One more device, with the next number; its file begins with the silence of what was rendered before.
+  /// Adds a device with the next number; its file begins with silence for everything rendered before.
   /// - Throws: `audio.no_output`.
   func addDevice(_ name: String) throws
 
-  /// Sets a device's mix, reached in a ramp of one block, and the channel of a multichannel source that it renders, in a
-  /// fade of a block each way; nil for the stereo pair.
+  /// Sets a device's mix, over a ramp of one block, and the channel of a multichannel source that it renders,
+  /// over a fade of one block each way; nil for the stereo pair.
   func setMix(_ mix: ChannelMix, channel: Int?, ofDevice device: Int)
-  /// Which session a device renders.
+  /// Sets the session that a device renders; nil for none.
   func setSession(_ session: SessionID?, ofDevice device: Int)
 
-  /// A session's gain goes to `decibels`, in a straight line of decibels over `duration` of what plays; at once
-  /// when nothing does.
+  /// Moves a session's gain to `decibels`, in a straight line of decibels over `duration` of playback; at
+  /// once when nothing plays.
   func setGain(_ decibels: Double, over duration: Duration, of session: SessionID)
 
-  /// A session's equalizer goes to `gains` within one block; at once when nothing plays.
+  /// Moves a session's equalizer to `gains` within one block; at once when nothing plays.
   func setEqualizer(_ gains: EqualizerGains, of session: SessionID)
 
   func load(_ request: SourceRequest) async throws -> Cue
@@ -35,6 +37,6 @@ protocol Renderer: AnyObject {
   func stop(_ session: SessionID)
   func position(of session: SessionID) -> Int
 
-  /// Ends what sounds at once, finishes outputs, joins threads.
+  /// Stops all sessions, finishes outputs, joins threads.
   func close() async
 }

@@ -1,37 +1,37 @@
 internal import AudioCore
 
-/// Where a session's gain goes. Plain data.
+/// A change of a session's gain. Plain data.
 struct GainChange: BitwiseCopyable, Equatable {
-  /// In dB, for the way there.
+  /// Target in dB.
   let decibels: Double
-  /// The factor that this means.
+  /// Target as a linear factor.
   let gain: Float
-  /// Blocks that the way takes, 1 or more.
+  /// Duration of the change in blocks, 1 or more.
   let blocks: Int
 }
 
-/// A gain that goes to its target in a straight line of decibels, exact to the block.
+/// A gain that moves to its target in a straight line of decibels, exact to the block.
 ///
-/// Each block moves on by the same factor, in a straight line within it, and the last one ends on the target to the
-/// bit. Plain data for the thread that renders.
+/// Each block changes it by the same factor, in a straight line within the block, and the last one ends on
+/// the target to the bit. Plain data for the thread that renders.
 struct GainFade: BitwiseCopyable {
   /// The ramp within a block.
   private var ramp: GainRamp
   private var change = GainChange(decibels: 0, gain: 1, blocks: 1)
-  /// Where it is, at a block's border.
+  /// The current gain at the block boundary, in dB.
   private var decibels = 0.0
   private var gain = 1.0
-  /// What each block adds, and multiplies by.
+  /// Change per block: added in dB, multiplied as a factor.
   private var step = 0.0
   private var ratio = 1.0
   private var blocksLeft = 0
 
   init(blockFrames: Int) { ramp = GainRamp(gain: 1, length: blockFrames) }
 
-  /// Whether what goes through may become louder.
+  /// `true` if the gain can exceed 1 in the next block.
   var exceedsUnity: Bool { @_noLocks get { change.gain > 1 || gain > 1 || ramp.current > 1 } }
 
-  /// Begins to go where `new` says, from where it is.
+  /// Begins a change from the current gain.
   @_noLocks mutating func move(_ new: GainChange) {
     change = new
     blocksLeft = new.blocks > 1 ? new.blocks : 1
@@ -39,7 +39,7 @@ struct GainFade: BitwiseCopyable {
     ratio = Self.factor(decibels: step)
   }
 
-  /// Takes its target at once: for what is not heard.
+  /// Jumps to the target: for a session that is not heard.
   @_noLocks mutating func settle() {
     blocksLeft = 0
     decibels = change.decibels
@@ -47,7 +47,7 @@ struct GainFade: BitwiseCopyable {
     ramp.jump(to: change.gain)
   }
 
-  /// Moves on by one block.
+  /// Applies the gain to one block, and advances the change by that block.
   @_noLocks mutating func apply(to view: PCMView) {
     if blocksLeft > 0 {
       blocksLeft &-= 1
@@ -71,12 +71,12 @@ struct GainFade: BitwiseCopyable {
   }
 }
 
-/// What a session's block goes through between its source and its speakers. For the thread that renders; made and
-/// released on the loop, while nobody renders.
+/// The effects between a session's source and its speakers. For the thread that renders; created and released
+/// on the loop, while no thread renders.
 ///
-/// This is the one place for effects on a session: what changes its sound stands in `process` before the gain, as a
-/// property whose `process` is `@_noLocks`, and has its share in `exceedsFullScale`, so that the limiter is in the path
-/// when it must be. Its settings come as a `RenderCommand`.
+/// The one place for effects on a session: an effect belongs in `process` before the gain, as a property
+/// whose `process` is `@_noLocks`, and has its share in `exceedsFullScale`, so that the limiter is in the
+/// path when it must be. Its settings arrive as a `RenderCommand`.
 struct SessionChain: ~Copyable {
   /// The session's equalizer.
   var equalizer: Equalizer
@@ -84,24 +84,24 @@ struct SessionChain: ~Copyable {
   var gain: GainFade
   private var limiter: Limiter
 
-  /// A chain for blocks of at most the channels of `format`.
+  /// Creates a chain for blocks of at most the channels of `format`.
   init(format: AudioFormat) {
     equalizer = Equalizer(format: format)
     gain = GainFade(blockFrames: format.framesPerBlock)
     limiter = Limiter(format: format)
   }
 
-  /// Whether what leaves could be above full scale without the limiter. Filters that only cut shift phases, and so may
-  /// raise a peak too.
+  /// `true` if the output could exceed full scale without the limiter. Filters that only cut shift phases,
+  /// and so may raise a peak too.
   private var exceedsFullScale: Bool { @_noLocks get { gain.exceedsUnity || !equalizer.isTransparent } }
 
-  /// Takes its settings at once: for what is not heard.
+  /// Applies the settings at once: for a session that is not heard.
   @_noLocks mutating func settle() {
     equalizer.settle()
     gain.settle()
   }
 
-  /// Changes a block in place; at unity bit for bit nothing.
+  /// Processes a block in place; at unity the samples pass bit for bit.
   @_noLocks mutating func process(_ view: PCMView) {
     limiter.isActive = exceedsFullScale
     equalizer.process(view)

@@ -1,38 +1,38 @@
 internal import AudioCore
 
-/// What the renderer knows of one session. Plain data; touched by the thread that renders only.
+/// The renderer's state of one session. Plain data; touched by the thread that renders only.
 struct SessionSlot: BitwiseCopyable {
-  /// What the slot does.
+  /// State of the slot.
   enum Phase: BitwiseCopyable {
-    /// It has no source.
+    /// No source.
     case idle
     /// Frames flow.
     case playing
-    /// It has a source that stands still.
+    /// A source that is paused.
     case held
-    /// Frames flow for one more block, falling to silence; then `After`.
+    /// Frames flow for one more block while fading out; then `After`.
     case fading(After)
   }
-  /// What comes after a fade.
+  /// Action at the end of a fade.
   enum After: BitwiseCopyable { case hold, drop, swap }
 
   var phase = Phase.idle
   var source: RenderSource?
-  /// Takes the place of `source` after `fading(.swap)`.
+  /// Replaces `source` after `fading(.swap)`.
   var next: RenderSource?
   var nextPaused = false
-  /// Next frame of the source to be read.
+  /// Index in the source of the next frame to be read.
   var frame = 0
-  /// 1 while it sounds; moves when it pauses, resumes, stops.
+  /// Gain of the fades on pause, resume and stop; 1 while the session sounds.
   var gate: GainRamp
-  /// Frames read into the session's block in this round.
+  /// Frames read into the session's current block.
   var count = 0
-  /// Whether a live source has fallen silent because it has too few frames.
+  /// `true` if a live source has fallen silent because it has too few frames.
   var isDry = false
 
   init(blockFrames: Int) { gate = GainRamp(gain: 1, length: blockFrames) }
 
-  /// Whether frames flow.
+  /// `true` if frames flow.
   var isSounding: Bool {
     @_noLocks get {
       switch phase {
@@ -42,7 +42,8 @@ struct SessionSlot: BitwiseCopyable {
     }
   }
 
-  /// - Returns: cue that will not be read any more.
+  /// Starts a source, after a fade of one block where another one sounds.
+  /// - Returns: the cue that will not be read any more.
   @_noLocks mutating func start(_ new: RenderSource, paused: Bool) -> Int? {
     if isSounding {
       let superseded = next
@@ -77,7 +78,8 @@ struct SessionSlot: BitwiseCopyable {
     }
   }
 
-  /// - Returns: cues that will not be read any more.
+  /// Stops the session, after a fade of one block where it sounds.
+  /// - Returns: the cues that will not be read any more.
   @_noLocks mutating func stop() -> (Int?, Int?) {
     let unused = next?.cue
     next = nil
@@ -89,8 +91,9 @@ struct SessionSlot: BitwiseCopyable {
     return (unused, drop())
   }
 
-  /// The block is rendered, and the source had `isAtEnd`.
-  /// - Returns: cue that will not be read any more.
+  /// Completes a block.
+  /// - Parameter isAtEnd: `true` if the source has no further frames.
+  /// - Returns: the cue that will not be read any more.
   @_noLocks mutating func finishBlock(isAtEnd: Bool) -> Int? {
     guard case .fading(let after) = phase else { return isAtEnd ? drop() : nil }
     if !isAtEnd && gate.isMoving { return nil }
@@ -109,9 +112,9 @@ struct SessionSlot: BitwiseCopyable {
     }
   }
 
-  /// Lets a live source fall silent while it still has a block for that, and rise once it has plenty.
-  /// - Parameter available: frames that it has.
-  /// - Returns: whether frames are read for this block.
+  /// Fades a live source out while it still has a block for that, and in again once it has plenty.
+  /// - Parameter available: frames that the source has decoded.
+  /// - Returns: `true` if frames are read for this block.
   @_noLocks mutating func flows(available: Int, isComplete: Bool, blockFrames: Int) -> Bool {
     if isDry {
       guard isComplete || available >= 10 &* blockFrames else { return false }
@@ -119,7 +122,7 @@ struct SessionSlot: BitwiseCopyable {
       if case .playing = phase { gate.move(to: 1) }
     } else if !isComplete && available < 2 &* blockFrames {
       isDry = true
-      // Only what has just begun has less than a block: after each block it was looked at.
+      // Fewer frames than a block occur only at the start: the level is checked after each block.
       if available < blockFrames {
         gate.jump(to: 0)
         return false
@@ -156,21 +159,21 @@ struct SessionSlot: BitwiseCopyable {
   }
 }
 
-/// What the renderer knows of one device. Plain data; touched by the thread that renders only.
+/// The renderer's state of one device. Plain data; touched by the thread that renders only.
 struct DeviceSlot: BitwiseCopyable {
-  /// The session that it renders; -1 for none.
+  /// The session that the device renders; -1 for none.
   var session = -1
-  /// The session that it renders once it has faded out of `session`; nil when it stays.
+  /// The session rendered after the fade out of `session`; nil without a change.
   var next: Int?
-  /// The channel of a multichannel source that it renders; negative for the stereo pair.
+  /// The rendered channel of a multichannel source; negative for the stereo pair.
   var channel = -1
-  /// The channel that it renders once it has faded out of `channel`; nil when it stays.
+  /// The channel rendered after the fade out of `channel`; nil without a change.
   var nextChannel: Int?
   /// Role, balance, volume and mute.
   var mix: ChannelMixRamp
-  /// Whether all of its block is silence since it was heard last.
+  /// `true` if the whole block has been cleared since the device was last heard.
   var isClear = false
-  /// 1 while it is a member; moves when it joins and leaves, and around a change of its channel.
+  /// Gain of the fades around a change of session or channel; 1 otherwise.
   var gate: GainRamp
 
   init(blockFrames: Int) {
@@ -178,7 +181,7 @@ struct DeviceSlot: BitwiseCopyable {
     gate = GainRamp(gain: 1, length: blockFrames)
   }
 
-  /// Takes a new session; fades when something of either could be heard.
+  /// Moves the device to a session; fades when either session sounds.
   @_noLocks mutating func move(to session: Int, wasSounding: Bool, willSound: Bool) {
     if session == self.session {
       if next != nil {
@@ -193,8 +196,9 @@ struct DeviceSlot: BitwiseCopyable {
     }
   }
 
-  /// Renders another channel of multichannel sources.
-  /// - Parameter isHeard: true if such a source is heard: the device fades out before and in after the change.
+  /// Selects another channel of multichannel sources.
+  /// - Parameter isHeard: `true` if such a source is heard: the device fades out before the change and in
+  ///   after it.
   @_noLocks mutating func choose(_ channel: Int, isHeard: Bool) {
     if !isHeard {
       self.channel = channel
@@ -208,7 +212,7 @@ struct DeviceSlot: BitwiseCopyable {
     }
   }
 
-  /// Takes its new session and channel at once.
+  /// Enters a session, and the pending channel, at once.
   @_noLocks mutating func enter(_ session: Int, sounding: Bool) {
     self.session = session
     next = nil

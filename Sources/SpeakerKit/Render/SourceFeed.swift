@@ -3,31 +3,32 @@ internal import Codecs
 internal import EventLoop
 internal import Synchronization
 
-/// Decodes one source into a ring, ahead of whoever renders it.
+/// Decodes one source into a ring, ahead of the renderer.
 ///
-/// Unchecked: `decoder`, `block`, `ring` until `open` has ended, and `failure` belong to the thread that fills, a `FeedThread` or the loop under
-/// virtual time; `failure`, `duration` and `firstFrame` are written before the end of `open` or the end of the
-/// source is told, and read by the loop after that. The ring has an end for each thread.
+/// Unchecked: `decoder`, `block`, `ring` until `open` has ended, and `failure` belong to the thread that
+/// fills, a `FeedThread` or the loop under virtual time; `failure`, `duration` and `firstFrame` are written
+/// before the end of `open` or the end of the source is reported, and read by the loop after that. The ring
+/// has an end for each thread.
 final class SourceFeed: @unchecked Sendable {
-  /// Tells this feed from all others of its renderer.
+  /// Identifies the feed within its renderer.
   let cue: Int
-  /// Length of the whole source in frames of the session, nil when it can't be known; set by `open`.
+  /// Length of the whole source in frames of the session; nil when unknown; set by `open`.
   private(set) var duration: Int?
-  /// Why the source is shorter than it should be.
+  /// Failure that ended the source early; nil for a complete one.
   private(set) var failure: (any CodedError)?
 
   private let request: SourceRequest
-  /// Stereo; `open` makes another one for a source of more channels.
+  /// Stereo ring; `open` replaces it for a source of more channels.
   private var ring: SampleRing
   private let state: UnsafeMutablePointer<FeedState>
   private var block: PCMBlock
   private var decoder: ConformedDecoder?
-  /// Whether frames come when they come; set by `open`.
+  /// `true` for a live source; set by `open`.
   private var isLive = false
   private var mayBeginAgain = false
   private var firstFrame = 0
 
-  /// A feed with room for `seconds` of sound.
+  /// Creates a feed with room for `seconds` of sound.
   init(_ request: SourceRequest, cue: Int, format: AudioFormat, seconds: Double = 1.5) {
     self.request = request
     self.cue = cue
@@ -42,19 +43,19 @@ final class SourceFeed: @unchecked Sendable {
     state.deallocate()
   }
 
-  /// What the renderer needs; `open` comes first.
-  /// - Parameter bell: writing end of the bell of the thread that fills.
+  /// Returns the renderer's view of the source; call `open` first.
+  /// - Parameter bell: write end of the bell of the thread that fills.
   func source(bell: Int32 = -1) -> RenderSource {
     RenderSource(
       cue: cue, frames: ring.reader, state: state, firstFrame: firstFrame, bell: bell,
       fadesIn: firstFrame > 0 || isLive, isLive: isLive)
   }
 
-  /// Whether no frame will follow those in the ring.
+  /// `true` if no frame will follow those in the ring.
   var isComplete: Bool { state.pointee.isComplete.load(ordering: .acquiring) }
 
-  /// Opens the source and goes to where it begins.
-  /// - Throws: `AudioError`; `speaker.range` when it begins past its end.
+  /// Opens the source and seeks to the requested start.
+  /// - Throws: `AudioError`; `speaker.range` when the start is past the end of the source.
   func open() throws {
     let sound = try openSound()
     if sound.format.channels > block.format.channels {
@@ -66,7 +67,7 @@ final class SourceFeed: @unchecked Sendable {
     duration = decoder.frameCount
     firstFrame = Int((request.start * Double(block.format.sampleRate)).rounded())
     self.decoder = decoder
-    // A source is where it wants to be.
+    // A source sets its own position.
     guard case .file = request.sound else { return }
     if let duration, firstFrame > duration {
       throw SpeakerError(
@@ -87,7 +88,8 @@ final class SourceFeed: @unchecked Sendable {
     }
   }
 
-  /// Has `wake` called on any thread when a live source has more; after `open`, before the first `fill`.
+  /// Registers `wake`, called on any thread when a live source has more frames; call after `open`, before the
+  /// first `fill`.
   func onFrames(_ wake: @escaping @Sendable () -> Void) { decoder?.onFrames(wake) }
 
   /// Decodes until the ring holds `frames`, or is full, or the source has ended.
@@ -96,7 +98,7 @@ final class SourceFeed: @unchecked Sendable {
   }
 
   /// Decodes one block.
-  /// - Returns: false when the ring is full, a live source has no more yet, or the source has ended.
+  /// - Returns: `false` when the ring is full, a live source has no more frames yet, or the source has ended.
   func fillBlock() -> Bool {
     guard !isComplete, ring.writer.room >= block.view.frames else { return false }
     do {
@@ -122,9 +124,9 @@ final class SourceFeed: @unchecked Sendable {
     return false
   }
 
-  /// No frame follows any more.
+  /// Marks the ring as complete: no frame will follow.
   func complete() { state.pointee.isComplete.store(true, ordering: .releasing) }
 
-  /// The thread that fills goes to sleep until its bell rings, or is awake again.
+  /// Marks the thread that fills as asleep until its bell rings, or as awake.
   func setAsleep(_ isAsleep: Bool) { state.pointee.isAsleep.store(isAsleep, ordering: .releasing) }
 }

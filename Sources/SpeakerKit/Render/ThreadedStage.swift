@@ -1,10 +1,10 @@
 internal import AudioCore
 internal import EventLoop
 
-/// Renders in real time: an audio thread, a thread for each source that decodes, one for each sink.
+/// Renders in real time: an audio thread, a thread per decoding source, one per sink.
 ///
-/// Confined to the loop. The audio thread is made with the first source; what is commanded before is carried out
-/// on the spot.
+/// Confined to the loop. The audio thread is created with the first source; earlier commands are applied at
+/// once.
 final class ThreadedStage: RenderStage {
   var onReports: (() -> Void)?
   var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)?
@@ -13,16 +13,16 @@ final class ThreadedStage: RenderStage {
   private let loop: EventLoop
   private let audio: AudioThread
   private let core: RenderCore
-  /// Makes the writer of one more device; nil where devices share an output or have none.
+  /// Creates the writer of one more device; nil where devices share an output or have none.
   private let makeWriter: ((_ name: String) throws -> SinkWriter)?
-  /// In the order of the devices, or the one that they share.
+  /// Writers in the order of the devices, or the one that they share.
   private var writers: [SinkWriter]
   private let reportWatch: FDWatch
   private var thread: WorkerThread?
   private var feeds: [Int: FeedThread] = [:]
-  /// Of `feeds`, those that are decoded to their end and wait to be rendered.
+  /// Those of `feeds` that are decoded to their end and wait to be rendered.
   private var endedFeeds: Set<Int> = []
-  /// Closed, but their threads still run.
+  /// Closed feeds whose threads still run.
   private var endingFeeds: [Int: FeedThread] = [:]
   private var runningWriters: Set<Int> = []
   private var closing: CheckedContinuation<Void, Never>?
@@ -48,7 +48,7 @@ final class ThreadedStage: RenderStage {
   }
 
   deinit {
-    // A house that was dropped without being closed: whatever was playing ends here and now.
+    // A house that was released without being closed: playback ends here.
     reportWatch.cancel()
     guard thread != nil || !feeds.isEmpty || !runningWriters.isEmpty else { return }
     for session in core.sessions.indices { send(.stop(session: session)) }
@@ -71,8 +71,8 @@ final class ThreadedStage: RenderStage {
     }
   }
 
-  /// The file of a speaker that comes later is opened on a thread of its own: what is wrong with it is told as the
-  /// trouble of that device.
+  /// Adds the output of a later speaker. Its file is opened on a thread of its own; a failure of that is
+  /// reported as trouble of the device.
   func addDevice(_ name: String) throws {
     guard let makeWriter else { return }
     let writer = try makeWriter(name)
@@ -83,7 +83,7 @@ final class ThreadedStage: RenderStage {
         throw error
       }
     }
-    // As many fit as there can be devices.
+    // The ring has room for all devices that can be added.
     _ = audio.arrivals.producer.push(writer.port)
     audio.waiter.bell.ring()
   }
@@ -95,7 +95,7 @@ final class ThreadedStage: RenderStage {
       return
     }
     while !audio.commands.producer.push(command) {
-      // A thousand commands within one block: the audio thread takes them at its next.
+      // A thousand commands within one block: the audio thread drains them at its next.
       audio.waiter.bell.ring()
       sleepUntil(monotonicNanoseconds: monotonicNanoseconds() + 1_000_000)
     }
@@ -140,7 +140,7 @@ final class ThreadedStage: RenderStage {
     reportWatch.cancel()
   }
 
-  /// One stage of closing after the other: audio thread, sources and writers.
+  /// Continues closing, in the order audio thread, sources and writers.
   private func finishClosing() {
     guard let closing, thread == nil else { return }
     for cue in feeds.keys.sorted() { close(feed: cue) }
@@ -167,13 +167,13 @@ final class ThreadedStage: RenderStage {
     }
   }
 
-  /// Starts the thread of a writer, unless it runs; what it can't open it tells.
+  /// Starts the thread of a writer, unless it runs; reports a failure to open through `onTrouble`.
   private func start(at index: Int) throws {
     let tell = telling(index)
     try start(writers[index], at: index) { error in if let error { tell(error) } }
   }
 
-  /// Starts the thread of a writer, unless it runs.
+  /// Starts the thread of a writer, unless it runs, and calls `onOpened` on it.
   private func start(
     _ writer: SinkWriter, at index: Int, onOpened: @escaping @Sendable ((any CodedError)?) -> Void
   ) throws {
@@ -185,7 +185,7 @@ final class ThreadedStage: RenderStage {
     }
   }
 
-  /// What a writer calls when its sink is lost.
+  /// Returns the callback with which a writer reports a lost sink; callable on any thread.
   private func telling(_ index: Int) -> @Sendable (any CodedError) -> Void {
     let (loop, this) = (loop, this)
     var device: Int?
@@ -213,7 +213,7 @@ final class ThreadedStage: RenderStage {
     finishClosing()
   }
 
-  /// What a thread calls as its last act: `body` on the loop.
+  /// Returns the callback with which a thread ends: runs `body` on the loop.
   private func ending(_ body: @escaping @Sendable (ThreadedStage) -> Void) -> @Sendable () -> Void {
     let (loop, this) = (loop, this)
     return {
