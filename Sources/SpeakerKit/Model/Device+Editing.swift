@@ -2,7 +2,8 @@ public import AudioCore
 internal import EventLoop
 
 extension Device {
-  /// Gives it another name. Returns when it has it. The same name again changes nothing and tells nothing.
+  /// Renames the speaker; returns when the new name is in effect. The current name again changes nothing and
+  /// emits no event.
   ///
   /// In an embedded house this stops what plays on it, with an `error` event `speaker.renamed_while_playing`.
   /// - Parameter name: at most 100 letters, not blank, no other speaker's.
@@ -23,8 +24,9 @@ extension Device {
     try await house.edit(.name(name), of: self)
   }
 
-  /// Puts it into the group of that name, which it founds when there is none. Returns when it is in it. The same
-  /// group again changes nothing and tells nothing. Stops what plays on it as `setName` does.
+  /// Puts the speaker into the group of that name, which it founds when there is none; returns when that has
+  /// happened. The current group again changes nothing and emits no event. Stops what plays on the speaker as
+  /// `setName` does.
   /// - Parameter name: at most 100 letters, not blank; `Group.ungrouped` for no group.
   /// - Throws: as `setName`.
   public func setGroup(_ name: String) async throws {
@@ -35,12 +37,12 @@ extension Device {
     try await house.edit(.group(name), of: self)
   }
 
-  /// Takes it out of its group; nothing when it is in none.
+  /// Removes the speaker from its group; does nothing when it is in none.
   /// - Throws: as `setName`.
   public func leaveGroup() async throws { try await setGroup(Group.ungrouped) }
 
-  /// Sets which channels it renders; heard a moment later, over a ramp of one block. The same role again tells
-  /// nothing.
+  /// Sets the channels that the speaker renders, over a ramp of one block. The current role again emits no
+  /// event.
   /// - Throws: `speaker.unavailable`, `speaker.unsupported`, `speaker.closed`.
   public func setRole(_ role: ChannelRole) throws(SpeakerError) {
     let house = try reachableHouse()
@@ -48,8 +50,8 @@ extension Device {
     try house.change(.role(role), of: [self])
   }
 
-  /// Moves it to the left or the right; heard as `setRole` is.
-  /// - Parameter balance: -6...6.
+  /// Sets the balance, over a ramp of one block.
+  /// - Parameter balance: -6...6, left to right.
   /// - Throws: `speaker.range`, and as `setRole`.
   public func setBalance(_ balance: Int) throws(SpeakerError) {
     let house = try reachableHouse()
@@ -61,7 +63,8 @@ extension Device {
     try house.change(.balance(balance), of: [self])
   }
 
-  /// Its house, when both can be reached.
+  /// Returns the speaker's house if it is open and the speaker is available.
+  /// - Throws: `speaker.closed`, `speaker.unavailable`.
   func reachableHouse() throws(SpeakerError) -> House {
     let house = try openHouse()
     guard isAvailable else {
@@ -74,7 +77,8 @@ extension Device {
 }
 
 extension House {
-  /// Has the driver change what a speaker is called, and stops what plays on it where the driver would.
+  /// Changes a speaker's name or group through the driver; stops what plays on it first, where the driver
+  /// would.
   fileprivate func edit(_ edit: DeviceEdit, of device: Device) async throws {
     if driver.editsStopPlayback, device.isPlaying, let session = device.session {
       let what = if case .name = edit { "renamed" } else { "regrouped" }
@@ -88,19 +92,20 @@ extension House {
   }
 }
 
-/// What speakers and groups may be called.
+/// Rules for the names of speakers and groups.
 public enum NameRule {
+  /// Checks the name of a `what`, such as `"speaker"`.
   /// - Throws: `speaker.range`.
   static func check(_ name: String, of what: String) throws(SpeakerError) {
     guard let problem = problem(with: name) else { return }
     throw SpeakerError(.range, "the name of a \(what) \(problem)", facts: [.init("name", .string(name))])
   }
 
-  /// What is wrong with a name; nil when nothing is.
+  /// Returns the fault of a name, as the predicate of a sentence; nil for a valid name.
   public static func problem(with name: String) -> String? {
     if name.allSatisfy(\.isWhitespace) { return "is blank" }
     if name.count > 100 || name.utf8.count > 255 { return "has more than 100 letters or 255 bytes" }
-    // What no text holds stands for bytes that were no UTF-8.
+    // The replacement character stands for bytes that were not UTF-8.
     if name.unicodeScalars.contains("\u{FFFD}") { return "is no UTF-8 text" }
     let hasControl = name.unicodeScalars.contains { $0.properties.generalCategory == .control }
     return hasControl ? "has a control character in it" : nil

@@ -1,40 +1,40 @@
 public import AudioCore
 
-/// What a driver knows of one speaker when it finds it.
+/// A driver's description of one speaker at discovery.
 public struct DeviceInfo: Sendable, Equatable {
-  /// Stable and unique in the house.
+  /// Identifier, stable and unique in the house.
   public var id: String
-  /// What people call it; unique in the house.
+  /// Display name; unique in the house.
   public var name: String
-  /// Name of its group; `Group.ungrouped` when it is in none.
+  /// Name of the speaker's group; `Group.ungrouped` when it is in none.
   public var groupName: String
-  /// Orders the members of a group: who joined it earlier has the lower number. Of equal ones the first in the
-  /// house counts as earlier.
+  /// Rank among the members of a group: a speaker that joined earlier has the lower number. Of equal ones the
+  /// first in the house counts as earlier.
   public var groupRank = 0
   /// Maker's name of the model.
   public var model: String
-  /// Dotted IPv4 address, or what the driver has instead.
+  /// Dotted IPv4 address, or the driver's equivalent.
   public var ipAddress: String
-  /// TCP port of its control connection.
+  /// TCP port of the control connection.
   public var port: Int
-  /// Six hexadecimal pairs with colons.
+  /// MAC address: six hexadecimal pairs with colons.
   public var macAddress: String
-  /// Version of its firmware.
+  /// Firmware version.
   public var version: String
   /// Received signal strength in dBm, -100...0.
   public var wifiSignal: Int
-  /// 0...50; 50 is unity, a step 0.9 dB, 0 silence.
+  /// Level, 0...50; 50 is unity, a step 0.9 dB, 0 silence.
   public var volume: Int
-  /// Whether it is muted; `volume` keeps its level meanwhile.
+  /// `true` if the speaker is muted; `volume` keeps its level meanwhile.
   public var isMuted: Bool
-  /// Which channels it renders.
+  /// Channels that the speaker renders.
   public var role: ChannelRole
-  /// -6...6, left to right; 0 is the middle.
+  /// Balance, -6...6, left to right; 0 is the middle.
   public var balance: Int
-  /// Whether it can be reached.
+  /// `true` if the speaker can be reached.
   public var isAvailable: Bool
 
-  /// A speaker as found.
+  /// Creates the description of a speaker.
   public init(
     id: String, name: String, groupName: String, model: String, ipAddress: String, port: Int,
     macAddress: String, version: String, wifiSignal: Int, volume: Int = 25, isMuted: Bool = false,

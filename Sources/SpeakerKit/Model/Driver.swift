@@ -1,7 +1,7 @@
 public import AudioCore
 public import EventLoop
 
-/// Names a session towards its driver; the default session is 0.
+/// The driver's identifier of a session; the default session is 0.
 public typealias SessionID = Int
 
 /// Sound that is made elsewhere than in a file: a stream.
@@ -23,43 +23,44 @@ public protocol ClockedSound: SoundSource {
   func pause(_ isPaused: Bool)
 }
 
-/// Sound with a time of its own, which its session shows in place of what has been heard: a file that is received as a
-/// stream. On the loop.
+/// Sound with a time of its own, which its session shows in place of the frames heard: a file that is
+/// received as a stream. Confined to the loop.
 public protocol TimedSound: SoundSource {
-  /// Seconds of the source at which it is heard; nil while it has no time, as live.
+  /// Time in the source, in seconds, that is heard now; nil while the sound has no time, as a live one.
   var time: Double? { get }
-  /// Seconds of the whole source; nil when that is not known.
+  /// Length of the whole source in seconds; nil when unknown.
   var length: Double? { get }
-  /// Goes to a time of the source.
+  /// Seeks to a time of the source.
   /// - Throws: `CodedError`.
   func seek(to seconds: Double) throws
 }
 
-/// What a session asks a driver to open.
+/// A request of a session to its driver to open a source.
 public struct SourceRequest: Sendable {
-  /// Where the sound comes from.
+  /// Origin of the sound.
   public enum Sound: Sendable {
-    /// A file with this path.
+    /// The file at a path.
     case file(String)
-    /// What plays where it is, such as a stream; it is not repositioned by its session.
+    /// A source at its own position, such as a stream; its session does not reposition it.
     case source(any SoundSource)
   }
 
-  /// Where the sound comes from.
+  /// Origin of the sound.
   public let sound: Sound
-  /// What it is called in messages: the path, or a URL.
+  /// Name of the source in messages: the path, or a URL.
   public let name: String
-  /// Where to begin, in seconds from the start of a file, 0 or more; of a source, at what its position counts on.
+  /// Start position in seconds, 0 or more: in a file from its start; for a source, the value at which the
+  /// session's position begins to count.
   public let start: Double
-  /// Whether it begins again after its last frame, for ever.
+  /// `true` if the source is repeated without end.
   public let loops: Bool
 
-  /// The file at `path` from `start` seconds on.
+  /// Requests the file at `path`, from `start` seconds on.
   public init(path: String, start: Double = 0, loops: Bool = false) {
     self.init(sound: .file(path), name: path, start: start, loops: loops)
   }
 
-  /// A source that plays where it is, called `name`.
+  /// Requests a source at its own position, called `name`.
   public init(_ source: any SoundSource, name: String) {
     self.init(sound: .source(source), name: name, start: 0, loops: false)
   }
@@ -71,7 +72,7 @@ public struct SourceRequest: Sendable {
     self.loops = loops
   }
 
-  /// The same sound from another place.
+  /// Returns a request for the same sound from another position.
   func starting(at seconds: Double) -> SourceRequest {
     SourceRequest(sound: sound, name: name, start: seconds, loops: loops)
   }
@@ -79,162 +80,164 @@ public struct SourceRequest: Sendable {
 
 /// A source that a driver has opened, ready to sound at once.
 public struct Cue: Sendable {
-  /// Tells this cue from all others of the driver.
+  /// Identifies the cue within its driver.
   public let id: Int
-  /// Length of the whole source in frames of the session's rate; nil when it can't be known.
+  /// Length of the whole source in frames of the session's rate; nil when unknown.
   public let duration: Int?
 
-  /// An opened source.
+  /// Creates the cue of an opened source.
   public init(id: Int, duration: Int?) {
     self.id = id
     self.duration = duration
   }
 }
 
-/// A change of what one speaker lets through.
+/// A change of one speaker's level, mute, role or balance.
 public enum LevelChange: Sendable, Equatable {
   /// A new level, 0...50; unmutes.
   case volume(Int)
-  /// Mutes, or gives back the level it had.
+  /// Mutes, or unmutes at the level that was kept.
   case muted(Bool)
-  /// Which channels it renders.
+  /// The channels that the speaker renders.
   case role(ChannelRole)
-  /// -6...6, left to right.
+  /// Balance, -6...6, left to right.
   case balance(Int)
 }
 
-/// A change of what a speaker is called.
+/// A change of a speaker's name or group.
 public enum DeviceEdit: Sendable, Equatable {
-  /// A new name; not empty, and no other speaker has it.
+  /// A new name; not empty, and not the name of another speaker.
   case name(String)
   /// The name of its group, `Group.ungrouped` for none.
   case group(String)
 }
 
-/// What has changed on a speaker, other than its level.
+/// A change on a speaker, other than of its level.
 public enum DeviceChange: Sendable, Equatable {
-  /// It has another name.
+  /// The name.
   case name(String)
-  /// It has another group; `rank` orders members by when they joined theirs, see `DeviceInfo.groupRank`.
+  /// The group; `rank` orders members by the time at which they joined it, see `DeviceInfo.groupRank`.
   case group(String, rank: Int)
-  /// Its signal is received at that many dBm, -100...0.
+  /// The received signal strength in dBm, -100...0.
   case wifiSignal(Int)
-  /// It can be reached again, or no longer.
+  /// The availability: `true` if the speaker can be reached again.
   case available(Bool)
-  /// It renders other channels.
+  /// The channels that the speaker renders.
   case role(ChannelRole)
-  /// -6...6, left to right.
+  /// Balance, -6...6, left to right.
   case balance(Int)
 }
 
-/// Turns the model of a house into something that sounds: the one seam between the two.
+/// Plays the model of a house on speakers: the one interface between the two.
 ///
 /// Confined to the loop. A driver answers changes of level through its reports, when they have taken effect;
-/// the other commands take effect in the order in which they come, within a block or two.
+/// the other commands take effect in the order of the calls, within a block or two.
 public protocol Driver: AnyObject {
-  /// What the configuration calls it: `"house"`.
+  /// Name of the driver in the configuration: `"house"`.
   var name: String { get }
-  /// Names of what it can do; what is missing raises `speaker.unsupported`.
+  /// Names of the driver's capabilities; a missing one raises `speaker.unsupported`.
   var capabilities: Set<String> { get }
   /// Rate and channels in which sessions count their frames.
   var format: AudioFormat { get }
-  /// How many sessions can sound at one time, the default session among them.
+  /// Maximum number of sessions at a time, including the default session.
   var sessionLimit: Int { get }
 
-  /// Finds the speakers and keeps `reports` informed from then on, until `close`.
+  /// Discovers the speakers and emits reports to `reports` from then on, until `close`.
   /// - Returns: the speakers, in the order in which the house lists them.
   /// - Throws: `SpeakerError`, `AudioError` (`audio.no_output`).
   func open(reports: any DriverReports) async throws -> [DeviceInfo]
-  /// Ends what sounds, finishes outputs and threads; no report comes after the call.
+  /// Stops playback, finishes outputs and threads; emits no report after the call.
   func close() async
 
-  /// Whether a speaker that plays falls silent when it gets another name or group.
+  /// `true` if a playing speaker falls silent when its name or group changes.
   var editsStopPlayback: Bool { get }
-  /// Changes what a speaker is called; its report has come when the call returns. The house has checked it.
+  /// Changes a speaker's name or group, which the house has checked; the change has been reported when the
+  /// call returns.
   /// - Throws: `speaker.unsupported`, `CancellationError`.
   func edit(_ edit: DeviceEdit, of device: String) async throws
 
-  /// Asks a speaker, nil for all, how it is; what has changed has been reported when the call returns.
+  /// Queries the state of a speaker, nil for all; changes have been reported when the call returns.
   /// - Throws: `speaker.lost`, `CancellationError`.
   func refresh(_ device: String?) async throws
 
   /// Changes levels of speakers, all in the same block.
   func change(_ changes: [(device: String, change: LevelChange)])
-  /// Lets changes that are on their way take effect, and reports them, where they need not be waited for.
+  /// Applies pending changes and reports them at once, where the driver can; otherwise does nothing.
   func settle()
-  /// Lets other processes that look at the house know what plays in it.
+  /// Publishes what plays to other processes that inspect the house.
   /// - Parameter playing: a line for each session that plays or is paused.
   func announce(playing: [String])
-  /// Number of changes that were asked for and have not taken effect.
+  /// Number of requested changes that have not taken effect.
   var pendingChangeCount: Int { get }
-  /// Returns when the changes that were asked for by now have taken effect and have been reported.
+  /// Waits until the changes requested so far have taken effect and have been reported.
   /// - Throws: `CancellationError`.
   func awaitChanges() async throws
-  /// Puts a speaker into a session, nil takes it out.
+  /// Puts a speaker into a session; nil removes it from its session.
   func setSession(_ session: SessionID?, ofDevice device: String)
 
   /// Opens a source and reads ahead, so that `start` is heard at once.
   /// - Throws: `AudioError` (`audio.not_found`, `audio.unreadable`), `CancellationError`.
   func load(_ request: SourceRequest) async throws -> Cue
-  /// Forgets a cue that was loaded and never started.
+  /// Releases a cue that was loaded and never started.
   func discard(_ cue: Cue)
-  /// Lets the session render a cue from now on, in place of what it rendered.
-  /// - Parameter paused: the cue stands still until `resume`.
+  /// Starts a cue in a session, in place of the one that it rendered.
+  /// - Parameter paused: `true` if the cue remains paused until `resume`.
   func start(_ cue: Cue, in session: SessionID, paused: Bool)
-  /// Silences the session; it keeps its cue and its place in it.
+  /// Pauses a session; it keeps its cue and position.
   func pause(_ session: SessionID)
-  /// Goes on after `pause`.
+  /// Resumes a session after `pause`.
   func resume(_ session: SessionID)
-  /// Silences the session and forgets its cue.
+  /// Stops a session and releases its cue.
   func stop(_ session: SessionID)
-  /// Moves the session's gain to `decibels`, in a straight line of decibels over `duration` of what plays; at once
-  /// when nothing does. Of a session with capability `gain` only.
+  /// Moves the session's gain to `decibels`, in a straight line of decibels over `duration` of playback; at
+  /// once when nothing plays. For drivers with capability `gain`.
   func setGain(_ decibels: Double, over duration: Duration, of session: SessionID)
-  /// Moves the session's equalizer to `gains`, without a click; at once when nothing plays. Of a driver with capability
-  /// `equalizer` only.
+  /// Moves the session's equalizer to `gains`, without a click; at once when nothing plays. For drivers with
+  /// capability `equalizer`.
   func setEqualizer(_ gains: EqualizerGains, of session: SessionID)
-  /// Frames of the session's cue that have been *heard*, counted from the start of the source and on through
-  /// the loops of a looped one.
+  /// Returns the number of frames of the session's cue that have been *heard*, counted from the start of the
+  /// source and on through the repetitions of a looped one.
   func position(of session: SessionID) -> Int
 }
 
 extension Driver {
-  /// The default session only.
+  /// Limit of a driver with the default session only: 1.
   public var sessionLimit: Int { 1 }
-  /// Goes on.
+  /// `false`: playback continues.
   public var editsStopPlayback: Bool { false }
-  /// Nothing: what was asked for takes its time.
+  /// Does nothing: requested changes take effect in their own time.
   public func settle() {}
-  /// Does nothing: no other process reads it.
+  /// Does nothing: no other process inspects this house.
   public func announce(playing: [String]) {}
-  /// None: changes take effect at once.
+  /// 0: changes take effect at once.
   public var pendingChangeCount: Int { 0 }
-  /// Returns at once.
+  /// Returns at once: no change is pending.
   public func awaitChanges() async throws {}
-  /// Nothing: what changes comes by itself.
+  /// Does nothing: changes are reported without a query.
   public func refresh(_ device: String?) async throws {}
-  /// Can't.
+  /// Does nothing: for drivers without capability `gain`.
   public func setGain(_ decibels: Double, over duration: Duration, of session: SessionID) {}
-  /// Can't.
+  /// Does nothing: for drivers without capability `equalizer`.
   public func setEqualizer(_ gains: EqualizerGains, of session: SessionID) {}
-  /// Can't.
+  /// Throws `speaker.unsupported`.
   public func edit(_ edit: DeviceEdit, of device: String) async throws {
     throw SpeakerError(.unsupported, "the driver \"\(name)\" can't rename speakers")
   }
 }
 
-/// What a driver tells the house, on the loop.
+/// Receiver of a driver's reports, on the loop.
 public protocol DriverReports: AnyObject {
-  /// Levels that have taken effect, at one time.
+  /// Reports levels that have taken effect together.
   func levelsChanged(_ levels: [(device: String, volume: Int, isMuted: Bool)])
-  /// There is one more speaker.
+  /// Reports an added speaker.
   func deviceAdded(_ info: DeviceInfo)
-  /// A speaker is gone for good.
+  /// Reports a speaker that was removed for good.
   func deviceRemoved(_ device: String)
-  /// Something other than its level has changed on a speaker.
+  /// Reports a change of a speaker, other than of its level.
   func deviceChanged(_ change: DeviceChange, of device: String)
-  /// The last frame of a cue has been heard. `failure` says why it is not the end of its source.
+  /// Reports that the last frame of a cue has been heard. `failure` says why that is not the end of its
+  /// source.
   func ended(cue: Int, in session: SessionID, failure: (any CodedError)?)
-  /// Something failed that nobody waits for.
+  /// Reports a failure that no caller waits for.
   func failed(_ error: any CodedError, device: String?, session: SessionID?)
 }

@@ -1,12 +1,12 @@
 internal import EventLoop
 
-/// Tells listeners what happens in a house. Confined to the loop.
+/// Delivers the events of a house to listeners. Confined to the loop.
 ///
-/// An event reaches its listeners in order of subscription, in a turn of the loop of its own, after whatever
-/// caused it has returned. Events that listeners cause come after the current one has reached all of them.
-/// A listener is told of events that happen after it subscribed, never of one that is still on its way.
+/// An event reaches its listeners in order of subscription, in a turn of the loop of its own, after its cause
+/// has returned. Events that listeners cause come after the current one has reached all of them. A listener
+/// receives events that occur after it subscribed, never one that was queued before.
 public final class EventHub {
-  /// A listener's place in the hub. Lives until it is cancelled, whether or not anybody keeps it.
+  /// A registered listener. Lives until it is cancelled, whether or not the caller keeps it.
   public final class Subscription {
     fileprivate let kind: HouseEvent.Kind?
     fileprivate let isConcerned: (HouseEvent) -> Bool
@@ -21,10 +21,11 @@ public final class EventHub {
       self.listener = listener
     }
 
-    /// Whether the listener may still be called.
+    /// `true` if the listener may still be called.
     public var isActive: Bool { listener != nil }
 
-    /// The listener is not called again, not even with an event that is being told now.
+    /// Cancels the subscription: the listener is not called again, not even with an event that is being
+    /// delivered.
     public func cancel() { listener = nil }
 
     fileprivate func wants(_ event: HouseEvent) -> Bool {
@@ -34,7 +35,7 @@ public final class EventHub {
 
   private let loop: EventLoop
   private var subscriptions: [Subscription] = []
-  /// How many subscriptions there may be before the cancelled ones among them are dropped.
+  /// Number of subscriptions above which cancelled ones are dropped.
   private var roomForSubscriptions = 16
   private var queue: [() -> Void] = []
   private var isTelling = false
@@ -42,12 +43,12 @@ public final class EventHub {
 
   init(loop: EventLoop) { self.loop = loop }
 
-  /// Whether something has happened that listeners have not been told yet.
+  /// `true` if events wait to be delivered, or are being delivered.
   public var hasPending: Bool { isTelling || !queue.isEmpty }
 
-  /// Calls `listener` with every event of `kind`, nil for all, that happens from now on.
-  /// - Parameter isConcerned: whether an event is meant. Asked in the middle of what causes the event, when the house
-  ///   is what it was when it happened: only looks, and touches nothing.
+  /// Calls `listener` with every event of `kind`, nil for all, that occurs from now on.
+  /// - Parameter isConcerned: `true` if the listener receives the event. Called in the middle of the event's
+  ///   cause, when the house has the state of that moment: may only read, and change nothing.
   @discardableResult
   public func on(
     _ kind: HouseEvent.Kind? = nil, where isConcerned: @escaping (HouseEvent) -> Bool = { _ in true },
@@ -55,7 +56,7 @@ public final class EventHub {
   ) -> Subscription {
     let subscription = Subscription(kind, isConcerned, listener)
     if isClosed { subscription.cancel() } else { subscriptions.append(subscription) }
-    // In a house where nothing happens, somebody may wait for ever with a timeout each time.
+    // In a house without events, a caller may wait for ever with a timeout each time.
     if subscriptions.count > roomForSubscriptions {
       subscriptions.removeAll { !$0.isActive }
       roomForSubscriptions = max(16, 2 * subscriptions.count)
@@ -63,7 +64,7 @@ public final class EventHub {
     return subscription
   }
 
-  /// Puts an event in the queue, for those who listen now.
+  /// Queues an event for the current listeners.
   func tell(_ event: HouseEvent) {
     guard !isClosed else { return }
     subscriptions.removeAll { !$0.isActive }
@@ -72,7 +73,7 @@ public final class EventHub {
     afterEvents { for subscription in listeners { subscription.listener?(event) } }
   }
 
-  /// Calls `body` when all that has happened by now has been told; not when the house closes before.
+  /// Calls `body` when all events so far have been delivered; never when the house closes before.
   public func afterEvents(_ body: @escaping () -> Void) {
     guard !isClosed else { return }
     queue.append(body)
@@ -80,7 +81,7 @@ public final class EventHub {
     scheduleTelling()
   }
 
-  /// Drops what is queued and all listeners; nothing is told after this.
+  /// Drops queued events and all listeners; delivers nothing from then on.
   func close() {
     isClosed = true
     queue.removeAll()
@@ -93,8 +94,8 @@ public final class EventHub {
     loop.next { [self] in tellQueued() }
   }
 
-  /// One batch: what listeners cause meanwhile waits for the next turn, so that two listeners that answer
-  /// each other for ever leave room for timers.
+  /// Delivers one batch: events that listeners cause meanwhile wait for the next turn, so that two listeners
+  /// that answer each other for ever leave room for timers.
   private func tellQueued() {
     let batch = queue
     queue.removeAll(keepingCapacity: true)

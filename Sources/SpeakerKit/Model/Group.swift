@@ -1,62 +1,64 @@
 internal import EventLoop
 
-/// Speakers that share a group name, as they are now. A value: ask the house again after a change.
+/// Speakers that share a group name, at the time of the query. A value: query the house again after a change.
 ///
-/// Confined to the loop, as the devices in it are.
+/// Confined to the loop, as its devices are.
 public struct Group {
   /// The group name of a speaker that is in no group.
   public static let ungrouped = "harman"
 
-  /// The id of the speaker that founded the group: of its members, the one that has been in it longest.
+  /// Id of the group's founder: of its members, the one that has been in it longest.
   public let id: String
-  /// The name that makes the group.
+  /// Group name that all members share.
   public let name: String
-  /// Its speakers, the founder first, then in the order in which they joined it.
+  /// Members, the founder first, then in the order in which they joined.
   public let devices: [Device]
 
-  /// Whether all its speakers are in a session.
+  /// `true` if all members are in a session.
   public var isActive: Bool { devices.allSatisfy(\.isActive) }
 
-  /// The average level of its speakers; see `House.volume`.
+  /// Average level of the members; see `House.volume`.
   public var volume: Int { House.average(of: devices) }
 
-  /// True if all its available speakers are muted.
+  /// `true` if at least one member is available and all available members are muted.
   public var isMuted: Bool { House.areMuted(devices) }
 
-  /// Makes its speakers members of `session`, nil for the default session: all of them or none.
+  /// Makes the group's speakers members of `session`, nil for the default session: all of them or none.
   /// - Throws: as `Device.join`.
   public func join(_ session: Session? = nil) async throws { try openHouse().join(devices, session) }
 
-  /// Takes its speakers out of their sessions.
+  /// Removes the group's speakers from their sessions.
   /// - Throws: `speaker.closed`.
   public func leave() async throws {
     let house = try openHouse()
     for device in devices { house.move(device, to: nil) }
   }
 
-  /// Sets those of its speakers that can be reached to one level; unmutes them.
+  /// Sets the group's available speakers to one level; unmutes them.
   /// - Parameter volume: 0...50.
   /// - Throws: `speaker.range`, `speaker.unavailable` when none can be reached, `speaker.closed`.
   public func setVolume(_ volume: Int) throws(SpeakerError) {
     try reachableHouse().change(.volume(volume), of: devices)
   }
 
-  /// Silences its speakers; each keeps its level.
+  /// Mutes the group's speakers; each keeps its level.
   /// - Throws: `speaker.unavailable` when none can be reached, `speaker.closed`.
   public func mute() throws(SpeakerError) { try reachableHouse().change(.muted(true), of: devices) }
 
-  /// Gives each of its speakers the level that it had.
+  /// Unmutes the group's speakers, each at the level that it kept.
   /// - Throws: `speaker.unavailable` when none can be reached, `speaker.closed`.
   public func unmute() throws(SpeakerError) { try reachableHouse().change(.muted(false), of: devices) }
 
-  /// Moves the levels of its speakers to one level, as `House.fade` does; a speaker that leaves the group is left alone
-  /// from then on.
-  /// - Throws: `speaker.range`, `speaker.unavailable`, `speaker.unsupported`, `speaker.closed`, `CancellationError`.
+  /// Fades the group's speakers to one level, as `House.fade` does; a speaker that leaves the group is left
+  /// alone from then on.
+  /// - Throws: `speaker.range`, `speaker.unavailable`, `speaker.unsupported`, `speaker.closed`,
+  ///   `CancellationError`.
   public func fade(volume: Int, over duration: Duration) async throws {
     try await reachableHouse().fade(devices, volume: volume, over: duration) { $0.groupName == name }
   }
 
-  /// The house of its speakers; a group has one speaker at least.
+  /// Returns the house of the group's speakers; a group has at least one speaker.
+  /// - Throws: `speaker.closed`; `speaker.unavailable` when the founder was removed.
   private func openHouse() throws(SpeakerError) -> House { try devices[0].openHouse() }
 
   private func reachableHouse() throws(SpeakerError) -> House {
@@ -69,7 +71,7 @@ public struct Group {
     return house
   }
 
-  /// The groups of `devices`, in the order in which their founders stand in the house.
+  /// Returns the groups of `devices`, in the order of their founders in the house.
   static func groups(of devices: [Device]) -> [Group] {
     var members: [String: [(place: Int, device: Device)]] = [:]
     for (place, device) in devices.enumerated() where device.groupName != ungrouped {

@@ -1,16 +1,18 @@
 internal import EventLoop
 
 extension House {
-  /// The speaker with that id or name, in any case; a part of a name is enough when only one speaker has it.
-  /// - Returns: nil when there is none.
-  /// - Throws: `speaker.unknown` when several speakers have that part; the hint lists them.
+  /// Returns the speaker with that id or name, in any case; a part of a name suffices when only one speaker
+  /// has it.
+  /// - Returns: the speaker, or nil when there is none.
+  /// - Throws: `speaker.unknown` when several speakers have that part (the hint lists them), or when the name
+  ///   is that of a group.
   public func find(_ idOrName: String) throws(SpeakerError) -> Device? {
     do {
       return try NameSearch.find(idOrName, kind: "speaker", in: devices, id: \.id, name: \.name)
     } catch { throw room(called: idOrName) ?? error }
   }
 
-  /// As `find`.
+  /// Returns the speaker with that id or name, by the rules of `find`.
   /// - Throws: `speaker.unknown` also when there is none; the hint suggests the nearest name.
   public func device(_ idOrName: String) throws(SpeakerError) -> Device {
     if let device = try find(idOrName) { return device }
@@ -18,7 +20,7 @@ extension House {
     throw NameSearch.unknown(idOrName, kind: "speaker", names: devices.map(\.name))
   }
 
-  /// The error for the name of a group where a speaker is expected; nil when no group is called so.
+  /// Returns the error for the name of a group where a speaker is expected; nil when no group has the name.
   private func room(called name: String) -> SpeakerError? {
     let wanted = name.lowercased()
     guard let group = groups.first(where: { $0.name.lowercased() == wanted }) else { return nil }
@@ -30,21 +32,21 @@ extension House {
       facts: [.init("name", .string(name)), .init("candidates", .strings(members))])
   }
 
-  /// The group with that name or id, by the rules of `find`.
+  /// Returns the group with that name or id, by the rules of `find`.
   public func findGroup(_ idOrName: String) throws(SpeakerError) -> Group? {
     try NameSearch.find(idOrName, kind: "group", in: groups, id: \.id, name: \.name)
   }
 
-  /// The group with that name or id, by the rules of `device`.
+  /// Returns the group with that name or id, by the rules of `device`.
   public func group(_ idOrName: String) throws(SpeakerError) -> Group {
     if let group = try findGroup(idOrName) { return group }
     throw NameSearch.unknown(idOrName, kind: "group", names: groups.map(\.name))
   }
 }
 
-/// Finds things by what a person types.
+/// Search by typed names.
 enum NameSearch {
-  /// The element whose id or name is `text`, else the only one whose name contains it; case does not matter.
+  /// Returns the element whose id or name is `text`, else the only one whose name contains it, in any case.
   static func find<Element>(
     _ text: String, kind: String, in elements: [Element], id: (Element) -> String,
     name: (Element) -> String
@@ -59,7 +61,7 @@ enum NameSearch {
     throw ambiguous(text, "\(kind)s", candidates.map(name))
   }
 
-  /// The error for a name that several things have.
+  /// Returns the error for a name that several elements match.
   static func ambiguous(_ text: String, _ plural: String, _ names: [String]) -> SpeakerError {
     SpeakerError(
       .unknown, "\"\(text)\" could be several \(plural)",
@@ -67,7 +69,7 @@ enum NameSearch {
       facts: [.init("name", .string(text)), .init("candidates", .strings(names))])
   }
 
-  /// The error for a name that nothing has.
+  /// Returns the error for a name that no element matches.
   static func unknown(_ text: String, kind: String, plural: String? = nil, names: [String]) -> SpeakerError {
     let nearest = nearest(to: text, in: names)
     let hint =
@@ -79,8 +81,8 @@ enum NameSearch {
       facts: [.init("name", .string(text))] + (nearest.map { [.init("suggestion", .string($0))] } ?? []))
   }
 
-  /// The name that is fewest edits away, nil when more than half of it would have to change. Compares with
-  /// whole names and with their words, so that `"bathrom"` and `"kitchn speaker"` both find something.
+  /// Returns the name at the least edit distance, nil when more than half of it would have to change.
+  /// Compares with whole names and with their words, so that `"bathrom"` and `"kitchn speaker"` both match.
   static func nearest(to text: String, in names: [String]) -> String? {
     let wanted = Array(text.lowercased().unicodeScalars)
     var best: (name: String, distance: Int)?
@@ -98,8 +100,8 @@ enum NameSearch {
     return best?.name
   }
 
-  /// Least number of insertions, deletions, substitutions and swaps of neighbours that turn one into the other
-  /// (optimal string alignment distance).
+  /// Returns the least number of insertions, deletions, substitutions and swaps of neighbours that turn one
+  /// text into the other (optimal string alignment distance).
   static func editDistance(_ a: [Unicode.Scalar], _ b: [Unicode.Scalar]) -> Int {
     if a.isEmpty || b.isEmpty { return max(a.count, b.count) }
     var beforeLast = [Int](repeating: 0, count: b.count + 1)

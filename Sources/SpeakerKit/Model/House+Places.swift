@@ -1,8 +1,9 @@
 internal import EventLoop
 
-/// Rooms and speakers under one roof, as a person speaks of them: "the kitchen", "the left one in the bedroom".
+/// Rooms and speakers in one namespace, as people name them: "the kitchen", "the left one in the bedroom".
 extension House {
-  /// The groups all of whose speakers are among `devices`, and the other speakers of these, by name and in their order.
+  /// Returns the names of the groups all of whose speakers are among `devices`, and of the other speakers
+  /// among these, in their order.
   public func rooms(of devices: [Device]) -> [String] {
     var names: [String] = []
     for device in devices {
@@ -16,13 +17,13 @@ extension House {
     return names
   }
 
-  /// The speakers of the group, or the one speaker, with that name; also a speaker's id.
+  /// Returns the speakers of the group, or the one speaker, with that name; also a speaker's id.
   ///
-  /// The rules are those of `find`: the whole name goes before a part of it, which is enough when it means one thing
-  /// only, in any case. A group goes before a speaker of the same name, and before its own speakers: `"bed"` is the
-  /// bedroom, also when its speakers are called `"Bed left"` and `"Bed right"`.
-  /// - Throws: `speaker.unknown` when nothing is called so, the hint suggests the nearest name; or when several
-  ///   things are, the hint lists them.
+  /// The rules are those of `find`: the whole name precedes a part of it, which suffices when it is
+  /// unambiguous, in any case. A group precedes a speaker of the same name, and its own speakers: `"bed"` is
+  /// the bedroom, also when its speakers are called `"Bed left"` and `"Bed right"`.
+  /// - Throws: `speaker.unknown` when no name matches (the hint suggests the nearest name), or several do
+  ///   (the hint lists them).
   public func speakers(in place: String) throws(SpeakerError) -> [Device] {
     let groups = groups
     let wanted = place.lowercased()
@@ -33,7 +34,7 @@ extension House {
     for (isWhole, matches) in stages {
       let rooms = groups.filter { matches($0.name) }
       let others = devices.filter { device in
-        // A part of an id means nothing to anybody.
+        // A part of an id identifies no speaker.
         (matches(device.name) || isWhole && matches(device.id))
           && !rooms.contains { $0.name == device.groupName }
       }

@@ -1,7 +1,7 @@
 public import EventLoop
 
 extension House: DriverReports {
-  /// The driver's levels have changed.
+  /// Applies levels that have taken effect, and emits a `volume` event for each.
   public func levelsChanged(_ levels: [(device: String, volume: Int, isMuted: Bool)]) {
     guard isOpen else { return }
     var changed: [Device] = []
@@ -17,13 +17,13 @@ extension House: DriverReports {
     }
   }
 
-  /// A source has been heard to its end.
+  /// Passes the end of a source on to its session.
   public func ended(cue: Int, in session: SessionID, failure: (any CodedError)?) {
     guard isOpen else { return }
     sessions.first { $0.id == session }?.ended(cue: cue, failure: failure)
   }
 
-  /// The driver has trouble.
+  /// Emits an `error` event for a failure of the driver.
   public func failed(_ error: any CodedError, device: String?, session: SessionID?) {
     guard isOpen else { return }
     events.tell(
@@ -33,7 +33,7 @@ extension House: DriverReports {
         session: sessions.first { $0.id == session }))
   }
 
-  /// A speaker has changed.
+  /// Applies a change of a speaker, and emits its `device` event.
   public func deviceChanged(_ change: DeviceChange, of device: String) {
     guard isOpen, let device = devices.first(where: { $0.id == device }) else { return }
     switch change {
@@ -62,7 +62,7 @@ extension House: DriverReports {
     }
   }
 
-  /// A speaker has come; it is in no session.
+  /// Adds a speaker, in no session, and emits its `device` event.
   public func deviceAdded(_ info: DeviceInfo) {
     guard isOpen, !devices.contains(where: { $0.id == info.id }) else { return }
     let device = Device(info, house: self)
@@ -70,7 +70,7 @@ extension House: DriverReports {
     events.tell(.device(device, .added))
   }
 
-  /// A speaker has gone: it leaves its session and its group.
+  /// Removes a speaker from its session, its group and the house, and emits the `device` events.
   public func deviceRemoved(_ device: String) {
     guard isOpen, let place = devices.firstIndex(where: { $0.id == device }) else { return }
     let device = devices[place]
@@ -86,7 +86,8 @@ extension House: DriverReports {
     }
   }
 
-  /// Tells it of the speaker, and of those whose group has another id now that its founder is elsewhere.
+  /// Changes a speaker's group; emits `regrouped` for it, and for those whose group has another id now that
+  /// its founder has left.
   private func regroup(_ device: Device, _ name: String, _ rank: Int) {
     let before = groupIDs
     device.leavesGroup = device.groupName
@@ -100,7 +101,7 @@ extension House: DriverReports {
     }
   }
 
-  /// The group's id of every speaker in a group, by its own id.
+  /// Group ids of all speakers in groups, by speaker id.
   private var groupIDs: [String: String] {
     var ids: [String: String] = [:]
     for group in groups { for device in group.devices { ids[device.id] = group.id } }

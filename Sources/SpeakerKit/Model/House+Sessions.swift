@@ -2,11 +2,11 @@ internal import AudioCore
 internal import EventLoop
 
 extension House {
-  /// Makes a session: speakers that sound together, apart from the others. It lives until it is closed, or the
-  /// house is.
+  /// Creates a session: speakers that sound together, apart from the others. It lives until it is closed, or
+  /// the house is.
   /// - Parameters:
-  ///   - name: what people call it; by default `"session 1"` and so on.
-  ///   - devices: its first members, taken from where they are; all of them or none.
+  ///   - name: display name; by default `"session 1"` and so on.
+  ///   - devices: the first members, moved from their sessions; all of them or none.
   ///   - priority: 0 or more; see `Device.join`.
   /// - Throws: `speaker.outranked`, `speaker.no_stream` when the driver has no room for one more,
   ///   `speaker.unsupported`, `speaker.range`, `speaker.closed`.
@@ -39,7 +39,9 @@ extension House {
     return session
   }
 
-  /// What the driver can't do raises.
+  /// Requires a capability of the driver.
+  /// - Parameter what: the feature, for the message.
+  /// - Throws: `speaker.unsupported`.
   func require(_ capability: String, for what: String) throws(SpeakerError) {
     guard !driver.capabilities.contains(capability) else { return }
     throw SpeakerError(
@@ -47,8 +49,8 @@ extension House {
       hint: "speaker.capabilities() tells what it can", facts: [.init("capability", .string(capability))])
   }
 
-  /// Whether a session of that priority may take `device` from where it is.
-  /// - Throws: `speaker.outranked`; `speaker.unknown` when it is of another house.
+  /// Checks that a session of `priority` may have `device`.
+  /// - Throws: `speaker.outranked`; `speaker.unknown` for a device of another house.
   func check(_ device: Device, mayGoTo priority: Int) throws(SpeakerError) {
     guard device.house === self else {
       throw SpeakerError(.unknown, "\"\(device.name)\" is not a speaker of this house")
@@ -64,7 +66,7 @@ extension House {
       ])
   }
 
-  /// Sessions that have speakers, and none but those.
+  /// Returns the sessions that have members, all of them among `devices`.
   func sessions(within devices: [Device]) -> [Session] {
     sessions.filter { session in
       let members = session.devices
@@ -72,13 +74,14 @@ extension House {
     }
   }
 
-  /// The speakers in the same order, without those that were named before.
+  /// Returns the speakers in their order, without repetitions.
   static func eachOnce(_ devices: [Device]) -> [Device] {
     var seen: Set<ObjectIdentifier> = []
     return devices.filter { seen.insert(ObjectIdentifier($0)).inserted }
   }
 
-  /// Moves a speaker into a session or out of all, tells it, and stops a session that lost its last member.
+  /// Moves a speaker into a session or out of all, emits the events, and stops a session that lost its last
+  /// member.
   func move(_ device: Device, to session: Session?) {
     let old = device.session
     guard old !== session else { return }
@@ -112,12 +115,12 @@ extension House {
 }
 
 extension Session {
-  /// Whether it can be used: its house is open, and it has not been closed.
+  /// `true` if the session can be used: its house is open, and it has not been closed.
   public var isOpen: Bool { house?.isOpen == true && !isClosed }
 
-  /// Stops it; its speakers leave it, and every command to it throws `speaker.closed` from then on. Nothing the
-  /// second time.
-  /// - Throws: `speaker.unsupported` for the default session, which is always there.
+  /// Stops and closes the session: its speakers leave it, and every later command to it throws
+  /// `speaker.closed`. Closing it again does nothing.
+  /// - Throws: `speaker.unsupported` for the default session, which exists for as long as the house.
   public func close() throws(SpeakerError) {
     loop.assertOnLoop()
     guard id != 0 else {
@@ -137,8 +140,8 @@ extension Session {
     for listener in listeners { listener.value() }
   }
 
-  /// Calls `body` once when it is closed; not when its house is.
-  /// - Returns: takes that back.
+  /// Calls `body` once when the session is closed; not when its house is.
+  /// - Returns: a function that cancels that.
   @discardableResult
   public func whenClosed(_ body: @escaping () -> Void) -> () -> Void {
     if isClosed { return {} }
@@ -148,14 +151,16 @@ extension Session {
     return { [weak self] in self?.closeListeners[key] = nil }
   }
 
-  /// Nothing, when it can be used.
+  /// Checks that the session can be used.
   /// - Throws: `speaker.closed`.
   public func requireOpen() throws(SpeakerError) { _ = try openHouse() }
 
-  /// Its house, when it can be used.
+  /// Returns the session's house if the session can be used.
+  /// - Throws: `speaker.closed`.
   func openHouse() throws(SpeakerError) -> House {
     guard let house, house.isOpen else {
-      // Scripts see sessions of a house that has been open only; it may be open again, with other objects.
+      // Scripts see sessions only of a house that has been open; that house may be open again, with other
+      // objects.
       throw SpeakerError(
         .closed, "the session \"\(name)\" belongs to a house that was closed",
         hint: "take the session of the house that is open")

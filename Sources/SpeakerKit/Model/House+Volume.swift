@@ -1,42 +1,43 @@
 internal import EventLoop
 
 extension House {
-  /// The average level: rounded to the nearest whole number over the available speakers, a muted one counts
-  /// as 0; 0 without speakers.
+  /// Average level: rounded to the nearest whole number over the available speakers, a muted one counts as 0;
+  /// 0 without speakers.
   public var volume: Int { Self.average(of: devices) }
 
-  /// True if every available member of the default session is muted; false without one.
+  /// `true` if the default session has available members and all of them are muted.
   public var isMuted: Bool { session.isMuted }
 
-  /// Sets members of the default session and speakers in no session to one level and unmutes them; what somebody put
-  /// into a session of its own is left alone. Takes effect some milliseconds later, for all in the same
-  /// block; each then has its `volume` event.
+  /// Sets members of the default session and speakers in no session to one level and unmutes them; speakers
+  /// in other sessions are left alone. Takes effect some milliseconds later, for all in the same block; each
+  /// then has its `volume` event.
   /// - Parameter volume: 0...50.
   /// - Throws: `speaker.range`, `speaker.closed`.
   public func setVolume(_ volume: Int) throws(SpeakerError) {
     try change(.volume(volume), of: devices.filter { $0.session == nil || $0.session === session })
   }
 
-  /// Silences the members of the default session; each keeps its level. A speaker in no session would be found silent
-  /// by whoever uses it next, so it is left alone.
+  /// Mutes the members of the default session; each keeps its level. Speakers in no session are left alone,
+  /// since their next user would find them silent.
   /// - Throws: `speaker.closed`.
   public func mute() throws(SpeakerError) { try session.mute() }
 
-  /// Gives each of them the level that it had.
+  /// Unmutes the members of the default session, each at the level that it kept.
   /// - Throws: `speaker.closed`.
   public func unmute() throws(SpeakerError) { try session.unmute() }
 
-  /// Moves levels of speakers to one level, in equal times for equal steps: each step is a change of volume with its
-  /// event, heard over a ramp of one block. Returns when the last one has taken effect.
+  /// Fades speakers to one level, in equal times for equal steps: each step is a change of volume with its
+  /// event, heard over a ramp of one block. Returns when the last step has taken effect.
   ///
-  /// It begins at the levels that were asked for last; a muted speaker rises from 0. A speaker whose level somebody else
-  /// sets meanwhile, that can't be reached any more, or that is no member any more, is left alone from then on; so is
-  /// one that a newer fade has.
+  /// Begins at the levels in effect, after pending changes; a muted speaker rises from 0. A speaker whose
+  /// level is set by another command meanwhile, that becomes unavailable, that is no member any more or that
+  /// has a newer fade, is left alone from then on.
   /// - Parameters:
   ///   - volume: 0...50.
   ///   - duration: 0 or more.
-  /// - Throws: `speaker.range`, `speaker.unsupported`, `speaker.closed`, `CancellationError`; levels stay where they
-  ///   are then.
+  ///   - isMember: `true` while the fade applies to the speaker; called at each step.
+  /// - Throws: `speaker.range`, `speaker.unsupported`, `speaker.closed`, `CancellationError`; levels then
+  ///   remain as they are.
   func fade(
     _ devices: [Device], volume: Int, over duration: Duration, while isMember: (Device) -> Bool
   ) async throws {
@@ -69,15 +70,16 @@ extension House {
     try await driver.awaitChanges()
   }
 
-  /// The level after `step` of `steps`, rounded to the nearest.
+  /// Returns the level after `step` of `steps`, rounded to the nearest.
   private static func level(_ from: Int, _ to: Int, _ step: Int, _ steps: Int) -> Int {
     from + (2 * (to - from) * step + (to > from ? steps : -steps)) / (2 * steps)
   }
 
-  /// Changes that may wait for the driver's reaction time: more than a person or a fade ever asks for.
+  /// Maximum number of pending changes: more than a person or a fade ever requests.
   private static let mostPendingChanges = 5000
 
-  /// Hands a change to the driver, checked, for the speakers that can be reached.
+  /// Checks a change and passes it to the driver, for the available ones of `devices`.
+  /// - Throws: `speaker.range`, `script.flooded`, `speaker.closed`.
   func change(_ change: LevelChange, of devices: [Device]) throws(SpeakerError) {
     guard isOpen else { throw Self.closedError }
     if case .volume(let level) = change { try Self.check(volume: level) }
@@ -90,14 +92,14 @@ extension House {
     guard !reachable.isEmpty else { return }
     switch change {
     case .volume, .muted: for device in reachable { device.levelTouches += 1 }
-    // An interruption gives back the level of a speaker whose role or balance was changed.
+    // Not counted: an interruption restores the level of a speaker whose role or balance was changed.
     case .role, .balance: break
     }
     driver.change(reachable.map { ($0.id, change) })
   }
 
-  /// Gives a speaker the level that it had, unless somebody has set another since. One that can't be reached gets it
-  /// when it can.
+  /// Restores a speaker's level, unless another has been set since. An unavailable speaker receives it when
+  /// it is available again.
   func giveBack(_ level: (volume: Int, isMuted: Bool, touches: Int), to device: Device) {
     device.owedLevel = nil
     guard level.touches == device.levelTouches else { return }
@@ -108,7 +110,7 @@ extension House {
     setLevels([(device, level.volume, level.isMuted)])
   }
 
-  /// Sets level and mute of speakers in one change: each is told once.
+  /// Sets level and mute of speakers in one change, which emits one event per speaker.
   func setLevels(_ levels: [(device: Device, volume: Int, isMuted: Bool)]) {
     guard !levels.isEmpty else { return }
     driver.change(

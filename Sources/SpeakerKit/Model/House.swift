@@ -1,51 +1,51 @@
 public import EventLoop
 
-/// A house of speakers: its devices, its groups and its sessions, and what happens to them.
+/// A house of speakers: its devices, groups, sessions and events.
 ///
-/// Confined to the loop's thread: not Sendable, every call comes from there and every listener is called there.
-/// What it does is the driver's; what it means is here.
+/// Confined to the loop's thread: not Sendable, every call comes from there and every listener is called
+/// there. The driver makes the sound; the house holds the model.
 public final class House {
-  /// Highest volume; it is unity gain.
+  /// Highest volume, which is unity gain.
   public static let maximumVolume = 50
 
-  /// The loop it lives on.
+  /// Loop to which the house is confined.
   public let loop: EventLoop
-  /// Where listeners subscribe.
+  /// Events of the house, for listeners to subscribe.
   public let events: EventHub
-  /// Its speakers, in stable order. Empty before `open`.
+  /// Speakers of the house, in stable order. Empty before `open`.
   public internal(set) var devices: [Device] = []
-  /// The default session, which is always there.
+  /// Default session, which exists for as long as the house.
   public let session: Session
-  /// Its sessions: the default one, then those that were made, in that order.
+  /// Open sessions: the default one, then the others in the order of their creation.
   public internal(set) var sessions: [Session]
-  /// Whether it is open.
+  /// `true` if the house is open.
   public var isOpen: Bool { phase == .open }
-  /// Whether `open` is on its way.
+  /// `true` if `open` is in progress.
   public var isOpening: Bool { phase == .opening }
-  /// Names of what its driver can do.
+  /// Names of the driver's capabilities.
   public var capabilities: Set<String> { driver.capabilities }
-  /// What the configuration calls its driver.
+  /// Name of the driver in the configuration.
   public var driverName: String { driver.name }
 
   let driver: any Driver
   /// Interruptions that have not ended.
   var interruptions: [Interruption] = []
-  /// Moves of speakers between sessions so far.
+  /// Number of moves of speakers between sessions so far.
   var moveCount = 0
-  /// The next refresh, while the house is watched.
+  /// Timer of the next refresh, while the house is watched.
   var watchTimer: LoopTimer?
   /// Receives changes of a session that are no events for scripts, in order with the events.
   public var onSessionChange: ((Session, SessionChange) -> Void)?
   /// Sources that play, as last reported to other processes.
   private var announced: [String] = []
-  /// Names that speakers are about to get.
+  /// Names of renames in progress.
   var namesOnTheWay: Set<String> = []
   private enum Phase { case new, opening, open, closed }
   private var phase = Phase.new
 
   static let closedError = SpeakerError(.closed, "the house is not open", hint: "open it first")
 
-  /// A house on `loop` that sounds through `driver`; nothing happens before `open`.
+  /// Creates a house on `loop` that plays through `driver`; nothing happens before `open`.
   public init(loop: EventLoop, driver: any Driver) {
     self.loop = loop
     self.driver = driver
@@ -55,10 +55,10 @@ public final class House {
     session.house = self
   }
 
-  /// Finds the speakers; returns after the first discovery. Returns at once when it is open
-  /// or opening already.
-  /// - Parameter addAll: whether every speaker joins the default session.
-  /// - Throws: what the driver says (`audio.no_output`), `speaker.closed` after `close`.
+  /// Opens the driver and discovers the speakers; returns after the first discovery. Returns at once when the
+  /// house is open or opening already.
+  /// - Parameter addAll: `true` if every speaker joins the default session.
+  /// - Throws: errors of the driver (`audio.no_output`), `speaker.closed` after `close`.
   public func open(addAll: Bool = true) async throws {
     loop.assertOnLoop()
     guard phase == .new else {
@@ -72,7 +72,7 @@ public final class House {
       throw error
     }
     guard phase == .opening else {
-      // Closed on the way: what the driver has opened since goes too.
+      // Closed meanwhile: close what the driver has opened since.
       await driver.close()
       throw Self.closedError
     }
@@ -82,7 +82,8 @@ public final class House {
     if addAll { for device in devices { move(device, to: session) } }
   }
 
-  /// Ends everything. No event comes after the call; outputs are finished and threads ended when it returns.
+  /// Closes the house and its sessions. No event is delivered after the call; outputs are finished and
+  /// threads ended when it returns.
   public func close() async {
     loop.assertOnLoop()
     guard phase != .closed else { return }
@@ -94,13 +95,13 @@ public final class House {
     if !wasNew { await driver.close() }
   }
 
-  /// The groups that the speakers form, in the order of their founders. `Group.ungrouped` is none.
+  /// Groups that the speakers form, in the order of their founders. `Group.ungrouped` is none.
   public var groups: [Group] { Group.groups(of: devices) }
 
   /// Speakers that are in a session.
   public var activeDevices: [Device] { devices.filter(\.isActive) }
 
-  /// True while events, or changes that were asked for, are on their way to listeners.
+  /// `true` if events wait to be delivered or requested changes to take effect.
   public var hasPending: Bool { events.hasPending || isOpen && driver.pendingChangeCount > 0 }
 
   /// Emits `playing` for each speaker that has begun or ceased to play. After every change of a session's state, its
@@ -113,7 +114,7 @@ public final class House {
     announcePlaying()
   }
 
-  /// Lets other processes know what plays, when that has changed.
+  /// Publishes what plays to other processes, when that has changed.
   func announcePlaying() {
     let playing = sessions.compactMap { session -> String? in
       guard let source = session.source else { return nil }

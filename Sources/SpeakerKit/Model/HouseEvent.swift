@@ -1,87 +1,89 @@
 public import AudioCore
 
-/// What a session does.
+/// Playback state of a session.
 public enum PlayerState: String, Sendable {
   case stopped, playing, paused
 }
 
-/// What changed on a device; the volume is told by an event of its own.
+/// Kind of a change on a device; the volume has an event of its own.
 public enum DeviceReason: String, Sendable {
   case added, removed, available, unavailable, joined, left, renamed, regrouped, role, balance, wifi, playing
 }
 
-/// Why a source no longer plays.
+/// Reason for the end of a source.
 public enum EndReason: String, Sendable {
-  /// Its last frame has been heard.
+  /// The last frame of the source has been heard.
   case finished
-  /// Somebody stopped it, or the house closed.
+  /// A command stopped the session, or the house closed.
   case stopped
-  /// Another source took its place.
+  /// Another source replaced it.
   case replaced
-  /// It turned bad on the way; an `error` event says how.
+  /// The source failed while it played; an `error` event gives the failure.
   case failed
-  /// The last speaker left.
+  /// The session lost its last speaker, or had none available for too long.
   case noDevices = "no_devices"
 }
 
-/// What a session plays.
+/// Path and title of a session's source.
 public struct SourceInfo: Sendable, Equatable {
-  /// Path of the file, as it was given to `play`.
+  /// Path of the file, as passed to `play`.
   public let path: String
-  /// What a person would call it: the title given to `play`, else the file's name.
+  /// Display title: as passed to `play`, else the file's name.
   public let title: String
 
-  /// A source called `title`.
+  /// Creates the description of a source called `title`.
   public init(path: String, title: String) {
     self.path = path
     self.title = title
   }
 }
 
-/// How far an interruption of a session is that takes all its speakers; the name by which scripts subscribe.
+/// Phase of an interruption that takes all speakers of a session; the raw value is the event name for
+/// scripts.
 public enum SuspensionPhase: String, Sendable {
-  /// It fades out.
+  /// The session fades out.
   case suspending
-  /// It stands still, and is silent.
+  /// The session is paused and silent.
   case suspended
-  /// It has its speakers back, and goes on as it was, or as somebody wished meanwhile.
+  /// The session has its speakers back, and continues in the state that it had or that was requested
+  /// meanwhile.
   case resumed
 }
 
-/// A change of a session that scripts cause themselves and get no event for.
+/// A change of a session that scripts cause themselves and receive no event for.
 public enum SessionChange: Sendable, Equatable {
-  /// Its gain goes from one level to another, in dB, over this time of what plays.
+  /// The gain moves from one level to another, in dB, over this time of playback.
   case gain(from: Double, to: Double, over: Duration)
-  /// Its equalizer has these gains.
+  /// The equalizer has new gains.
   case equalizer(EqualizerGains)
-  /// Its position is this frame of the source.
+  /// The position has moved to this frame of the source.
   case seek(frame: Int)
 }
 
-/// What listeners of a house are told. Objects in it are the house's own: read them, on the loop.
+/// An event of a house. Objects in it are the house's own: read them on the loop.
 public enum HouseEvent {
-  /// Something other than the volume changed on a speaker.
+  /// A change of a speaker other than of its volume.
   case device(Device, DeviceReason)
-  /// A speaker has a new level or was (un)muted; `average` is the house's, see `House.volume`.
+  /// A new level, mute or unmute of a speaker; `average` is the house's, see `House.volume`.
   case volume(Device, volume: Int, muted: Bool, average: Int)
-  /// A session plays, pauses or stops.
+  /// A new playback state of a session.
   case state(PlayerState, Session)
-  /// Whole seconds heard of the source, once a second while it plays; goes on counting over the loops of a
+  /// Whole seconds heard of the source, once a second while it plays; counts on over the repetitions of a
   /// looped source.
   case time(elapsed: Int, Session)
-  /// A source no longer plays.
+  /// The end of a source.
   case ended(Session, source: SourceInfo, reason: EndReason)
-  /// A session loses all its speakers to an interruption, whose session is `by`, or has them back.
+  /// An interruption of all speakers of a session, at one of its phases; `by` is the interruption's session.
   case suspension(SuspensionPhase, Session, by: Session)
-  /// Something failed that no caller waits for.
+  /// A failure that no caller waits for.
   case error(code: String, message: String, device: Device?, session: Session?)
 
-  /// The name by which scripts subscribe.
+  /// Event names, by which scripts subscribe.
   public enum Kind: String, Sendable, CaseIterable {
     case device, volume, state, time, ended, error, suspending, suspended, resumed
   }
 
-  /// Which event this is.
+  /// Kind of the event.
   public var kind: Kind {
     switch self {
     case .device: .device
@@ -96,8 +98,8 @@ public enum HouseEvent {
     }
   }
 
-  /// The session that it is about: its own for `state`, `time` and `ended`, the one interrupted for suspensions, the
-  /// one concerned for `error`.
+  /// Session of the event: its own for `state`, `time` and `ended`, the interrupted one for suspensions, the
+  /// one concerned for `error`; nil for none.
   public var session: Session? {
     switch self {
     case .device, .volume: nil
@@ -107,7 +109,7 @@ public enum HouseEvent {
     }
   }
 
-  /// The speaker that it is about.
+  /// Speaker of the event; nil for none.
   public var device: Device? {
     switch self {
     case .device(let device, _), .volume(let device, _, _, _): device

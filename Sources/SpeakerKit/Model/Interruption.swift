@@ -1,24 +1,25 @@
 internal import EventLoop
 
 extension House {
-  /// Takes speakers from their sessions, plays something on them, and gives back what it changed: membership, volume,
-  /// mute, and, where it took all speakers of a session, that session's position. Returns when it is done.
+  /// Borrows speakers from their sessions, plays on them, and restores what it changed: membership, volume,
+  /// mute, and, where it borrowed all speakers of a session, that session's position. Returns when that is
+  /// done.
   ///
-  /// What somebody else has changed meanwhile stays as it is. A session that loses some speakers plays on with the
-  /// others; one that loses all is suspended, see `Session.isSuspended`. Interruptions nest: each restores what it
-  /// found, in whatever order they end. They are given back also when `play` throws or is cancelled.
+  /// Changes that others made meanwhile remain. A session that loses some speakers plays on with the rest;
+  /// one that loses all is suspended, see `Session.isSuspended`. Interruptions nest: each restores the state
+  /// that it found, in whatever order they end, also when `play` throws or is cancelled.
   /// - Parameters:
-  ///   - devices: what it takes, all of them or none.
+  ///   - devices: the speakers, borrowed all or none.
   ///   - priority: sessions with a higher one keep their speakers; of equal ones the later wins.
   ///   - volume: the speakers' level meanwhile, nil for their own; unmutes.
-  ///   - fade: how long suspended sessions fade out before, and in after.
-  ///   - restore: false leaves everything as it is at the end: sessions without speakers have stopped, the speakers
+  ///   - fade: duration of suspended sessions' fade out before, and fade in after.
+  ///   - restore: `false` restores nothing at the end: sessions without speakers have stopped, the speakers
   ///     are in none.
-  ///   - name: what people call its session.
-  ///   - play: what it does, with a session of the speakers; closing that session ends the interruption early.
-  /// - Throws: `speaker.outranked`, `speaker.no_active_device` without a speaker that can be reached,
-  ///   `speaker.no_stream`, `speaker.range`, `speaker.unsupported`, `speaker.closed`, `CancellationError`, what
-  ///   `play` throws.
+  ///   - name: display name of the interruption's session.
+  ///   - play: called with a session of the speakers; closing that session ends the interruption early.
+  /// - Throws: `speaker.outranked`, `speaker.no_active_device` without an available speaker,
+  ///   `speaker.no_stream`, `speaker.range`, `speaker.unsupported`, `speaker.closed`, `CancellationError`,
+  ///   errors of `play`.
   public func interrupt(
     devices: [Device], priority: Int = 100, volume: Int? = nil, fade: Duration = .zero, restore: Bool = true,
     name: String = "interruption", play: (Session) async throws -> Void
@@ -42,12 +43,13 @@ extension House {
       outcome = .success(())
     } catch { outcome = .failure(error) }
     interruption.end()
-    // Levels that are given back have taken effect when this returns, unless its task was cancelled.
+    // Restored levels have taken effect when this returns, unless its task was cancelled.
     do { try await driver.awaitChanges() } catch {}
     try outcome.get()
   }
 
-  /// The speakers that a session has, or will have again when interruptions give them back; in the order of the house.
+  /// Returns the speakers that a session has, or will have again when interruptions return them; in the order
+  /// of the house.
   public func speakers(of session: Session) -> [Device] {
     devices.filter { device in
       if device.session === session { return true }
@@ -56,35 +58,35 @@ extension House {
     }
   }
 
-  /// That a file can be played, for who would rather not begin otherwise.
+  /// Checks that a file can be played, by opening it.
   /// - Throws: `audio.not_found`, `audio.unreadable`, `CancellationError`.
   public func check(file path: String) async throws {
     driver.discard(try await driver.load(SourceRequest(path: path)))
   }
 }
 
-/// The silence of a session that has lost all its speakers. Those who have them share it: the first that gives one back
-/// ends it. Confined to the loop.
+/// Suspension of a session that has lost all its speakers, shared by the interruptions that have them: the
+/// first that returns one ends it. Confined to the loop.
 final class Suspension {
   let session: Session
-  /// How long the session fades in after: as long as it faded out before.
+  /// Duration of the fade in afterwards, equal to that of the fade out before.
   let fade: Duration
-  /// Whether the session goes on.
+  /// `true` if the suspension has ended.
   var isOver = false
 
   init(of session: Session, fade: Duration) { (self.session, self.fade) = (session, fade) }
 }
 
-/// What an interruption took, and from where. Confined to the loop.
+/// An interruption: the speakers that it borrowed and their former state. Confined to the loop.
 final class Interruption {
   private struct Loan {
     let device: Device
-    /// The session that gets it back.
+    /// Session to which the speaker returns.
     weak var from: Session?
-    /// `Device.lastMove` before it was taken, and since.
+    /// Values of `Device.lastMove` before and after the speaker was borrowed.
     let before: Int
     let since: Int
-    /// Its level before, nil when that was not changed; and `Device.levelTouches` since.
+    /// Level before, nil when it was not changed; and `Device.levelTouches` after.
     var level: (volume: Int, isMuted: Bool, touches: Int)?
   }
 
@@ -105,10 +107,10 @@ final class Interruption {
     self.restores = restores
   }
 
-  /// Sessions all of whose speakers it takes.
+  /// Sessions all of whose speakers the interruption borrows.
   private var wholes: [Session] { restores ? house.sessions(within: devices) : [] }
 
-  /// Fades out what it interrupts, then takes the speakers.
+  /// Fades out the interrupted sessions, then borrows the speakers.
   func begin(volume: Int?) async throws {
     let fading = wholes
     for other in fading { tell(.suspending, other) }
@@ -117,7 +119,7 @@ final class Interruption {
       let outcome: Result<Void, any Error>
       do {
         try await house.loop.sleep(for: fade)
-        // Whoever was told that it comes may have closed it.
+        // A listener of the event may have closed the session.
         try session.requireOpen()
         for device in devices { try house.check(device, mayGoTo: session.priority) }
         outcome = .success(())
@@ -144,7 +146,7 @@ final class Interruption {
       loans.append(Loan(device: device, from: from, before: before, since: device.lastMove))
     }
     guard let volume else { return }
-    // Moving has let levels take effect that were on their way: these are the ones to give back.
+    // Moving has let pending levels take effect: these are the ones to restore.
     var levels: [(device: String, change: LevelChange)] = []
     for index in loans.indices where loans[index].device.isAvailable {
       let device = loans[index].device
@@ -154,7 +156,7 @@ final class Interruption {
     house.driver.change(levels)
   }
 
-  /// Gives back what is still as it was left. Nothing the second time.
+  /// Restores what others have not changed. Does nothing the second time.
   func end() {
     guard !hasEnded else { return }
     hasEnded = true
@@ -167,7 +169,8 @@ final class Interruption {
     do { try session.close() } catch {}
   }
 
-  /// - Returns: a later interruption that has the speaker now, and gives it back instead.
+  /// Returns a speaker to its session, and restores its level.
+  /// - Returns: a later interruption that has the speaker now, and returns it instead.
   private func giveBack(_ loan: Loan) -> Interruption? {
     let device = loan.device
     guard !device.isRemoved else { return nil }
@@ -177,7 +180,7 @@ final class Interruption {
     }
     if device.session === session, device.lastMove == loan.since {
       house.move(device, to: from)
-      // As if it had never moved: an earlier interruption may be waiting to give it back.
+      // As before the move: an earlier interruption may be waiting to return it.
       device.lastMove = loan.before
     }
     if let heir, let index = heir.loans.firstIndex(where: { $0.device === device }) {
@@ -192,7 +195,7 @@ final class Interruption {
     return heir
   }
 
-  /// Lets a session go on, unless all its speakers are with others, who then let it go on.
+  /// Resumes a session, unless other interruptions have all its speakers, which then resume it.
   private func release(_ suspension: Suspension, to heirs: [Interruption]) {
     let other = suspension.session
     guard !suspension.isOver else { return }

@@ -1,12 +1,12 @@
 internal import AudioCore
 internal import EventLoop
 
-/// Carries out what the machine decides, and keeps the seconds that it tells.
+/// Performs the machine's actions, and reports the seconds heard.
 extension Session {
-  /// The driver has heard a cue to its end.
+  /// Ends a cue that the driver has rendered to its end.
   ///
-  /// The session stops when the last second has been reported: its listeners find source, position and length as they
-  /// were then. Routines of scripts begin in the turn after the event.
+  /// The session stops when the last second has been reported: its listeners find the source, position and
+  /// length of that moment. Routines of scripts begin in the turn after the event.
   func ended(cue: Int, failure: (any CodedError)?) {
     if machine.current?.cue.id == cue { tellSeconds() }
     house?.events.afterEvents { [self] in
@@ -14,10 +14,10 @@ extension Session {
     }
   }
 
-  /// No speaker is left.
+  /// Stops the session after its last member has left.
   func lastMemberLeft() { perform(machine.stop(.noDevices)) }
 
-  /// Does what the machine says, then reports which speakers play.
+  /// Performs actions of the machine, then reports which speakers play.
   func perform(_ actions: [SessionMachine.Action]) {
     for action in actions {
       switch action {
@@ -44,11 +44,11 @@ extension Session {
     house?.reportPlaying()
   }
 
-  /// How long it plays on when no member can be reached.
+  /// Timeout after which a session without an available member stops.
   private static let silenceLimit = Duration.seconds(30)
 
-  /// Sees to it that a session that nobody can hear stops after a while. After every change of its state, its
-  /// members and their availability.
+  /// Arms the timer that stops a running session without an available member, or cancels it. To be called
+  /// after every change of its state, its members and their availability.
   func watchSilence() {
     guard isRunning, !hasAvailableMember else {
       silenceTimer?.cancel()
@@ -63,7 +63,7 @@ extension Session {
     }
   }
 
-  /// Opens the source anew at `frame`, and lets it take the place of what sounds.
+  /// Opens the source anew at `frame`, and replaces the current cue with it.
   func reposition(_ current: SessionMachine.Current, toFrame frame: Int) {
     seekCount += 1
     let number = seekCount
@@ -86,7 +86,7 @@ extension Session {
     }
   }
 
-  /// Sets the timer for the next whole second of the source, while it plays.
+  /// Arms the timer for the next whole second of the source, while it plays.
   func armSeconds() {
     secondTimer?.cancel()
     secondTimer = nil
@@ -94,7 +94,8 @@ extension Session {
     let rate = format.sampleRate
     let missing = (toldSeconds + 1) * rate - elapsed
     let nanoseconds = (Int64(max(missing, 1)) * 1_000_000_000 + Int64(rate) - 1) / Int64(rate)
-    // While the driver stands still (it starts a block later, or waits for its disk) this asks again soon.
+    // While the driver's position does not move (it starts a block later, or waits for its disk) this fires
+    // again soon.
     secondTimer = loop.after(.nanoseconds(max(nanoseconds, 1_000_000))) { [weak self] in
       guard let self, isRunning else { return }
       tellSeconds()
@@ -102,12 +103,12 @@ extension Session {
     }
   }
 
-  /// Frames of the source by now, over all its rounds when it loops.
+  /// Number of frames of the source heard by now, over all repetitions when it loops.
   private var elapsed: Int {
     timedSound == nil ? driver.position(of: id) : position
   }
 
-  /// Tells the whole seconds heard by now, once.
+  /// Emits the whole seconds heard by now, once each.
   private func tellSeconds() {
     guard seekTarget == nil else { return }
     let seconds = elapsed / format.sampleRate

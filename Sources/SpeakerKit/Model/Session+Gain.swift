@@ -2,19 +2,19 @@ public import AudioCore
 internal import EventLoop
 
 extension Session {
-  /// The gains that there are, in dB. The lowest cannot be told from silence at 16 bits.
+  /// Range of gains, in dB. The lowest cannot be distinguished from silence at 16 bits.
   public static let gainRange = -90.0...12.0
 
-  /// Sets what its source is amplified by, ahead of its speakers' levels; heard over a ramp of one block. Above 0 dB
-  /// a limiter keeps it below full scale.
+  /// Sets the gain of the session's source, ahead of its speakers' levels, over a ramp of one block. Above 0
+  /// dB a limiter keeps it below full scale.
   /// - Parameter decibels: in `gainRange`; 0 is neutral.
   /// - Throws: `speaker.range`, `speaker.unsupported`, `speaker.closed`.
   public func setGain(_ decibels: Double) throws(SpeakerError) {
     _ = try changeGain(to: decibels, over: .zero)
   }
 
-  /// Sets the gains of its ten bands; heard within one block, without a click. A limiter keeps what exceeds full scale
-  /// below it; all at 0 dB every bit passes.
+  /// Sets the gains of the session's ten bands; heard within one block, without a click. A limiter keeps what
+  /// exceeds full scale below it; with all gains at 0 dB every bit passes.
   /// - Throws: `speaker.unsupported`, `speaker.closed`.
   public func setEqualizer(_ gains: EqualizerGains) throws(SpeakerError) {
     try openHouse().require("equalizer", for: "equalizers")
@@ -23,12 +23,12 @@ extension Session {
     driver.setEqualizer(gains, of: id)
   }
 
-  /// Moves its gain in a straight line of decibels, in the mix, exact to the block. Returns when it is there, or when
-  /// another change of the gain has taken its place. A pause stops the fade until it goes on; when nothing plays, or
-  /// what plays ends, the gain is there at once. A cancelled wait leaves the fade going.
+  /// Fades the session's gain in a straight line of decibels, in the mix, exact to the block. Returns when
+  /// the gain is reached, or replaced by another change. A pause of the session pauses the fade; when nothing
+  /// plays, or the source ends, the gain is reached at once. Cancelling the wait leaves the fade running.
   /// - Parameters:
   ///   - decibels: in `gainRange`.
-  ///   - duration: 0 or more, of what plays.
+  ///   - duration: 0 or more, of playback.
   /// - Throws: as `setGain`; `CancellationError`.
   public func fade(gain decibels: Double, over duration: Duration) async throws {
     let number = try changeGain(to: decibels, over: duration)
@@ -40,8 +40,8 @@ extension Session {
     }
   }
 
-  /// Moves the levels of its members to one level, as `House.fade` does; a speaker that leaves is left alone from then
-  /// on.
+  /// Fades the levels of the session's members to one level, as `House.fade` does; a speaker that leaves is
+  /// left alone from then on.
   /// - Throws: `speaker.range`, `speaker.unsupported`, `speaker.closed`, `CancellationError`.
   public func fade(volume: Int, over duration: Duration) async throws {
     try await openHouse().fade(devices, volume: volume, over: duration) { $0.session === self }
@@ -68,18 +68,18 @@ extension Session {
   }
 }
 
-/// How long something has run, with interruptions.
+/// Accumulated running time, without the pauses.
 struct PlayClock {
   private var before = Duration.zero
   private var since: Instant?
 
-  /// Whether it runs.
+  /// `true` if the clock runs.
   var isRunning: Bool { since != nil }
 
-  /// How long it has run by then.
+  /// Returns the running time up to `now`.
   func played(at now: Instant) -> Duration { before + (since.map { $0.duration(to: now) } ?? .zero) }
 
-  /// It runs from now on, or stands still.
+  /// Starts or pauses the clock at `now`.
   mutating func run(_ isRunning: Bool, at now: Instant) {
     before = played(at: now)
     since = isRunning ? now : nil

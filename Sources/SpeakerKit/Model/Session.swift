@@ -3,44 +3,44 @@ internal import EventLoop
 
 /// Speakers that sound together: one source, one state, one position. Confined to the loop.
 public final class Session {
-  /// 0 for the default session.
+  /// Identifier of the session; 0 for the default session.
   public let id: SessionID
-  /// What people call it.
+  /// Display name.
   public let name: String
   /// Rank among sessions: a higher one receives the speakers of a lower one (default: 100).
   public private(set) var priority: Int
-  /// Whether `close` was called.
+  /// `true` if `close` was called.
   public internal(set) var isClosed = false
 
   weak var house: House?
   let driver: any Driver
   let loop: EventLoop
   var machine = SessionMachine()
-  /// Routines in `finish`.
+  /// Waiters of `finish`.
   var finishing = SessionWaiters()
-  /// Routines in `fade`, for a gain.
+  /// Waiters of `fade(gain:over:)`.
   var fading = SessionWaiters()
-  /// A seek that is opening its cue, and where it goes, in frames.
+  /// Seek that is opening its cue, with its target in frames; nil for none.
   var seekTarget: (number: Int, frame: Int)?
   var seekCount = 0
-  /// The next `time` event.
+  /// Timer of the next `time` event.
   var secondTimer: LoopTimer?
-  /// In dB; where a fade goes.
+  /// Gain in dB; the target of a running fade.
   public internal(set) var gain = 0.0
-  /// The gains of its equalizer's bands.
+  /// Gains of the equalizer's bands.
   public internal(set) var equalizer = EqualizerGains.flat
-  /// Of the newest change of its gain: an older fade gives way.
+  /// Number of changes of the gain so far; a newer change ends an older fade.
   var gainChanges = 0
-  /// Interruptions that have its speakers.
+  /// Number of suspensions in effect.
   var suspensions = 0
-  /// How long it has played.
+  /// Time that the session has played.
   var playClock = PlayClock()
-  /// Stops it, while it plays without a speaker that can be reached.
+  /// Timer that stops the session while it plays without an available speaker.
   var silenceTimer: LoopTimer?
-  /// Whole seconds told last.
+  /// Whole seconds of the last `time` event.
   var toldSeconds = 0
 
-  /// Called when it is closed, in order of their numbers.
+  /// Callbacks for `close`, called in order of their keys.
   var closeListeners: [Int: () -> Void] = [:]
   var closeListenerCount = 0
 
@@ -52,28 +52,28 @@ public final class Session {
     self.loop = loop
   }
 
-  /// Rate and channels in which its frames count.
+  /// Rate and channels of the session's frames.
   public var format: AudioFormat { driver.format }
-  /// Its members, in the order of the house.
+  /// Members of the session, in the order of the house.
   public var devices: [Device] { house?.devices.filter { $0.session === self } ?? [] }
-  /// What it does.
+  /// Playback state.
   public var state: PlayerState { machine.state }
-  /// What plays or is paused.
+  /// Source that plays or is paused; nil when stopped.
   public var source: SourceInfo? { machine.current?.source }
-  /// Frames of the source that have been heard, counted from its start; where it is in the source when it
-  /// loops. 0 when stopped. Of a source with a time of its own, that time.
+  /// Number of frames of the source that have been heard, from its start; the position within the source when
+  /// it loops. 0 when stopped. For a source with a time of its own, that time in frames.
   public var position: Int {
     guard let time = timedSound?.time else { return heardFrames }
     return Int(time * Double(format.sampleRate))
   }
-  /// The source that plays, where it has a time of its own.
+  /// Source that plays, if it has a time of its own.
   var timedSound: (any TimedSound)? {
     guard case .source(let sound)? = machine.current?.request.sound, let timed = sound as? any TimedSound,
       timed.time != nil
     else { return nil }
     return timed
   }
-  /// Frames that have been heard since the source began; as `position` for files.
+  /// Number of frames heard since the source began; equal to `position` for files.
   public var heardFrames: Int {
     guard let current = machine.current else { return 0 }
     if let seekTarget { return seekTarget.frame }
@@ -81,21 +81,22 @@ public final class Session {
     guard current.request.loops, let length = current.cue.duration, length > 0 else { return heard }
     return heard % length
   }
-  /// Length of the source in frames; nil when stopped, or when it can't be known.
+  /// Length of the source in frames; nil when stopped, or when unknown.
   public var duration: Int? {
     guard let timedSound else { return machine.current?.cue.duration }
     return timedSound.length.map { Int($0 * Double(format.sampleRate)) }
   }
 
-  /// Plays a file on its members, in place of what played. Returns when it plays.
+  /// Plays a file on the session's members, in place of the current source. Returns when it plays.
   /// - Parameters:
   ///   - path: WAV, AIFF, CAF, MP3, AAC (ADTS), M4A/MP4, FLAC, Ogg Vorbis.
-  ///   - title: what a person would call it; by default the file's name.
-  ///   - seconds: where to begin; 0...1e9.
-  ///   - loops: whether it begins again after its last frame, for ever.
+  ///   - title: display title; by default the file's name.
+  ///   - seconds: start position, 0...1e9.
+  ///   - loops: `true` if the file is repeated without end.
   ///   - priority: the session's from now on.
-  /// - Throws: `speaker.no_active_device` before it opens the file; `audio.not_found`, `audio.unreadable`, and
-  ///   what played goes on then; `speaker.superseded`, `speaker.range`, `speaker.closed`, `CancellationError`.
+  /// - Throws: `speaker.no_active_device` before it opens the file; `audio.not_found`, `audio.unreadable`,
+  ///   after which the current source continues; `speaker.superseded`, `speaker.range`, `speaker.closed`,
+  ///   `CancellationError`.
   public func play(
     _ path: String, title: String? = nil, start seconds: Double = 0, loops: Bool = false,
     priority: Int? = nil
@@ -113,13 +114,13 @@ public final class Session {
     if let priority { self.priority = priority }
   }
 
-  /// Plays sound that is made elsewhere, such as a stream, in place of what played. Returns when it plays. Its position
-  /// counts what has been heard of it.
+  /// Plays a sound source other than a file, such as a stream, in place of the current source. Returns when
+  /// it plays. The session's position counts what has been heard of it.
   /// - Parameters:
   ///   - sound: used by this session until it ends there.
-  ///   - source: what it is called.
+  ///   - source: its path and title.
   ///   - priority: the session's from now on.
-  /// - Throws: as for a file; and what `sound` throws when it makes its decoder.
+  /// - Throws: as for a file; and what `sound` throws when it creates its decoder.
   public func play(_ sound: any SoundSource, as source: SourceInfo, priority: Int? = nil) async throws {
     loop.assertOnLoop()
     _ = try openHouse()
@@ -127,21 +128,21 @@ public final class Session {
     if let priority { self.priority = priority }
   }
 
-  /// That it could play, as `play` asks before it opens anything.
+  /// Checks that the session can play, as `play` does before it opens a source.
   /// - Throws: `speaker.no_active_device`, `speaker.closed`.
   public func requireMembers() throws(SpeakerError) {
     _ = try openHouse()
     guard hasAvailableMember || isSuspended else { throw SessionMachine.noActiveDevice }
   }
 
-  /// The sound that is played goes on from another place of its own choice: what was decoded ahead gives way to a new
-  /// decoder, over a ramp of one block. Nothing when another sound plays, or none.
+  /// Continues `sound` at another position that it has chosen itself: audio decoded ahead is replaced by that
+  /// of a new decoder, over a ramp of one block. Does nothing when `sound` is not the current source.
   public func soundMoved(_ sound: any SoundSource) {
     guard plays(sound), let current = machine.current else { return }
     reposition(current, toFrame: heardFrames)
   }
 
-  /// Whether it is this sound that plays or is paused.
+  /// Returns `true` if `sound` plays or is paused.
   public func plays(_ sound: any SoundSource) -> Bool {
     guard let current = machine.current, case .source(let playing) = current.request.sound else {
       return false
@@ -149,14 +150,14 @@ public final class Session {
     return playing === sound
   }
 
-  /// The sound that is played is called something else from now on. Nothing when another sound plays, or none.
+  /// Renames the current source. Does nothing when `sound` is not the current source.
   public func soundRenamed(_ sound: any SoundSource, _ source: SourceInfo) {
     guard plays(sound) else { return }
     machine.renamed(source)
     house?.announcePlaying()
   }
 
-  /// Plays a source, or lets it stand where it begins. Throws as `play`.
+  /// Plays a source, or opens it paused at its start. Throws as the public `play` does.
   func play(_ request: SourceRequest, as source: SourceInfo, paused: Bool = false) async throws {
     let ticket = try machine.beginOpening(hasMembers: hasAvailableMember || isSuspended)
     let cue = try await driver.load(request)
@@ -180,23 +181,23 @@ public final class Session {
     perform(actions)
   }
 
-  /// Silences it; it keeps its place. Nothing when it does not play.
+  /// Pauses the session; it keeps its position. Does nothing when it does not play.
   public func pause() { perform(machine.pause()) }
 
-  /// Goes on after `pause`.
+  /// Resumes the session after `pause`.
   /// - Throws: `speaker.not_paused`.
   public func resume() throws(SpeakerError) { perform(try machine.resume()) }
 
-  /// Stops, and gives up a `play` that is still opening. Nothing when neither is so.
+  /// Stops the session, and a `play` that is still opening. Does nothing when neither is the case.
   public func stop() { perform(machine.stop()) }
 
-  /// Goes to another place of the source, playing or paused; to its end exactly: ends.
+  /// Seeks to another position of the source, playing or paused; at exactly its end, the source ends.
   ///
-  /// `position` is the new one at once; it is heard a moment later, and a source that can't be read there ends
-  /// with `failed`.
-  /// - Parameter seconds: from the start of the source.
-  /// - Throws: `speaker.range` outside the source, `speaker.no_seek` when stopped, and for what is no file; what the
-  ///   file throws that is received as a stream.
+  /// `position` has the new value at once; it is heard a moment later, and a source that can't be read there
+  /// ends with `failed`.
+  /// - Parameter seconds: position from the start of the source.
+  /// - Throws: `speaker.range` outside the source, `speaker.no_seek` when stopped, and for what is not a
+  ///   file; errors of a file that is received as a stream.
   public func seek(toSeconds seconds: Double) throws {
     guard let current = machine.current else {
       throw SpeakerError(.noSeek, "seek: nothing plays")
@@ -206,7 +207,7 @@ public final class Session {
       throw SpeakerError(
         .noSeek, "seek: \"\(current.source.title)\" is a stream", hint: "move the stream itself")
     }
-    // Rounded first: frames that went through seconds need not come back as whole numbers.
+    // Rounded first: frames converted to seconds and back need not be whole numbers.
     let frame = (seconds * Double(format.sampleRate)).rounded()
     guard frame >= 0, frame <= Double(current.cue.duration ?? 1 << 52) else {
       throw SpeakerError(
@@ -217,9 +218,9 @@ public final class Session {
     reposition(current, toFrame: Int(frame))
   }
 
-  /// Awaits the end of what plays or is paused, whatever its reason: when the last frame has been heard, unless
+  /// Waits for the end of the current source, whatever its reason: when the last frame has been heard, unless
   /// it is stopped or replaced before.
-  /// - Parameter timeout: nil waits for as long as it takes.
+  /// - Parameter timeout: nil waits without a limit.
   /// - Returns: the reason of the end, `.idle` at once when nothing plays, `.timeout`.
   /// - Throws: `CancellationError`.
   public func finish(timeout: Duration? = nil) async throws -> FinishResult {
@@ -228,20 +229,20 @@ public final class Session {
     return try await SessionWaiters.wait(on: self, \.finishing, timeout: timeout)
   }
 
-  /// Sets its members to one level; see `House.setVolume`.
+  /// Sets the session's members to one level; see `House.setVolume`.
   /// - Throws: `speaker.range`, `speaker.closed`.
   public func setVolume(_ volume: Int) throws(SpeakerError) {
     try openHouse().change(.volume(volume), of: devices)
   }
-  /// Silences its members; each keeps its level.
+  /// Mutes the session's members; each keeps its level.
   /// - Throws: `speaker.closed`.
   public func mute() throws(SpeakerError) { try openHouse().change(.muted(true), of: devices) }
-  /// Gives each member the level that it had.
+  /// Unmutes the session's members, each at the level that it kept.
   /// - Throws: `speaker.closed`.
   public func unmute() throws(SpeakerError) { try openHouse().change(.muted(false), of: devices) }
-  /// The average level of its members; see `House.volume`.
+  /// Average level of the members; see `House.volume`.
   public var volume: Int { House.average(of: devices) }
-  /// Whether all its available members are muted.
+  /// `true` if at least one member is available and all available members are muted.
   public var isMuted: Bool { House.areMuted(devices) }
 
   var hasAvailableMember: Bool { devices.contains(where: \.isAvailable) }

@@ -1,18 +1,19 @@
 internal import EventLoop
 
-/// What a session is in, and what follows from what happens to it. Knows no driver, clock or listener.
+/// State machine of a session: methods apply an event and return the actions to perform. Has no driver, clock
+/// or listener.
 struct SessionMachine {
-  /// A `play` on its way: the source is being opened.
+  /// A `play` whose source is being opened.
   struct Ticket: Equatable { fileprivate let number: Int }
 
-  /// What plays or is paused.
+  /// The source that plays or is paused.
   struct Current {
     var source: SourceInfo
     var cue: Cue
     let request: SourceRequest
   }
 
-  /// What the session does next, in the order given.
+  /// Action for the session to perform, in the order returned.
   enum Action {
     case start(Cue, paused: Bool)
     case pause, resume, stop
@@ -25,15 +26,17 @@ struct SessionMachine {
   private(set) var current: Current?
   private var ticketCount = 0
 
-  /// A `play` begins to open its source; an older one that is still opening is given up.
+  /// Begins a `play`, whose source is opened next; abandons an older one that is still opening.
+  /// - Throws: `noActiveDevice`.
   mutating func beginOpening(hasMembers: Bool) throws(SpeakerError) -> Ticket {
     guard hasMembers else { throw Self.noActiveDevice }
     ticketCount += 1
     return Ticket(number: ticketCount)
   }
 
-  /// The source of `ticket` is open and ready.
-  /// - Throws: `superseded`, or `noActiveDevice` when the last member has left meanwhile; the cue is unused then.
+  /// Installs the opened source of `ticket`.
+  /// - Throws: `superseded`, or `noActiveDevice` when the last member has left meanwhile; the cue is then
+  ///   unused.
   mutating func opened(
     _ ticket: Ticket, _ opened: Current, hasMembers: Bool, paused: Bool = false
   ) throws(SpeakerError) -> [Action] {
@@ -49,15 +52,15 @@ struct SessionMachine {
     return actions + [.start(opened.cue, paused: paused), .tellState(state)]
   }
 
-  /// `cue` is the same source at another place.
-  /// - Returns: nil when that source no longer plays; the cue is unused then.
+  /// Replaces the cue `old` by one of the same source at another position.
+  /// - Returns: nil when that source no longer plays; the cue is then unused.
   mutating func repositioned(_ cue: Cue, from old: Int) -> [Action]? {
     guard current?.cue.id == old else { return nil }
     current?.cue = cue
     return [.start(cue, paused: state == .paused)]
   }
 
-  /// What plays has another name.
+  /// Renames the current source.
   mutating func renamed(_ source: SourceInfo) { current?.source = source }
 
   mutating func pause() -> [Action] {
@@ -81,7 +84,7 @@ struct SessionMachine {
     return end(reason)
   }
 
-  /// The driver says that the last frame of a cue has been heard.
+  /// Ends the source of `cue`, whose last frame has been heard; with `failed` when there is a failure.
   mutating func ended(cue: Int, failure: (any CodedError)?) -> [Action] {
     guard let current, current.cue.id == cue else { return [] }
     guard let failure else { return end(.finished) }

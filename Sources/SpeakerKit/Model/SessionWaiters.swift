@@ -1,25 +1,26 @@
 internal import EventLoop
 
-/// How waiting for the end of a source ended.
+/// Result of waiting for the end of a source.
 public enum FinishResult: Sendable, Equatable {
-  /// Nothing played.
+  /// No source was playing or paused.
   case idle
-  /// The source no longer plays.
+  /// The source has ended.
   case ended(EndReason)
-  /// It still plays.
+  /// The timeout passed before the end.
   case timeout
 }
 
-/// Routines that wait for something of a session: the end of its source, or what concerns a fade. Confined to the loop.
+/// Tasks that wait for the end of a session's source, or for a change that concerns a fade. Confined to the
+/// loop.
 struct SessionWaiters {
-  /// Where a session keeps them.
+  /// Path to one of a session's sets of waiters.
   typealias Place = ReferenceWritableKeyPath<Session, SessionWaiters>
 
   private struct Waiter {
     let number: Int
-    /// Nil until the routine is suspended, which it is some turns of the loop after it began to wait.
+    /// Continuation of the task; nil until it is suspended, some turns of the loop after the wait began.
     var continuation: CheckedContinuation<FinishResult, any Error>?
-    /// What came before that.
+    /// Result that arrived before the continuation.
     var result: Result<FinishResult, any Error>?
     var timer: LoopTimer?
   }
@@ -27,7 +28,7 @@ struct SessionWaiters {
   private var waiters: [Waiter] = []
   private var count = 0
 
-  /// Waits at a place of `session` until `wake`, the timeout, or the cancellation of the task.
+  /// Waits in one of the sets of `session` until `wake`, the timeout, or the cancellation of the task.
   @discardableResult
   static func wait(on session: Session, _ place: Place, timeout: Duration?) async throws -> FinishResult {
     let number = session[keyPath: place].begin()
@@ -46,7 +47,7 @@ struct SessionWaiters {
     }
   }
 
-  /// All that wait go on.
+  /// Resumes all waiting tasks with `result`.
   mutating func wake(_ result: FinishResult) {
     for number in waiters.map(\.number) { settle(number, .success(result)) }
   }
@@ -74,7 +75,7 @@ struct SessionWaiters {
     continuation.resume(with: result)
   }
 
-  /// The first result counts.
+  /// Resumes a waiter with its first result; ignores later ones.
   private mutating func settle(_ number: Int, _ result: Result<FinishResult, any Error>) {
     guard let index = index(of: number), waiters[index].result == nil else { return }
     waiters[index].timer?.cancel()

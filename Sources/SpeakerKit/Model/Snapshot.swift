@@ -1,7 +1,7 @@
 internal import AudioCore
 internal import EventLoop
 
-/// How some speakers were: levels, sessions, and what those sessions played. Confined to the loop.
+/// A saved state of speakers: levels, sessions, and the sources of those sessions. Confined to the loop.
 public final class Snapshot {
   private struct Member {
     let device: Device
@@ -17,12 +17,12 @@ public final class Snapshot {
     let request: SourceRequest?
   }
 
-  /// Kept: a script may hold on to a snapshot for longer than the house is open.
+  /// Strong reference: a script may keep a snapshot for longer than the house is open.
   private let house: House
   private let members: [Member]
   private let playbacks: [Playback]
 
-  /// Its speakers.
+  /// Speakers of the snapshot.
   public var devices: [Device] { members.map(\.device) }
 
   fileprivate init(of devices: [Device], in house: House) {
@@ -37,13 +37,13 @@ public final class Snapshot {
     }
   }
 
-  /// Makes the speakers what they were: their sessions, volumes and mute; and sessions that had no others play,
-  /// stand or stop as they did, from the position where they were. May be called again.
+  /// Restores the speakers' sessions, volumes and mute; sessions that had no other speakers play, pause or
+  /// stop as they did, from their position at that time. May be called again.
   ///
-  /// Speakers that were removed or can't be reached, and sessions that were closed, are left out. Nothing is changed
+  /// Speakers that were removed or can't be reached, and closed sessions, are left out. Nothing is changed
   /// when a speaker is in a session of higher priority than the one it was in.
-  /// - Throws: `speaker.outranked`, `speaker.closed`, `CancellationError`; `audio.not_found` and the like when a
-  ///   source is gone, after all else is restored.
+  /// - Throws: `speaker.outranked`, `speaker.closed`, `CancellationError`; `audio.not_found` and the like
+  ///   when a source is missing, after all else is restored.
   public func restore() async throws {
     house.loop.assertOnLoop()
     guard house.isOpen else {
@@ -59,7 +59,7 @@ public final class Snapshot {
     for member in present where member.session?.isOpen ?? true {
       house.move(member.device, to: member.session)
     }
-    // A level that is on its way would come after the one that is restored.
+    // A pending level would take effect after the restored one.
     house.driver.settle()
     let changed = present.filter { member in
       let device = member.device
@@ -82,13 +82,13 @@ public final class Snapshot {
 }
 
 extension House {
-  /// Remembers how speakers are.
+  /// Saves the state of speakers.
   /// - Parameter devices: nil for all.
   /// - Throws: `speaker.closed`.
   public func snapshot(devices: [Device]? = nil) throws(SpeakerError) -> Snapshot {
     loop.assertOnLoop()
     guard isOpen else { throw Self.closedError }
-    // What was asked for just before is how the speakers are.
+    // Pending changes belong to the state.
     driver.settle()
     return Snapshot(of: devices.map(Self.eachOnce) ?? self.devices, in: self)
   }

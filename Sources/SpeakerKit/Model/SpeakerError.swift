@@ -1,8 +1,8 @@
 public import EventLoop
 
-/// What fails in a house of speakers. Matched by `kind` in Swift and by `code` in scripts.
+/// A failure in a house of speakers. Matched by `kind` in Swift and by `code` in scripts.
 public struct SpeakerError: CodedError, Equatable {
-  /// The stable names.
+  /// Kinds of failure; the raw values are stable.
   public enum Kind: String, Sendable {
     /// No device or group has that name, or several have that part of a name.
     case unknown = "speaker.unknown"
@@ -10,13 +10,13 @@ public struct SpeakerError: CodedError, Equatable {
     case range = "speaker.range"
     /// `play` on a session without an available member.
     case noActiveDevice = "speaker.no_active_device"
-    /// `resume` of what is not paused.
+    /// `resume` of a session that is not paused.
     case notPaused = "speaker.not_paused"
-    /// `seek` when nothing plays, or in what can't be repositioned.
+    /// `seek` when nothing plays, or in a source that can't be repositioned.
     case noSeek = "speaker.no_seek"
     /// A `play` that will never sound: `stop`, `close` or another `play` came while it was opening.
     case superseded = "speaker.superseded"
-    /// Something that this driver can't do.
+    /// A capability that the driver lacks.
     case unsupported = "speaker.unsupported"
     /// The house is not open (any more).
     case closed = "speaker.closed"
@@ -24,28 +24,28 @@ public struct SpeakerError: CodedError, Equatable {
     case busy = "speaker.busy"
     /// A speaker that can't be reached.
     case unavailable = "speaker.unavailable"
-    /// A playing speaker got another name or group, which stopped it; told by an `error` event.
+    /// A new name or group of a playing speaker, which stopped it; reported by an `error` event.
     case renamedWhilePlaying = "speaker.renamed_while_playing"
     /// A speaker is in a session of higher priority.
     case outranked = "speaker.outranked"
     /// The driver has no room for one more session.
     case noStream = "speaker.no_stream"
-    /// More was asked for in a moment than the house can do.
+    /// More requests in a moment than the house can perform.
     case flooded = "script.flooded"
     /// A speaker or its sound card went away while it was in use.
     case lost = "speaker.lost"
   }
 
-  /// Which failure.
+  /// Kind of the failure.
   public let kind: Kind
-  /// What failed, one line.
+  /// Message: what failed, in one line.
   public let message: String
-  /// What to do, one line.
+  /// Advice on what to do, in one line.
   public let hint: String?
-  /// The facts, in a fixed order.
+  /// Facts of the failure, in a fixed order.
   public let facts: [ErrorFact]
 
-  /// A failure of `kind`.
+  /// Creates a failure of `kind`.
   public init(_ kind: Kind, _ message: String, hint: String? = nil, facts: [ErrorFact] = []) {
     self.kind = kind
     self.message = message
@@ -53,6 +53,6 @@ public struct SpeakerError: CodedError, Equatable {
     self.facts = facts
   }
 
-  /// The stable name, as scripts see it.
+  /// Stable name of the kind, as scripts see it.
   public var code: String { kind.rawValue }
 }

@@ -1,12 +1,13 @@
 internal import EventLoop
 
-/// What a suspended session does and leaves: its `state` is what will be restored.
+/// Suspension of a session: its `state` is the one to be restored.
 extension Session {
-  /// Whether an interruption has all its speakers. `play`, `pause`, `resume` and `stop` then change what it will do
-  /// when it has them back; it is silent until then, and its position stands still.
+  /// `true` if an interruption has all its speakers. `play`, `pause`, `resume` and `stop` then change the
+  /// state in which it continues once it has them back; until then it is silent, and its position does not
+  /// move.
   public var isSuspended: Bool { suspensions > 0 }
 
-  /// Whether frames flow.
+  /// `true` if frames flow.
   var isRunning: Bool { state == .playing && !isSuspended }
 
   func suspend() {
@@ -17,7 +18,8 @@ extension Session {
     house?.reportPlaying()
   }
 
-  /// - Returns: whether it goes on.
+  /// Ends one suspension.
+  /// - Returns: `true` if it was the last one, and the session continues.
   func unsuspend() -> Bool {
     suspensions -= 1
     guard suspensions == 0 else { return false }
@@ -27,7 +29,7 @@ extension Session {
     return true
   }
 
-  /// Clocks follow, and fades.
+  /// Updates clocks, timers and fades after a change of `isRunning`.
   func runningChanged() {
     armSeconds()
     watchSilence()

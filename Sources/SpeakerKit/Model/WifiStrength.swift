@@ -1,13 +1,13 @@
 internal import EventLoop
 
-/// How well a speaker is received.
+/// Class of a speaker's received signal strength.
 ///
-/// By received signal strength: -50 dBm and above is excellent, -60 good, -70 fair, above -90 weak; at -90 and
-/// below packets drown in the noise floor of a receiver, and nothing can be streamed.
+/// -50 dBm and above is excellent, -60 good, -70 fair, above -90 weak; at -90 and below packets drown in the
+/// noise floor of a receiver, and nothing can be streamed.
 public enum WifiStrength: String, Sendable, CaseIterable {
   case excellent, good, fair, weak, none
 
-  /// The class of a signal in dBm.
+  /// Classifies a signal strength in dBm.
   public init(dBm: Int) {
     switch dBm {
     case (-50)...: self = .excellent
@@ -20,22 +20,22 @@ public enum WifiStrength: String, Sendable, CaseIterable {
 }
 
 extension Device {
-  /// How well it was received when it was asked last; `none` while it can't be reached.
+  /// Class of the signal at the last query; `none` while the speaker can't be reached.
   public var wifiStrength: WifiStrength { isAvailable ? WifiStrength(dBm: wifiSignal) : .none }
 
-  /// Asks it how well it is received; a change has been told when the call returns.
+  /// Queries the speaker's signal strength; a change has been reported when the call returns.
   /// - Throws: `speaker.unavailable`, `speaker.lost`, `speaker.closed`, `CancellationError`.
   public func refreshWifi() async throws { try await reachableHouse().driver.refresh(id) }
 }
 
 extension House {
-  /// How often a watched house is refreshed.
+  /// Interval between refreshes of a watched house.
   private static let watchInterval = Duration.seconds(2)
 
-  /// Whether the house is refreshed by itself.
+  /// `true` if the house is refreshed periodically.
   public var isWatched: Bool { watchTimer != nil }
 
-  /// Asks every speaker how it is; changes have been told when the call returns.
+  /// Queries the state of every speaker; changes have been reported when the call returns.
   /// - Throws: `speaker.lost`, `speaker.closed`, `CancellationError`.
   public func refresh() async throws {
     loop.assertOnLoop()
@@ -43,8 +43,8 @@ extension House {
     try await driver.refresh(nil)
   }
 
-  /// Refreshes the house every 2 s from now on, or no longer. A refresh that fails is an `error` event, once
-  /// until one succeeds again.
+  /// Starts or stops refreshing the house every 2 s. A failing refresh emits an `error` event, once until one
+  /// succeeds again.
   /// - Throws: `speaker.closed`.
   public func watch(_ isWatched: Bool) throws(SpeakerError) {
     loop.assertOnLoop()
@@ -66,7 +66,7 @@ extension House {
     let timer = watchTimer
     var failure: (any Error)?
     do { try await refresh() } catch { failure = error }
-    // Another watch may have begun meanwhile, or none be wanted any more.
+    // Another watch may have begun meanwhile, or this one have been stopped.
     guard isOpen, let timer, timer === watchTimer else { return }
     if let failure, !hadFailed {
       let error = (failure as? any CodedError) ?? SpeakerError(.lost, "refresh failed: \(failure)")
