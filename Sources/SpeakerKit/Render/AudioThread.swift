@@ -7,9 +7,9 @@ struct Outputs: Sendable {
   enum Layout: Sendable {
     /// No writers; blocks are discarded.
     case none
-    /// One writer per device; a block is rendered when all have room for it.
+    /// A writer per device; a block is rendered when all have room for it.
     case perDevice([SinkWriter])
-    /// One card for all devices together; its clock sets the pace.
+    /// A card shared by all devices; its clock sets the pace.
     case mixed(SinkWriter)
   }
 

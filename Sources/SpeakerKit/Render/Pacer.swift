@@ -35,9 +35,9 @@ struct Pacer {
   /// Time at which the first frame of the current run is or was heard; nil when nothing runs.
   private var anchor: Int64?
   private var framesSinceAnchor: Int64 = 0
-  /// In mode `unheard`: blocks that are due before this time are rendered at once.
+  /// End of the current batch in mode `unheard`: blocks that are due before it are rendered at once.
   private var batchEnd: Int64 = .min
-  /// In mode `room`: the earliest time of the next block.
+  /// Earliest time of the next block in mode `room`.
   private var earliest: Int64 = .min
 
   init(sampleRate: Int) { self.sampleRate = Int64(sampleRate) }

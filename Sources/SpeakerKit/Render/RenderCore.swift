@@ -16,9 +16,9 @@ struct RenderCore: BitwiseCopyable {
   let chains: UnsafeMutablePointer<SessionChain>
   /// Published positions of the sessions; as many as `sessions`.
   let positions: UnsafeMutablePointer<PositionCell>
-  /// One block per session, with the channels of its source.
+  /// Blocks of the sessions, each with the channels of its source.
   let sessionBlocks: UnsafeMutablePointer<PCMView>
-  /// One block per device: the output of `render`.
+  /// Blocks of the devices: the output of `render`.
   let deviceBlocks: UnsafeMutablePointer<PCMView>
   /// Frames per second.
   let sampleRate: Int

@@ -62,7 +62,7 @@ struct FeedState: ~Copyable {
 ///
 /// Source: H. Boehm, "Can seqlocks get along with programming language memory models?", MSPC 2012.
 struct PositionCell: ~Copyable {
-  /// One rendered block of a cue.
+  /// A rendered block of a cue.
   struct Value: BitwiseCopyable {
     var cue: Int
     /// Index in the source of the block's first frame.

@@ -20,7 +20,7 @@ final class ThreadedStage: RenderStage {
   private let reportWatch: FDWatch
   private var thread: WorkerThread?
   private var feeds: [Int: FeedThread] = [:]
-  /// Those of `feeds` that are decoded to their end and wait to be rendered.
+  /// Cues of feeds that are decoded to their end and wait to be rendered.
   private var endedFeeds: Set<Int> = []
   /// Closed feeds whose threads still run.
   private var endingFeeds: [Int: FeedThread] = [:]
