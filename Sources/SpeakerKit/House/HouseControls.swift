@@ -1,6 +1,6 @@
 internal import EventLoop
 
-/// What can be done to an embedded house from outside, as a person with a ladder would: for tests and
+/// Simulated physical changes of an embedded house, as a person with a ladder would make them: for tests and
 /// demonstrations. Confined to the loop.
 public final class HouseControls {
   private let house: House
@@ -11,22 +11,23 @@ public final class HouseControls {
     self.driver = driver
   }
 
-  /// Takes a speaker's power: it falls silent over one block, stays what it is and where it is, and can't be
-  /// reached. Nothing when it is unplugged already.
+  /// Unplugs a speaker: it fades out over one block, keeps its settings, session and group, and can't be
+  /// reached. Does nothing when it is unplugged already.
   /// - Throws: `speaker.unavailable` when it was removed, `speaker.closed`.
   public func unplug(_ device: Device) throws(SpeakerError) {
     _ = try device.openHouse()
     driver.setAvailable(false, device.id)
   }
 
-  /// Gives it power: it sounds with the next block, in step with the others of its session.
+  /// Plugs a speaker in: it sounds with the next block, in step with the others of its session.
   /// - Throws: as `unplug`.
   public func plug(_ device: Device) throws(SpeakerError) {
     _ = try device.openHouse()
     driver.setAvailable(true, device.id)
   }
 
-  /// Changes how well it is received. The house learns it when it asks: `refresh`, `watch`, `refreshWifi`.
+  /// Sets a speaker's received signal strength. The house learns it with its next query: `refresh`, `watch`,
+  /// `refreshWifi`.
   /// - Parameter dBm: -100...0.
   /// - Throws: `speaker.range`, and as `unplug`.
   public func setWifi(_ device: Device, dBm: Int) throws(SpeakerError) {
@@ -38,9 +39,10 @@ public final class HouseControls {
     driver.setSignal(dBm, device.id)
   }
 
-  /// Puts up one more speaker, which is in no session. Its name must be free. In real time its file is opened on another
-  /// thread: what is wrong with that comes as an `error` event of the speaker.
-  /// - Throws: `speaker.range`, `speaker.unknown` as for a configured one, `audio.no_output`, `speaker.closed`.
+  /// Adds a speaker, which is in no session. Its name must be free. In real time its file is opened on
+  /// another thread: a failure of that is an `error` event of the speaker.
+  /// - Throws: `speaker.range`, `speaker.unknown` as for a configured one, `audio.no_output`,
+  ///   `speaker.closed`.
   @discardableResult
   public func add(_ spec: SpeakerSpec) throws -> Device {
     guard house.isOpen else {
@@ -52,7 +54,7 @@ public final class HouseControls {
     return try house.device(try driver.add(spec))
   }
 
-  /// Takes a speaker away for good: it leaves its session and its group.
+  /// Removes a speaker for good: it leaves its session and its group.
   /// - Throws: as `unplug`.
   public func remove(_ device: Device) throws(SpeakerError) {
     _ = try device.openHouse()
@@ -61,8 +63,8 @@ public final class HouseControls {
 }
 
 extension House {
-  /// The embedded house's own controls.
-  /// - Throws: `speaker.unsupported` when another driver drives it.
+  /// Returns the controls of the embedded house.
+  /// - Throws: `speaker.unsupported` for another driver.
   public func controls() throws(SpeakerError) -> HouseControls {
     guard let driver = driver as? HouseDriver else {
       throw SpeakerError(

@@ -1,7 +1,7 @@
 internal import AudioCore
 internal import EventLoop
 
-/// What `HouseControls` asks for.
+/// The driver's part of `HouseControls`.
 extension HouseDriver {
   func setAvailable(_ isAvailable: Bool, _ device: String) {
     guard let index = index(of: device), devices[index].isAvailable != isAvailable else { return }
@@ -14,12 +14,14 @@ extension HouseDriver {
     if let index = index(of: device) { signals[index] = dBm }
   }
 
-  /// - Returns: its id.
+  /// Adds a speaker, or the removed one of that name again.
+  /// - Returns: the speaker's id.
+  /// - Throws: as `HouseControls.add`.
   func add(_ spec: SpeakerSpec) throws -> String {
     let info = try HouseSpeakers.added(spec, at: devices.count, to: present)
     let place: Int
     if let old = devices.firstIndex(where: { $0.id == info.id }) {
-      // The same speaker comes back: its output goes on.
+      // A removed speaker is back: its output continues.
       devices[old] = info
       signals[old] = info.wifiSignal
       removed.remove(old)
@@ -47,7 +49,7 @@ extension HouseDriver {
     removed.insert(index)
   }
 
-  /// Asks the speakers that can be reached.
+  /// Reads the signal strength of the available speakers.
   public func refresh(_ device: String?) async throws {
     try await loop.sleep(for: Self.reactionTime)
     for index in devices.indices where device == nil || devices[index].id == device {
@@ -58,7 +60,7 @@ extension HouseDriver {
     }
   }
 
-  /// Who can't be reached is in no session as far as the mix goes.
+  /// Applies a speaker's membership to the mix, where an unavailable speaker is in no session.
   func renderMembership(of index: Int) {
     renderer?.setSession(devices[index].isAvailable ? memberships[index] : nil, ofDevice: index)
   }

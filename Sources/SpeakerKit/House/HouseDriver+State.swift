@@ -1,55 +1,56 @@
 internal import EventLoop
 
-/// What somebody wants of a house that is kept in a state folder.
+/// Access to a house that is kept in a state folder.
 public enum HouseAccess: Sendable {
-  /// To let it sound and to change it, which one process at a time can.
+  /// Playback and changes; granted to one process at a time.
   case drive
-  /// To see how it was left, also while another process drives it: takes no lock, opens no output, starts no thread,
-  /// and writes nothing.
+  /// Inspection of the saved state, also while another process drives the house: takes no lock, opens no
+  /// output, starts no thread, and writes nothing.
   case look
 }
 
-/// The process that drives a house, as far as it told.
+/// The process that drives a house, as far as it has published that.
 public struct HouseOwner: Sendable, Equatable, CustomStringConvertible {
-  /// Its number; nil when it did not tell.
+  /// Process id; nil when not published.
   public let processID: Int32?
-  /// Its name, one line; nil when it did not tell.
+  /// Name of the process, one line; nil when not published.
   public let name: String?
-  /// The output of the house, as `Output.text`; nil when it was not reported.
+  /// Output of the house, as `Output.text`; nil when not published.
   public let output: String?
-  /// Sources that play or are paused, a line for each session: `wake_up.mp3 in Kitchen`; nil when not reported.
+  /// Sources that play or are paused, a line for each session: `wake_up.mp3 in Kitchen`; nil when not
+  /// published.
   public let playing: [String]?
 
-  /// A process that told this of itself.
+  /// Creates the description of a process.
   public init(
     processID: Int32? = nil, name: String? = nil, output: String? = nil, playing: [String]? = nil
   ) {
     (self.processID, self.name, self.output, self.playing) = (processID, name, output, playing)
   }
 
-  /// `roomtone (process 123)`.
+  /// Name and id, as `roomtone (process 123)`.
   public var description: String {
     processID.map { "\(name ?? "another program") (process \($0))" } ?? "another process"
   }
 }
 
 extension HouseDriver {
-  /// Who drives the house that is kept in the folder at `path`; nil when nobody does. Any thread; takes nothing and
-  /// changes nothing.
-  /// - Throws: `speaker.lost` when the folder's lock can't be looked at.
+  /// Returns the process that drives the house kept in the folder at `path`; nil for none. Any thread; takes
+  /// no lock and changes nothing.
+  /// - Throws: `speaker.lost` when the folder's lock can't be inspected.
   public static func owner(ofStateFolder path: String) throws(SpeakerError) -> HouseOwner? {
     try StateFolder(path: path).owner()
   }
 }
 
-/// What stays between runs.
+/// State that is kept between runs.
 extension HouseDriver {
-  /// How long changes are gathered before they are written.
+  /// Delay during which changes are gathered before they are written.
   private static let writingDelay = Duration.seconds(1)
-  /// How often a waiting process asks for the lock.
+  /// Interval between attempts of a waiting process to get the lock.
   private static let lockInterval = Duration.milliseconds(100)
 
-  /// Takes the lock of the state folder, waiting for it as long as was asked.
+  /// Acquires the lock of the state folder, waiting for it for up to `lockWait`.
   /// - Throws: `speaker.busy`, `speaker.lost`, `speaker.closed` when the driver is closed meanwhile,
   ///   `CancellationError`.
   func lockState() async throws {
@@ -71,18 +72,18 @@ extension HouseDriver {
     }
   }
 
-  /// Lets those who look at the house know what plays.
+  /// Publishes what plays to processes that inspect the house.
   public func announce(playing: [String]) {
     if access == .drive { state?.announce(output: output.text, playing: playing) }
   }
 
-  /// Something that is kept has changed.
+  /// Schedules writing the state after a change.
   func stateChanged() {
     guard state != nil, access == .drive, stateTimer == nil else { return }
     stateTimer = loop.after(Self.writingDelay) { [weak self] in self?.writeState() }
   }
 
-  /// Writes what has changed; now.
+  /// Writes pending changes of the state at once.
   func writeState() {
     guard let timer = stateTimer else { return }
     timer.cancel()

@@ -1,78 +1,81 @@
 public import AudioCore
 public import EventLoop
 
-/// The driver `house`: speakers inside the process, which sound through WAV files, a sound card or not at all.
+/// The driver `house`: speakers inside the process, which sound through WAV files, a sound card or not at
+/// all.
 ///
-/// It behaves as speakers in a network do: levels take effect some milliseconds after the call, and the house is
-/// found some 100 ms after opening.
+/// Behaves as speakers in a network do: levels take effect some milliseconds after the call, and the house is
+/// discovered some 100 ms after opening.
 public final class HouseDriver: Driver {
-  /// `"house"`.
+  /// Name in the configuration: `"house"`.
   public let name = "house"
-  /// What it can do.
+  /// Names of the driver's capabilities.
   public let capabilities: Set<String> = [
     "volume", "mute", "join", "play", "pause", "seek", "loop", "role", "balance", "sessions",
     "rename", "group", "refresh", "wifi", "controls",
     "gain", "fade", "equalizer", "interrupt", "snapshot",
   ]
-  /// 48 kHz, stereo.
+  /// Format of all sessions: 48 kHz, stereo.
   public let format = AudioFormat.session
 
-  /// 16.
+  /// Maximum number of sessions at a time: 16.
   public let sessionLimit = 16
-  /// As its speakers do.
+  /// `true`: network speakers stop as well.
   public let editsStopPlayback = true
 
-  /// From a command to its effect.
+  /// Time from a command to its effect.
   static let reactionTime = Duration.milliseconds(5)
-  /// From opening to the last speaker that answers.
+  /// Time from opening to the answer of the last speaker.
   private static let discoveryTime = Duration.milliseconds(100)
 
   let loop: EventLoop
   private let specs: [SpeakerSpec]?
   let output: Output
   let log: (String) -> Void
-  /// Takes what a speaker plays in place of the output, where time is virtual: for measuring. To be set before `open`.
+  /// Creates the sink of a speaker in place of the output, where time is virtual: for measuring. To be set
+  /// before `open`.
   package var makeSink: ((_ device: Int) throws -> any PCMSink)?
-  /// Where the house is kept between runs; nil when it is not.
+  /// Folder in which the house is kept between runs; nil for none.
   let state: StateFolder?
-  /// What is wanted of the house that is kept there.
+  /// Requested access to the house in the state folder.
   let access: HouseAccess
-  /// Whether `close` was called.
+  /// `true` if `close` was called.
   private(set) var isClosed = false
-  /// How long to wait for another process that has the state folder, and what that is told who has it then.
+  /// Timeout of waiting for another process that has the state folder, and the name that this one publishes
+  /// in it.
   let lockWait: Duration
   let processName: String
-  /// What was kept when it opened.
+  /// State that was read on opening.
   var kept = HouseState()
-  /// Writes the state, when something has changed.
+  /// Timer that writes the state after a change.
   var stateTimer: LoopTimer?
   weak var reports: (any DriverReports)?
-  /// Speakers by their number towards the renderer, also those that were removed.
+  /// Speakers by their index in the renderer, including removed ones.
   var devices: [DeviceInfo] = []
-  /// Numbers of speakers that are gone.
+  /// Indices of removed speakers.
   var removed: Set<Int> = []
-  /// How well each is received, whether or not the house knows.
+  /// Current signal strength of each speaker in dBm, before the house has read it.
   var signals: [Int] = []
-  /// The session of each, also while it can't be reached.
+  /// Session of each speaker, also while it is unavailable.
   var memberships: [SessionID?] = []
-  /// How many speakers there is room for.
+  /// Maximum number of speakers.
   private(set) var speakerLimit = 0
   var renderer: (any Renderer)?
-  /// Levels that were set and have not taken effect.
+  /// Commands that have not taken effect, in their order.
   private var pendingChanges: [(timer: LoopTimer, apply: () -> Void)] = []
-  /// Of the speaker that joined its group last.
+  /// Group rank of the speaker that joined its group last.
   private var lastGroupRank = 0
 
-  /// A house on `loop`.
+  /// Creates the driver of an embedded house on `loop`.
   /// - Parameters:
   ///   - speakers: nil for the demonstration house of six speakers in four rooms.
-  ///   - output: where they sound.
-  ///   - stateFolder: where names, groups, levels, roles and balance are kept between runs; one process at a time
-  ///     has it. Nil keeps nothing. What is kept of a speaker goes before its configuration.
-  ///   - access: whether the house may sound and change, or is only looked at.
-  ///   - wait: how long opening waits for another process that has the folder.
-  ///   - processName: what others are told while this one has it.
-  ///   - log: takes one line that a person should read; called on the loop.
+  ///   - output: the output of the speakers.
+  ///   - stateFolder: folder in which names, groups, levels, roles and balance are kept between runs; one
+  ///     process at a time has it. Nil keeps nothing. The kept state of a speaker precedes its configuration.
+  ///   - access: whether the house may sound and change, or is only inspected.
+  ///   - wait: timeout of opening while another process has the folder.
+  ///   - processName: the name published to other processes while this one has the folder.
+  ///   - log: receives one line for a person to read; called on the loop.
   public init(
     loop: EventLoop, speakers: [SpeakerSpec]? = nil, output: Output, stateFolder: String? = nil,
     access: HouseAccess = .drive, wait: Duration = .seconds(30), processName: String = "roomtone",
@@ -88,7 +91,7 @@ public final class HouseDriver: Driver {
     self.log = log
   }
 
-  /// Finds the speakers, as they were left, and opens the output.
+  /// Discovers the speakers, in their saved state, and opens the output.
   /// - Throws: `speaker.busy` when another process has the state folder for too long; `speaker.lost`.
   public func open(reports: any DriverReports) async throws -> [DeviceInfo] {
     isClosed = false
@@ -143,10 +146,10 @@ public final class HouseDriver: Driver {
     renderer?.setMix(devices[index].mix, channel: devices[index].role.channel, ofDevice: index)
   }
 
-  /// Finishes the output.
+  /// Applies pending changes, writes the state and finishes the output.
   public func close() async {
     isClosed = true
-    // What was asked for a moment ago is how the house is left.
+    // Pending changes belong to the saved state.
     applyAll()
     reports = nil
     writeState()
@@ -155,15 +158,15 @@ public final class HouseDriver: Driver {
     state?.unlock()
   }
 
-  /// Levels, all in one block.
+  /// Changes levels, roles and balance after the reaction time, all in one block.
   public func change(_ changes: [(device: String, change: LevelChange)]) {
     react { $0.apply(changes) }
   }
 
-  /// Levels, names and groups that were asked for a moment ago.
+  /// Applies pending levels, roles, balance, names and groups at once.
   public func settle() { applyAll() }
 
-  /// True for the reaction time after each command.
+  /// Number of commands within their reaction time.
   public var pendingChangeCount: Int { pendingChanges.count }
 
   /// Waits for the reaction time of the last command.
@@ -171,13 +174,13 @@ public final class HouseDriver: Driver {
     if !pendingChanges.isEmpty { try await loop.sleep(for: Self.reactionTime) }
   }
 
-  /// Another name or group.
+  /// Changes a speaker's name or group after the reaction time.
   public func edit(_ edit: DeviceEdit, of device: String) async throws {
     react { $0.apply(edit, to: device) }
     try await loop.sleep(for: Self.reactionTime)
   }
 
-  /// Lets `effect` come some milliseconds later, in the order of the commands.
+  /// Runs `effect` after the reaction time, in the order of the commands.
   private func react(_ effect: @escaping (HouseDriver) -> Void) {
     let timer = loop.after(Self.reactionTime) { [weak self] in self?.applyEarliest() }
     pendingChanges.append(
@@ -189,7 +192,7 @@ public final class HouseDriver: Driver {
     pendingChanges.removeFirst().apply()
   }
 
-  /// A level that was set before something sounds is the level at which it begins to sound.
+  /// Applies all pending commands: a level set before a source starts is the level at which it starts.
   private func applyAll() {
     while let pending = pendingChanges.first {
       pending.timer.cancel()
@@ -224,7 +227,7 @@ public final class HouseDriver: Driver {
         continue
       }
       sendMix(ofDevice: index)
-      // Told once, however many of the changes are about it.
+      // Reported once, however many of the changes concern the speaker.
       if !changed.contains(index) { changed.append(index) }
     }
     if changed.isEmpty { return }
@@ -246,7 +249,7 @@ public final class HouseDriver: Driver {
     }
   }
 
-  /// Membership, from the next block on.
+  /// Moves a speaker to a session, from the next block on.
   public func setSession(_ session: SessionID?, ofDevice device: String) {
     guard let index = index(of: device) else { return }
     applyAll()
@@ -258,7 +261,7 @@ public final class HouseDriver: Driver {
     devices.indices.first { devices[$0].id == device && !removed.contains($0) }
   }
 
-  /// The speakers that are there.
+  /// Speakers that were not removed.
   var present: [DeviceInfo] { devices.indices.filter { !removed.contains($0) }.map { devices[$0] } }
 
   /// Opens a file and decodes its first blocks.
@@ -266,33 +269,33 @@ public final class HouseDriver: Driver {
     guard let renderer else { throw House.closedError }
     return try await renderer.load(request)
   }
-  /// Forgets a cue.
+  /// Releases a cue.
   public func discard(_ cue: Cue) { renderer?.discard(cue) }
-  /// From the next block on.
+  /// Starts a cue with the next block.
   public func start(_ cue: Cue, in session: SessionID, paused: Bool) {
     applyAll()
     renderer?.start(cue, in: session, paused: paused)
   }
-  /// Fades over one block.
+  /// Pauses a session, with a fade out over one block.
   public func pause(_ session: SessionID) { renderer?.pause(session) }
-  /// Rises over one block.
+  /// Resumes a session, with a fade in over one block.
   public func resume(_ session: SessionID) { renderer?.resume(session) }
-  /// Fades over one block.
+  /// Stops a session, with a fade out over one block.
   public func stop(_ session: SessionID) { renderer?.stop(session) }
-  /// In the mix, exact to the block.
+  /// Moves a session's gain in the mix, exact to the block.
   public func setGain(_ decibels: Double, over duration: Duration, of session: SessionID) {
     renderer?.setGain(decibels, over: duration, of: session)
   }
-  /// In the mix, within one block.
+  /// Moves a session's equalizer in the mix, within one block.
   public func setEqualizer(_ gains: EqualizerGains, of session: SessionID) {
     renderer?.setEqualizer(gains, of: session)
   }
-  /// Frames heard.
+  /// Returns the number of frames heard.
   public func position(of session: SessionID) -> Int { renderer?.position(of: session) ?? 0 }
 }
 
 extension DeviceInfo {
-  /// Role, balance, volume and mute as the gains that they come to.
+  /// Gains that result from role, balance, volume and mute.
   var mix: ChannelMix {
     ChannelMix(role: role, balance: balance, gain: isMuted ? 0 : VolumeLaw.gain(at: volume))
   }

@@ -1,7 +1,7 @@
 internal import AudioCore
 internal import EventLoop
 
-/// What a house keeps between runs, as a text that a person can read:
+/// The state that a house keeps between runs, as a text that a person can read:
 ///
 ///     roomtone house 1
 ///     speaker 001753A1B2C3
@@ -13,9 +13,9 @@ internal import EventLoop
 ///     role mono
 ///     balance 0
 ///
-/// A value goes on to the end of its line. Nothing of a text that breaks a rule is used.
+/// A value extends to the end of its line. A text that breaks a rule is rejected as a whole.
 struct HouseState: Equatable {
-  /// What is kept of one speaker.
+  /// The kept state of one speaker.
   struct Speaker: Equatable {
     var name = ""
     var group = Group.ungrouped
@@ -26,17 +26,17 @@ struct HouseState: Equatable {
     var balance = 0
   }
 
-  /// Longest text that is read, in bytes.
+  /// Maximum length of a text that is read, in bytes.
   static let sizeLimit = 1 << 20
   private static let header = "roomtone house 1"
 
-  /// By id.
+  /// States by speaker id.
   var speakers: [String: Speaker] = [:]
 
   init() {}
 
-  /// What is to be kept of `devices`, and of speakers that an older state tells of: they may be in the next
-  /// configuration again. A state that has grown too long for a file loses those.
+  /// Creates the state of `devices`, and of further speakers in an older state, which the next configuration
+  /// may list again. A state above `sizeLimit` loses those.
   init(_ devices: [DeviceInfo], besides old: HouseState = HouseState()) {
     speakers = old.speakers
     take(devices)
@@ -53,8 +53,8 @@ struct HouseState: Equatable {
     }
   }
 
-  /// Reads a text.
-  /// - Returns: nil, and which line breaks a rule.
+  /// Parses a text.
+  /// - Returns: the state; or nil, and the number of the line that breaks a rule.
   static func parse(_ bytes: [UInt8]) -> (state: HouseState?, badLine: Int) {
     guard bytes.count <= sizeLimit, let text = String(validating: bytes, as: UTF8.self) else {
       return (nil, 1)
@@ -80,7 +80,7 @@ struct HouseState: Equatable {
     return (state, 0)
   }
 
-  /// The text, the same for the same state.
+  /// Text of the state; deterministic.
   var text: String {
     var lines = [Self.header]
     for (id, speaker) in speakers.sorted(by: { $0.key < $1.key }) {
@@ -94,7 +94,8 @@ struct HouseState: Equatable {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// The configured speakers as they were left; a name that another has by now is not taken up.
+  /// Returns the configured speakers in their kept state; a kept name that another speaker has now is not
+  /// used.
   func applied(to configured: [DeviceInfo]) -> [DeviceInfo] {
     var devices = configured
     let names = names(of: configured)
@@ -111,8 +112,8 @@ struct HouseState: Equatable {
     return devices
   }
 
-  /// The kept names of speakers, all at once: they may have swapped them. Of those that would have one name in common,
-  /// who was given it goes back to its configured one, until each has its own.
+  /// Returns the kept names of speakers, resolved together since they may have swapped them. Of speakers
+  /// whose names would clash, those with a kept name return to the configured one, until each has its own.
   private func names(of configured: [DeviceInfo]) -> [String] {
     var names = configured.map { device in
       speakers[device.id].flatMap { $0.name.isEmpty ? nil : $0.name } ?? device.name
@@ -129,8 +130,8 @@ struct HouseState: Equatable {
 }
 
 extension HouseState.Speaker {
-  /// Takes one value.
-  /// - Returns: false when it breaks a rule.
+  /// Sets one value.
+  /// - Returns: `false` when it breaks a rule.
   fileprivate mutating func set(_ key: String, _ value: String) -> Bool {
     switch key {
     case "name":

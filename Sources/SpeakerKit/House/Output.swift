@@ -1,12 +1,12 @@
 internal import EventLoop
 
-/// Where the speakers of an embedded house sound.
+/// The output of an embedded house's speakers.
 public enum Output: Sendable, Equatable {
-  /// Nowhere; time passes as if they did.
+  /// No output; time passes as if they sounded.
   case null
   /// A folder with one WAV file per speaker, 16 bit.
   case wav(folder: String)
-  /// One ALSA sound card that all speakers share.
+  /// An ALSA sound card that all speakers share.
   case alsa(device: String)
 
   /// Reads `null`, `wav:DIR`, `alsa`, `alsa:DEVICE`.
@@ -26,7 +26,7 @@ public enum Output: Sendable, Equatable {
     }
   }
 
-  /// What `init(parsing:)` reads.
+  /// Text form, as read by `init(parsing:)`.
   public var text: String {
     switch self {
     case .null: "null"

@@ -1,7 +1,7 @@
 internal import AudioCore
 internal import EventLoop
 
-/// Chooses what renders an embedded house: by its output, and by whether time is virtual.
+/// Chooses the renderer of an embedded house, by its output and by whether time is virtual.
 struct RendererFactory {
   let loop: EventLoop
   let format: AudioFormat
@@ -9,18 +9,19 @@ struct RendererFactory {
   let speakers: [String]
   let sessions: Int
   let output: Output
-  /// Takes what a speaker plays in place of `output`, where time is virtual.
+  /// Creates the sink of a speaker in place of `output`, where time is virtual.
   let makeSink: ((_ device: Int) throws -> any PCMSink)?
   let log: (String) -> Void
 
-  /// Speakers that may come while the house is open.
+  /// Number of speakers that may be added while the house is open.
   static let spareSpeakers = 8
 
-  /// Frames that may wait for the disk: 2 s.
+  /// Capacity in frames of the ring to a file: 2 s.
   private var fileRing: Int { 2 * format.sampleRate }
-  /// Frames that may wait for a sound card: three blocks.
+  /// Capacity in frames of the ring to a sound card: three blocks.
   private var cardRing: Int { 3 * format.framesPerBlock }
 
+  /// Creates the renderer.
   /// - Throws: `audio.no_output` when a folder can't be written.
   func make() async throws -> any Renderer {
     if let makeSink, loop.isVirtual { return inline { device, _ in try makeSink(device) } }
@@ -32,7 +33,7 @@ struct RendererFactory {
     case .null:
       return loop.isVirtual ? arithmetic : try threaded(Outputs(.none, Waiter()))
     case .alsa(let device):
-      // Virtual time touches no hardware.
+      // Under virtual time no hardware is used.
       return loop.isVirtual ? arithmetic : try await card(device)
     }
   }
@@ -68,7 +69,7 @@ struct RendererFactory {
     }
   }
 
-  /// Opens the card; without one the house is silent, and says so.
+  /// Opens the card; without one the house is silent, and logs that.
   private func card(_ device: String) async throws -> any Renderer {
     let (waiter, format) = (try Waiter(), format)
     let writer = try SinkWriter(format: format, frames: cardRing, policy: .openAgain, renderer: waiter) {

@@ -1,20 +1,20 @@
 public import AudioCore
 internal import EventLoop
 
-/// A speaker as the configuration lists it.
+/// A speaker in the configuration.
 public struct SpeakerSpec: Sendable, Equatable {
-  /// Unique in the house.
+  /// Display name, unique in the house.
   public let name: String
-  /// Name of its group; nil when it is in none.
+  /// Name of the speaker's group; nil for none.
   public let group: String?
-  /// Which channels it renders.
+  /// Channels that the speaker renders.
   public let role: ChannelRole
-  /// Its first level, 0...50.
+  /// Initial level, 0...50.
   public let volume: Int
-  /// -6...6, left to right.
+  /// Balance, -6...6, left to right.
   public let balance: Int
 
-  /// A speaker called `name`.
+  /// Creates a speaker called `name`.
   public init(
     name: String, group: String? = nil, role: ChannelRole = .stereo, volume: Int = 25, balance: Int = 0
   ) {
@@ -26,9 +26,9 @@ public struct SpeakerSpec: Sendable, Equatable {
   }
 }
 
-/// The speakers of a house that lives inside the process.
+/// Descriptions of the embedded house's speakers.
 enum HouseSpeakers {
-  /// Six speakers in four rooms.
+  /// Demonstration house: six speakers in four rooms.
   static let demonstration: [DeviceInfo] = [
     info(0, SpeakerSpec(name: "Living Room Left", group: "Living Room", role: .left), "Omni 20+", -47),
     info(1, SpeakerSpec(name: "Living Room Right", group: "Living Room", role: .right), "Omni 20+", -49),
@@ -38,9 +38,9 @@ enum HouseSpeakers {
     info(5, SpeakerSpec(name: "Bathroom", group: "Bathroom", role: .mono, volume: 20), "Omni 10+", -71),
   ]
 
-  /// The speakers of a configuration.
-  /// - Throws: `speaker.range` for a value outside its range and for a name that `NameRule` refuses, `speaker.unknown`
-  ///   for a name that is missing or used twice.
+  /// Returns the speakers of a configuration.
+  /// - Throws: `speaker.range` for a value outside its range and for a name that `NameRule` refuses,
+  ///   `speaker.unknown` for a name that is missing or used twice.
   static func configured(_ specs: [SpeakerSpec]) throws(SpeakerError) -> [DeviceInfo] {
     var names: Set<String> = []
     var infos: [DeviceInfo] = []
@@ -62,8 +62,8 @@ enum HouseSpeakers {
     return infos
   }
 
-  /// A speaker that comes later.
-  /// - Throws: as `configured`; also when the name or its id is that of a speaker which is there.
+  /// Returns the description of a speaker that is added later.
+  /// - Throws: as `configured`; also when the name or its id is that of a present speaker.
   static func added(
     _ spec: SpeakerSpec, at index: Int, to present: [DeviceInfo]
   ) throws(SpeakerError) -> DeviceInfo {
@@ -76,7 +76,8 @@ enum HouseSpeakers {
     return info
   }
 
-  /// Ids and addresses follow from the name, so that a speaker keeps them when the list is put in another order.
+  /// Returns a speaker's description. Id and MAC address follow from the name, so that a speaker keeps them
+  /// when the list is reordered.
   private static func info(
     _ index: Int, _ spec: SpeakerSpec, _ model: String, _ wifiSignal: Int
   ) -> DeviceInfo {

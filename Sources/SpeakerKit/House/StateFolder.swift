@@ -3,13 +3,13 @@ internal import Glibc
 
 /// The folder in which a house keeps its state, and the lock that lets one process at a time drive it.
 ///
-/// The lock is one of the open file description of `house.lock`, which holds the process's id and name; it ends with
-/// the process, however that ends. Unlike flock(2) it can be asked for without being taken, so that whoever only
-/// looks is never in the way of whoever wants it. Confined to the loop.
+/// The lock is one of the open file description of `house.lock`, which holds the process's id and name; it
+/// ends with the process, however that ends. Unlike flock(2) it can be queried without being taken, so that a
+/// process that only inspects the house never blocks one that wants the lock. Confined to the loop.
 final class StateFolder {
   let path: String
   private var lockDescriptor: Int32 = -1
-  /// The report to other processes while this one has the lock.
+  /// Name published to other processes while this one has the lock.
   private var name = ""
 
   init(path: String) { self.path = path }
@@ -19,9 +19,9 @@ final class StateFolder {
   private var statePath: String { path + "/house.state" }
   private var lockPath: String { path + "/house.lock" }
 
-  /// Takes the lock.
-  /// - Returns: nil when it is taken, else who has it.
-  /// - Throws: `speaker.lost` when the folder can't be made or written.
+  /// Acquires the lock.
+  /// - Returns: nil when it is acquired, else its owner.
+  /// - Throws: `speaker.lost` when the folder can't be created or written.
   func lock(as name: String) throws(SpeakerError) -> HouseOwner? {
     guard lockDescriptor < 0 else { return nil }
     var made = path.hasPrefix("/") ? "" : "."
@@ -46,13 +46,15 @@ final class StateFolder {
     return nil
   }
 
-  /// Lets those who look know where the house sounds and what plays. Nothing without the lock.
+  /// Publishes the output and what plays to processes that inspect the house. Does nothing without the lock.
   func announce(output: String, playing: [String]) {
-    // Nobody depends on it: a full disk is reported by what is kept.
+    // The result is unused: a full disk is reported when the state is written.
     if lockDescriptor >= 0 { _ = write(to: lockDescriptor, output: output, playing: playing) }
   }
 
-  /// A line for the process, then one for its output and one for each session that plays; an empty line ends them.
+  /// Writes a line for the process, then one for its output and one for each session that plays; an empty
+  /// line ends them.
+  /// - Returns: `false` when the file can't be written.
   private func write(to file: Int32, output: String?, playing: [String]) -> Bool {
     var lines = ["\(getpid()) \(Self.cleaned(name, letters: 60))"]
     if let output {
@@ -65,10 +67,11 @@ final class StateFolder {
 
   private static let mostSessions = 16
 
-  /// Gives the lock back. Nothing without it.
+  /// Releases the lock. Does nothing without it.
   func unlock() {
     if lockDescriptor >= 0 {
-      // Closing alone would leave the lock with a program that is being started at this moment.
+      // Closing alone would leave the lock with a program that is being started at this moment, which
+      // inherits the file.
       var free = Self.wholeFile
       free.l_type = Int16(F_UNLCK)
       _ = fcntl(lockDescriptor, Self.takeLock, &free)
@@ -77,8 +80,9 @@ final class StateFolder {
     lockDescriptor = -1
   }
 
-  /// Who has the lock, nil when nobody does. Changes nothing: whoever takes the lock meanwhile gets it.
-  /// - Throws: `speaker.lost` when the lock can't be looked at.
+  /// Returns the owner of the lock, nil for none. Changes nothing: a process that requests the lock meanwhile
+  /// gets it.
+  /// - Throws: `speaker.lost` when the lock can't be inspected.
   func owner() throws(SpeakerError) -> HouseOwner? {
     let file = open(lockPath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard file >= 0 else {
@@ -91,10 +95,10 @@ final class StateFolder {
     return wanted.l_type == Int16(F_UNLCK) ? nil : Self.owner(from: file)
   }
 
-  /// What was kept; nil when there is nothing.
+  /// Reads the kept state; nil when there is none, or a damaged one.
   /// - Parameters:
-  ///   - setsAside: whether a damaged file is renamed to `house.state.damaged`; else nothing is touched.
-  ///   - log: takes one line about damage.
+  ///   - setsAside: `true` if a damaged file is renamed to `house.state.damaged`; else nothing is changed.
+  ///   - log: receives one line about damage.
   func read(setsAside: Bool = true, _ log: (String) -> Void) -> HouseState? {
     let file = open(statePath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard file >= 0 else {
@@ -117,7 +121,7 @@ final class StateFolder {
     return nil
   }
 
-  /// Keeps a state: whoever reads finds the old one or the new one, whole, also after a crash.
+  /// Writes a state: readers find the old one or the new one, whole, also after a crash.
   /// - Throws: `speaker.lost`.
   func write(_ state: HouseState) throws(SpeakerError) {
     let new = statePath + ".new"
@@ -138,15 +142,15 @@ final class StateFolder {
     guard isWhole, isClosed, rename(new, statePath) == 0 else { throw failure("write") }
   }
 
-  /// What Swift's Glibc module leaves out of <fcntl.h>: `F_OFD_GETLK` and `F_OFD_SETLK`.
+  /// `F_OFD_GETLK` and `F_OFD_SETLK`, which Swift's Glibc module omits from <fcntl.h>.
   private static let (askForLock, takeLock): (Int32, Int32) = (36, 37)
 
-  /// A lock that keeps out all others, from the first byte to the last.
+  /// An exclusive lock on the whole file.
   private static var wholeFile: flock {
     flock(l_type: Int16(F_WRLCK), l_whence: Int16(SEEK_SET), l_start: 0, l_len: 0, l_pid: 0)
   }
 
-  /// Reads what the lock's owner has written there; hostile as all files are.
+  /// Parses the lock owner's lines; the file is untrusted input.
   private static func owner(from file: Int32) -> HouseOwner {
     var bytes = [UInt8](repeating: 0, count: 16_384)
     let count = pread(file, &bytes, bytes.count, 0)
@@ -163,7 +167,7 @@ final class StateFolder {
       playing: output == nil ? nil : Array(values("plays ").prefix(mostSessions)))
   }
 
-  /// The text, `cleaned`, cut at so many letters.
+  /// Returns the text, `cleaned`, cut at that number of letters.
   private static func cleaned(_ text: some StringProtocol, letters: Int) -> String {
     String(String(text).cleaned.prefix(letters))
   }
