@@ -2,17 +2,17 @@ internal import AudioCore
 internal import CALSA
 internal import EventLoop
 
-/// A sound card, or what ALSA calls one. The door to libasound.
+/// A PCM device of ALSA: a sound card, or a software device. The door to libasound.
 ///
 /// Source: https://www.alsa-project.org/alsa-doc/alsa-lib/pcm.html
 final class ALSASink: CardSink {
   let format: AudioFormat
 
-  /// Whole-number formats that are tried, best first: a 16-bit source then arrives bit for bit.
+  /// Integer formats to try, best first: a 16-bit source then arrives bit for bit.
   private static let sampleFormats = [SND_PCM_FORMAT_S16_LE, SND_PCM_FORMAT_S32_LE]
   /// Length of the card's buffer in microseconds.
   private static let bufferTime: UInt32 = 100_000
-  /// How often a card may break down within one `write` before it counts as lost.
+  /// Maximum number of recoveries within one `write` before the card counts as lost.
   private static let mostRecoveries = 8
 
   private struct Handle: ~Copyable {
@@ -34,7 +34,9 @@ final class ALSASink: CardSink {
     }
   }
 
-  /// The same with a PCM that `open` makes: it gives a status of ALSA's, and the PCM when that is 0.
+  /// Opens the PCM that `open` creates.
+  /// - Parameter open: returns a status of ALSA's, and stores the PCM when that is 0.
+  /// - Throws: `audio.no_output` with ALSA's words.
   init(
     device: String, format: AudioFormat, open: (_ pcm: inout OpaquePointer?) -> Int32
   ) throws(AudioError) {
@@ -87,7 +89,7 @@ final class ALSASink: CardSink {
     handle = nil
   }
 
-  /// Writes all of `bytes`; goes on after an underrun or a suspend, which snd_pcm_recover mends.
+  /// Writes all of `bytes`; continues after an underrun or a suspend, which snd_pcm_recover repairs.
   private func write(_ bytes: UnsafeRawBufferPointer, to raw: OpaquePointer, frameBytes: Int) throws {
     var done = 0
     var recoveries = 0

@@ -2,8 +2,8 @@ internal import AudioCore
 
 /// A sink with a clock of its own, such as a sound card. For one thread, as `PCMSink`.
 protocol CardSink: PCMSink {
-  /// Frames written that have not been heard yet.
+  /// Number of frames written and not heard yet.
   var delay: Int { get }
-  /// Nothing follows for a while: returns when all has been heard.
+  /// Drains the sink before a pause: returns when all frames have been heard.
   func rest() throws
 }

@@ -4,15 +4,15 @@ internal import Synchronization
 
 /// The audio thread's end of a `SinkWriter`. Plain data; valid as long as the writer lives.
 struct SinkPort: BitwiseCopyable, Sendable {
-  /// What the writing thread tells, and what wakes it.
+  /// State shared by the audio thread and the writing thread.
   struct State: ~Copyable {
-    /// Whether the thread sleeps until its bell rings.
+    /// `true` if the writing thread sleeps until its bell rings.
     let isAsleep = Atomic(false)
-    /// Whether the sink is gone.
+    /// `true` if the sink is lost.
     let isLost = Atomic(false)
-    /// Frames between the sink and the ear.
+    /// Number of frames between the sink and the ear.
     let delay = Atomic(0)
-    /// Frames of silence that come before what is in the ring, and that nobody has written yet.
+    /// Number of frames of silence that precede the ring's contents and are not written yet.
     let silence = Atomic(0)
   }
 
@@ -30,22 +30,22 @@ struct SinkPort: BitwiseCopyable, Sendable {
     state.initialize(to: State())
   }
 
-  /// Whether the sink is gone; blocks for it are dropped meanwhile.
+  /// `true` if the sink is lost; blocks for it are dropped meanwhile.
   var isLost: Bool { @_noLocks get { state.pointee.isLost.load(ordering: .acquiring) } }
 
-  /// Frames that it would take now.
+  /// Number of frames for which there is room now.
   var room: Int { @_noLocks get { ring.room } }
 
-  /// Frames from here to the ear.
+  /// Number of frames between the audio thread and the ear.
   var latency: Int { @_noLocks get { capacity &- ring.room &+ state.pointee.delay.load(ordering: .relaxed) } }
 
-  /// Hands over a block for which there is room.
+  /// Queues a block for which there is room.
   @_noLocks func write(_ block: PCMView) { _ = ring.write(block) }
 
-  /// What is handed over from now on comes after so many frames of silence; before the first `write`.
+  /// Inserts `frames` frames of silence before the first block; to be called before the first `write`.
   func begin(after frames: Int) { state.pointee.silence.store(frames, ordering: .releasing) }
 
-  /// Wakes the writing thread if it sleeps; after `write`.
+  /// Wakes the writing thread if it sleeps; to be called after `write`.
   func wake() {
     // Either this sees the flag, or the thread that has set it sees what was written.
     atomicMemoryFence(ordering: .sequentiallyConsistent)
@@ -53,15 +53,15 @@ struct SinkPort: BitwiseCopyable, Sendable {
   }
 }
 
-/// Carries blocks from the audio thread to one sink, on a thread of its own, which may wait for the sink.
+/// Writes blocks of the audio thread to one sink, on a thread of its own, which may wait for the sink.
 ///
-/// Unchecked: `thread` belongs to the loop; what the writing thread needs is local to it; the rest is made for
-/// several threads.
+/// Unchecked: `thread` belongs to the loop; the state of the writing thread is local to it; the rest is made
+/// for several threads.
 final class SinkWriter: @unchecked Sendable {
-  /// What happens when the sink fails.
+  /// Behaviour after a failure of the sink.
   enum Policy { case giveUp, openAgain }
 
-  /// The audio thread's end.
+  /// The audio thread's end of the ring.
   let port: SinkPort
 
   private let ring: SampleRing
@@ -73,10 +73,12 @@ final class SinkWriter: @unchecked Sendable {
   private let isFinishing = Atomic(false)
   private var thread: WorkerThread?
 
-  /// A writer to what `makeSink` opens; nothing happens before `start`.
+  /// Creates a writer to the sink that `makeSink` opens; nothing happens before `start`.
   /// - Parameters:
-  ///   - frames: what may wait in the ring.
-  ///   - renderer: is told when there is room again.
+  ///   - format: the format of the blocks.
+  ///   - frames: the capacity of the ring.
+  ///   - policy: the behaviour after a failure.
+  ///   - renderer: notified when there is room again.
   ///   - makeSink: called on the writing thread.
   init(
     format: AudioFormat, frames: Int, policy: Policy, renderer: Waiter,
@@ -98,7 +100,7 @@ final class SinkWriter: @unchecked Sendable {
 
   /// Starts the thread, which opens the sink.
   /// - Parameters:
-  ///   - onOpened: called on the writing thread with what came of it; after a failure the thread ends.
+  ///   - onOpened: called on the writing thread with nil, or with the failure, after which the thread ends.
   ///   - onTrouble: called on the writing thread, once each time the sink is lost.
   ///   - onEnd: called on the writing thread as its last act.
   func start(
@@ -119,13 +121,13 @@ final class SinkWriter: @unchecked Sendable {
     }
   }
 
-  /// Writes what is in the ring, finishes the sink and ends the thread.
+  /// Asks the thread to write the rest of the ring, finish the sink and end; returns at once.
   func finish() {
     isFinishing.store(true, ordering: .releasing)
     bell.ring()
   }
 
-  /// Waits for the end of the thread, which `onEnd` has told.
+  /// Waits for the end of the thread, announced by `onEnd`.
   func join() { thread?.join() }
 
   private func run(_ first: any PCMSink, _ onTrouble: @Sendable (any CodedError) -> Void) {
@@ -133,11 +135,11 @@ final class SinkWriter: @unchecked Sendable {
     var retry = RetryDelay()
     var hasUnrested = false
     while true {
-      // Asked before the ring is read: nothing follows what is in it then.
+      // Read before the ring: from then on no block is added.
       let isLast = isFinishing.load(ordering: .acquiring)
       let count = ring.reader.read(into: block.view)
       do {
-        // Asked after the ring was read: what precedes its first frames is known by then.
+        // Read after the ring: silence before its first frames is known by then.
         try writeSilence(to: sink)
         if count > 0 {
           try sink?.write(
@@ -157,7 +159,7 @@ final class SinkWriter: @unchecked Sendable {
             port.state.pointee.isLost.store(false, ordering: .releasing)
           }
         } else if hasUnrested, let card = sink as? any CardSink {
-          // A pause of the renderer, or the end: given a moment, the card plays out what it has.
+          // A pause of the renderer, or the end: after a moment, the card drains.
           sleep(for: 60)
           if ring.reader.available == 0 {
             try card.rest()
@@ -177,7 +179,7 @@ final class SinkWriter: @unchecked Sendable {
     do { try sink?.finish() } catch { onTrouble(Self.coded(error)) }
   }
 
-  /// Writes the silence with which a sink begins that came late.
+  /// Writes the initial silence of a sink that was added late.
   private func writeSilence(to sink: (any PCMSink)?) throws {
     var missing = port.state.pointee.silence.exchange(0, ordering: .acquiring)
     guard missing > 0, let sink else { return }
@@ -189,7 +191,7 @@ final class SinkWriter: @unchecked Sendable {
     }
   }
 
-  /// Sleeps until the bell rings, or for that many milliseconds.
+  /// Sleeps until the bell rings or the time has passed; nil waits without a limit.
   private func sleep(for milliseconds: Int32?) {
     port.state.pointee.isAsleep.store(true, ordering: .relaxed)
     atomicMemoryFence(ordering: .sequentiallyConsistent)
@@ -204,7 +206,7 @@ final class SinkWriter: @unchecked Sendable {
   }
 }
 
-/// How long to wait before the next attempt: 1 s, then twice as long each time, 30 s at most.
+/// Retry delay: 1 s, doubled with each attempt, 30 s at most.
 struct RetryDelay {
   private var milliseconds: Int32 = 500
   mutating func next() -> Int32 {

@@ -10,22 +10,22 @@ struct WAVFolder: Sendable {
   /// Path of the folder.
   let path: String
 
-  /// Makes the folder, with those above it; no file yet.
-  /// - Throws: `audio.no_output` when it can't be made or written.
+  /// Creates the folder, with those above it, and no file.
+  /// - Throws: `audio.no_output` when it can't be created or written.
   init(path: String) throws(AudioError) {
     self.path = path
     try Self.makeFolder(path)
     guard access(path, W_OK | X_OK) == 0 else { throw Self.error(path) }
   }
 
-  /// Creates the file of the speaker at `index` of `speakers`, or empties it. Speakers that are added at the end
-  /// change nothing for those before.
+  /// Creates the file of the speaker at `index` of `speakers`, or empties it. Speakers that are added at the
+  /// end do not change the names of those before.
   /// - Throws: `audio.no_output`.
   func makeSink(_ index: Int, of speakers: [String], format: AudioFormat) throws -> any PCMSink {
     try SoundFileWriter(path: path + "/" + Self.fileNames(for: speakers)[index], format: format)
   }
 
-  /// File names that are legal and differ, also where case does not count.
+  /// Returns legal file names that differ, also in a file system that ignores case.
   static func fileNames(for speakers: [String]) -> [String] {
     var taken: Set<String> = []
     return speakers.map { speaker in

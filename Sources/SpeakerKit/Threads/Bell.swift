@@ -5,11 +5,12 @@ internal import Glibc
 ///
 /// Rings that come before the wait are remembered; several may arrive as one. Source: pipe(7).
 final class Bell: Sendable {
-  /// Readable while a ring has not been heard; for `EventLoop.watch`.
+  /// Read end, readable while a ring is pending; for `EventLoop.watch`.
   let descriptor: Int32
-  /// For `ring(_:)`, where reference counting is out of place.
+  /// Write end, for `ring(_:)` on threads without reference counting.
   let writing: Int32
 
+  /// Creates the pipe.
   /// - Throws: `speaker.lost` when the process has no descriptors left.
   init() throws(SpeakerError) {
     var ends: (Int32, Int32) = (-1, -1)
@@ -29,22 +30,22 @@ final class Bell: Sendable {
     close(writing)
   }
 
-  /// Rings. Neither waits nor fails: a pipe that is full rings already.
+  /// Rings. Never waits or fails: a full pipe rings already.
   func ring() { Self.ring(writing) }
 
-  /// Rings the bell of that writing end.
+  /// Rings the bell with that write end.
   static func ring(_ writing: Int32) {
     var byte: UInt8 = 1
     _ = write(writing, &byte, 1)
   }
 
-  /// Forgets the rings so far.
+  /// Clears the rings so far.
   func silence() {
     var bytes = (UInt64(0), UInt64(0), UInt64(0), UInt64(0))
     while read(descriptor, &bytes, 32) == 32 {}
   }
 
-  /// Waits for a ring, at most for `milliseconds`; for ever when nil.
+  /// Waits for a ring, at most for `milliseconds`; nil waits without a limit.
   func wait(milliseconds: Int32? = nil) {
     var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     _ = poll(&request, 1, milliseconds ?? -1)

@@ -1,21 +1,21 @@
 internal import Synchronization
 
-/// A thread that waits for sources or outputs: whoever has what it waits for wakes it.
+/// Wakes a thread that waits for sources or outputs.
 final class Waiter: Sendable {
-  /// Rings for whatever the thread should look at.
+  /// Bell that wakes the thread for any reason.
   let bell: Bell
   private let isWaiting = Atomic(false)
 
   init() throws(SpeakerError) { bell = try Bell() }
 
-  /// Something that the thread may be waiting for is there. Any thread.
+  /// Wakes the thread if it waits; to be called after the event that it may wait for. Any thread.
   func notify() {
-    // Either this sees the flag, or the thread that has set it sees what is there.
+    // Either this sees the flag, or the thread that has set it sees the event.
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     if isWaiting.load(ordering: .relaxed) { bell.ring() }
   }
 
-  /// Waits until somebody notifies, 20 ms at most, unless `isReady` by then. The one thread that waits.
+  /// Waits for `notify`, 20 ms at most, unless `isReady` is `true` by then. For the one waiting thread.
   func wait(unless isReady: () -> Bool) {
     isWaiting.store(true, ordering: .relaxed)
     atomicMemoryFence(ordering: .sequentiallyConsistent)

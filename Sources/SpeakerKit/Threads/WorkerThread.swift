@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A thread of its own, with an end that somebody waits for.
+/// A thread that its owner joins.
 ///
 /// Unchecked: `handle` is written in `init` before the object is shared; `join` is for its one owner.
 final class WorkerThread: @unchecked Sendable {
@@ -8,8 +8,8 @@ final class WorkerThread: @unchecked Sendable {
   private var isJoined = false
 
   /// Starts a thread that runs `body` and ends.
-  /// - Parameter isRealTime: asks for the scheduler's first-in-first-out class; goes on without when the process
-  ///   may not have it.
+  /// - Parameter isRealTime: `true` requests the scheduler's first-in-first-out class; without effect when
+  ///   the process has no right to it.
   /// - Throws: `speaker.lost` when the system has no thread left.
   init(isRealTime: Bool = false, _ body: @escaping @Sendable () -> Void) throws(SpeakerError) {
     let start = Unmanaged.passRetained(Start(body))  // released by the thread, or below
@@ -44,14 +44,14 @@ final class WorkerThread: @unchecked Sendable {
   }
 }
 
-/// Nanoseconds of CLOCK_MONOTONIC: the clock of the audio thread.
+/// Returns the time of CLOCK_MONOTONIC, the audio thread's clock, in nanoseconds.
 func monotonicNanoseconds() -> Int64 {
   var time = timespec()
   clock_gettime(CLOCK_MONOTONIC, &time)
   return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
 }
 
-/// Sleeps until a moment of CLOCK_MONOTONIC.
+/// Sleeps until a time of CLOCK_MONOTONIC, in nanoseconds.
 func sleepUntil(monotonicNanoseconds due: Int64) {
   var time = timespec(tv_sec: Int(due / 1_000_000_000), tv_nsec: Int(due % 1_000_000_000))
   while clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil) == EINTR {}
