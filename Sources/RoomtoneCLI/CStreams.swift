@@ -1,7 +1,7 @@
-// Glibc declares its streams as variables, which Swift takes for shared mutable state; nothing ever assigns them.
+// Glibc declares its streams as variables, which Swift regards as shared mutable state; no code assigns them.
 @preconcurrency internal import Glibc
 
-/// The streams of C, through which Lua's `io` writes.
+/// The C library's streams, to which Lua's `io` writes.
 enum CStreams {
   /// Standard output.
   static var output: UnsafeMutablePointer<FILE>? { stdout }

@@ -9,8 +9,9 @@ internal import StreamKit
 enum Command {
   static let version = ProgramSpec.roomtone.version
 
-  /// Does what the command line says.
-  /// - Returns: the exit status: 0 done, 1 failed, 2 wrong usage, 130 and 143 after signals.
+  /// Runs the command of a command line.
+  /// - Returns: the exit status: 0 for success, 1 for a failure, 2 for wrong usage, 130 and 143 after
+  ///   signals.
   static func main(_ arguments: [String]) -> Int32 {
     Terminal.prepare()
     return Terminal.finish(status(of: arguments))
@@ -31,7 +32,7 @@ enum Command {
         Terminal.failure(error.message)
         return UsageError.exitStatus
       } catch let error as StreamError where error.kind == .auth {
-        // The error's own hint is a script's.
+        // The error's own hint addresses scripts.
         Terminal.failure("\(error.message) (\(error.code)); give --user NAME and --password-file FILE")
         return 1
       } catch let error as any CodedError {

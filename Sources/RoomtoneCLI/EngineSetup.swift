@@ -6,9 +6,9 @@ internal import Roomtone
 internal import SpeakerKit
 internal import StreamKit
 
-/// What the commands that run scripts share: configuration, log, failures.
+/// Setup shared by the commands that run scripts: configuration, log, failures.
 enum EngineSetup {
-  /// The configuration: the file that was named, else the user's own when there is one, else the defaults.
+  /// Reads the configuration: the named file, else the user's own when it exists, else the defaults.
   /// - Throws: `LuaError`, `ScriptText.Missing`.
   static func configuration(file: String?, output: Output? = nil) throws -> Configuration {
     var configuration = Configuration()
@@ -20,17 +20,18 @@ enum EngineSetup {
     return configuration
   }
 
-  /// The user's own configuration, when there is one.
+  /// Returns the path of the user's own configuration; nil when there is none.
   static func userFile() -> String? {
     guard let folder = UserFolders.configuration else { return nil }
     let path = "\(folder)/config.lua"
     return access(path, F_OK) == 0 ? path : nil
   }
 
-  /// Options of an engine that drives the user's own house, which is kept between runs.
+  /// Returns options of an engine that drives the user's own house, which is kept between runs.
   /// - Parameters:
-  ///   - command: `run`; processes that wait for the house meanwhile are told, and the script's name without folders.
-  ///   - script: as it was given, nil for none.
+  ///   - command: such as `run`; published with the script's name, without folders, to processes that wait
+  ///     for the house.
+  ///   - script: the script's path as typed, nil for none.
   static func ownHouse(_ configuration: Configuration, command: String, script: String?) -> EngineOptions {
     var options = EngineOptions()
     options.configuration = configuration
@@ -43,7 +44,7 @@ enum EngineSetup {
     return options
   }
 
-  /// An engine that prints to standard output and tells the rest on standard error.
+  /// Creates an engine that prints to standard output, and writes its log and failures to standard error.
   static func engine(_ options: EngineOptions, verbose: Bool = false) throws -> Engine {
     var options = options
     options.standardLibrary = StandardLibrary.folder()
@@ -58,7 +59,7 @@ enum EngineSetup {
     return engine
   }
 
-  /// Gives a script its `arg` and compiles its text.
+  /// Creates a script with its `arg`, and compiles its text.
   static func load(_ text: ScriptText, arguments: [String], into engine: Engine) throws -> (
     Script, LuaReference
   ) {

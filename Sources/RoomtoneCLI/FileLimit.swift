@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// How many files the process may have open: a thousand stations that are recorded are two thousand, and shells let
-/// programs have 1,024 unless they ask for more.
+/// The process's limit of open files: a thousand recorded stations need two thousand, and shells allow
+/// programs 1,024 unless they request more.
 enum FileLimit {
-  /// Asks for as many as the system allows. Where it does not, all stays as it is.
+  /// Raises the limit to the system's maximum; on failure it remains unchanged.
   static func raise() {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }

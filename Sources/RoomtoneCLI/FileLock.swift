@@ -1,17 +1,17 @@
 internal import EventLoop
 internal import Glibc
 
-/// A file that one process at a time holds: until this goes, or the process ends, however it does.
+/// A file lock for one process at a time; it ends with this object or with the process, however that ends.
 final class FileLock {
   private let descriptor: Int32
 
-  /// It can't be made.
+  /// Failure to open or lock the file.
   struct Failure: CodedError {
     let code = "lock.failed"
     let message: String
   }
 
-  /// Waits until nobody else holds it. Its folders are made.
+  /// Acquires the lock, waiting while another process holds it. Creates the folders of the path.
   convenience init(waitingFor path: String) throws(Failure) {
     try self.init(opening: path)
     while flock(descriptor, LOCK_EX) != 0 {
@@ -19,7 +19,7 @@ final class FileLock {
     }
   }
 
-  /// Takes it at once.
+  /// Acquires the lock at once.
   /// - Returns: nil while another process holds it.
   static func take(_ path: String) throws(Failure) -> FileLock? {
     let lock = try FileLock(opening: path)
@@ -32,7 +32,7 @@ final class FileLock {
     let folders = path.split(separator: "/").dropLast()
     for count in folders.indices { mkdir("/" + folders[...count].joined(separator: "/"), 0o700) }
     var file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    // What can't be written to can be held all the same, if it is there.
+    // An existing file on a read-only file system can be locked as well.
     if file < 0, errno == EROFS { file = open(path, O_RDONLY | O_CLOEXEC) }
     guard file >= 0 else { throw Self.failure("open", path) }
     descriptor = file

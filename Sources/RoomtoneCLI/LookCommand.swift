@@ -3,22 +3,23 @@ internal import EventLoop
 internal import Roomtone
 internal import SpeakerKit
 
-/// `roomtone devices`, `roomtone groups`, `roomtone status`: the house as it was left, seen without touching it.
+/// `roomtone devices`, `roomtone groups`, `roomtone status`: the house in its saved state, inspected without
+/// changes.
 ///
-/// While another process drives the house, what it plays on which speakers is known to that process alone.
+/// While another process drives the house, only that process knows which speakers play.
 enum LookCommand {
   struct Options {
     var json: Bool
     var configuration: String?
   }
 
-  /// What there is to see.
+  /// The inspected house.
   struct View {
     let house: House
-    /// Who drives the house, nil when nobody does.
+    /// Process that drives the house, nil for none.
     let owner: HouseOwner?
 
-    /// What is known only while nobody drives the house: that nothing sounds.
+    /// Returns `value` while no process drives the house, and so no speaker plays; else nil.
     func known<Value>(_ value: Value) -> Value? { owner == nil ? value : nil }
   }
 
@@ -61,7 +62,7 @@ enum LookCommand {
 
   // MARK: Speakers
 
-  /// All that scripts see of a speaker, by the same names.
+  /// Returns all fields of a speaker, under the names that scripts use.
   static func object(_ device: Device, _ view: View) -> JSON {
     .object([
       ("id", .string(device.id)), ("name", .string(device.name)), ("group_id", .string(device.groupID)),
@@ -88,7 +89,7 @@ enum LookCommand {
     return table
   }
 
-  /// `3 left`, `0`, `2 right`
+  /// Returns the text of a balance: `3 left`, `0`, `2 right`.
   static func balance(_ balance: Int) -> String {
     balance == 0 ? "0" : "\(abs(balance)) \(balance < 0 ? "left" : "right")"
   }
@@ -120,16 +121,16 @@ enum LookCommand {
 }
 
 extension LookCommand {
-  /// What `status` tells.
+  /// The report of `status`.
   struct Status {
     let driver: String
     let output: String
     let owner: HouseOwner?
     let (speakers, available, groups): (Int, Int, Int)
-    /// Sources that play or are paused, a line for each session; nil when only another process knows.
+    /// Sources that play or are paused, a line for each session; nil when only another process knows them.
     let playing: [String]?
     let stateFolder: String?
-    /// The file that was read; nil when there is none.
+    /// Path of the configuration in use; nil for none.
     let configuration: String?
 
     init(_ view: View, configuration: Configuration, file: String?) {

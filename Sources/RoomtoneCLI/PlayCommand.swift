@@ -3,7 +3,7 @@ internal import LuaModules
 internal import Roomtone
 internal import SpeakerKit
 
-/// `roomtone play`
+/// Command `roomtone play`.
 enum PlayCommand {
   struct Options {
     var file: String
@@ -16,7 +16,7 @@ enum PlayCommand {
     var source = StationSettings()
   }
 
-  /// What can't be played, or was not played to its end.
+  /// Failure to play a source, or to play it to its end.
   struct Failure: CodedError {
     let code: String
     let message: String
@@ -49,7 +49,7 @@ enum PlayCommand {
       case .error(let code, let message, _, let session) where session != nil:
         failure = Failure(code: code, message: message)
       case .error(let code, let message, let device, _):
-        // A sound card that is shared comes back; what is one speaker's own does not.
+        // A shared sound card may be reopened; the output of a single speaker is not.
         if let device, devices.contains(where: { $0 === device }) { silent.append(device.name) }
         engine.onLog(.warn, "\(message) (\(code))", [])
       default: break
@@ -73,7 +73,7 @@ enum PlayCommand {
     }
     line.show(session)
     let result = try await session.finish()
-    // What went wrong is told in turns of their own.
+    // Failures are emitted in later turns of the loop.
     while house.events.hasPending { try await house.loop.sleep(for: .zero) }
     switch (result, failure) {
     case (.ended(.finished), let failure?): engine.onLog(.warn, failure.description, [])
@@ -91,14 +91,15 @@ enum PlayCommand {
     Failure(code: "speaker.ended", message: "\(options.file) \(what)")
   }
 
-  /// The speakers of the places, in the order of the house, each once.
+  /// Returns the speakers of the named rooms and speakers, in the order of the house, each once; all for no
+  /// name.
   private static func choose(_ places: [String], in house: House) throws -> [Device] {
     if places.isEmpty { return house.devices }
     let chosen = try Set(places.flatMap { try house.speakers(in: $0) }.map(\.id))
     return house.devices.filter { chosen.contains($0.id) }
   }
 
-  /// The scheme of a URL (RFC 3986 §3.1), nil for a path.
+  /// Returns the scheme of a URL (RFC 3986 §3.1), nil for a path.
   static func scheme(of text: String) -> String? {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, parts[1].hasPrefix("//"), let first = parts[0].utf8.first,

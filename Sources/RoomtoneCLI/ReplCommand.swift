@@ -5,10 +5,10 @@ internal import LuaRuntime
 internal import Roomtone
 internal import SpeakerKit
 
-/// `roomtone repl`
+/// Command `roomtone repl`.
 enum ReplCommand {
   struct Options {
-    /// Run before the first line is read.
+    /// Script to run before the first line is read; nil for none.
     var text: ScriptText?
     var output: Output?
     var configuration: String?

@@ -3,7 +3,7 @@ internal import LuaModules
 internal import Roomtone
 internal import SpeakerKit
 
-/// `roomtone run`
+/// Command `roomtone run`.
 enum RunCommand {
   struct Options {
     var text: ScriptText

@@ -1,26 +1,26 @@
 internal import EventLoop
 internal import Glibc
 
-/// The text of a script, and what it is called in messages.
+/// The text of a script, with its name for messages.
 struct ScriptText {
-  /// The path as it was given, or `-e`, `-`.
+  /// The path as typed, or `-e`, `-`.
   let name: String
   /// Lua's name of the chunk.
   let chunkName: String
   let isFile: Bool
   let bytes: [UInt8]
 
-  /// Text that can't be had: a path that is wrong, which is wrong usage.
+  /// Failure to read a script's text: a wrong path, which is wrong usage.
   struct Missing: CodedError {
     let code = "script.missing"
     let message: String
   }
 
-  /// Code from the command line.
+  /// Creates the text of code from the command line.
   init(code: String) { self.init(name: "-e", chunkName: "=-e", isFile: false, bytes: Array(code.utf8)) }
 
-  /// A file, or standard input for `-`.
-  /// - Parameter kind: what messages call it.
+  /// Reads a file, or standard input for `-`.
+  /// - Parameter kind: the noun for messages.
   /// - Throws: `Missing`.
   init(path: String, kind: String = "script") throws(Missing) {
     let isInput = path == "-"

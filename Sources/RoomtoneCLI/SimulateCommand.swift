@@ -7,7 +7,7 @@ internal import Scheduling
 internal import SpeakerKit
 internal import StreamKit
 
-/// `roomtone simulate`
+/// Command `roomtone simulate`.
 enum SimulateCommand {
   struct Options {
     var text: ScriptText
@@ -15,7 +15,7 @@ enum SimulateCommand {
     var from: LocalDateTime
     var limit: Duration
     var zone: any LocalZone
-    /// How stations behave; the others play a tune.
+    /// Behaviour of stations; those not listed play a tune.
     var stations: ScriptText?
     var renderFolder: String?
     var seed: UInt64
@@ -23,7 +23,7 @@ enum SimulateCommand {
     var configuration: String?
   }
 
-  /// A Monday, the same every time: what is simulated depends on nothing but what is asked for.
+  /// Default start of a simulation, a Monday: fixed, since the result depends on nothing but the options.
   static let defaultStart = "2026-01-05 00:00"
 
   static func run(_ options: Options) throws -> Int32 {
@@ -46,7 +46,7 @@ enum SimulateCommand {
     let printer = TimelinePrinter(json: options.json)
     timeline.onEntry = printer.print
     engine.onPrint = { timeline.addPrinted($0) }
-    // What goes to standard error has the time of the simulation, by which it is found on the time line.
+    // Lines on standard error begin with the simulated time, by which they are found on the time line.
     let (onLog, onFailure) = (engine.onLog, engine.onFailure)
     engine.onLog = { level, message, fields in onLog(level, "\(timeline.now): \(message)", fields) }
     engine.onFailure = { error in
@@ -58,7 +58,7 @@ enum SimulateCommand {
     let result = engine.run(
       script, main, arguments: options.arguments, limit: options.limit, handlesSignals: true)
     timeline.finish()
-    // The engine and the time line hold each other until here.
+    // Ends the reference cycle of engine and time line.
     engine.onPrint = { _ in }
     engine.onLog = { _, _, _ in }
     engine.onFailure = { _ in }
@@ -67,7 +67,7 @@ enum SimulateCommand {
   }
 }
 
-/// Writes the time line: a date where a day begins, then a line each, or JSON objects, one a line.
+/// Prints the time line: a date where a day begins, then a line per entry; or a JSON object per line.
 final class TimelinePrinter {
   private let json: Bool
   private var date: CalendarDate?
@@ -85,7 +85,7 @@ final class TimelinePrinter {
     Terminal.print("\(Timestamp.clock(entry.time.time.seconds))  \(room)  \(entry.text)")
   }
 
-  /// The WAV files of the folder with their lengths.
+  /// Prints the folder's WAV files with their lengths.
   func printFiles(in folder: String) {
     guard let stream = opendir(folder) else { return }
     defer { closedir(stream) }
@@ -107,7 +107,7 @@ final class TimelinePrinter {
     }
   }
 
-  /// RFC 3339: `2026-01-05T06:45:00+01:00`
+  /// Returns the time in the format of RFC 3339: `2026-01-05T06:45:00+01:00`.
   private func timestamp(_ entry: Timeline.Entry) -> String {
     let offset = Timestamp.clock(abs(entry.offset)).dropLast(3)
     return

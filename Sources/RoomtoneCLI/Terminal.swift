@@ -9,8 +9,8 @@ enum Terminal {
   /// The first errno of output that could not be written, 0 while all could.
   private static let firstFailure = Atomic<Int32>(0)
 
-  /// A reader that goes away and a file that must not grow end no script, and a stream that was closed is an empty one: else the next file that
-  /// is opened would take its place.
+  /// Ignores SIGPIPE and SIGXFSZ, so that a closed reader or a full file ends no script, and opens /dev/null
+  /// for closed standard streams: else the next opened file would have their number.
   static func prepare() {
     for ending in [SIGPIPE, SIGXFSZ] { signal(ending, SIG_IGN) }
     for stream in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(stream, F_GETFD) == -1 {
@@ -18,7 +18,7 @@ enum Terminal {
     }
   }
 
-  /// The last call: tells of output that is lost, which is a failure.
+  /// Flushes and reports lost output, which is a failure; to be called last.
   /// - Returns: the exit status.
   static func finish(_ status: Int32) -> Int32 {
     flush()
@@ -30,23 +30,24 @@ enum Terminal {
 
   static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
 
-  /// Whether somebody watches what is written.
+  /// `true` if standard output is a terminal.
   static var showsProgress: Bool { isatty(STDOUT_FILENO) == 1 }
 
-  /// Letters in a line of the terminal; 80 when it does not tell.
+  /// Columns of the terminal; 80 when unknown.
   static var columns: Int {
     var size = winsize()
     guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
     return Int(size.ws_col)
   }
 
-  /// A line of results.
+  /// Writes a line of results.
   static func print(_ line: String) { write(line + "\n") }
 
-  /// Results without a line end.
+  /// Writes results without a line end.
   static func write(_ text: String) { put(text, STDOUT_FILENO) }
 
-  /// Text for standard error. A line that is drawn on the same terminal makes room for it, and is drawn again below.
+  /// Writes to standard error. A line that is drawn on the same terminal is erased before, and drawn again
+  /// below.
   static func writeError(_ text: String) {
     drawn.withLock { line in
       guard !line.isEmpty, isatty(STDERR_FILENO) == 1 else { return put(text, STDERR_FILENO) }
@@ -54,11 +55,11 @@ enum Terminal {
     }
   }
 
-  /// The line that is drawn over itself on standard output; empty for none.
+  /// The progress line drawn on standard output; empty for none.
   private static let drawn = Lock("")
 
   /// Draws on the terminal.
-  /// - Parameter line: the line that is there from now on, without an end.
+  /// - Parameter line: the progress line shown from now on, without an end.
   static func draw(_ text: String, over line: String) {
     drawn.withLock { drawn in
       put(text, STDOUT_FILENO)
@@ -66,24 +67,24 @@ enum Terminal {
     }
   }
 
-  /// What failed, for a person: one line, and below it where the script was.
+  /// Reports an error: one line, and below it the position in the script.
   static func failure(_ error: any CodedError) {
     guard let report = (error as? LuaError)?.report else { return failure(error.description) }
-    // A script's own message may have lines, and so has what tells where it was.
+    // A script's message may have several lines, and so has its traceback.
     let lines = report.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).onOneLine }
     writeError("roomtone: \(lines.joined(separator: "\n"))\n")
   }
 
-  /// What failed, in one line.
+  /// Reports a failure in one line.
   static func failure(_ message: String) { writeError("roomtone: \(message.onOneLine)\n") }
 
-  /// A line of the log: `warn: message key=value`; one line, whatever is in it.
+  /// Writes a line of the log: `warn: message key=value`; always one line.
   static func log(_ level: LogLevel, _ message: String, _ fields: [(String, String)]) {
     let details = fields.map { " \($0.0.onOneLine)=\(fieldValue($0.1))" }.joined()
     writeError("\(level.rawValue): \(message.onOneLine)\(details)\n")
   }
 
-  /// A value that would not end where it seems to is quoted.
+  /// Returns a value for the log, in quotes where its end would be ambiguous.
   private static func fieldValue(_ value: String) -> String {
     guard value.isEmpty || value.contains(where: { $0.isWhitespace || $0 == "\"" || $0 == "=" }) else {
       return value.onOneLine
@@ -92,18 +93,18 @@ enum Terminal {
     return "\"\(quoted.onOneLine)\""
   }
 
-  /// What a script wrote through io.write.
+  /// Flushes output that a script wrote through io.write.
   private static func flush() {
     if fflush(CStreams.output) != 0 { remember(errno) }
   }
 
-  /// A reader that has gone away wants nothing more, which is no failure.
+  /// Remembers the first failure; a closed reader is none.
   private static func remember(_ number: Int32) {
     if number != EPIPE { _ = firstFailure.compareExchange(expected: 0, desired: number, ordering: .relaxed) }
   }
 
   private static func put(_ text: String, _ fd: Int32) {
-    // What a script wrote through io.write comes before this.
+    // Output that a script wrote through io.write precedes this.
     flush()
     var text = text
     text.withUTF8 { bytes in

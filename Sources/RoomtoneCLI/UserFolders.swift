@@ -1,20 +1,20 @@
 internal import Glibc
 
-/// Where a user's files are, by the XDG Base Directory Specification 0.8: a variable that holds no absolute path does not
-/// count.
+/// Paths of a user's files, by the XDG Base Directory Specification 0.8: a variable without an absolute path
+/// is ignored.
 enum UserFolders {
-  /// `$XDG_CONFIG_HOME/roomtone`, else `~/.config/roomtone`; nil when there is no home.
+  /// Folder of the configuration: `$XDG_CONFIG_HOME/roomtone`, else `~/.config/roomtone`; nil without a home.
   static var configuration: String? { folder("XDG_CONFIG_HOME", orInHome: ".config") }
-  /// `$XDG_STATE_HOME/roomtone`, else `~/.local/state/roomtone`; nil when there is no home.
+  /// Folder of the state: `$XDG_STATE_HOME/roomtone`, else `~/.local/state/roomtone`; nil without a home.
   static var state: String? { folder("XDG_STATE_HOME", orInHome: ".local/state") }
 
-  /// The catalogue of recordings; nil when there is no home.
+  /// Path of the catalogue of recordings; nil without a home.
   static var catalogue: String? { state.map { "\($0)/recordings.db" } }
 
-  /// What scripts keep; nil when there is no home.
+  /// Path of the scripts' store; nil without a home.
   static var store: String? { state.map { "\($0)/store.db" } }
 
-  /// The path from the root on.
+  /// Returns the absolute form of a path.
   static func absolute(_ path: String) -> String {
     guard !path.hasPrefix("/"), let folder = getcwd(nil, 0) else { return path }
     defer { free(folder) }
