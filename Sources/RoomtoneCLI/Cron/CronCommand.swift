@@ -4,7 +4,7 @@ internal import LuaModules
 internal import Scheduling
 internal import StreamKit
 
-/// `roomtone cron`
+/// Command `roomtone cron`.
 enum CronCommand {
   static func run(_ arguments: ParsedArguments) throws -> Int32 {
     switch arguments.action?.name {
@@ -55,7 +55,7 @@ enum CronCommand {
     return 0
   }
 
-  /// A name that no job has yet; one that nobody gave gets a number.
+  /// Returns an unused name for a job; a name derived from the command gets a number where needed.
   private static func name(_ wanted: String, isGiven: Bool, in crontab: Crontab) throws -> String {
     if isGiven {
       guard crontab.job(wanted) == nil else {
@@ -73,7 +73,7 @@ enum CronCommand {
     return "\(base)-\(number)"
   }
 
-  /// What the shell of the crontab gets.
+  /// Returns the command for the crontab's shell.
   private static func command(_ words: [String], _ variables: [(name: String, value: String)]) throws
     -> String
   {
@@ -146,7 +146,7 @@ enum CronCommand {
     nextTime(job).map { "\(ProcessZone().local($0))" }
   }
 
-  /// What it does, without where `roomtone` is and what its environment is; no password is shown.
+  /// Returns the job's command without the path of `roomtone` and the environment; passwords are hidden.
   private static func shown(_ job: Crontab.Job) -> String {
     guard let words = ShellWord.split(job.command) else { return job.command }
     let own = words.firstIndex { $0 == "roomtone" || $0.hasSuffix("/roomtone") }

@@ -6,16 +6,17 @@ internal import Roomtone
 internal import SpeakerKit
 internal import StreamKit
 
-/// What a line of the crontab is to run: the words of a command line of `roomtone`, which mean the same in any folder.
+/// The command of a crontab line: the words of a command line of `roomtone`, with the same meaning in any
+/// folder.
 struct CronJob {
-  /// What it would be called: the name of its script, file or station.
+  /// Default name of the job: that of its script, file or station.
   let name: String
   private let command: CommandSpec
   private let options: [String]
   private let operands: [String]
 
-  /// Reads what stands behind the time: a script with its arguments, or a command of `roomtone`.
-  /// - Throws: `UsageError` for what could never run.
+  /// Parses the words after the time: a script with its arguments, or a command of `roomtone`.
+  /// - Throws: `UsageError` for a command that could never run.
   init(_ given: [String]) throws {
     let known: [CommandSpec] = [.run, .play, .record]
     let line = given.first == "--" ? Array(given.dropFirst()) : given
@@ -28,7 +29,8 @@ struct CronJob {
     options = arguments.given.flatMap(Self.words) + checked.options
   }
 
-  /// `["run", "/home/me/show.lua"]`; a recording belongs to the job of that name.
+  /// Returns the words of the command, as `["run", "/home/me/show.lua"]`; a recording belongs to the job of
+  /// that name.
   func words(named name: String) -> [String] {
     let hasJob = options.contains { $0.hasPrefix("\(OptionSpec.job.dashed)=") }
     let job = command == .record && !hasJob ? ["\(OptionSpec.job.dashed)=\(name)"] : []
@@ -36,7 +38,8 @@ struct CronJob {
     return [command.name] + options + job + (isGuarded ? ["--"] : []) + operands
   }
 
-  /// The operands with absolute paths, options besides those that were given, and a name for the job.
+  /// Checks the arguments.
+  /// - Returns: the operands with absolute paths, additional options, and a name for the job.
   private static func check(
     _ arguments: ParsedArguments
   ) throws -> (operands: [String], options: [String], name: String) {
@@ -56,7 +59,7 @@ struct CronJob {
       }
       let plan = try RecordCommand.plan(arguments, configuration)
       var options = arguments.has(.quiet) ? [] : [OptionSpec.quiet.dashed]
-      // The folder that cron works in is another one.
+      // cron runs the command in another working directory.
       if !arguments.has(.into), configuration.recordings.folder == nil {
         options.append("\(OptionSpec.into.dashed)=\(plan.options.template)")
       }
@@ -79,7 +82,7 @@ struct CronJob {
     configuration.stations.urls[given] == nil ? StreamURL.host(given) ?? "station" : given
   }
 
-  /// Rooms and speakers that a job is to play on, in the house as it was left.
+  /// Checks the rooms and speakers of a job against the saved state of the house.
   /// - Throws: `speaker.unknown`.
   private static func check(places: [String], _ configuration: Configuration) throws {
     guard !places.isEmpty else { return }
@@ -92,7 +95,7 @@ struct CronJob {
     }
   }
 
-  /// A script that can't run should be known of now.
+  /// Compiles a script, so that one that can't run is reported now.
   private static func compile(_ path: String) throws {
     let text = try ScriptText(path: path)
     let loop = EventLoop(name: "cron")
@@ -102,7 +105,7 @@ struct CronJob {
     _ = try state.load(text.bytes, chunkName: text.chunkName)
   }
 
-  /// `show` of `scripts/show.lua`.
+  /// Returns the file name without its extension: `show` of `scripts/show.lua`.
   private static func stem(_ path: String) -> String {
     let file = path.split(separator: "/").last.map(String.init) ?? path
     return file.lastIndex(of: ".").map { $0 > file.startIndex ? String(file[..<$0]) : file } ?? file
@@ -123,7 +126,7 @@ struct CronJob {
     }
   }
 
-  /// The path from the root on; `~/` stays, as those who read it know it.
+  /// Returns the absolute form of a path; `~/` remains, since its readers expand it.
   private static func absolute(_ path: String) -> String {
     path.hasPrefix("~/") ? path : UserFolders.absolute(path)
   }
@@ -133,18 +136,19 @@ struct CronJob {
   }
 }
 
-/// What a process finds in its environment.
+/// The environment of a job.
 enum JobEnvironment {
-  /// What tells `roomtone` where its files are, what time it is and how it gets out. cron sets HOME alone, and that to
-  /// what the system knows.
+  /// Variables for the paths of files, the time zone and the proxy. cron sets HOME alone, from the system's
+  /// user database.
   private static let names = [
     "TZ", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "ROOMTONE_STDLIB", "http_proxy",
     "https_proxy",
     "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
   ]
 
-  /// The variables that a job needs besides those that cron sets, of those that are set here.
-  /// - Parameter left: told each that is left out, for others may read what a shell is given.
+  /// Returns the variables set here that a job needs, besides those that cron sets.
+  /// - Parameter left: called with the name of each variable with a password, which is left out: others may
+  ///   read the arguments of a shell.
   static func needed(left: (String) -> Void) -> [(name: String, value: String)] {
     var result: [(name: String, value: String)] = []
     let passwd = getpwuid(getuid()).map { String(cString: $0.pointee.pw_dir) }

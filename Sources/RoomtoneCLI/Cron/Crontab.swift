@@ -1,13 +1,13 @@
-/// The text of a crontab, in which some lines are ours: those that end with `# roomtone: NAME`.
+/// The text of a crontab, with the lines of `roomtone`: those that end with `# roomtone: NAME`.
 ///
-/// A value that knows no cron. The other lines stay as they are, byte by byte.
+/// A value without access to cron. Other lines remain unchanged, byte by byte.
 struct Crontab: Equatable {
-  /// One of our lines: `30 20 * * 6 /usr/bin/roomtone run … # roomtone: show`.
+  /// A line of `roomtone`: `30 20 * * 6 /usr/bin/roomtone run … # roomtone: show`.
   struct Job: Equatable {
     let name: String
     /// The five fields, or a word such as `@daily`.
     let schedule: String
-    /// What the shell gets.
+    /// Command for the shell.
     let command: String
   }
 
@@ -15,27 +15,28 @@ struct Crontab: Equatable {
   private static let newline = UInt8(ascii: "\n")
   private static let mark = " # roomtone: "
 
-  /// What `crontab -l` prints.
+  /// Creates a crontab from the output of `crontab -l`.
   init(_ bytes: [UInt8]) {
     lines = bytes.split(separator: Self.newline, omittingEmptySubsequences: false).map { Array($0) }
-    // What follows the last line end is no line.
+    // The empty part after the last line end is no line.
     if lines.last == [] { lines.removeLast() }
   }
 
-  /// What `crontab -` takes: each line with its end.
+  /// Input for `crontab -`: each line with its end.
   var bytes: [UInt8] { lines.flatMap { $0 + [Self.newline] } }
 
-  /// Whether `other` has these lines and no others, save for comments that a `crontab` puts in front.
+  /// Returns `true` if `other` has these lines and no others, except for comments that `crontab` inserts in
+  /// front.
   func isAll(of other: Crontab) -> Bool {
     let added = other.lines.count - lines.count
     return added >= 0 && Array(other.lines[added...]) == lines
       && other.lines[..<added].allSatisfy { $0.first == UInt8(ascii: "#") } && other.jobs == jobs
   }
 
-  /// Our lines, in their order.
+  /// Jobs of `roomtone`, in the order of their lines.
   var jobs: [Job] { lines.compactMap(Self.job) }
 
-  /// The job of this name.
+  /// Returns the job of this name.
   func job(_ name: String) -> Job? { jobs.first { $0.name == name } }
 
   /// Adds a line at the end.
@@ -58,7 +59,7 @@ struct Crontab: Equatable {
     )
   }
 
-  /// What stands before the last mark, and the name behind it.
+  /// Returns the text before the last mark, and the name after it.
   private static func parted(_ line: String) -> (String, String)? {
     let (line, mark) = (Array(line.utf8), Array(mark.utf8))
     guard line.count >= mark.count,
@@ -70,7 +71,7 @@ struct Crontab: Equatable {
     )
   }
 
-  /// Whether a job can be called this: it stands in a comment of the shell, in a line of the crontab.
+  /// Returns `true` for a valid job name, which is written into a shell comment in a line of the crontab.
   static func isName(_ name: String) -> Bool {
     let isOdd = { (scalar: Unicode.Scalar) in
       "#%\\".unicodeScalars.contains(scalar) || scalar.properties.generalCategory == .control
@@ -80,15 +81,16 @@ struct Crontab: Equatable {
       && !name.unicodeScalars.contains(where: isOdd)
   }
 
-  // MARK: What cron makes of a command
+  // MARK: Cron's rules for a command
 
-  /// Bytes of the longest command: cron cuts what is longer, without a word. Source: `MAX_COMMAND` of cron 3.0pl1.
+  /// Maximum length of a command in bytes; cron truncates a longer one without a message. Source:
+  /// `MAX_COMMAND` of cron 3.0pl1.
   static let longestCommand = 998
 
-  /// The length of the job's command as it stands in the crontab, with its mark.
+  /// Returns the length in bytes of the job's command in the crontab, with its mark.
   static func length(of job: Job) -> Int { "\(escaped(job.command))\(mark)\(job.name)".utf8.count }
 
-  /// cron takes `%` for the end of a line, unless a backslash stands before it.
+  /// Escapes `%`, which cron reads as the end of a line unless a backslash precedes it.
   private static func escaped(_ command: String) -> String {
     command.map { $0 == "%" ? "\\%" : String($0) }.joined()
   }
@@ -106,7 +108,7 @@ struct Crontab: Equatable {
 
 /// Words for the shell of a crontab.
 enum ShellWord {
-  /// The word in quotes, unless it needs none: no shell changes it, and cron leaves its `%` alone.
+  /// Returns the word in quotes, unless it needs none: no shell changes it, and cron leaves its `%` alone.
   static func quoted(_ word: String) -> String {
     let isPlain = word.utf8.allSatisfy { byte in
       (0x30...0x39).contains(byte) || (0x61...0x7a).contains(byte | 0x20) || "_-+=:,./@".utf8.contains(byte)
@@ -126,7 +128,8 @@ enum ShellWord {
     return result + "'"
   }
 
-  /// The words that a shell makes of a line with quotes and backslashes alone; nil where a quote has no end.
+  /// Returns the words into which a shell splits a line with quotes and backslashes alone; nil for an
+  /// unterminated quote.
   static func split(_ line: String) -> [String]? {
     var words: [String] = []
     var word: String?

@@ -3,7 +3,7 @@ internal import Glibc
 
 /// A program of the system that is run to its end.
 enum ExternalProgram {
-  /// How it ended, and what it wrote.
+  /// Exit status and output of the program.
   struct Result {
     /// Exit status; 128 + n when signal n ended it.
     let status: Int32
@@ -11,13 +11,13 @@ enum ExternalProgram {
     let errors: String
   }
 
-  /// The system has no such program, or can't run it.
+  /// Failure to find or run the program, as an errno.
   struct Failure: Error { let number: Int32 }
 
   /// Runs a program that is found on PATH; blocks the calling thread.
   /// - Parameters:
-  ///   - input: what its standard input holds.
-  ///   - variables: what its environment has besides this process's.
+  ///   - input: the contents of its standard input.
+  ///   - variables: environment variables besides this process's.
   static func run(
     _ program: String, _ arguments: [String], input: [UInt8] = [], variables: [String: String] = [:]
   ) throws(Failure) -> Result {
@@ -64,10 +64,10 @@ enum ExternalProgram {
     return result
   }
 
-  /// A file in memory, which takes what a program writes while nobody reads: no disk need have room for it.
+  /// A file in memory for a program's input or output, which needs no room on a disk.
   private final class Spool {
     let descriptor: Int32
-    /// Bytes that a program may write.
+    /// Maximum size of the output, in bytes.
     private static let limit = 4 << 20
 
     init() throws(Failure) {
@@ -90,7 +90,8 @@ enum ExternalProgram {
       lseek(descriptor, 0, SEEK_SET)
     }
 
-    /// All that was written: a part of it would be taken for all.
+    /// Returns the whole output.
+    /// - Throws: above `limit`, since a part would be mistaken for the whole.
     func contents() throws(Failure) -> [UInt8] {
       let size = Int(lseek(descriptor, 0, SEEK_END))
       guard size >= 0 else { throw Failure(number: errno) }

@@ -1,26 +1,27 @@
 internal import EventLoop
 internal import Glibc
 
-/// The user's crontab, as the `crontab` of the system gives and takes it.
+/// The user's crontab, read and written through the system's `crontab`.
 enum UserCrontab {
-  /// Why it can't be had, or can't be changed.
+  /// Failure to read or change the crontab.
   struct Failure: CodedError {
     let code: String
     let message: String
     var hint: String?
   }
 
-  /// What it holds now; an empty one when there is none.
+  /// Reads the crontab; an empty one when there is none.
   static func read() throws -> Crontab {
-    // Debian's `crontab -l` leaves its own first lines out unless it is told not to.
+    // Debian's `crontab -l` omits its own first lines unless this variable is set.
     let result = try run(["-l"], variables: ["CRONTAB_NOHEADER": "Y", "LC_ALL": "C"])
     if result.status == 0 { return Crontab(result.output) }
     guard result.errors.contains("no crontab for") else { throw refused("read", result) }
     return Crontab([])
   }
 
-  /// Changes it, while no other `roomtone` does, and reads it again: what is not in it then was not taken.
-  /// - Parameter lock: a file that is made for this; nil where there is no place for one.
+  /// Changes the crontab, one `roomtone` at a time, and reads it again to verify that the change was
+  /// accepted.
+  /// - Parameter lock: path of a lock file that is created for this; nil for none.
   static func change(lock path: String?, _ body: (inout Crontab) throws -> Void) throws {
     let lock = try path.map { try FileLock(waitingFor: $0) }
     defer { withExtendedLifetime(lock) {} }
