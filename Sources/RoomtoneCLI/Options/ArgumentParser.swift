@@ -1,28 +1,28 @@
-/// What a command line asks for.
+/// The request of a command line.
 enum Request: Sendable, Equatable {
-  /// A command.
+  /// Performs a command.
   case perform(ParsedArguments)
-  /// The help text of a command, or of the program.
+  /// Shows the help text of a command, or of the program.
   case help(CommandSpec?)
-  /// The help text of one of the things that a command does.
+  /// Shows the help text of an action of a command.
   case actionHelp(CommandSpec, ActionSpec)
-  /// The version.
+  /// Shows the version.
   case version
-  /// Nothing: there is not a single word.
+  /// Empty command line.
   case nothing
 }
 
-/// Reads command lines by a table of commands.
+/// Parses command lines by a table of commands.
 ///
-/// As GNU programs do: `--opt=value`, `--opt value`, `-o value`, `-ovalue`, bundled flags, `--` ends the options, `-`
-/// is an operand. An option with a value can be given once, unless its spec says otherwise; none is
-/// shortened.
+/// Follows GNU conventions: `--opt=value`, `--opt value`, `-o value`, `-ovalue`, bundled flags, `--` ends the
+/// options, `-` is an operand. An option with a value can occur once, unless its spec says otherwise;
+/// abbreviations are unknown options.
 struct ArgumentParser: Sendable {
   let program: ProgramSpec
 
   init(_ program: ProgramSpec = .roomtone) { self.program = program }
 
-  /// Reads the words behind the program's name.
+  /// Parses the words after the program's name.
   func parse(_ arguments: [String]) throws(UsageError) -> Request {
     var words = arguments[...]
     guard let first = words.popFirst() else { return .nothing }
@@ -75,7 +75,7 @@ struct ArgumentParser: Sendable {
     return UsageError(.command, message, help: program.name)
   }
 
-  /// An option where a command should be.
+  /// Returns the error for an option in the position of the command.
   private func misplaced(_ word: String) -> UsageError {
     let name = word.split(separator: "=", maxSplits: 1).first.map(String.init) ?? word
     let owners = program.commands.filter { $0.options.contains { $0.isWritten(name) } }.map(\.name)
@@ -90,7 +90,7 @@ struct ArgumentParser: Sendable {
   }
 }
 
-/// The words of one command, as they are read one by one.
+/// Parser state for the words of one command.
 private struct CommandReading {
   let command: CommandSpec
   let program: ProgramSpec
@@ -105,7 +105,7 @@ private struct CommandReading {
   mutating func read() throws(UsageError) -> Request {
     while let word = rest.popFirst() {
       if word == "--" {
-        // What ends the options of an inner command line is that line's.
+        // `--` within an inner command line belongs to that line.
         if let first = namedAction?.innerCommand, operands.count > first { operands.append(word) }
         operands += rest
         break
@@ -132,7 +132,7 @@ private struct CommandReading {
     operands.first.flatMap { word in command.actions.first { $0.name == word } }
   }
 
-  /// True if the words belong to a command line that is an operand of this one.
+  /// `true` if the next words belong to an inner command line, which is an operand of this one.
   private var isInside: Bool {
     // The first operand is the action's name.
     namedAction?.innerCommand.map { operands.count > $0 + 1 } ?? false
@@ -143,12 +143,12 @@ private struct CommandReading {
     return ((namedAction?.options ?? []) + [.help]).contains { $0.isWritten(name) }
   }
 
-  /// `cron add`
+  /// Returns the name of a command's action: `cron add`.
   private func name(_ action: ActionSpec?) -> String {
     action.map { "\(command.name) \($0.name)" } ?? command.name
   }
 
-  /// Takes the word that says what the command is to do.
+  /// Consumes the word that names the command's action.
   private mutating func takeAction() throws(UsageError) -> ActionSpec? {
     guard let first = command.actions.first else { return nil }
     var action = first
@@ -175,7 +175,7 @@ private struct CommandReading {
     try accept(option, written: option.dashed, attached: parts.count == 2 ? String(parts[1]) : nil)
   }
 
-  /// `-v`, `-ve CODE`, `-veCODE`.
+  /// Parses short options: `-v`, `-ve CODE`, `-veCODE`.
   private mutating func readShort(_ word: String) throws(UsageError) {
     var letters = word.dropFirst()
     while let letter = letters.popFirst() {
@@ -189,7 +189,7 @@ private struct CommandReading {
     }
   }
 
-  /// Takes an option, with the next word for its value when none is attached.
+  /// Accepts an option, with the next word as its value when none is attached.
   private mutating func accept(_ option: OptionSpec, written: String, attached: String?) throws(UsageError) {
     if option.kind == .flag {
       if attached != nil { throw error(.value, "\(written) takes no value") }
@@ -212,7 +212,7 @@ private struct CommandReading {
     }
   }
 
-  /// The next word, unless it is an option of this command: then a value was forgotten.
+  /// Consumes the next word, unless it is an option of this command: then a value was forgotten.
   private mutating func nextValue() -> String? {
     guard let next = rest.first, next != "--" else { return nil }
     let name = next.split(separator: "=", maxSplits: 1).first.map(String.init) ?? next
@@ -262,7 +262,7 @@ private struct CommandReading {
     return error(.option, message)
   }
 
-  /// True if the script is given by an option.
+  /// `true` if an option replaces the script.
   private var isScriptReplaced: Bool {
     given.contains { entry in command.operands.contains { $0.replacement == entry.option.long } }
   }
@@ -273,7 +273,7 @@ private struct CommandReading {
 }
 
 extension CommandSpec {
-  /// The action of that name.
+  /// Returns the action of that name.
   fileprivate func action(_ word: String, help: String) throws(UsageError) -> ActionSpec {
     if let action = actions.first(where: { $0.name == word }) { return action }
     let names = actions.map(\.name)
@@ -285,14 +285,14 @@ extension CommandSpec {
 }
 
 extension OptionSpec {
-  /// Whether `word` is this option, with its dashes: `--for`, `-e`.
+  /// Returns `true` if `word` is this option, with its dashes: `--for`, `-e`.
   fileprivate func isWritten(_ word: String) -> Bool {
     word == dashed || short.map { word == "-\($0)" } ?? false
   }
 }
 
 extension [OptionSpec] {
-  /// The option that was probably meant: a long one with letters wrong or with one dash missing.
+  /// Returns the option that was probably meant: a long one with letters wrong or with one dash missing.
   fileprivate func meant(by written: String) -> String? {
     let name = String(written.drop { $0 == "-" })
     guard name.utf8.count > 1 else { return nil }
@@ -300,5 +300,5 @@ extension [OptionSpec] {
   }
 }
 
-/// What stands before a word in capitals: `a SCRIPT`, `an EXPR`.
+/// Returns the article of a word in capitals: `a SCRIPT`, `an EXPR`.
 private func article(_ word: String) -> String { "AEIO".contains(word.prefix(1)) ? "an" : "a" }

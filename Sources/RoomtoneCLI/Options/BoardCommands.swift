@@ -1,6 +1,6 @@
 internal import HeadsetKit
 
-// The part of the table that is about the emulated headset.
+// Commands and options of the emulated headset.
 
 extension CommandSpec {
   static let board = CommandSpec(

@@ -1,70 +1,70 @@
-/// The program: its commands, and what stands before a command.
+/// The program: its commands, and the options before a command.
 struct ProgramSpec: Sendable, Equatable {
-  /// What a person types.
+  /// Name of the program, as typed.
   let name: String
   let version: String
-  /// What it is for: one sentence.
+  /// Purpose of the program: one sentence.
   let summary: String
   let commands: [CommandSpec]
-  /// Options without a command.
+  /// Options that are valid without a command.
   let options: [OptionSpec]
   let notes: [String]
   let examples: [ExampleSpec]
 
-  /// The command called `name`.
+  /// Returns the command called `name`.
   func command(_ name: String) -> CommandSpec? { commands.first { $0.name == name } }
 }
 
-/// One command: all that the parser and the help text know of it.
+/// A command, as specified for the parser and the help text.
 struct CommandSpec: Sendable, Equatable {
   let name: String
-  /// What it does: one line, in lower case and without a full stop.
+  /// Purpose: one line, in lower case and without a full stop.
   let summary: String
-  /// What it takes besides options, in their order.
+  /// Operands in their order.
   let operands: [OperandSpec]
-  /// Its options; every command has `--help` besides.
+  /// Options, besides the `--help` of every command.
   let options: [OptionSpec]
-  /// What it can do, by the word that comes first; the first of them is meant when there is none. Operands and options are
+  /// Actions, selected by the first word; without a word the first one applies. Operands and options are
   /// those of the action.
   var actions: [ActionSpec] = []
   /// Paragraphs that help shows below the summary.
   let notes: [String]
   let examples: [ExampleSpec]
 
-  /// Its options with those that every command has.
+  /// Options, including those of every command.
   var allOptions: [OptionSpec] { options + [.help] }
 }
 
-/// One of the things that a command does.
+/// An action of a command.
 struct ActionSpec: Sendable, Equatable {
   let name: String
-  /// What it does: one line, in lower case and without a full stop.
+  /// Purpose: one line, in lower case and without a full stop.
   let summary: String
   var operands: [OperandSpec] = []
-  /// Those of the command's options that go with it.
+  /// The command's options that are valid with the action.
   var options: [OptionSpec] = []
-  /// The number of the operand with which another command line begins, counted from 0: from there on words that are no
-  /// options of this command belong to that, with their dashes. Nil where there is none.
+  /// Index, from 0, of the operand with which an inner command line begins: from there on, words that are not
+  /// options of this command belong to that line, with their dashes. Nil for none.
   var innerCommand: Int?
   /// Paragraphs that help shows below the command's own.
   var notes: [String] = []
 }
 
-/// What a command takes besides options.
+/// An operand of a command.
 struct OperandSpec: Sendable, Equatable {
-  /// How help writes it: `SCRIPT`.
+  /// Name in the help text: `SCRIPT`.
   let name: String
-  /// What it stands for: one line, in lower case and without a full stop.
+  /// Meaning: one line, in lower case and without a full stop.
   let summary: String
-  /// Whether the command can do without.
+  /// `true` if the operand may be omitted.
   var isOptional = false
-  /// Whether it takes all operands that are left. Only the last one may.
+  /// `true` if the operand consumes all remaining ones; for the last one only.
   var isRepeated = false
-  /// Long name of the option that stands in for this operand.
+  /// Long name of the option that replaces this operand.
   var replacement: String?
 }
 
-/// A command line that works as it stands, and what it does.
+/// A working command line, and its purpose.
 struct ExampleSpec: Sendable, Equatable {
   let line: String
   let purpose: String

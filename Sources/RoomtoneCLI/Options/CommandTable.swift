@@ -1,10 +1,10 @@
 internal import LuaModules
 internal import SpeakerKit
 
-// The one table of commands and options. The parser and the help text read it, and nothing else knows an option.
+// The one table of commands and options, read by the parser and the help text.
 
 extension ProgramSpec {
-  /// `roomtone`.
+  /// Specification of `roomtone`.
   static let roomtone = ProgramSpec(
     name: "roomtone",
     version: Product.version,
@@ -172,7 +172,7 @@ extension CommandSpec {
       ExampleSpec("roomtone status --json", "the same for programs"),
     ])
 
-  /// Options of the commands that only look.
+  /// Options of the commands that only inspect.
   private static let listing: [OptionSpec] = [.jsonList, .config]
 }
 

@@ -1,4 +1,4 @@
-// The part of the table that is about firmware of headsets.
+// Commands and options for firmware of headsets.
 
 extension CommandSpec {
   static let firmware = CommandSpec(

@@ -1,6 +1,6 @@
 internal import HeadsetKit
 
-// The part of the table that is about headsets.
+// Commands and options of headsets.
 
 extension CommandSpec {
   static let headset = CommandSpec(

@@ -2,15 +2,15 @@
 struct HelpText {
   /// Columns of a line.
   static let width = 80
-  /// Where the second column begins at the latest.
+  /// Maximum start of the second column.
   private static let longestIndent = 28
 
   private var lines: [String] = []
 
-  /// The text, with an end to its last line.
+  /// Text, with an end to its last line.
   var text: String { lines.map { $0 + "\n" }.joined() }
 
-  /// The overview: what `roomtone --help` shows.
+  /// Creates the overview shown by `roomtone --help`.
   init(_ program: ProgramSpec) {
     add(paragraph: program.summary)
     lines += ["", "Usage: \(program.name) COMMAND [OPTIONS] [OPERANDS]"]
@@ -21,7 +21,7 @@ struct HelpText {
     add(notes: program.notes + ["'\(program.name) COMMAND --help' tells more about a command."])
   }
 
-  /// What `roomtone COMMAND --help` shows.
+  /// Creates the text shown by `roomtone COMMAND --help`.
   init(_ command: CommandSpec, of program: ProgramSpec) {
     let name = "\(program.name) \(command.name)"
     for (index, form) in command.forms.enumerated() {
@@ -36,7 +36,7 @@ struct HelpText {
     add(command.examples)
   }
 
-  /// The text of `roomtone help COMMAND ACTION`.
+  /// Creates the text shown by `roomtone help COMMAND ACTION`.
   init(_ action: ActionSpec, of command: CommandSpec, _ program: ProgramSpec) {
     let name = "\(program.name) \(command.name) \(action.name)"
     lines.append("Usage: \(name) [OPTIONS]" + action.operands.map(\.synopsis).joined())
@@ -57,7 +57,7 @@ struct HelpText {
     }
   }
 
-  /// Two columns: a name that is longer than the first has the line to itself.
+  /// Adds a table of two columns; a name that is longer than the first column has a line of its own.
   private mutating func add(_ title: String, table: [(name: String, summary: String)]) {
     if table.isEmpty { return }
     lines += ["", "\(title):"]
@@ -74,7 +74,7 @@ struct HelpText {
     }
   }
 
-  /// Each line as it is typed, broken with a backslash where it is too long, above what it does.
+  /// Adds examples: each line as typed, broken with a backslash where it is too long, above its purpose.
   private mutating func add(_ examples: [ExampleSpec]) {
     if examples.isEmpty { return }
     lines += ["", "Examples:"]
@@ -89,14 +89,14 @@ struct HelpText {
 }
 
 extension CommandSpec {
-  /// Its operands and those of its actions, each once.
+  /// Operands of the command and its actions, without repetitions.
   fileprivate var allOperands: [OperandSpec] {
     actions.flatMap(\.operands).reduce(into: operands) { all, operand in
       if !all.contains(where: { $0.name == operand.name }) { all.append(operand) }
     }
   }
 
-  /// What may stand behind the options, each form with a space before it.
+  /// Forms of the operands after the options, each with a leading space.
   fileprivate var forms: [String] {
     if !actions.isEmpty {
       return actions.enumerated().map { index, action in
@@ -125,7 +125,7 @@ extension OperandSpec {
   }
 }
 
-/// `text` in lines of at most `width` columns; a word that is longer has a line to itself.
+/// Returns `text` in lines of at most `width` columns; a longer word has a line of its own.
 private func wrapped(_ text: String, to width: Int) -> [String] {
   var lines: [String] = []
   var line = ""

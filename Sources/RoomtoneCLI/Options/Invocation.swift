@@ -1,14 +1,14 @@
-/// What the process does with its command line.
+/// The action of the process for its command line.
 enum Invocation: Sendable, Equatable {
-  /// Where a text goes.
+  /// Destination of a text.
   enum Stream: Sendable { case output, error }
 
   /// Performs a command.
   case perform(ParsedArguments)
-  /// Writes a text, which ends its last line, and ends with a status.
+  /// Writes a text, whose last line has its end, and exits with a status.
   case show(String, on: Stream, status: Int32)
 
-  /// Reads the words behind the program's name; never fails, since what is wrong is shown.
+  /// Parses the words after the program's name; never fails, since an error becomes a text to show.
   init(_ arguments: [String], program: ProgramSpec = .roomtone) {
     do {
       switch try ArgumentParser(program).parse(arguments) {

@@ -1,18 +1,18 @@
-/// One option of a command: all that the parser and the help text know of it.
+/// An option of a command, as specified for the parser and the help text.
 struct OptionSpec: Sendable, Equatable {
-  /// The name after `--`.
+  /// Name after `--`.
   let long: String
-  /// The letter after `-`, when it has one.
+  /// Letter after `-`; nil for none.
   let short: Character?
-  /// What its value is, and how it is checked.
+  /// Kind of the value, which decides how it is checked.
   let kind: OptionKind
-  /// What stands for the value in help: `DURATION`; nil for flags.
+  /// Placeholder of the value in the help text: `DURATION`; nil for flags.
   let valueName: String?
-  /// One sentence for help, in lower case and without a full stop.
+  /// Sentence for the help text, in lower case and without a full stop.
   let summary: String
-  /// Whether it may be given several times.
+  /// `true` if the option may occur several times.
   let isRepeated: Bool
-  /// Long names of the options that make no sense together with this one.
+  /// Long names of the options that exclude this one.
   let excludes: [String]
 
   init(
@@ -25,20 +25,20 @@ struct OptionSpec: Sendable, Equatable {
     self.summary = summary
   }
 
-  /// `--for`.
+  /// Long name with its dashes: `--for`.
   var dashed: String { "--\(long)" }
 
-  /// `-e, --execute CODE`; options without a letter leave its place free.
+  /// Both names and the value: `-e, --execute CODE`; blanks stand for a missing letter.
   var synopsis: String {
     (short.map { "-\($0), " } ?? "    ") + dashed + (valueName.map { " \($0)" } ?? "")
   }
 }
 
-/// What follows an option.
+/// Kind of an option's value.
 enum OptionKind: Sendable, Equatable {
-  /// Nothing: the option is there or not.
+  /// No value: the option is present or not.
   case flag
-  /// Any text but the empty one.
+  /// A text that is not empty.
   case text
   /// A line of Lua; it may be empty.
   case code
@@ -52,13 +52,13 @@ enum OptionKind: Sendable, Equatable {
   case dateTime
   /// A time of day, or a day and a time: `22:30`, `2026-03-28T22:30`.
   case moment
-  /// A name of the time zone database: `Europe/Berlin`. Whether it exists is for the command to find out.
+  /// A name of the time zone database: `Europe/Berlin`. The command checks that it exists.
   case timeZone
   /// A whole number of this range.
   case number(ClosedRange<UInt64>)
-  /// Where speakers sound: `null`, `alsa`, `alsa:DEVICE`, `wav:DIR`.
+  /// An output of the speakers: `null`, `alsa`, `alsa:DEVICE`, `wav:DIR`.
   case output
-  /// One of these words.
+  /// A word out of a list.
   case choice([String])
 
   fileprivate var valueName: String? {

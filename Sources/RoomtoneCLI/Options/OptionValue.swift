@@ -2,7 +2,7 @@ internal import EventLoop
 internal import Scheduling
 internal import SpeakerKit
 
-/// The value of an option, checked.
+/// A checked value of an option.
 enum OptionValue: Sendable, Equatable {
   case flag
   case text(String)
@@ -13,8 +13,8 @@ enum OptionValue: Sendable, Equatable {
 }
 
 extension OptionSpec {
-  /// Reads what was given as this option's value.
-  /// - Returns: the value, or what is wrong with the text, to be put behind the option's name.
+  /// Parses the text of this option's value.
+  /// - Returns: the value, or the fault of the text, to be printed after the option's name.
   func read(_ text: String) -> Result<OptionValue, UnreadableValue> {
     if text.isEmpty && kind != .code { return .failure("needs a value that is not empty") }
     do {
@@ -54,7 +54,7 @@ extension OptionSpec {
 }
 
 extension OptionSpec {
-  /// Reads a date and time, a date alone, which stands for its first moment, or `now`.
+  /// Parses a date and time, a date alone, which means its first moment, or `now`.
   private static func dateTime(_ text: String) throws(ScheduleError) -> LocalDateTime {
     if text == "now" { return ProcessZone().local(Timestamp.now) }
     let isDate = text.utf8.count == 10 && text.utf8.allSatisfy { $0 == 0x2D || (0x30...0x39).contains($0) }
@@ -62,7 +62,7 @@ extension OptionSpec {
   }
 }
 
-/// Why a text is no value of an option.
+/// The fault of a text that is no value of an option.
 struct UnreadableValue: Error, ExpressibleByStringInterpolation {
   let reason: String
 

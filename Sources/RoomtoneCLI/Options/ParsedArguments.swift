@@ -3,68 +3,68 @@ internal import SpeakerKit
 
 /// A command with its options and operands, checked against its spec.
 struct ParsedArguments: Sendable, Equatable {
-  /// One option as it was given.
+  /// An option with its value.
   struct Given: Sendable, Equatable {
     let option: OptionSpec
     let value: OptionValue
-    /// The value as it was typed, empty for flags.
+    /// Value as typed, empty for flags.
     let text: String
   }
 
   let command: CommandSpec
-  /// Which of the command's actions is meant; nil where it has none.
+  /// Selected action; nil for a command without actions.
   var action: ActionSpec?
-  /// Options, in the order in which they were given, each once unless it may be repeated.
+  /// Options in the order of the command line, each once unless it may be repeated.
   let given: [Given]
-  /// All operands, in their order.
+  /// Operands in their order.
   let operands: [String]
 
-  /// Whether the option was given.
+  /// Returns `true` if the option is present.
   func has(_ option: OptionSpec) -> Bool { find(option) != nil }
 
-  /// The value as it was typed, of any option that takes one.
+  /// Returns the value as typed, of any option with a value.
   func text(_ option: OptionSpec) -> String? {
     precondition(option.kind != .flag, "\(option.dashed) has no value")
     return find(option)?.text
   }
 
-  /// The values of an option that may be repeated, as they were typed.
+  /// Returns the values of an option that may be repeated, as typed.
   func texts(_ option: OptionSpec) -> [String] {
     precondition(option.isRepeated && command.allOptions.contains(option))
     return given.filter { $0.option == option }.map(\.text)
   }
 
-  /// The value of an option of kind `duration`.
+  /// Returns the value of an option of kind `duration`.
   func duration(_ option: OptionSpec) -> Duration? {
     precondition(option.kind == .duration, "\(option.dashed) is not a duration")
     guard case .duration(let value)? = find(option)?.value else { return nil }
     return value
   }
 
-  /// The value of an option of kind `dateTime`.
+  /// Returns the value of an option of kind `dateTime`.
   func dateTime(_ option: OptionSpec) -> LocalDateTime? {
     precondition(option.kind == .dateTime, "\(option.dashed) is not a date and time")
     guard case .dateTime(let value)? = find(option)?.value else { return nil }
     return value
   }
 
-  /// The value of an option of kind `number`.
+  /// Returns the value of an option of kind `number`.
   func number(_ option: OptionSpec) -> UInt64? {
     guard case .number(let value)? = find(option)?.value else { return nil }
     return value
   }
 
-  /// The value of an option of kind `output`.
+  /// Returns the value of an option of kind `output`.
   func output(_ option: OptionSpec) -> Output? {
     precondition(option.kind == .output, "\(option.dashed) is not an output")
     guard case .output(let value)? = find(option)?.value else { return nil }
     return value
   }
 
-  /// The script to run: a path, or `-`; nil when there is none.
+  /// Script to run: a path, or `-`; nil for none.
   var script: String? { isScriptReplaced ? nil : operands.first }
 
-  /// What the script finds in `arg`.
+  /// Arguments for the script's `arg`.
   var scriptArguments: [String] { isScriptReplaced ? operands : Array(operands.dropFirst()) }
 
   private var isScriptReplaced: Bool {

@@ -1,6 +1,6 @@
 internal import StreamKit
 
-// The part of the table that is about recordings, and about what is done at set times.
+// Commands and options of recordings, and of jobs at set times.
 
 extension CommandSpec {
   static let cron = CommandSpec(

@@ -1,7 +1,7 @@
 internal import LuaModules
 internal import StreamKit
 
-// What servers are told and trusted by, of the commands that take a URL.
+// Options for requests to servers and for trust in them, shared by the commands that accept a URL.
 
 extension OptionSpec {
   static let charset = OptionSpec(
@@ -18,7 +18,7 @@ extension OptionSpec {
 }
 
 extension StationSettings {
-  /// The values of a command's options.
+  /// Creates the settings from a command's options.
   /// - Throws: `UsageError`.
   init(_ arguments: ParsedArguments, of command: String) throws(UsageError) {
     self.init()
