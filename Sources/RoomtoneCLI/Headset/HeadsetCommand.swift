@@ -3,9 +3,9 @@ internal import HeadsetKit
 internal import LuaModules
 internal import Roomtone
 
-/// `roomtone headset`
+/// Command `roomtone headset`.
 enum HeadsetCommand {
-  /// What is done with a headset that is connected; what it returns is printed.
+  /// An operation on a connected headset; its result is printed, a line per element.
   private typealias Work = (Headset) async throws -> [String]
 
   static func run(_ arguments: ParsedArguments) throws -> Int32 {
@@ -25,7 +25,8 @@ enum HeadsetCommand {
     return result.status
   }
 
-  /// The headset that is meant.
+  /// Returns the settings of the headset: those of the configuration, with the command's options.
+  /// - Throws: `headset.not_available` when none is configured; `UsageError`.
   private static func settings(
     _ arguments: ParsedArguments, _ configured: HeadsetSettings
   ) throws -> HeadsetSettings {
@@ -45,9 +46,10 @@ enum HeadsetCommand {
     return settings
   }
 
-  // MARK: What is to be done
+  // MARK: Operations
 
-  /// - Throws: `UsageError`: what is wrong is told before anything is connected.
+  /// Returns the operation of a command line.
+  /// - Throws: `UsageError`, so that errors are reported before a connection is made.
   private static func work(_ arguments: ParsedArguments, _ line: PercentLine) throws -> Work {
     let words = arguments.operands
     switch arguments.action?.name {

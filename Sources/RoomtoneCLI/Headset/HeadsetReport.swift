@@ -1,6 +1,6 @@
 internal import HeadsetKit
 
-/// What `headset status` tells: all that can be asked of a headset.
+/// The report of `headset status`: all readable state of a headset.
 struct HeadsetReport {
   private let headset: Headset
   private let image: String
@@ -9,7 +9,7 @@ struct HeadsetReport {
   private let ambient: (now: HeadsetAmbient, most: HeadsetAmbient)?
   private let equalizer: HeadsetEqualizer?
 
-  /// Asks a headset; what it can't do is left out.
+  /// Reads the state of a headset; unsupported values are left out.
   init(_ headset: Headset) async throws(HeadsetError) {
     self.headset = headset
     let can = headset.capabilities
@@ -21,7 +21,7 @@ struct HeadsetReport {
     equalizer = can.contains("equalizer") ? try await Self.equalizer(headset) : nil
   }
 
-  /// nil for one without bands, or with more than there may be.
+  /// Returns the equalizer; nil for one without bands, or with more than the protocol allows.
   private static func equalizer(_ headset: Headset) async throws(HeadsetError) -> HeadsetEqualizer? {
     do throws(HeadsetError) { return try await headset.equalizer() } catch {
       guard [.noBands, .tooManyBands].contains(error.kind) else { throw error }
@@ -54,17 +54,17 @@ struct HeadsetReport {
     return table
   }
 
-  /// `left 3 of 7, right 0 of 7`
+  /// Returns the text of the ambient levels: `left 3 of 7, right 0 of 7`.
   static func text(_ ambient: HeadsetAmbient, most: HeadsetAmbient) -> String {
     "left \(ambient.left) of \(most.left), right \(ambient.right) of \(most.right)"
   }
 
-  /// `movie`; `preset 4` for one without a name.
+  /// Returns the name of a preset: `movie`; `preset 4` for one without a name.
   static func name(ofPreset number: Int) -> String {
     Headset.presetName(number) ?? "preset \(number)"
   }
 
-  /// `31 Hz`, `1.5 kHz`
+  /// Returns the text of a frequency: `31 Hz`, `1.5 kHz`.
   static func text(hertz: Double) -> String {
     func plain(_ number: Double) -> String { Int(exactly: number).map(String.init) ?? "\(number)" }
     return hertz < 1000 ? plain(hertz) + " Hz" : plain(hertz / 1000) + " kHz"
