@@ -1,7 +1,7 @@
 internal import EventLoop
 internal import HeadsetKit
 
-/// `roomtone firmware`: makes files of firmware for headsets, signs them, and looks into them.
+/// Command `roomtone firmware`: creates, signs and inspects firmware files of headsets.
 enum FirmwareCommand {
   static func run(_ arguments: ParsedArguments) throws -> Int32 {
     switch arguments.action?.name {
@@ -49,7 +49,7 @@ enum FirmwareCommand {
     let keyPath = try needed(.key, arguments)
     let key = try SigningKey(file: keyPath)
     var file = try FirmwareFile(contentsOf: path)
-    // A signature would say that the damage is meant.
+    // A signature would confirm the damage.
     guard file.isIntact else { throw HeadsetError(FirmwareFault.hash, file: path) }
     file.sign(with: key)
     try write(file, to: path, replaces: true)

@@ -1,15 +1,15 @@
 internal import HeadsetKit
 
-/// What there is to say of a firmware file.
+/// The result of inspecting a firmware file.
 struct FirmwareFinding {
   let path: String
   let file: FirmwareFile
-  /// The key that the signature is held against.
+  /// Key for verifying the signature.
   let key: VerifyingKey
-  /// Where that is from; nil for the development key when none was given.
+  /// Path of the key; nil for the development key.
   let keyPath: String?
 
-  /// Whether hash and signature hold.
+  /// `true` if hash and signature are valid.
   var isGood: Bool { file.isIntact && isSigned }
 
   private var isSigned: Bool { file.manifest.isSigned(by: key) }
@@ -18,7 +18,7 @@ struct FirmwareFinding {
     file.manifest.imageHash.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
-  /// For people.
+  /// Table for people.
   var table: TextTable {
     let manifest = file.manifest
     var table = TextTable()
@@ -45,7 +45,7 @@ struct FirmwareFinding {
     }
   }
 
-  /// For programs.
+  /// Object for programs.
   var json: JSON {
     let manifest = file.manifest
     return .object([

@@ -1,9 +1,9 @@
 internal import EventLoop
 internal import Glibc
 
-/// A file that is there whole or not at all: written under another name in the same folder, then renamed.
+/// Atomic file output: written under another name in the same folder, then renamed.
 enum OutputFile {
-  /// What was not written, and why.
+  /// Failure to write the file.
   struct Failure: CodedError {
     let code: String
     let message: String
@@ -12,10 +12,11 @@ enum OutputFile {
 
   /// Writes `bytes` to `path`.
   /// - Parameters:
-  ///   - replaces: whether what is there may go; else nothing of it is touched. It keeps its permissions.
-  ///   - code: of the errors.
+  ///   - replaces: `true` if an existing file may be replaced, which keeps its permissions; else it remains
+  ///     unchanged.
+  ///   - code: the code of the errors.
   static func write(_ bytes: [UInt8], to path: String, replaces: Bool, code: String) throws {
-    // A link stays one; what it leads to is replaced.
+    // A symbolic link remains; its target is replaced.
     let target = realPath(path) ?? path
     var old = stat()
     let isThere = stat(target, &old) == 0
@@ -42,7 +43,7 @@ enum OutputFile {
     throw problem == EEXIST ? taken(path, code) : failure(path, problem, code)
   }
 
-  /// Whether two paths lead to the same file.
+  /// Returns `true` if two paths lead to the same file.
   static func areSame(_ one: String, _ other: String) -> Bool {
     var (first, second) = (stat(), stat())
     return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev
