@@ -3,7 +3,7 @@ internal import Glibc
 internal import HeadsetKit
 internal import LuaModules
 
-/// `roomtone board`: emulates a headset's board until a signal ends it.
+/// Command `roomtone board`: emulates a headset's board until a signal ends it.
 enum BoardCommand {
   static func run(_ arguments: ParsedArguments) throws -> Int32 {
     let (options, address) = try (options(arguments), address(arguments))
@@ -11,13 +11,13 @@ enum BoardCommand {
       arguments.has(.quietBoard) ? { _, _ in } : { Terminal.log($0, $1, []) }
     let loop = EventLoop(name: "board")
     var status: Int32?
-    // Before anything is made that must be removed at the end.
+    // Before creating anything that must be removed at the end.
     try loop.onSignal([SIGINT, SIGTERM, SIGHUP]) { signal in status = 128 + signal }
     if options.key == .development {
       log(.warn, "the key is the development key, which everybody has: fit for tests")
     }
     let board = try Board(options, loop: loop) { log(.info, $0) }
-    // As if the battery had fallen out: nothing is tidied up.
+    // As after a loss of power: no cleanup.
     if board.isDead { exit(lossOfPower) }
     board.onDeath = { _exit(lossOfPower) }
     let listener = try BoardListener(board, at: address)
@@ -28,7 +28,7 @@ enum BoardCommand {
       board.close()
     }
     Terminal.print("listening on \(listener.address)")
-    // A store that fails stops the board, and nobody can reach it any more.
+    // A failing store stops the board, which then can't be reached.
     _ = loop.run { status != nil || board.isDead }
     return status ?? 1
   }
@@ -36,7 +36,7 @@ enum BoardCommand {
   /// Exit status of a board that lost its power by a fault.
   private static let lossOfPower: Int32 = 9
 
-  // MARK: What is to be done
+  // MARK: Options
 
   private static func address(_ arguments: ParsedArguments) throws -> BoardAddress {
     guard let text = arguments.text(.listen) else {
@@ -84,13 +84,13 @@ enum BoardCommand {
   }
 }
 
-/// Who wears the headset: what is typed on standard input, a line each, until it ends.
+/// The wearer of the headset: performs the commands typed on standard input, a line each, until it ends.
 private final class Wearer {
   private let board: Board
   private var watch: FDWatch?
-  /// A line that has not ended yet.
+  /// Line that has not ended yet.
   private var line: [UInt8] = []
-  /// The most letters of a line; what is longer is none.
+  /// Maximum length of a line in bytes; further bytes are dropped.
   private static let longest = 1_000
 
   init(_ board: Board, _ loop: EventLoop) throws {
@@ -132,7 +132,7 @@ private final class Wearer {
 }
 
 extension BoardReport {
-  /// All of it, for programs.
+  /// Report as an object for programs.
   fileprivate var json: JSON {
     .object([
       ("profile", .string(profile)), ("model", .string(model)), ("version", .string(version)),
