@@ -1,23 +1,25 @@
 internal import EventLoop
 internal import StreamKit
 
-/// What a recording lacks of what was to be recorded, when that is so much that a person should be told.
+/// The part that a recording lacks, when it is large enough to be reported to a person.
 struct MissingSound: Equatable, CustomStringConvertible {
-  /// What was to be recorded, and what of that never came, in seconds.
+  /// Planned length, and the missing part of it, in seconds.
   let planned: Double
   let missing: Double
-  /// Whether the station was away when the time was over.
+  /// `true` if the station was unavailable at the end.
   let isCutOff: Bool
 
-  /// So much is told of, even when it is little of the whole.
+  /// Missing seconds above which a report is made, also for a small share.
   private static let most = 60.0
-  /// The same as a share of the whole.
+  /// Missing share of the planned length above which a report is made.
   private static let share = 0.05
 
+  /// Sums up what is missing.
   /// - Parameters:
-  ///   - late: how long there was nothing to hear before it began.
-  ///   - seconds: what was recorded.
-  /// - Returns: nil when nothing is missing, or little.
+  ///   - late: time without sound before the recording began.
+  ///   - seconds: recorded length.
+  ///   - gaps: gaps in the recording.
+  /// - Returns: nil when little or nothing is missing.
   init?(late: Duration, seconds: Double, gaps: [RecordingEntry.Gap]) {
     missing = gaps.reduce(max(0, Double(late.nanoseconds) / 1e9)) { $0 + max(0, min($1.seconds, 1e9)) }
     planned = seconds + missing
@@ -25,7 +27,7 @@ struct MissingSound: Equatable, CustomStringConvertible {
     guard isCutOff || missing > Self.most || missing > planned * Self.share else { return nil }
   }
 
-  /// `1:50:00 of 2:00:00 is missing, up to the end`
+  /// Text of the report: `1:50:00 of 2:00:00 is missing, up to the end`.
   var description: String {
     "\(RecordingText.clock(missing.rounded())) of \(RecordingText.clock(planned.rounded())) is missing"
       + (isCutOff ? ", up to the end" : "")

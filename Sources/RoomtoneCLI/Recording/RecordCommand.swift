@@ -4,16 +4,16 @@ internal import Roomtone
 internal import Scheduling
 internal import StreamKit
 
-/// `roomtone record`
+/// Command `roomtone record`.
 enum RecordCommand {
-  /// What can't be recorded.
+  /// Failure to record.
   struct Failure: CodedError {
     let code: String
     let message: String
     var hint: String?
   }
 
-  /// What is to be done, checked.
+  /// Checked arguments of the command.
   struct Plan {
     let url: String
     var options: RecordingOptions
@@ -45,7 +45,7 @@ enum RecordCommand {
     return result.status
   }
 
-  // MARK: What is to be done
+  // MARK: Arguments
 
   static func plan(_ arguments: ParsedArguments, _ configuration: Configuration) throws -> Plan {
     let url = arguments.operands[0]
@@ -62,7 +62,7 @@ enum RecordCommand {
     do throws(TemplateError) { _ = try RecordingTemplate(template) } catch {
       throw wrong(error.message + (error.hint.map { "; \($0)" } ?? ""))
     }
-    // What was given begins in the working directory; what the configuration says, in its folder.
+    // A template of the command line begins in the working directory, one of the configuration in its folder.
     var options = RecordingOptions(
       template: RecordingTemplate.absolute(template, from: arguments.has(.into) ? nil : folder))
     options.appends = arguments.has(.append)
@@ -99,17 +99,19 @@ enum RecordCommand {
 
   // MARK: One at a time
 
-  /// Held while the job runs: by its name, or by what it records and where to.
+  /// Acquires the lock of the job, named by the job, or by its URL and template.
+  /// - Returns: nil when no lock can be made.
+  /// - Throws: `record.busy`.
   private static func lock(_ plan: Plan) throws -> FileLock? {
     guard let folder = UserFolders.state else { return nil }
     let key = plan.options.job.map { "job \($0)" } ?? "\(plan.url) \(plan.options.template)"
-    // FNV-1a: a name for the file that any text gives.
+    // FNV-1a: a file name for any text.
     let hash = key.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     let taken: FileLock?
     do throws(FileLock.Failure) {
       taken = try FileLock.take("\(folder)/locks/\(String(hash, radix: 16)).lock")
     } catch {
-      // A recording is worth more than the order of jobs.
+      // A recording matters more than the lock.
       Terminal.log(.warn, "\(error.message); nothing keeps this job from running twice at a time", [])
       return nil
     }

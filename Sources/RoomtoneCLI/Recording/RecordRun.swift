@@ -3,29 +3,29 @@ internal import LuaModules
 internal import Roomtone
 internal import StreamKit
 
-/// One run of `roomtone record`, from the first connection to the closed file. Confined to the loop.
+/// A run of `roomtone record`, from the first connection to the closed file. Confined to the loop.
 final class RecordRun {
   private let plan: RecordCommand.Plan
   private let engine: Engine
   private let line: RecordingLine
   private var recording: Recording?
-  /// How long the station could not be heard at first.
+  /// Time before the first sound of the station.
   private var late = Duration.zero
-  /// Why it is not on disk as it should be, also when a signal ended it.
+  /// Failure to write the recording, also when a signal ended it; nil for none.
   private(set) var failure: (any CodedError)?
 
   /// The interval at which the line on a terminal is drawn anew.
   private static let tick = Duration.milliseconds(250)
-  /// Between two attempts to hear a station for the first time: doubled each time, up to the last.
+  /// First and last retry delay of the first connection; doubled each time.
   private static let (firstPause, lastPause) = (Duration.seconds(2), Duration.seconds(30))
-  /// The longest that a server may have it wait instead.
+  /// Maximum retry delay that a server may request instead.
   private static let longestWish = Duration.seconds(3600)
 
   init(_ plan: RecordCommand.Plan, _ engine: Engine, _ line: RecordingLine) {
     (self.plan, self.engine, self.line) = (plan, engine, line)
   }
 
-  /// Records to the end, or until its task is cancelled; returns when all is safe on disk.
+  /// Records to the end, or until its task is cancelled; returns when all data is safe on disk.
   func record() async throws {
     let (stream, recording) = try await plan.waitsForAudio ? beginPatiently() : begin(plan.options)
     if line.isShown {
@@ -72,8 +72,8 @@ final class RecordRun {
     return (stream, recording)
   }
 
-  /// Tries again until there is sound, for as long as was to be recorded: what comes then is something else, also when
-  /// the sound comes late.
+  /// Retries until there is sound, until the end of the planned time: later sound belongs to another
+  /// programme, also after a late start.
   private func beginPatiently() async throws -> (StreamKit.Stream, Recording) {
     var (pause, told) = (Self.firstPause, String?.none)
     let loop = engine.loop
@@ -95,7 +95,7 @@ final class RecordRun {
       guard let failure else { continue }
       if let end, loop.wallNow >= end { throw failure }
       if told != failure.message {
-        // Where nobody watches, the first says what all are about; what has an end tells there.
+        // Without a terminal only the first failure is logged; a quiet run with an end reports it there.
         if line.isShown || told == nil && !(plan.isQuiet && end != nil) {
           engine.onLog(.info, "\(failure.message) (\(failure.code)); trying again", [])
         }
@@ -112,14 +112,14 @@ final class RecordRun {
   private func take(_ event: RecordingEvent) {
     switch event {
     case .stopped(let error) where line.isShown:
-      // What it does not go on after is told at the end.
+      // A failure without a retry is reported at the end.
       guard recording?.state == .waiting else { break }
       engine.onLog(.warn, error.description, [])
     case .track, .stopped, .finished: break
     }
   }
 
-  /// What is only recorded is not decoded: its level is known where it also plays, without being heard.
+  /// Plays the stream without output: a stream that is only recorded is not decoded, and has no level.
   private func listen(to stream: StreamKit.Stream) {
     stream.isMetered = true
     stream.options.bufferWait = .seconds(1)
@@ -128,7 +128,7 @@ final class RecordRun {
 
   // MARK: The end
 
-  /// `recorded /radio/show.mp3, 1:00:00, 58 MB, 2 gaps (8.5 s)`; nil when there is nothing.
+  /// Summary line: `recorded /radio/show.mp3, 1:00:00, 58 MB, 2 gaps (8.5 s)`; nil without a file.
   var summary: String? {
     guard let recording, !recording.path.isEmpty else { return nil }
     let count = recording.paths.count
@@ -138,7 +138,7 @@ final class RecordRun {
       + "\(ByteSize.describe(recording.bytes))\(gaps)".onOneLine
   }
 
-  /// What of it is missing, when that is more than a flaw.
+  /// The missing part, when it is large enough to be reported.
   var missing: MissingSound? {
     recording.flatMap { MissingSound(late: late, seconds: $0.seconds, gaps: $0.gaps) }
   }

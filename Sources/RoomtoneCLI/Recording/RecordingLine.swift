@@ -3,23 +3,23 @@ internal import EventLoop
 internal import LuaModules
 internal import StreamKit
 
-/// The one line on a terminal that tells how far a recording is: `● 0:12 / 2:00:00  190 kB  ▮▮▮▯▯▯▯▯▯▯
-/// 2 reconnects  Some Artist - Song  show.mp3`.
+/// The progress line of a recording on a terminal: `● 0:12 / 2:00:00  190 kB  ▮▮▮▯▯▯▯▯▯▯ 2 reconnects  Some
+/// Artist - Song  show.mp3`.
 ///
 /// Confined to the loop.
 final class RecordingLine {
-  /// Connections that were lost and made again.
+  /// Number of reconnections.
   var reconnects = 0
   private var line: TerminalLine
-  /// Its intended length in seconds; nil without an end.
+  /// Planned length in seconds; nil without an end.
   var total: Double?
-  /// Whether there is a terminal to draw on.
+  /// `true` if the line is drawn on a terminal.
   var isShown: Bool { line.isShown }
 
-  /// A line on standard output, or none.
+  /// Creates a line on standard output, or a hidden one.
   init(isShown: Bool) { line = TerminalLine(isShown: isShown) }
 
-  /// Draws it anew.
+  /// Redraws the line.
   func show(_ recording: Recording, _ stream: StreamKit.Stream) {
     guard isShown else { return }
     line.show(
@@ -29,13 +29,13 @@ final class RecordingLine {
         isWaiting: recording.state == .waiting, path: recording.path, columns: Terminal.columns))
   }
 
-  /// Leaves it where it is: what comes next begins on a line of its own.
+  /// Ends the line: further output begins on a new one.
   func end() { line.end() }
 
-  /// The line, cut where the terminal would break it: of the path its end is shown, as much as there is room for.
+  /// Returns the line, truncated to the terminal's width; of the path, as much of the end as fits.
   /// - Parameters:
-  ///   - total: how long it is to be; nil without an end.
-  ///   - level: in dBFS; nil while it is not known.
+  ///   - total: planned length in seconds; nil without an end.
+  ///   - level: in dBFS; nil while unknown.
   static func text(
     seconds: Double, total: Double?, bytes: Int, title: String?, level: Double?, reconnects: Int,
     isWaiting: Bool, path: String, columns: Int
@@ -54,10 +54,10 @@ final class RecordingLine {
     return text + "  " + (name.count <= room ? name : "…" + name.suffix(room - 1))
   }
 
-  /// Letters of a path that tell something.
+  /// Minimum number of characters of a path that is shown.
   private static let shortestPath = 8
 
-  /// Ten letters from -50 to 0 dBFS: `▮▮▮▮▮▮▯▯▯▯`.
+  /// Returns ten characters from -50 to 0 dBFS: `▮▮▮▮▮▮▯▯▯▯`.
   static func bar(_ level: Double?) -> String {
     // Silence is -infinity.
     let filled = level.map { $0 > -50 ? Int(min(10, (($0 + 50) / 5).rounded())) : 0 } ?? 0

@@ -3,7 +3,7 @@ internal import LuaModules
 internal import Scheduling
 internal import StreamKit
 
-/// Recordings as people and programs read them.
+/// Text forms of recordings, for people and programs.
 enum RecordingText {
   static func table(_ entries: [RecordingEntry]) -> TextTable {
     var table = TextTable(["START", "LENGTH", "SIZE", "GAPS", "STATE", "STATION", "FILE"])
@@ -17,19 +17,19 @@ enum RecordingText {
     return table
   }
 
-  /// `1:02:03`; cut to whole seconds.
+  /// Returns a length as `1:02:03`, truncated to whole seconds.
   static func clock(_ seconds: Double) -> String {
     ProgressLine.clock(Int(max(0, min(seconds, 1e9))))
   }
 
-  /// `2 (8.5 s)`, nil where nothing is missing.
+  /// Returns number and length of gaps: `2 (8.5 s)`; nil without gaps.
   static func gaps(_ gaps: [RecordingEntry.Gap]) -> String? {
     if gaps.isEmpty { return nil }
     let tenths = Int((gaps.reduce(0) { $0 + max(0, min($1.seconds, 1e9)) } * 10).rounded())
     return "\(gaps.count) (\(tenths / 10).\(tenths % 10) s)"
   }
 
-  /// All that scripts see of a recording, by the same names; moments as text.
+  /// Returns all fields of a recording, under the names that scripts use; times as text.
   static func object(_ entry: RecordingEntry) -> JSON {
     .object([
       ("path", .string(entry.path)), ("part", .optional(entry.part)), ("station", .optional(entry.station)),
@@ -52,7 +52,7 @@ enum RecordingText {
 }
 
 extension RecordingText {
-  /// What there is to say of a file that was looked at.
+  /// The result of verifying a file.
   enum Finding {
     case read(String, RecordingVerdict)
     case unreadable(String, RecordError)
@@ -61,7 +61,7 @@ extension RecordingText {
       if case .read(_, let verdict) = self { verdict.isGood } else { false }
     }
 
-    /// `good  1:00:00  58 MB  /radio/show.mp3`, and below a bad one why.
+    /// Lines for people: `good  1:00:00  58 MB  /radio/show.mp3`, and the reasons below a bad one.
     var lines: [String] {
       switch self {
       case .unreadable(let path, let error):

@@ -5,9 +5,9 @@ internal import Roomtone
 internal import Scheduling
 internal import StreamKit
 
-/// `roomtone recordings`: what was recorded, as the catalogue and the disk have it.
+/// Command `roomtone recordings`: recordings in the catalogue and on disk.
 enum RecordingsCommand {
-  /// What can't be done.
+  /// Failure of the command.
   struct Failure: CodedError {
     let code: String
     let message: String
@@ -20,7 +20,7 @@ enum RecordingsCommand {
         code: "record.write", message: "there is no home folder, and so no catalogue of recordings",
         hint: "set HOME or XDG_STATE_HOME")
     }
-    // Who only looks leaves nothing behind.
+    // Listing creates no catalogue.
     if arguments.action?.name == "list", access(path, F_OK) != 0 { return show([], arguments) }
     let catalogue = try Catalogue(path: path) { Terminal.log(.warn, $0, []) }
     let library = RecordingLibrary(catalogue: catalogue)
@@ -121,7 +121,7 @@ enum RecordingsCommand {
     return isGood ? 0 : 1
   }
 
-  /// The path as the catalogue has it: a folder on the way may be a link.
+  /// Returns the path under which the catalogue has a file: a folder in it may be a symbolic link.
   private static func known(_ given: String, _ catalogue: Catalogue) throws -> String {
     let path = UserFolders.absolute(given)
     guard try catalogue.entry(path: path) == nil, let real = realpath(path, nil) else { return path }

@@ -1,21 +1,22 @@
 internal import EventLoop
 internal import Glibc
 
-/// The folder of a simulation: the same each time, so that the same script tells the same paths, and empty at the beginning;
-/// what is recorded in it is gone with it.
+/// The temporary folder of a simulation: always the same path, so that equal scripts print equal paths, and
+/// empty at the beginning; removed with its contents.
 final class ScratchFolder {
   struct Failure: CodedError {
     let code = "simulate.scratch"
     let message: String
   }
 
-  /// From the root on.
+  /// Absolute path.
   let path: String
-  /// Held while the simulation runs.
+  /// Lock held while the simulation runs; nil in the folder for temporary files.
   private let lock: FileLock?
 
-  /// The first of the user's folders for this that no other simulation has; any other where they can't be written to.
-  /// - Throws: when the folder for temporary files can't be written to either.
+  /// Acquires the first of the user's simulation folders without another simulation; a new one in the folder
+  /// for temporary files where they can't be written.
+  /// - Throws: when the folder for temporary files can't be written either.
   init() throws(Failure) {
     for number in 1...64 {
       guard let state = UserFolders.state else { break }
@@ -24,7 +25,7 @@ final class ScratchFolder {
         guard let lock = try FileLock.take("\(folder).lock") else { continue }
         (path, self.lock) = (folder, lock)
       } catch { break }
-      // One that was killed has left something behind.
+      // A killed simulation has left files behind.
       remove()
       return
     }
@@ -37,7 +38,7 @@ final class ScratchFolder {
     lock = nil
   }
 
-  /// Removes it and all that is in it; what can't be removed stays.
+  /// Removes the folder with its contents, as far as possible.
   func remove() { Self.remove(path, depth: 0) }
 
   private static func remove(_ path: String, depth: Int) {
@@ -47,7 +48,7 @@ final class ScratchFolder {
           String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
         }
         guard name != ".", name != ".." else { continue }
-        // What a link leads to is not in it.
+        // The target of a link is not in the folder.
         var info = stat()
         let isFolder = lstat("\(path)/\(name)", &info) == 0 && info.st_mode & S_IFMT == S_IFDIR
         if isFolder { remove("\(path)/\(name)", depth: depth + 1) } else { unlink("\(path)/\(name)") }
