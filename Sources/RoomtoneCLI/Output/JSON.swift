@@ -1,11 +1,11 @@
-/// A value as programs read it (RFC 8259). Members keep their order.
+/// A JSON value (RFC 8259). Members keep their order.
 enum JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
   ExpressibleByNilLiteral
 {
   case null
   case bool(Bool)
   case number(Int)
-  /// Written with three digits behind the point; null when it is not finite.
+  /// A number rounded to three decimal places; null when it is not finite or 1e15 or more.
   case decimal(Double)
   case string(String)
   case array([JSON])
@@ -16,12 +16,12 @@ enum JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleB
   init(booleanLiteral isTrue: Bool) { self = .bool(isTrue) }
   init(nilLiteral: ()) { self = .null }
 
-  /// The string, null when there is none.
+  /// Returns the string; null for nil.
   static func optional(_ text: String?) -> JSON { text.map { .string($0) } ?? .null }
-  /// The truth, null when it is not known.
+  /// Returns the Boolean; null for nil.
   static func optional(_ isTrue: Bool?) -> JSON { isTrue.map { .bool($0) } ?? .null }
 
-  /// All of it in one line, without control characters: no string in it can move a terminal's cursor.
+  /// Text on one line, without control characters: no string in it can move a terminal's cursor.
   var line: String {
     switch self {
     case .null: "null"
@@ -34,7 +34,7 @@ enum JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleB
     }
   }
 
-  /// The same for people too: a line for each element or member, but not for theirs.
+  /// Text for people too: a line for each element or member, whose own elements share it.
   var lines: String {
     switch self {
     case .array(let elements) where !elements.isEmpty: Self.block("[", elements.map(\.line), "]")

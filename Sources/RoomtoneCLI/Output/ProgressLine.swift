@@ -2,20 +2,20 @@ internal import AudioCore
 internal import EventLoop
 internal import SpeakerKit
 
-/// The one line on a terminal that tells how far a file is: `▶ wake_up.mp3  0:12 / 0:23  Kitchen, Bedroom`.
+/// The progress line of playback on a terminal: `▶ wake_up.mp3  0:12 / 0:23  Kitchen, Bedroom`.
 ///
 /// Confined to the loop.
 final class ProgressLine {
-  /// What a station says that it plays; nil for what the source is called.
+  /// Current title of a station; nil for the title of the source.
   var title: String?
-  /// Where it sounds.
+  /// Names of the rooms and speakers.
   var places = ""
   private var line: TerminalLine
 
-  /// A line on standard output, or none.
+  /// Creates a line on standard output, or a hidden one.
   init(isShown: Bool) { line = TerminalLine(isShown: isShown) }
 
-  /// Draws it anew.
+  /// Redraws the line.
   func show(_ session: Session) {
     guard line.isShown, let source = session.source else { return }
     let rate = session.format.sampleRate
@@ -26,16 +26,16 @@ final class ProgressLine {
         places: places, columns: Terminal.columns))
   }
 
-  /// Leaves it where it is: what comes next begins on a line of its own.
+  /// Ends the line: further output begins on a new one.
   func end() { line.end() }
 
-  /// The line, cut where the terminal would break it.
+  /// Returns the line, truncated to the terminal's width.
   static func text(title: String, position: Int, duration: Int?, places: String, columns: Int) -> String {
     let time = clock(position) + (duration.map { " / " + clock($0) } ?? "")
     return TerminalLine.fit("▶ \(title)  \(time)  \(places)", columns: columns)
   }
 
-  /// `0:12`, `1:02:03`
+  /// Returns a time in seconds as `0:12` or `1:02:03`.
   static func clock(_ seconds: Int) -> String {
     let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60)
     func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }

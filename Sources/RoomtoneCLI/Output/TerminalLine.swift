@@ -1,32 +1,33 @@
 internal import EventLoop
 
-/// One line on a terminal that is drawn over itself, with a carriage return and blanks, which every terminal understands.
+/// A line on a terminal that is redrawn in place, with a carriage return and blanks, which every terminal
+/// supports.
 struct TerminalLine {
-  /// Whether there is a terminal to draw on.
+  /// `true` if the line is drawn on a terminal.
   let isShown: Bool
-  /// What is there now.
+  /// Text on the terminal now.
   private var shown = ""
 
-  /// A line on standard output, or none.
+  /// Creates a line on standard output, or a hidden one.
   init(isShown: Bool) { self.isShown = isShown }
 
-  /// Draws it anew, if it is another.
+  /// Redraws the line if it has changed.
   mutating func show(_ line: String) {
     guard isShown, line != shown else { return }
     Terminal.draw("\r" + line + String(repeating: " ", count: max(0, shown.count - line.count)), over: line)
     shown = line
   }
 
-  /// Leaves it where it is: what comes next begins on a line of its own.
+  /// Ends the line: further output begins on a new one.
   mutating func end() {
     if !shown.isEmpty { Terminal.draw("\n", over: "") }
     shown = ""
   }
 
-  /// The sequence that erases a line.
+  /// Returns the sequence that erases a line.
   static func blank(_ line: String) -> String { "\r" + String(repeating: " ", count: line.count) + "\r" }
 
-  /// The text on one line, cut where the terminal would break it.
+  /// Returns the text on one line, truncated to the terminal's width.
   static func fit(_ text: String, columns: Int) -> String {
     let line = text.onOneLine
     // A letter in the last column moves some terminals to the next line.

@@ -1,12 +1,12 @@
 internal import EventLoop
 
-/// Rows of text below one another, each column as wide as its widest cell.
+/// A table of text, each column as wide as its widest cell.
 ///
-/// Widths are counted in letters as a person sees them; what a cell must not hold is written as `onOneLine` does.
+/// Widths are counted in characters; control characters in a cell are escaped as by `onOneLine`.
 struct TextTable {
   private var rows: [[String]] = []
 
-  /// A table with a line of titles; without any it begins with its first row.
+  /// Creates a table with a line of titles; without titles it begins with its first row.
   init(_ titles: [String] = []) {
     if !titles.isEmpty { rows.append(titles) }
   }
@@ -14,7 +14,7 @@ struct TextTable {
   /// Adds a row.
   mutating func add(_ cells: [String]) { rows.append(cells.map(\.onOneLine)) }
 
-  /// The lines, without blanks at their ends and without line ends.
+  /// Lines without trailing blanks and line ends.
   var lines: [String] {
     var widths: [Int] = []
     for row in rows {

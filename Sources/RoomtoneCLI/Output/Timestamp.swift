@@ -2,23 +2,23 @@ internal import EventLoop
 internal import Glibc
 internal import Scheduling
 
-/// Moments as programs read them.
+/// Times as text for programs.
 enum Timestamp {
-  /// The moment that it is.
+  /// Current time.
   static var now: WallTime {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     return WallTime(seconds: Int64(time.tv_sec)).advanced(by: .nanoseconds(time.tv_nsec))
   }
 
-  /// RFC 3339: `2026-01-05T06:45:00+01:00`.
+  /// Returns a time in the format of RFC 3339: `2026-01-05T06:45:00+01:00`.
   static func text(_ time: WallTime, in zone: any LocalZone = ProcessZone()) -> String {
     let (local, offset) = (zone.local(time), zone.offset(at: Int(time.seconds)))
     let hours = clock(abs(offset)).dropLast(3)
     return "\(local.date)T\(clock(local.time.seconds))\(offset < 0 ? "-" : "+")\(hours)"
   }
 
-  /// `06:45:00`.
+  /// Returns seconds of a day as `06:45:00`.
   static func clock(_ seconds: Int) -> String {
     [seconds / 3600, seconds / 60 % 60, seconds % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(
       separator: ":")
