@@ -1,16 +1,16 @@
-/// How the frames of one session are heard, by the contract: in blocks of 20 ms, and nothing that sounds stops or
-/// changes at once, but falls over one block, in which its frames go on.
+/// Model of the frames heard from one session, by the contract: in blocks of 20 ms; a sounding session does
+/// not stop or change at once, but fades out over one block, in which its frames continue.
 struct DeckModel {
-  /// A source at the place where it begins.
+  /// A source with its start position.
   struct Source {
-    /// Tells it from all that were started before.
+    /// Identifies the start among all so far.
     let cue: Int
     let first: Int
-    /// Nil when it goes on for ever.
+    /// Length in frames; nil without an end.
     let length: Int?
   }
 
-  /// What comes when it has fallen.
+  /// State after the fade out.
   enum Then { case stands, isEmpty, changes(to: Source, stands: Bool) }
 
   enum Motion { case empty, standing, flowing, falling(Then) }
@@ -21,7 +21,7 @@ struct DeckModel {
   private(set) var motion = Motion.empty
   private var source: Source?
   private var frame = 0
-  /// The block that was rendered last.
+  /// Block that was rendered last.
   private var block = (cue: -1, frame: 0, count: 0, at: Int64(0))
 
   var sounds: Bool {
@@ -53,8 +53,8 @@ struct DeckModel {
 
   mutating func stop() { motion = sounds ? .falling(.isEmpty) : .empty }
 
-  /// One block, heard from `instant` on.
-  /// - Returns: frames that it takes, and the cue that has no more when it is over.
+  /// Renders one block, heard from `instant` on.
+  /// - Returns: frames of the source in it, and the cue that ends with it.
   mutating func render(at instant: Int64) -> (frames: Int, ended: Int?) {
     guard sounds, let source else { return (0, nil) }
     let left = source.length.map { max(0, $0 - frame) } ?? .max
@@ -71,7 +71,7 @@ struct DeckModel {
     return (count, isOver ? source.cue : nil)
   }
 
-  /// Frames of `cue` heard at `instant`; nil before its first block.
+  /// Returns the frame of `cue` heard at `instant`; nil before its first block.
   func heard(of cue: Int, at instant: Int64) -> Int? {
     guard block.cue == cue else { return nil }
     return block.frame + min(block.count, Int((instant - block.at) * Int64(Self.sampleRate) / 1_000_000_000))

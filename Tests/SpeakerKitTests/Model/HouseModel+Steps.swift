@@ -1,8 +1,8 @@
 import AudioCore
 
 extension HouseModel {
-  /// Does what the step asks for, now.
-  /// - Returns: the code of what it raises.
+  /// Performs a step, now.
+  /// - Returns: the code of the error that it raises.
   mutating func perform(_ step: WalkStep) -> String? {
     switch step {
     case .join(let speaker, let session): return join(speaker, session)
@@ -41,7 +41,7 @@ extension HouseModel {
     return nil
   }
 
-  /// Moves a speaker; the session that loses its last one stops, unless an interruption has taken them.
+  /// Moves a speaker; a session that loses its last one stops, unless it is suspended by an interruption.
   mutating func move(_ speaker: Int, to session: Int?) {
     let old = speakers[speaker].session
     guard old != session else { return }
@@ -87,7 +87,7 @@ extension HouseModel {
     return nil
   }
 
-  /// A speaker of this house can't play while it gets another name or group.
+  /// Stops the session of a speaker that gets another name or group, where it plays.
   private mutating func silence(_ speaker: Int) {
     guard let session = speakers[speaker].session, runs(session) else { return }
     tell("error speaker.renamed_while_playing \(speakers[speaker].label) \(players[session].name)")
@@ -160,7 +160,7 @@ extension HouseModel {
     return nil
   }
 
-  /// What the session plays begins anew at a frame.
+  /// Restarts the session's source at a frame.
   private mutating func begin(_ session: Int, at first: Int) {
     let one = players[session]
     cueCount += 1

@@ -1,10 +1,11 @@
 import AudioCore
 
-/// What an embedded house does and tells, by the contract with script authors: a second, plain description of it, which
-/// shares no code with the house and knows nothing of how that works.
+/// Model of an embedded house's behaviour and events, by the contract with script authors: a second, plain
+/// description, which shares no code with the house and does not depend on its implementation.
 ///
-/// It is told what is asked of the house, and when; it says what the call raises, and `told` says which events come, at
-/// which nanosecond. Only the seconds (`time`) are judged, not foretold: see `hear(second:of:at:)`.
+/// Receives the requests to the house with their times; returns the codes that they raise, and predicts the
+/// events in `told`, with their nanoseconds. Only the seconds (`time`) are checked instead of predicted: see
+/// `hear(second:of:at:)`.
 struct HouseModel {
   /// An event, as `WalkRecorder` words it.
   struct Told: Equatable {
@@ -20,13 +21,13 @@ struct HouseModel {
     var role: ChannelRole
     var balance: Int
     var isAvailable = true
-    /// Whether its playing was told last.
+    /// `playing` as reported last.
     var toldPlaying = false
     var session: Int?
-    /// Number of its last move, and how often somebody set its level: what an interruption looks at.
+    /// Number of the last move, and of level changes so far: both decide what an interruption restores.
     var move = 0
     var touches = 0
-    /// The level that an interruption could not give back.
+    /// Level that an interruption could not restore.
     var owed: (volume: Int, isMuted: Bool, touches: Int)?
   }
 
@@ -36,19 +37,19 @@ struct HouseModel {
     var isOpen = true
     var state = "stopped"
     var title: String?
-    /// What it plays: the cue, where that began, and the length of the source.
+    /// Current source: cue, first frame, and length.
     var cue = -1
     var first = 0
     var length = 0
     var loops = false
-    /// Interruptions that have its speakers.
+    /// Number of suspensions in effect.
     var suspensions = 0
-    /// The second that was told last, and since when the next one is looked for.
+    /// Second reported last, and the time since which the next one is awaited.
     var second = 0
     var runningSince: Int64?
-    /// Since when it plays and nobody can hear it.
+    /// Time since which the session plays without an available speaker.
     var silentSince: Int64?
-    /// Which of the decks plays it; that of a closed session goes to the next one that is made.
+    /// Index of the session's deck; the deck of a closed session is reused by the next one.
     var deck = 0
   }
 
@@ -65,26 +66,26 @@ struct HouseModel {
     case group(Int, String)
   }
 
-  /// From asking for a level or a name to its effect.
+  /// Time from the request of a level or a name to its effect.
   static let reaction: Int64 = 5_000_000
-  /// How long a session plays to nobody.
+  /// Timeout of a session without an available speaker.
   static let patience: Int64 = 30_000_000_000
 
   var now: Int64
   var speakers: [Speaker]
-  /// All sessions that there have been.
+  /// All sessions so far.
   var players = [Player(name: "default")]
   var decks = [DeckModel()]
-  /// Members of each group, who joined it first first. A group without members does not exist.
+  /// Members of each group, in the order in which they joined. A group without members does not exist.
   var groups: [String: [Int]] = [:]
   var told: [Told] = []
-  /// Why the events of seconds were wrong.
+  /// Faults of `time` events.
   var complaints: [String] = []
   var mix: MixModel
   var pending: [(due: Int64, effect: Effect)] = []
   var ends: [(due: Int64, cue: Int)] = []
   var interruptions: [InterruptionModel] = []
-  /// All that there have been, by number.
+  /// All suspensions so far, by number.
   var suspensions: [(player: Int, isOver: Bool)] = []
   var cueCount = 0
   var moveCount = 0
@@ -99,7 +100,7 @@ struct HouseModel {
 
   private enum Happening { case block, end, effect, interruption(Int), silence(Int) }
 
-  /// Lets everything happen that happens before `instant`.
+  /// Processes all that is due before `instant`.
   mutating func advance(to instant: Int64) {
     while let (due, what) = nextHappening, due < instant {
       now = due
@@ -117,7 +118,7 @@ struct HouseModel {
   }
 
   private var nextHappening: (Int64, Happening)? {
-    // Of what happens at one moment, what was set in motion first comes first.
+    // Of simultaneous occurrences, the one that was scheduled first comes first.
     var all: [(Int64, Happening)] = []
     for (index, one) in players.enumerated() {
       if let since = one.silentSince { all.append((since + Self.patience, .silence(index))) }
@@ -130,7 +131,7 @@ struct HouseModel {
   }
 
   private mutating func renderBlock() {
-    // What begins and ends to sound between two blocks is heard falling.
+    // A source that starts and stops between two blocks is heard fading out.
     var heard = speakers.indices.map { isHeard($0) }
     for command in mix.takeWaiting() {
       carryOut(command)
@@ -151,12 +152,12 @@ struct HouseModel {
     if !decks.contains(where: \.sounds) { mix.rest() }
   }
 
-  /// Whether a block that is rendered now may be heard from a speaker.
+  /// Returns `true` if a block rendered now may be heard from a speaker.
   private func isHeard(_ speaker: Int) -> Bool {
     mix.deck(of: speaker).map { decks[$0].sounds } ?? false
   }
 
-  /// A command reaches the mix at the next block; at once when there is none.
+  /// Sends a command to the mix at the next block; at once when there is none.
   mutating func send(_ command: MixModel.Command) {
     if mix.nextBlock != nil { return mix.waiting.append(command) }
     carryOut(command)
@@ -192,7 +193,7 @@ struct HouseModel {
     tell("device \(speakers[speaker].label) \(reason)")
   }
 
-  /// Tells a session's state; then, once all else of the change is told, comes `tellPlaying`.
+  /// Emits a session's state; `tellPlaying` must follow once the rest of the change is emitted.
   mutating func tellState(_ player: Int) { tell("state \(players[player].state) \(players[player].name)") }
 
   mutating func tellPlaying() {
@@ -206,11 +207,11 @@ struct HouseModel {
 
   // MARK: Seconds
 
-  /// A `time` event came. It must tell the second that has just been heard of a session that runs, no second twice and
-  /// none later than 1 ms: so long may pass before the house looks again when it looked too early, which it does when
-  /// a source begins with the next block only.
+  /// Checks a `time` event. It must report the second that has just been heard of a running session, no
+  /// second twice and none later than 1 ms: so long may pass before the house checks again after checking too
+  /// early, which happens when a source begins with the next block only.
   mutating func hear(second: Int, of player: Int, at instant: Int64) {
-    // Not yet what happens at this very moment: the last second comes just before the end.
+    // Excludes events of this very time: the last second comes just before the end.
     advance(to: instant)
     let one = players[player]
     let isAtEnd = !one.loops && heardFrames(player) == one.length
@@ -222,7 +223,8 @@ struct HouseModel {
     players[player].second = second
   }
 
-  /// Before a session runs no longer, or plays something else: what has been heard for 1 ms has been told.
+  /// Checks, before a session stops running or changes its source, that all seconds heard for 1 ms have been
+  /// reported.
   mutating func checkSeconds(_ player: Int) {
     let one = players[player]
     guard let since = one.runningSince, since + 1_000_000 <= now else { return }
@@ -232,7 +234,7 @@ struct HouseModel {
     }
   }
 
-  /// Frames of what a session plays that have been heard, through its loops.
+  /// Returns the number of frames of a session's source heard so far, through its repetitions.
   func heardFrames(_ player: Int) -> Int {
     let one = players[player]
     return max(one.first, decks[one.deck].heard(of: one.cue, at: now) ?? one.first)
@@ -245,7 +247,7 @@ struct HouseModel {
   func isSuspended(_ player: Int) -> Bool { players[player].suspensions > 0 }
   func runs(_ player: Int) -> Bool { players[player].state == "playing" && !isSuspended(player) }
 
-  /// After a change of a session's state, its members or what can be reached.
+  /// Updates timers after a change of a session's state, its members or their availability.
   mutating func follow(_ player: Int) {
     guard runs(player) else {
       players[player].runningSince = nil
@@ -256,7 +258,7 @@ struct HouseModel {
     players[player].silentSince = canBeHeard(player) ? nil : players[player].silentSince ?? now
   }
 
-  /// Ends what a session plays; nothing when it plays nothing.
+  /// Ends a session's source; does nothing without one.
   mutating func stop(_ player: Int, _ reason: String) {
     guard let title = players[player].title else { return }
     checkSeconds(player)
@@ -270,7 +272,7 @@ struct HouseModel {
     follow(player)
   }
 
-  /// The last frame has been heard.
+  /// Ends a session whose last frame has been heard.
   private mutating func finish(_ player: Int) {
     let seconds = heardFrames(player) / DeckModel.sampleRate
     if seconds > players[player].second {
@@ -282,14 +284,14 @@ struct HouseModel {
 
   // MARK: Levels and names
 
-  /// The average level of the speakers that can be reached; a muted one counts as 0.
+  /// Average level of the available speakers; a muted one counts as 0.
   var average: Int {
     let levels = speakers.filter(\.isAvailable).map { $0.isMuted ? 0 : $0.volume }
     guard !levels.isEmpty else { return 0 }
     return Int((Double(levels.reduce(0, +)) / Double(levels.count)).rounded())
   }
 
-  /// Takes effect some milliseconds later, before a source starts or a speaker moves: see `flush`.
+  /// Schedules an effect some milliseconds later, or before a source starts or a speaker moves: see `flush`.
   mutating func ask(_ effect: Effect) { pending.append((now + Self.reaction, effect)) }
 
   mutating func flush() {
@@ -321,7 +323,8 @@ struct HouseModel {
     }
   }
 
-  /// - Returns: whether that is a `volume` event.
+  /// Sets one level of a speaker.
+  /// - Returns: `true` if that emits a `volume` event.
   private mutating func set(_ level: Level, on index: Int) -> Bool {
     let before = speakers[index]
     switch level {
@@ -345,7 +348,7 @@ struct HouseModel {
     }
   }
 
-  /// The name of each speaker's group, by its place; and the founder of it.
+  /// Returns the name of a speaker's group.
   func groupName(of speaker: Int) -> String { groups.first { $0.value.contains(speaker) }?.key ?? "harman" }
   private var founders: [Int: Int] {
     var founders: [Int: Int] = [:]

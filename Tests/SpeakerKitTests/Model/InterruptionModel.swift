@@ -1,13 +1,13 @@
-/// An interruption that has not ended: what it took, and from where.
+/// Model of an interruption that has not ended: the speakers that it borrowed and their former state.
 struct InterruptionModel {
   struct Loan {
     let speaker: Int
-    /// Where it goes back to; nil for no session.
+    /// Session to which the speaker returns; nil for none.
     var from: Int?
-    /// Numbers of its last move before it was taken, and of that move.
+    /// Numbers of the speaker's last move before it was borrowed, and of that move.
     let before: Int
     let taken: Int
-    /// The level that was changed, and how often people had set it by then; nil when it was left alone.
+    /// Level before the change, and the number of other level changes by then; nil when it was left alone.
     var level: (volume: Int, isMuted: Bool, touches: Int)?
   }
 
@@ -15,12 +15,12 @@ struct InterruptionModel {
   let restores: Bool
   let endsAt: Int64
   var loans: [Loan] = []
-  /// Numbers of the suspensions that it began, or shares with others since the one that began them has ended.
+  /// Numbers of the suspensions that the interruption began, or shares since another one has ended.
   var suspensions: [Int] = []
 }
 
 extension HouseModel {
-  /// Takes speakers, all or none, plays the bell on them, and gives back when its time is over.
+  /// Borrows speakers, all or none, plays the bell on them, and returns them when its time is over.
   mutating func interrupt(_ request: WalkStep.Interruption) -> String? {
     guard request.speakers.contains(where: { speakers[$0].isAvailable }) else {
       return "speaker.no_active_device"
@@ -61,7 +61,7 @@ extension HouseModel {
     return play(player, .init(title: "bell", first: 0, loops: false, priority: nil))
   }
 
-  /// A session for an interruption; also makes those that are there all the time.
+  /// Opens a session, for an interruption or for the whole walk.
   mutating func open(_ name: String, priority: Int) -> Int {
     let player = players.count
     var deck = 1
@@ -81,7 +81,7 @@ extension HouseModel {
     tell("suspended \(players[player].name) by \(name)")
   }
 
-  /// Gives back what nobody has changed since.
+  /// Ends an interruption: restores what has not been changed since.
   mutating func endInterruption(_ index: Int) {
     let one = interruptions.remove(at: index)
     stop(one.player, "stopped")
@@ -94,7 +94,8 @@ extension HouseModel {
     players[one.player].isOpen = false
   }
 
-  /// - Returns: the player of a later interruption that took it from this one, and now gives it back instead.
+  /// Returns a speaker to its session, and restores its level.
+  /// - Returns: the player of a later interruption that has the speaker now, and returns it instead.
   private mutating func giveBack(_ loan: InterruptionModel.Loan, of one: InterruptionModel) -> Int? {
     let index = loan.speaker
     let from = loan.from.flatMap { players[$0].isOpen ? $0 : nil }
@@ -109,7 +110,7 @@ extension HouseModel {
     if let later, let place = interruptions[later].loans.firstIndex(where: { $0.speaker == index }) {
       interruptions[later].loans[place].from = from
       if let found = interruptions[later].loans[place].level {
-        // What the later one found is what this one set, unless somebody has touched it between.
+        // The later one found the level that this one set, unless it was changed between.
         if let level = loan.level, level.touches == found.touches {
           interruptions[later].loans[place].level = level
         }
@@ -120,7 +121,8 @@ extension HouseModel {
     return later.map { interruptions[$0].player }
   }
 
-  /// Gives a level back that nobody has set since; a speaker that can't be reached gets it when it can.
+  /// Restores a level that has not been changed since; an unavailable speaker receives it when it is
+  /// available again.
   mutating func give(_ level: (volume: Int, isMuted: Bool, touches: Int), to index: Int) {
     speakers[index].owed = nil
     guard level.touches == speakers[index].touches else { return }
@@ -128,7 +130,7 @@ extension HouseModel {
     ask(.levels([(index, .volume(level.volume))] + (level.isMuted ? [(index, .muted(true))] : [])))
   }
 
-  /// The first that gives a speaker back ends a suspension.
+  /// Ends a suspension with the first speaker that is returned.
   private mutating func release(_ number: Int, of one: InterruptionModel, to heirs: [Int]) {
     let player = suspensions[number].player
     if suspensions[number].isOver { return }
@@ -151,7 +153,7 @@ extension HouseModel {
     tell("resumed \(players[player].name) by \(players[one.player].name)")
   }
 
-  /// Ends a session, or the interruption that it belongs to.
+  /// Closes the session of an interruption, which ends that.
   mutating func close(_ player: Int) {
     if let index = interruptions.firstIndex(where: { $0.player == player }) { endInterruption(index) }
   }

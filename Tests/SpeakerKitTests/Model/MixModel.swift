@@ -1,6 +1,6 @@
-/// The time line of the files, block by block, and which ramps may be under way in each of them.
+/// Model of the output files, block by block, with the ramps that may be moving in each block.
 struct MixModel {
-  /// What reaches the mix with the next block.
+  /// A command that reaches the mix with the next block.
   enum Command {
     case start(Int, DeckModel.Source, stands: Bool)
     case pause(Int)
@@ -11,7 +11,7 @@ struct MixModel {
     case gain(Int)
   }
 
-  /// What of a speaker's gain moves on its own: its session begins or ends to sound, the speaker joins or leaves,
+  /// Independent ramps of a speaker's gain: its session begins or ends to sound, the speaker joins or leaves,
   /// its level, role or balance change, its session's gain changes.
   struct Ramps: OptionSet {
     let rawValue: Int
@@ -26,17 +26,17 @@ struct MixModel {
   struct Block {
     let firstFrame: Int
     let frames: Int
-    /// By speaker.
+    /// Ramps by speaker.
     let ramps: [Ramps]
-    /// By speaker: whether something may be heard from it.
+    /// `true` for each speaker that may be heard.
     let heard: [Bool]
   }
 
-  /// What was asked for between two blocks.
+  /// Requests between two blocks.
   private struct Changes {
     var speakers: [Ramps]
     var decks: [Int: Ramps] = [:]
-    /// By speaker: the decks that it has rendered, for however short a time.
+    /// Decks that each speaker has rendered, for however short a time.
     var rendered: [Set<Int>]
 
     init(_ memberships: [Int?]) {
@@ -46,7 +46,7 @@ struct MixModel {
   }
 
   private(set) var blocks: [Block] = []
-  /// By speaker: the deck that it renders.
+  /// Deck that each speaker renders now; nil for none.
   private var memberships: [Int?]
   var waiting: [Command] = []
   private(set) var nextBlock: Int64?
@@ -64,12 +64,12 @@ struct MixModel {
 
   func deck(of speaker: Int) -> Int? { memberships[speaker] }
 
-  /// What begins to sound begins a time line of blocks.
+  /// Starts the time line of blocks, with the first sound.
   mutating func begin(at now: Int64) {
     (begun, framesSinceBegun, nextBlock) = (now, 0, now)
   }
 
-  /// Nothing sounds any more.
+  /// Stops the time line: no deck sounds.
   mutating func rest() { nextBlock = nil }
 
   mutating func takeWaiting() -> [Command] {
@@ -77,7 +77,7 @@ struct MixModel {
     return waiting
   }
 
-  /// All that a deck plays begins to move.
+  /// Starts ramps of a deck.
   mutating func note(_ ramps: Ramps, ofDeck deck: Int) { changes.decks[deck, default: []].insert(ramps) }
 
   mutating func noteLevel(of speaker: Int) { changes.speakers[speaker].insert(.level) }
@@ -88,11 +88,13 @@ struct MixModel {
     if let deck { changes.rendered[speaker].insert(deck) }
   }
 
-  /// What nobody hears changes at once.
+  /// Drops ramps of an inaudible mix, which changes at once.
   mutating func forgetRamps() { changes = Changes(memberships) }
 
-  /// A ramp takes one block; what takes the place of something else falls in one block and rises in the next; and a
-  /// block that the end of a source cuts short leaves the rest of its ramps to the next.
+  /// Records a rendered block with its ramps.
+  ///
+  /// A ramp takes one block; a replacement fades out in one block and in during the next; and a block that
+  /// the end of a source cuts short leaves the rest of its ramps to the next.
   mutating func rendered(frames: Int, heard: [Bool]) {
     let firstFrame = blocks.last.map { $0.firstFrame + $0.frames } ?? 0
     let ramps = memberships.indices.map { speaker in

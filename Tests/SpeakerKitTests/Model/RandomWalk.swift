@@ -3,11 +3,11 @@ import EventLoop
 import SpeakerKit
 import TestSupport
 
-/// Asks a house and its model for the same things, and compares what they raise, tell and show after every step.
+/// Sends the same requests to a house and its model, and compares errors, events and state after every step.
 final class RandomWalk {
   private struct Event {
     let told: HouseModel.Told
-    /// The second and the session of a `time` event.
+    /// Second and session of a `time` event; nil for others.
     let second: (Int, player: Int)?
   }
 
@@ -23,17 +23,18 @@ final class RandomWalk {
   private let paths: [String: String]
   private var random: SeededRandom
   private(set) var model: HouseModel
-  /// By number, also those that have been closed.
+  /// Sessions by number, including closed ones.
   private var sessions: [Session]
   private let devices: [Device]
   private var inbox: [Event] = []
   private var told: [HouseModel.Told] = []
   private var compared = 0
   private var history: [String] = []
-  /// Words of the events that were told, and codes that were raised.
+  /// Words of the events, and codes that were raised.
   private(set) var seen: Set<String> = []
   private var interruptions = 0
 
+  /// Creates a walk.
   /// - Parameter paths: the sources by title.
   init(_ bench: HouseBench, seed: UInt64, paths: [String: String]) throws {
     self.bench = bench
@@ -58,10 +59,10 @@ final class RandomWalk {
     record()
   }
 
-  /// Takes steps, then ends all that goes on and lets it fall silent.
+  /// Performs steps, then ends all sessions and waits for silence.
   func run(steps: Int) async throws {
     for number in 1...steps {
-      // Three at a time nest in every way that the contract speaks of.
+      // Three at a time nest in every way of the contract.
       let step = WalkStep.random(
         number, known: sessions.count, mayInterrupt: model.interruptions.count < 3, using: &random)
       let wait = step.randomWait(using: &random)
@@ -88,7 +89,8 @@ final class RandomWalk {
 
   // MARK: The house
 
-  /// - Returns: the code of what it raises.
+  /// Performs a step on the house.
+  /// - Returns: the code of the error that it raises.
   private func perform(_ step: WalkStep) async -> String? {
     do {
       try await ask(step)

@@ -1,8 +1,8 @@
 import AudioCore
 import TestSupport
 
-/// One thing that somebody asks of a house. Speakers and sessions go by number; session 0 is the default one, those from
-/// 3 on are of interruptions, also of past ones.
+/// A request to a house. Speakers and sessions are numbered; session 0 is the default one, those from 3 on
+/// belong to interruptions, including past ones.
 enum WalkStep {
   enum Target {
     case house
@@ -10,7 +10,7 @@ enum WalkStep {
     case speaker(Int)
   }
 
-  /// What `play` is asked for; `first` is the frame with which it begins.
+  /// Arguments of `play`; `first` is the frame with which it begins.
   struct Play {
     let title: String
     let first: Int
@@ -24,7 +24,7 @@ enum WalkStep {
     let priority: Int
     let volume: Int?
     let restores: Bool
-    /// In nanoseconds.
+    /// Length in nanoseconds.
     let length: Int64
   }
 
@@ -45,22 +45,23 @@ enum WalkStep {
   case close(Int)
   case rename(Int, String)
   case regroup(Int, String)
-  /// All speakers lose their power, and it takes a while.
+  /// Loss of power of all speakers, for a while.
   case powerCut
 }
 
 extension WalkStep {
   static let speakerCount = 4
-  /// Sessions that are there all the time.
+  /// Number of sessions that exist during the whole walk.
   static let sessionCount = 3
-  /// Frames of the sources, by title. One ends with a whole second, the others in the middle of a block.
+  /// Lengths of the sources in frames, by title. One ends with a whole second, the others in the middle of a
+  /// block.
   static let lengths = ["long": 400_333, "short": 96_000, "bell": 30_011]
 
-  /// A random step, more often one that lets something sound than one that ends it.
+  /// Returns a random step, more often one that starts playback than one that ends it.
   /// - Parameters:
-  ///   - number: of the step.
-  ///   - known: how many sessions there have been.
-  ///   - mayInterrupt: whether one more interruption may begin.
+  ///   - number: number of the step.
+  ///   - known: number of sessions so far.
+  ///   - mayInterrupt: `true` if one more interruption may begin.
   static func random(_ number: Int, known: Int, mayInterrupt: Bool, using random: inout SeededRandom)
     -> WalkStep
   {
@@ -108,7 +109,7 @@ extension WalkStep {
         ? [50, 100, 150].randomElement(using: &random) : nil)
   }
 
-  /// Anywhere, now and then at an end exactly, or past it.
+  /// Returns a random frame, now and then exactly at an end, or past it.
   private static func randomFrame(using random: inout SeededRandom) -> Int {
     switch Int.random(in: 0..<12, using: &random) {
     case 0: Array(lengths.values.sorted())[Int.random(in: 0..<3, using: &random)]
@@ -131,8 +132,9 @@ extension WalkStep {
       length: Int64.random(in: 1_000_000...3_000_000_000, using: &random))
   }
 
-  /// How long nothing is asked after it, in nanoseconds: next to nothing, less than a block, some blocks, seconds. What
-  /// is asked at the very same moment may come before a block of that moment or after it: that is left out.
+  /// Returns a random time until the next request, in nanoseconds: next to nothing, less than a block, some
+  /// blocks, seconds. Requests at exactly the time of a block are left out, since they may come before or
+  /// after it.
   func randomWait(using random: inout SeededRandom) -> Int64 {
     let longest: Int64 =
       switch Int.random(in: 0..<100, using: &random) {
@@ -143,7 +145,7 @@ extension WalkStep {
       default: 4_000_000_000
       }
     if case .powerCut = self { return Int64.random(in: 20_000_000_000...45_000_000_000, using: &random) }
-    // The name is there when the call returns, and what comes next sees it.
+    // The name is in effect when the call returns, and the next step sees it.
     if case .rename = self { return Int64.random(in: 1_000...20_000_000, using: &random) }
     if case .regroup = self { return Int64.random(in: 1_000...20_000_000, using: &random) }
     return Int64.random(in: 1...longest, using: &random)
