@@ -9,12 +9,12 @@ import Testing
 
 @Suite("Sound cards")
 struct ALSATests {
-  /// ALSA's own plug-in that writes what a card would be sent to a file.
+  /// Output through ALSA's file plug-in, which writes the samples of a card to a file.
   private func file(_ path: String) -> Output { .alsa(device: "file:'\(path)',raw") }
 
   private func samples(of path: String) throws -> [Int16] { Self.numbers(try readBytes(path)) }
 
-  /// Little-endian numbers, one after the other.
+  /// Returns the little-endian numbers in `bytes`.
   private static func numbers<Number: FixedWidthInteger>(_ bytes: [UInt8]) -> [Number] {
     let width = Number.bitWidth / 8
     return (0..<bytes.count / width).map { index in
@@ -22,7 +22,7 @@ struct ALSATests {
     }
   }
 
-  /// A stereo wave in which each sample tells its place.
+  /// Returns a stereo wave in which each sample identifies its position.
   private func wave(frames: Int) -> [Int16] {
     (0..<frames * 2).map { Int16(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 16) }
   }
@@ -169,7 +169,7 @@ struct ALSATests {
 
   @Test("a card that is lost is told once and tried again; the sound comes back where it would be by then")
   func lostAndBack() throws {
-    // What is written to /dev/full fails; a second later the name leads to a card that works.
+    // Writes to /dev/full fail; a second later the name leads to a card that works.
     let folder = try TemporaryFolder()
     let (card, works) = (folder.file("card"), folder.file("card.raw"))
     let one = [SpeakerSpec(name: "A", volume: 50)]
@@ -182,14 +182,14 @@ struct ALSATests {
       let right = stride(from: 1, to: wave.count, by: 2).map { SampleConversion.float(wave[$0]) }
       try await bench.house.session.play(try bench.source("a.wav", left, right))
       while !bench.told.contains("error audio.no_output") { try await bench.wait(0.01) }
-      // At once, so that no retry finds nothing there.
+      // Atomic, so that no retry finds the name missing.
       #expect(symlink(works, card + ".new") == 0 && rename(card + ".new", card) == 0)
       #expect(try await bench.house.session.finish(timeout: .seconds(60)) == .ended(.finished))
       try await bench.wait(0.1)
       told = bench.toldOfSession
     }
     #expect(bench.logged.isEmpty)
-    // On a busy machine the first retry may come before the card works: that is a loss of its own.
+    // On a busy machine the first retry may precede the working card: that is a loss of its own.
     let errors = told.filter { $0.hasPrefix("error") }
     #expect((1...2).contains(errors.count) && Set(errors) == ["error audio.no_output"], "\(errors)")
     #expect(told.last == "ended a.wav finished")

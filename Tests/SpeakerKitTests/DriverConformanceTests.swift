@@ -4,14 +4,14 @@ import SpeakerKit
 import TestSupport
 import Testing
 
-/// A driver that the suite runs against, and the clock that it needs.
+/// A driver under test, with the kind of clock that it needs.
 struct DriverUnderTest: Sendable, CustomTestStringConvertible {
   let testDescription: String
   let isVirtual: Bool
-  /// A house of at least two speakers, with a folder for its files.
+  /// Creates a driver of at least two speakers, with a folder for its files.
   let make: @Sendable (EventLoop, TemporaryFolder) -> any Driver
 
-  /// Every driver: a new one is added here, and has to pass.
+  /// All drivers; a new one is added here, and must pass.
   static let all: [DriverUnderTest] = [
     house("house, virtual time, no output", isVirtual: true) { _ in .null },
     house("house, virtual time, files", isVirtual: true) { .wav(folder: $0.file("out")) },
@@ -27,11 +27,11 @@ struct DriverUnderTest: Sendable, CustomTestStringConvertible {
   }
 }
 
-// Among the tests in real time, which run one after the other: one of them counts threads.
+// Part of the real-time tests, which run one after the other: one of them counts threads.
 extension RealTimeTests {
   @Suite("What every driver does, as far as it says that it can")
   struct DriverConformanceTests {
-    /// What a test works with.
+    /// Fixture of a test.
     private struct Bench {
       let house: House
       let folder: TemporaryFolder
@@ -43,12 +43,12 @@ extension RealTimeTests {
         try Sound(sampleRate: 48_000, channels: [samples, samples]).write(to: path)
         return path
       }
-      /// Lets the loop run until `condition`, a minute at most.
+      /// Runs the loop until `condition`; fails after a minute.
       func eventually(_ condition: () -> Bool) async throws {
         for _ in 0..<6_000 where !condition() { try await house.loop.sleep(for: .milliseconds(10)) }
         #expect(condition())
       }
-      /// The code of what `body` throws.
+      /// Returns the code of the error that `body` throws; nil for none.
       func code(_ body: () async throws -> Void) async -> String? {
         do {
           try await body()
@@ -129,7 +129,7 @@ extension RealTimeTests {
         try await session.play(try bench.source(seconds: 30))
         try await bench.eventually { session.position > 9_600 }
         session.pause()
-        // What was under way when it was paused may still be heard.
+        // A block rendered before the pause may still be heard.
         var position = -1
         for _ in 0..<300 where session.position != position {
           position = session.position

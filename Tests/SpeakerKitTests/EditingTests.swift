@@ -56,7 +56,7 @@ struct EditingTests {
   func founderLeaves() throws {
     try HouseBench.run(speakers: Self.three, output: .null) { bench in
       let (a, b, c) = (bench.house.devices[0], bench.house.devices[1], bench.house.devices[2])
-      // B leaves and comes back: C is in the group longer than B.
+      // B leaves and rejoins: C has been in the group longer than B.
       try await b.leaveGroup()
       try await b.setGroup("Room")
       try await bench.wait(0.01)
@@ -120,7 +120,7 @@ struct EditingTests {
           ])
         #expect(other.state == .playing)
       }
-      // What is paused does not play.
+      // A paused session does not play.
       try await house.session.play(path)
       house.session.pause()
       try await house.devices[0].setName("O")

@@ -172,7 +172,7 @@ struct GainTests {
       bench.record()
       bench.loop.after(.seconds(5)) { try? house.devices[2].setVolume(50) }
       try await house.session.fade(volume: 30, over: .seconds(10))
-      // The last step takes effect a moment after it is asked for.
+      // The last step takes effect a moment after its request.
       #expect(start.duration(to: bench.loop.now) < .seconds(10.1))
       #expect(house.devices.map(\.volume) == [30, 30, 50])
       let first = bench.told.filter { $0.hasPrefix("volume A") }.map { $0.split(separator: ",")[0] }

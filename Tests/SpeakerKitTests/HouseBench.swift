@@ -3,14 +3,15 @@ import EventLoop
 import SpeakerKit
 import TestSupport
 
-/// A house on a loop of its own, with a record of what it told. Used on the thread that calls `run`.
+/// Test harness: a house on a loop of its own, with a record of its events. Used on the thread that calls
+/// `run`.
 final class HouseBench {
   let loop: EventLoop
   let house: House
   let folder: TemporaryFolder
   /// Lines of the driver's log.
   private(set) var logged: [String] = []
-  /// What listeners were told, as `record` words it.
+  /// Events of the house, as `record` words them.
   private(set) var told: [String] = []
   private var isRecording = false
 
@@ -29,9 +30,10 @@ final class HouseBench {
 
   /// Opens a house, runs `body` on its loop and closes the house, also after a failure.
   /// - Parameters:
-  ///   - isVirtual: whether time is.
+  ///   - isVirtual: `true` for virtual time.
   ///   - speakers: nil for the demonstration house.
   ///   - output: nil for WAV files in `folder`/out.
+  ///   - addAll: `true` if all speakers join the default session.
   /// - Returns: the closed house.
   @discardableResult
   static func run(
@@ -56,10 +58,10 @@ final class HouseBench {
     return path
   }
 
-  /// What a speaker played, from its file.
+  /// Returns the sound of a speaker, from its file.
   func played(_ speaker: String) throws -> Sound { try Sound(file: folder.file("out/\(speaker).wav")) }
 
-  /// Begins a record of all events, anew.
+  /// Starts recording all events, with an empty record.
   func record() {
     told = []
     guard !isRecording else { return }
@@ -78,19 +80,21 @@ final class HouseBench {
     }
   }
 
-  /// What was told of sessions.
+  /// Recorded events of sessions.
   var toldOfSession: [String] { told.filter { !$0.hasPrefix("device") && !$0.hasPrefix("volume") } }
 
-  /// Lets time pass.
+  /// Waits for `seconds` of the loop's time.
   func wait(_ seconds: Double) async throws { try await loop.sleep(for: .seconds(seconds)) }
 
-  /// Lets time pass until it is so, a minute at most.
+  /// Waits until `condition` holds.
+  /// - Throws: `TestFailure` after a minute.
   func wait(until condition: () -> Bool) async throws {
     for _ in 0..<6_000 where !condition() { try await wait(0.01) }
     if !condition() { throw TestFailure("it did not come: \(told)") }
   }
 
-  /// Lets time pass until the position has not moved for a fifth of a second.
+  /// Waits until the position of a session has not moved for a fifth of a second.
+  /// - Throws: `TestFailure` after a minute.
   func rest(_ session: Session) async throws {
     var position = -1
     try await wait(0.2)
@@ -101,7 +105,7 @@ final class HouseBench {
     if session.position != position { throw TestFailure("it plays on at \(position)") }
   }
 
-  /// The error that `body` throws.
+  /// Returns the error that `body` throws; nil for none.
   func failure(of body: () async throws -> Void) async -> (any CodedError)? {
     do {
       try await body()

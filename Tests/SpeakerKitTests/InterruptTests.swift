@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Interruptions give back what they changed, and only that")
 struct InterruptTests {
-  /// Plays a file to its end.
+  /// Returns the work of an interruption: plays a file to its end.
   private func whole(_ path: String) -> (Session) async throws -> Void {
     { session in
       try await session.play(path)
@@ -35,7 +35,7 @@ struct InterruptTests {
         #expect(by.devices.count == 2 && house.sessions.count == 2)
         let position = session.position
         try await whole(bell)(by)
-        // It fades over one more block.
+        // The session fades over one more block.
         #expect((0...1_920).contains(session.position - position))
       }
       #expect(house.sessions.count == 1 && !session.isSuspended && session.devices.count == 2)
@@ -46,7 +46,7 @@ struct InterruptTests {
     #expect(told == ["suspending default by bell", "suspended default by bell", "resumed default by bell"])
     let sound = try bench.played("A").channels[0]
     #expect(try bench.played("B").channels[0] == sound)
-    // A block falls and a block rises at the seams; apart from that all of both is there.
+    // A block fades out and a block fades in at the seams; apart from that both sources are complete.
     let bellStart = try #require(sound.firstIndex { $0 > 0.85 })
     let bellEnd = try #require(sound.lastIndex { $0 > 0.85 })
     #expect(bellEnd - bellStart > 22_000)
@@ -99,7 +99,7 @@ struct InterruptTests {
     let specs = ["A", "B", "C"].map { SpeakerSpec(name: $0, volume: 20) }
     try HouseBench.run(speakers: specs, output: .null) { bench in
       let house = bench.house
-      // On its way when the interruption begins.
+      // Pending when the interruption begins.
       try house.devices[0].setVolume(21)
       try house.devices[1].mute()
       try await house.interrupt(devices: house.devices, volume: 40) { _ in

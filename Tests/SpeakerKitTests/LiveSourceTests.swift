@@ -5,9 +5,9 @@ import SpeakerKit
 import TestSupport
 import Testing
 
-/// A station in a test: a tone of which so many frames have come.
+/// A live source: a tone that arrives in parts.
 private final class Station: SoundSource {
-  /// What comes next, and who waits for it.
+  /// Frames received and read so far, and the callback for more.
   private struct State {
     var frames: Int
     var isComplete = false
@@ -26,7 +26,7 @@ private final class Station: SoundSource {
 
   var decodersMade: Int { state.withLock { $0.decoders } }
 
-  /// More of the tone has come.
+  /// Adds frames of the tone.
   func receive(_ frames: Int, isLast: Bool = false) {
     let wake = state.withLock { state in
       state.frames += frames
@@ -82,7 +82,7 @@ private final class StationDecoder: LiveDecoder {
 @Suite("Sound that comes live")
 struct LiveSourceTests {
   private let info = SourceInfo(path: "http://station/", title: "Station")
-  /// Slope of the tone, of the ramp of one block from its peak, and of rounding.
+  /// Maximum step between samples: of the tone, of the ramp of one block from its peak, and of rounding.
   private let largestStep: Float = 2 * .pi * 437 / 48_000 * 0.5 + 0.5 / 960 + 2 * 0x1p-15
 
   @Test(
@@ -103,7 +103,7 @@ struct LiveSourceTests {
       }
       let position = session.position
       #expect((46_000...47_040).contains(position))
-      // Too little to go on with.
+      // Too few frames to continue with.
       station.receive(4_800)
       try await bench.wait(0.5)
       #expect(session.position == position)
@@ -121,7 +121,7 @@ struct LiveSourceTests {
       (start..<(isLoud.count - 9_600)).first { !isLoud[$0..<($0 + 9_600)].contains(true) })
     #expect((45_000...47_040).contains(silence - start))
     let again = try #require(isLoud[silence...].firstIndex(of: true))
-    // All that came later is heard; it began 200 ms after the sound had gone at the earliest.
+    // All later frames are heard, beginning 200 ms after the silence at the earliest.
     #expect((isLoud.lastIndex(of: true) ?? 0) - again > 4_800 + 24_000 - 200)
     #expect(again - silence > (isVirtual ? 28_800 : 9_600))
   }

@@ -32,7 +32,7 @@ import Testing
       try await session.play(path)
       #expect(session.duration == 48_000)
       try session.seek(toSeconds: 0.5)
-      // In real time it may be over after that: there is half a second more of it.
+      // In real time the file may have ended by then: half a second of it remains.
       if isVirtual { try await bench.wait(0.1) }
       #expect(session.position >= 24_000 && session.state == .playing)
     }

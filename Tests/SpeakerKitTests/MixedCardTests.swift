@@ -5,13 +5,13 @@ import Testing
 
 @testable import SpeakerKit
 
-/// A card that keeps what it is given.
+/// A card that keeps the samples written to it.
 private final class KeepingCard: CardSink, Sendable {
   let format = AudioFormat.session
   let delay: Int
   private let samples = Lock<[Float]>([])
 
-  /// What was written so far.
+  /// Samples written so far.
   var written: [Float] { samples.withLock { $0 } }
 
   init(delay: Int = 0) { self.delay = delay }
@@ -21,7 +21,7 @@ private final class KeepingCard: CardSink, Sendable {
   func finish() throws {}
 }
 
-// Among the tests in real time, which run one after the other: one of them counts threads.
+// Part of the real-time tests, which run one after the other: one of them counts threads.
 extension RealTimeTests {
   @Suite("Several sessions on one sound card")
   struct MixedCardTests {
@@ -59,7 +59,8 @@ extension RealTimeTests {
       loop.close()
     }
 
-    /// What the card gets of two sessions on a speaker each, which play constants of these amplitudes for a second.
+    /// Returns the samples that reach the card from two sessions on a speaker each, which play constants of
+    /// these amplitudes for a second.
     private func mix(_ first: Float, _ second: Float) throws -> [Float] {
       let (folder, card, loop) = (try TemporaryFolder(), KeepingCard(), EventLoop())
       let format = AudioFormat.session
@@ -86,7 +87,7 @@ extension RealTimeTests {
               to: path)
             cues.append(try await renderer.load(SourceRequest(path: path)))
           }
-          // In one turn: however busy the machine is, they sound together.
+          // In one turn of the loop: they sound together however busy the machine is.
           for (index, cue) in cues.enumerated() { renderer.start(cue, in: index, paused: false) }
           while ended < 2 { try await loop.sleep(for: .milliseconds(10)) }
         } catch { Issue.record("\(error)") }

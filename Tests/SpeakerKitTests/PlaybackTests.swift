@@ -7,7 +7,7 @@ import Testing
 
 @Suite("What happens when: playing, pausing, ending")
 struct PlaybackTests {
-  /// Each case runs with files, and silently where only the clock counts.
+  /// Outputs of the parameterized tests: files, and none, where only the clock counts.
   static let outputs: [Output?] = [nil, .null]
 
   @Test("a source is heard to its end: state, seconds, stopped, then ended", arguments: outputs)
@@ -341,7 +341,7 @@ struct PlaybackTests {
     #expect(processorTime() - start < 20_000_000_000)
   }
 
-  /// Nanoseconds that this thread has had of a processor, whatever other tests run beside.
+  /// Returns the processor time of this thread in nanoseconds, independent of other tests.
   private func processorTime() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

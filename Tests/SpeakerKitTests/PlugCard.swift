@@ -3,32 +3,32 @@ import CALSA.External
 import Glibc
 import TestSupport
 
-/// A card that the test plays, behind ALSA's own state machine: made with alsa-lib's kit for external plug-ins.
+/// A simulated card behind ALSA's own state machine, made with alsa-lib's kit for external plug-ins.
 ///
-/// It plays what it is given at once, but for the last 10 ms, and breaks down where it is told to. For one thread.
+/// Plays samples at once, except for the last 10 ms, and fails where the test requests it. For one thread.
 ///
 /// Source: https://www.alsa-project.org/alsa-doc/alsa-lib/pcm_external_plugins.html
 final class PlugCard {
-  /// The only formats that it takes.
+  /// Sample formats that the card accepts.
   let formats: [snd_pcm_format_t]
-  /// It runs dry when so many frames have been written.
+  /// Numbers of written frames at which the card underruns, once each.
   var underruns: [Int] = []
-  /// Whether it runs dry again and again, however often it is prepared.
+  /// `true` if the card underruns again and again, however often it is prepared.
   var isAlwaysDry = false
-  /// Whether it was pulled out.
+  /// `true` if the card was unplugged.
   var isGone = false
   /// Frames between the card and the ear.
   var delay = 0
-  /// What was written, in the order in which it came.
+  /// Bytes written, in their order.
   private(set) var bytes: [UInt8] = []
-  /// How often it was made ready, the first time included.
+  /// Number of times that the card was prepared, including the first one.
   private(set) var timesPrepared = 0
 
-  /// Frames that it has not played when it is asked.
+  /// Number of written frames that the card reports as not played yet.
   private static let held = 480
   private let plug: UnsafeMutablePointer<snd_pcm_ioplug_t>
   private let callbacks: UnsafeMutablePointer<snd_pcm_ioplug_callback_t>
-  /// Ready to be written to whenever ALSA asks.
+  /// Descriptor that is always writable, for ALSA's poll.
   private let always = Glibc.open("/dev/null", O_WRONLY | O_CLOEXEC)
   private let name = strdup("plug card")
   private var framesWritten = 0
@@ -49,7 +49,7 @@ final class PlugCard {
     close(always)
   }
 
-  /// Opens it, as `snd_pcm_open` does a card.
+  /// Opens the card, as `snd_pcm_open` does.
   func open(_ pcm: inout OpaquePointer?) -> Int32 {
     plug.pointee.version = alsa_ioplug_version
     plug.pointee.name = UnsafePointer(name)
@@ -101,7 +101,7 @@ final class PlugCard {
     return isGone ? -ENODEV : 0
   }
 
-  /// Where in its ring it plays, or that it has run dry.
+  /// Position in the ring at which the card plays, or -EPIPE after an underrun.
   fileprivate var pointer: Int {
     if isAlwaysDry { return -Int(EPIPE) }
     if let next = underruns.first, framesWritten >= next {
@@ -123,7 +123,7 @@ final class PlugCard {
   }
 }
 
-/// The card behind ALSA's pointer.
+/// Returns the card behind ALSA's pointer.
 private func card(_ plug: UnsafeMutablePointer<snd_pcm_ioplug_t>?) -> PlugCard? {
   (plug?.pointee.private_data).map { Unmanaged<PlugCard>.fromOpaque($0).takeUnretainedValue() }
 }

@@ -5,14 +5,14 @@ import SpeakerKit
 import TestSupport
 import Testing
 
-/// A thousand random steps each. `ROOMTONE_FUZZ_SECONDS` goes on with other seeds for that time; `ROOMTONE_FUZZ_SEED`
-/// takes the seed that a failure named.
+/// Random walks of a thousand steps. `ROOMTONE_FUZZ_SECONDS` continues with other seeds for that time;
+/// `ROOMTONE_FUZZ_SEED` replays the seed that a failure named.
 @Suite("A thousand random steps through a house") struct RandomWalkTests {
   enum Source: String { case sine, constant }
 
   static let amplitude: Float = 0.9
   static let steps = 1_000
-  /// What the fixed seeds come by, each of them.
+  /// Words of the events and codes that each fixed seed must reach.
   static let wanted: Set = [
     "joined", "left", "available", "unavailable", "playing", "role", "balance", "renamed", "regrouped",
     "volume",
@@ -44,7 +44,8 @@ import Testing
     getenv(variable).flatMap { Int(String(cString: $0)) }.flatMap { $0 < 0 ? nil : $0 }
   }
 
-  /// - Returns: what was told and raised.
+  /// Runs a random walk and checks its files.
+  /// - Returns: words of the events, and codes that were raised.
   @discardableResult
   private func walk(_ source: Source, seed: UInt64) throws -> Set<String> {
     var blocks: [MixModel.Block] = []
@@ -95,14 +96,14 @@ import Testing
     return max(largest, abs(last))
   }
 
-  /// What is wrong with a speaker's file.
+  /// Returns the first fault of a speaker's file; nil for none.
   ///
-  /// A sample is the source's times four factors: whether its session sounds, the session's gain, the speaker's level,
-  /// role and balance, and whether it is a member. None is above 1 here, and each moves in a straight line over one
-  /// block at the steepest, so with n of them on the move neighbours differ by no more than the source's own largest
-  /// step and n times amplitude/960. (The product of straight lines is steepest at an end, where the others are 1.)
-  /// Which of them may move in a block follows from what was asked before it; in most blocks none does. Rounding the
-  /// source and the result to 16 bits adds one step each.
+  /// A sample is the source's times four factors: whether its session sounds, the session's gain, the
+  /// speaker's level, role and balance, and whether it is a member. None is above 1 here, and each moves in a
+  /// straight line over one block at the steepest, so with n of them moving, neighbours differ by no more
+  /// than the source's own largest step and n times amplitude/960. (The product of straight lines is steepest
+  /// at an end, where the others are 1.) Which of them may move in a block follows from the requests before
+  /// it; in most blocks none does. Rounding the source and the result to 16 bits adds one step each.
   private static func problem(
     in path: String, speaker: Int, blocks: [MixModel.Block], largestStep: Float
   ) throws -> String? {

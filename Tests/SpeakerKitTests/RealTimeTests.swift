@@ -7,7 +7,6 @@ import Testing
 
 @Suite("In real time, on threads", .serialized)
 struct RealTimeTests {
-  /// Threads of this process by now.
   /// Gives the calling thread a name of at most 15 bytes.
   private func nameThread(_ name: String) throws {
     let file = open("/proc/thread-self/comm", O_WRONLY)
@@ -16,7 +15,7 @@ struct RealTimeTests {
     #expect(write(file, name, name.utf8.count) == name.utf8.count)
   }
 
-  /// Threads of this process that bear a name.
+  /// Returns the number of this process's threads with a name; -1 when they can't be listed.
   private func threads(named name: String) throws -> Int {
     guard let folder = opendir("/proc/self/task") else { return -1 }
     defer { closedir(folder) }
@@ -63,7 +62,7 @@ struct RealTimeTests {
       try await bench.house.session.play(path)
       try await bench.wait(0.1)
       usleep(1_000_000)
-      // The audio went on meanwhile; on a busy machine it may not have got far.
+      // The audio continued meanwhile; on a busy machine it may not have got far.
       var tries = 0
       while bench.house.session.position <= 40_000, tries < 6_000 {
         usleep(10_000)
@@ -96,7 +95,7 @@ struct RealTimeTests {
       try session.resume()
       #expect(try await session.finish(timeout: .seconds(60)) == .ended(.finished))
       try await bench.wait(0.01)
-      // It may have been paused later than meant, after the first second.
+      // The pause may have come late, after the first second.
       #expect(
         bench.toldOfSession.filter { $0 != "time 1" } == [
           "state playing", "state paused", "state playing", "time 10", "state stopped",
@@ -114,7 +113,7 @@ struct RealTimeTests {
       try await bench.wait { bench.house.session.position > 14_400 }
       try await bench.house.devices[1].join()
       try await bench.wait(0.2)
-      // There was time enough, however busy the machine is; what follows need not be waited for.
+      // There was time enough, however busy the machine is; the rest need not be waited for.
       try bench.house.session.seek(toSeconds: 9.7)
       _ = try await bench.house.session.finish()
     }
@@ -134,7 +133,7 @@ struct RealTimeTests {
       let late = try controls.add(SpeakerSpec(name: "C", volume: 50))
       try await late.join()
       try await bench.wait(0.2)
-      // Never heard, but there.
+      // Never heard, but present.
       try controls.add(SpeakerSpec(name: "D", volume: 50))
       try bench.house.session.seek(toSeconds: 9.7)
       _ = try await bench.house.session.finish()
@@ -238,7 +237,7 @@ struct RealTimeTests {
 
   @Test("a closed house has ended all its threads")
   func threads() throws {
-    // A thread takes its name from the one that starts it: these are this test's own, whatever runs beside.
+    // A thread inherits the name of the one that starts it: these belong to this test, whatever runs beside.
     let name = "house-\(getpid() % 10_000)"
     let old = String(decoding: try readBytes("/proc/thread-self/comm"), as: UTF8.self)
     try nameThread(name)
@@ -251,7 +250,7 @@ struct RealTimeTests {
         #expect(try self.threads(named: name) >= 1 + 8)
       }
     }
-    // The kernel takes a moment to forget a thread that was joined.
+    // The kernel needs a moment to remove a thread that was joined.
     for _ in 0..<500 where try threads(named: name) != 1 { usleep(10_000) }
     #expect(try threads(named: name) == 1)
   }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("What the speakers play, sample by sample")
 struct RenderTests {
-  /// Both sounds as 16-bit numbers: what a bit for bit comparison is about.
+  /// Returns samples as 16-bit numbers, for comparison bit for bit.
   private func int16(_ samples: some Sequence<Float>) -> [Int16] {
     samples.map { SampleConversion.int16($0) }
   }
@@ -128,7 +128,7 @@ struct RenderTests {
         try await bench.wait(0.3)
         try bench.house.devices[0].setRole(role)
       }
-      // There and back within a block.
+      // Changed and restored within a block.
       try bench.house.devices[0].setRole(.lfe)
       try bench.house.devices[0].setRole(.surroundLeft)
       _ = try await bench.house.session.finish()
@@ -160,9 +160,9 @@ struct RenderTests {
   func clicks() throws {
     let bench = try HouseBench.run { bench in
       let (house, session) = (bench.house, bench.house.session)
-      // A constant shows a step in the gain as nothing else does.
+      // A constant shows a step in the gain most clearly.
       let path = try bench.source("a.wav", Signal.constant(0.9, frames: 480_000))
-      // The first and the last frame of a file are what they are: this begins in its middle.
+      // The first and the last frame of a file are not faded: this begins in its middle.
       try await session.play(path, start: 1)
       try await bench.wait(0.31)
       try await house.devices[1].leave()
@@ -192,7 +192,7 @@ struct RenderTests {
     }
     for name in ["A", "B"] {
       let sound = try bench.played(name)
-      // A ramp over 960 frames from 0.9: nothing may move faster than two of them together.
+      // A ramp over 960 frames from 0.9: no step may exceed that of two of them together.
       #expect(sound.largestStep < 0.9 / 960 * 2.1, "\(name)")
       #expect(sound.peak > 0.89)
       #expect(sound.channels[0].first ?? 1 < 0.01)
@@ -340,7 +340,7 @@ struct RenderTests {
       _ = try await bench.house.session.finish()
     }
     let sound = try bench.played("A").channels[0]
-    // Six blocks and one that falls; then 1.5 s to the end, its first block rising.
+    // Six blocks and one that fades out; then 1.5 s to the end, its first block fading in.
     #expect(sound.count == 7 * 960 + 24_000)
     #expect(int16(sound.suffix(24_000 - 960)) == int16(noise.suffix(24_000 - 960)))
   }

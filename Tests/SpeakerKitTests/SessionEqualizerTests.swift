@@ -74,7 +74,8 @@ struct SessionEqualizerTests {
       }
       session.stop()
     }
-    // The tone's own slope at the most that a preset raises 250 Hz (3 dB and what the bands beside it add), and the ramp of one block from a peak.
+    // The tone's own slope at the maximum by which a preset raises 250 Hz (3 dB and the contribution of the
+    // neighbouring bands), and the ramp of one block from a peak.
     let slope = 2 * Float.pi * 250 / 48_000 * 0.25 * Decibels.gain(5)
     #expect(try bench.played("A").largestStep < slope + 0.4 / 960 + 2 * 0x1p-15)
   }

@@ -23,7 +23,7 @@ struct SessionsTests {
     }
     #expect(try bench.played("A") == sources[0])
     let second = try bench.played("B").channels[0]
-    // A block of the first session was under way when the second began.
+    // A block of the first session was being heard when the second began.
     #expect(second.prefix(960).allSatisfy { $0 == 0 })
     #expect(Array(second[960..<24_960]) == sources[1].channels[0])
     #expect(second.dropFirst(24_960).allSatisfy { $0 == 0 })
@@ -59,7 +59,7 @@ struct SessionsTests {
       let error = await bench.failure { try await house.devices[0].join() }
       #expect(error?.code == "speaker.outranked")
       #expect(error?.facts.contains(.init("session", .string("alarm"))) == true)
-      // All or none: the free one stays where it is too.
+      // All or none: the free one remains too.
       #expect(
         await bench.failure {
           _ = try house.makeSession(name: "low", devices: [house.devices[1], house.devices[0]])

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SpeakerKit
 
-/// A card that fails when told to, and counts.
+/// A card that fails on request, and counts its calls.
 private final class FaultyCard: CardSink, Sendable {
   let format = AudioFormat.session
   let delay = 0
@@ -32,6 +32,7 @@ private final class FaultyCard: CardSink, Sendable {
 @Suite("Outputs that fail")
 struct SinkWriterTests {
   /// Waits up to a minute for `condition`.
+  /// - Returns: `true` if it holds.
   private func eventually(_ condition: () -> Bool) -> Bool {
     for _ in 0..<6_000 {
       if condition() { return true }
@@ -97,7 +98,7 @@ struct SinkWriterTests {
         try bench.source("a.wav", Signal.noise(seed: 1, frames: 24_000)))
       #expect(try await bench.house.session.finish(timeout: .seconds(60)) == .ended(.finished))
       try await bench.wait(0.1)
-      // The disk is another thread's: what it refuses may be told after the end.
+      // The disk belongs to another thread: its failure may be reported after the end.
       try await bench.wait { !devices.isEmpty }
       told = bench.toldOfSession
     }

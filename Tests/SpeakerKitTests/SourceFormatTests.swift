@@ -6,13 +6,13 @@ import SpeakerKit
 import TestSupport
 import Testing
 
-/// A format at 48 kHz: a fixture, or how it is made of a sweep.
+/// A file format at 48 kHz: a fixture, or the program and options that encode a sweep.
 struct SourceFormat: CustomTestStringConvertible, Sendable {
   let name: String
   var program = "ffmpeg"
   var options: [String] = []
   var isFixture = false
-  /// Most error against ffmpeg's decoding, in dB; none at all where nothing is told.
+  /// Maximum error against ffmpeg's decoding, in dB; by default none.
   var bound = -Double.infinity
   var testDescription: String { name }
 }
@@ -37,7 +37,7 @@ private let lossless = [
   SourceFormat(name: "t.au", options: ["-c:a", "pcm_s16be"]),
   SourceFormat(name: "mono.flac", options: ["-ac", "1"]),
 ]
-/// More bits than the speaker's file has.
+/// Formats with more bits than the speaker's file.
 private let deep = [
   SourceFormat(name: "24.wav", options: ["-af", "volume=0.7", "-c:a", "pcm_s24le"]),
   SourceFormat(name: "32.wav", options: ["-af", "volume=0.7", "-c:a", "pcm_s32le"]),
@@ -45,7 +45,7 @@ private let deep = [
   SourceFormat(name: "24.flac", options: ["-af", "volume=0.7", "-sample_fmt", "s32"]),
 ]
 
-/// Formats that have six channels, each with an order of its own.
+/// Formats with six channels, each in an order of its own.
 private let surround = [
   SourceFormat(name: "six.wav"), SourceFormat(name: "six.flac"),
   SourceFormat(name: "six.caf"), SourceFormat(name: "flac.ogg", options: ["-c:a", "flac"]),
@@ -55,7 +55,7 @@ private let surround = [
   SourceFormat(name: "lc.aac", options: ["-c:a", "aac", "-b:a", "320k"]),
 ]
 
-/// What every kind of file sounds like at the speaker, at volume 50 and at the session's rate, in a file of 16 bits.
+/// Sound of every file format at the speaker, at volume 50 and at the session's rate, in a file of 16 bits.
 @Suite("Files of every format, as the speakers play them") struct SourceFormatTests {
   /// Writes the file of `format` into `folder` and returns its path.
   private func file(_ format: SourceFormat, in folder: TemporaryFolder) throws -> String {
@@ -69,16 +69,16 @@ private let surround = [
     return path
   }
 
-  /// What ffmpeg makes of a file, in stereo.
+  /// Returns ffmpeg's decoding of a file, in stereo.
   private func reference(_ path: String) throws -> Sound {
     let format = try AudioFile.open(path).format
-    // AAC in mono comes from here in two channels.
+    // The house decodes mono AAC into two channels.
     var sound = try Sound(ffmpeg: path, format: format)
     if sound.channels.count == 1 { sound.channels.append(sound.channels[0]) }
     return sound
   }
 
-  /// What the speaker plays of a file from `start` on.
+  /// Returns the speaker's sound of a file from `start` on.
   private func played(_ path: String, start: Double = 0) throws -> Sound {
     try HouseBench.run(speakers: [SpeakerSpec(name: "A", volume: 50)]) { bench in
       try await bench.house.session.play(path, start: start)
@@ -107,7 +107,7 @@ private let surround = [
     let reference = try reference(path)
     #expect(reference.frameCount == 60_001)
     #expect(try played(path) == reference)
-    // What begins inside a source fades in over a block, so that it does not click.
+    // Playback that begins inside a source fades in over a block, so that it does not click.
     let rest = try played(path, start: 0.5)
     #expect(rest.frameCount == 36_001)
     #expect(rest[960..<36_001] == reference[24_960..<60_001])
@@ -131,9 +131,9 @@ private let surround = [
     let whole = try played(path)
     let rest = try played(path, start: 0.5)
     #expect(rest.frameCount == whole.frameCount - 24_000)
-    // HE-AAC fills replicated bands with noise that can't be begun in the middle.
+    // HE-AAC fills replicated bands with noise that can't be reproduced from the middle.
     if format.isFixture { return }
-    // What begins inside a source fades in over a block, so that it does not click.
+    // Playback that begins inside a source fades in over a block, so that it does not click.
     let error = rest[960..<rest.frameCount].errorToSignal(against: whole[24_960..<whole.frameCount])
     #expect(error < -95, "\(error) dB")
   }
@@ -206,7 +206,7 @@ private let surround = [
     #expect(abs(elapsed - Double(there) / 44_100) < 0.05)
   }
 
-  /// What is left of each format when all behind its first bytes is lost or something else.
+  /// Truncated and damaged files of each format: all after the first bytes is missing or replaced.
   @Test("what can't be decoded, of every format, leaves what plays as it is, bit for bit") func goesOn()
     throws
   {

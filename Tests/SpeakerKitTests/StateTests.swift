@@ -196,7 +196,7 @@ struct StateTests {
     let owner = StateFolder(path: state)
     #expect(try owner.lock(as: "night watch") == nil)
     let lock = try readBytes(state + "/house.lock")
-    // On the wall clock a house that sounds would have threads and files by now.
+    // On the wall clock a house that plays would have threads and files by now.
     try run(state, output: .wav(folder: folder.file("out")), access: .look, isVirtual: false) { house in
       #expect(house.devices.map(\.name) == ["Hall", "B", "C"] && house.devices[1].volume == 7)
       try house.setVolume(40)
@@ -237,7 +237,7 @@ struct StateTests {
     state.unlock()
     #expect(try HouseDriver.owner(ofStateFolder: path) == nil)
 
-    // Somebody asks all the time; whoever wants the lock gets it at the first attempt, each time.
+    // A thread queries the lock all the time; each attempt to acquire it still succeeds at once.
     let isDone = Atomic(false)
     let asker = try TestThread {
       while !isDone.load(ordering: .relaxed) { _ = try? HouseDriver.owner(ofStateFolder: path) }
