@@ -78,7 +78,7 @@ struct CrontabTests {
     let command = "printf %s " + ShellWord.quoted(word)
     crontab.add(.init(name: "a", schedule: "@daily", command: command))
     #expect(crontab.jobs.first?.command == command)
-    // What cron hands on to the shell. Source: do_command.c of cron 3.0pl1.
+    // The command as cron passes it to the shell. Source: do_command.c of cron 3.0pl1.
     let line = try #require(text(crontab).split(separator: "\n").first).dropFirst("@daily ".count)
     var (handed, isEscaped, hasInput) = ("", false, false)
     for character in line {

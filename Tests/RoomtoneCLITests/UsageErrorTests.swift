@@ -3,7 +3,7 @@ import Testing
 
 @testable import RoomtoneCLI
 
-/// A wrong command line, and what is said of it.
+/// A wrong command line, with the expected message.
 struct Mistake: Sendable, CustomTestStringConvertible {
   let words: [String]
   let code: String
