@@ -8,7 +8,7 @@ import Testing
 /// A `roomtone board` that listens.
 private final class RunningBoard {
   let command: RunningCommand
-  /// As it printed it.
+  /// Address that the board printed.
   let address: LinkAddress
 
   init(_ home: Home, listen: String, _ arguments: String...) throws {
@@ -17,14 +17,14 @@ private final class RunningBoard {
     address = try LinkAddress(parsing: command.take(upTo: "\n"))
   }
 
-  /// The board's state, without its braces.
+  /// Returns the board's state, as JSON without its opening brace.
   func state() throws -> String {
     try command.type("state\n")
     try command.expect("{")
     return try command.take(upTo: "}\n")
   }
 
-  /// Does something as a host that has connected.
+  /// Runs `body` as a connected host.
   func withHost(
     _ key: LinkKey = .development, _ body: @escaping (HBPDriver, EventLoop) async throws -> Void
   ) throws {
@@ -40,7 +40,8 @@ private final class RunningBoard {
 }
 
 extension EventLoop {
-  /// Waits until the board is there again, whatever it takes.
+  /// Connects again once the board is back.
+  /// - Throws: `TestFailure` after 30 s.
   fileprivate func reconnect(_ driver: HBPDriver) async throws -> BoardInfo {
     let patience = now.advanced(by: .seconds(30))
     while true {
@@ -74,7 +75,7 @@ extension EventLoop {
       driver.onEvent = { news.append($0) }
       try board.command.type("ambient left 3\nbattery 25\n")
       let patience = loop.now.advanced(by: .seconds(30))
-      // What the change before told may come first.
+      // The event of the change before may come first.
       while news.last != .battery(percent: 25, isCharging: false), loop.now < patience {
         try await loop.sleep(for: .milliseconds(5))
       }
@@ -159,12 +160,12 @@ extension EventLoop {
         let boots = try await loop.reconnect(driver).boots
         _ = try await driver.request(Reboot(target: .application))
         var info = try await loop.reconnect(driver)
-        // The board may still have been there.
+        // The first connection may precede the reboot.
         while info.boots == boots { info = try await loop.reconnect(driver) }
         #expect(info.boots == boots + 1)
       }
     }
-    // What nobody reads is not kept for ever.
+    // Unread output is not kept without a limit.
     try board.withHost { driver, _ in driver.drop() }
     for level in 0..<4_000 { try board.command.type("ambient left \(level % 2)\n") }
     #expect(try board.state().contains("\"left\": 1"))
@@ -199,7 +200,7 @@ extension EventLoop {
     )
     let arguments = ["--state", home.path("board"), "--ready-after", "100"]
 
-    /// The update up to the reboot; returns where it began.
+    /// Runs the update up to the reboot; returns the offset at which it began.
     func update(_ driver: HBPDriver, _ loop: EventLoop) async throws -> Int {
       let delay = try await driver.request(EnterBootloader()).milliseconds
       try await loop.sleep(for: .milliseconds(delay))
@@ -229,7 +230,7 @@ extension EventLoop {
     let twin = try home.run("board", "--listen", "pty", arguments[0], arguments[1])
     #expect(twin.status == 1 && twin.errors.contains("belongs to another board that runs (board.state)"))
     try board.withHost { driver, loop async throws in
-      // Two units were flushed and told; the third was written, and is written again.
+      // Two units were flushed and reported; the third was written, and is written again.
       #expect(try await update(driver, loop) == 8_192)
       var info = try await loop.reconnect(driver)
       while info.firmwareVersion != "2.1" { info = try await loop.reconnect(driver) }

@@ -83,7 +83,7 @@ struct CronTests {
   @Test("are told to have failed when the crontab has lost a line of somebody else")
   func lostLine() throws {
     let home = try Home()
-    // One that forgets a line.
+    // A crontab program that drops a line.
     try home.script(
       "#!/bin/sh\n[ \"$1\" = -l ] && exec cat \"$HOME/table\"\ngrep -v mine >\"$HOME/table\"\n", as: "crontab"
     )
@@ -143,11 +143,11 @@ struct CronTests {
   }
 }
 
-/// A crontab and a cron of a test's own: in a mount namespace, where other files lie over those of the system.
+/// A crontab and a cron of a test's own, in a mount namespace that hides files of the system behind others.
 final class CronRoom {
   let home: Home
 
-  /// Nil where namespaces are not permitted, or there is no cron.
+  /// Creates the namespace's files; nil where namespaces are not permitted, or there is no cron.
   init?() throws {
     guard try Command.run("unshare", ["-m", "which", "crontab", "cron"]).status == 0 else {
       print("not tested: it takes cron, and root, who may unshare -m")
@@ -162,7 +162,7 @@ final class CronRoom {
   /// Runs a line of the shell, in which `$ROOMTONE` is the command.
   func run(_ line: String) throws -> Outcome { try home.runInShell(try inside(line)) }
 
-  /// Has cron run while `body` does; what is to run at the start of the machine runs at once.
+  /// Runs cron while `body` runs; jobs for the start of the machine run at once.
   func withCron(_ body: () throws -> Void) throws {
     let line =
       "mount -t tmpfs none /run && mount --bind \"$HOME/nothing\" /etc/cron.d && "
@@ -172,7 +172,7 @@ final class CronRoom {
     try body()
   }
 
-  /// Waits for a file in the home that ends with this.
+  /// Waits for a file in the home that ends with `text`.
   func waitFor(_ name: String, toEndWith text: String) throws {
     for _ in 0..<1200 {
       if access(home.path(name), R_OK) == 0,

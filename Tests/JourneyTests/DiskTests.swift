@@ -3,7 +3,8 @@ import Testing
 
 @Suite("a recording, and a disk that fails")
 struct DiskTests {
-  /// What each case does, then tells, and what the programs say that are to play what was written.
+  /// Runs the script of a case on a small file system, then players on the recorded file.
+  /// - Returns: the output of the script and the players; nil where namespaces are not permitted.
   private func record(_ script: String, in place: String) throws -> Outcome? {
     guard try Command.run("unshare", ["-m", "mount", "-t", "tmpfs", "none", "/mnt"]).status == 0 else {
       print("not tested: unshare -m with a tmpfs is not permitted here")

@@ -1,14 +1,14 @@
 import Glibc
 import TestSupport
 
-/// A `roomtone board` process, which a test wears.
+/// A `roomtone board` process whose wearer is the test.
 final class EmulatedBoard {
-  /// What leads to a board.
+  /// Kind of the link to a board.
   enum Transport: String, CaseIterable, Sendable {
     case unix, pty
   }
 
-  /// What scripts connect to.
+  /// Address to which scripts connect.
   let address: String
   private let process: RunningCommand
 
@@ -27,19 +27,19 @@ final class EmulatedBoard {
     try process.expect("listening on \(address)\n")
   }
 
-  /// What the board says of itself: JSON in one line.
+  /// Returns the board's state: JSON on one line.
   func state() throws -> String {
     try type("state")
     return try process.take(upTo: "\n")
   }
 
-  /// Does what a wearer does: `ambient left 3`.
+  /// Types a command of the wearer: `ambient left 3`.
   func type(_ line: String) throws { try process.type(line + "\n") }
 
-  /// Waits until it has said so on standard error.
+  /// Waits until `text` appears on standard error.
   func expectLog(_ text: String) throws { try process.expectError(text) }
 
-  /// As if its battery had fallen out.
+  /// Kills the process, as a loss of power would.
   func kill() throws {
     process.send(SIGKILL)
     _ = try process.finish()
@@ -55,7 +55,7 @@ extension Home {
     guard packed.status == 0 else { throw TestFailure("cannot pack firmware: \(packed)") }
   }
 
-  /// Writes the key of a link, for nobody else to read.
+  /// Writes the key of a link, readable by its owner alone.
   func key(_ name: String, digit: Character = "7") throws {
     try write(Array(String(repeating: digit, count: 64).utf8), to: name)
     guard chmod(path(name), 0o600) == 0 else { throw TestFailure("cannot protect the key") }

@@ -2,12 +2,12 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A script that must fail, and what a person must be told.
+/// A script that must fail, with the parts of the expected message.
 struct FailingScript: CustomTestStringConvertible {
   let testDescription: String
-  /// Runs while the last seconds of a tune play, in line 4.
+  /// Line 4 of the script, which runs while the last seconds of a tune play.
   let line: String
-  /// What the message holds.
+  /// Parts of the message.
   let message: [String]
 
   init(_ name: String, _ line: String, _ message: String...) {
@@ -41,7 +41,7 @@ struct FailingScript: CustomTestStringConvertible {
     FailingScript("a call of nil", "speaker.plai()", "plai"),
   ]
 
-  /// Line 4 of a routine that plays, of which it returns the name.
+  /// Writes a routine that plays a tune and has `line` as its line 4; returns its name.
   func write(in home: Home) throws -> String {
     try home.music()
     return try home.script(
@@ -66,7 +66,7 @@ struct FailingScript: CustomTestStringConvertible {
     #expect(outcome.failures.count == 1, "\(outcome)")
     #expect(outcome.errors.hasPrefix("roomtone: routine.lua:4: "), "\(outcome)")
     for part in failing.message { #expect(outcome.failures.first?.contains(part) == true, "\(outcome)") }
-    // What follows the message says where the script was.
+    // The lines after the message locate the script.
     #expect(outcome.errorLines.dropFirst().allSatisfy { $0.hasPrefix("  routine.lua:4: ") }, "\(outcome)")
     #expect(try unfinishedWAVs(in: home.path("out")) == [])
     #expect(fileNames(in: home.path("out")).count == 6)
@@ -205,7 +205,7 @@ struct FailingScript: CustomTestStringConvertible {
     let outcome = try home.runInShell("\"$ROOMTONE\" run --output null -e '\(code)' > /dev/full")
     #expect(outcome.status == 1, "\(outcome)")
     #expect(outcome.errors == "roomtone: can't write the output: No space left on device\n")
-    // A reader that goes away is none.
+    // A closed reader is not a failure.
     let piped = try home.runInShell("{ \"$ROOMTONE\" run --output null -e '\(code)'; echo $? >&2; } | true")
     #expect(piped.errors == "0\n", "\(piped)")
   }
@@ -261,7 +261,7 @@ struct FailingScript: CustomTestStringConvertible {
 }
 
 @Suite("A command line that is wrong") struct UsageTests {
-  /// Words after `roomtone`, and what the one line on standard error must hold.
+  /// A wrong command line: words after `roomtone`, and the parts of the one line on standard error.
   struct Wrong: CustomTestStringConvertible {
     let words: [String]
     let message: [String]

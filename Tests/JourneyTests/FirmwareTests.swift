@@ -13,7 +13,7 @@ import Testing
     try home.write(image, to: "app.bin")
   }
 
-  /// Makes key.pem and public.pem as openssl does.
+  /// Creates key.pem and public.pem with openssl.
   private func makeKeys(_ name: String = "key") throws {
     try Command.succeed(
       "openssl", ["genpkey", "-algorithm", "ed25519", "-out", home.path("\(name).pem")])
@@ -26,7 +26,8 @@ import Testing
     try home.start(["firmware", "pack", "app.bin", "--model", "RT-1"] + more).finish()
   }
 
-  /// Whether openssl finds the signature of the file good: the 64 bytes before the image, over all before them.
+  /// Returns `true` if openssl accepts the signature of the file: the 64 bytes before the image, over all
+  /// before them.
   private func isSigned(_ file: String, by key: String) throws -> Bool {
     let bytes = try readBytes(home.path(file))
     let end = bytes.count - image.count

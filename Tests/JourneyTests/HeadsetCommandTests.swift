@@ -24,7 +24,7 @@ struct HeadsetCommandTests {
     ] {
       let outcome = try home.start(["headset", "--transport", board.address] + words).finish()
       #expect(outcome.status == 0 && outcome.output.isEmpty, "\(words): \(outcome)")
-      // Whoever relies on a key that everybody has is told so.
+      // A key that everybody has causes a warning.
       #expect(
         outcome.errorLines.count == 1
           && outcome.errors.contains("reached with the development key, which everybody has"), "\(outcome)")
@@ -69,7 +69,7 @@ struct HeadsetCommandTests {
     #expect(try board.state().contains("\"version\": \"2.0.0\""))
     let again = try home.run("headset", "update", "v2.rtfw", "--transport", board.address)
     #expect(again.status == 0 && again.output == "Roomtone RT-1 runs firmware 2.0.0 already\n", "\(again)")
-    // The link, and the firmware.
+    // Warnings for the link and for the firmware.
     #expect(again.errorLines.count == 2, "\(again)")
     for line in again.errorLines { #expect(line.contains("the development key, which everybody has")) }
     #expect(try home.run("headset", "reboot", "--transport", board.address).status == 0)

@@ -4,7 +4,8 @@ import Testing
 
 @Suite("headsets, from a script to a board")
 struct HeadsetTests {
-  /// Every row of the table. It goes on from one part to the next when the battery is so full.
+  /// Script that exercises every row of the table. Continues from one part to the next at a certain battery
+  /// level.
   private static let rows = """
     local headset, task = require "headset", require "task"
     local function list(t) return table.concat(t, " ") end
@@ -80,7 +81,7 @@ struct HeadsetTests {
     let board = try EmulatedBoard(in: home, transport, "--key-file", "headset.key")
     let script = try home.start(
       ["run", try home.script(Self.rows), board.address], deadline: .seconds(180))
-    /// Waits for the end of a part, holds the board against it, and has the script go on.
+    /// Waits for the end of a part, compares the board's state with it, and lets the script continue.
     func part(_ name: String, _ facts: String..., wearer: [String]) throws {
       try script.expect("part \(name)\n")
       let state = try board.state()
@@ -103,7 +104,7 @@ struct HeadsetTests {
       wearer: ["battery 36"])
     let outcome = try script.finish()
     #expect(outcome.status == 0, "\(outcome)")
-    // One for each update: this firmware is signed with the key that everybody has.
+    // A warning for each update: this firmware is signed with the key that everybody has.
     #expect(outcome.errorLines.count == 2, "\(outcome)")
     for line in outcome.errorLines { #expect(line.contains("is signed with the development key")) }
     let isEvent = { (line: String) in line.hasPrefix("event") || line.hasPrefix("any headset") }

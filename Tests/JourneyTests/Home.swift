@@ -1,11 +1,11 @@
 import Glibc
 import TestSupport
 
-/// A home folder of one's own: where a test's scripts lie, and where `roomtone` runs.
+/// A home folder of a test, with its scripts, in which `roomtone` runs.
 final class Home {
   private let folder: TemporaryFolder
 
-  /// A home in which nobody has ever run `roomtone`.
+  /// Creates a home without any state of `roomtone`.
   init() throws {
     folder = try TemporaryFolder()
     for name in ["config", "state", "runtime"] {
@@ -13,10 +13,10 @@ final class Home {
     }
   }
 
-  /// Path of the file or folder called `name` in it.
+  /// Returns the path of the file or folder called `name` in the home.
   func path(_ name: String) -> String { folder.file(name) }
 
-  /// Writes a script and returns its name: what a person who stands in this folder types.
+  /// Writes a script and returns its name, as typed in this folder.
   @discardableResult
   func script(_ text: String, as name: String = "routine.lua") throws -> String {
     try write(Array(text.utf8), to: name)
@@ -26,7 +26,7 @@ final class Home {
   /// Writes a file.
   func write(_ bytes: [UInt8], to name: String) throws { _ = try folder.write(bytes, to: name) }
 
-  /// Writes a tune of noise, 16 bit, and returns what comes out of it when it is decoded.
+  /// Writes a tune of noise, 16 bit, and returns its decoded sound.
   @discardableResult
   func tune(_ name: String = "tune.wav", frames: Int, sampleRate: Int = 48_000) throws -> Sound {
     try Sound(
@@ -36,14 +36,14 @@ final class Home {
     return try Sound(file: path(name))
   }
 
-  /// Puts the tune of the first script here, 23 s of music, as `music.mp3`.
+  /// Links the tune of the first script, 23 s of music, as `music.mp3`.
   func music() throws {
     guard symlink(Fixtures.repository("scripts/wake_up.mp3"), path("music.mp3")) == 0 else {
       throw TestFailure("cannot link the music")
     }
   }
 
-  /// Puts three minutes of it as `long.mp3`: more than a busy machine takes for what a test does meanwhile.
+  /// Writes three minutes of music as `long.mp3`: longer than a test needs on a busy machine.
   func longMusic() throws {
     let once = try readBytes(Fixtures.path("mp3-without-tag.mp3"))
     try write(Array(repeating: once, count: 60).flatMap { $0 }, to: "long.mp3")
@@ -51,9 +51,9 @@ final class Home {
 
   /// Runs `roomtone` to its end.
   /// - Parameters:
-  ///   - input: what its standard input holds.
-  ///   - place: the folder that it runs in, this home by default.
-  ///   - deadline: when it counts as hanging, and is killed.
+  ///   - input: its standard input.
+  ///   - place: its working directory, this home by default.
+  ///   - deadline: the time at which it counts as hanging, and is killed.
   func run(
     _ arguments: String..., input: RunningCommand.Input = .text(""), in place: String? = nil,
     deadline: Duration = .seconds(300)
@@ -73,7 +73,7 @@ final class Home {
   /// Runs a line of the shell, in which `$ROOMTONE` is the command.
   func runInShell(_ line: String) throws -> Outcome { try startInShell(line).finish() }
 
-  /// Starts it.
+  /// Starts a line of the shell, in which `$ROOMTONE` is the command.
   func startInShell(_ line: String, input: RunningCommand.Input = .text("")) throws -> RunningCommand {
     try RunningCommand(
       ["-c", line], of: "/bin/sh", in: folder.path,
@@ -81,7 +81,7 @@ final class Home {
       deadline: .seconds(300))
   }
 
-  /// Path of the command that was built with these tests.
+  /// Returns the path of the command that was built with these tests.
   static func executable() throws -> String {
     var buffer = [CChar](repeating: 0, count: 4096)
     let count = readlink("/proc/self/exe", &buffer, buffer.count - 1)
@@ -91,7 +91,7 @@ final class Home {
     return path
   }
 
-  /// This process's variables, save for those that lead to somebody's files or change what is shown.
+  /// Returns this process's variables, without those that lead to a person's files or change the output.
   private func environment() -> [String] {
     let own = [
       "HOME": folder.path, "XDG_CONFIG_HOME": path("config"), "XDG_STATE_HOME": path("state"),
@@ -109,8 +109,8 @@ final class Home {
   }
 }
 
-/// What is wrong with the WAV files in a folder: each must say in its header how long it is.
-/// - Returns: one line per file that is not finished; nil when there are no files at all.
+/// Checks the WAV files in a folder, whose headers must contain their lengths.
+/// - Returns: one line per unfinished file; nil without any files.
 func unfinishedWAVs(in folder: String) throws -> [String]? {
   let names = fileNames(in: folder).filter { $0.hasSuffix(".wav") }
   guard !names.isEmpty else { return nil }
@@ -124,8 +124,8 @@ func unfinishedWAVs(in folder: String) throws -> [String]? {
   }
 }
 
-/// The bytes of the samples of a WAV file, which must be the last of its chunks.
-/// - Throws: `TestFailure` when the header says another length than the file has.
+/// Returns the bytes of the samples of a WAV file, which must be the last of its chunks.
+/// - Throws: `TestFailure` when the header has another length than the file.
 func wavSamples(in path: String) throws -> ArraySlice<UInt8> {
   let bytes = try readBytes(path)
   func number(at place: Int) -> Int { (0..<4).reduce(0) { $0 | Int(bytes[place + $1]) << (8 * $1) } }

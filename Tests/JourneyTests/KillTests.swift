@@ -2,9 +2,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `ROOMTONE_KILLS` says how often; with it, what is lost is held to the second that is promised.
+/// Kills recording processes, `ROOMTONE_KILLS` times in all; with that variable set, the loss is held to the
+/// promised second.
 @Suite("recordings of a process that is killed") struct KillTests {
-  /// All in all.
+  /// Number of kills in all kinds of recordings; nil when not set.
   private static let kills = getenv("ROOMTONE_KILLS").flatMap { Int(String(cString: $0)) }
 
   @Test(
@@ -17,7 +18,7 @@ import Testing
       try sweep.kill(seed: UInt64(round))
       try sweep.check()
     }
-    // A machine that is busy with other tests lets the disk wait.
+    // On a machine that is busy with other tests the disk may be late.
     let limit = Self.kills == nil ? 10.0 : 1.0
     let worst = sweep.losses.max() ?? 0
     print("\(kind): \(rounds) kills, \(sweep.losses.count) while recording, lost at most \(worst) s")
@@ -25,22 +26,22 @@ import Testing
   }
 }
 
-/// Kills a process that records, again and again, and looks at what is left.
+/// Kills a recording process again and again, and checks the files.
 private struct KillSweep {
-  /// How many times as fast as in real time the station sends.
+  /// Speed of the station, as a multiple of real time.
   private static let pace = 10.0
-  /// Seconds that were lost, for each kill in the middle of a recording.
+  /// Lost seconds, for each kill in the middle of a recording.
   private(set) var losses: [Double] = []
   private let kind: String
   private let home: Home
   private let station: Station
   private let folder: String
-  /// What files held after the last kill.
+  /// Contents of the files after the last kill.
   private var known: [String: [UInt8]] = [:]
-  /// Bytes that were sent, by the time.
+  /// Number of bytes sent, by time.
   private var sent: [(time: ContinuousClock.Instant, position: Int)] = []
   private var killed = ContinuousClock.now
-  /// Whether it was killed in the middle of a recording.
+  /// `true` if the last kill came in the middle of a recording.
   private var wasRecording = false
 
   init(_ kind: String) throws {
@@ -50,7 +51,8 @@ private struct KillSweep {
     var live = Live(NumberedProgramme.programme(titleEvery: 60_000))
     (live.pace, live.metaint) = (.realTime(Self.pace), 8_192)
     station.answer("/live", with: .live(live))
-    // Of split recordings each file's end is one; the others end again and again, at moments of their own.
+    // In a split recording each file's end is a closing; the others are stopped again and again, at random
+    // times.
     try home.script(
       """
       local stream, task = require "stream", require "task"
@@ -76,8 +78,8 @@ private struct KillSweep {
       """, as: "list.lua")
   }
 
-  /// Starts a process that records, and kills it: anywhere from its start on, while it records, or while it closes a
-  /// file; a split recording closes one all the time.
+  /// Starts a recording process, and kills it: at any time from its start on, while it records, or while it
+  /// closes a file; a split recording closes one all the time.
   mutating func kill(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let process = try home.start(
@@ -103,7 +105,7 @@ private struct KillSweep {
     wasRecording = outcome.lines.last == "begun"
   }
 
-  /// Looks at what the next start makes of it.
+  /// Checks the files and the catalogue after the next start.
   mutating func check() throws {
     let rows = try list()
     let files = try Command.succeed("find", [folder, "-type", "f", "-not", "-name", "*.cue"]).text
@@ -120,23 +122,23 @@ private struct KillSweep {
       #expect(isKept && (kind == "append" || old.isEmpty || old.count == audio.count), "\(path) was harmed")
       let numbers = try NumberedProgramme.numbers(of: audio[min(old.count, audio.count)...], in: path)
       let seams = zip(numbers, numbers.dropFirst()).count { $0 + 1 != $1 }
-      // Only what is appended begins anew.
+      // Only an appended recording has seams.
       #expect(seams == 0 || kind == "append", "\(path) has \(seams) seams")
       if !numbers.isEmpty { new.append(numbers) }
       end = max(end, ((numbers.last ?? -1) + 1) * NumberedProgramme.frameLength)
     }
-    // The files of one split recording are one piece of the programme.
+    // The files of one split recording form one continuous part of the programme.
     if kind == "split" {
       let ends = new.sorted { $0[0] < $1[0] }.map { ($0[0], $0[$0.count - 1]) }
       for (one, next) in zip(ends, ends.dropFirst()) { #expect(one.1 + 1 == next.0, "\(ends)") }
     }
     guard wasRecording else { return }
-    // A frame is whole once the next one has begun.
+    // A frame is complete once the next one has begun.
     let missed = sent.first { $0.position > end + 2 * NumberedProgramme.frameLength }?.time
     losses.append(missed.map { (killed - $0) / .seconds(1) } ?? 0)
   }
 
-  /// What a new process says the catalogue has.
+  /// Returns the contents of the catalogue, as a new process lists them.
   private func list() throws -> [String: (state: String, bytes: Int)] {
     let outcome = try home.run("run", "--output", "null", "list.lua")
     guard outcome.status == 0 else { throw TestFailure("the next start failed: \(outcome)") }

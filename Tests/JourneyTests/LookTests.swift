@@ -15,7 +15,7 @@ import Testing
     return home
   }
 
-  /// What Python's reader of JSON makes of it: `print(EXPRESSION)`, with the value in `d`.
+  /// Returns the output of Python's `print(EXPRESSION)`, with the parsed JSON of a command in `d`.
   private func read(_ command: String, _ expression: String, _ home: Home) throws -> String {
     let outcome = try home.runInShell(
       "$ROOMTONE \(command) --json --config config.lua "
@@ -52,7 +52,7 @@ import Testing
         "Speakers       3 in 1 group, 3 available", "Playing        nothing",
         "State          \(home.path("state"))/roomtone", "Configuration  config.lua",
       ])
-    // Looking makes nothing.
+    // Inspecting creates no files.
     #expect(fileNames(in: home.path("state")) == [] && fileNames(in: home.path("")) == Self.files)
   }
 

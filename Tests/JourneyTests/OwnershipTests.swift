@@ -113,7 +113,7 @@ import Testing
       "simulate", script, "--from", from, "--for", span, "--timezone", "Europe/Berlin")
     #expect(outcome.status == 0, "\(outcome)")
     #expect(outcome.errors == "")
-    // Each line begins with the time of the time line, which must be what os.date shows.
+    // Each line begins with the time of the time line, which must equal that of os.date.
     return outcome.lines.compactMap { line in
       let words = line.split(separator: " ").map(String.init)
       guard words.count == 4 else { return nil }

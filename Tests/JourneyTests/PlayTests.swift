@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("roomtone play") struct PlayTests {
-  /// Four stereo speakers in three rooms, at unity.
+  /// Configuration of four stereo speakers in three rooms, at unity.
   private static let speakers = """
     house { speakers = {
       { name = "Kitchen", group = "Kitchen", volume = 50 }, { name = "Bed left", group = "Bedroom", volume = 50 },
@@ -16,7 +16,7 @@ import Testing
     return (home, try home.tune(frames: frames))
   }
 
-  /// What a speaker played: nil when it made no sound.
+  /// Returns the sound of a speaker; nil for silence.
   private func played(_ speaker: String, _ home: Home) throws -> Sound? {
     let path = home.path("out/\(speaker).wav")
     guard access(path, F_OK) == 0 else { return nil }
@@ -24,7 +24,7 @@ import Testing
     return sound.peak == 0 ? nil : sound
   }
 
-  /// Bytes of a file, 0 while it is not there.
+  /// Returns the size of a file in bytes, 0 while it does not exist.
   private func size(_ name: String, _ home: Home) -> Int {
     var status = stat()
     return stat(home.path(name), &status) == 0 ? Int(status.st_size) : 0
@@ -175,7 +175,7 @@ import Testing
     #expect(outcome.output.hasSuffix("\r\n"))
     let shown = outcome.output.dropLast().split(separator: "\r").map(String.init)
     let lines = ["0:00", "0:01", "0:02"].map { "▶ tune.wav  \($0) / 0:02  Kitchen, Bedroom, Bath" }
-    // A machine that is busy may leave a second out; none comes twice.
+    // A busy machine may skip a second; none comes twice.
     #expect(lines.dropFirst().contains(shown.last ?? "") && shown.count > 1, "\(shown)")
     #expect(shown == lines.filter(shown.contains), "\(shown)")
   }
@@ -186,7 +186,7 @@ import Testing
     try home.music()
     let player = try home.start(
       ["play", "music.mp3", "--config=config.lua", "--output=wav:out", "--on=kitchen"], input: .terminal)
-    // As it begins, and a second later.
+    // At the beginning, and a second later.
     for _ in 1...2 { try player.expect(" / 0:23  Kitchen") }
     player.send(signal)
     let outcome = try player.finish()

@@ -124,7 +124,8 @@ import Testing
 @Suite("The prompt, on a terminal") struct TerminalTests {
   /// Ctrl-C and Ctrl-D as a keyboard sends them.
   private static let (interrupt, end) = ("\u{3}", "\u{4}")
-  /// How a line begins that shall run when the next key comes: that it is echoed doesn't say that it was read.
+  /// Beginning of a line that must be running when the next key comes: its echo does not mean that it was
+  /// read.
   private static let begins = "io.write('be' .. 'gun\\n') io.flush()"
 
   @Test("prompts for a line, prompts otherwise for its continuation, and Ctrl-D leaves with status 0")

@@ -65,7 +65,7 @@ struct RadioTests {
     live.metaint = 4096
     live.burst = 200_000
     live.age = 300_000
-    // Eight seconds after the burst: what happens before it plays is no news.
+    // Eight seconds after the burst: failures before playback are not reported.
     station.answer("/live", with: .live(live).dropping(at: 330_000, by: .reset), .live(live))
     let home = try Home()
     try home.write(Array("house { output = 'null' }".utf8), to: "config.lua")
@@ -74,7 +74,7 @@ struct RadioTests {
     try command.expect("Some Artist - Song")
     for _ in 0..<3_000 where station.visits.count < 2 { usleep(10_000) }
     try command.expectError("ended the connection early")
-    // It is heard on: a line a second, of more seconds than there were before the drop.
+    // Playback continues: a line a second, of more seconds than there were before the drop.
     for _ in 0..<11 { try command.expect("\r▶ ") }
     command.send(SIGINT)
     #expect(try command.finish().status == 130)

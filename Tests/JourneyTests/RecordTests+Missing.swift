@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-// What is told of sound that comes late, or never.
+// Reports of sound that comes late, or never.
 
 extension RecordTests {
   @Test("with -q it says nothing unless it fails, and then one line")
@@ -41,7 +41,7 @@ extension RecordTests {
     #expect(outcome.status == 0 && outcome.output == "" && outcome.errorLines.count == 1, "\(outcome)")
     #expect(outcome.errors.contains("is missing: recorded \(home.path("a.mp3"))"), "\(outcome)")
     #expect(station.visits.count == 2 && fileNames(in: home.path("")).contains("a.mp3"))
-    // By the clock: the burst of the station would have been the end of what is only so long.
+    // By the clock: counted in sound, the burst of the station would have ended the recording.
     #expect(taken > .seconds(13), "\(taken)")
     let failed = try home.run("record", station.url("/other"), "-o", "b.mp3", "--for", "2s")
     #expect(failed.status == 1 && failed.errors.contains("stream.not_found"), "\(failed)")

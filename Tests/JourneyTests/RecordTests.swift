@@ -4,7 +4,7 @@ import Testing
 
 @Suite("recording from the command line")
 struct RecordTests {
-  /// Eight seconds of sound at once, then as fast as `pace` says.
+  /// Returns a station's behaviour: eight seconds of sound at once, then `pace` times real time.
   static func live(
     pace: Double = 1, titles: [Programme.Title] = [.init("Some Artist - Some Song", at: 0)]
   )
@@ -26,7 +26,7 @@ struct RecordTests {
     return station
   }
 
-  /// What `ffprobe` reads of a file.
+  /// Returns the tags of a file, as read by `ffprobe`.
   private static func tags(_ path: String) throws -> [String] {
     try Command.succeed(
       "ffprobe",
@@ -93,7 +93,7 @@ struct RecordTests {
 
   @Test("through two drops it is one file, and after its tag a slice of the programme, byte for byte")
   func drops() throws {
-    // Music that does not repeat for as long as a burst lasts, so that it is known where it goes on.
+    // Music that does not repeat within a burst, so that the point of continuation is unique.
     let file = try readBytes(Fixtures.repository("scripts/wake_up.mp3"))
     var live = Live(Programme(repeating: Array(file[139..<(file.count - 128)]), bytesPerSecond: 12_000))
     live.pace = .realTime(1.5)
@@ -340,6 +340,6 @@ struct RecordTests {
 }
 
 extension String {
-  /// How often `part` is in it.
+  /// Returns the number of occurrences of `part`.
   fileprivate func components(of part: String) -> Int { ranges(of: part).count }
 }

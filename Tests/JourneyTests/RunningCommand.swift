@@ -1,18 +1,18 @@
 import Glibc
 import TestSupport
 
-/// How a command ended, and what it wrote.
+/// Exit status and output of a command.
 struct Outcome: CustomStringConvertible, Equatable {
   /// Exit status; 128 + n when signal n killed it.
   let status: Int32
   let output: String
   let errors: String
 
-  /// The lines of the output, without their ends.
+  /// Lines of the output, without their ends.
   var lines: [String] { Self.lines(output) }
-  /// The lines of standard error, without their ends.
+  /// Lines of standard error, without their ends.
   var errorLines: [String] { Self.lines(errors) }
-  /// The lines that tell of a failure; those below one say where the script was.
+  /// Lines that report a failure; those below one locate the script.
   var failures: [String] { errorLines.filter { $0.hasPrefix("roomtone: ") } }
 
   var description: String { "status \(status)\noutput:\n\(output)\nerrors:\n\(errors)" }
@@ -24,11 +24,11 @@ struct Outcome: CustomStringConvertible, Equatable {
   }
 }
 
-/// A `roomtone` process, which is killed when its deadline passes or when nobody holds on to it any more.
+/// A `roomtone` process, which is killed when its deadline passes or when this object is released.
 ///
-/// For one thread. What it writes is taken in while one of the waiting functions runs.
+/// For one thread. Output is read while one of the waiting functions runs.
 final class RunningCommand {
-  /// What its standard input is.
+  /// Standard input of the process.
   enum Input {
     /// A pipe that holds this text, up to 64 KiB, and then ends.
     case text(String)
@@ -40,7 +40,7 @@ final class RunningCommand {
     case terminal
   }
 
-  /// Its process id.
+  /// Process id.
   let process: pid_t
   private let deadline: ContinuousClock.Instant
   private let input: Descriptor?
@@ -48,7 +48,7 @@ final class RunningCommand {
   private var output: [UInt8] = []
   private var errors: [UInt8] = []
   private var status: Int32?
-  /// Where in the output `expect` goes on.
+  /// Offset in the output at which `expect` continues.
   private var mark = 0
 
   /// Starts `roomtone`, or another program, in `folder` with these words and this environment.
@@ -69,7 +69,7 @@ final class RunningCommand {
     waitpid(process, nil, 0)
   }
 
-  /// Waits until `text` has come on standard output, after what was expected before.
+  /// Waits until `text` appears on standard output, after what was expected before.
   func expect(_ text: String) throws {
     let wanted = Array(text.utf8)
     var found: Int?
@@ -80,29 +80,29 @@ final class RunningCommand {
     mark = (found ?? mark) + wanted.count
   }
 
-  /// Waits until `text` stands somewhere in what has come on standard error.
+  /// Waits until `text` appears on standard error.
   func expectError(_ text: String) throws {
     try pump("for \"\(text)\" on standard error") { String(decoding: errors, as: UTF8.self).contains(text) }
   }
 
-  /// What has come on standard output since what was expected last, after waiting for `text` in it.
+  /// Waits for `text`, and returns the standard output up to it, from what was expected last.
   func take(upTo text: String) throws -> String {
     let start = mark
     try expect(text)
     return String(decoding: output[start..<(mark - text.utf8.count)], as: UTF8.self)
   }
 
-  /// Types on its terminal, or into its pipe.
+  /// Types on the process's terminal, or into its pipe.
   func type(_ text: String) throws {
     guard let input else { throw TestFailure("there is nothing to type on") }
     let bytes = Array(text.utf8)
     guard write(input.number, bytes, bytes.count) == bytes.count else { throw TestFailure("cannot type") }
   }
 
-  /// Sends it a signal.
+  /// Sends the process a signal.
   func send(_ signal: Int32) { if status == nil { kill(process, signal) } }
 
-  /// Waits for its end.
+  /// Waits for the end of the process.
   func finish() throws -> Outcome {
     try pump("for its end") { status != nil && readers.isEmpty }
     return Outcome(
@@ -110,7 +110,8 @@ final class RunningCommand {
       errors: String(decoding: errors, as: UTF8.self))
   }
 
-  /// Takes in what it writes until `isDone`.
+  /// Reads output until `isDone`.
+  /// - Parameter reason: the object of the wait, for the message of a failure.
   private func pump(_ reason: String, until isDone: () throws -> Bool) throws {
     while try !isDone() {
       if status != nil && readers.isEmpty { throw failure("ended while a test waited \(reason)") }
@@ -118,7 +119,8 @@ final class RunningCommand {
         kill(process, SIGKILL)
         throw failure("took too long: a test waited \(reason)")
       }
-      // Once it has ended, what it wrote is there at once, and a descendant that lives on changes nothing.
+      // Once the process has ended, its output can be read at once, and a descendant that lives on changes
+      // nothing.
       let hadEnded = reap()
       var polls = readers.map { pollfd(fd: $0.descriptor.number, events: Int16(POLLIN), revents: 0) }
       let ready = poll(&polls, nfds_t(polls.count), hadEnded ? 0 : 20)
@@ -127,11 +129,11 @@ final class RunningCommand {
     }
   }
 
-  /// Reads once; false at the end.
+  /// Reads once; returns `false` at the end.
   private func take(_ reader: (descriptor: Descriptor, isError: Bool)) -> Bool {
     var chunk = [UInt8](repeating: 0, count: 65_536)
     let count = read(reader.descriptor.number, &chunk, chunk.count)
-    // A terminal whose last user has gone gives EIO.
+    // A terminal returns EIO after its last user has closed it.
     guard count > 0 else { return count < 0 && errno == EINTR }
     if reader.isError { errors += chunk[..<count] } else { output += chunk[..<count] }
     return true
@@ -177,7 +179,7 @@ final class RunningCommand {
     let newSession = streams.isTerminal ? Linux.newSession : 0
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) | newSession)
 
-    // `env` goes to the folder and becomes the command: the process keeps its number.
+    // `env` changes to the folder and executes the command: the process keeps its id.
     let path = "/usr/bin/env"
     let line = [path, "-C", folder] + command
     var words: [UnsafeMutablePointer<CChar>?] = line.map { strdup($0) }  // freed below
@@ -204,7 +206,7 @@ final class Descriptor {
   deinit { close(number) }
 }
 
-/// Both ends of the standard streams of a process.
+/// Standard streams of a process, with both ends.
 private struct Streams {
   var toChild: Descriptor?
   var fromChild: [(descriptor: Descriptor, isError: Bool)] = []
@@ -250,7 +252,7 @@ private struct Streams {
     fromChild.append((errors.read, true))
   }
 
-  /// Gives the process its ends.
+  /// Assigns the process's ends to its standard streams.
   func connect(_ actions: inout posix_spawn_file_actions_t) {
     if let terminal {
       // Opened by the leader of a new session it becomes the session's terminal.
@@ -260,7 +262,8 @@ private struct Streams {
     for (number, end) in childEnds { posix_spawn_file_actions_adddup2(&actions, end.number, number) }
   }
 
-  /// A pipe of which no other process that is started meanwhile gets an end: that would keep it open.
+  /// Creates a pipe of which no other process that is started meanwhile inherits an end: that would keep it
+  /// open.
   private static func pipe() throws -> (read: Descriptor, write: Descriptor) {
     let folder = try TemporaryFolder()
     let path = folder.file("pipe")
@@ -272,12 +275,12 @@ private struct Streams {
   }
 }
 
-/// What Swift's Glibc module leaves out of <spawn.h> and <asm-generic/ioctls.h>.
+/// Constants that Swift's Glibc module omits from <spawn.h> and <asm-generic/ioctls.h>.
 private enum Linux {
   /// `POSIX_SPAWN_SETSID`
   static let newSession: Int16 = 0x80
   /// `TIOCGPTN`: the number of a terminal.
   static let terminalNumber: UInt = 0x8004_5430
-  /// `TIOCSPTLCK`: whether a terminal is locked.
+  /// `TIOCSPTLCK`: locks or unlocks a terminal.
   static let lockTerminal: UInt = 0x4004_5431
 }

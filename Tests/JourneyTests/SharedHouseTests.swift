@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("The house between runs and between processes") struct SharedHouseTests {
-  /// Drives the house until it is ended.
+  /// Script that drives the house until it is ended.
   private static let alarm = """
     local speaker, task = require "speaker", require "task"
     speaker.set_volume(31)
@@ -12,7 +12,7 @@ import Testing
     task.sleep("1h")
     """
 
-  /// A home in which `alarm.lua` drives the house.
+  /// Starts `alarm.lua`, which drives the house, in a new home.
   private func start() throws -> (Home, RunningCommand) {
     let home = try Home()
     let first = try home.start([
@@ -59,7 +59,7 @@ import Testing
     let prompt = try home.run(
       "repl", "--output", "null", input: .text("speaker.group('Down').devices[1].name\n"))
     #expect(prompt.output.contains("Küche"), "\(prompt)")
-    // Somebody else's house, and one of no time.
+    // A house in another home, and a simulated one.
     #expect(try Home().run("run", "--output", "null", "-e", Self.look).lines == before.lines)
     let simulated = try home.run("simulate", look)
     #expect(simulated.output.contains("Kitchen\tKitchen\t22") && !simulated.output.contains("Küche"))

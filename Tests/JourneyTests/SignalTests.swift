@@ -55,12 +55,12 @@ import Testing
     try command.expect("ready\n")
     command.send(SIGINT)
     try command.expect("unwinding\n")
-    // One within half a second is the same one.
+    // A second signal within half a second counts as the first one.
     usleep(600_000)
     command.send(signal)
     let outcome = try command.finish()
     #expect(outcome.status == 128 + signal)
-    // Left to itself it would be given up after some seconds, with a warning.
+    // Without the second signal the script would be abandoned after some seconds, with a warning.
     #expect(outcome.output == "ready\nunwinding\n")
     #expect(outcome.errors == "")
   }

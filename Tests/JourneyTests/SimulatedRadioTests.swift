@@ -52,7 +52,7 @@ struct SimulatedRadioTests {
     #expect(lines.contains { $0.hasSuffix("Kitchen connected again, nothing is missing") })
   }
 
-  /// The drop is heard at 14 s, behind the burst.
+  /// A station that drops: the drop is heard at 14 s, after the burst.
   @Test("what is rendered is the file over and over, over a drop too")
   func sound() throws {
     let home = try home()
@@ -64,10 +64,10 @@ struct SimulatedRadioTests {
       decoding: ConformedDecoder(AudioFile.open(home.path("show.mp3"))), frames: 48_000)
     let mono = zip(source.channels[0], source.channels[1]).map { ($0 + $1) / 2 }
     let file = Sound(sampleRate: 48_000, channels: [mono, mono])
-    // The decoder of a stream starts with what the encoder put in front, which a file's leaves out.
+    // The decoder of a stream begins with the encoder's delay, which that of a file omits.
     let place = heard[48_000..<96_000].alignment(to: file[0..<144_000])
     #expect(place.correlation > 0.5)
-    // What is left is the part of a frame by which both resamplers differ.
+    // The rest is the part of a frame by which both resamplers differ.
     #expect(heard[0..<(19 * 48_000)].errorToSignal(against: file, delay: place.frames + 48_000) < -20)
   }
 
@@ -110,7 +110,7 @@ struct SimulatedRadioTests {
     }
     #expect(fileNames(in: home.path("state/roomtone/simulation")) == ["1.lock"])
     #expect(outcomes[0].lines.last?.hasSuffix("  3") == true, "\(outcomes[0])")
-    // What a burst holds is recorded at once, and told in its order all the same.
+    // The burst is recorded at once, and reported in its order all the same.
     let told = outcomes[0].lines.filter { $0.contains("One.mp3") && !$0.contains("\t") }
     #expect(
       told.count == 2 && told.first?.hasSuffix("● recording One.mp3") == true

@@ -12,7 +12,7 @@ import Testing
       "SSL_CERT_FILE=\(server.certificate) \(record)", "\(record) --ca-file \(server.certificate)",
     ] {
       let trusted = try home.runInShell(line)
-      // The server is reached: it has a page, and no sound.
+      // The server is reached: it returns a page instead of sound.
       #expect(trusted.status == 1 && trusted.errors.contains("HTML"), "\(trusted)")
     }
   }

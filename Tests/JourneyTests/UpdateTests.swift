@@ -35,7 +35,7 @@ import Testing
     return try board.take(upTo: "\n")
   }
 
-  /// Steps that the board's store has taken.
+  /// Returns the number of steps of the board's store.
   private func steps(of board: RunningCommand) throws -> Int {
     try board.type("state\n")
     try board.expect("\"steps\": ")
@@ -79,7 +79,7 @@ import Testing
     #expect(try image(of: board).contains(hash))
   }
 
-  /// `ROOMTONE_POWER=all` takes its power at each step; otherwise at six.
+  /// Cuts the board's power at six steps; at each step with `ROOMTONE_POWER=all`.
   @Test("goes on whenever the headset loses its power, which then runs what it had or what it gets")
   func anyPowerLoss() throws {
     let untouched = try board()

@@ -4,15 +4,15 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What `roomtone simulate scripts/wake_up.lua --render` leaves, and what it was made of.
+/// Output of `roomtone simulate scripts/wake_up.lua --render`, and its source.
 private struct WakeUp {
   static let shared = Result { try WakeUp() }
 
   let outcome: Outcome
   let files: [String]
-  /// The tune at the session's rate.
+  /// Tune at the session's rate.
   let source: Sound
-  /// Bytes of the samples of each file, by its name.
+  /// Bytes of the samples of each file, by name.
   let samples: [String: ArraySlice<UInt8>]
   private let sounds: [String: Sound]
 
@@ -34,7 +34,7 @@ private struct WakeUp {
 
   func sound(_ speaker: String) throws -> Sound { try #require(sounds["\(speaker).wav"]) }
 
-  /// What a speaker of this role would play at full volume.
+  /// Returns the sound of a speaker of this role at full volume.
   func source(_ role: ChannelRole) -> Sound {
     let (left, right) = (source.channels[0], source.channels[1])
     let channel: [Float] =
@@ -50,7 +50,7 @@ private struct WakeUp {
 
 @Suite("The first script, simulated and rendered") struct WakeUpTests {
   private static let block = 960
-  /// The fade has taken 12 s when the Kitchen joins; 2 s later the Bedroom leaves.
+  /// Frames at which the Kitchen joins, 12 s into the fade, and the Bedroom leaves, 2 s later.
   private static let (join, leave) = (12 * 48_000, 14 * 48_000)
 
   @Test("a time line tells what the house does, in order")
@@ -60,7 +60,7 @@ private struct WakeUp {
     #expect(outcome.errors == "")
     let expected = [
       "00:00:00 Good morning!",
-      // As loud as the routine says before it plays.
+      // At the volume that the routine sets before it plays.
       "00:00:00 Bedroom ▶ the morning tune at volume 8",
       "00:00:12 Kitchen joins the morning tune",
       "00:00:12 Breakfast is in the kitchen.",
@@ -104,7 +104,7 @@ private struct WakeUp {
     ] {
       #expect(own[together].alignment(to: other[together]).frames == 0)
     }
-    // Its volume has arrived by the third block.
+    // The volume is in effect by the third block.
     let settled = (start + 3 * Self.block)..<(start + 16_384)
     #expect(kitchen[settled].alignment(to: wakeUp.source(.mono)[settled]).correlation > 0.9999)
   }
@@ -115,7 +115,7 @@ private struct WakeUp {
   func roles(speaker: String, role: ChannelRole) throws {
     let wakeUp = try WakeUp.shared.get()
     let (sound, source) = (try wakeUp.sound(speaker), wakeUp.source(role))
-    // At rest: when the ramp to volume 32 is through, and before it leaves.
+    // At rest: after the ramp to volume 32, and before the Bedroom leaves.
     let rest = (Self.join + 4 * Self.block)..<(Self.leave - Self.block)
     let gain = VolumeLaw.gain(at: 32)
     var worst: Float = 0
@@ -146,7 +146,7 @@ private struct WakeUp {
   func clicks(speaker: String) throws {
     let wakeUp = try WakeUp.shared.get()
     let sound = try wakeUp.sound(speaker)
-    // One step of 16 bits is what rounding may add.
+    // Rounding may add one step of 16 bits.
     let allowed = wakeUp.source.largestStep * VolumeLaw.gain(at: 32) + 1 / 16_384
     #expect(sound.largestStep <= allowed)
     for moment in [0, Self.join, Self.leave] {
@@ -163,7 +163,7 @@ private struct WakeUp {
     #expect(bedroom[(Self.leave + 3 * Self.block)..<count].peak == 0)
     #expect(bedroom[(Self.leave - Self.block)..<Self.leave].peak > 0)
     let source = wakeUp.source(.mono)
-    // What is loud enough to be more than rounding: the last 100 ms that are.
+    // The last 100 ms that are loud enough to exceed rounding.
     let loud = try #require(source.channels[0].lastIndex { $0.magnitude > 0.01 })
     let last = (loud - 4_799)..<(loud + 1)
     let alignment = kitchen[last].alignment(to: source[last])
@@ -203,7 +203,7 @@ private struct WakeUp {
     let first = try #require(kitchen.channels[0].firstIndex { $0 != 0 }) / 960
     let joined = Int((delay * 50).rounded(.up))
     #expect((joined...joined + 1).contains(first))
-    // It rises for one block, unless it was there before the music.
+    // The Kitchen fades in for one block, unless it was a member before the music.
     let same = (delay == 0 ? 0 : first + 1) * 960..<kitchen.frameCount
     #expect(kitchen[same] == bathroom[same])
     #expect(kitchen[same].peak > 0)
