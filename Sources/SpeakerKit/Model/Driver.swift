@@ -4,22 +4,24 @@ public import EventLoop
 /// The driver's identifier of a session; the default session is 0.
 public typealias SessionID = Int
 
-/// Sound that is made elsewhere than in a file: a stream.
+/// A source of sound other than a file: a stream.
 ///
-/// Sendable: the thread that decodes ahead asks it for a decoder.
+/// Sendable: the thread that decodes ahead requests a decoder from it.
 public protocol SoundSource: AnyObject, Sendable {
-  /// A decoder at the place from which the source plays now, for the thread that calls: one that decodes ahead, or the
-  /// loop under virtual time.
-  /// - Throws: `CodedError` that says why there is no sound.
+  /// Creates a decoder at the source's current position, for the calling thread: one that decodes ahead, or
+  /// the loop under virtual time.
+  /// - Throws: `CodedError` with the reason why there is no sound.
   func makeDecoder() throws -> any Decoder
 }
 
-/// Sound that can be played without a decoder, where nobody hears it: it follows a clock of its own.
+/// A source that can be played without a decoder, where its sound is not heard: it follows a clock of its
+/// own.
 public protocol ClockedSound: SoundSource {
-  /// Plays by its clock from now on, which stands until the session goes on when it is `paused`. On the loop.
-  /// - Parameter tell: takes what becomes of it, on the loop; it flows when it is told so.
+  /// Plays by the source's clock from now on, which starts paused if `paused` is `true`. On the loop.
+  /// - Parameter tell: called on the loop with changes of the flow; the sound flows once `.flows` is
+  ///   reported.
   func play(byClock tell: @escaping (SoundFlow) -> Void, paused: Bool)
-  /// Its session is paused, or goes on.
+  /// Pauses or resumes the source's clock, with its session. On the loop.
   func pause(_ isPaused: Bool)
 }
 
