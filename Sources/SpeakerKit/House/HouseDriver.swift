@@ -71,8 +71,9 @@ public final class HouseDriver: Driver {
   ///   - speakers: nil for the demonstration house of six speakers in four rooms.
   ///   - output: the output of the speakers.
   ///   - stateFolder: folder in which names, groups, levels, roles and balance are kept between runs; one
-  ///     process at a time has it. Nil keeps nothing. The kept state of a speaker precedes its configuration.
-  ///   - access: whether the house may sound and change, or is only inspected.
+  ///     process at a time has it. Nil keeps nothing. The kept state of a speaker has precedence over its
+  ///     configuration.
+  ///   - access: playback and changes, or inspection only.
   ///   - wait: timeout of opening while another process has the folder.
   ///   - processName: the name published to other processes while this one has the folder.
   ///   - log: receives one line for a person to read; called on the loop.

@@ -94,7 +94,7 @@ public final class Device {
 
   /// Makes the speaker a member of `session`, nil for the default session, and removes it from another.
   ///
-  /// When the session plays, the speaker sounds from the next block on, in step with the others; it keeps its
+  /// In a playing session the speaker sounds from the next block on, in step with the others; it keeps its
   /// own level.
   /// - Throws: `speaker.outranked` when it is in a session of higher priority; `speaker.closed`, also for a
   ///   session of another house.

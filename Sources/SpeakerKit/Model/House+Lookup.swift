@@ -4,8 +4,8 @@ extension House {
   /// Returns the speaker with that id or name, in any case; a part of a name suffices when only one speaker
   /// has it.
   /// - Returns: the speaker, or nil when there is none.
-  /// - Throws: `speaker.unknown` when several speakers have that part (the hint lists them), or when the name
-  ///   is that of a group.
+  /// - Throws: `speaker.unknown` when several speakers have that part; the hint lists them, or those of the
+  ///   group with that name.
   public func find(_ idOrName: String) throws(SpeakerError) -> Device? {
     do {
       return try NameSearch.find(idOrName, kind: "speaker", in: devices, id: \.id, name: \.name)
@@ -13,7 +13,8 @@ extension House {
   }
 
   /// Returns the speaker with that id or name, by the rules of `find`.
-  /// - Throws: `speaker.unknown` also when there is none; the hint suggests the nearest name.
+  /// - Throws: `speaker.unknown` also when there is none; the hint suggests the nearest name, or lists the
+  ///   speakers of the group with that name.
   public func device(_ idOrName: String) throws(SpeakerError) -> Device {
     if let device = try find(idOrName) { return device }
     if let room = room(called: idOrName) { throw room }

@@ -19,9 +19,9 @@ extension House {
 
   /// Returns the speakers of the group, or the one speaker, with that name; also a speaker's id.
   ///
-  /// The rules are those of `find`: the whole name precedes a part of it, which suffices when it is
-  /// unambiguous, in any case. A group precedes a speaker of the same name, and its own speakers: `"bed"` is
-  /// the bedroom, also when its speakers are called `"Bed left"` and `"Bed right"`.
+  /// The rules are those of `find`: the whole name has precedence over a part of it, which suffices when it
+  /// is unambiguous, in any case. A group has precedence over a speaker of the same name, and over its own
+  /// speakers: `"bed"` is the bedroom, also when its speakers are called `"Bed left"` and `"Bed right"`.
   /// - Throws: `speaker.unknown` when no name matches (the hint suggests the nearest name), or several do
   ///   (the hint lists them).
   public func speakers(in place: String) throws(SpeakerError) -> [Device] {

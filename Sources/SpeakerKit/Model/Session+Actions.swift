@@ -108,7 +108,7 @@ extension Session {
     timedSound == nil ? driver.position(of: id) : position
   }
 
-  /// Emits the whole seconds heard by now, once each.
+  /// Emits the number of whole seconds heard by now, unless that was reported already.
   private func tellSeconds() {
     guard seekTarget == nil else { return }
     let seconds = elapsed / format.sampleRate
