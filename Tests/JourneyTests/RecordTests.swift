@@ -190,7 +190,7 @@ struct RecordTests {
     let output = try command.finish().output
     let lines = output.split(separator: "\r\n", omittingEmptySubsequences: false).map(String.init)
     let index = try #require(lines.firstIndex { $0.contains("warn: ") })
-    // What was drawn, blanks over it, and then the warning from the first column on.
+    // The drawn line, blanks over it, and then the warning from the first column on.
     let pieces = lines[index].split(separator: "\r", omittingEmptySubsequences: false).suffix(3)
     #expect(pieces.last?.hasPrefix("warn: ") == true && warning.contains("reset"), "\(pieces)")
     #expect(pieces.dropFirst().first?.allSatisfy { $0 == " " } == true, "\(pieces)")
