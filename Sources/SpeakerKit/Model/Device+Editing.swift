@@ -6,9 +6,9 @@ extension Device {
   /// emits no event.
   ///
   /// In an embedded house this stops what plays on it, with an `error` event `speaker.renamed_while_playing`.
-  /// - Parameter name: at most 100 letters, not blank, no other speaker's.
-  /// - Throws: `speaker.range` for such a name, `speaker.unavailable`, `speaker.unsupported`, `speaker.closed`,
-  ///   `CancellationError`.
+  /// - Parameter name: at most 100 letters, not blank, not another speaker's.
+  /// - Throws: `speaker.range` for a name that breaks these rules, `speaker.unavailable`,
+  ///   `speaker.unsupported`, `speaker.closed`, `CancellationError`.
   public func setName(_ name: String) async throws {
     let house = try reachableHouse()
     try house.require("rename", for: "other names")

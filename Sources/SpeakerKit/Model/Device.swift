@@ -87,7 +87,8 @@ public final class Device {
   public func unmute() throws(SpeakerError) { try reachableHouse().change(.muted(false), of: [self]) }
 
   /// Fades the speaker's level, as `House.fade` does.
-  /// - Throws: `speaker.range`, `speaker.unavailable`, `speaker.unsupported`, `speaker.closed`, `CancellationError`.
+  /// - Throws: `speaker.range`, `speaker.unavailable`, `speaker.unsupported`, `speaker.closed`,
+  ///   `CancellationError`.
   public func fade(volume: Int, over duration: Duration) async throws {
     try await reachableHouse().fade([self], volume: volume, over: duration) { !$0.isRemoved }
   }

@@ -104,8 +104,8 @@ public final class House {
   /// `true` if events wait to be delivered or requested changes to take effect.
   public var hasPending: Bool { events.hasPending || isOpen && driver.pendingChangeCount > 0 }
 
-  /// Emits `playing` for each speaker that has begun or ceased to play. After every change of a session's state, its
-  /// members and their availability.
+  /// Emits `playing` for each speaker that has begun or ceased to play. To be called after every change of a
+  /// session's state, its members and their availability.
   func reportPlaying() {
     for device in devices where device.isPlaying != device.reportedPlaying {
       device.reportedPlaying = device.isPlaying

@@ -1,8 +1,8 @@
 internal import AudioCore
 internal import EventLoop
 
-/// Renders under virtual time: decoding, mixing and writing happen on the loop, block by block, each at the time
-/// at which its first frame is heard. The same commands at the same times give the same bytes.
+/// Renders under virtual time: decoding, mixing and writing happen on the loop, block by block, each at the
+/// time at which its first frame is heard. The same commands at the same times produce the same bytes.
 final class InlineStage: RenderStage {
   var onReports: (() -> Void)?
   var onTrouble: ((_ error: any CodedError, _ device: Int?) -> Void)?

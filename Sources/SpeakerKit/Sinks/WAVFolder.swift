@@ -4,8 +4,8 @@ internal import Glibc
 
 /// A folder with one WAV file per speaker: 16 bit, stereo.
 ///
-/// The files share one time line, which advances with every block that is rendered, so cutting the same second
-/// out of each gives the same moment.
+/// The files share one time line, which advances with every rendered block, so that the same second of each
+/// file is the same moment.
 struct WAVFolder: Sendable {
   /// Path of the folder.
   let path: String
@@ -35,7 +35,8 @@ struct WAVFolder: Sendable {
             $0 == "/" || $0 == "\\" || $0.value < 32 || $0.value == 127 ? "_" : $0
           }
         ))
-      // A leading full stop would hide the file; 100 letters of four bytes and the number stay below 255 bytes.
+      // A leading full stop would hide the file; 60 letters of four bytes and the number stay below 255
+      // bytes.
       let stem = legal.isEmpty ? "Speaker" : String((legal.hasPrefix(".") ? "_" + legal : legal).prefix(60))
       var name = stem
       var number = 2
