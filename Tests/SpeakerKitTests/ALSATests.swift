@@ -194,7 +194,8 @@ struct ALSATests {
     #expect((1...2).contains(errors.count) && Set(errors) == ["error audio.no_output"], "\(errors)")
     #expect(told.last == "ended a.wav finished")
     let heard = try samples(of: works)
-    // Lost for a second at least, and then the whole rest of the tune without a gap, from the start of a block.
+    // Lost for a second at least, and then the whole rest of the tune without a gap, from the start of a
+    // block.
     #expect(!heard.isEmpty && heard.count <= (192_000 - 48_000) * 2)
     #expect(heard.count % 1_920 == 0)
     #expect(heard == wave.suffix(heard.count))

@@ -86,7 +86,7 @@ final class HouseBench {
   /// Waits for `seconds` of the loop's time.
   func wait(_ seconds: Double) async throws { try await loop.sleep(for: .seconds(seconds)) }
 
-  /// Waits until `condition` holds.
+  /// Waits until `condition` is `true`.
   /// - Throws: `TestFailure` after a minute.
   func wait(until condition: () -> Bool) async throws {
     for _ in 0..<6_000 where !condition() { try await wait(0.01) }

@@ -56,7 +56,8 @@ import Testing
       for (title, frames) in WalkStep.lengths {
         let signal = Self.signal(source, frames: frames)
         largestStep = max(largestStep, Self.largestStep(of: signal))
-        // The other channel is quieter, so that roles differ, but points the same way: no mix of the two is larger.
+        // The other channel is quieter, so that roles differ, but has the same sign: no mix of the two is
+        // larger.
         paths[title] = try bench.source("\(title).wav", signal, signal.map { $0 / 2 })
       }
       let walk = try RandomWalk(bench, seed: seed, paths: paths)
@@ -74,8 +75,9 @@ import Testing
     return seen
   }
 
-  /// A signal that rises over its first block and falls over its last, so that it may be played from its beginning and
-  /// to its end. The sine has one period per block: its slope is a few times that of a ramp, and hides no click.
+  /// Returns a signal that rises over its first block and falls over its last, so that it may be played from
+  /// its beginning and to its end. The sine has one period per block: its slope is a few times that of a
+  /// ramp, and hides no click.
   private static func signal(_ source: Source, frames: Int) -> [Float] {
     let block = DeckModel.blockFrames
     return (0..<frames).map { frame in

@@ -16,7 +16,7 @@ final class ScratchFolder {
 
   /// Acquires the first of the user's simulation folders without another simulation; a new one in the folder
   /// for temporary files where they can't be written.
-  /// - Throws: when the folder for temporary files can't be written either.
+  /// - Throws: `simulate.scratch` when the folder for temporary files can't be written either.
   init() throws(Failure) {
     for number in 1...64 {
       guard let state = UserFolders.state else { break }
