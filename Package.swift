@@ -96,25 +96,29 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["AudioCore", "Codecs", "EventLoop"],
       path: "Tests/TestSupport", swiftSettings: strict + optimized),
+    .target(name: "TestTraits", path: "Tests/TestTraits", swiftSettings: strict),
     tests(of: "EventLoop", ["EventLoop"]),
     tests(of: "Database", ["Database", "EventLoop", "TestSupport"]),
-    tests(of: "HTTP", ["HTTP", "EventLoop", "TestSupport"]),
+    tests(of: "HTTP", ["HTTP", "EventLoop", "TestSupport", "TestTraits"]),
     tests(of: "LuaRuntime", ["LuaRuntime", "EventLoop", "TestSupport"]),
     tests(of: "AudioCore", ["AudioCore", "TestSupport"]),
     tests(of: "Codecs", ["Codecs", "AudioCore", "TestSupport"]),
     tests(of: "SpeakerKit", ["SpeakerKit", "AudioCore", "CALSA", "Codecs", "EventLoop", "TestSupport"]),
     tests(
-      of: "StreamKit", ["StreamKit", "HTTP", "AudioCore", "Codecs", "Database", "EventLoop", "TestSupport"]),
+      of: "StreamKit",
+      ["StreamKit", "HTTP", "AudioCore", "Codecs", "Database", "EventLoop", "TestSupport", "TestTraits"]),
     tests(of: "HeadsetKit", ["HeadsetKit", "EventLoop", "TestSupport"]),
     tests(of: "Scheduling", ["Scheduling", "EventLoop"]),
     tests(
       of: "Roomtone",
       [
         "Roomtone", "Database", "LuaModules", "LuaRuntime", "EventLoop", "HeadsetKit", "StreamKit",
-        "TestSupport",
+        "TestSupport", "TestTraits",
       ]),
     tests(of: "RoomtoneCLI", ["RoomtoneCLI", "EventLoop", "SpeakerKit", "Scheduling"]),
-    tests(of: "Journey", ["AudioCore", "Codecs", "EventLoop", "HeadsetKit", "RoomtoneCLI", "TestSupport"]),
+    tests(
+      of: "Journey",
+      ["AudioCore", "Codecs", "EventLoop", "HeadsetKit", "RoomtoneCLI", "TestSupport", "TestTraits"]),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .gnu17

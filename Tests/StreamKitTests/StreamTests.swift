@@ -214,13 +214,14 @@ struct StreamTests {
   @Test("a player that has read ahead is not dry before that is heard") func readsAhead() throws {
     let station = try TestSupport.Station()
     var live = try live()
-    live.burst = 20_000
+    live.burst = 40_000
     live.programme = .init(
       repeating: try readBytes(Fixtures.path("mp3-cbr128-44k.mp3")), bytesPerSecond: 16_000)
-    live.age = 20_000
-    // The second connection brings nothing, so that no sound comes from it while this one is read.
+    live.age = 40_000
+    // Enough to play, also where the burst comes slowly. The second connection brings nothing, so that no sound comes
+    // from it while this one is read.
     station.answer(
-      "/live", with: .live(live).stalling(at: 20_000), .live(live).withSlowHead(.seconds(120)))
+      "/live", with: .live(live).stalling(at: 40_000), .live(live).withSlowHead(.seconds(120)))
     try StreamBench.run(station, bufferWait: nil) { bench in
       let stream = bench.stream
       try await stream.start()
