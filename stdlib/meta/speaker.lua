@@ -1,6 +1,6 @@
 ---@meta speaker
 
--- The house: its speakers, their volumes, what plays on them, and what happens to them.
+-- The house: its speakers, their volumes, playback on them, and their events.
 --
 --   local speaker = require "speaker"
 --   local kitchen = speaker.device "kitchen"
@@ -11,185 +11,189 @@
 --
 -- Playback functions act on the default session; each is a method of sessions too. The first use of the module opens
 -- the house with all speakers in the default session, so every function but `is_open` and `is_opening` may suspend
--- until it is open. After `close` they raise `speaker.closed`, until `open` opens a new house. Objects are the same
--- for as long as the script holds them, and their fields follow what happens. Assigning to a field raises and names
--- the method that changes it. What the driver can't do raises `speaker.unsupported`, see `capabilities`.
+-- until the house is open. After `close` they raise `speaker.closed`, until `open` opens a new house. An object keeps
+-- its identity while the script holds it, and its fields show the current state. Assigning to a field raises and names
+-- the method that changes it. An operation that the driver lacks raises `speaker.unsupported`, see `capabilities`.
 
 error("stdlib/meta/speaker.lua is a description, not a module: require \"speaker\" finds the module itself")
 
 ---@class speakerlib
 local speaker = {}
 
----The loudest volume, 50: unity gain. A step is 0.9 dB, 0 is silence.
+---The maximum volume, 50: unity gain. A step is 0.9 dB; 0 is silence.
 speaker.MAX_VOLUME = 50
 
----The group name of a speaker that is in no group.
+---The group name of a speaker without a group.
 speaker.UNGROUPED = "harman"
 
 ---@class speaker.OpenOptions
----@field driver? "house" What drives the speakers.
----@field license? string What the driver needs to be let in; the embedded house needs none.
----@field add_all? boolean Whether every speaker joins the default session (default: true).
----@field wait? Duration|false How long to wait while another process has the house; false: not at all (default: 30 s).
+---@field driver? "house" Name of the driver (default: `"house"`, the embedded house).
+---@field license? string Licence key of the driver; the embedded house ignores it.
+---@field add_all? boolean `true` joins every speaker to the default session (default: true).
+---@field wait? Duration|false Longest wait for another process that has the house; `false`: no wait (default: 30 s).
 
----Opens the house, as it was left by the last run, and returns after the first discovery; at once when it is open
----already. One process at a time drives a house: a second one says that it waits, and does.
+---Opens the house in the state of the last run, and returns after the first discovery; at once if it is open already.
+---One process at a time drives a house: a second one logs that it waits.
 ---
----Raises `speaker.busy` (another process has the house: `process` says which), `speaker.unsupported` (a driver that is
----not there), `audio.no_output`, `speaker.lost` (names and volumes can't be kept), `speaker.closed` (closed meanwhile),
----`speaker.unknown` and `speaker.range` (what the configuration says of the speakers), `argument`,
+---Raises `speaker.busy` (another process has the house, named by `process`), `speaker.unsupported` (unknown driver),
+---`audio.no_output`, `speaker.lost` (names and volumes can't be stored), `speaker.closed` (closed while it was
+---opening), `speaker.unknown` and `speaker.range` (wrong speakers in the configuration), `argument`,
 ---`task.cannot_suspend`.
 ---@async
 ---@param options? speaker.OpenOptions
 function speaker.open(options) end
 
----Closes the house: everything stops, outputs are completed, `wait` gives `nil, "closed"`, no event comes any more.
----Nothing when it is not open. Raises `task.cannot_suspend`.
+---Closes the house: stops every session, completes the outputs, makes each `wait` return `nil, "closed"`, and emits no
+---further event. No effect if the house is not open. Raises `task.cannot_suspend`.
 ---@async
 function speaker.close() end
 
----Whether the house is open.
+---Returns `true` if the house is open.
 ---@return boolean
 function speaker.is_open() end
 
----Whether the house is being opened.
+---Returns `true` while the house is being opened.
 ---@return boolean
 function speaker.is_opening() end
 
----What the driver can do, as a set of names: `speaker.capabilities().seek`. Raises `speaker.closed`.
+---Returns the capabilities of the driver, as a set of names: `speaker.capabilities().seek`. Raises `speaker.closed`.
 ---@return table<string, true>
 function speaker.capabilities() end
 
----All speakers, in stable order. Raises `speaker.closed`.
+---Returns all speakers, in stable order. Raises `speaker.closed`.
 ---@return speaker.Device[]
 function speaker.devices() end
 
----The speaker with that id or name, in any case; a part of a name is enough when only one speaker has it.
+---Returns the speaker with an id or a name, in any case; a part of a name is enough if only one speaker has it.
 ---
----Raises `speaker.unknown` when there is none (`suggestion` is the nearest name), when several have that part
----(`candidates`), and for the name of a group; `speaker.closed`, `argument`.
+---Raises `speaker.unknown` for no match (`suggestion` is the nearest name), for several matches (`candidates`), and for
+---the name of a group; `speaker.closed`, `argument`.
 ---@param id_or_name string
 ---@return speaker.Device
 function speaker.device(id_or_name) end
 
----As `device`, but nil when there is none. Raises `speaker.unknown` when several have that part, `speaker.closed`,
----`argument`.
+---Returns the speaker as `device` does, or nil for no match. Raises `speaker.unknown` for several matches,
+---`speaker.closed`, `argument`.
 ---@param id_or_name string
 ---@return speaker.Device?
 function speaker.find(id_or_name) end
 
----All groups, in the order of their founders. Raises `speaker.closed`.
+---Returns all groups, in the order of their founders. Raises `speaker.closed`.
 ---@return speaker.Group[]
 function speaker.groups() end
 
----The group with that name or id, by the rules of `device`. Raises `speaker.unknown`, `speaker.closed`, `argument`.
+---Returns the group with a name or an id, matched as by `device`. Raises `speaker.unknown`, `speaker.closed`,
+---`argument`.
 ---@param name_or_id string
 ---@return speaker.Group
 function speaker.group(name_or_id) end
 
----Speakers that are in a session. Raises `speaker.closed`.
+---Returns the speakers that are in a session. Raises `speaker.closed`.
 ---@return speaker.Device[]
 function speaker.active_devices() end
 
----Groups all of whose speakers are in a session. Raises `speaker.closed`.
+---Returns the groups all of whose speakers are in a session. Raises `speaker.closed`.
 ---@return speaker.Group[]
 function speaker.active_groups() end
 
----The session that the functions of the module act on. Raises `speaker.closed`.
+---Returns the session that the functions of the module act on. Raises `speaker.closed`.
 ---@return speaker.Session
 function speaker.default_session() end
 
----Sets members of the default session and speakers in no session to one level and unmutes them; takes effect some
----milliseconds later, which the `volume` event tells. Raises `speaker.closed`, `argument`.
+---Sets members of the default session and speakers in no session to one volume and unmutes them; takes effect some
+---milliseconds later, with a `volume` event for each. Raises `speaker.closed`, `argument`.
 ---@param volume integer 0 to 50.
 function speaker.set_volume(volume) end
 
----The average level, 0 to 50: over available speakers, a muted one counts as 0. Raises `speaker.closed`.
+---Returns the average volume of the available speakers, 0 to 50; a muted one counts as 0. Raises `speaker.closed`.
 ---@return integer
 function speaker.volume() end
 
----Silences the members of the default session; each keeps its level. Speakers in no session are left alone. Raises
+---Mutes the members of the default session; each keeps its volume. Speakers in no session are left alone. Raises
 ---`speaker.closed`.
 function speaker.mute() end
 
----Gives the members of the default session the level that they had. Raises `speaker.closed`.
+---Unmutes the members of the default session, at the volume that each has kept. Raises `speaker.closed`.
 function speaker.unmute() end
 
----True if all available members of the default session are muted. Raises `speaker.closed`.
+---Returns `true` if all available members of the default session are muted. Raises `speaker.closed`.
 ---@return boolean
 function speaker.is_muted() end
 
 ---@class speaker.PlayOptions
----@field title? string What a person would call it; by default the file's name.
----@field start? Duration Where to begin.
----@field loop? boolean Whether it begins again after its end, for ever.
----@field priority? integer The session's from now on, 0 to 1000; it begins with 100.
----@field resume? boolean When the session is paused: goes on with what is paused, and leaves the rest alone.
+---@field title? string Title shown to people (default: the file's name).
+---@field start? Duration Position of the source at which playback begins (default: 0).
+---@field loop? boolean `true` repeats the source without end (default: false).
+---@field priority? integer Priority of the session from now on, 0 to 1000 (initially 100).
+---@field resume? boolean `true`: a paused session resumes its source, and the file and the other options are ignored (default: false).
 
 ---@class speaker.StreamOptions
----@field title? string What a person would call it; by default the station's name.
----@field priority? integer The session's from now on, 0 to 1000.
+---@field title? string Title shown to people (default: the station's name, else the URL).
+---@field priority? integer Priority of the session from now on, 0 to 1000.
 
----Plays a stream on the default session in place of what played; starts it when it does not play, and returns when it
----is heard. Pausing and resuming the session and the stream are one. A stream of a URL ends with `stop` or with what
----takes its place; one of an object goes on silently, and sounds again with the next `play_stream`.
+---Plays a stream on the default session in place of the current source; starts it if it is stopped, and returns when it
+---is heard. Pausing or resuming either the session or the stream does so to both. A stream opened from a URL stops with
+---`stop` or when another source replaces it; a stream object continues silently, and is heard again after the next
+---`play_stream`.
 ---
----Raises `speaker.no_active_device` before it connects; `stream.in_use` (another session plays it); what `start` of the
----stream raises; `speaker.superseded`, `speaker.closed`, `argument`, `task.cannot_suspend`.
+---Raises `speaker.no_active_device` before it connects; `stream.in_use` (another session plays the stream); the errors
+---of `stream.new` and `Stream:start`; `speaker.superseded`, `speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
----@param url_or_stream string|stream.Stream A URL may be the name of a station of the configuration.
+---@param url_or_stream string|stream.Stream A URL, the name of a station of the configuration, or a stream object.
 ---@param options? speaker.StreamOptions
 function speaker.play_stream(url_or_stream, options) end
 
----Plays a file on the default session in place of what played, and returns when it plays.
+---Plays a file on the default session in place of the current source, and returns when it plays.
 ---
 ---Raises `speaker.no_active_device` before it opens the file; `audio.not_found`, `audio.unreadable`,
----`audio.unsupported`, and what played goes on then; `speaker.range` (`start` past the end); `speaker.superseded` (a
----`stop` or another `play` came, or the last speaker left, while it was opening); `speaker.closed`, `argument`,
----`task.cannot_suspend`.
+---`audio.unsupported`, after which the current source continues; `speaker.range` (`start` past the end);
+---`speaker.superseded` (a `stop`, another `play` or the leave of the last speaker while the file was opening);
+---`speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
----@param path string WAV, AIFF, CAF, MP3, AAC, M4A (HE-AAC too), FLAC, Ogg (Vorbis, Opus, FLAC); in the working folder or beside the script, or `~/…`.
+---@param path string Path of a file in WAV, AIFF, CAF, MP3, AAC, M4A (HE-AAC too), FLAC or Ogg (Vorbis, Opus, FLAC): relative to the working folder, else to the script's folder, or `~/…`.
 ---@param options? speaker.PlayOptions
 function speaker.play(path, options) end
 
----Silences the default session, which keeps its place; nothing when it does not play. Raises `speaker.closed`.
+---Pauses the default session at its position; no effect if it does not play. Raises `speaker.closed`.
 function speaker.pause() end
 
----Goes on after `pause`. Raises `speaker.not_paused`, `speaker.closed`.
+---Resumes the default session after `pause`. Raises `speaker.not_paused`, `speaker.closed`.
 function speaker.resume() end
 
----Stops, and gives up a `play` that is still opening; nothing when neither is so. Raises `speaker.closed`.
+---Stops the default session, and cancels a `play` that is still opening; else no effect. Raises `speaker.closed`.
 function speaker.stop() end
 
----What the default session does. Raises `speaker.closed`.
+---Returns the state of the default session. Raises `speaker.closed`.
 ---@return speaker.State
 function speaker.state() end
 
----Whether the default session plays, which a paused one does not. Raises `speaker.closed`.
+---Returns `true` if the default session plays; `false` while it is paused. Raises `speaker.closed`.
 ---@return boolean
 function speaker.is_playing() end
 
----Seconds of the source that have been heard, 0 when stopped. Raises `speaker.closed`.
+---Returns the position of the source that is heard, in seconds; 0 if the session is stopped. Raises `speaker.closed`.
 ---@return number seconds
 function speaker.position() end
 
----Length of the source, nil when stopped or when it can't be known. Raises `speaker.closed`.
+---Returns the length of the source in seconds; nil if the session is stopped or the length is unknown. Raises
+---`speaker.closed`.
 ---@return number? seconds
 function speaker.duration() end
 
----Goes to another place of the source, playing or paused; to its end exactly: ends.
+---Moves to a position of the source, playing or paused; exactly to its end: the source ends.
 ---
----Raises `speaker.range` outside of the source, `speaker.no_seek` when stopped, `speaker.closed`, `argument`.
----@param seconds Duration From the start of the source.
+---Raises `speaker.range` (outside of the source), `speaker.no_seek` (stopped, or a source without seeking),
+---`speaker.closed`, `argument`.
+---@param seconds Duration Position from the start of the source.
 function speaker.seek(seconds) end
 
----Amplifies what plays, ahead of the speakers' levels, over a ramp of 20 ms. Above 0 dB a limiter keeps it below full
----scale. Raises `speaker.closed`, `argument`.
----@param gain number -90 to 12 dB; 0 is neutral.
+---Sets the gain of the session in dB, applied before the speakers' volumes, over a ramp of 20 ms. Above 0 dB a limiter
+---keeps the signal below full scale. Raises `speaker.closed`, `argument`.
+---@param gain number -90 to 12 dB; 0 is neutral (initially 0).
 function speaker.set_gain(gain) end
 
----Gains of the ten bands of an equalizer, -12 to 12 dB, by the frequency in Hz at the band's centre. Bands that are left
----out are at 0 dB.
+---Gains of the ten bands of an equalizer, -12 to 12 dB, by the band's centre frequency in Hz. Omitted bands are at 0
+---dB.
 ---@class speaker.EqualizerBands
 ---@field [31] number?
 ---@field [62] number?
@@ -217,48 +221,48 @@ function speaker.set_gain(gain) end
 ---| "loudness"
 ---| "night"
 
----Sets the equalizer of what plays, heard within 20 ms and without a click. A limiter keeps what it raises below full
----scale; `"flat"` leaves every bit as it is. Raises `speaker.closed`, `speaker.unsupported`, `argument`.
+---Sets the equalizer of the session; takes effect within 20 ms, without a click. A limiter keeps raised bands below
+---full scale; `"flat"` leaves every bit as it is. Raises `speaker.closed`, `speaker.unsupported`, `argument`.
 ---@param eq speaker.EqualizerPreset|speaker.EqualizerBands The name of a preset, or the gains of bands in dB.
 function speaker.set_eq(eq) end
 
----The equalizer's gains: a table that `set_eq` takes, and the preset's name when they are one.
+---Returns the equalizer's gains, a table that `set_eq` accepts, and the name of the preset with these gains, if any.
+---Raises `speaker.closed`.
 ---@return speaker.EqualizerBands bands
 ---@return speaker.EqualizerPreset? preset
 function speaker.eq() end
 
 ---@class speaker.FadeOptions
----@field over Duration How long it takes.
----@field gain? number Fades the gain to this, -90 to 12 dB, in the mix.
----@field volume? integer Fades the members' volume to this, 0 to 50, step by step, with an event each.
----@field to? integer The same as `volume`.
+---@field over Duration Length of the fade, at most a day.
+---@field gain? number Gain of the session at the end, -90 to 12 dB.
+---@field volume? integer Volume of the members at the end, 0 to 50; each step is a `volume` event.
+---@field to? integer Alias of `volume`.
 
----Fades the gain, or the volume; returns when it is there. Name one of `gain`, `volume` and `to`. A fade of the volume
----begins at the level that was asked for last; of two fades of a speaker the later one wins.
+---Fades the gain or the volume, and returns at the end of the fade. Exactly one of `gain`, `volume` and `to` is
+---required. A fade of the volume begins at the volume that was set last; of two fades of a speaker the later one wins.
 ---
----Raises `speaker.closed`, `argument`, `task.cannot_suspend`.
+---Raises `speaker.range` (longer than a day), `speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
 ---@param options speaker.FadeOptions
 function speaker.fade(options) end
 
----Asks every speaker how it is; what changed is told by `device` events. Raises `speaker.closed`,
----`task.cannot_suspend`.
+---Requests the state of every speaker; each change is a `device` event. Raises `speaker.closed`, `task.cannot_suspend`.
 ---@async
 function speaker.refresh() end
 
----Refreshes every two seconds from now on, or no longer. Raises `speaker.closed`, `argument`.
+---Starts or stops a refresh every 2 s (initially off). Raises `speaker.closed`, `argument`.
 ---@param on boolean
 function speaker.watch(on) end
 
----A speaker, a group, or the name of one; a room goes before its own speakers.
+---A speaker, a group, or the name of one; the name of a group takes precedence over the names of its speakers.
 ---@alias speaker.Target speaker.Device|speaker.Group|string
 
 ---@class speaker.SessionOptions
----@field name? string What people call it (default: `"session 1"` and so on).
----@field devices? speaker.Target|speaker.Target[] Its first members; all of them or none.
+---@field name? string Name shown to people (default: `"session 1"` and so on).
+---@field devices? speaker.Target|speaker.Target[] First members (default: none); all of them join, or the call raises and none does.
 ---@field priority? integer 0 to 1000 (default: 100).
 
----Makes a session of its own beside the default one: another source on other speakers. It ends with the script.
+---Creates a session beside the default one: another source on other speakers. The session ends with the script.
 ---
 ---Raises `speaker.outranked`, `speaker.no_stream` (too many sessions), `speaker.unknown`, `speaker.closed`,
 ---`argument`.
@@ -267,15 +271,16 @@ function speaker.watch(on) end
 function speaker.session(options) end
 
 ---@class speaker.InterruptOptions
----@field play string|fun(session: speaker.Session) A file, or what is done with the session of the speakers.
----@field devices? speaker.Target|speaker.Target[] The speakers that it takes, all of them or none; by default those of the default session.
----@field priority? integer 0 to 1000 (default: 100). Sessions with a higher one keep their speakers.
----@field volume? integer The speakers' level meanwhile, 0 to 50.
----@field fade? Duration How long what was playing fades out before, and in after.
----@field restore? boolean False leaves everything as it is at the end.
+---@field play string|fun(session: speaker.Session) Path of a file, or a function that is called with the session of the interrupted speakers.
+---@field devices? speaker.Target|speaker.Target[] Speakers to interrupt, all or none (default: those of the default session).
+---@field priority? integer 0 to 1000 (default: 100). Speakers in a session of higher priority can't be interrupted.
+---@field volume? integer Volume of the speakers during the interruption, 0 to 50; unmutes (default: unchanged).
+---@field fade? Duration Length of the fade-out before and the fade-in after (default: 0).
+---@field restore? boolean `false` restores nothing at the end (default: true).
 
----Takes speakers from what they do, plays, and gives back what it changed and nobody else has touched meanwhile:
----membership, volume, mute, and the position of a session that it took whole. Returns when that has taken effect.
+---Moves speakers into a session of its own, plays, and restores what it changed, unless somebody else has changed it
+---since: membership, volume, mute, and the position of a session whose speakers it had all. Returns when that has taken
+---effect.
 ---
 ---Raises `speaker.outranked`, `speaker.no_active_device`, `speaker.no_stream`, `speaker.unknown`, `speaker.closed`,
 ---`audio.not_found`, `audio.unreadable`, `argument`, `task.cannot_suspend`, and what the function raises.
@@ -283,28 +288,28 @@ function speaker.session(options) end
 ---@param options speaker.InterruptOptions
 function speaker.interrupt(options) end
 
----How speakers are now: volume, mute, session, and what plays at which position. Raises `speaker.unknown`,
----`speaker.closed`, `argument`.
----@param options? { devices?: speaker.Target|speaker.Target[] } By default every speaker.
+---Returns a snapshot of speakers: volume, mute, session, and the sessions' sources and positions. Raises
+---`speaker.unknown`, `speaker.closed`, `argument`.
+---@param options? { devices?: speaker.Target|speaker.Target[] } Speakers of the snapshot (default: all).
 ---@return speaker.Snapshot
 function speaker.snapshot(options) end
 
----The embedded house's own controls, for tests and demonstrations. Raises `speaker.unsupported` with other drivers,
----`speaker.closed`.
+---Returns the controls of the embedded house, for tests and demonstrations. Raises `speaker.unsupported` with other
+---drivers, `speaker.closed`.
 ---@return speaker.House
 function speaker.house() end
 
----Waits until what plays or is paused has been heard to its end or ends otherwise; returns at once when nothing plays.
+---Waits until the source of the default session, playing or paused, has ended; returns at once if it is stopped.
 ---
 ---Raises `speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
----@param timeout? Duration Seconds or text; without it, for as long as it takes.
----@return speaker.EndReason? reason Why it ended; nothing when nothing played, nil after the timeout.
+---@param timeout? Duration Longest wait (default: none).
+---@return speaker.EndReason? reason Why the source ended; no value if the session was stopped, nil after the timeout.
 ---@return "timeout"? timeout
 function speaker.finish(timeout) end
 
----Calls a function with every event of that name in the house, in a routine of its own each time, until the
----subscription is cancelled. Raises `argument`, which lists the events, and `speaker.closed`.
+---Calls a function with every event of that name in the house, each time in a routine of its own, until the
+---subscription is cancelled. Raises `argument` (for an unknown event it lists the known ones), `speaker.closed`.
 ---@param event speaker.Event
 ---@param fn async fun(event: table)
 ---@return Subscription
@@ -317,7 +322,7 @@ function speaker.finish(timeout) end
 ---@overload fun(event: "suspending"|"suspended"|"resumed", fn: async fun(event: speaker.SuspensionEvent)): Subscription
 function speaker.on(event, fn) end
 
----As `on`, for the next event only. Raises `argument`, `speaker.closed`.
+---Calls a function with the next event of that name, once. Raises `argument`, `speaker.closed`.
 ---@param event speaker.Event
 ---@param fn async fun(event: table)
 ---@return Subscription
@@ -330,14 +335,14 @@ function speaker.on(event, fn) end
 ---@overload fun(event: "suspending"|"suspended"|"resumed", fn: async fun(event: speaker.SuspensionEvent)): Subscription
 function speaker.once(event, fn) end
 
----Waits for the next event of that name, never for one that has happened.
+---Waits for the next event of that name; earlier events do not count.
 ---
 ---Raises `argument`, `speaker.closed`, `task.cannot_suspend`.
 ---@async
 ---@param event speaker.Event
----@param timeout? Duration Seconds or text; without it, for as long as it takes.
----@return table? event What `on` is called with; nil when none came.
----@return "timeout"|"closed"|nil why Why none came.
+---@param timeout? Duration Longest wait (default: none).
+---@return table? event The event's payload; nil if none was emitted.
+---@return "timeout"|"closed"|nil why The reason for nil.
 ---@overload fun(event: "device", timeout?: Duration): speaker.DeviceEvent?, string?
 ---@overload fun(event: "volume", timeout?: Duration): speaker.VolumeEvent?, string?
 ---@overload fun(event: "state", timeout?: Duration): speaker.StateEvent?, string?
@@ -348,392 +353,407 @@ function speaker.once(event, fn) end
 function speaker.wait(event, timeout) end
 
 ---@alias speaker.Event "device"|"volume"|"state"|"time"|"ended"|"error"|"suspending"|"suspended"|"resumed"
----The channels that a speaker renders. The last six are those of a 5.1 layout: a file with more than two channels plays
----each on its own role (7.1: back and side together; one that the file lacks is silent), any other source its left
----channel on the left ones, its right one on the right ones, the mean on `center` and `lfe`. On the first four such a
----file plays in stereo.
+---The channels that a speaker renders. The last six roles are those of a 5.1 layout. A file with more than two channels
+---plays each channel on its own role (7.1: back and side together; a role whose channel is missing is silent) and a
+---stereo mix on the first four roles. Any other source plays its left channel on the left roles, its right channel on
+---the right ones, and the mean of both on `center` and `lfe`.
 ---@alias speaker.Role
----| "stereo" Left on its left output, right on its right one.
----| "left" The left channel on both outputs.
----| "right" The right channel on both outputs.
----| "mono" The mean of both channels on both outputs.
+---| "stereo" # left channel on the left output, right channel on the right output.
+---| "left" # left channel on both outputs.
+---| "right" # right channel on both outputs.
+---| "mono" # mean of both channels on both outputs.
 ---| "front_left"
 ---| "front_right"
 ---| "center"
----| "lfe" Low frequencies, not filtered.
+---| "lfe" # low frequencies, not filtered.
 ---| "surround_left"
 ---| "surround_right"
 
 ---@alias speaker.State "stopped"|"playing"|"paused"
----Heard to its end; stopped by somebody; another source took its place; it turned bad; no speaker is left.
+---The reason for the end of a source: heard to its end; stopped by a call; replaced by another source; failed while it
+---played; the last speaker left, or none could be reached for 30 s.
 ---@alias speaker.EndReason "finished"|"stopped"|"replaced"|"failed"|"no_devices"
 
 ---@alias speaker.DeviceReason
----| "added" It is in the house now; not told of those that were found while it opened.
----| "joined" It is in a session now.
----| "left" It is out of its session.
----| "available" It can be reached again.
----| "unavailable" It can't be reached.
----| "renamed" It has another name.
----| "regrouped" It is in another group, or its group has another id.
----| "role" It renders other channels.
----| "balance" It has another balance.
----| "wifi" It is received better or worse.
----| "removed" It is gone for good.
----| "playing" Its `is_playing` has changed.
+---| "added" # joined the house; not emitted for speakers found by `open`.
+---| "joined" # became a member of a session.
+---| "left" # left its session.
+---| "available" # can be reached again.
+---| "unavailable" # can't be reached.
+---| "renamed" # has another name.
+---| "regrouped" # is in another group, or the id of its group has changed.
+---| "role" # renders other channels.
+---| "balance" # has another balance.
+---| "wifi" # has another received signal strength.
+---| "removed" # was removed from the house.
+---| "playing" # `is_playing` has changed.
 
----Something other than its volume has changed on a speaker.
+---Event: a property of a speaker other than its volume has changed.
 ---@class speaker.DeviceEvent
 ---@field device speaker.Device
 ---@field reason speaker.DeviceReason
 
----A speaker has a new level, or was muted or unmuted.
+---Event: a speaker has a new volume, or was muted or unmuted.
 ---@class speaker.VolumeEvent
 ---@field device speaker.Device
----@field volume integer Its level, 0 to 50, also while it is muted.
+---@field volume integer Volume of the speaker, 0 to 50, also while it is muted.
 ---@field muted boolean
----@field average integer The house's `volume()`.
+---@field average integer Average volume of the house, as `speaker.volume()`.
 
----A session plays, pauses or stops.
+---Event: a session plays, pauses or stops.
 ---@class speaker.StateEvent
 ---@field state speaker.State
 ---@field session speaker.Session
 
----Once for every second heard of a source.
+---Event: one more second of a source has been heard.
 ---@class speaker.TimeEvent
----@field elapsed integer Whole seconds from the start of the source.
+---@field elapsed integer Whole seconds from the start of the source; a looped source counts on over its repeats.
 ---@field session speaker.Session
 
----A source no longer plays. Unless it was replaced, the state has become `"stopped"` before.
+---Event: a source has ended. Unless it was replaced, the `state` event with `"stopped"` is emitted before.
 ---@class speaker.EndedEvent
 ---@field session speaker.Session
 ---@field source speaker.Source
 ---@field reason speaker.EndReason
 
----An interruption that takes all speakers of a session: `suspending` while it fades out, `suspended` when it stands
----still, `resumed` when it has its speakers back.
+---Event: an interruption moves all speakers of a session: `suspending` before the fade-out, `suspended` when the
+---session is silent, `resumed` when the session has its speakers again.
 ---@class speaker.SuspensionEvent
----@field session speaker.Session The session that was interrupted.
----@field by speaker.Session The session that interrupts it.
+---@field session speaker.Session The interrupted session.
+---@field by speaker.Session The interrupting session.
 
----Something failed that no caller waits for.
+---Event: an operation failed that no caller waits for.
 ---@class speaker.ErrorEvent
 ---@field error Error
----@field code string That of the error.
----@field message string That of the error.
+---@field code string Code of the error.
+---@field message string Message of the error.
 ---@field device? speaker.Device The speaker concerned.
 ---@field session? speaker.Session The session concerned.
 
----What played.
+---The source of a session.
 ---@class speaker.Source
----@field path string
----@field title string What `play` was told, else the file's name.
+---@field path string Path of the file, or URL of the stream.
+---@field title string Title passed to `play` or `play_stream`, else the name of the file or station, else the URL.
 
 ---A speaker; prints as `speaker "Kitchen" (volume 20, playing)`.
 ---@class speaker.Device
 ---@field id string Stable and unique in the house.
----@field name string What people call it; unique in the house.
----@field group_id string Id of its group, which is that of the group's founder; its own when it is in none.
----@field group_name string `speaker.UNGROUPED` when it is in none.
----@field group? speaker.Group Nil when it is in none.
+---@field name string Name shown to people, unique in the house.
+---@field group_id string Id of the group, which is the id of its founder; the speaker's own id without a group.
+---@field group_name string Name of the group; `speaker.UNGROUPED` without a group.
+---@field group? speaker.Group The group, or nil.
 ---@field model string The maker's name of the model.
----@field ip_address string Where it is in the network.
----@field port integer TCP port of its control connection.
+---@field ip_address string
+---@field port integer TCP port of the control connection.
 ---@field mac_address string Six hexadecimal pairs with colons.
----@field volume integer The level in effect, 0 to 50, also while it is muted.
+---@field volume integer Volume in effect, 0 to 50, also while muted.
 ---@field muted boolean
----@field active boolean Whether it is in a session.
----@field available boolean Whether it can be reached.
----@field wifi_signal integer Received strength in dBm, -100 to 0, when it was last asked.
----@field wifi_strength "excellent"|"good"|"fair"|"weak"|"none" The same in words.
----@field role speaker.Role The channels that it renders.
----@field version string Of its firmware.
----@field balance integer -6 to 6, left to right.
----@field is_playing boolean Whether its session plays now.
----@field channel_type integer 1 for a speaker of a stereo signal or one side of it, else 0.
----@field is_master boolean Whether it founded the group that it is in; true when it is in none.
+---@field active boolean `true` if the speaker is in a session.
+---@field available boolean `true` if the speaker can be reached.
+---@field wifi_signal integer Received signal strength in dBm, -100 to 0, at the last refresh.
+---@field wifi_strength "excellent"|"good"|"fair"|"weak"|"none" Class of `wifi_signal`: from -50, -60, -70, -89 dBm up, or less; `"none"` while unavailable.
+---@field role speaker.Role The channels that the speaker renders.
+---@field version string Version of the firmware.
+---@field balance integer -6 (left) to 6 (right).
+---@field is_playing boolean `true` if its session plays and the speaker is available.
+---@field channel_type integer 1 for the roles `"stereo"`, `"left"` and `"right"`, else 0.
+---@field is_master boolean `true` if the speaker founded its group or has no group.
 local Device = {}
 
----Sets its level and unmutes it; takes effect some milliseconds later, which the `volume` event tells. Raises
+---Sets the speaker's volume and unmutes it; takes effect some milliseconds later, with a `volume` event. Raises
 ---`speaker.unavailable`, `speaker.closed`, `argument`.
 ---@param volume integer 0 to 50.
 function Device:set_volume(volume) end
 
----Silences it; it keeps its level. Raises `speaker.unavailable`, `speaker.closed`.
+---Mutes the speaker, which keeps its volume. Raises `speaker.unavailable`, `speaker.closed`.
 function Device:mute() end
 
----Gives it the level that it had. Raises `speaker.unavailable`, `speaker.closed`.
+---Unmutes the speaker, at the volume that it has kept. Raises `speaker.unavailable`, `speaker.closed`.
 function Device:unmute() end
 
----Makes it a member of a session, also while that plays: it starts in step with the others. Takes it out of another.
+---Makes the speaker a member of a session, also while that plays: the speaker starts in step with the other members. A
+---speaker is in one session at a time: it leaves its former one.
 ---
----Raises `speaker.outranked` (it is in a session of higher priority), `speaker.closed`, `argument`,
----`task.cannot_suspend`.
+---Raises `speaker.outranked` (its session has a higher priority), `speaker.unavailable` (removed from the house),
+---`speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
----@param session? speaker.Session By default the default session.
+---@param session? speaker.Session The session to join (default: the default session).
 function Device:join(session) end
 
----Takes it out of its session: it is silent at once, and when it was the last member, playback stops. Nothing when it
----is in none. Raises `speaker.closed`, `task.cannot_suspend`.
+---Removes the speaker from its session: it falls silent at once, and the session stops without its last member. No
+---effect if it is in no session. Raises `speaker.unavailable` (removed from the house), `speaker.closed`,
+---`task.cannot_suspend`.
 ---@async
 function Device:leave() end
 
----Asks it how well it is received. Raises `speaker.unavailable`, `speaker.closed`, `task.cannot_suspend`.
+---Requests the speaker's received signal strength. Raises `speaker.unavailable`, `speaker.closed`,
+---`task.cannot_suspend`.
 ---@async
 ---@return integer wifi_signal dBm
 function Device:refresh_wifi() end
 
----Gives it another name. While it plays, playback stops with the error `speaker.renamed_while_playing`.
+---Renames the speaker. While it plays, its session stops with an `error` event `speaker.renamed_while_playing`.
 ---
----Raises `speaker.range` (a name that is empty or taken), `speaker.unavailable`, `speaker.closed`, `argument`,
+---Raises `speaker.range` (a blank, overlong or taken name), `speaker.unavailable`, `speaker.closed`, `argument`,
 ---`task.cannot_suspend`.
 ---@async
----@param name string
+---@param name string At most 100 letters.
 function Device:set_name(name) end
 
----Puts it in the group of that name, which it founds when there is none. While it plays: as `set_name`.
+---Moves the speaker into the group of a name, which it founds if there is none. While it plays: as `set_name`.
 ---
 ---Raises `speaker.range`, `speaker.unavailable`, `speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
----@param name string
+---@param name string At most 100 letters; `speaker.UNGROUPED` for no group.
 function Device:set_group(name) end
 
----Takes it out of its group. While it plays: as `set_name`. Raises `speaker.unavailable`, `speaker.closed`,
+---Removes the speaker from its group. While it plays: as `set_name`. Raises `speaker.unavailable`, `speaker.closed`,
 ---`task.cannot_suspend`.
 ---@async
 function Device:leave_group() end
 
----Which channels it renders, from a moment later on. Raises `speaker.unavailable`, `speaker.closed`, `argument`.
+---Sets the channels that the speaker renders; takes effect some milliseconds later. Raises `speaker.unavailable`,
+---`speaker.closed`, `argument`.
 ---@param role speaker.Role
 function Device:set_role(role) end
 
----How its two sides stand to each other, from a moment later on. Raises `speaker.unavailable`, `speaker.closed`,
----`argument`.
+---Sets the balance of the speaker; takes effect some milliseconds later. Raises `speaker.unavailable`,
+---`speaker.closed`, `argument`.
 ---@param balance integer -6 (left) to 6 (right).
 function Device:set_balance(balance) end
 
 ---@class speaker.VolumeFadeOptions
----@field over Duration How long it takes.
----@field volume? integer The volume at its end, 0 to 50.
----@field to? integer The same as `volume`.
+---@field over Duration Length of the fade, at most a day.
+---@field volume? integer Volume at the end, 0 to 50.
+---@field to? integer Alias of `volume`.
 
----Fades its volume step by step, with an event each; returns when it is there. Name one of `volume` and `to`.
+---Fades the speaker's volume, each step with a `volume` event, and returns at the end of the fade. Exactly one of
+---`volume` and `to` is required.
 ---
----Raises `speaker.unavailable`, `speaker.closed`, `argument`, `task.cannot_suspend`.
+---Raises `speaker.range` (longer than a day), `speaker.unavailable`, `speaker.closed`, `argument`,
+---`task.cannot_suspend`.
 ---@async
 ---@param options speaker.VolumeFadeOptions
 function Device:fade(options) end
 
 ---@alias speaker.DeviceEventName "device"|"volume"|"state"|"time"|"ended"|"suspending"|"suspended"|"resumed"
 
----As `speaker.on`, for its own events and those of the session that it is in. Raises `argument`, `speaker.closed`.
+---Calls a function with every event of that name of the speaker or of its session, as `speaker.on`. Raises `argument`,
+---`speaker.closed`.
 ---@param event speaker.DeviceEventName
 ---@param fn async fun(event: table)
 ---@return Subscription
 function Device:on(event, fn) end
 
----As `on`, for the next event only. Raises `argument`, `speaker.closed`.
+---Calls a function with the next event of that name, once; events as for `on`. Raises `argument`, `speaker.closed`.
 ---@param event speaker.DeviceEventName
 ---@param fn async fun(event: table)
 ---@return Subscription
 function Device:once(event, fn) end
 
----As `speaker.wait`, for its own events and those of the session that it is in. Raises `argument`, `speaker.closed`,
----`task.cannot_suspend`.
+---Waits for the next event of that name of the speaker or of its session, as `speaker.wait`. Raises `argument`,
+---`speaker.closed`, `task.cannot_suspend`.
 ---@async
 ---@param event speaker.DeviceEventName
----@param timeout? Duration Seconds or text.
+---@param timeout? Duration Longest wait (default: none).
 ---@return table? event
 ---@return "timeout"|"closed"|nil why
 function Device:wait(event, timeout) end
 
----Speakers that share a group name: a room, and a target as a speaker is; prints as `group "Bedroom" (2 speakers)`. Its
----methods raise `speaker.unknown` when no speaker is in it any more, and those that set levels raise
----`speaker.unavailable` when none can be reached.
+---The speakers that share a group name, such as those of a room; prints as `group "Bedroom" (2 speakers)`. Its methods
+---raise `speaker.unknown` if the group has no speaker any more, and those that set volumes raise `speaker.unavailable`
+---if none can be reached.
 ---@class speaker.Group
----@field id? string Id of the speaker that founded it; nil when it has no member any more.
+---@field id? string Id of the founder; nil without a member.
 ---@field name string
----@field devices speaker.Device[] The founder first, then in the order in which they joined it.
----@field active boolean Whether all its speakers are in a session.
----@field volume integer The average level of its speakers, 0 to 50; a muted one counts as 0.
----@field muted boolean True if all its available speakers are muted.
+---@field devices speaker.Device[] The founder first, then in the order in which they joined the group.
+---@field active boolean `true` if all its speakers are in a session.
+---@field volume integer Average volume of its available speakers, 0 to 50; a muted one counts as 0.
+---@field muted boolean `true` if all its available speakers are muted.
 local Group = {}
 
----Makes its speakers members of a session, all of them or none; see `Device:join`. Raises `speaker.outranked`,
+---Makes the group's speakers members of a session, all of them or none; see `Device:join`. Raises `speaker.outranked`,
 ---`speaker.unknown`, `speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
----@param session? speaker.Session By default the default session.
+---@param session? speaker.Session The session to join (default: the default session).
 function Group:join(session) end
 
----Takes its speakers out of their sessions; see `Device:leave`. Raises `speaker.unknown`, `speaker.closed`,
+---Removes the group's speakers from their sessions; see `Device:leave`. Raises `speaker.unknown`, `speaker.closed`,
 ---`task.cannot_suspend`.
 ---@async
 function Group:leave() end
 
----Sets its speakers to one level and unmutes them; takes effect some milliseconds later. Raises `speaker.unknown`,
----`speaker.unavailable`, `speaker.closed`, `argument`.
+---Sets the available speakers of the group to one volume and unmutes them; takes effect some milliseconds later. Raises
+---`speaker.unknown`, `speaker.unavailable`, `speaker.closed`, `argument`.
 ---@param volume integer 0 to 50.
 function Group:set_volume(volume) end
 
----Silences its speakers; each keeps its level. Raises `speaker.unknown`, `speaker.unavailable`, `speaker.closed`.
+---Mutes the group's speakers; each keeps its volume. Raises `speaker.unknown`, `speaker.unavailable`, `speaker.closed`.
 function Group:mute() end
 
----Gives each of its speakers the level that it had. Raises `speaker.unknown`, `speaker.unavailable`, `speaker.closed`.
+---Unmutes the group's speakers, at the volume that each has kept. Raises `speaker.unknown`, `speaker.unavailable`,
+---`speaker.closed`.
 function Group:unmute() end
 
----As `Device:fade`, of all its speakers. Raises `speaker.unknown`, `speaker.unavailable`, `speaker.closed`,
----`argument`, `task.cannot_suspend`.
+---Fades the volume of the group's speakers, as `Device:fade`. Raises `speaker.range`, `speaker.unknown`,
+---`speaker.unavailable`, `speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
 ---@param options speaker.VolumeFadeOptions
 function Group:fade(options) end
 
 ---@alias speaker.GroupEventName "device"|"volume"|"state"|"time"|"ended"|"suspending"|"suspended"|"resumed"
 
----As `speaker.on`, for events of its speakers, also of one that leaves it, and of the sessions that they are in: each
----once, however many of its speakers are in the session. Raises `argument`, `speaker.closed`.
+---Calls a function with every event of that name of the group's speakers, also of one that leaves the group, or of
+---their sessions, as `speaker.on`; an event of a session once, for however many of its members. Raises `argument`,
+---`speaker.closed`.
 ---@param event speaker.GroupEventName
 ---@param fn async fun(event: table)
 ---@return Subscription
 function Group:on(event, fn) end
 
----As `on`, for the next event only. Raises `argument`, `speaker.closed`.
+---Calls a function with the next event of that name, once; events as for `on`. Raises `argument`, `speaker.closed`.
 ---@param event speaker.GroupEventName
 ---@param fn async fun(event: table)
 ---@return Subscription
 function Group:once(event, fn) end
 
----As `speaker.wait`, for the events of `on`. Raises `argument`, `speaker.closed`, `task.cannot_suspend`.
+---Waits for the next event of that name, as `speaker.wait`; events as for `on`. Raises `argument`, `speaker.closed`,
+---`task.cannot_suspend`.
 ---@async
 ---@param event speaker.GroupEventName
----@param timeout? Duration Seconds or text.
+---@param timeout? Duration Longest wait (default: none).
 ---@return table? event
 ---@return "timeout"|"closed"|nil why
 function Group:wait(event, timeout) end
 
----Speakers that sound together: one source, one state, one position; prints as
+---A session: speakers that play one source in step, with one state and one position; prints as
 ---`session "default" (playing "wake_up.mp3", 6 speakers)`.
 ---@class speaker.Session
 ---@field name string
----@field priority integer Who may take speakers from whom; 100 unless `play` was told otherwise.
----@field devices speaker.Device[] Its members, in the order of the house.
+---@field priority integer 0 to 1000, initially 100: a session of lower priority can't take speakers from one of higher.
+---@field devices speaker.Device[] The members, in the order of the house.
 local Session = {}
 
----As `speaker.play`, on this session.
+---Plays a file on the session, as `speaker.play`. Raises the same.
 ---@async
 ---@param path string
 ---@param options? speaker.PlayOptions
 function Session:play(path, options) end
 
----As `speaker.pause`. Raises `speaker.closed`.
+---Pauses the session at its position, as `speaker.pause`. Raises `speaker.closed`.
 function Session:pause() end
 
----As `speaker.resume`. Raises `speaker.not_paused`, `speaker.closed`.
+---Resumes the session after `pause`, as `speaker.resume`. Raises `speaker.not_paused`, `speaker.closed`.
 function Session:resume() end
 
----As `speaker.stop`. Raises `speaker.closed`.
+---Stops the session, as `speaker.stop`. Raises `speaker.closed`.
 function Session:stop() end
 
----As `speaker.state`; `"stopped"` when it is closed.
+---Returns the state of the session; `"stopped"` once it is closed.
 ---@return speaker.State
 function Session:state() end
 
----As `speaker.is_playing`.
+---Returns `true` if the session plays; `false` while it is paused.
 ---@return boolean
 function Session:is_playing() end
 
----As `speaker.position`.
+---Returns the position of the source that is heard, in seconds; 0 if the session is stopped.
 ---@return number seconds
 function Session:position() end
 
----As `speaker.duration`.
+---Returns the length of the source in seconds; nil if the session is stopped or the length is unknown.
 ---@return number? seconds
 function Session:duration() end
 
----As `speaker.seek`. Raises `speaker.range`, `speaker.no_seek`, `speaker.closed`, `argument`.
----@param seconds Duration From the start of the source.
+---Moves to a position of the source, as `speaker.seek`. Raises `speaker.range`, `speaker.no_seek`, `speaker.closed`,
+---`argument`.
+---@param seconds Duration Position from the start of the source.
 function Session:seek(seconds) end
 
----As `speaker.finish`. Raises `argument`, `task.cannot_suspend`.
+---Waits until the source of the session has ended, as `speaker.finish`. Raises `argument`, `task.cannot_suspend`.
 ---@async
----@param timeout? Duration Seconds or text.
+---@param timeout? Duration Longest wait (default: none).
 ---@return speaker.EndReason? reason
 ---@return "timeout"? timeout
 function Session:finish(timeout) end
 
----Sets its members to one level and unmutes them. Raises `speaker.closed`, `argument`.
+---Sets the members to one volume and unmutes them. Raises `speaker.closed`, `argument`.
 ---@param volume integer 0 to 50.
 function Session:set_volume(volume) end
 
----As `speaker.set_gain`. Raises `speaker.closed`, `argument`.
+---Sets the gain of the session in dB, as `speaker.set_gain`. Raises `speaker.closed`, `argument`.
 ---@param gain number -90 to 12 dB.
 function Session:set_gain(gain) end
 
----As `speaker.play_stream`. Raises the same.
+---Plays a stream on the session, as `speaker.play_stream`. Raises the same.
 ---@async
 ---@param url_or_stream string|stream.Stream
 ---@param options? speaker.StreamOptions
 function Session:play_stream(url_or_stream, options) end
 
----As `speaker.set_eq`. Raises `speaker.closed`, `speaker.unsupported`, `argument`.
+---Sets the equalizer of the session, as `speaker.set_eq`. Raises `speaker.closed`, `speaker.unsupported`, `argument`.
 ---@param eq speaker.EqualizerPreset|speaker.EqualizerBands
 function Session:set_eq(eq) end
 
----As `speaker.eq`.
+---Returns the equalizer's gains, and the name of the preset with these gains, if any.
 ---@return speaker.EqualizerBands bands
 ---@return speaker.EqualizerPreset? preset
 function Session:eq() end
 
----As `speaker.fade`. Raises `speaker.closed`, `argument`, `task.cannot_suspend`.
+---Fades the gain or the members' volume, as `speaker.fade`. Raises `speaker.range`, `speaker.closed`, `argument`,
+---`task.cannot_suspend`.
 ---@async
 ---@param options speaker.FadeOptions
 function Session:fade(options) end
 
----Stops it and lets its speakers go; every command to it raises from then on. Nothing the second time. Raises
----`speaker.unsupported` for the default session, which is always there.
+---Stops the session and releases its speakers; every later command to it raises `speaker.closed`. Ends the interruption
+---whose session this is. No effect the second time. Raises `speaker.unsupported` for the default session.
 function Session:close() end
 
----The average level of its members, 0 to 50; a muted one counts as 0.
+---Returns the average volume of the available members, 0 to 50; a muted one counts as 0.
 ---@return integer
 function Session:volume() end
 
----Silences its members; each keeps its level. Raises `speaker.closed`.
+---Mutes the members; each keeps its volume. Raises `speaker.closed`.
 function Session:mute() end
 
----Gives each member the level that it had. Raises `speaker.closed`.
+---Unmutes the members, at the volume that each has kept. Raises `speaker.closed`.
 function Session:unmute() end
 
----Whether all its available members are muted.
+---Returns `true` if all available members are muted.
 ---@return boolean
 function Session:is_muted() end
 
 ---@alias speaker.SessionEventName "state"|"time"|"ended"|"error"|"suspending"|"suspended"|"resumed"
 
----As `speaker.on`, for its own events. Raises `argument`, `speaker.closed`.
+---Calls a function with every event of that name of the session, as `speaker.on`. Raises `argument`, `speaker.closed`.
 ---@param event speaker.SessionEventName
 ---@param fn async fun(event: table)
 ---@return Subscription
 function Session:on(event, fn) end
 
----As `on`, for the next event only. Raises `argument`, `speaker.closed`.
+---Calls a function with the next event of that name, once; events as for `on`. Raises `argument`, `speaker.closed`.
 ---@param event speaker.SessionEventName
 ---@param fn async fun(event: table)
 ---@return Subscription
 function Session:once(event, fn) end
 
----As `speaker.wait`, for its own events. Raises `argument`, `speaker.closed`, `task.cannot_suspend`.
+---Waits for the next event of that name of the session, as `speaker.wait`. Raises `argument`, `speaker.closed`,
+---`task.cannot_suspend`.
 ---@async
 ---@param event speaker.SessionEventName
----@param timeout? Duration Seconds or text.
+---@param timeout? Duration Longest wait (default: none).
 ---@return table? event
 ---@return "timeout"|"closed"|nil why
 function Session:wait(event, timeout) end
 
----How some speakers were; prints as `snapshot of 6 speakers`.
+---A snapshot of speakers and of the sessions that have no other members; prints as `snapshot of 6 speakers`.
 ---@class speaker.Snapshot
----@field devices speaker.Device[] Its speakers.
+---@field devices speaker.Device[] The speakers of the snapshot.
 local Snapshot = {}
 
----Makes the speakers what they were, and lets what played play on from where it was. May be called again.
+---Restores the speakers' sessions, volumes and mute, and the sources, states and positions of the sessions that had no
+---other members. May be called again. Skips speakers that were removed and sessions that were closed.
 ---
 ---Raises `speaker.outranked`, `speaker.closed`, `audio.not_found`, `audio.unreadable`, `task.cannot_suspend`.
 ---@async
@@ -743,37 +763,42 @@ function Snapshot:restore() end
 ---@class speaker.House
 local House = {}
 
----Takes a speaker's power; it stays where it is, and can't be reached. Raises `speaker.unavailable`, `speaker.closed`.
+---Makes a speaker unavailable, as if it had lost power; the speaker stays a member of its session. Raises
+---`speaker.unavailable` (removed from the house), `speaker.closed`.
 ---@param device speaker.Device
 function House:unplug(device) end
 
----Gives it power: it is back in step with its session. Raises `speaker.unavailable`, `speaker.closed`.
+---Makes a speaker available again, in step with its session. Raises `speaker.unavailable` (removed from the house),
+---`speaker.closed`.
 ---@param device speaker.Device
 function House:plug(device) end
 
----Changes how well it is received, which the house learns when it asks. Raises `speaker.closed`, `argument`.
+---Sets the received signal strength that the next refresh reports. Raises `speaker.unavailable` (removed from the
+---house), `speaker.closed`, `argument`.
 ---@param device speaker.Device
 ---@param dBm integer -100 to 0.
 function House:set_wifi(device, dBm) end
 
----Puts up one more speaker. Raises `speaker.range` (a name that is taken), `audio.no_output`, `argument`.
+---Adds a speaker, in no session. Defaults: no group, role `"stereo"`, volume 25, balance 0. Raises `speaker.range` (a
+---name that is blank or taken, too many speakers), `audio.no_output`, `speaker.closed`, `argument`.
 ---@param options { name: string, group?: string, role?: speaker.Role, volume?: integer, balance?: integer }
 ---@return speaker.Device
 function House:add(options) end
 
----Takes a speaker away for good. Raises `speaker.unavailable`, `speaker.closed`.
+---Removes a speaker from its session, its group and the house. Raises `speaker.unavailable` (removed before),
+---`speaker.closed`.
 ---@param device speaker.Device
 function House:remove(device) end
 
----What `on` and `once` return; lives until it is cancelled, whether or not the script keeps it. Prints as
----`subscription to "ended" (active)`.
+---A subscription, as `on` and `once` return it; stays active until it is cancelled, also if the script does not keep
+---it. Prints as `subscription to "ended" (active)`.
 ---@class Subscription
----@field event string What it listens to.
----@field active boolean Whether the function may still be called.
----@field failures integer Calls of the function that failed; each is logged and harms nothing else.
+---@field event string Name of the event.
+---@field active boolean `true` while the function may still be called.
+---@field failures integer Calls of the function that have raised; each is logged and affects nothing else.
 local Subscription = {}
 
----The function is not called any more, not even with an event that is being told now.
+---Cancels the subscription: the function is not called any more, not even with an event that is being emitted.
 function Subscription:cancel() end
 
 return speaker
