@@ -1,6 +1,7 @@
 ---@meta stream
 
--- Internet radio: connects, joins what connections bring into one stream without a seam, and moves in what it holds.
+-- Internet radio: connects, joins what successive connections send into one stream without a gap, and moves the play
+-- position within the buffer.
 --
 --   local stream = require "stream"
 --   local radio = stream.new "http://127.0.0.1:8000/morning.mp3"
@@ -9,21 +10,21 @@
 --   task.sleep "10m"
 --   radio:pause()
 --   task.sleep "2m"
---   radio:start()    -- goes on where it stood; radio:go_live() leaves out what was missed
+--   radio:start()    -- resumes at the same position; radio:go_live() skips what was missed
 --
--- Nothing is connected until `start` or `speaker.play_stream`. When the connection is lost it is made again for ever,
--- and what the server still has of what was missed is joined frame by frame. Addresses may lead to playlists (pls, m3u,
--- xspf, asx). A stream lives until it is stopped or the script ends. Under `simulate` nothing comes from the network:
--- a URL sounds as a simulated station, which tells what a real one would (`roomtone simulate --stations FILE.lua` says
--- which of them drop, refuse or are not there), and feeds of titles tell nothing.
+-- Nothing is connected before `start`, `record` or `speaker.play_stream`. A lost connection is restored, with no limit
+-- of attempts, and what the server still has of the missed part is joined frame by frame. URLs may lead to playlists
+-- (PLS, M3U, XSPF, ASX). A stream lives until it is stopped or the script ends. Under `simulate` nothing comes from the
+-- network: a URL plays a simulated station with the same events (`roomtone simulate --stations FILE.lua` defines which
+-- of them drop, refuse or do not exist), and feeds of titles are silent.
 --
--- What a list (M3U, PLS, XSPF, ASX) leads to is told by the first entry that answers: files are one programme, played in
--- turn, each with `file_complete` at its end; stations are a choice, of which the next is tried when one fails. A live
--- server that sends faster than real time is held back once 20 s are ahead. A body without a length that ends, and begins
--- the same when it is asked for again, is a file: it is heard once.
+-- The first entry of a playlist that answers decides how the list is played: files are one programme, played in turn,
+-- each with `file_complete` at its end; stations are alternatives, of which the next is tried when one fails. A live
+-- server that sends faster than real time is paused once 20 s are buffered. A body without a length that ends, and
+-- begins the same when it is requested again, is a file: it is played once.
 --
--- A URL may be a file (MP3, AAC, M4A, WAV): it is held back to the pace at which it is heard, goes on after a lost
--- connection at the byte that is missing, can be gone to any place of, and stops at its end.
+-- A URL may be a file (MP3, AAC, M4A, WAV): it is received at the pace of playback, resumes after a lost connection at
+-- the missing byte, can be sought in, and stops at its end.
 --
 --   local show = stream.new "http://127.0.0.1:8000/show.mp3"
 --   show:start()
@@ -35,461 +36,469 @@ error("stdlib/meta/stream.lua is a description, not a module: require \"stream\"
 ---@class streamlib
 local stream = {}
 
----The version of Roomtone, as `roomtone --version` tells it.
+---The version of Roomtone, as `roomtone --version` prints it.
 stream.version = "0.1.0"
 
----What a tap can do without a function of the script's.
+---Built-in effects for `Stream:tap`.
 stream.effect = {}
 
 ---@class stream.Effect
 
----Amplifies. A limiter keeps what exceeds full scale below it. Raises `argument`.
----@param decibels number -90 to 12.
+---Creates an effect that applies a gain. A limiter keeps the signal below full scale. Raises `argument`.
+---@param decibels number -90 to 12 dB.
 ---@return stream.Effect
 function stream.effect.gain(decibels) end
 
----Ten bands, as `speaker.set_eq`. Raises `argument`.
----@param bands string|table<integer, number> A preset, or dB by band: `{ [62] = 3, [8000] = -2 }`.
+---Creates an equalizer effect of ten bands, as `speaker.set_eq`. Raises `argument`.
+---@param bands string|table<integer, number> The name of a preset, or gains in dB by band: `{ [62] = 3, [8000] = -2 }`.
 ---@return stream.Effect
 function stream.effect.equalizer(bands) end
 
----All channels get the mean of them.
+---Creates an effect that replaces all channels with their mean.
 ---@return stream.Effect
 function stream.effect.mono() end
 
----Left and right change places.
+---Creates an effect that swaps the left and the right channel.
 ---@return stream.Effect
 function stream.effect.swap() end
 
----Takes away what lies above a frequency: -3 dB there, 12 dB more with each octave. Raises `argument`.
----@param hz number 10 to 20,000.
+---Creates a low-pass filter: -3 dB at the cutoff frequency, 12 dB per octave above it. Raises `argument`.
+---@param hz number Cutoff frequency, 10 to 20,000 Hz.
 ---@return stream.Effect
 function stream.effect.lowpass(hz) end
 
----Takes away what lies below a frequency: -3 dB there, 12 dB more with each octave. Raises `argument`.
----@param hz number 10 to 20,000.
+---Creates a high-pass filter: -3 dB at the cutoff frequency, 12 dB per octave below it. Raises `argument`.
+---@param hz number Cutoff frequency, 10 to 20,000 Hz.
 ---@return stream.Effect
 function stream.effect.highpass(hz) end
 
 ---@class stream.Options
----@field type? "auto"|"raw"|"pls"|"m3u" What the URL leads to (default: found out).
----@field buffer_blocks? integer Blocks of 5 KiB that hold what came, 10 to 100,000; 1,200 by default.
----@field user_agent? string What servers are told who asks.
----@field data_timeout? Duration How long nothing may come before it connects again; at least 1 s (default: 20 s).
----@field pause_timeout? Duration How long it receives while it is paused, then it stops; 0: for ever (default: 5 minutes).
----@field buffer_wait? Duration What is to come before it plays (default: 1 s behind a burst, 2 s without one; twice as long after each dry spell, up to 10 s).
----@field is_file? boolean Whether the URL leads to a file and no station (default: found out).
----@field buffer_wait_file? Duration What is to come of a file before it plays (default: 3 s).
----@field throttle_bypass? Duration What of a file may come ahead of that, before it comes as it is heard (default: 0).
----@field metadata_encoding? string What titles are in that are not UTF-8 (default: `"latin1"`).
----@field auth? string[] User and password, for basic authentication; they can't be read.
+---@field type? "auto"|"raw"|"pls"|"m3u" Content behind the URL: sound (`"raw"`) or a playlist (default: `"auto"`, detected).
+---@field buffer_blocks? integer Size of the buffer in blocks of 5 KiB, 10 to 100,000 (default: 1,200).
+---@field user_agent? string `User-Agent` header of requests (default: `"Roomtone"`).
+---@field data_timeout? Duration Longest time without data before a new connection, at least 1 s (default: 20 s).
+---@field pause_timeout? Duration Longest pause during which the stream is received; then it stops; 0: no limit (default: 5 minutes).
+---@field buffer_wait? Duration Sound to be buffered before a station plays (default: 1 s if the server begins with a burst, else 2 s; doubled each time the buffer runs dry, up to 10 s).
+---@field is_file? boolean `true` if the URL leads to a file, `false` if it leads to a station (default: detected).
+---@field buffer_wait_file? Duration Sound to be buffered before a file plays (default: 3 s).
+---@field throttle_bypass? Duration Sound of a file received ahead of `buffer_wait_file` before reception is limited to the pace of playback (default: 0).
+---@field metadata_encoding? string Encoding of titles that are not UTF-8 (default: `"latin1"`).
+---@field auth? string[] User and password for basic authentication; they can't be read back.
 
 ---@class stream.URLOptions: stream.Options
----@field start? boolean Whether it goes over at once (default: true).
+---@field start? boolean `true` switches to the URL at once, `false` with the next `start` (default: true).
 
----A stream at an http or https address; nothing is connected.
+---Creates a stream at an http or https URL; nothing is connected.
 ---
----Raises `stream.url` (no address, no station), `stream.unsupported` (another scheme), `argument`.
----@param url string Or the name of a station of the configuration.
+---Raises `stream.url` (neither a URL nor the name of a station), `stream.unsupported` (another scheme), `stream.auth`
+---(the station's password file can't be read), `argument`.
+---@param url string A URL, or the name of a station of the configuration.
 ---@param options? stream.Options
 ---@return stream.Stream
 function stream.new(url, options) end
 
----The stations of the configuration: `stations { morning = "http://…" }`. A station may be a table with `url` and how it
----is received: `charset`, `user_agent`, `ca_file` (certificates that are trusted in place of the system's, or of those
----that `SSL_CERT_FILE` names), and `auth = { user, password }`, or `user` and `password_file` (mode 0600, its first line).
----Options of `stream.new` go before them.
----@return table<string, string> urls The URL of each, by name; without user and password.
+---Returns the stations of the configuration: `stations { morning = "http://…" }`. A station may be a table of `url` and
+---settings for its reception: `charset`, `user_agent`, `ca_file` (trusted certificates in place of the system's and of
+---those in `SSL_CERT_FILE`), and `auth = { user, password }`, or `user` and `password_file` (mode 0600, its first
+---line). Options of `stream.new` take precedence over them.
+---@return table<string, string> urls URLs by name, without user and password.
 function stream.stations() end
 
----What the elements of an AudioVault feed are called. No public description of that XML is known, so the defaults are
----nothing but the words for it, and unverified. Any case of letters; what is no letter, digit, `_`, `-` or `.` counts as
----`_`, and prefixes don't count. An element may be at any depth, and an attribute does as well.
+---Names of the elements of an AudioVault feed, 1 to 64 bytes each. No public description of that XML is known: the
+---defaults are plain words, unverified. Case does not matter; a character other than a letter, digit, `_`, `-` or `.`
+---counts as `_`; namespace prefixes are ignored. An element may be at any depth; an attribute is read as an element.
 ---@class stream.Elements
----@field event? string One thing that is played, with the others in it (default: `"event"`).
----@field title? string Its title (default: `"title"`).
----@field artist? string Who plays it (default: `"artist"`).
----@field start? string When it begins (default: `"start"`).
----@field length? string How long it is (default: `"length"`).
+---@field event? string One item that is played, which contains the others (default: `"event"`).
+---@field title? string Title of the item (default: `"title"`).
+---@field artist? string Artist of the item (default: `"artist"`).
+---@field start? string Start time of the item (default: `"start"`).
+---@field length? string Length of the item (default: `"length"`).
 
 ---@class stream.AudioVaultOptions
----@field url string Where the XML is: http or https, with user and password in it where they are asked for.
----@field timezone? string The station's: `"Europe/Berlin"`, or `"EST"`, `"PDT"` and the like, which are taken with their daylight-saving time (default: that of this machine).
----@field delay? Duration|number By how much the stream is behind the times of the feed, an hour at most; seconds may be negative.
----@field elements? stream.Elements What the elements are called.
----@field times? "auto"|"ms"|"s" What times are counted in since midnight (default: found out). `14:05:09` does as well.
+---@field url string Address of the XML, http or https, with user and password where the server requires them.
+---@field timezone? string Time zone of the station: `"Europe/Berlin"`, or an abbreviation such as `"EST"` or `"PDT"`, which includes daylight-saving time (default: that of this machine).
+---@field delay? Duration|number Delay of the stream against the times of the feed, -1 to 1 hour (default: 0).
+---@field elements? stream.Elements Names of the elements.
+---@field times? "auto"|"ms"|"s" Unit of times since midnight (default: `"auto"`, detected); `14:05:09` is read as well.
 
 ---@class stream.Live365Options
----@field url string Where the XML is: http or https.
+---@field url string Address of the XML, http or https.
 
----A sound file of this machine, of any kind that `speaker.play` takes; a relative path begins at the script's folder.
----Nothing is opened: `start` raises `stream.not_found`, `stream.content`, `stream.unsupported`. Works under `simulate`
----too. Raises `argument`.
----@param path string
+---Creates a stream of a sound file of this machine, in any format that `speaker.play` reads. Nothing is opened: `start`
+---raises `stream.not_found`, `stream.content`, `stream.unsupported`. Works under `simulate` too. Raises `argument`.
+---@param path string Path of the file: relative to the working folder, else to the script's folder, or `~/…`.
 ---@param options? stream.Options
 ---@return stream.Stream
 function stream.file(path, options) end
 
 ---@alias stream.EventName
----| "connecting" # `{}`: a connection is made, or another one.
----| "buffering" # `{}`: it waits until enough has come.
----| "started" # `{}`: it plays, after `start`, after `buffering`, or as it is received again.
----| "paused" # `{}`
----| "stopped" # `{}`
----| "metadata" # `{title, artist, title_without_artist, text, url}`: a title is heard; each means what the stream's field does.
----| "metadata_realtime" # the same: a title has come.
----| "reconnected" # `{gap_seconds, stitched, frames_overlapped}`: sound comes again.
----| "queue_exhausted" # `{}`: what was held has been played; `buffering` follows.
----| "file_complete" # `{}`: a file has been heard to its end; `stopped` follows.
----| "no_network" # `{error, code, message, url}`: no interface of this machine is up.
----| "url_not_found" # `{error, code, message, url}`: refused, broken off, or a playlist that lists nothing usable.
----| "timeout" # `{error, code, message, url}`: nothing came in time, or the name does not resolve.
----| "missing_content" # `{error, code, message, url, status}`: an answer of 400 or more.
----| "http_error" # the same, after it.
----| "bad_content" # `{error, code, message, url}`: what came is no audio, or nothing that works here; an address that is none.
----| "suspending" # `{by}`: an interruption takes the session's speakers; so for the next two.
----| "suspended" # `{by}`
----| "resumed" # `{by}`
----| "tap_created" # `{tap, rate, channels}`: a tap gets sound of this format from now on.
----| "tap_disposed" # `{tap, rate, channels}`: that ended: removed, stopped, or another format follows.
----| "tap_overrun" # `{tap, seconds}`: its function was not done in time; so much sound went on as it came.
----| "track" # `{recording, path, title}`: a recording has begun a file; told of the first only when it is split.
----| "recording_stopped" # `{recording, error}`: it can't be written, or its stream is gone for good; what was written is kept.
----| "recording_finished" # `{recording, path, seconds, bytes}`: it is over, and safe on disk.
+---| "connecting" # `{}`: an attempt to connect begins, the first or another one.
+---| "buffering" # `{}`: playback waits for sound.
+---| "started" # `{}`: playback begins or resumes, after `start`, after `buffering`, or as reception resumes.
+---| "paused" # `{}`: playback is paused.
+---| "stopped" # `{}`: playback has stopped.
+---| "metadata" # `{title, artist, title_without_artist, text, url}`: a title is heard; each field as that of the stream.
+---| "metadata_realtime" # as `metadata`: a title has been received.
+---| "reconnected" # `{gap_seconds, stitched, frames_overlapped}`: sound is received again.
+---| "queue_exhausted" # `{}`: the buffer has run dry; `buffering` follows.
+---| "file_complete" # `{}`: a file has been heard to its end; `stopped` follows, or the next file of a playlist.
+---| "no_network" # `{error, code, message, url}`: no network interface of this machine is up.
+---| "url_not_found" # `{error, code, message, url}`: connection refused or lost, or a playlist without a playable entry.
+---| "timeout" # `{error, code, message, url}`: no data in time, or a host name that does not resolve.
+---| "missing_content" # `{error, code, message, url, status}`: an HTTP status of 400 or more.
+---| "http_error" # as `missing_content`, emitted after it.
+---| "bad_content" # `{error, code, message, url}`: no audio, an unsupported format or scheme, or an invalid URL.
+---| "suspending" # `{by}`: an interruption, the session named `by`, fades out the session that plays the stream.
+---| "suspended" # `{by}`: the interruption has silenced the session.
+---| "resumed" # `{by}`: the interruption has ended, and the session resumes.
+---| "tap_created" # `{tap, rate, channels}`: a tap receives sound of this format from now on.
+---| "tap_disposed" # `{tap, rate, channels}`: a tap receives no more sound of this format.
+---| "tap_overrun" # `{tap, seconds}`: a tap's function overran; that much sound has passed unchanged.
+---| "track" # `{recording, path, title}`: a recording begins a file; for the first file only if it is split.
+---| "recording_stopped" # `{recording, error}`: a recording has failed; what was written is kept.
+---| "recording_finished" # `{recording, path, seconds, bytes}`: a recording has ended and is safe on disk.
 
----A stream. Its fields follow what happens.
+---A stream. Its fields show the current state.
 ---@class stream.Stream
----@field status "stopped"|"connecting"|"buffering"|"playing"|"paused" What it does.
----@field is_playing boolean True while something is to be heard: also while paused, and while disconnected with sound left.
----@field url string Where what plays is, without user and password; of a stopped stream, where `start` goes.
----@field type "auto"|"raw"|"pls"|"m3u" What the URL leads to.
----@field buffer_blocks integer Blocks of 5 KiB that the buffer has from the next `start` on.
----@field user_agent string What servers are told who asks.
----@field data_timeout number Seconds that nothing may come before it connects again.
----@field pause_timeout number Seconds that it receives while it is paused; 0 for ever.
----@field is_file? boolean Whether the URL leads to a file and no station, as it was told.
----@field buffer_wait_file number Seconds that are to come of a file before it plays.
----@field throttle_bypass number Seconds of a file that may come ahead of that.
----@field buffer_wait? number Seconds of sound that are to come before it plays, as it was told.
----@field metadata_encoding string What titles are in that are not UTF-8.
----@field name? string What the station calls itself.
----@field genre? string What the station says it plays.
----@field bit_rate? integer kbit/s, as the station tells, else on average of the last minute, of a file of this machine on average of all; nil before 3 s have come.
----@field format? string `"mp3"`, `"aac"`, `"layer2"`, once it comes; `"pcm"` for WAV and what else is not decoded frame by frame.
----@field title? string The whole title that is heard, as it was sent, with entities of XML (`&amp;`) decoded; `artist - title` from a feed.
----@field text? string The same as `title`.
----@field artist? string What is in front of the first `" - "` of it, or what a feed tells.
----@field title_without_artist? string What is behind that, all of it without one; or what a feed tells.
----@field stream_url? string The address that was sent with the title.
----@field buffer_size integer Blocks of 5 KiB that there are.
----@field buffer_used integer Blocks that hold something.
----@field buffer_playing? integer The block that is heard.
----@field buffered_seconds number Sound that has not been heard.
----@field buffer_max_seconds number Sound that fits, at the rate of what is there.
----@field time_shift number Seconds behind what came last.
----@field byte_offset? integer The byte of the received sound, or of the file, that is heard.
----@field can_seek boolean Whether any place of a file can be gone to: its length is known, and the server gives parts.
----@field file_time? number Seconds of the file up to what is heard; nil for stations.
----@field file_duration? number Seconds of the whole file; nil for stations, and while it is not known.
----@field gain number dB, as `set_gain` set it.
+---@field status "stopped"|"connecting"|"buffering"|"playing"|"paused"
+---@field is_playing boolean `true` while there is sound to play: also while paused, and while disconnected with sound in the buffer.
+---@field url string URL that plays, or that the next `start` of a stopped stream connects to; without user and password.
+---@field type "auto"|"raw"|"pls"|"m3u" Content behind the URL, as set.
+---@field buffer_blocks integer Size of the buffer in blocks of 5 KiB, from the next `start` on.
+---@field user_agent string `User-Agent` header of requests.
+---@field data_timeout number Longest time without data before a new connection, in seconds.
+---@field pause_timeout number Longest pause during which the stream is received, in seconds; 0: no limit.
+---@field is_file? boolean `true` for a file, `false` for a station, as set; nil: detected.
+---@field buffer_wait_file number Sound to be buffered before a file plays, in seconds.
+---@field throttle_bypass number Sound of a file received ahead of that, in seconds.
+---@field buffer_wait? number Sound to be buffered before a station plays, in seconds, as set; nil: chosen by the stream.
+---@field metadata_encoding string Encoding of titles that are not UTF-8.
+---@field name? string Name that the station announces.
+---@field genre? string Genre that the station announces.
+---@field bit_rate? integer kbit/s: as the station announces it, else the average of the last 30 to 60 s; of a file of this machine the average of the whole file; nil before 3 s have been received.
+---@field format? string Codec: `"mp3"`, `"aac"`, `"layer2"`; `"pcm"` for WAV and other formats that are not decoded frame by frame; nil before sound is received.
+---@field title? string The title that is heard, as sent, with XML entities (`&amp;`) decoded; `artist - title` from a feed.
+---@field text? string Alias of `title`.
+---@field artist? string The part of the title before the first `" - "`, or the artist from a feed.
+---@field title_without_artist? string The part of the title after the first `" - "`, the whole title without one, or the title from a feed.
+---@field stream_url? string The URL sent with the title.
+---@field buffer_size integer Size of the buffer in blocks of 5 KiB.
+---@field buffer_used integer Blocks in use.
+---@field buffer_playing? integer Index of the block that is heard.
+---@field buffered_seconds number Sound in the buffer that has not been heard, in seconds.
+---@field buffer_max_seconds number Capacity of the buffer in seconds, at the current bit rate.
+---@field time_shift number Distance of the play position from the newest sound, in seconds.
+---@field byte_offset? integer Byte offset of the play position in the received sound, or in the file.
+---@field can_seek boolean `true` if any position of the file can be sought: its length is known, and the server sends ranges.
+---@field file_time? number Position in the file, in seconds; nil for stations.
+---@field file_duration? number Length of the file in seconds; nil for stations, and while unknown.
+---@field gain number Gain in dB, as set by `set_gain`.
 local Stream = {}
 
----Connects and fills the buffer, or goes on after `pause`; goes over to what `set_url` has set for it. Returns when it
----plays, at once when it does already. A routine that is cancelled here unwinds at once; the stream stops then, unless
----another routine waits in `start` too.
+---Connects and fills the buffer, or resumes after `pause`; switches to a URL that `set_url` has set for the next
+---`start`. Returns when the stream plays; at once if it plays already. Cancelling the routine also stops the stream,
+---unless another routine waits in `start`.
 ---
----Raises what the first connection fails with: `stream.not_found`, `stream.auth`, `stream.http` (with `status`),
----`stream.network`, `stream.dns`, `stream.timeout`, `stream.content`, `stream.unsupported`; `task.cancelled` when it is stopped
----meanwhile; `task.cannot_suspend`.
+---Raises the failure of the first connection: `stream.not_found`, `stream.auth`, `stream.http` (with `status`),
+---`stream.network`, `stream.dns`, `stream.timeout`, `stream.content`, `stream.unsupported`; `task.cancelled` (stopped
+---before it played); `task.cannot_suspend`.
 ---@async
 function Stream:start() end
 
----Ends playing and receiving, on its session too. Nothing when it is stopped.
+---Stops playback, also of its session, and reception, unless the stream is recorded. No effect if it is stopped.
 function Stream:stop() end
 
----Lets the play position stand; what comes is kept, up to the size of the buffer. Nothing when nothing plays.
+---Pauses playback at its position; reception continues into the buffer until that is full. No effect if nothing plays.
 function Stream:pause() end
 
----Moves back, as far as the buffer goes, or to the start of a file; paused it stays paused. Raises `stream.no_seek`
----(nothing plays, or the server gives no parts of its files), `argument`.
+---Moves the play position back, within the buffer or the file; a paused stream stays paused. Raises `stream.no_seek`
+---(nothing plays, or the server sends no ranges of the file), `argument`.
 ---@param time Duration
----@return number seconds that it moved.
+---@return number seconds The distance moved.
 function Stream:rewind(time) end
 
----Moves forward, as far as what has come, or to the end of a file. Raises `stream.no_seek`, `argument`.
+---Moves the play position forward, within the buffer or the file; a paused stream stays paused. Raises
+---`stream.no_seek`, `argument`.
 ---@param time Duration
----@return number seconds that it moved.
+---@return number seconds The distance moved.
 function Stream:forward(time) end
 
----Whether the buffer, or the file, reaches so far back. Raises `argument`.
+---Returns `true` if the buffer or the file reaches that far back. Raises `argument`.
 ---@param time Duration
 ---@return boolean
 function Stream:can_rewind(time) end
 
----Whether so much has come that was not heard, or is in the file. Raises `argument`.
+---Returns `true` if the buffer or the file reaches that far forward. Raises `argument`.
 ---@param time Duration
 ---@return boolean
 function Stream:can_forward(time) end
 
----Goes to a place of a file, within the buffer or by asking the server for that part; paused it stays paused. Where the
----file does not tell which byte that is (VBR without a table), near it: `file_time` says where. Raises
----`stream.no_seek` (past the end, a station, no parts of files), `argument`.
----@param time Duration from the start of the file.
+---Moves to a position of a file, within the buffer or by a range request; a paused stream stays paused. Without a seek
+---table (VBR) the position is approximate: `file_time` has the actual one. Raises `stream.no_seek` (nothing plays, past
+---the end, a station, a server that sends no ranges), `argument`.
+---@param time Duration Position from the start of the file.
 function Stream:seek(time) end
 
----Goes to what came last, less what is to be there before it plays (`buffer_wait`, or what the stream chose). Raises
----`stream.no_seek`.
+---Moves to the newest sound, less the wait before playback (`buffer_wait`, or the value chosen by the stream). Raises
+---`stream.no_seek` (nothing plays, or a file).
 function Stream:go_live() end
 
----Takes titles from an AudioVault "now playing" file, in place of those that come with the sound.
+---Reads titles from an AudioVault "now playing" feed, in place of the titles in the stream.
 ---
----It is asked while the stream is not stopped: when what it told ends, 10 s after the last time at the soonest, 5 minutes
----at the latest, less often while it fails. A title is told at its time (`metadata_realtime`), and heard with the sound
----that came then (`metadata`). A feed that fails is logged as a warning, once, and leaves the stream alone. New settings
----take the place of the old ones, also of those of the other kind of feed; `false` ends it: titles come with the sound
----again, from the next one on. Raises `stream.url`, `stream.unsupported`, `argument`.
+---The feed is requested while the stream is not stopped: at the end of the item that it announced, at the earliest 10 s
+---after the last request, at the latest after 5 minutes, and less often while it fails. A title is emitted at its time
+---(`metadata_realtime`), and with the sound received then (`metadata`). A failing feed is logged as a warning, once,
+---and does not affect the stream. New settings replace the old ones, also those of `live365`; `false` ends the feed:
+---titles come from the stream again, from the next one on. Raises `stream.url`, `stream.unsupported`, `argument`.
 ---
 ---    radio:audiovault { url = "http://127.0.0.1/now.xml", timezone = "EST", elements = { event = "cut" } }
 ---@param options stream.AudioVaultOptions|false
 function Stream:audiovault(options) end
 
----Takes titles from Live365, in place of those that come with the sound: as `audiovault`, but asked as often as the feed
----says, every 10 s to an hour, a minute where it says nothing. Raises `stream.url`, `stream.unsupported`, `argument`.
+---Reads titles from a Live365 feed, as `audiovault`, but at the interval that the feed announces, 10 s to an hour
+---(default: a minute). Raises `stream.url`, `stream.unsupported`, `argument`.
 ---@param options stream.Live365Options|false
 function Stream:live365(options) end
 
----Amplifies what comes behind its taps, over all starts and sessions, and ahead of the session's own gain; without a
----click. What was decoded ahead on a session, up to 1.5 s, is heard before it; so it is with taps. Raises `argument`.
----@param decibels number -90 to 12; 0 unless set.
+---Sets the gain of the stream in dB, applied after its taps and before the gain of the session, without a click; kept
+---over all starts and sessions. Sound that a session has decoded ahead, up to 1.5 s, is not affected; the same holds
+---for taps. Raises `argument`.
+---@param decibels number -90 to 12 dB (initially 0).
 function Stream:set_gain(decibels) end
 
----Has levels measured; the stream is decoded for that also when no session plays it. Raises `argument`.
+---Turns level measurement on or off (initially off); a measured stream is decoded even if no session plays it. Raises
+---`argument`.
 ---@param on boolean
 function Stream:meter(on) end
 
----How loud the 50 ms are that are heard now, behind taps and gain, in dBFS: root mean square and peak. A sine of full
----scale has -3.01 and 0; -math.huge while nothing is heard. Raises `argument` before `meter(true)`.
+---Returns the levels of the 50 ms that are heard now, after taps and gain, in dBFS: root mean square and peak. A sine
+---of full scale has -3.01 and 0; silence is `-math.huge`. Raises `argument` before `meter(true)`.
 ---@return { left: number, right: number, peak_left: number, peak_right: number }
 function Stream:levels() end
 
----Records what comes from now on, whatever is heard: frames as the station sent them, from border to border, each once.
+---Records the stream from now on, independent of playback: the frames as the station sent them, each once, cut at frame
+---boundaries. Returns when the first frame is on disk.
 ---
----A stream that is stopped is received for that only; what plays may be paused and stopped meanwhile. Several recordings
----share a connection. It ends with its `duration`, at `until`, with `stop`, with the script, and when the stream goes over
----to another URL. While it goes on the file is called `NAME.part`; what a process that was killed leaves of it is made
----whole by the next that records. A part may be lost when the disk is full or gone, which `recording_stopped` tells.
+---A stopped stream is received for the recording only; a playing one may be paused and stopped during the recording.
+---Several recordings share a connection. A recording ends after its `duration`, at `until`, with `stop`, with the
+---script, and when the stream switches to another URL. Until then the file is called `NAME.part`; the next recording
+---completes a part left by a process that was killed. Sound may be lost if the disk is full or gone:
+---`recording_stopped` reports it.
 ---
----A file of a server (a show to download) is recorded byte for byte, as fast as it and the disk allow: after a lost
----connection what is missing is asked for, and the recording ends by itself with the last byte. It can't be split,
----appended, decoded or recorded twice at once, nor played meanwhile (`stream.unsupported`); a duration and `until` are
----when it ends at the latest.
+---A file of a server (a show to download) is recorded byte for byte, as fast as server and disk allow: after a lost
+---connection the missing bytes are requested, and the recording ends with the last byte. It can't be split, appended,
+---decoded, recorded twice at once or played at the same time (`stream.unsupported`); `duration` and `until` limit it.
 ---
----The path is that of the file, which is not replaced: a number is added to its name. It may have fields: `{station}`,
----`{title}`, `{artist}`, `{start:%Y-%m-%d %H.%M}`, `{ext}`, `{n}`. Relative ones begin in the folder of the configuration,
----else in the working folder. Returns when the first frame is on disk.
+---An existing file is not replaced: a number is added to the name. The path may contain the fields `{station}`,
+---`{title}`, `{artist}`, `{start:%Y-%m-%d %H.%M}`, `{ext}` and `{n}`. A relative path begins in the folder of the
+---configuration, else in the working folder.
 ---
----Raises what `start` raises; `record.exists`, `record.write`, `record.disk_full`; `stream.in_use` (with `reset`, while
----another recording goes on); `stream.unsupported` (a file that plays, or as what it is not); `argument`.
+---Raises the errors of `start`; `record.exists`, `record.write`, `record.disk_full`; `stream.in_use` (`reset` during
+---another recording); `stream.unsupported` (a file that plays, or options that a file does not support); `argument`.
 ---@async
----@param path? string By default what the configuration says.
+---@param path? string Path of the file (default: the template of the configuration).
 ---@param options? stream.RecordOptions
 ---@return stream.Recording
 function Stream:record(path, options) end
 
----Sends the sound through a function or an effect, behind the taps that there are, from now on and over all starts. It
----is decoded for that also when no session plays it.
+---Adds a tap: processes the sound with a function or an effect, after the existing taps, over all starts. A tapped
+---stream is decoded even if no session plays it.
 ---
----The function is called with blocks of about 40 ms, ahead of what is heard, and may change them. It can't suspend
----(`task.cannot_suspend`). A block that it is not done with in time, or fails with, goes on as it came; the one is told
----by `tap_overrun`, once a second at most, the other is logged and counted. A function that runs too long
----(`script.blocked`) is removed, with a warning. Raises `argument`, `script.objects`.
----@param what stream.Effect|fun(block: stream.Block)
+---The function is called with blocks of about 40 ms, ahead of playback, and may change them. It can't suspend
+---(`task.cannot_suspend`). A block passes unchanged if the function overruns, which emits `tap_overrun`, at most once a
+---second, or raises, which is logged and counted. A function that runs too long (`script.blocked`) is removed, with a
+---warning. Raises `argument`, `script.objects`.
+---@param what stream.Effect|fun(block: stream.Block) An effect, or a function of a block.
 ---@return stream.Tap
 function Stream:tap(what) end
 
----Goes over to another station; options that are not given stay as they are, save that user and password do not go to
----another server, nor to another port or scheme of the same one.
+---Switches to another station. Omitted options keep their values, but user and password are not sent to another server,
+---nor to another port or scheme of the same server.
 ---
----At once, and started if need be, unless `start = false`; returns when the new one plays. What the buffer holds of the
----old one is dropped, a session goes on with the new one. Told are `connecting`, `buffering` and `started`, no `stopped`;
----when it fails, the event of that and `stopped`. A routine that is cancelled here unwinds at once, and the stream stops.
+---By default the stream switches at once, is started if it was stopped, and the function returns when the new station
+---plays. The buffered sound of the old one is dropped; a session continues with the new one. Emits `connecting`,
+---`buffering` and `started`, not `stopped`; on failure the event of the failure and `stopped`. Cancelling the routine
+---stops the stream.
 ---
----With `start = false` what plays goes on; the next `start` goes over, also from a pause and while it plays. `url` is
+---With `start = false` playback continues; the next `start` switches, also from a pause and during playback. `url` is
 ---the old one until then, unless nothing is received.
 ---
----Raises `stream.url` and `stream.unsupported`, told as `bad_content` too; what `start` raises; `argument`.
+---Raises `stream.url` and `stream.unsupported`, also emitted as `bad_content`; `stream.auth` (the station's password
+---file can't be read); the errors of `start`; `argument`.
 ---@async
----@param url string Or the name of a station of the configuration.
+---@param url string A URL, or the name of a station of the configuration.
 ---@param options? stream.URLOptions
 function Stream:set_url(url, options) end
 
----Sets what the URL leads to, from the next connection on. Raises `argument`.
+---Sets the kind of content behind the URL, from the next connection on. Raises `argument`.
 ---@param type "auto"|"raw"|"pls"|"m3u"
 function Stream:set_type(type) end
 
----Sets the blocks of 5 KiB that the buffer has, 10 to 100,000, from the next `start` on. Raises `argument`.
----@param blocks integer
+---Sets the size of the buffer, from the next `start` on. Raises `argument`.
+---@param blocks integer Blocks of 5 KiB, 10 to 100,000.
 function Stream:set_buffer_blocks(blocks) end
 
----Sets what servers are told who asks, from the next connection on. Raises `argument`.
+---Sets the `User-Agent` header of requests, from the next connection on. Raises `argument`.
 ---@param name string
 function Stream:set_user_agent(name) end
 
----Sets how long nothing may come before it connects again, at least 1 s, also for the connection that is open. Raises
----`argument`.
----@param time Duration
+---Sets the longest time without data before a new connection, also for the open connection. Raises `argument`.
+---@param time Duration At least 1 s.
 function Stream:set_data_timeout(time) end
 
----Sets how long it receives while it is paused, then it stops; 0 for ever. Counts anew when it is paused, and does not
----count while an interruption has the speakers. Raises `argument`.
----@param time Duration
+---Sets the longest pause during which the stream is received; it stops then. The time starts with each pause, and does
+---not run while an interruption has the speakers. Raises `argument`.
+---@param time Duration 0: no limit.
 function Stream:set_pause_timeout(time) end
 
----Sets what titles are in that are not UTF-8, from the next title on. Raises `argument`.
----@param name string
+---Sets the encoding of titles that are not UTF-8, from the next title on. Raises `argument`.
+---@param name string A name that iconv knows, such as `"latin1"` or `"koi8-r"`.
 function Stream:set_metadata_encoding(name) end
 
----Sets what is to come before it plays, at most what fits in the buffer; what waits may go on at once. Until it is set,
----that is 1 s where the server begins with a burst and 2 s where it does not, and twice as much each time the stream has
----run dry, up to 10 s. Raises `argument`.
+---Sets the sound to be buffered before a station plays, at most the size of the buffer; a waiting stream may start at
+---once. Default: 1 s if the server begins with a burst, else 2 s; doubled each time the buffer runs dry, up to 10 s.
+---Raises `argument`.
 ---@param time Duration
 function Stream:set_buffer_wait(time) end
 
----Sets whether the URL leads to a file and no station, from the next `start` on; nil to find out. Raises `argument`.
----@param is_file? boolean
+---Sets the kind of the URL, file or station, from the next `start` on. Raises `argument`.
+---@param is_file? boolean `true` for a file, `false` for a station; nil: detected.
 function Stream:set_is_file(is_file) end
 
----Sets what is to come of a file before it plays; what waits may go on at once. Raises `argument`.
+---Sets the sound to be buffered before a file plays; a waiting stream may start at once. Raises `argument`.
 ---@param time Duration
 function Stream:set_buffer_wait_file(time) end
 
----Sets what of a file may come ahead of that, before it comes as it is heard, from the next `start` on. Raises
----`argument`.
+---Sets the sound of a file received ahead of `buffer_wait_file` before reception is limited to the pace of playback,
+---from the next `start` on. Raises `argument`.
 ---@param time Duration
 function Stream:set_throttle_bypass(time) end
 
----Sets user and password, from the next connection on; nil takes them away. They can't be read. Raises `argument`.
+---Sets user and password for basic authentication, from the next connection on; without arguments removes them. They
+---can't be read back. Raises `argument`.
 ---@param user? string
 ---@param password? string
 function Stream:set_auth(user, password) end
 
----Calls `listener` with the payload of every such event from now on. Raises `argument`.
+---Calls a function with the payload of every event of that name of the stream. Raises `argument`.
 ---@param event stream.EventName
 ---@param listener fun(payload: table)
 ---@return Subscription
 function Stream:on(event, listener) end
 
----As `on`, for the next such event only. Raises `argument`.
+---Calls a function with the payload of the next event of that name, once. Raises `argument`.
 ---@param event stream.EventName
 ---@param listener fun(payload: table)
 ---@return Subscription
 function Stream:once(event, listener) end
 
----Waits for the next such event: its payload, or nil and `"timeout"`. Raises `argument`, `task.cannot_suspend`.
+---Waits for the next event of that name of the stream. Raises `argument`, `task.cannot_suspend`.
 ---@async
 ---@param event stream.EventName
----@param timeout? Duration
----@return table? payload
+---@param timeout? Duration Longest wait (default: none).
+---@return table? payload Nil after the timeout.
 ---@return "timeout"? why
 function Stream:wait(event, timeout) end
 
 ---@class stream.RecordOptions
----@field append? boolean Goes on behind what the file holds, whose frames must be like these (`record.exists`).
----@field reset? boolean Connects anew first.
----@field split? boolean|stream.Split A file for each title, and a cue sheet. The first and the last file, whose titles are cut off, end with `(incomplete)`.
----@field tags? boolean Whether files get a tag with title, artist, station and time; true by default.
----@field duration? Duration How much is recorded; what is missing counts.
----@field until? string|number When it ends: `"21:30"`, `"2026-12-24 18:00"`, or seconds as `os.time` counts them.
----@field pad_before? Duration So much before is recorded too, as far as the buffer has it.
----@field pad_after? Duration So much after its end is recorded too.
----@field back? Duration How far back in the buffer it begins: the song that is just playing.
----@field resume_when_space? boolean Goes on in a new file after the disk was full.
----@field format? "original"|"wav" `"wav"` for decoded sound; what is beyond 4 GiB, six hours of it, goes into a next file.
----@field min_free? string|integer Room that stays free on the disk: `"2GB"`, or bytes.
----@field job? string Whose it is, for the catalogue.
+---@field append? boolean Appends to the file, whose frames must have the same format (`record.exists`); not with `split`, nor for WAV.
+---@field reset? boolean Opens a new connection first.
+---@field split? boolean|stream.Split Writes a file for each title, and a cue sheet. The first and the last file, whose titles are cut off, end with `(incomplete)`.
+---@field tags? boolean Writes a tag with title, artist, station and time into each file (default: true).
+---@field duration? Duration Length of the recording, gaps included; not with `until`.
+---@field until? string|number End of the recording: `"21:30"`, `"2026-12-24 18:00"`, or seconds as `os.time` counts them; not with `duration`.
+---@field pad_before? Duration Sound before the beginning that is recorded too, as far as the buffer has it.
+---@field pad_after? Duration Sound after the end that is recorded too.
+---@field back? Duration Distance back into the buffer at which the recording begins, as for the current song.
+---@field resume_when_space? boolean Resumes in a new file after the disk was full.
+---@field format? "original"|"wav" `"wav"` writes decoded sound of 16 bits, in a new file after each 4 GiB, some six hours (default: `"original"`).
+---@field min_free? string|integer Space that stays free on the disk, `"2GB"` or bytes (default: that of the configuration).
+---@field job? string Name of the job that the recording belongs to, for the catalogue.
 
 ---@class stream.Split
----@field offset? Duration|number By how much files begin later than their titles, at most 30 s; less than 0 earlier.
----@field overlap? Duration What files have of the sound before and after them, 30 s at most.
----@field min_length? Duration Files with less sound are removed when they end, unless nothing else was recorded.
+---@field offset? Duration|number Delay of the cuts against the titles, -30 to 30 s (default: 0); 0 for WAV.
+---@field overlap? Duration Sound before and after its title that each file includes, at most 30 s (default: 0); 0 for WAV.
+---@field min_length? Duration Shortest file that is kept, unless nothing else was recorded (default: 0).
 
----What `record` returns.
+---A recording, as `Stream:record` returns it.
 ---@class stream.Recording
----@field path string The file that is written, or was last: its name when it is finished.
----@field seconds number What is on disk, in all its files.
----@field bytes integer The same, without tags.
----@field title? string What was written last, as it was sent.
----@field gaps { at: number, seconds: number }[] What is missing: where, and about how much.
----@field state "recording"|"waiting"|"finished"|"failed" `"waiting"` for room on the disk.
+---@field path string Final path of the file that is written, or was written last.
+---@field seconds number Length of all its files on disk.
+---@field bytes integer Size of all its files on disk, without tags.
+---@field title? string Title that was written last, as sent.
+---@field gaps { at: number, seconds: number }[] Missing sound: position, and approximate length, in seconds.
+---@field state "recording"|"waiting"|"finished"|"failed" `"waiting"`: until the disk has space.
 local Recording = {}
 
----Ends it, and returns when it is safe on disk. Raises `record.write`, `record.disk_full`: why it ended early, if it did.
+---Ends the recording, and returns when it is safe on disk. Raises the failure of a recording that ended early:
+---`record.write`, `record.disk_full`.
 ---@async
 function Recording:stop() end
 
----Calls `listener` with the payload of every such event from now on. Raises `argument`.
+---Calls a function with the payload of every event of that name of the recording. Raises `argument`.
 ---@param event stream.RecordingEventName
 ---@param listener fun(payload: table)
 ---@return Subscription
 function Recording:on(event, listener) end
 
----As `on`, for the next such event only. Raises `argument`.
+---Calls a function with the payload of the next event of that name, once. Raises `argument`.
 ---@param event stream.RecordingEventName
 ---@param listener fun(payload: table)
 ---@return Subscription
 function Recording:once(event, listener) end
 
----Waits for the next such event: its payload; nil and `"timeout"`; nil and `"closed"`. Raises `argument`,
----`task.cannot_suspend`.
+---Waits for the next event of that name of the recording. Raises `argument`, `task.cannot_suspend`.
 ---@async
 ---@param event stream.RecordingEventName
----@param timeout? Duration
+---@param timeout? Duration Longest wait (default: none).
 ---@return table? payload
----@return "timeout"|"closed"? why
+---@return "timeout"|"closed"? why The reason for nil; `"closed"`: the recording has ended.
 function Recording:wait(event, timeout) end
 
 ---@alias stream.RecordingEventName
----| "track" # as of its stream.
----| "recording_stopped" # as of its stream.
----| "recording_finished" # as of its stream.
+---| "track" # as the event of its stream.
+---| "recording_stopped" # as the event of its stream.
+---| "recording_finished" # as the event of its stream.
 
----What `tap` returns. It ends with `remove`, with the script, and when nobody has its stream any more.
+---A tap, as `Stream:tap` returns it. It ends with `remove`, with the script, and when its stream is no longer
+---referenced.
 ---@class stream.Tap
----@field active boolean Whether it was not removed.
----@field failures integer Calls of its function that failed.
----@field overruns integer Times that its function was not done in time.
+---@field active boolean `true` until the tap is removed.
+---@field failures integer Calls of its function that have raised.
+---@field overruns integer Number of overruns of its function.
 local Tap = {}
 
----Ends it; without a click. Nothing the second time.
+---Removes the tap, without a click. No effect the second time.
 function Tap:remove() end
 
----Sound as a tap's function gets it. It is there only while the function runs: later all of it raises `argument`.
+---A block of sound for a tap's function. Valid only while the function runs: later every access raises `argument`.
 ---@class stream.Block
----@field frames integer Samples of each channel.
----@field channels integer 1 is mono, 2 left and right.
----@field rate integer Frames a second.
+---@field frames integer Samples per channel.
+---@field channels integer 1: mono, 2: left and right.
+---@field rate integer Sample rate in Hz.
 local Block = {}
 
----A sample; full scale is -1 to 1. Raises `argument`.
----@param frame integer From 1.
----@param channel integer From 1.
+---Returns a sample; full scale is -1 to 1. Raises `argument`.
+---@param frame integer Index of the frame, from 1.
+---@param channel integer Index of the channel, from 1.
 ---@return number
 function Block:get(frame, channel) end
 
----Changes a sample. Raises `argument`.
----@param frame integer From 1.
----@param channel integer From 1.
----@param sample number -1000 to 1000; a limiter keeps what exceeds full scale below it.
+---Sets a sample. Raises `argument`.
+---@param frame integer Index of the frame, from 1.
+---@param channel integer Index of the channel, from 1.
+---@param sample number -1000 to 1000; a limiter keeps the signal below full scale.
 function Block:set(frame, channel, sample) end
 
----The level of a channel, or of all together: root mean square in dBFS; -math.huge for silence. Raises `argument`.
----@param channel? integer
+---Returns the level of a channel, or of all together: root mean square in dBFS; `-math.huge` for silence. Raises
+---`argument`.
+---@param channel? integer From 1 (default: all channels).
 ---@return number
 function Block:rms(channel) end
 
----The levels of bands of equal width, all channels mixed, in dBFS: band `i` lies around `(i - 1) / (2 * bands)` of the
----rate, and a sine of full scale has 0 in it. Looks at the first `2 * bands` frames, less when there are less. Raises
----`argument`.
+---Returns the levels of bands of equal width, all channels mixed, in dBFS: the centre of band `i` is
+---`(i - 1) / (2 * bands)` of the sample rate, and a sine of full scale has 0. Reads the first `2 * bands` frames, or
+---fewer if the block has fewer. Raises `argument`.
 ---@param bands integer A power of two from 8 to 2048.
 ---@return number[]
 function Block:spectrum(bands) end
