@@ -1,50 +1,49 @@
 ---@meta eq
 
--- Equalizer presets with names, for what sounds in the house and for headsets.
+-- Named equalizer presets, for sessions and for headsets.
 --
 --   local eq = require "eq"
---   eq.define("kitchen", { [125] = -4, [250] = -2, [4000] = 3 })   -- kept until it is defined anew
+--   eq.define("kitchen", { [125] = -4, [250] = -2, [4000] = 3 })   -- kept until it is redefined
 --   eq.apply(speaker.default_session(), "kitchen")
 --   headset.on("connected", function(event)
 --     eq.apply(event.headset, "train", { fit = true })
 --   end)
 --
--- A preset is a curve: gains in dB at ten frequencies. A headset has bands of its own, for which the curve is read
--- off, between its points along the logarithm of the frequency and beyond them as at the last, and rounded to whole
--- steps; one step of the headset is taken for 1 dB. What is read off becomes the headset's preset 3, `"user"`, which
--- is selected then. The presets that headsets have, `"music"`, `"movie"`, `"voice"` and `"user"`, are selected as they
--- are.
+-- A preset is a curve: gains in dB at ten frequencies. For a headset, the curve is interpolated at the headset's bands,
+-- linearly over the logarithm of the frequency and constant beyond the outer points, and rounded to whole steps of the
+-- headset, taken as 1 dB each. The result is written to the headset's preset 3, `"user"`, which is selected then. The
+-- headset's own presets, `"music"`, `"movie"`, `"voice"` and `"user"`, are selected unchanged.
 
 error("stdlib/meta/eq.lua is a description, not a module: require \"eq\" finds the module itself")
 
 ---@class eqlib
 local eq = {}
 
----The names of the presets that there are for everything: those that are built in, those of `speaker.set_eq` first, and
----behind them those that the script has defined, sorted by their bytes.
+---Returns the names of the presets for sessions and headsets: the built-in ones, those of `speaker.set_eq` first, then
+---those that the script has defined, sorted by their bytes.
 ---@return string[]
 function eq.presets() end
 
 ---@class eq.ApplyOptions
----@field fit? boolean Makes the curve as much smaller as it has to be for the headset; else that raises.
+---@field fit? boolean `true` scales a curve that exceeds the headset's range down to fit; `false` raises (default: false).
 
----Gives a session or a headset a preset. Nothing is cut off: a curve that asks for more than the headset takes raises
----`headset.range` before anything is written, unless `fit` allows to multiply all of it by a number below 1.
+---Applies a preset to a session or a headset. Gains are not clipped: a curve beyond the headset's range raises
+---`headset.range` before anything is written, unless `fit` allows to scale the whole curve.
 ---
----Raises `headset.range`, `headset.no_bands` (the headset has none) and whatever else the headset raises,
+---Raises `headset.range`, `headset.no_bands` (a headset without equalizer bands) and other errors of the headset,
 ---`speaker.closed`, `speaker.unsupported`, `argument`.
 ---@async
----@param target speaker.Session|speakerlib|headset.Headset `speaker` itself stands for the default session.
----@param name string
+---@param target speaker.Session|speakerlib|headset.Headset A session, a headset, or the module `speaker` for the default session.
+---@param name string Name of the preset.
 ---@param options? eq.ApplyOptions
----@return number factor What the curve was multiplied by: 1 unless it had to fit.
+---@return number factor The factor by which the curve was scaled: 1 unless `fit` reduced it.
 function eq.apply(target, name, options) end
 
----Defines a preset, which is kept in the script's store for later runs too; `false` lets it go.
+---Defines a preset and keeps it in the script's store, also for later runs; `false` deletes it.
 ---
----What is built in, here or in headsets, can't be defined. Raises `argument`, and what `store.set` raises.
+---The names of built-in presets, here and in headsets, are reserved. Raises `argument`, and the errors of `store.set`.
 ---@param name string 1 to 100 bytes of UTF-8.
----@param bands speaker.EqualizerBands|false As `speaker.set_eq` takes them: bands that are left out are at 0 dB.
+---@param bands speaker.EqualizerBands|false Gains in dB by band, as for `speaker.set_eq`; omitted bands are at 0 dB.
 function eq.define(name, bands) end
 
 return eq

@@ -1,6 +1,6 @@
 ---@meta error
 
--- What `pcall` and `task.try` catch when an operation of Roomtone's fails: an object that prints as one clear line.
+-- Errors of Roomtone's functions, as `pcall` and `task.try` catch them: objects that print as one line.
 --
 --   local kitchen, err = task.try(speaker.device, "Kitchn")
 --   if not kitchen then
@@ -9,42 +9,42 @@
 --   end
 --   kitchen:join()
 --
--- Beside the codes that the functions name, any of them may raise the limits of a script: `script.blocked`,
--- `script.memory`, `script.objects`, and `script.flooded`, which ends the script unless it is caught. Texts are UTF-8
--- of at most 255 bytes for a name, 8 KiB for a URL, a title or a header, 4095 bytes for a path; else `argument`.
+-- Beside the documented codes, any function may raise those of a script's limits: `script.blocked`, `script.memory`,
+-- `script.objects`, and `script.flooded`, which ends the script unless it is caught. Texts are UTF-8 of at most 255
+-- bytes for a name, 8 KiB for a URL, a title or a header, 4095 bytes for a path; else `argument`.
 --
--- Match errors by `code`, which never changes; `message` and `hint` are for people. A script may raise what it
--- likes with `error`: what it raised is what it catches, a text stays a text.
+-- Match errors by `code`, which is stable; `message` and `hint` are for people. A value that a script raises with
+-- `error` is caught unchanged: a string stays a string.
 
 error("error.lua is a description, not a module: there is nothing to require")
 
----What went wrong. Raised by every function that fails; `tostring` gives `where: message (code); hint`.
+---An error, as every function raises it on failure; `tostring` returns `where: message (code); hint`.
 ---@class Error
 ---@field code string Stable name of the failure: `"speaker.unknown"`; `"argument"` for wrong use of a function.
----@field message string One line: what failed.
----@field hint? string One line: what to do about it.
----@field where string `file:line` of the Lua code that failed; empty when none was running.
----@field traceback string Lua's traceback from there, lines separated by `\n`.
----@field name? string `speaker.unknown`: the name that was asked for. `speaker.range`: the name that can't be given.
----@field suggestion? string `speaker.unknown`: the name that is nearest to it.
----@field candidates? string[] `speaker.unknown`: the names that it could stand for.
----@field path? string `audio.…`, `database.…`: the file. `speaker.busy`: the folder in which the house is kept.
----@field process? string `speaker.busy`: who has the house: `"roomtone run alarm.lua (process 123)"`.
----@field cause? string `audio.not_found`, `audio.no_output`: why, in the system's words. `headset.update_failed`: the code of what it comes of.
----@field found? string `audio.unreadable`: what stands there instead of audio.
----@field byte? integer `audio.unreadable`: where, in bytes from the start of the file.
+---@field message string Description of the failure, one line.
+---@field hint? string Advice, one line.
+---@field where string `file:line` of the Lua code that failed; empty if none was running.
+---@field traceback string Lua's traceback from `where`, lines separated by `\n`.
+---@field name? string `speaker.unknown`: the requested name. `speaker.range`: the rejected name.
+---@field suggestion? string `speaker.unknown`: the nearest existing name.
+---@field candidates? string[] `speaker.unknown`: the names that match.
+---@field path? string `audio.…`, `record.…`, `database.…`: the file. `speaker.busy`: the folder of the house's state.
+---@field process? string `speaker.busy`: the process that has the house: `"roomtone run alarm.lua (process 123)"`.
+---@field cause? string `audio.not_found`, `audio.no_output`: the reason, in the system's words. `headset.update_failed`: the code of the underlying error.
+---@field found? string `audio.unreadable`, `stream.content`: the content found instead of audio.
+---@field byte? integer `audio.unreadable`: the offset of `found`, in bytes from the start of the file.
 ---@field device? string `speaker.outranked`, `speaker.unavailable`: the name of the speaker.
----@field session? string `speaker.outranked`: the name of the session that keeps it.
----@field priority? integer `speaker.outranked`: of that session.
----@field capability? string `speaker.unsupported`: what is missing of `speaker.capabilities()`.
----@field limit? integer `speaker.no_stream`: how many sessions there can be. `script.objects`: how many objects a script may hold at once: streams, sessions, jobs, subscriptions, taps, tasks.
----@field start? number `speaker.range`: where playing should have begun, in seconds.
----@field seconds? number `speaker.range`: where `seek` should have gone, in seconds.
----@field url? string `stream.…`: the address.
+---@field session? string `speaker.outranked`: the name of the session that keeps the speaker. `stream.in_use`: the name of the session that plays the stream.
+---@field priority? integer `speaker.outranked`: the priority of that session.
+---@field capability? string `speaker.unsupported`: the capability missing in `speaker.capabilities()`.
+---@field limit? integer `speaker.no_stream`: the maximum number of sessions. `script.objects`: the maximum number of objects of a script: streams, sessions, jobs, subscriptions, taps, tasks.
+---@field start? number `speaker.range`: the requested start of playback, in seconds.
+---@field seconds? number `speaker.range`, `stream.no_seek`: the requested position of `seek`, in seconds.
+---@field url? string `stream.…`: the URL, without user and password.
 ---@field status? integer `stream.…`: the HTTP status.
----@field retry_after? integer `stream.…`: for how many seconds the server asks to be left alone, an hour at most.
----@field step? string `headset.update_failed`: where: `"check"`, `"battery"`, `"enter"`, `"begin"`, `"write"`, `"verify"`, `"commit"`, `"reboot"` or `"confirm"`.
----@field reason? string `headset.update_failed`: why, one line.
----@field seed_name? string `headset.…`: what Avnera's SDHMI framework calls the failure.
----@field scheme? string `stream.unsupported`: what does not work here.
+---@field retry_after? integer `stream.…`: the wait that the server asks for, in seconds, at most an hour.
+---@field step? string `headset.update_failed`: the failed step: `"check"`, `"battery"`, `"enter"`, `"begin"`, `"write"`, `"verify"`, `"commit"`, `"reboot"` or `"confirm"`.
+---@field reason? string `headset.update_failed`: the reason, one line.
+---@field seed_name? string `headset.…`: the name of the failure in Avnera's SDHMI framework.
+---@field scheme? string `stream.unsupported`: the unsupported scheme.
 ---@operator concat(any): string

@@ -1,6 +1,6 @@
 ---@meta log
 
--- Lines for the log, on standard error: a message and fields. The configuration says from which level on they show.
+-- Log lines on standard error: a message and fields. The configuration sets the lowest level that is shown.
 --
 --   local log = require "log"
 --   local kitchen = speaker.device "Kitchen"
@@ -9,30 +9,29 @@
 --     log.warn("the kitchen hardly hears us", { dBm = kitchen.wifi_signal })
 --   end
 --
--- `print` is for results and goes to standard output.
+-- `print` is for results and writes to standard output.
 
 error("stdlib/meta/log.lua is a description, not a module: require \"log\" finds the module itself")
 
 ---@class loglib
 local log = {}
 
----Tells what helps to find a mistake; shown with `--verbose` only, unless the configuration says otherwise.
----Raises `argument`.
+---Logs details for debugging; shown only with `--verbose`, unless the configuration sets the level. Raises `argument`.
 ---@param message string
 ---@param fields? table<string, any> Shown after the message as `name=value`, sorted by name.
 function log.debug(message, fields) end
 
----Tells what happens. Raises `argument`.
+---Logs an event of normal operation. Raises `argument`.
 ---@param message string
 ---@param fields? table<string, any> Shown after the message as `name=value`, sorted by name.
 function log.info(message, fields) end
 
----Tells what is odd, but harms nothing yet. Raises `argument`.
+---Logs a condition that is unusual, but no failure. Raises `argument`.
 ---@param message string
 ---@param fields? table<string, any> Shown after the message as `name=value`, sorted by name.
 function log.warn(message, fields) end
 
----Tells what went wrong; the script goes on, and its exit status is not touched. Raises `argument`.
+---Logs a failure; the script continues, and its exit status does not change. Raises `argument`.
 ---@param message string
 ---@param fields? table<string, any> Shown after the message as `name=value`, sorted by name.
 function log.error(message, fields) end

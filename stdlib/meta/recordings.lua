@@ -1,6 +1,6 @@
 ---@meta recordings
 
--- What was recorded: the catalogue of all recordings of this user, whichever process made them.
+-- The catalogue of this user's recordings, made by any process.
 --
 --   local recordings = require "recordings"
 --   for _, entry in ipairs(recordings.list { station = "morning", limit = 10 }) do
@@ -8,7 +8,7 @@
 --   end
 --   print(recordings.verify(path).good)
 --
--- A recording is in it from its first frame on. Its functions wait while disks work.
+-- A recording is in the catalogue from its first frame on. The functions suspend the routine while they use the disk.
 
 error("stdlib/meta/recordings.lua is a description, not a module: require \"recordings\" finds the module itself")
 
@@ -16,74 +16,78 @@ error("stdlib/meta/recordings.lua is a description, not a module: require \"reco
 local recordings = {}
 
 ---@class recordings.Filter
----@field station? string What the station's name contains.
----@field title? string What one of the titles contains.
----@field since? number Begun then or later, in seconds as `os.time` counts them.
----@field until? number Begun before.
+---@field station? string Part of the station's name.
+---@field title? string Part of one of the titles.
+---@field since? number Earliest start, in seconds as `os.time` counts them.
+---@field until? number End of the range of starts, exclusive, in seconds as `os.time` counts them.
 ---@field state? "recording"|"joining"|"finished"|"recovered"|"failed"|"interrupted"
----@field job? string Whose it is.
----@field limit? integer At most so many.
+---@field job? string Name of the job.
+---@field limit? integer Maximum number of entries, 1 to 1,000,000 (default: all).
 
+---An entry of the catalogue. Its state is `"recording"` while it is written, `"joining"` while it is copied to the end
+---of the file that it appends to, `"finished"`, `"failed"` (see `error`), `"interrupted"` if its process ended early,
+---and `"recovered"` once that part has been made a file.
 ---@class recordings.Entry
----@field path string Where the file is, or will be.
----@field part? string Where it is written, while it is.
----@field station? string What the station calls itself.
----@field url string Where it came from.
----@field start number When it began, in seconds as `os.time` counts them.
----@field seconds number
----@field bytes integer Without the tag.
+---@field path string Final path of the file.
+---@field part? string Path of the part, while there is one.
+---@field station? string Name of the station.
+---@field url string Source of the recording, without a password.
+---@field start number Time of the first frame, in seconds as `os.time` counts them.
+---@field seconds number Length.
+---@field bytes integer Size without the tag.
 ---@field codec string `"mp3"`, `"aac"`, `"wav"` and so on.
----@field sample_rate integer
+---@field sample_rate integer In Hz.
 ---@field channels integer
----@field gaps { at: number, seconds: number }[] What is missing: where, and about how much.
----@field titles { at: number, title: string }[] Where each begins.
+---@field gaps { at: number, seconds: number }[] Missing sound: position, and approximate length, in seconds.
+---@field titles { at: number, title: string }[] Titles, with the position in seconds at which each begins.
 ---@field state "recording"|"joining"|"finished"|"recovered"|"failed"|"interrupted"
----@field error? string Why it ended early.
----@field job? string
+---@field error? string Reason of a failure or of an interruption of the recording, one line.
+---@field job? string Name of the job that made the recording.
 
+---The result of `verify`.
 ---@class recordings.Verdict
----@field path string
----@field good boolean Whether all is as it should be.
----@field whole boolean Whether it is sound from its tag to its end.
----@field open boolean Whether it is being recorded.
----@field known boolean Whether the catalogue knows it.
----@field frames integer
----@field seconds number
----@field bytes integer Of sound.
----@field junk_bytes integer That are neither sound nor tag.
----@field differences string[] In what the catalogue says something else.
+---@field path string Path of the file that was read: the part, while it is recorded.
+---@field good boolean `true` if the file is whole or open, and agrees with the catalogue.
+---@field whole boolean `true` if the file is audio from the end of its tag to its last byte.
+---@field open boolean `true` while it is being recorded; an open file is not compared with the catalogue.
+---@field known boolean `true` if the catalogue has an entry for it.
+---@field frames integer Whole frames; PCM frames for WAV.
+---@field seconds number Length.
+---@field bytes integer Bytes of audio.
+---@field junk_bytes integer Bytes that are neither audio nor tag.
+---@field differences string[] Differences from the catalogue, one line each.
 
----The recordings that the filter lets through, the latest first. Raises `record.write`, `argument`.
+---Returns the recordings that match a filter, the latest first. Raises `record.write`, `argument`.
 ---@async
 ---@param filter? recordings.Filter
 ---@return recordings.Entry[]
 function recordings.list(filter) end
 
----Walks all frames of a file, and compares it with the catalogue. Raises `record.write`, `argument`.
+---Reads all frames of a file, and compares it with the catalogue. Raises `record.write`, `argument`.
 ---@async
 ---@param path string
 ---@return recordings.Verdict
 function recordings.verify(path) end
 
----Makes disk and catalogue agree: what a process left behind that was killed becomes a file. Raises `record.write`.
+---Makes disk and catalogue agree: completes the parts left by processes that were killed. Raises `record.write`.
 ---@async
----@return string[] done What was done, a line each.
+---@return string[] done Repairs made, one line each.
 function recordings.repair() end
 
----Lets the catalogue forget a recording; its file stays. Raises `record.write` while it is recorded, `argument`.
+---Removes a recording from the catalogue; its file stays. Raises `record.write` (it is being recorded), `argument`.
 ---@async
 ---@param path string
----@return boolean known
+---@return boolean known `true` if the catalogue had an entry.
 function recordings.forget(path) end
 
 ---@class recordings.ExpireOptions
----@field keep Duration Recordings that ended longer ago are deleted.
----@field job? string Only those of this job.
+---@field keep Duration Age, from the end of a recording, above which it is deleted.
+---@field job? string Name of the job whose recordings are deleted (default: all).
 
----Deletes old recordings, files and entries. Raises `record.write`, `argument`.
+---Deletes old recordings, files and entries; files without an entry stay. Raises `record.write`, `argument`.
 ---@async
 ---@param options recordings.ExpireOptions
----@return string[] paths What was deleted.
+---@return string[] paths Paths of the deleted files.
 function recordings.expire(options) end
 
 return recordings

@@ -1,6 +1,6 @@
 ---@meta schedule
 
--- Jobs: functions that run at a time of day, on a date, or again and again.
+-- Jobs: functions that run at a time of day, on a date, or at intervals.
 --
 --   local schedule = require "schedule"
 --   schedule.at("06:45", { days = "mon-fri", name = "alarm" }, function()
@@ -10,10 +10,10 @@
 --   schedule.every("15m", { align = true }, function() print("a quarter", os.date()) end)
 --   for _, job in ipairs(schedule.jobs()) do print(job) end
 --
--- A job lives until it is cancelled, has nothing left to do, or its script ends; a script with jobs goes on. Each
--- run is a routine of its own. A run that fails is logged and counted, and the job goes on. A run that is due while
--- the one before goes on is left out, which is logged, unless `overlap` says otherwise. Where clocks change, a time
--- that they skip runs right after the gap, and a time that they show twice runs once.
+-- A job lives until it is cancelled, has no further run, or its script ends; a script with jobs keeps running. Each run
+-- is a routine of its own. A failed run is logged and counted, and the job continues. A run that is due during the
+-- previous one is skipped, which is logged, unless `overlap` is set. When clocks change, a skipped time runs right
+-- after the gap, and a repeated time runs once.
 
 error("stdlib/meta/schedule.lua is a description, not a module: require \"schedule\" finds the module itself")
 
@@ -23,30 +23,30 @@ error("stdlib/meta/schedule.lua is a description, not a module: require \"schedu
 ---@class schedulelib
 local schedule = {}
 
----What becomes of a run that is due while the one before goes on: left out, begun behind it (16 may wait), or at once.
+---The policy for a run that is due during the previous one: skipped, queued (at most 16), or started at once.
 ---@alias schedule.Overlap "skip"|"queue"|"parallel"
 
 ---@class schedule.AtOptions
----@field early? Duration How long before the time it runs, at most `"24h"`; at once where that has passed.
+---@field early? Duration Time by which a run begins before its due time, at most `"24h"`; at once if that has passed (default: 0).
 ---@field overlap? schedule.Overlap (default: `"skip"`).
----@field days? string Days to repeat it on: `"mon-fri"`, `"sat,sun"`, `"daily"`, `"weekdays"`, `"weekends"`.
----@field name? string Unique in the script; by default made of the time: `"at 06:45 mon-fri"`.
+---@field days? string Days of the week to repeat on: `"mon-fri"`, `"sat,sun"`, `"daily"`, `"weekdays"`, `"weekends"` (default: one run).
+---@field name? string Name of the job, unique in the script (default: derived from the time, `"at 06:45 mon-fri"`).
 
 ---@class schedule.CronOptions
----@field early? Duration How long before each time it runs, at most `"24h"`; at once where that has passed.
----@field name? string Unique in the script; by default made of the line: `"cron 30 6 * * 1-5"`.
+---@field early? Duration Time by which a run begins before its due time, at most `"24h"`; at once if that has passed (default: 0).
+---@field name? string Name of the job, unique in the script (default: derived from the line, `"cron 30 6 * * 1-5"`).
 ---@field overlap? schedule.Overlap (default: `"skip"`).
----@field timezone? string The clocks that count: `"Europe/Berlin"` (default: those of this machine).
+---@field timezone? string Time zone of the line: `"Europe/Berlin"` (default: that of this machine).
 
 ---@class schedule.EveryOptions
 ---@field overlap? schedule.Overlap (default: `"skip"`).
----@field align? boolean Runs when the clock shows a multiple of the interval since midnight; else counted from now.
----@field name? string Unique in the script; by default made of the interval: `"every 15m"`.
+---@field align? boolean `true` runs at multiples of the interval since midnight, else since the call (default: false).
+---@field name? string Name of the job, unique in the script (default: derived from the interval, `"every 15m"`).
 
 ---Runs a function at a wall-clock time: once, or on certain days of the week.
 ---
----A time of day without `days` that has passed today is tomorrow's. Raises `schedule.syntax`, `schedule.past` (a date
----that has passed), `schedule.duplicate` (the name is taken), `argument`.
+---A time of day without `days` that has passed today means tomorrow. Raises `schedule.syntax`, `schedule.past` (a date
+---in the past), `schedule.duplicate` (the name is taken), `argument`.
 ---@param time string `"06:45"`, `"06:45:30"` or `"2026-12-24 18:00"`.
 ---@param options schedule.AtOptions
 ---@param fn async fun() May suspend.
@@ -54,14 +54,14 @@ local schedule = {}
 ---@overload fun(time: string, fn: async fun()): schedule.Job
 function schedule.at(time, options, fn) end
 
----Runs a function in the minutes that a line of a crontab names.
+---Runs a function in the minutes that match a crontab line.
 ---
 ---Five fields: minute, hour, day of the month, month, day of the week (0 and 7 are Sunday). Each is `*`, a number, a
 ---range `1-5`, a range or `*` with a step `*/15`, or a list of these; months and days of the week also by name: `mon`.
----Where neither day begins with `*`, one of them is enough. Or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`.
----Where clocks change, a line whose minute or hour begins with `*` goes by what they show, minute by minute.
+---If neither day begins with `*`, a match of one is enough. Or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`.
+---When clocks change, a line whose minute or hour begins with `*` follows the displayed time, minute by minute.
 ---
----Raises `schedule.syntax`, `schedule.zone` (no such time zone), `schedule.duplicate` (the name is taken), `argument`.
+---Raises `schedule.syntax`, `schedule.zone` (unknown time zone), `schedule.duplicate` (the name is taken), `argument`.
 ---@param line string `"30 6 * * 1-5"`
 ---@param options schedule.CronOptions
 ---@param fn async fun() May suspend.
@@ -69,36 +69,36 @@ function schedule.at(time, options, fn) end
 ---@overload fun(line: string, fn: async fun()): schedule.Job
 function schedule.cron(line, options, fn) end
 
----Runs a function again and again at this distance, at least `"1ms"`; aligned: whole seconds up to `"24h"`.
+---Runs a function at an interval.
 ---
 ---Raises `schedule.syntax`, `schedule.duplicate` (the name is taken), `argument`.
----@param interval Duration Seconds or text.
+---@param interval Duration At least `"1ms"`; with `align` whole seconds, at most `"24h"`.
 ---@param options schedule.EveryOptions
 ---@param fn async fun() May suspend.
 ---@return schedule.Job
 ---@overload fun(interval: Duration, fn: async fun()): schedule.Job
 function schedule.every(interval, options, fn) end
 
----The script's jobs that have not ended, in the order in which they were made.
+---Returns the script's active jobs, in the order of their creation.
 ---@return schedule.Job[]
 function schedule.jobs() end
 
----A job of the script's; prints as `job "alarm" (next 2026-01-05 06:45, runs 3, failures 0)`.
+---A job of the script; prints as `job "alarm" (next 2026-01-05 06:45, runs 3, failures 0)`.
 ---@class schedule.Job
 ---@field name string Unique among the jobs of the script.
----@field next? number When it runs next, in seconds since 1970 as `os.time` counts; nil when it has ended.
----@field last? number When its last run began, in seconds since 1970; nil before the first.
----@field due? number The moment for which its last run was, in seconds since 1970: `early` runs begin before it.
----@field runs integer Runs that have begun.
----@field failures integer Runs that have failed.
----@field active boolean Whether it has not ended and was not cancelled.
+---@field next? number Start of the next run, in seconds since 1970 as `os.time` counts; nil if the job has ended.
+---@field last? number Start of the last run, in seconds since 1970; nil before the first.
+---@field due? number Due time of the last run, in seconds since 1970; later than `last` with `early`.
+---@field runs integer Number of runs started.
+---@field failures integer Number of failed runs.
+---@field active boolean `true` until the job ends or is cancelled.
 local Job = {}
 
----Ends the job: no run begins any more; one that goes on is left alone.
+---Cancels the job: no further run begins; a run in progress continues.
 function Job:cancel() end
 
----Begins a run now, as if the job were due; `next` stays what it is.
----@return boolean begun False when the job has ended.
+---Starts a run now, as if the job were due; `next` does not change.
+---@return boolean begun `false` if the job has ended.
 function Job:run_now() end
 
 return schedule

@@ -1,6 +1,6 @@
 ---@meta store
 
--- What a script finds again the next time it runs: values by key.
+-- Values by key that persist between the runs of a script.
 --
 --   local store = require "store"
 --   local skipped = store.get("skipped", {})
@@ -8,16 +8,17 @@
 --   store.set("skipped", skipped)
 --   for _, key in ipairs(store.keys()) do print(key, store.get(key)) end
 --
--- Each script has a store of its own: a file by its path from the root on, links followed, so a file that is moved
--- begins anew; `-e`, `-` and `repl` have one each. Several runs of a script share its store, and each sees at once what
--- another has set. It is kept in `$XDG_STATE_HOME/roomtone/store.db`; where there is no home folder, in memory. Under
--- `roomtone simulate` it begins empty, lives in memory, and what is kept for real is neither read nor changed.
+-- Each script has a store of its own, identified by the absolute path of its file with links resolved: a file that is
+-- moved begins with an empty one; `-e`, `-` and `repl` have one each. Several runs of a script share its store, and
+-- each reads at once what another has set. The data is in `$XDG_STATE_HOME/roomtone/store.db`; without a home folder,
+-- in memory. Under `roomtone simulate` the store begins empty and lives in memory; the stored data is neither read nor
+-- changed.
 --
--- A value is what JSON can hold: booleans, integers, finite floats, text in UTF-8, lists, and tables whose keys are all
--- text; at most 64 in one another, and 1 MiB of JSON in all. Integers and floats stay what they are. What is stored is
--- a copy: a table that was got and is changed has to be set again.
+-- A value is what JSON can represent: booleans, integers, finite floats, text in UTF-8, lists, and tables whose keys
+-- are all text; nested at most 64 deep, and at most 1 MiB of JSON. Integers and floats keep their types. The stored
+-- value is a copy: a table that was read and changed has to be set again.
 --
--- All of these raise `database.busy`, `database.full`, `database.unavailable` or `database.newer` when the file can't
+-- Every function raises `database.busy`, `database.full`, `database.unavailable` or `database.newer` if the file can't
 -- be used. A damaged file is set aside, which is logged, and a new one begun.
 
 error("stdlib/meta/store.lua is a description, not a module: require \"store\" finds the module itself")
@@ -25,29 +26,29 @@ error("stdlib/meta/store.lua is a description, not a module: require \"store\" f
 ---@class storelib
 local store = {}
 
----What can be stored.
+---A value that can be stored.
 ---@alias store.Value boolean|number|string|store.Value[]|table<string, store.Value>
 
----What was stored at a key, as a new table each time; `default` when nothing was. Raises `argument`.
+---Returns the value at a key, a table as a new copy each time; `default` if there is none. Raises `argument`.
 ---@param key string At most 1024 bytes, in UTF-8.
----@param default? any
+---@param default? any Returned if nothing is stored at the key (default: nil).
 ---@return any
 function store.get(key, default) end
 
----Stores a value, which outlives this run from now on; nil deletes the key.
+---Stores a value, on disk when the function returns; nil deletes the key.
 ---
----Raises `store.not_storable` (the message says what can't be stored and where: `value.alarms[2].fn is a function`),
+---Raises `store.not_storable` (the message names the part that can't be stored: `value.alarms[2].fn is a function`),
 ---`store.too_large`, `argument`.
 ---@param key string At most 1024 bytes, in UTF-8.
 ---@param value store.Value?
 function store.set(key, value) end
 
----Deletes what is stored at a key. Raises `argument`.
+---Deletes the value at a key. Raises `argument`.
 ---@param key string
----@return boolean deleted Whether there was something.
+---@return boolean deleted `true` if there was a value.
 function store.delete(key) end
 
----The keys at which something is stored, sorted by their bytes.
+---Returns the keys of the stored values, sorted by their bytes.
 ---@return string[]
 function store.keys() end
 

@@ -184,7 +184,7 @@ function stream.file(path, options) end
 ---@field stream_url? string The URL sent with the title.
 ---@field buffer_size integer Size of the buffer in blocks of 5 KiB.
 ---@field buffer_used integer Blocks in use.
----@field buffer_playing? integer Index of the block that is heard.
+---@field buffer_playing? integer Index of the block that is heard, from 0.
 ---@field buffered_seconds number Sound in the buffer that has not been heard, in seconds.
 ---@field buffer_max_seconds number Capacity of the buffer in seconds, at the current bit rate.
 ---@field time_shift number Distance of the play position from the newest sound, in seconds.

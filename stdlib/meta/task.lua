@@ -1,6 +1,6 @@
 ---@meta task
 
--- Routines that run side by side, and time.
+-- Concurrent routines, and time.
 --
 --   local task = require "task"
 --   local ticker = task.spawn(function()
@@ -9,10 +9,10 @@
 --   task.sleep(3.5)
 --   ticker:cancel()
 --
--- A function marked async suspends the routine that calls it until it is done; the others go on. Inside a function
--- that Lua's C code calls (a comparator of `table.sort`, a replacement of `string.gsub`, `__tostring`,
--- `coroutine.close`) it raises `task.cannot_suspend`. A routine that is cancelled unwinds with `task.cancelled`
--- through every `pcall`; its `<close>` variables run, and may suspend.
+-- A function marked async suspends the calling routine until its operation has ended; other routines continue. Inside a
+-- function that Lua's C code calls (a comparator of `table.sort`, a replacement of `string.gsub`, `__tostring`,
+-- `coroutine.close`) it raises `task.cannot_suspend`. A cancelled routine unwinds with `task.cancelled` through every
+-- `pcall`; its `<close>` variables are closed, and may suspend.
 
 error("stdlib/meta/task.lua is a description, not a module: require \"task\" finds the module itself")
 
@@ -21,72 +21,74 @@ local task = {}
 
 ---Starts a function in a routine of its own, which begins when the calling one suspends or ends.
 ---
----An error in it that nobody awaits is told as a failure of the script. Raises `argument`; `script.objects`
----where the script has too many; `script.flooded`, which ends it, where tasks start tasks faster than they can run.
+---An error of the function that no routine awaits is reported as a failure of the script. Raises `argument`,
+---`script.objects` (too many objects), `script.flooded` (tasks start tasks faster than they can run; ends the script).
 ---@param fn async fun(...): ...
----@param ... any What the function is called with.
+---@param ... any Arguments of the function.
 ---@return task.Task
 function task.spawn(fn, ...) end
 
 ---Suspends the calling routine for a time. Raises `argument`, `task.cannot_suspend`.
 ---@async
----@param time Duration Seconds or text.
+---@param time Duration
 function task.sleep(time) end
 
----Waits for all to end, and gives the first result of each, `true` where there is none.
+---Waits for the end of all tasks, and returns the first result of each, `true` for a task without one.
 ---
----When one fails the others are cancelled and its error is raised; when one was cancelled: `task.cancelled`. When the
----caller is cancelled, all are. Raises also `argument`, `task.cannot_suspend`.
+---If a task fails, the others are cancelled and its error is raised; if a task was cancelled: `task.cancelled`.
+---Cancelling the caller cancels all tasks. Raises also `argument`, `task.cannot_suspend`.
 ---@async
----@param list (task.Task|async fun(): any)[] Functions are started, each in a routine of its own.
----@return any[] results In the order of the list.
+---@param list (task.Task|async fun(): any)[] Tasks, and functions to start, each in a routine of its own.
+---@return any[] results Results in the order of the list.
 function task.all(list) end
 
----Waits for the first to end, cancels the others, and gives its results, or raises its error.
+---Waits for the first task to end, cancels the others, and returns its results, or raises its error.
 ---
----Raises also `task.cancelled` when the first was cancelled, `argument` (an empty list), `task.cannot_suspend`.
+---Raises also `task.cancelled` (the first task was cancelled), `argument` (an empty list), `task.cannot_suspend`.
 ---@async
----@param list (task.Task|async fun(): ...)[] Functions are started, each in a routine of its own.
----@return any ... What the first one returned.
+---@param list (task.Task|async fun(): ...)[] Tasks, and functions to start, each in a routine of its own.
+---@return any ... Results of the first task.
 function task.race(list) end
 
----Runs a function for at most a time, then cancels it and raises `task.timeout`.
+---Runs a function with a timeout, after which it is cancelled and `task.timeout` raised.
 ---
----Raises also what the function raises, `argument`, `task.cannot_suspend`.
+---Raises also the errors of the function, `argument`, `task.cannot_suspend`.
 ---@async
----@param time Duration Seconds or text.
+---@param time Duration The timeout.
 ---@param fn async fun(...): ...
----@param ... any What the function is called with.
----@return any ... What it returned.
+---@param ... any Arguments of the function.
+---@return any ... Results of the function.
 function task.timeout(time, fn, ...) end
 
----Seconds on a clock that nobody sets, from the start of the engine on; for measuring. `os.time` tells the time of day.
+---Returns the time since the start of the engine in seconds, on a monotonic clock, for measurements; `os.time` returns
+---the time of day.
 ---@return number seconds
 function task.now() end
 
----Calls a function and turns a raise into nil and the error. Lets `task.cancelled` of its own routine pass.
+---Calls a function, and returns its results, or nil and the error that it raised. Does not catch `task.cancelled` of
+---the calling routine.
 ---@param fn async fun(...): ... May suspend.
----@param ... any What the function is called with.
----@return any ... What it returned, or nil.
----@return Error|any err What it raised.
+---@param ... any Arguments of the function.
+---@return any ... Results of the function, or nil.
+---@return Error|any err The error.
 function task.try(fn, ...) end
 
----A routine that `task.spawn` started; prints as `task "task" (running)`.
+---A routine started by `task.spawn`; prints as `task "task" (running)`.
 ---@class task.Task
----@field done boolean Whether it has ended, in whatever way.
----@field name string What messages call it.
+---@field done boolean `true` once the task has returned, failed or been cancelled.
+---@field name string Name of the task in messages.
 local Task = {}
 
----Waits for its end and gives its results, at once when it has ended already.
+---Waits for the end of the task and returns its results; at once if it has ended.
 ---
----Raises what it failed with, the very same value; `task.cancelled` when it was cancelled; `task.timeout`, and the task
----goes on; `argument`, `task.cannot_suspend`.
+---Raises the error of the task, the same value; `task.cancelled` if the task was cancelled; `task.timeout`, while the
+---task continues; `argument`, `task.cannot_suspend`.
 ---@async
----@param timeout? Duration Seconds or text; without it, for as long as it takes.
----@return any ...
+---@param timeout? Duration Longest wait (default: none).
+---@return any ... Results of the task.
 function Task:await(timeout) end
 
----Lets it unwind with `task.cancelled` from where it is suspended; nothing when it has ended.
+---Cancels the task: it unwinds with `task.cancelled` from where it is suspended. No effect if it has ended.
 function Task:cancel() end
 
 return task
