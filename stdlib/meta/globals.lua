@@ -1,6 +1,6 @@
 ---@meta _
 
--- What Roomtone changes in Lua's own library; everything else is as the Lua 5.4 manual says.
+-- Roomtone's changes to Lua's own library; everything else is as in the Lua 5.4 manual.
 --
 --   local ok, err = pcall(function()
 --     speaker.play("wake_up.mp3") -- suspends inside pcall, and inside a coroutine of the script's own
@@ -10,9 +10,9 @@
 --   os.exit(ok)
 --
 -- Absent: `os.setlocale`, `package.loadlib`, `package.cpath`, `package.searchers`, and of `debug` everything but
--- `traceback` and `getinfo`. Under `roomtone simulate` time is the simulation's, chance is seeded (`--seed`), `pairs`
+-- `traceback` and `getinfo`. Under `roomtone simulate` time is virtual, the random source is seeded (`--seed`), `pairs`
 -- and `next` visit keys sorted by type and value, and tables and functions print with a serial number, so that every
--- run does the same.
+-- run has the same results.
 --
 -- luacheck: ignore 121 122 142 143
 
@@ -22,46 +22,46 @@ error("stdlib/meta/globals.lua is a description, not a module: what it describes
 ---@type table<integer, string>
 arg = {}
 
----Loads a module once: from beside the script, then from Roomtone's own library. The module may suspend while it
----loads; another routine that wants it meanwhile waits.
+---Loads a module once: from the script's folder, else from Roomtone's library. The module may suspend while it loads;
+---another routine that requires it waits.
 ---
----Raises `script.module` (not found, or it requires itself), `script.syntax`, and what the module raises; it can be
----tried again then.
----@param name string Dots stand for slashes.
----@return any module What the file returned, `true` when that was nil.
+---Raises `script.module` (not found, or it requires itself), `script.syntax`, and the errors of the module; a failed
+---load can be repeated.
+---@param name string Name of the module; a dot separates folders.
+---@return any module Result of the file, `true` for nil.
 function require(name) end
 
----Calls a function and catches what it raises. The function may suspend. What unwinds the routine itself passes:
----`task.cancelled`, `script.blocked`, and the end by `os.exit`.
+---Calls a function and catches its errors. The function may suspend. Errors that unwind the routine itself are not
+---caught: `task.cancelled`, `script.blocked`, and the end by `os.exit`.
 ---@param f async fun(...): ...
 ---@param ... any
 ---@return boolean ok
----@return any ... Results, or the error: an `Error`, or what the script raised.
+---@return any ... Results, or the error: an `Error`, or the value that the script raised.
 function pcall(f, ...) end
 
----As `pcall`, with a function that is told the error where it was raised, and that may not suspend.
+---Calls a function and catches its errors, as `pcall`, with a message handler.
 ---@param f async fun(...): ...
----@param handler fun(err: any): any
+---@param handler fun(err: any): any Called with the error where it was raised; may not suspend.
 ---@param ... any
 ---@return boolean ok
 ---@return any ...
 function xpcall(f, handler, ...) end
 
----Compiles text; raises for a `mode` that asks for binary chunks only, which are never loaded.
+---Compiles a chunk of text; raises for a `mode` of binary chunks only, which are never loaded.
 ---@param chunk string|fun(): string?
 ---@param name? string
 ---@param mode? "t"|"bt"
 ---@param env? table
 ---@return function? chunk
----@return string? message Why it does not compile.
+---@return string? message The syntax error.
 function load(chunk, name, mode, env) end
 
----Compiles a file of text; raises for a `mode` that asks for binary chunks only.
----@param path string There is no reading of standard input here.
+---Compiles a file of text; raises for a `mode` of binary chunks only.
+---@param path string Path of the file; required, as standard input can't be loaded.
 ---@param mode? "t"|"bt"
 ---@param env? table
 ---@return function? chunk
----@return string? message Why it does not compile.
+---@return string? message The syntax error.
 function loadfile(path, mode, env) end
 
 ---Runs a file of text, which may suspend.
@@ -70,15 +70,15 @@ function loadfile(path, mode, env) end
 ---@return any ...
 function dofile(path) end
 
----As Lua's, but refuses a metatable with `__gc`: a variable with `<close>` releases at a known time.
+---Sets the metatable of a table; raises for a metatable with `__gc`. A `<close>` variable releases at a known time.
 ---@generic T: table
 ---@param object T
 ---@param metatable? table
 ---@return T
 function setmetatable(object, metatable) end
 
----Opens a file as Lua's does. A FIFO or a device keeps only the routine waiting that opens, reads or writes it; one
----can't be sought in. Raises `argument` for a path with a zero byte, and for more than 64 MiB read at once.
+---Opens a file. Opening, reading or writing a FIFO or a device suspends the calling routine only; such a file can't
+---seek. Raises `argument` for a path with a zero byte; its `read` raises `argument` for more than 64 MiB at once.
 ---@async
 ---@param path string
 ---@param mode? string
@@ -87,124 +87,127 @@ function setmetatable(object, metatable) end
 ---@return integer? number
 function io.open(path, mode) end
 
----Writes to standard output. Under simulation what is written comes as lines of the time line, as what is printed.
+---Writes to standard output; under simulation, as lines to the time line, like `print`.
 ---@param ... string|number
 ---@return file*
 function io.write(...) end
 
----Writes its arguments as a line: to standard output, into the time line of a simulation, above the prompt.
+---Writes its arguments as a line: to standard output, to the time line of a simulation, or above the prompt.
 ---@param ... any
 function print(...) end
 
----Ends the script tidily: `<close>` variables run, sounds stop, files are completed.
+---Ends the script in an orderly way: `<close>` variables are closed, playback stops, files are completed.
 ---
----Raises what nothing can catch. The first call decides the status. Raises `argument` for a status outside 0 to 255.
----@param status? integer|boolean Exit status 0 to 255; true is 0, false is 1; by default 0.
+---Raises an error that can't be caught. The first call sets the status. Raises `argument` for a status outside 0 to
+---255.
+---@param status? integer|boolean Exit status, 0 to 255; `true` is 0, `false` is 1 (default: 0).
 function os.exit(status) end
 
----Runs a command by the shell; only the calling routine waits. When it is cancelled, the shell is told to end.
+---Runs a command in the shell, and suspends the calling routine only. Cancelling the routine terminates the shell.
 ---
 ---Raises `simulate.not_here` under simulation, `argument`, `task.cannot_suspend`.
 ---@async
----@param command? string Without it: whether there is a shell.
+---@param command? string The command; without one the function returns `true`, as a shell is available.
 ---@return true? success
 ---@return "exit"|"signal" how
 ---@return integer code Exit status, or number of the signal.
 function os.execute(command) end
 
----Seconds since 1970: of now, or of a table of local time. Under simulation on its clock and in its zone.
+---Returns seconds since 1970: of the current time, or of a table of local time. Under simulation on the virtual clock,
+---in the simulation's time zone.
 ---@param time? osdateparam
 ---@return integer
 function os.time(time) end
 
----A time as text, or as a table for `"*t"`. Under simulation on its clock and in its zone.
----@param format? string As for `strftime`; a leading `!` means UTC.
----@param time? integer Seconds since 1970, by default now.
+---Returns a time as text, or as a table for `"*t"`. Under simulation on the virtual clock, in the simulation's time
+---zone.
+---@param format? string A format of `strftime`; a leading `!` means UTC.
+---@param time? integer Seconds since 1970 (default: the current time).
 ---@return string|table
 function os.date(format, time) end
 
----Seconds of processor time; under simulation, seconds since its start.
+---Returns the processor time in seconds; under simulation, the virtual time since its start.
 ---@return number
 function os.clock() end
 
----As Lua's; raises `simulate.not_here` under simulation.
+---Returns a path for a temporary file. Raises `simulate.not_here` under simulation.
 ---@return string
 function os.tmpname() end
 
----What `io.popen` gives: a program that runs, with a pipe from it (mode "r") or to it ("w"). Ends with the script.
+---A running program with a pipe from it (mode `"r"`) or to it (`"w"`), as `io.popen` returns it. Ends with the script.
 ---@class Program
 local Program = {}
 
----Reads what the program writes, by the formats of Lua's `file:read`; a line without any. Nil at the end.
+---Reads the output of the program, by the formats of Lua's `file:read` (default: a line). Nil at the end.
 ---@async
 ---@param ... string|integer
 ---@return any ...
 function Program:read(...) end
 
----An iterator that reads, by one format of `read` (default: lines).
+---Returns an iterator over the output of the program, by one format of `read` (default: lines).
 ---@param format? string|integer
 ---@return fun(): any
 function Program:lines(format) end
 
----Writes to the program, and waits until it has taken all but what the pipe holds.
+---Writes to the program, and waits until all data is in the pipe or read.
 ---@async
 ---@param ... string|number
----@return Program? program nil when the program reads no more
+---@return Program? program Nil if the program no longer reads.
 ---@return string? message
----@return integer? number of the system's error
+---@return integer? number Number of the system's error.
 function Program:write(...) end
 
----Closes the pipe, and waits for the end of the program; the results are those of `os.execute`.
+---Closes the pipe, and waits for the end of the program; returns the results of `os.execute`.
 ---@async
 ---@return true? success
 ---@return "exit"|"signal" how
 ---@return integer code
 function Program:close() end
 
----Starts a program of the shell, of which only the routine that reads, writes or closes waits. Raises
+---Starts a command in the shell; reading, writing or closing suspends the calling routine only. Raises
 ---`simulate.not_here` under simulation.
----@param program string
----@param mode? "r"|"w" (default: "r").
+---@param program string The command.
+---@param mode? "r"|"w" (default: `"r"`).
 ---@return Program? program
 ---@return string? message
 function io.popen(program, mode) end
 
----As Lua's; `debug` has nothing else but `getinfo`.
+---Returns a traceback of the call stack, as in Lua.
 ---@param message? any
 ---@param level? integer
 ---@return string
 function debug.traceback(message, level) end
 
----As Lua's; `debug` has nothing else but `traceback`.
+---Returns a table with information about a function, as in Lua.
 ---@param f integer|function
 ---@param what? string
 ---@return table?
 function debug.getinfo(f, what) end
 
----Creates a coroutine of the script's own. A function that suspends passes through it to the host: `resume` and `wrap`
----do not see that, and return when the coroutine yields or ends.
+---Creates a coroutine. A function that suspends inside it suspends the whole routine: `resume` and `wrap` return only
+---when the coroutine yields or ends.
 ---@param f async fun(...): ...
 ---@return thread
 function coroutine.create(f) end
 
----Runs a coroutine until it yields or ends, and may suspend meanwhile.
+---Runs a coroutine until it yields or ends; the coroutine may suspend the routine.
 ---@param co thread
 ---@param ... any
 ---@return boolean ok
 ---@return any ...
 function coroutine.resume(co, ...) end
 
----As `create`, as a function that resumes it and raises its error.
+---Creates a coroutine, and returns a function that resumes it and raises its errors.
 ---@param f async fun(...): ...
 ---@return async fun(...): ...
 function coroutine.wrap(f) end
 
----Yields to whoever resumed the coroutine; raises outside of the script's own coroutines.
+---Yields to the caller that resumed the coroutine; raises outside of the script's own coroutines.
 ---@param ... any
 ---@return any ...
 function coroutine.yield(...) end
 
----Closes a coroutine that is suspended or dead; its `<close>` variables run, and may not suspend.
+---Closes a coroutine that is suspended or dead; closes its `<close>` variables, which may not suspend.
 ---@param co thread
 ---@return boolean ok
 ---@return any err
