@@ -1,16 +1,16 @@
--- Equalizer presets with names, for what sounds in the house and for headsets.
+-- Named equalizer presets, for sessions and for headsets.
 --
 --   local eq = require "eq"
---   eq.define("kitchen", { [125] = -4, [250] = -2, [4000] = 3 })   -- kept until it is defined anew
+--   eq.define("kitchen", { [125] = -4, [250] = -2, [4000] = 3 })   -- kept until it is redefined
 --   eq.apply(speaker.default_session(), "kitchen")
 --   headset.on("connected", function(event)
 --     eq.apply(event.headset, "train", { fit = true })
 --   end)
 --
--- A preset is a curve: gains in dB at ten frequencies. A headset has bands of its own, for which the curve is
--- read off, between its points along the logarithm of the frequency; one step of the headset counts as 1 dB.
--- What is read off becomes the headset's preset 3, "user", which is selected then. Its other presets go by
--- their own names.
+-- A preset is a curve: gains in dB at ten frequencies. For a headset, the curve is interpolated at the
+-- headset's bands, linearly over the logarithm of the frequency; one step of the headset counts as 1 dB. The
+-- result is written to the headset's preset 3, "user", which is selected then. The headset's other presets
+-- are selected by their own names.
 
 local checks = require "roomtone.misuse"
 local speaker = require "speaker"
@@ -20,11 +20,11 @@ local task = require "task"
 local eq = checks.module "eq"
 local misuse = checks.raise
 
--- What bands are called, and where they are: octaves around 1 kHz.
+-- Names of the bands in Hz, and their exact centres: octaves around 1 kHz.
 local FREQUENCIES = { 31, 62, 125, 250, 500, 1000, 2000, 4000, 8000, 16000 }
 local CENTRES = { 31.25, 62.5, 125, 250, 500, 1000, 2000, 4000, 8000, 16000 }
 local LARGEST_GAIN = 12
--- Those of `speaker.set_eq`, and more. In the order in which they are listed.
+-- The presets of `speaker.set_eq` and further ones, in the order of `eq.presets`.
 local BUILT_IN = {
   { "flat", { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 } },
   { "rock", { 5, 4, 3, 1, -1, -1, 1, 3, 4, 4 } },
@@ -41,21 +41,21 @@ local BUILT_IN = {
   { "night", { -8, -6, -4, -1, 1, 2, 2, 1, -1, -3 } },
   { "bass", { 4, 4, 3, 2, 1, 0, 0, 0, 0, 0 } },
   { "treble", { 0, 0, 0, 0, 0, 1, 2, 3, 4, 4 } },
-  -- Wheels and wind cover what is low; more of it, and of what makes words plain, is heard through them.
+  -- Train noise masks low frequencies; raised lows, and raised mids for speech, are heard over it.
   { "train", { 3, 4, 4, 2, 0, 1, 3, 3, 1, 0 } },
 }
 local curves = {}
 for _, preset in ipairs(BUILT_IN) do
   curves[preset[1]] = preset[2]
 end
--- What headsets call their own, by the numbers that they give them, and the one that `apply` writes.
+-- Numbers of the headsets' own presets by name, and the preset that `apply` writes.
 local OF_HEADSETS = { music = 0, movie = 1, voice = 2, user = 3 }
 local USER = 3
--- Where the store has those of the user.
+-- Prefix of the store's keys for presets that the script has defined.
 local PREFIX = "eq.preset."
 local LONGEST_NAME = 100
 
--- Calls a function whose failures are those of the line `where`.
+-- Calls a function, and attributes its errors to the line `where`.
 local function at(where, fn, ...)
   local result, err = task.try(fn, ...)
   if err ~= nil then
@@ -69,7 +69,7 @@ end
 
 -- Presets
 
--- Whether a value of the store is what `define` has put there.
+-- Returns true if a value of the store is a curve as `define` stores it.
 local function is_curve(kept)
   if type(kept) ~= "table" or #kept ~= #FREQUENCIES then
     return false
@@ -82,7 +82,7 @@ local function is_curve(kept)
   return true
 end
 
--- The gains of a preset of the user's, nil when there is none.
+-- Returns the gains of a preset that the script has defined, nil if there is none.
 local function defined(name, where)
   local kept = #name <= LONGEST_NAME and utf8.len(name) and at(where, store.get, PREFIX .. name) or nil
   return is_curve(kept) and kept or nil
@@ -106,10 +106,10 @@ function eq.presets()
   return (presets(where))
 end
 
--- The gains of `bands`, as a list; bands that are left out are at 0 dB.
+-- Returns the gains of `bands` as a list; omitted bands are at 0 dB. Raises for a wrong band or gain.
 local function gains(bands)
   local list = {}
-  for place, frequency in ipairs(FREQUENCIES) do
+  for index, frequency in ipairs(FREQUENCIES) do
     local gain = bands[frequency]
     if gain ~= nil and type(gain) ~= "number" then
       misuse(("bad argument #2 to 'define' (band %d: number expected, got %s)")
@@ -118,7 +118,7 @@ local function gains(bands)
       misuse(("bad argument #2 to 'define' (band %d: -12 to 12 dB expected, got %s)")
         :format(frequency, gain))
     end
-    list[place] = gain or 0
+    list[index] = gain or 0
   end
   for key in pairs(bands) do
     local is_known = false
@@ -150,47 +150,48 @@ end
 
 -- Headsets
 
--- The gain of a curve at a frequency: between its points along the logarithm, beyond them as at the last.
+-- Returns the gain of a curve at a frequency: interpolated over the logarithm of the frequency, constant
+-- beyond the outer points.
 local function gain_at(curve, hertz)
-  local place = 1
-  while place < #CENTRES - 1 and hertz > CENTRES[place + 1] do
-    place = place + 1
+  local index = 1
+  while index < #CENTRES - 1 and hertz > CENTRES[index + 1] do
+    index = index + 1
   end
-  local low, high = CENTRES[place], CENTRES[place + 1]
-  local part = math.log(hertz / low) / math.log(high / low)
-  part = math.max(0, math.min(1, part))
-  return curve[place] + part * (curve[place + 1] - curve[place])
+  local low, high = CENTRES[index], CENTRES[index + 1]
+  local fraction = math.log(hertz / low) / math.log(high / low)
+  fraction = math.max(0, math.min(1, fraction))
+  return curve[index] + fraction * (curve[index + 1] - curve[index])
 end
 
--- To the nearest whole number, halves away from 0.
+-- Rounds to the nearest whole number, halves away from 0.
 local function rounded(number)
   return number < 0 and -math.floor(0.5 - number) or math.floor(number + 0.5)
 end
 
--- By how much all gains are to be multiplied so that each, rounded, lies in the range, 0 when nothing helps;
--- and the place of the first that does not as it is.
+-- Returns the factor that scales all gains so that each, rounded, lies in the range, 0 if there is none;
+-- and the index of the first gain that is out of range unscaled.
 local function factor(wanted, min, max)
-  local scale, place = 1, nil
+  local scale, first = 1, nil
   for index, gain in ipairs(wanted) do
     local steps = rounded(gain)
     if steps < min or steps > max then
-      place = place or index
+      first = first or index
       scale = math.min(scale, gain == 0 and 0 or math.max(0, (gain > 0 and max or min) / gain))
     end
   end
-  return min <= 0 and max >= 0 and scale or 0, place
+  return min <= 0 and max >= 0 and scale or 0, first
 end
 
--- The headset's values for a curve, and what the curve was multiplied by.
+-- Returns the headset's values for a curve, and the factor by which the curve was scaled.
 local function fitted(name, curve, shape, fit, where)
   local wanted = {}
   for index, band in ipairs(shape.bands) do
     wanted[index] = gain_at(curve, band.hertz)
   end
-  local scale, place = factor(wanted, shape.min, shape.max)
-  if place and (not fit or scale == 0) then
+  local scale, excess = factor(wanted, shape.min, shape.max)
+  if excess and (not fit or scale == 0) then
     checks.raise_at(where, ("preset '%s' asks for %d at %g Hz, and the headset takes %d to %d"):format(
-      name, rounded(wanted[place]), shape.bands[place].hertz, shape.min, shape.max), "headset.range",
+      name, rounded(wanted[excess]), shape.bands[excess].hertz, shape.min, shape.max), "headset.range",
       scale > 0 and "with { fit = true } the whole curve is made as much smaller as it has to be" or nil)
   end
   local values = {}
@@ -202,6 +203,7 @@ end
 
 -- Targets
 
+-- Returns true if the target has a method of that name.
 local function has(target, method)
   local found, value = pcall(function()
     return target[method]
@@ -223,8 +225,8 @@ end
 
 local function apply_to_session(session, curve, where)
   local bands = {}
-  for place, frequency in ipairs(FREQUENCIES) do
-    bands[frequency] = curve[place]
+  for index, frequency in ipairs(FREQUENCIES) do
+    bands[frequency] = curve[index]
   end
   if session == speaker then
     at(where, speaker.set_eq, bands)

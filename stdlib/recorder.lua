@@ -1,4 +1,4 @@
--- Records what a station broadcasts, on a schedule.
+-- Scheduled recordings of radio shows.
 --
 --   local recorder = require "recorder"
 --   local show = recorder.schedule {
@@ -8,9 +8,9 @@
 --   }
 --   show:on("finished", function(event) print(event.path, event.seconds) end)
 --
--- A run begins `pad_before` early and ends `pad_after` late, by the clock on the wall. What cannot be reached
--- is tried again, and what `fallbacks` lists in its stead, until the show is over: half is better than none.
--- Runs may overlap, so that the padding of one show does not cost the beginning of the next.
+-- A run begins `pad_before` early and ends `pad_after` late, by the wall clock. A station that can't be
+-- reached is tried again, alternating with the `fallbacks`, until the show is over: half a show is better
+-- than none. Runs may overlap, so that the padding of one show does not cost the beginning of the next.
 
 local checks = require "roomtone.misuse"
 local host = require "roomtone.host"
@@ -28,36 +28,36 @@ local OPTIONS = {
   template = "string", pad_before = "duration", pad_after = "duration", keep = "duration", min_free = "size",
   fallbacks = "table", name = "string",
 }
--- How long a station may be gone, once it has come, before the next one is tried.
-local PATIENCE = 60
--- Seconds before all that could not be reached is tried again: doubled each time, up to the last.
-local FIRST_PAUSE, LAST_PAUSE = 5, 60
--- What a stream tells when its station can't be reached.
+-- Seconds that a station may be lost during a recording before the next station is tried.
+local STATION_TIMEOUT = 60
+-- Retry delays in seconds after no station could be reached: the first, doubled each time up to the longest.
+local FIRST_RETRY_DELAY, LONGEST_RETRY_DELAY = 5, 60
+-- Events of a stream whose station can't be reached.
 local LOSSES = { "no_network", "url_not_found", "timeout", "missing_content", "bad_content" }
 local UNITS = { { "d", 86400 }, { "h", 3600 }, { "m", 60 }, { "s", 1 }, { "ms", 0.001 } }
 
--- Seconds of a duration: a number, or text such as "1h30m". Nil when it is none.
+-- Returns the seconds of a duration: a number, or text such as "1h30m"; nil for anything else.
 local function seconds(value)
   if type(value) == "number" then
     return value >= 0 and value < math.huge and value or nil
   elseif type(value) ~= "string" or value == "" then
     return nil
   end
-  local total, place, unit = 0, 1, 1
-  while place <= #value do
-    local number, name, next_place = value:match("^(%d+%.?%d*)(%a+)()", place)
+  local total, position, unit = 0, 1, 1
+  while position <= #value do
+    local number, name, next_position = value:match("^(%d+%.?%d*)(%a+)()", position)
     while unit <= #UNITS and UNITS[unit][1] ~= name do
       unit = unit + 1
     end
     if not number or number:sub(-1) == "." or unit > #UNITS then
       return nil
     end
-    total, place, unit = total + tonumber(number) * UNITS[unit][2], next_place, unit + 1
+    total, position, unit = total + tonumber(number) * UNITS[unit][2], next_position, unit + 1
   end
   return total
 end
 
--- The options as they are used: durations in seconds. Misuse is that of who called `schedule`.
+-- Returns the checked options, durations in seconds. Raises misuse at the caller of `schedule`.
 local function checked(options)
   if type(options) ~= "table" then
     misuse(("bad argument #1 to 'schedule' (table expected, got %s)"):format(type(options)))
@@ -85,16 +85,16 @@ local function checked(options)
     end
   end
   if (result.cron == nil) == (result.at == nil) then
-    misuse("either option 'cron' or option 'at' of 'schedule' says when")
+    misuse("either option 'cron' or option 'at' of 'schedule' expected, not both or none")
   elseif result.keep and not result.name then
-    -- By its name what is too old is told from the recordings of others.
-    misuse("option 'keep' of 'schedule' needs option 'name': what is older and of that name is deleted")
+    -- The name identifies the recordings to delete.
+    misuse("option 'keep' of 'schedule' needs option 'name': older recordings of that name are deleted")
   elseif result.duration == 0 then
-    misuse("option 'duration' of 'schedule': more than nothing expected")
+    misuse("option 'duration' of 'schedule': more than 0 s expected")
   elseif result.cron and result.days then
-    misuse("option 'days' of 'schedule' goes with 'at'; a line of cron names days itself")
+    misuse("option 'days' of 'schedule' requires 'at'; a line of cron has days of its own")
   elseif result.at and result.timezone then
-    misuse("option 'timezone' of 'schedule' goes with 'cron'")
+    misuse("option 'timezone' of 'schedule' requires 'cron'")
   end
   local _, wrong = task.try(host.check_recording, { template = result.template, min_free = result.min_free })
   if wrong then
@@ -115,52 +115,52 @@ local function checked(options)
     if err then
       misuse(err.message, err.code, err.hint)
     end
-    -- As events tell it: the name of a station as it is, a URL without user and password.
+    -- As shown in events: the name of a station unchanged, a URL without user and password.
     result.shown[index] = url:find("://", 1, true) and radio.url or url
   end
   return result
 end
 
--- What a run does
+-- Runs
 
--- Calls the listeners of an event, each in a routine of its own: one that fails harms nothing else.
-local function tell(own, event, payload)
-  local stay = {}
+-- Emits an event: calls its listeners, each in a routine of its own, so that a failure affects nothing else.
+local function emit(own, event, payload)
+  local active = {}
   for _, listener in ipairs(own.listeners[event]) do
     if listener.active then
       listener.active = not listener.once
       task.spawn(listener.fn, payload)
     end
     if listener.active then
-      stay[#stay + 1] = listener
+      active[#active + 1] = listener
     end
   end
-  own.listeners[event] = stay
+  own.listeners[event] = active
 end
 
--- Returns the error of a station that has been gone for too long; else never.
-local function gone(radio)
-  local since, why
+-- Waits until a station has been lost for the timeout, and returns the error of the loss.
+local function await_loss(radio)
+  local since, err
   for _, event in ipairs(LOSSES) do
     radio:on(event, function(loss)
-      since, why = since or task.now(), loss.error
+      since, err = since or task.now(), loss.error
     end)
   end
   radio:on("reconnected", function()
     since = nil
   end)
-  while not since or task.now() - since < PATIENCE do
-    task.sleep(PATIENCE / 4)
+  while not since or task.now() - since < STATION_TIMEOUT do
+    task.sleep(STATION_TIMEOUT / 4)
   end
-  return why
+  return err
 end
 
 -- Records from one station until the end of the show.
--- Returns what was recorded, nil when nothing; and why it is not the end yet, nil when it is.
-local function record(own, place, run)
+-- Returns the part recorded, nil without one; and the error that ended it early, nil at the end of the show.
+local function record(own, index, run)
   local options = own.options
-  local url = options.shown[place]
-  local radio = stream.new(options.urls[place])
+  local url = options.shown[index]
+  local radio = stream.new(options.urls[index])
   local recording, err = task.try(radio.record, radio, options.template, {
     ["until"] = run.ends, job = own.job.name, min_free = options.min_free,
   })
@@ -169,9 +169,9 @@ local function record(own, place, run)
   end
   own.recordings[recording] = true
   if not own.job.active then
-    task.spawn(recording.stop, recording) -- cancelled while it began
+    task.spawn(recording.stop, recording) -- cancelled while the recording started
   end
-  tell(own, "started", { path = recording.path, url = url, due = run.due, recording = recording })
+  emit(own, "started", { path = recording.path, url = url, due = run.due, recording = recording })
   local waits = {
     function()
       recording:wait "recording_finished"
@@ -182,7 +182,7 @@ local function record(own, place, run)
   }
   if #options.urls > 1 then
     table.insert(waits, function()
-      return gone(radio)
+      return await_loss(radio)
     end)
   end
   local loss = task.race(waits)
@@ -192,34 +192,34 @@ local function record(own, place, run)
   return { path = recording.path, seconds = recording.seconds, bytes = recording.bytes, url = url }, err
 end
 
--- Whether another station helps. It does not where the disk is what fails, or a template that can't be read.
+-- Returns true if another station may succeed: not for a failure of the disk or an unreadable template.
 local function is_of_station(err)
   return err.code ~= "argument" and not tostring(err.code):find "^record%."
 end
 
--- Goes through the stations until the show is over.
+-- Records one show, from one station after the other until the show is over.
 local function run(own, due)
   local options = own.options
   local current = { due = due, ends = due + options.duration + (options.pad_after or 0), parts = {} }
-  local place, pause, failure = 1, FIRST_PAUSE, nil
+  local index, delay, failure = 1, FIRST_RETRY_DELAY, nil
   while own.job.active and os.time() < current.ends do
-    local last = place
-    local part, err = record(own, place, current)
+    local last = index
+    local part, err = record(own, index, current)
     if part then
       table.insert(current.parts, part)
-      pause = FIRST_PAUSE
+      delay = FIRST_RETRY_DELAY
     end
     failure = err
     if not err or not is_of_station(err) then
       break
     end
-    place = place % #options.urls + 1
-    tell(own, "fallback", {
-      from = options.shown[last], url = options.shown[place], error = err, due = due,
+    index = index % #options.urls + 1
+    emit(own, "fallback", {
+      from = options.shown[last], url = options.shown[index], error = err, due = due,
     })
-    if not part and place == 1 then
-      task.sleep(math.min(pause, math.max(current.ends - os.time(), 0)))
-      pause = math.min(2 * pause, LAST_PAUSE)
+    if not part and index == 1 then
+      task.sleep(math.min(delay, math.max(current.ends - os.time(), 0)))
+      delay = math.min(2 * delay, LONGEST_RETRY_DELAY)
     end
   end
   local longest = current.parts[1]
@@ -228,9 +228,9 @@ local function run(own, due)
   end
   if failure and (not longest or not is_of_station(failure)) then
     local path = longest and longest.path
-    tell(own, "failed", { error = failure, due = due, path = path, parts = current.parts })
+    emit(own, "failed", { error = failure, due = due, path = path, parts = current.parts })
   elseif longest then
-    tell(own, "finished", {
+    emit(own, "finished", {
       path = longest.path, seconds = longest.seconds, bytes = longest.bytes, due = due, parts = current.parts,
     })
   end
@@ -240,16 +240,16 @@ local function run(own, due)
   end
   failure = failure and (not longest or not is_of_station(failure)) and failure or expiry
   if failure then
-    error(failure, 0) -- counted and told as the job's
+    error(failure, 0) -- counted and reported as a failure of the job
   end
 end
 
--- What scripts get
+-- Objects for scripts
 
--- What belongs to each object, and is not for scripts to touch.
+-- Private data of each object.
 local owned = setmetatable({}, { __mode = "k" })
 
--- The metatable of objects that have these methods, and whose fields, of these names, are those of `owned`.
+-- Returns the metatable of a class with these methods, whose fields, of these names, are read from `owned`.
 local function class(what, methods, fields)
   local function known()
     local all = {}

@@ -1,4 +1,5 @@
--- Errors of the library's own modules, as those of the built-in ones: with a code, at the line of the script.
+-- Errors of the library's Lua modules, raised like those of the built-in ones: with a code, at the script's
+-- line.
 --
 --   local misuse = require "roomtone.misuse"
 --   local module = misuse.module "lamp"
@@ -13,11 +14,11 @@ local host = require "roomtone.host"
 
 local misuse = {}
 
--- Files of the library: what goes wrong in them is told of who called.
+-- Files of the library: their errors are attributed to the caller.
 local own = { [debug.getinfo(1, "S").source] = true }
 
--- A new module of the library, in which reading a name that it has not is misuse. Called by its file,
--- which returns it sealed: then assigning is misuse too.
+-- Creates a module of the library; reading an unknown name from it raises. Called by the module's file, which
+-- returns the module sealed, so that assigning raises too.
 function misuse.module(name)
   own[debug.getinfo(2, "S").source] = true
   return host.strict(name, {})
@@ -25,8 +26,8 @@ end
 
 misuse.sealed = host.sealed
 
--- The level, as this function's caller counts it, of the script's nearest function; nil without one.
--- Functions that are not Lua, as `task.try`, are passed over.
+-- Returns the level, for the caller of this function, of the nearest function of the script, and its debug
+-- information; nil without one. Skips functions that are not Lua, such as `task.try`.
 local function level()
   local frame = 2
   local info = debug.getinfo(frame, "Sl")
@@ -37,13 +38,14 @@ local function level()
   return info and frame - 1, info
 end
 
--- `file:line` of the script's function that called into the library; nil when a routine began there.
+-- Returns `file:line` of the script's function that called into the library; nil if a routine began in the
+-- library.
 function misuse.where()
   local _, info = level()
   return info and ("%s:%d"):format(info.short_src, info.currentline)
 end
 
--- Raises at a place that `where` gave.
+-- Raises an error at a position that `where` has returned; the default code is "argument".
 function misuse.raise_at(where, message, code, hint)
   local frame = level()
   error(host.failure {
@@ -52,13 +54,13 @@ function misuse.raise_at(where, message, code, hint)
   }, 0)
 end
 
--- Raises where the script called into the library.
+-- Raises an error at the script's line that called into the library.
 function misuse.raise(message, code, hint)
   local where = misuse.where()
   misuse.raise_at(where, message, code, hint)
 end
 
--- That nothing is called so, with the nearest of the keys of `set`, or all of them.
+-- Returns the message for an unknown name, with the nearest of the keys of `set`, or all of them.
 function misuse.unknown(kind, name, set)
   local list = {}
   for key in pairs(set) do
