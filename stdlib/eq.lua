@@ -190,9 +190,9 @@ local function fitted(name, curve, shape, fit, where)
   end
   local scale, excess = factor(wanted, shape.min, shape.max)
   if excess and (not fit or scale == 0) then
-    checks.raise_at(where, ("preset '%s' asks for %d at %g Hz, and the headset takes %d to %d"):format(
+    checks.raise_at(where, ("preset '%s' needs %d at %g Hz; the headset's range is %d to %d"):format(
       name, rounded(wanted[excess]), shape.bands[excess].hertz, shape.min, shape.max), "headset.range",
-      scale > 0 and "with { fit = true } the whole curve is made as much smaller as it has to be" or nil)
+      scale > 0 and "with { fit = true } the whole curve is scaled down to fit" or nil)
   end
   local values = {}
   for index, gain in ipairs(wanted) do

@@ -158,8 +158,8 @@ struct EqTests {
       """)
     #expect(
       lines == [
-        "headset.range\ttest.lua:4: preset 'bass_boost' asks for 7 at 31.25 Hz, and the headset takes -6 to 6 "
-          + "(headset.range); with { fit = true } the whole curve is made as much smaller as it has to be\ttrue",
+        "headset.range\ttest.lua:4: preset 'bass_boost' needs 7 at 31.25 Hz; the headset's range is -6 to 6 "
+          + "(headset.range); with { fit = true } the whole curve is scaled down to fit\ttrue",
         "headset.range\ttrue", "0.857\tvalues 3 6,5,4,3,1,0,0,0,0,0; preset 3",
         "1\tvalues 3 0,0,0,0,0,1,2,3,4,4; preset 3", "0.25\tvalues 3 3,0,0,0,0,0,0,0,0,-3; preset 3",
       ] + Array(repeating: "headset.range\tnil\ttrue", count: 3), "\(lines)")
