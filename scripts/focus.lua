@@ -1,9 +1,9 @@
--- Sets the headset for the hour: the way to work, work, lunch, the evening.
+-- Sets the headset by the time of day: the way to work, work, lunch, the evening.
 --
 --   roomtone run scripts/focus.lua                      until it is stopped
---   roomtone simulate scripts/focus.lua --for 24h       tells what it would do
+--   roomtone simulate scripts/focus.lua --for 24h       prints what it would do
 --
--- The configuration says where the headset is: headset { transport = "rfcomm:00:11:22:33:44:55" }
+-- The configuration has the address of the headset: headset { transport = "rfcomm:00:11:22:33:44:55" }
 
 local eq = require "eq"
 local headset = require "headset"
@@ -11,9 +11,9 @@ local log = require "log"
 local schedule = require "schedule"
 local task = require "task"
 
--- What is wanted from when on, in order; the last one goes on past midnight. `ambient` is the part of the
--- surroundings that is let in, of what the headset can. `eq.presets()` lists presets; a headset has "music",
--- "movie" and "voice" besides.
+-- Settings by the time from which they apply, in order; the last one applies past midnight. `ambient` is the
+-- fraction of the headset's maximum ambient level. `eq.presets()` lists presets; a headset also has "music",
+-- "movie" and "voice".
 local DAY = {
   { at = "06:30", name = "on the way", noise_cancelling = true, ambient = 0.3, preset = "train" },
   { at = "08:30", name = "work", noise_cancelling = true, ambient = 0, preset = "desk" },
@@ -22,10 +22,10 @@ local DAY = {
   { at = "18:00", name = "the evening", noise_cancelling = false, ambient = 0.5, preset = "music" },
 }
 
--- A preset of one's own: gains in dB by frequency. It is kept, so once would be enough.
+-- A custom preset: gains in dB by frequency in Hz. The store keeps it for later runs.
 eq.define("desk", { [125] = -2, [250] = -2, [4000] = 2, [8000] = 1 })
 
--- What the clock asks for now.
+-- Returns the settings for the current time.
 local function wanted()
   local clock, now = os.date "%H:%M", DAY[#DAY]
   for _, part in ipairs(DAY) do
@@ -36,7 +36,7 @@ local function wanted()
   return now
 end
 
--- Not every headset can do everything: what it can't do is told, and the rest is done.
+-- Calls a function and logs its error: a headset may lack a feature, and the other settings still apply.
 local function attempt(fn, ...)
   local _, err = task.try(fn, ...)
   if err then
@@ -58,7 +58,7 @@ local function set(h)
   attempt(eq.apply, h, now.preset, { fit = true })
 end
 
--- A headset that is switched on gets at once what the hour asks for; one that is on, when a part begins.
+-- A headset receives its settings when it connects, and at the beginning of each part of the day.
 headset.on("connected", function(event)
   set(event.headset)
 end)

@@ -4,7 +4,7 @@
 --   roomtone run scripts/record_show.lua http://127.0.0.1:8000/live.mp3
 --   roomtone simulate scripts/record_show.lua --from 2026-03-27T00:00 --for 7d
 --
--- A line of cron needs no script: 58 19 * * 6 roomtone record URL -o 'Show {start:%Y-%m-%d}.{ext}' --for 2h
+-- A cron job needs no script: 58 19 * * 6 roomtone record URL -o 'Show {start:%Y-%m-%d}.{ext}' --for 2h
 
 local log = require "log"
 local recorder = require "recorder"
@@ -18,7 +18,7 @@ local show = recorder.schedule {
   fallbacks = { "http://127.0.0.1:8001/live.mp3" },
   cron = "0 20 * * sat",
   duration = "2h",
-  pad_before = "2m", -- who is early misses nothing, clocks of stations are not exact
+  pad_before = "2m", -- clocks of stations are not exact
   pad_after = "5m",
   template = "Saturday show/{start:%Y-%m-%d} {station}.{ext}",
 }
@@ -31,19 +31,19 @@ local news = recorder.schedule {
   duration = "10m",
   pad_after = "1m",
   template = "News/{start:%Y-%m-%d}.{ext}",
-  keep = "14d", -- older ones are deleted
+  keep = "14d", -- older recordings are deleted
 }
 
--- Each run ends with one of these two.
-for _, what in ipairs { show, news } do
-  print(what.name, "next on", os.date("%a %d %b, %H:%M", math.floor(what.next)))
-  what:on("finished", function(event)
-    print(what.name, event.path, ("%.0f minutes, %.1f MB"):format(event.seconds / 60, event.bytes / 1e6))
+-- Each run ends with one event "finished" or "failed".
+for _, recording in ipairs { show, news } do
+  print(recording.name, "next on", os.date("%a %d %b, %H:%M", math.floor(recording.next)))
+  recording:on("finished", function(event)
+    print(recording.name, event.path, ("%.0f minutes, %.1f MB"):format(event.seconds / 60, event.bytes / 1e6))
   end)
-  what:on("failed", function(event)
-    log.error(what.name .. " was not recorded", { error = tostring(event.error) })
+  recording:on("failed", function(event)
+    log.error(recording.name .. " was not recorded", { error = tostring(event.error) })
   end)
-  what:on("fallback", function(event)
+  recording:on("fallback", function(event)
     log.warn("the station is not there", { station = event.from, instead = event.url })
   end)
 end

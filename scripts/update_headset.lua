@@ -1,9 +1,9 @@
--- Brings new firmware onto a headset.
+-- Installs firmware on a headset.
 --
 --   roomtone run scripts/update_headset.lua app.rtfw                     the headset of the configuration
 --   roomtone run scripts/update_headset.lua app.rtfw unix:$XDG_RUNTIME_DIR/board
 --
--- To try it without a headset, make some firmware and let a board be emulated:
+-- Without a headset, create a firmware file and run an emulated board:
 --
 --   head -c 30000 /dev/urandom > app.bin
 --   roomtone firmware pack app.bin -o app.rtfw --model RT-1 --version 2.0
@@ -20,7 +20,7 @@ end
 local h = headset.connect { transport = TRANSPORT }
 print(("%s at %s runs firmware %s"):format(h.name, h.address, h.firmware_version))
 
--- Ten lines are enough; one that was broken off begins where it was.
+-- Prints a line every 10 percent. A resumed update begins at its former progress.
 local next_line = 0
 local function show(fraction)
   local percent = math.floor(fraction * 100)
@@ -29,7 +29,7 @@ local function show(fraction)
   next_line = percent - percent % 10 + 10
 end
 
--- A link that is lost meanwhile is made again, and the update goes on.
+-- A lost link is restored, and the update resumes.
 local updated, err = task.try(h.update_firmware, h, FILE, { on_progress = show })
 
 if err then
@@ -37,7 +37,7 @@ if err then
     print(("not updated, step %s: %s"):format(err.step, err.reason))
     print(err.hint or "the headset keeps its firmware")
     if err.step ~= "check" then
-      print("what was written is kept: the same command goes on from there")
+      print("the part that was written is kept: the same command resumes the update")
     end
   end
   error(err, 0) -- the exit status is 1

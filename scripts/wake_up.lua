@@ -1,8 +1,8 @@
--- Wakes the bedroom gently, then takes the music along to the kitchen.
+-- Wakes the bedroom with a fade-in, then moves the music to the kitchen.
 --
 --   roomtone run scripts/wake_up.lua              plays it now
---   roomtone simulate scripts/wake_up.lua         tells what it would do
---   roomtone run scripts/wake_up.lua song.mp3     wakes you with a song of your own
+--   roomtone simulate scripts/wake_up.lua         prints what it would do
+--   roomtone run scripts/wake_up.lua song.mp3     plays another song
 
 local log = require "log"
 local speaker = require "speaker"
@@ -12,10 +12,10 @@ local TUNE = arg[1] or "wake_up.mp3"
 local QUIET, LOUD = 8, 32 -- volumes go from 0 to 50
 local FADE = 12 -- seconds
 
--- Without this, every speaker of the house would join in.
+-- By default, every speaker of the house joins the default session.
 speaker.open { add_all = false }
 
--- Callbacks run beside the routine. One that fails is logged, and harms nothing else.
+-- Callbacks run beside the routine. A failure of a callback is logged and affects nothing else.
 speaker.on("error", function(event)
   log.error(event.message, { code = event.code })
 end)
@@ -32,7 +32,7 @@ end
 print "Good morning!"
 speaker.play(TUNE, { title = "the morning tune" })
 
--- `sleep` suspends this routine only: music, callbacks and other routines go on.
+-- `sleep` suspends this routine only: music, callbacks and other routines continue.
 for volume = QUIET + 1, LOUD do
   task.sleep(FADE / (LOUD - QUIET))
   for _, device in ipairs(bedroom) do
@@ -40,7 +40,7 @@ for volume = QUIET + 1, LOUD do
   end
 end
 
--- A speaker that joins starts in step with the others, so the music walks over without a gap.
+-- A speaker that joins starts in step with the others, so the music moves without a gap.
 local kitchen = speaker.device "Kitchen"
 kitchen:set_volume(LOUD)
 kitchen:join()
@@ -50,4 +50,4 @@ for _, device in ipairs(bedroom) do
   device:leave()
 end
 
-speaker.finish() -- until the last note has been heard
+speaker.finish() -- returns when the last frame has been heard
