@@ -289,9 +289,10 @@ function Stream:levels() end
 ---connection the missing bytes are requested, and the recording ends with the last byte. It can't be split, appended,
 ---decoded, recorded twice at once or played at the same time (`stream.unsupported`); `duration` and `until` limit it.
 ---
----An existing file is not replaced: a number is added to the name. The path may contain the fields `{station}`,
----`{title}`, `{artist}`, `{start:%Y-%m-%d %H.%M}`, `{ext}` and `{n}`. A relative path begins in the folder of the
----configuration, else in the working folder.
+---An existing file is not replaced: `{n}` counts up from 1, or a number is added to the name. The path may contain the
+---fields `{station}`, `{title}`, `{artist}`, `{track}` (the number of the file in the recording),
+---`{start:%Y-%m-%d %H.%M}`, `{ext}` and `{n}`. A relative path begins in the folder of the configuration, else in the
+---working folder.
 ---
 ---Raises the errors of `start`; `record.exists`, `record.write`, `record.disk_full`; `stream.in_use` (`reset` during
 ---another recording); `stream.unsupported` (a file that plays, or options that a file does not support); `argument`.
