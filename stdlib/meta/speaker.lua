@@ -283,7 +283,8 @@ function speaker.session(options) end
 ---effect.
 ---
 ---Raises `speaker.outranked`, `speaker.no_active_device`, `speaker.no_stream`, `speaker.unknown`, `speaker.closed`,
----`audio.not_found`, `audio.unreadable`, `argument`, `task.cannot_suspend`, and what the function raises.
+---`audio.not_found`, `audio.unreadable`, `audio.unsupported`, `argument`, `task.cannot_suspend`, and the errors of the
+---function.
 ---@async
 ---@param options speaker.InterruptOptions
 function speaker.interrupt(options) end
@@ -755,7 +756,8 @@ local Snapshot = {}
 ---Restores the speakers' sessions, volumes and mute, and the sources, states and positions of the sessions that had no
 ---other members. May be called again. Skips speakers that were removed and sessions that were closed.
 ---
----Raises `speaker.outranked`, `speaker.closed`, `audio.not_found`, `audio.unreadable`, `task.cannot_suspend`.
+---Raises `speaker.outranked`, `speaker.closed`, `audio.not_found`, `audio.unreadable`, `audio.unsupported`,
+---`task.cannot_suspend`.
 ---@async
 function Snapshot:restore() end
 

@@ -248,15 +248,16 @@ function Stream:go_live() end
 ---The feed is requested while the stream is not stopped: at the end of the item that it announced, at the earliest 10 s
 ---after the last request, at the latest after 5 minutes, and less often while it fails. A title is emitted at its time
 ---(`metadata_realtime`), and with the sound received then (`metadata`). A failing feed is logged as a warning, once,
----and does not affect the stream. New settings replace the old ones, also those of `live365`; `false` ends the feed:
----titles come from the stream again, from the next one on. Raises `stream.url`, `stream.unsupported`, `argument`.
+---and does not affect the stream. New settings replace the old ones, also those of `live365`; `false` ends an
+---AudioVault feed: titles come from the stream again, from the next one on. Raises `stream.url`, `stream.unsupported`,
+---`argument`.
 ---
 ---    radio:audiovault { url = "http://127.0.0.1/now.xml", timezone = "EST", elements = { event = "cut" } }
 ---@param options stream.AudioVaultOptions|false
 function Stream:audiovault(options) end
 
 ---Reads titles from a Live365 feed, as `audiovault`, but at the interval that the feed announces, 10 s to an hour
----(default: a minute). Raises `stream.url`, `stream.unsupported`, `argument`.
+---(default: a minute); `false` ends a Live365 feed. Raises `stream.url`, `stream.unsupported`, `argument`.
 ---@param options stream.Live365Options|false
 function Stream:live365(options) end
 
