@@ -159,7 +159,7 @@ function Headset:set_preset(preset) end
 ---Sets all bands of a preset. Raises `headset.range`, `headset.wrong_band_count` and what `equalizer` raises.
 ---@async
 ---@param preset headset.Preset
----@param values integer[] One for each band.
+---@param values integer[] Values, one for each band.
 function Headset:set_equalizer(preset, values) end
 
 ---Resets a preset to its factory values. Raises what `equalizer` raises.

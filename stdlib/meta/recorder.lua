@@ -26,8 +26,8 @@ local recorder = {}
 ---@field template? string Path of the files, as for `Stream:record` (default: that of the configuration).
 ---@field cron? string Start of the show, as for `schedule.cron`: `"0 20 * * sat"`. Exactly one of `cron` and `at` is required.
 ---@field at? string Start of the show, as for `schedule.at`: `"20:00"`, `"2026-12-24 18:00"`.
----@field days? string With `at`: days of the week to repeat on, as for `schedule.at` (default: once).
----@field timezone? string With `cron`: time zone of the line, `"Europe/Berlin"` (default: that of this machine).
+---@field days? string Days of the week to repeat on, with `at`, as for `schedule.at` (default: once).
+---@field timezone? string Time zone of the line, with `cron`: `"Europe/Berlin"` (default: that of this machine).
 ---@field pad_before? Duration Time recorded before the show, at most `"24h"` (default: 0).
 ---@field pad_after? Duration Time recorded after the show (default: 0).
 ---@field keep? Duration Age above which recordings of this `name` are deleted after each run (default: none are).

@@ -36,7 +36,7 @@ local recordings = {}
 ---@field seconds number Length.
 ---@field bytes integer Size without the tag.
 ---@field codec string `"mp3"`, `"aac"`, `"wav"` and so on.
----@field sample_rate integer In Hz.
+---@field sample_rate integer Sample rate in Hz.
 ---@field channels integer
 ---@field gaps { at: number, seconds: number }[] Missing sound: position, and approximate length, in seconds.
 ---@field titles { at: number, title: string }[] Titles, with the position in seconds at which each begins.

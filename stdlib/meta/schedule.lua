@@ -72,7 +72,7 @@ function schedule.cron(line, options, fn) end
 ---Runs a function at an interval.
 ---
 ---Raises `schedule.syntax`, `schedule.duplicate` (the name is taken), `argument`.
----@param interval Duration At least `"1ms"`; with `align` whole seconds, at most `"24h"`.
+---@param interval Duration Time between runs, at least `"1ms"`; with `align` whole seconds, at most `"24h"`.
 ---@param options schedule.EveryOptions
 ---@param fn async fun() May suspend.
 ---@return schedule.Job

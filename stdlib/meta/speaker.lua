@@ -305,7 +305,7 @@ function speaker.house() end
 ---Raises `speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
 ---@param timeout? Duration Longest wait (default: none).
----@return speaker.EndReason? reason Why the source ended; no value if the session was stopped, nil after the timeout.
+---@return speaker.EndReason? reason The reason for the end of the source; no value if the session was stopped, nil after the timeout.
 ---@return "timeout"? timeout
 function speaker.finish(timeout) end
 
@@ -376,17 +376,17 @@ function speaker.wait(event, timeout) end
 ---@alias speaker.EndReason "finished"|"stopped"|"replaced"|"failed"|"no_devices"
 
 ---@alias speaker.DeviceReason
----| "added" # joined the house; not emitted for speakers found by `open`.
----| "joined" # became a member of a session.
----| "left" # left its session.
----| "available" # can be reached again.
----| "unavailable" # can't be reached.
----| "renamed" # has another name.
----| "regrouped" # is in another group, or the id of its group has changed.
----| "role" # renders other channels.
----| "balance" # has another balance.
----| "wifi" # has another received signal strength.
----| "removed" # was removed from the house.
+---| "added" # the speaker was added to the house; not emitted for speakers found by `open`.
+---| "joined" # the speaker became a member of a session.
+---| "left" # the speaker left its session.
+---| "available" # the speaker can be reached again.
+---| "unavailable" # the speaker can't be reached.
+---| "renamed" # the name has changed.
+---| "regrouped" # the group, or its id, has changed.
+---| "role" # the role has changed.
+---| "balance" # the balance has changed.
+---| "wifi" # the received signal strength has changed.
+---| "removed" # the speaker was removed from the house.
 ---| "playing" # `is_playing` has changed.
 
 ---Event: a property of a speaker other than its volume has changed.
@@ -498,14 +498,14 @@ function Device:refresh_wifi() end
 ---Raises `speaker.range` (a blank, overlong or taken name), `speaker.unavailable`, `speaker.closed`, `argument`,
 ---`task.cannot_suspend`.
 ---@async
----@param name string At most 100 letters.
+---@param name string The new name, at most 100 letters.
 function Device:set_name(name) end
 
 ---Moves the speaker into the group of a name, which it founds if there is none. While it plays: as `set_name`.
 ---
 ---Raises `speaker.range`, `speaker.unavailable`, `speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
----@param name string At most 100 letters; `speaker.UNGROUPED` for no group.
+---@param name string Name of the group, at most 100 letters; `speaker.UNGROUPED` for no group.
 function Device:set_group(name) end
 
 ---Removes the speaker from its group. While it plays: as `set_name`. Raises `speaker.unavailable`, `speaker.closed`,

@@ -30,7 +30,7 @@ local store = {}
 ---@alias store.Value boolean|number|string|store.Value[]|table<string, store.Value>
 
 ---Returns the value at a key, a table as a new copy each time; `default` if there is none. Raises `argument`.
----@param key string At most 1024 bytes, in UTF-8.
+---@param key string A key of at most 1024 bytes, in UTF-8.
 ---@param default? any Returned if nothing is stored at the key (default: nil).
 ---@return any
 function store.get(key, default) end
@@ -39,7 +39,7 @@ function store.get(key, default) end
 ---
 ---Raises `store.not_storable` (the message names the part that can't be stored: `value.alarms[2].fn is a function`),
 ---`store.too_large`, `argument`.
----@param key string At most 1024 bytes, in UTF-8.
+---@param key string A key of at most 1024 bytes, in UTF-8.
 ---@param value store.Value?
 function store.set(key, value) end
 

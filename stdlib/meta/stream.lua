@@ -345,7 +345,7 @@ function Stream:set_buffer_blocks(blocks) end
 function Stream:set_user_agent(name) end
 
 ---Sets the longest time without data before a new connection, also for the open connection. Raises `argument`.
----@param time Duration At least 1 s.
+---@param time Duration The timeout, at least 1 s.
 function Stream:set_data_timeout(time) end
 
 ---Sets the longest pause during which the stream is received; it stops then. The time starts with each pause, and does
@@ -494,7 +494,7 @@ function Block:set(frame, channel, sample) end
 
 ---Returns the level of a channel, or of all together: root mean square in dBFS; `-math.huge` for silence. Raises
 ---`argument`.
----@param channel? integer From 1 (default: all channels).
+---@param channel? integer Index of the channel, from 1 (default: all channels).
 ---@return number
 function Block:rms(channel) end
 
