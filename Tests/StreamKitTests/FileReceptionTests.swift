@@ -52,7 +52,7 @@ private final class FileBench {
 
   /// All sound from where it stands to the end, as fast as it comes.
   func rest(of playback: StreamPlayback) async throws -> Sound {
-    let decoder = playback.makeDecoder()
+    let decoder = playback.makeLiveDecoder()
     var samples: [Float] = []
     var chunk = [Float](repeating: 0, count: 8192)
     for _ in 0..<60_000 {

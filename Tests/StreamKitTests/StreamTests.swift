@@ -228,7 +228,7 @@ struct StreamTests {
       var heard = 0.0
       let playback = try stream.attach(heard: { heard }, moved: { heard = 0 })
       stream.goOn()
-      let decoder = playback.makeDecoder()
+      let decoder = playback.makeLiveDecoder()
       let block = PCMBlock(format: .session, frames: 1000)
       func decodeAll() throws { while try decoder.read(into: block.view.buffer) > 0 {} }
       try decodeAll()
@@ -365,7 +365,7 @@ struct StreamTests {
       let playback = try stream.attach(heard: { heard }, moved: { heard = 0 })
       let error = #expect(throws: StreamError.self) { try stream.attach(heard: { 0 }, moved: {}) }
       #expect(error?.kind == .inUse)
-      let decoder = playback.makeDecoder()
+      let decoder = playback.makeLiveDecoder()
       let block = PCMBlock(format: .session, frames: 1000)
       var samples = 0
       while samples < 44_100 {

@@ -173,7 +173,7 @@ final class ScriptStream {
 /// A stream on a session: each follows the other. Confined to the loop.
 final class SessionPlayback {
   let session: Session
-  private(set) var sound: StreamSound
+  let sound: StreamPlayback
   private(set) var hasEnded = false
   /// What the session calls it.
   private(set) var source: SourceInfo
@@ -208,8 +208,7 @@ final class SessionPlayback {
     source = Self.source(owner.stream, title)
     place.session = session
     let place = place
-    sound = StreamSound(
-      try owner.stream.attach(heard: { place.heard }, moved: { place.playback?.moved() }))
+    sound = try owner.stream.attach(heard: { place.heard }, moved: { place.playback?.moved() })
     place.playback = self
     owner.stream.suspend(session.isSuspended)
     subscription = events.on { [unowned self] event in follow(event) }
@@ -282,18 +281,4 @@ final class SessionPlayback {
     default: break
     }
   }
-}
-
-/// The sound of a stream, as a session takes it.
-final class StreamSound: ClockedSound, TimedSound {
-  private let playback: StreamPlayback
-  init(_ playback: StreamPlayback) { self.playback = playback }
-  var time: Double? { playback.fileTime }
-  var length: Double? { playback.fileDuration }
-  func seek(to seconds: Double) throws { try playback.seek(to: seconds) }
-  func makeDecoder() throws -> any Decoder { playback.makeDecoder() }
-  func play(byClock tell: @escaping (SoundFlow) -> Void, paused: Bool) {
-    playback.play(byClock: tell, stands: paused)
-  }
-  func pause(_ isPaused: Bool) { playback.stand(isPaused) }
 }

@@ -4,39 +4,6 @@ public import EventLoop
 /// The driver's identifier of a session; the default session is 0.
 public typealias SessionID = Int
 
-/// A source of sound other than a file: a stream.
-///
-/// Sendable: the thread that decodes ahead requests a decoder from it.
-public protocol SoundSource: AnyObject, Sendable {
-  /// Creates a decoder at the source's current position, for the calling thread: one that decodes ahead, or
-  /// the loop under virtual time.
-  /// - Throws: `CodedError` with the reason why there is no sound.
-  func makeDecoder() throws -> any Decoder
-}
-
-/// A source that can be played without a decoder, where its sound is not heard: it follows a clock of its
-/// own.
-public protocol ClockedSound: SoundSource {
-  /// Plays by the source's clock from now on, which starts paused if `paused` is `true`. On the loop.
-  /// - Parameter tell: called on the loop with changes of the flow; the sound flows once `.flows` is
-  ///   reported.
-  func play(byClock tell: @escaping (SoundFlow) -> Void, paused: Bool)
-  /// Pauses or resumes the source's clock, with its session. On the loop.
-  func pause(_ isPaused: Bool)
-}
-
-/// Sound with a time of its own, which its session shows in place of the frames heard: a file that is
-/// received as a stream. Confined to the loop.
-public protocol TimedSound: SoundSource {
-  /// Time in the source, in seconds, that is heard now; nil while the sound has no time, as a live one.
-  var time: Double? { get }
-  /// Length of the whole source in seconds; nil when unknown.
-  var length: Double? { get }
-  /// Seeks to a time of the source.
-  /// - Throws: `CodedError`.
-  func seek(to seconds: Double) throws
-}
-
 /// A request of a session to its driver to open a source.
 public struct SourceRequest: Sendable {
   /// Origin of the sound.

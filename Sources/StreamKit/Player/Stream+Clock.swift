@@ -39,11 +39,11 @@ extension Stream {
 }
 
 extension StreamPlayback {
-  /// Plays by the loop's clock without a decoder: where it is heard is for the stream to say. On the loop.
-  public func play(byClock tell: @escaping (SoundFlow) -> Void, stands: Bool) {
-    stream?.play(byClock: tell, stands: stands)
+  /// Plays by the loop's clock without a decoder: the stream's own position says where it is heard. On the loop.
+  public func play(byClock report: @escaping (SoundFlow) -> Void, paused: Bool) {
+    stream?.play(byClock: report, stands: paused)
   }
 
-  /// Its session is paused or suspended, or goes on.
-  public func stand(_ stands: Bool) { stream?.silentSession(stands: stands) }
+  /// Stops the clock with its session, or starts it again.
+  public func pause(_ isPaused: Bool) { stream?.silentSession(stands: isPaused) }
 }

@@ -44,8 +44,8 @@ extension Stream {
 
 /// The sound of a stream, for who plays it.
 ///
-/// Unchecked: `makeDecoder` may be called on any thread and uses what is Sendable; all else belongs to the loop.
-public final class StreamPlayback: @unchecked Sendable {
+/// Unchecked: `makeDecoder` and `makeLiveDecoder` may be called on any thread and uses what is Sendable; all else belongs to the loop.
+public final class StreamPlayback: ClockedSound, TimedSound, @unchecked Sendable {
   private let source: Lock<(buffer: StreamBuffer, map: PlayMap)>
   private let heard: () -> Double
   private let onMoved: () -> Void
@@ -65,7 +65,10 @@ public final class StreamPlayback: @unchecked Sendable {
   }
 
   /// A decoder at the play position.
-  public func makeDecoder() -> any LiveDecoder {
+  public func makeDecoder() -> any Decoder { makeLiveDecoder() }
+
+  /// A decoder at the play position, which tells an empty buffer from the end.
+  public func makeLiveDecoder() -> any LiveDecoder {
     let new = PlayMap()
     let buffer = source.withLock { source in
       source.map = new
@@ -84,9 +87,9 @@ public final class StreamPlayback: @unchecked Sendable {
   }
 
   /// Seconds of the file that have been heard; nil for a live stream. On the loop.
-  public var fileTime: Double? { stream?.fileTime }
+  public var time: Double? { stream?.fileTime }
   /// Seconds of the whole file; nil for a live stream, and while nobody knows. On the loop.
-  public var fileDuration: Double? { stream?.fileDuration }
+  public var length: Double? { stream?.fileDuration }
   /// Goes to a time of the file. On the loop.
   /// - Throws: `stream.no_seek`.
   public func seek(to seconds: Double) throws(StreamError) { try stream?.seek(to: seconds) }

@@ -1,0 +1,40 @@
+/// A source of sound other than a file, such as a stream, that a session can play.
+///
+/// Sendable: the thread that decodes ahead asks for a decoder.
+public protocol SoundSource: AnyObject, Sendable {
+  /// Makes a decoder at the position that the source plays now, for the calling thread: one that decodes ahead, or the
+  /// loop under virtual time.
+  /// - Throws: `CodedError` that says why there is no sound.
+  func makeDecoder() throws -> any Decoder
+}
+
+/// A source that can be played without a decoder, where nobody hears it: it follows a clock of its own.
+public protocol ClockedSound: SoundSource {
+  /// Plays by its clock from now on, which is stopped until the session resumes when `paused` is true. On the loop.
+  /// - Parameter report: receives each change of the flow, on the loop; the sound flows from the first report of that on.
+  func play(byClock report: @escaping (SoundFlow) -> Void, paused: Bool)
+  /// Stops the clock with its session, or starts it again.
+  func pause(_ isPaused: Bool)
+}
+
+/// A source with a time of its own, which its session shows in place of what has been heard: a file that is received as
+/// a stream. On the loop.
+public protocol TimedSound: SoundSource {
+  /// Seconds of the source at which it is heard; nil while it has no time, as live.
+  var time: Double? { get }
+  /// Seconds of the whole source; nil when that is not known.
+  var length: Double? { get }
+  /// Seeks to a time of the source.
+  /// - Throws: `CodedError`.
+  func seek(to seconds: Double) throws
+}
+
+/// The flow of sound that is played by a clock, without a decoder.
+public enum SoundFlow: Sendable {
+  /// Sound is heard.
+  case flows
+  /// Nothing is heard, as no more has come.
+  case waits
+  /// The last frame has been heard.
+  case ended
+}
