@@ -64,31 +64,35 @@ let package = Package(
     library("HeadsetKit", ["EventLoop", "CCrypto", "CZlib"]),
     library("Scheduling", ["EventLoop"]),
 
+    // What joins the kits.
+    library(
+      "Home", ["EventLoop", "AudioCore", "Database", "HTTP", "SpeakerKit", "StreamKit", "HeadsetKit"]),
+
     // Scripts.
     library(
       "LuaModules",
       [
-        "LuaRuntime", "EventLoop", "AudioCore", "Database", "HTTP", "SpeakerKit", "StreamKit", "HeadsetKit",
-        "Scheduling",
+        "Home", "LuaRuntime", "EventLoop", "AudioCore", "Database", "HTTP", "SpeakerKit", "StreamKit",
+        "HeadsetKit", "Scheduling",
       ]),
     library(
       "Roomtone",
       [
-        "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "HTTP", "SpeakerKit", "StreamKit", "HeadsetKit",
-        "Scheduling", "CStandardLibrary",
+        "Home", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "HTTP", "SpeakerKit", "StreamKit",
+        "HeadsetKit", "Scheduling", "CStandardLibrary",
       ]),
     .executableTarget(
       name: "RoomtoneCLI",
       dependencies: [
-        "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "HeadsetKit", "SpeakerKit",
+        "Roomtone", "Home", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "HeadsetKit", "SpeakerKit",
         "StreamKit", "Scheduling",
       ],
       swiftSettings: strict + optimized),
     .executableTarget(
       name: "RoomtoneBench",
       dependencies: [
-        "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "HTTP", "AudioCore", "Codecs", "HeadsetKit",
-        "SpeakerKit", "StreamKit", "TestSupport", "CMPG123", "CFAAD",
+        "Roomtone", "Home", "LuaModules", "LuaRuntime", "EventLoop", "HTTP", "AudioCore", "Codecs",
+        "HeadsetKit", "SpeakerKit", "StreamKit", "TestSupport", "CMPG123", "CFAAD",
       ],
       swiftSettings: strict),
 
@@ -109,10 +113,11 @@ let package = Package(
       ["StreamKit", "HTTP", "AudioCore", "Codecs", "Database", "EventLoop", "TestSupport", "TestTraits"]),
     tests(of: "HeadsetKit", ["HeadsetKit", "EventLoop", "TestSupport"]),
     tests(of: "Scheduling", ["Scheduling", "EventLoop"]),
+    tests(of: "Home", ["Home", "HeadsetKit", "EventLoop", "TestSupport"]),
     tests(
       of: "Roomtone",
       [
-        "Roomtone", "Database", "LuaModules", "LuaRuntime", "EventLoop", "HeadsetKit", "StreamKit",
+        "Roomtone", "Home", "Database", "LuaModules", "LuaRuntime", "EventLoop", "HeadsetKit", "StreamKit",
         "TestSupport", "TestTraits",
       ]),
     tests(of: "RoomtoneCLI", ["RoomtoneCLI", "EventLoop", "SpeakerKit", "Scheduling"]),

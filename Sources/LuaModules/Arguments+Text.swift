@@ -1,6 +1,22 @@
 internal import Glibc
-internal import LuaRuntime
+internal import Home
+public import LuaRuntime
 internal import StreamKit
+
+extension LuaOptions {
+  /// An amount of bytes: a whole number, or text such as `"2GB"`.
+  public func byteSize(_ name: String) throws -> Int? {
+    guard let value = self[name] else { return nil }
+    guard case .string(let text) = value else {
+      guard case .int = value else { throw wrong(name, "bytes or text like \"2GB\"") }
+      return try int(name, in: 0...(1 << 60))
+    }
+    guard let bytes = ByteSize.parse(text) else {
+      throw problem(name, "\"\(text)\" is not an amount of bytes (as in 2GB, 500MB or 64MiB expected)")
+    }
+    return bytes
+  }
+}
 
 extension LuaCall {
   /// A name without zero bytes: the system would end it there.

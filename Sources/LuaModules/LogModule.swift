@@ -1,3 +1,4 @@
+internal import Home
 internal import LuaRuntime
 
 /// `log.debug`, `log.info`, `log.warn`, `log.error`: a message and fields.

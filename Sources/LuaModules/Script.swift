@@ -1,11 +1,7 @@
 public import EventLoop
+public import Home
 public import LuaRuntime
 internal import Scheduling
-
-/// How much a log line matters.
-public enum LogLevel: String, Sendable, CaseIterable {
-  case debug, info, warn, error
-}
 
 /// One running script: its Lua state, and all that lives because of it.
 ///

@@ -1,5 +1,6 @@
 internal import EventLoop
 public import HeadsetKit
+public import Home
 public import LuaModules
 public import LuaRuntime
 public import SpeakerKit

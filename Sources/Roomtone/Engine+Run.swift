@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import Glibc
+internal import Home
 public import LuaModules
 public import LuaRuntime
 internal import StreamKit

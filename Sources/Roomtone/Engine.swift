@@ -1,6 +1,7 @@
 public import EventLoop
 internal import Glibc
 public import HeadsetKit
+public import Home
 public import LuaModules
 public import LuaRuntime
 public import Scheduling

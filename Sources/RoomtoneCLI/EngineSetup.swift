@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import Glibc
+internal import Home
 internal import LuaModules
 internal import LuaRuntime
 internal import Roomtone
@@ -49,11 +50,10 @@ enum EngineSetup {
     var options = options
     options.standardLibrary = StandardLibrary.folder()
     let engine = try Engine(options)
-    let levels = LogLevel.allCases
-    let least = verbose ? 0 : levels.firstIndex(of: options.configuration.logLevel) ?? 0
+    let least = verbose ? .debug : options.configuration.logLevel
     engine.onPrint = Terminal.print
     engine.onLog = { level, message, fields in
-      if levels.firstIndex(of: level) ?? 0 >= least { Terminal.log(level, message, fields) }
+      if level >= least { Terminal.log(level, message, fields) }
     }
     engine.onFailure = Terminal.failure
     return engine

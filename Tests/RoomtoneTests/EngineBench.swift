@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import HeadsetKit
+import Home
 import LuaModules
 import LuaRuntime
 import Roomtone

@@ -1,4 +1,5 @@
 import EventLoop
+import Home
 import LuaModules
 import LuaRuntime
 import Roomtone

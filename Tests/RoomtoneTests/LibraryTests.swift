@@ -1,4 +1,5 @@
 import Glibc
+import Home
 import LuaModules
 import LuaRuntime
 import TestSupport

@@ -1,3 +1,4 @@
+import Home
 import LuaModules
 import LuaRuntime
 import Testing

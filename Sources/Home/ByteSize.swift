@@ -1,5 +1,3 @@
-public import LuaRuntime
-
 /// Amounts of bytes as people write them: `"2GB"`, `"1.5 T"`, `"512MiB"`.
 public enum ByteSize {
   private static let units: [(name: String, bytes: Double)] = [
@@ -26,20 +24,5 @@ public enum ByteSize {
     while size >= 999.5, unit < names.count - 1 { (size, unit) = (size / 1e3, unit + 1) }
     let tenths = Int((size * 10).rounded())
     return (tenths < 100 ? "\(tenths / 10).\(tenths % 10)" : "\(Int(size.rounded()))") + " \(names[unit])"
-  }
-}
-
-extension LuaOptions {
-  /// An amount of bytes: a whole number, or text such as `"2GB"`.
-  public func byteSize(_ name: String) throws -> Int? {
-    guard let value = self[name] else { return nil }
-    guard case .string(let text) = value else {
-      guard case .int = value else { throw wrong(name, "bytes or text like \"2GB\"") }
-      return try int(name, in: 0...(1 << 60))
-    }
-    guard let bytes = ByteSize.parse(text) else {
-      throw problem(name, "\"\(text)\" is not an amount of bytes (as in 2GB, 500MB or 64MiB expected)")
-    }
-    return bytes
   }
 }

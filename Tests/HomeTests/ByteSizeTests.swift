@@ -1,4 +1,4 @@
-import LuaModules
+import Home
 import Testing
 
 @Suite("amounts of bytes")
