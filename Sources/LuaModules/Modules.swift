@@ -1,3 +1,4 @@
+public import Home
 internal import LuaRuntime
 public import Scheduling
 public import StreamKit

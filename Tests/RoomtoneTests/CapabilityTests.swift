@@ -1,6 +1,7 @@
 import AudioCore
 import EventLoop
 import HeadsetKit
+import Home
 import LuaModules
 import LuaRuntime
 import Scheduling

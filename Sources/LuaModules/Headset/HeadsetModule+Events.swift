@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import HeadsetKit
+internal import Home
 internal import LuaRuntime
 
 /// What scripts are told of headsets: one payload for each event, whoever listens.

@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import HeadsetKit
+internal import Home
 internal import LuaRuntime
 
 /// `headset`: headsets, and what can be asked of them.
@@ -25,7 +26,7 @@ final class HeadsetModule {
         LuaFunction("list", takes: 0) { [unowned module] call in module.list(call) },
       ] + module.events(events))
     script.staysAlive { [unowned module] in module.service.isSeeking(module.script.number) }
-    script.atLast { [service, number = script.number] in await service.letGo(of: number) }
+    script.atLast { [service, number = script.number] in await service.releaseAll(of: number) }
   }
 
   private init(_ script: Script, _ service: HeadsetService) throws {
@@ -40,7 +41,7 @@ final class HeadsetModule {
 
   /// The value that stands for a headset, which the script has from now on.
   func value(_ headset: Headset) -> LuaValue {
-    service.take(headset, for: script.number)
+    service.assign(headset, to: script.number)
     return headsets(headset)
   }
 

@@ -1,5 +1,6 @@
 internal import AudioCore
 internal import EventLoop
+internal import Home
 internal import LuaRuntime
 internal import SpeakerKit
 

@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import Home
 internal import LuaRuntime
 internal import SpeakerKit
 
@@ -118,7 +119,7 @@ final class SpeakerModule {
         }
       },
       LuaFunction("is_open", takes: 0) { call in call.return(door.open != nil) },
-      LuaFunction("is_opening", takes: 0) { call in call.return(door.opening) },
+      LuaFunction("is_opening", takes: 0) { call in call.return(door.isOpening) },
       withHouse("capabilities", takes: 0) { house, call in
         call.return(.record(house.capabilities.sorted().map { ($0, .bool(true)) }))
       },

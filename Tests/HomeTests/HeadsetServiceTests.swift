@@ -1,9 +1,9 @@
 import EventLoop
+import Home
 import TestSupport
 import Testing
 
 @testable import HeadsetKit
-@testable import LuaModules
 
 @Suite("The headsets that scripts share") struct HeadsetServiceTests {
   /// Two scripts, 1 and 2, and the headset of the configuration, which can be switched off and on.
@@ -47,8 +47,8 @@ import Testing
   func looksOn() throws {
     try Bench(isOn: false).run { bench in
       try bench.service.seek(for: 2) { _ in }
-      for headset in bench.headsets.list { bench.service.take(headset, for: 1) }
-      await bench.service.letGo(of: 1)
+      for headset in bench.headsets.list { bench.service.assign(headset, to: 1) }
+      await bench.service.releaseAll(of: 1)
       #expect(bench.service.isSeeking(2))
       try bench.switchOn()
       try await bench.loop.sleep(for: .seconds(11))
@@ -61,14 +61,14 @@ import Testing
   func leaves() throws {
     try Bench().run { bench in
       let headset = try await bench.headsets.connect()
-      bench.service.take(headset, for: 1)
+      bench.service.assign(headset, to: 1)
       try bench.service.seek(for: 2) { _ in }
       try await bench.loop.sleep(for: .seconds(1))
       bench.switchOff()
       try await bench.loop.sleep(for: .milliseconds(100))
       #expect(!headset.isConnected)
       bench.service.stopSeeking(for: 2)
-      await bench.service.letGo(of: 2)
+      await bench.service.releaseAll(of: 2)
       try bench.switchOn()
       try await bench.loop.sleep(for: .seconds(11))
       #expect(headset.isConnected)

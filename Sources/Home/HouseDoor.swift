@@ -1,0 +1,141 @@
+public import EventLoop
+public import SpeakerKit
+
+/// The one house of an engine, for all scripts and commands: opened by the first that needs it, closed by the engine or
+/// by a script. Confined to the loop.
+public final class HouseDoor {
+  private typealias Waiter = CheckedContinuation<Void, any Error>
+
+  private enum Phase {
+    /// No house.
+    case closed
+    /// The house is being opened, for those who wait.
+    case opening(House, [Waiter])
+    /// Closed while it was being opened, which has not ended yet.
+    case abandoned([Waiter])
+    case open(House)
+  }
+
+  private let loop: EventLoop
+  private let make: (_ wait: Duration) throws -> House
+  private var phase = Phase.closed
+  private var closeListeners: [Int: () -> Void] = [:]
+  private var closeListenerCount = 0
+  /// Receives the house when it has been opened, before any script code runs with it.
+  public var onOpen: (House) -> Void = { _ in }
+  /// True if the house was open and has been closed.
+  public private(set) var wasClosed = false
+
+  /// The default time that opening waits for another process that has the house.
+  public static let defaultWait = Duration.seconds(30)
+
+  /// Creates a closed door.
+  /// - Parameter make: builds the house, whose opening waits at most for `wait` for another process.
+  public init(loop: EventLoop, _ make: @escaping (_ wait: Duration) throws -> House) {
+    (self.loop, self.make) = (loop, make)
+  }
+
+  /// The house when it is open.
+  public var open: House? {
+    if case .open(let house) = phase, house.isOpen { house } else { nil }
+  }
+
+  /// True while the house is being opened, also when it was closed meanwhile.
+  public var isOpening: Bool {
+    switch phase {
+    case .opening, .abandoned: true
+    case .closed, .open: false
+    }
+  }
+
+  /// Opens the house; returns at once when it is open, and together with an opening that is under way.
+  /// - Parameters:
+  ///   - addAll: true if every speaker joins the default session.
+  ///   - wait: time to wait for another process that has the house; nil for `defaultWait`.
+  /// - Throws: what building or opening the house throws; `speaker.closed` when it was closed meanwhile.
+  public func open(addAll: Bool, wait: Duration? = nil) async throws {
+    await abandonedOpeningEnds()
+    if open != nil { return }
+    try await withCheckedThrowingContinuation { waiter in
+      if case .opening(let house, let waiters) = phase {
+        phase = .opening(house, waiters + [waiter])
+      } else {
+        begin(addAll: addAll, wait: wait ?? Self.defaultWait, for: waiter)
+      }
+    }
+  }
+
+  /// Opens in a task of its own: the first caller may be cancelled, which concerns no other.
+  private func begin(addAll: Bool, wait: Duration, for waiter: Waiter) {
+    let house: House
+    do { house = try make(wait) } catch { return waiter.resume(throwing: error) }
+    phase = .opening(house, [waiter])
+    loop.start { [self] in
+      do {
+        try await house.open(addAll: addAll)
+        ended(house, .success(()))
+      } catch {
+        ended(house, .failure(error))
+      }
+    }
+  }
+
+  private func ended(_ house: House, _ result: Result<Void, any Error>) {
+    switch (phase, result) {
+    case (.opening(_, let waiters), .success):
+      phase = .open(house)
+      wasClosed = false
+      onOpen(house)
+      for waiter in waiters { waiter.resume() }
+    case (.opening(_, let waiters), .failure(let error)):
+      phase = .closed
+      for waiter in waiters { waiter.resume(throwing: error) }
+    case (.abandoned(let waiters), _):
+      phase = .closed
+      for waiter in waiters { waiter.resume(throwing: Self.closedMeanwhile) }
+    case (.closed, _), (.open, _): break
+    }
+  }
+
+  private static var closedMeanwhile: SpeakerError {
+    SpeakerError(
+      .closed, "the house was closed while it was opening", hint: "open it again with speaker.open()")
+  }
+
+  /// Closes the house; does nothing when it is not open. An opening that is under way has ended on return.
+  public func close() async {
+    switch phase {
+    case .opening(let house, let waiters):
+      phase = .abandoned(waiters)
+      await close(house)
+    case .open(let house):
+      phase = .closed
+      await close(house)
+    case .closed, .abandoned: break
+    }
+    await abandonedOpeningEnds()
+  }
+
+  private func close(_ house: House) async {
+    wasClosed = true
+    let listeners = closeListeners.sorted { $0.key < $1.key }
+    closeListeners = [:]
+    for listener in listeners { listener.value() }
+    await house.close()
+  }
+
+  /// Returns when no opening is under way that was given up.
+  private func abandonedOpeningEnds() async {
+    while case .abandoned(let waiters) = phase {
+      try? await withCheckedThrowingContinuation { phase = .abandoned(waiters + [$0]) }
+    }
+  }
+
+  /// Calls `body` when the house closes; the returned function cancels that.
+  public func whenClosed(_ body: @escaping () -> Void) -> () -> Void {
+    closeListenerCount += 1
+    let number = closeListenerCount
+    closeListeners[number] = body
+    return { [weak self] in self?.closeListeners[number] = nil }
+  }
+}
