@@ -1,3 +1,12 @@
+/// Returns the sentence for an unknown name: `no option is called 'volum'; did you mean 'volume'?`, or the list of the
+/// known names if none is near.
+public func unknown(_ kind: String, _ name: String, among known: [String]) -> String {
+  if let nearest = nearest(name, among: known) {
+    return "no \(kind) is called '\(name)'; did you mean '\(nearest)'?"
+  }
+  return "no \(kind) is called '\(name)'; known: \(known.sorted().joined(separator: ", "))"
+}
+
 /// Returns the known name that differs from `name` in at most a third of its letters (at least one, at most
 /// three).
 /// Source: edit distance with transpositions (Damerau 1964, optimal string alignment).

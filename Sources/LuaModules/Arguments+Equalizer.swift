@@ -1,4 +1,5 @@
 internal import AudioCore
+internal import EventLoop
 internal import LuaRuntime
 
 extension LuaCall {

@@ -6,7 +6,7 @@ enum LibraryModule {
   static func register(in script: Script) {
     script.state.register(
       "roomtone.host",
-      [.failure, .sealed, .strict, .unknown, LuaFunction("check_recording", takes: 1, checkRecording)])
+      [.failure, .sealed, .strict, .unknownName, LuaFunction("check_recording", takes: 1, checkRecording)])
   }
 
   /// `check_recording{template=, min_free=}`: as `radio:record` checks them, before there is a stream.

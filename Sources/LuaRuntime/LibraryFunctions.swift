@@ -37,11 +37,11 @@ extension LuaFunction {
   }
 
   /// The function `unknown(kind, name, known)`: returns the message for an unknown name, with the known ones.
-  public static var unknown: LuaFunction {
+  public static var unknownName: LuaFunction {
     LuaFunction("unknown", takes: 3) { call in
       let known = try call.list(3).compactMap { if case .string(let name) = $0 { name } else { nil } }
       return call.return(
-        .string(LuaRuntime.unknown(try call.shownText(1), try call.shownText(2), among: known)))
+        .string(unknown(try call.shownText(1), try call.shownText(2), among: known)))
     }
   }
 }

@@ -1,5 +1,6 @@
 internal import CLua
 internal import CLuaShim
+internal import EventLoop
 
 /// Typed arguments. Each accessor throws an error that names the argument: `bad argument #2 to 'set_volume'
 /// (number expected, got no value)`. Values are not converted: `"5"` is no number.

@@ -35,7 +35,7 @@ public final class LuaClass<Object: AnyObject> {
         throw LuaError(code: "argument", message: "the field '\(key)' of a \(name) can't be read: \(why)")
       }
       var error = LuaError(
-        code: "argument", message: LuaRuntime.unknown("field or method of a \(name)", key, among: known))
+        code: "argument", message: unknown("field or method of a \(name)", key, among: known))
       error.location = nil
       throw error
     }

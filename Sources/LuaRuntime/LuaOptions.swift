@@ -1,3 +1,5 @@
+internal import EventLoop
+
 /// The named options of a call: `speaker.play("a.mp3", { start = 10, loop = true })`.
 public struct LuaOptions {
   let call: LuaCall

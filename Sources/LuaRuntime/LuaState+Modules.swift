@@ -1,5 +1,6 @@
 internal import CLua
 internal import CLuaShim
+internal import EventLoop
 
 /// Modules: tables of functions and values. Reading an unknown name is misuse, and so is an assignment;
 /// `pairs` lists the names.
@@ -74,7 +75,7 @@ extension LuaState {
       guard let key = call.stack.string(2) else { return call.return(.nil) }
       throw LuaError(
         code: "argument",
-        message: LuaRuntime.unknown("field or function of \(module)", key, among: try Self.names(1, call)))
+        message: unknown("field or function of \(module)", key, among: try Self.names(1, call)))
     }
   }
 

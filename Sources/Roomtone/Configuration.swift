@@ -1,7 +1,7 @@
 internal import EventLoop
 public import HeadsetKit
 public import Home
-public import LuaModules
+internal import LuaModules
 public import LuaRuntime
 public import SpeakerKit
 public import StreamKit

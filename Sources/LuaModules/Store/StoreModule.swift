@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import Home
 internal import LuaRuntime
 
 /// `store`: values that a script finds again the next time it runs.

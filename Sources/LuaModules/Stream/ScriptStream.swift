@@ -1,6 +1,7 @@
 internal import AudioCore
 internal import EventLoop
 internal import HTTP
+internal import Home
 internal import LuaRuntime
 internal import SpeakerKit
 internal import StreamKit

@@ -1,4 +1,5 @@
 internal import HTTP
+internal import Home
 internal import LuaRuntime
 internal import StreamKit
 

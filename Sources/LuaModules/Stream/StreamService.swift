@@ -1,5 +1,6 @@
 public import EventLoop
 internal import HTTP
+public import Home
 internal import LuaRuntime
 public import SpeakerKit
 public import StreamKit

@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import Home
 internal import Scheduling
 
 /// The lines of a time line that have not been published, in order of the moments at which they began.

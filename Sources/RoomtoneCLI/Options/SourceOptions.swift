@@ -1,3 +1,4 @@
+internal import Home
 internal import LuaModules
 internal import StreamKit
 

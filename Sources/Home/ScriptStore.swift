@@ -1,12 +1,12 @@
-internal import Database
+public import Database
 
-/// What scripts keep between their runs: JSON texts by script and key, in a SQLite file that several processes may use
-/// at once. Opened when a script first asks.
+/// Values that scripts keep between their runs: JSON texts by script and key, in a SQLite file that several processes
+/// may use at once. Opened by the first request.
 ///
-/// Nothing is kept in memory: what another process has written is seen at once. A damaged file is set aside and a new
-/// one begun, as is one that was removed meanwhile. Confined to the loop.
+/// No value is cached, so that those of another process are seen at once. A damaged file is set aside and replaced by a
+/// new one, as is one that was removed meanwhile. Confined to the loop.
 public final class ScriptStore {
-  /// Takes what a person should know, in one line.
+  /// Receives a line for the log when a damaged file was set aside.
   public var onLog: (String) -> Void = { _ in }
 
   private let path: String
@@ -22,19 +22,19 @@ public final class ScriptStore {
     """
   ]
 
-  /// The store in the file at `path`; nil for one in memory, which ends with this object.
+  /// Creates a store in the file at `path`; nil for one in memory, which ends with this object.
   public init(path: String?) { self.path = path ?? Database.inMemory }
 
-  /// The text at `key`, nil when there is none.
-  func text(_ key: String, of script: String) throws -> String? {
+  /// Returns the text at `key`, nil when there is none.
+  public func text(_ key: String, of script: String) throws -> String? {
     try perform {
       try $0.query("SELECT json FROM value WHERE script = ? AND key = ?", [.text(script), .text(key)])
         .first?.text(0)
     }
   }
 
-  /// Keeps a text. When this returns it outlives this process, however that ends.
-  func set(_ key: String, to text: String, of script: String) throws {
+  /// Stores a text. On return it outlives this process, however that ends.
+  public func set(_ key: String, to text: String, of script: String) throws {
     _ = try perform {
       try $0.execute(
         "INSERT INTO value VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET json = excluded.json",
@@ -42,16 +42,16 @@ public final class ScriptStore {
     }
   }
 
-  /// Lets the text at `key` go.
-  /// - Returns: whether there was one.
-  func remove(_ key: String, of script: String) throws -> Bool {
+  /// Removes the text at `key`.
+  /// - Returns: true if there was one.
+  public func remove(_ key: String, of script: String) throws -> Bool {
     try perform {
       try $0.execute("DELETE FROM value WHERE script = ? AND key = ?", [.text(script), .text(key)]) > 0
     }
   }
 
-  /// The keys of a script, sorted by their bytes.
-  func keys(of script: String) throws -> [String] {
+  /// Returns the keys of a script, sorted by their bytes.
+  public func keys(of script: String) throws -> [String] {
     try perform {
       try $0.query("SELECT key FROM value WHERE script = ? ORDER BY key", [.text(script)]).map {
         try $0.text(0)
@@ -59,12 +59,12 @@ public final class ScriptStore {
     }
   }
 
-  /// The error for what stands at `key` and can't be read.
-  func damaged(_ key: String) -> DatabaseError {
+  /// The error for a text at `key` that is no JSON.
+  public func damaged(_ key: String) -> DatabaseError {
     DatabaseError(.damaged, path: path, "what it holds as \"\(key)\" is no JSON")
   }
 
-  /// Does `work` with the database. When the file turns out to be damaged or gone, once more with a new one.
+  /// Runs `work` with the database, and once more with a new one when the file turns out to be damaged.
   private func perform<Result>(_ work: (Database) throws -> Result) throws -> Result {
     let database = try ready()
     do {
@@ -76,21 +76,21 @@ public final class ScriptStore {
 
   private func ready() throws -> Database {
     if let opened { return opened.hasMoved ? try renew(opened) : opened }
-    // The loop waits meanwhile, so not for long.
+    // Blocks the loop, so for a short time only.
     let new = try Database.openOrRenew(path: path, migrations: Self.migrations, busyTimeout: .seconds(1))
     opened = new.database
-    if let place = new.setAside { tell(place) }
+    if let place = new.setAside { reportDamage(setAside: place) }
     return new.database
   }
 
   private func renew(_ database: Database) throws -> Database {
     let renewed = try database.renewed(migrations: Self.migrations)
     opened = renewed.database
-    if let place = renewed.setAside { tell(place) }
+    if let place = renewed.setAside { reportDamage(setAside: place) }
     return renewed.database
   }
 
-  private func tell(_ place: String) {
+  private func reportDamage(setAside place: String) {
     onLog("what scripts had stored was damaged and is now \(place); a new store begins")
   }
 }

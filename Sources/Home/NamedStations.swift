@@ -1,0 +1,103 @@
+internal import EventLoop
+internal import HTTP
+public import StreamKit
+
+/// Stations by name, each usable wherever a URL is.
+public struct NamedStations: Sendable, Equatable {
+  /// The URLs, by name.
+  public var urls: [String: String]
+  /// The settings of stations, by name.
+  public var settings: [String: StationSettings] = [:]
+  /// Settings of the command line, which precede those of each station.
+  public var common = StationSettings()
+
+  /// Creates a set of stations without settings.
+  public init(_ urls: [String: String] = [:]) { self.urls = urls }
+
+  /// Returns the URL of the station called `given`, or `given` itself when it is a URL.
+  /// - Throws: `stream.url` for what is neither a URL nor a name.
+  public func url(_ given: String) throws(StreamError) -> String {
+    if let url = urls[given] { return url }
+    guard !urls.isEmpty, !given.isEmpty, StreamURL.scheme(given) == nil else { return given }
+    let name = String(given.prefix(100)).onOneLine
+    throw StreamError(
+      .url, unknown("station", name, among: Array(urls.keys)),
+      hint: nearest(name, among: Array(urls.keys)) == nil
+        ? "stations have their names in the configuration; a URL begins with http:// or https://" : nil,
+      facts: [.init("url", .string(StreamURL.shown(given)))])
+  }
+
+  /// Returns `options` with the settings of the station called `given` applied, and those of the command line.
+  /// - Throws: `stream.auth` for a password that can't be read.
+  public func options(
+    for given: String, from options: StreamOptions = .init()
+  ) throws(StreamError) -> StreamOptions {
+    var options = options
+    if let settings = settings[given] { try settings.apply(to: &options) }
+    try common.apply(to: &options)
+    return options
+  }
+
+  /// True if the text can be typed and told from a URL and a path: `morning`, `Radio 5`.
+  public static func isName(_ text: String) -> Bool {
+    let isOdd = { (scalar: Unicode.Scalar) in
+      scalar == "/" || scalar == ":" || scalar.properties.generalCategory == .control
+    }
+    return !text.isEmpty && text.first != " " && text.last != " " && text.first != "-"
+      && text.utf8.count <= 100
+      && !text.unicodeScalars.contains(where: isOdd)
+  }
+}
+
+/// Settings for the reception of a station, for playing and recording; nil where the default holds.
+public struct StationSettings: Sendable, Equatable {
+  /// The encoding of its titles that are not UTF-8.
+  public var charset: MetadataEncoding?
+  /// The `User-Agent` of its requests.
+  public var userAgent: String?
+  /// A file of certificates that are trusted in place of the system's.
+  public var certificateFile: String?
+  /// The user's name, with `password`.
+  public var user: String?
+  /// The password, or the file that has it.
+  public var password: Password?
+
+  /// The source of a password.
+  public enum Password: Sendable, Equatable {
+    /// The password itself.
+    case text(String)
+    /// The path of a file that only its owner may read, with the password in its first line. Read when the station is
+    /// requested: a missing file fails that request alone.
+    case file(String)
+  }
+
+  /// Creates settings that keep all defaults.
+  public init() {}
+
+  /// Replaces those options that have a setting.
+  /// - Throws: `stream.auth` for a password that can't be read.
+  func apply(to options: inout StreamOptions) throws(StreamError) {
+    if let charset { options.metadataEncoding = charset }
+    if let userAgent { options.userAgent = userAgent }
+    if let certificateFile { options.certificateFile = certificateFile }
+    guard let user, let password else { return }
+    switch password {
+    case .text(let text): options.credentials = HTTPCredentials(user: user, password: text)
+    case .file(let path):
+      options.credentials = HTTPCredentials(user: user, password: try Self.password(inFile: path))
+    }
+  }
+
+  /// Reads the first line of a file that only its owner may read.
+  private static func password(inFile path: String) throws(StreamError) -> String {
+    let bytes: [UInt8]
+    do { bytes = try WholeFile.read(path, atMost: 4096, isSecret: true) } catch {
+      throw StreamError(.auth, "the password file \(path) can't be used: \(error.reason)", hint: error.hint)
+    }
+    let line = bytes.prefix { $0 != 10 && $0 != 13 }
+    guard !line.isEmpty, line.count <= 1024, let password = String(validating: line, as: UTF8.self),
+      !line.contains(where: { $0 < 0x20 || $0 == 0x7F })
+    else { throw StreamError(.auth, "the password file \(path) has no password in its first line") }
+    return password
+  }
+}
