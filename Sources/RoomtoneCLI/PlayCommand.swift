@@ -61,12 +61,12 @@ enum PlayCommand {
     if !isStation && scheme(of: options.file) == nil {
       try await session.play(options.file)
     } else {
-      try await engine.streams.play(options.file, on: session, of: house) { news in
-        switch news {
+      try await engine.streams.play(options.file, on: session, of: house) { event in
+        switch event {
         case .title(let title):
           line.title = title
           line.show(session)
-        case .failure(let error):
+        case .failed(let error):
           engine.onLog(.warn, "\(error.message) (\(error.code))", [])
         case .reconnected: break
         }

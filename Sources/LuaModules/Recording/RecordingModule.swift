@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import Home
 internal import LuaRuntime
 internal import Scheduling
 internal import StreamKit
@@ -135,7 +136,7 @@ final class RecordingModule {
       }
       let (name, payload) = news(event, object)
       object.tell(name, payload)
-      stream?.tell(name, payload)
+      stream?.emit(name, payload)
       if object.isOver { active[ObjectIdentifier(object.recording)] = nil }
     }
     return object

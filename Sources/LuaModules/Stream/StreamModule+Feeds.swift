@@ -7,14 +7,14 @@ internal import StreamKit
 /// What a station tells of its titles beside the stream: `radio:audiovault{…}`, `radio:live365{…}`.
 extension StreamModule {
   func defineFeeds() {
-    streams.method("audiovault", takes: 1) { [unowned self] stream, call in
+    streams.method(ofStream: "audiovault", takes: 1) { [unowned self] stream, call in
       try setFeed(of: stream, call, ["url", "timezone", "delay", "elements", "times"]) { given in
         .audioVault(try audioVault(given, call))
       } isSame: {
         if case .audioVault = $0 { true } else { false }
       }
     }
-    streams.method("live365", takes: 1) { [unowned self] stream, call in
+    streams.method(ofStream: "live365", takes: 1) { [unowned self] stream, call in
       try setFeed(of: stream, call, ["url"]) { _ in
         .live365
       } isSame: {
@@ -25,23 +25,23 @@ extension StreamModule {
 
   /// The feed of a stream: new settings take the place of what there was, `false` ends a feed of this kind.
   private func setFeed(
-    of stream: ScriptStream, _ call: LuaCall, _ options: [String],
+    of stream: StreamKit.Stream, _ call: LuaCall, _ options: [String],
     reader: (LuaOptions) throws -> Feed.Reader, isSame: (Feed.Reader) -> Bool
   ) throws -> LuaReturn {
     let value = call.value(2)
     if case .bool(false) = value {
-      if let feed = stream.stream.feed, isSame(feed.reader) { stream.stream.feed = nil }
+      if let feed = stream.feed, isSame(feed.reader) { stream.feed = nil }
       return .none
     }
     let given = try call.options(2, options)
     guard let url = try given.string("url", .url) else {
       throw given.problem("url", "it is missing: where the feed is")
     }
-    stream.stream.feed = try Feed(url: url, reader: try reader(given), loop: script.loop) {
-      [weak script] news in
+    stream.feed = try Feed(url: url, reader: try reader(given), loop: script.loop) {
+      [weak script] event in
       guard let script else { return }
       let field = ("url", StreamURL.shown(url))
-      switch news {
+      switch event {
       case .failed(let error): script.onLog(.warn, error.message, [("code", error.code), field])
       case .recovered: script.onLog(.info, "the feed can be used again", [field])
       }

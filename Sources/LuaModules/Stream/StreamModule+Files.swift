@@ -1,3 +1,4 @@
+internal import Home
 internal import LuaRuntime
 internal import StreamKit
 
@@ -7,20 +8,16 @@ extension StreamModule {
   func file(_ call: LuaCall) throws -> LuaReturn {
     let path = script.path(of: try call.string(1, .path))
     let (options, _) = try options(call, 2)
-    let stream = Stream(file: path, options: options, loop: script.loop, source: service.source)
-    return call.return(streams(try scriptStream(stream)))
+    return call.return(streams(try adopt(service.stream(file: path, options: options))))
   }
 
   func defineFiles() {
-    streams.method("seek", takes: 1) { stream, call in
-      try stream.stream.seek(to: try call.duration(2).luaSeconds)
+    streams.method(ofStream: "seek", takes: 1) { stream, call in
+      try stream.seek(to: try call.duration(2).luaSeconds)
       return .none
     }
-    func field(_ name: String, _ value: @escaping (StreamKit.Stream) -> LuaValue) {
-      streams.field(name) { stream, call in call.return(value(stream.stream)) }
-    }
-    field("can_seek") { .bool($0.canSeek) }
-    field("file_time") { $0.fileTime.map { .number($0) } ?? .nil }
-    field("file_duration") { $0.fileDuration.map { .number($0) } ?? .nil }
+    streams.field(ofStream: "can_seek") { .bool($0.canSeek) }
+    streams.field(ofStream: "file_time") { $0.fileTime.map { .number($0) } ?? .nil }
+    streams.field(ofStream: "file_duration") { $0.fileDuration.map { .number($0) } ?? .nil }
   }
 }

@@ -18,7 +18,7 @@ extension StreamModule {
   func defineOptions() {
     for option in StreamOption.all {
       guard let read = option.read else { continue }
-      streams.field(option.name) { stream, call in call.return(read(stream.stream.options)) }
+      streams.field(ofStream: option.name) { read($0.options) }
       streams.method("set_\(option.name)", takes: 1) { stream, call in
         let given = call.option(2, as: option.name)
         try stream.change { try option.take(given, &$0) }
@@ -40,25 +40,26 @@ extension StreamModule {
   }
 
   /// `radio:set_url(url, {start = true, …})`
-  private func setURL(of stream: ScriptStream, _ call: LuaCall) throws -> LuaReturn {
+  private func setURL(of object: ScriptStream, _ call: LuaCall) throws -> LuaReturn {
+    let stream = object.stream
     let address = try call.string(2, .url)
     let url = service.named.urls[address] ?? address
     let nickname = service.named.urls[address] == nil ? nil : address
-    var old = stream.stream.nextOptions ?? stream.stream.options
+    var old = stream.nextOptions ?? stream.options
     // A password is for the server that it was given for.
-    if !StreamURL.isSameServer(url, stream.stream.nextURL) {
+    if !StreamURL.isSameServer(url, stream.nextURL) {
       (old.credentials, old.certificateFile) = (nil, nil)
     }
     old = try service.named.options(for: address, from: old)
     let (options, given) = try options(call, 3, besides: ["start"], from: old)
     guard try given.bool("start") ?? true else {
-      try stream.setNext(url: url, nickname: nickname, options: options)
+      try object.setNext(url: url, nickname: nickname, options: options)
       return .none
     }
     return try call.suspend { [unowned self] in
-      try stream.setNext(url: url, nickname: nickname, options: options)
-      keep(stream)
-      try await stream.stream.start()
+      try object.setNext(url: url, nickname: nickname, options: options)
+      keep(object)
+      try await stream.start()
       return []
     }
   }

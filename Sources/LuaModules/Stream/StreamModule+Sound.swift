@@ -48,21 +48,21 @@ final class StreamSoundModule {
   // MARK: The stream's part
 
   func define(on streams: LuaClass<ScriptStream>) {
-    streams.field("gain") { stream, call in call.return(.number(stream.stream.gain)) }
-    streams.method("set_gain", takes: 1) { stream, call in
-      stream.stream.setGain(try call.number(2, in: StreamKit.Stream.gainRange))
+    streams.field(ofStream: "gain") { .number($0.gain) }
+    streams.method(ofStream: "set_gain", takes: 1) { stream, call in
+      stream.setGain(try call.number(2, in: StreamKit.Stream.gainRange))
       return .none
     }
-    streams.method("meter", takes: 1) { stream, call in
-      stream.stream.isMetered = try call.bool(2)
+    streams.method(ofStream: "meter", takes: 1) { stream, call in
+      stream.isMetered = try call.bool(2)
       return .none
     }
-    streams.method("levels", takes: 0) { stream, call in
-      guard stream.stream.isMetered else {
+    streams.method(ofStream: "levels", takes: 0) { stream, call in
+      guard stream.isMetered else {
         throw LuaError(
           code: "argument", message: "the stream is not metered", hint: "call radio:meter(true) before")
       }
-      let reading = stream.stream.levels
+      let reading = stream.levels
       func level(_ decibels: Double?) -> LuaValue { .number(decibels ?? -.infinity) }
       return call.return(
         .record([
@@ -70,42 +70,42 @@ final class StreamSoundModule {
           ("peak_left", level(reading?.left.peakDBFS)), ("peak_right", level(reading?.right.peakDBFS)),
         ]))
     }
-    streams.method("tap", takes: 1) { [unowned self] stream, call in try tap(stream, call) }
+    streams.method("tap", takes: 1) { [unowned self] object, call in try tap(object, call) }
   }
 
   /// `radio:tap(fn or effect)`
-  private func tap(_ stream: ScriptStream, _ call: LuaCall) throws -> LuaReturn {
+  private func tap(_ object: ScriptStream, _ call: LuaCall) throws -> LuaReturn {
     let held = try script.objects.hold(.tap)
     let new: ScriptTap
     if let effect = call.optionalObject(2, effects) {
-      new = ScriptTap("effect \(effect.name)", stream.stream.tap(.effect(effect.effect)))
+      new = ScriptTap("effect \(effect.name)", object.stream.tap(.effect(effect.effect)))
     } else {
       guard call.state.typeName(call.value(2)) == "function" else {
         throw call.mismatch(2, "function or effect")
       }
       let function = try call.function(2)
       let place = Place()
-      let tap = stream.stream.tap(
-        .blocks { [weak self, weak stream, loop = script.loop] block in
+      let tap = object.stream.tap(
+        .blocks { [weak self, weak object, loop = script.loop] block in
           // In a turn of its own, as events are: `tap_created` comes before the first block.
           loop.next {
             guard let self, let tap = place.tap else { return block.giveBack(changed: false) }
-            self.run(function, on: block, for: tap, of: stream?.stream.url)
+            self.run(function, on: block, for: tap, of: object?.stream.url)
           }
         })
       new = ScriptTap("a function", tap)
       place.tap = new
     }
-    new.tap.onEvent = { [weak self, weak stream, new] event in
-      guard let self, let stream else { return }
-      tell(event, of: new, stream)
+    new.tap.onEvent = { [weak self, weak object, new] event in
+      guard let self, let object else { return }
+      emit(event, of: new, object)
     }
     let forget = script.root { new.remove() }
-    stream.taps.append(new)
-    new.onRemove = { [weak stream, unowned new] in
+    object.taps.append(new)
+    new.onRemove = { [weak object, unowned new] in
       forget()
       held.release()
-      stream?.taps.removeAll { $0 === new }
+      object?.taps.removeAll { $0 === new }
     }
     return call.return(taps(new))
   }
@@ -136,15 +136,15 @@ final class StreamSoundModule {
     }
   }
 
-  private func tell(_ event: TapEvent, of tap: ScriptTap, _ stream: ScriptStream) {
+  private func emit(_ event: TapEvent, of tap: ScriptTap, _ object: ScriptStream) {
     func facts(_ format: AudioFormat) -> LuaValue {
       .record([("tap", taps(tap)), ("rate", .int(format.sampleRate)), ("channels", .int(format.channels))])
     }
     switch event {
-    case .gets(let format): stream.tell("tap_created", facts(format))
-    case .ended(let format): stream.tell("tap_disposed", facts(format))
+    case .gets(let format): object.emit("tap_created", facts(format))
+    case .ended(let format): object.emit("tap_disposed", facts(format))
     case .overran(let time):
-      stream.tell("tap_overrun", .record([("tap", taps(tap)), ("seconds", .number(time.luaSeconds))]))
+      object.emit("tap_overrun", .record([("tap", taps(tap)), ("seconds", .number(time.luaSeconds))]))
     }
   }
 
@@ -179,7 +179,7 @@ final class ScriptTap {
 
   func remove() {
     tap.remove()
-    // What it told refers to this.
+    // Its events refer to this.
     tap.onEvent = { _ in }
     onRemove()
     onRemove = {}

@@ -10,7 +10,7 @@ final class StreamModule {
   let service: StreamService
   let streams: LuaClass<ScriptStream>
   private let sound: StreamSoundModule
-  /// Streams of the script that don't stand still: they live though nobody keeps them.
+  /// The streams of the script that are played or recorded: they live without a reference in Lua.
   private var active: [ObjectIdentifier: ScriptStream] = [:]
 
   static func register(in script: Script, service: StreamService, events: ScriptEvents) throws -> StreamModule
@@ -42,7 +42,7 @@ final class StreamModule {
         },
       ],
       values: [("version", .string(Product.version)), ("effect", module.sound.effectTable)])
-    script.staysAlive { [unowned module] in module.active.values.contains { $0.isActive } }
+    script.staysAlive { [unowned module] in module.active.values.contains { $0.playable.isActive } }
     script.root { [weak module] in module?.endAll() }
     return module
   }
@@ -51,14 +51,14 @@ final class StreamModule {
     self.script = script
     self.service = service
     sound = try StreamSoundModule(script)
-    streams = try LuaClass("stream", in: script.state) { stream in
-      let name = stream.stream.station.name.map { "\"\($0)\" " } ?? ""
-      return "stream \(name)(\(stream.stream.url), \(stream.stream.status.rawValue))"
+    streams = try LuaClass("stream", in: script.state) { object in
+      let name = object.stream.station.name.map { "\"\($0)\" " } ?? ""
+      return "stream \(name)(\(object.stream.url), \(object.stream.status.rawValue))"
     }
   }
 
   private func endAll() {
-    for stream in active.values { stream.stream.stop() }
+    for object in active.values { object.stream.stop() }
     active = [:]
   }
 
@@ -67,8 +67,8 @@ final class StreamModule {
   /// `stream.new(url, options)`
   private func new(_ call: LuaCall) throws -> LuaReturn {
     let address = try address(call, 1)
-    return call.return(
-      streams(try make(address, try options(call, 2, from: try service.named.options(for: address)).0)))
+    let (options, _) = try options(call, 2, from: try service.named.options(for: address))
+    return call.return(streams(try adopt(try service.stream(address, options: options))))
   }
 
   /// A URL or the name of a station.
@@ -80,91 +80,79 @@ final class StreamModule {
       hint: "files are played with speaker.play, or made a stream with stream.file")
   }
 
-  /// A stream at `url`, or of the station of this name, which lives as long as it is not stopped.
-  func make(_ url: String, _ options: StreamOptions) throws -> ScriptStream {
-    let stream = try StreamKit.Stream(
-      url: try service.named.url(url), options: options, loop: script.loop, source: service.source)
-    if service.named.urls[url] != nil { stream.nickname = url }
-    return try scriptStream(stream)
-  }
-
-  /// The same with the options of the station.
-  func make(named url: String) throws -> ScriptStream { try make(url, try service.named.options(for: url)) }
-
+  /// Makes an object of a stream, whose events are reported.
   /// - Throws: `script.objects`.
-  func scriptStream(_ stream: StreamKit.Stream) throws -> ScriptStream {
-    let scriptStream = ScriptStream(stream, loop: script.loop)
-    scriptStream.held = try script.objects.hold(.stream)
-    service.follow(scriptStream)
-    return scriptStream
+  func adopt(_ stream: HouseStream) throws -> ScriptStream {
+    let held = try script.objects.hold(.stream)
+    service.follow(stream)
+    let object = ScriptStream(stream, loop: script.loop)
+    object.held = held
+    return object
   }
 
   /// The stream of an argument.
   func stream(_ value: LuaValue) -> ScriptStream? { streams.object(of: value) }
 
-  /// It is started: it lives until it stops.
+  /// Keeps a stream that is started until it stops.
   func keep(_ stream: ScriptStream) {
-    active = active.filter { $0.value.isActive }
+    active = active.filter { $0.value.playable.isActive }
     active[ObjectIdentifier(stream)] = stream
   }
 
   // MARK: The object
 
   private func defineControls() {
-    streams.method("start", takes: 0) { [unowned self] stream, call in
+    streams.method("start", takes: 0) { [unowned self] object, call in
       try call.suspend { [unowned self] in
-        keep(stream)
-        try await stream.stream.start()
+        keep(object)
+        try await object.stream.start()
         return []
       }
     }
-    streams.method("stop", takes: 0) { stream, _ in
-      stream.stream.stop()
+    streams.method(ofStream: "stop", takes: 0) { stream, _ in
+      stream.stop()
       return .none
     }
-    streams.method("pause", takes: 0) { stream, _ in
-      stream.stream.pause()
+    streams.method(ofStream: "pause", takes: 0) { stream, _ in
+      stream.pause()
       return .none
     }
-    streams.method("rewind", takes: 1) { stream, call in
-      call.return(.number(-(try stream.stream.move(by: -(try call.duration(2).luaSeconds)))))
+    streams.method(ofStream: "rewind", takes: 1) { stream, call in
+      call.return(.number(-(try stream.move(by: -(try call.duration(2).luaSeconds)))))
     }
-    streams.method("forward", takes: 1) { stream, call in
-      call.return(.number(try stream.stream.move(by: try call.duration(2).luaSeconds)))
+    streams.method(ofStream: "forward", takes: 1) { stream, call in
+      call.return(.number(try stream.move(by: try call.duration(2).luaSeconds)))
     }
-    streams.method("can_rewind", takes: 1) { stream, call in
-      call.return(stream.stream.canMove(by: -(try call.duration(2).luaSeconds)))
+    streams.method(ofStream: "can_rewind", takes: 1) { stream, call in
+      call.return(stream.canMove(by: -(try call.duration(2).luaSeconds)))
     }
-    streams.method("can_forward", takes: 1) { stream, call in
-      call.return(stream.stream.canMove(by: try call.duration(2).luaSeconds))
+    streams.method(ofStream: "can_forward", takes: 1) { stream, call in
+      call.return(stream.canMove(by: try call.duration(2).luaSeconds))
     }
-    streams.method("go_live", takes: 0) { stream, _ in
-      try stream.stream.goLive()
+    streams.method(ofStream: "go_live", takes: 0) { stream, _ in
+      try stream.goLive()
       return .none
     }
   }
 
   private func defineFields() {
-    func field(_ name: String, _ value: @escaping (StreamKit.Stream) -> LuaValue) {
-      streams.field(name) { stream, call in call.return(value(stream.stream)) }
-    }
-    field("status") { .string($0.status.rawValue) }
-    field("is_playing") { .bool($0.isPlaying) }
-    streams.field("url", changedBy: "set_url") { stream, call in call.return(.string(stream.stream.url)) }
-    field("name") { .optional($0.station.name) }
-    field("genre") { .optional($0.station.genre) }
-    field("bit_rate") { $0.bitRate.map { .int($0) } ?? .nil }
-    field("format") { .optional($0.format.map { "\($0.codec)" }) }
-    field("title") { .optional($0.title?.text) }
-    field("text") { .optional($0.title?.text) }
-    field("artist") { .optional($0.title?.artist) }
-    field("title_without_artist") { .optional($0.title?.withoutArtist) }
-    field("stream_url") { .optional($0.title?.url) }
+    streams.field(ofStream: "status") { .string($0.status.rawValue) }
+    streams.field(ofStream: "is_playing") { .bool($0.isPlaying) }
+    streams.field(ofStream: "url", changedBy: "set_url") { .string($0.url) }
+    streams.field(ofStream: "name") { .optional($0.station.name) }
+    streams.field(ofStream: "genre") { .optional($0.station.genre) }
+    streams.field(ofStream: "bit_rate") { $0.bitRate.map { .int($0) } ?? .nil }
+    streams.field(ofStream: "format") { .optional($0.format.map { "\($0.codec)" }) }
+    streams.field(ofStream: "title") { .optional($0.title?.text) }
+    streams.field(ofStream: "text") { .optional($0.title?.text) }
+    streams.field(ofStream: "artist") { .optional($0.title?.artist) }
+    streams.field(ofStream: "title_without_artist") { .optional($0.title?.withoutArtist) }
+    streams.field(ofStream: "stream_url") { .optional($0.title?.url) }
   }
 
   private func defineFigures() {
     func field(_ name: String, _ value: @escaping (StreamFigures) -> LuaValue) {
-      streams.field(name) { stream, call in call.return(value(stream.stream.figures)) }
+      streams.field(ofStream: name) { value($0.figures) }
     }
     field("buffer_size") { .int($0.size) }
     field("buffer_used") { .int($0.used) }
@@ -191,12 +179,14 @@ extension SpeakerModule {
       (stream, isOwn) = (object, false)
     } else {
       guard case .string = given else { throw call.mismatch(first, "URL or stream") }
-      (stream, isOwn) = (try streams.make(named: try streams.address(call, first)), true)
+      let address = try streams.address(call, first)
+      (stream, isOwn) = (try streams.adopt(try streams.service.stream(address)), true)
     }
     try session.requireMembers()
     return try call.suspend {
       streams.keep(stream)
-      try await stream.play(on: session, of: house, title: title, priority: priority, isOwn: isOwn)
+      try await stream.playable.play(
+        on: session, of: house, title: title, priority: priority, endsWithSession: isOwn)
       return []
     }
   }

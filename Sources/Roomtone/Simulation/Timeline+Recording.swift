@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import Home
 internal import LuaModules
 internal import Scheduling
 

@@ -41,7 +41,7 @@ public final class Timeline {
     loop = engine.loop
     zone = engine.options.zone
     engine.house.onOpen = { [unowned self] in follow($0) }
-    engine.streams.onNews = { [unowned self] in tell($0, $1) }
+    engine.streams.onEvent = { [unowned self] in tell($0, $1) }
     engine.streams.onRecording = { [unowned self] in tell($0) }
     engine.onJob = { [unowned self] in tell($0, $1) }
     follow(engine.headsets.headsets)
@@ -166,11 +166,11 @@ public final class Timeline {
     publish(lines.takeComplete(at: loop.now))
   }
 
-  private func tell(_ news: StreamNews, _ session: Session?) {
+  private func tell(_ event: StationEvent, _ session: Session?) {
     let room = session.map(rooms) ?? ""
-    switch news {
+    switch event {
     case .title(let text): add("♪ \(text)", room: room)
-    case .failure(let error): add("! \(error.message) (\(error.code))", room: room)
+    case .failed(let error): add("! \(error.message) (\(error.code))", room: room)
     case .reconnected(let gap):
       let tenths = Int((gap * 10).rounded())
       add(

@@ -55,7 +55,7 @@ final class RecordRun {
   // MARK: The beginning
 
   private func begin(_ options: RecordingOptions) async throws -> (StreamKit.Stream, Recording) {
-    let stream = try engine.streams.stream(plan.url)
+    let stream = try engine.streams.stream(plan.url).stream
     var isThere = false
     stream.onEvent = { [line, engine] event in
       switch event {

@@ -1,0 +1,130 @@
+internal import AudioCore
+internal import SpeakerKit
+internal import StreamKit
+
+/// The playback of a stream on a session, which follow each other: when one pauses, resumes or ends, so does the other.
+/// Confined to the loop.
+final class SessionPlayback {
+  private enum Phase {
+    /// The session has not played the sound yet.
+    case opening
+    case playing
+    case ended
+  }
+
+  let session: Session
+  /// The sound that the session plays.
+  let sound: StreamPlayback
+  /// The source as the session shows it.
+  private(set) var source: SourceInfo
+  private unowned let owner: HouseStream
+  private let title: String?
+  private let endsWithSession: Bool
+  private var phase = Phase.opening
+  private var subscription: EventHub.Subscription?
+  private let position = Position()
+
+  /// The position in the session, for the stream, which keeps it: so it does not refer to the playback strongly.
+  private final class Position {
+    weak var session: Session?
+    weak var playback: SessionPlayback?
+    /// Frames of the session at which the decoder that is heard began.
+    var start = 0
+
+    var heard: Double {
+      guard let session else { return 0 }
+      return Double(max(0, session.heardFrames - start)) / Double(session.format.sampleRate)
+    }
+  }
+
+  /// Attaches the stream's sound, for the session to play.
+  /// - Parameter title: the source's title; nil for the name of the station, or its URL.
+  /// - Throws: `stream.in_use`, `stream.no_seek`.
+  init(
+    of owner: HouseStream, on session: Session, _ events: EventHub, title: String?, endsWithSession: Bool
+  ) throws {
+    self.owner = owner
+    self.session = session
+    self.title = title
+    self.endsWithSession = endsWithSession
+    source = Self.source(owner.stream, title)
+    position.session = session
+    let position = position
+    sound = try owner.stream.attach(heard: { position.heard }, moved: { position.playback?.moved() })
+    position.playback = self
+    owner.stream.suspend(session.isSuspended)
+    subscription = events.on { [unowned self] event in follow(event) }
+  }
+
+  private static func source(_ stream: StreamKit.Stream, _ title: String?) -> SourceInfo {
+    SourceInfo(path: stream.url, title: title ?? stream.station.name ?? stream.url)
+  }
+
+  private var hasEnded: Bool { if case .ended = phase { true } else { false } }
+
+  /// Renames the session's source when the stream is another station by now.
+  private func rename() {
+    let new = Self.source(owner.stream, title)
+    guard new != source else { return }
+    source = new
+    session.soundRenamed(sound, new)
+  }
+
+  /// Counts what is heard from here on: the stream has moved to another position.
+  private func moved() {
+    position.start = session.heardFrames
+    session.soundMoved(sound)
+  }
+
+  /// Detaches the stream: the session plays it no longer.
+  func end() {
+    guard !hasEnded else { return }
+    leave()
+    owner.stream.detach()
+    owner.stream.suspend(false)
+    if endsWithSession { owner.stream.stop() }
+  }
+
+  private func leave() {
+    phase = .ended
+    subscription?.cancel()
+    owner.playbackEnded(self)
+  }
+
+  /// Applies an event of the stream to the session.
+  func follow(_ event: StreamEvent) {
+    guard !hasEnded else { return }
+    switch event {
+    case .paused: session.pause()
+    case .started:
+      rename()
+      if session.state == .paused { try? session.resume() }
+    case .stopped:
+      leave()
+      session.stop()
+    case .connecting: rename()
+    case .buffering, .metadata, .failed, .queueExhausted, .fileComplete, .reconnected: break
+    }
+  }
+
+  /// Applies an event of the session to the stream.
+  private func follow(_ event: HouseEvent) {
+    guard event.session === session, !hasEnded else { return }
+    let isPlayed = session.plays(sound)
+    if isPlayed { phase = .playing }
+    switch event {
+    // Undone meanwhile: if each followed the other's past, they would never agree.
+    case .state(let state, _) where state != session.state: break
+    case .state(.paused, _): owner.stream.pause()
+    case .state(.playing, _): owner.stream.goOnIfPaused()
+    case .ended(_, _, let reason):
+      guard case .playing = phase, !isPlayed else { return }
+      if reason == .finished { owner.stream.finish() }
+      end()
+    case .suspension(let phase, _, let by):
+      if phase != .suspending { owner.stream.suspend(session.isSuspended) }
+      owner.emit(.suspension(phase, by: by))
+    default: break
+    }
+  }
+}

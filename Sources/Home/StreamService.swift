@@ -1,0 +1,138 @@
+public import EventLoop
+internal import HTTP
+public import SpeakerKit
+public import StreamKit
+
+/// An event of a station, for a person who listens to it.
+public enum StationEvent {
+  /// A title is heard.
+  case title(String)
+  /// A connection failed; another one follows by itself, unless it was the first.
+  case failed(any CodedError)
+  /// Sound comes again, with a gap of that many seconds.
+  case reconnected(gap: Double)
+}
+
+/// What a person who records wants to know. Paths begin at the folder of recordings.
+public enum RecordingNews {
+  /// Sound goes into a file.
+  case began(path: String)
+  /// It is over, with so much sound.
+  case finished(path: String, seconds: Double)
+  /// It did not begin, or can't go on.
+  case failed(path: String, any CodedError)
+}
+
+/// The streams of an engine, for scripts and commands: they share the network thread, which begins with the first of
+/// them, or the stations of a simulation. Confined to the loop.
+public final class StreamService {
+  let loop: EventLoop
+  private let stations: SimulatedStations
+  /// The stations of the configuration.
+  public let named: NamedStations
+  private var thread: NetworkThread?
+  /// Receives the events of the streams that are followed, with the session that plays each.
+  public var onEvent: (StationEvent, Session?) -> Void = { _, _ in }
+  /// Takes what a recording of a script tells.
+  public var onRecording: (RecordingNews) -> Void = { _ in }
+  /// The stream of `play`.
+  private var playing: HouseStream?
+
+  /// Creates a service; its thread begins with the first stream.
+  /// - Parameters:
+  ///   - stations: those of a simulation, where time is virtual.
+  ///   - named: the stations that can be called by name.
+  public init(
+    loop: EventLoop, stations: SimulatedStations = SimulatedStations(), named: NamedStations = NamedStations()
+  ) { (self.loop, self.stations, self.named) = (loop, stations, named) }
+
+  private var source: StreamSource {
+    loop.isVirtual ? .simulation(stations) : .network { [unowned self] in try network() }
+  }
+
+  /// The thread that receives.
+  /// - Throws: `http.system` when the system gives no thread.
+  private func network() throws -> NetworkThread {
+    if let thread { return thread }
+    let new = try NetworkThread()
+    thread = new
+    return new
+  }
+
+  // MARK: Making
+
+  /// Makes a stream of a station; nothing is connected.
+  /// - Parameters:
+  ///   - address: a URL, or the name of a station.
+  ///   - options: nil for those of the station.
+  /// - Throws: `stream.url`, `stream.unsupported`, `stream.auth`.
+  public func stream(_ address: String, options: StreamOptions? = nil) throws(StreamError) -> HouseStream {
+    let url = try named.url(address)
+    let options = if let options { options } else { try named.options(for: address) }
+    let stream = try StreamKit.Stream(url: url, options: options, loop: loop, source: source)
+    if named.urls[address] != nil { stream.nickname = address }
+    return HouseStream(stream, loop: loop)
+  }
+
+  /// Makes a stream of a file of this machine; the file is not opened.
+  public func stream(file path: String, options: StreamOptions) -> HouseStream {
+    HouseStream(StreamKit.Stream(file: path, options: options, loop: loop, source: source), loop: loop)
+  }
+
+  // MARK: Following
+
+  /// Reports the events of a stream to `onEvent`: of the failures of one outage the first of each kind.
+  public func follow(_ stream: HouseStream) {
+    var failure: String?
+    stream.listen { [weak self, weak stream] event in
+      guard let self, case .stream(let event) = event else { return }
+      let session = stream?.session
+      switch event {
+      case .metadata(let title, isRealtime: false): onEvent(.title(title.text), session)
+      case .failed(let error):
+        guard error.code != failure else { return }
+        failure = error.code
+        onEvent(.failed(error), session)
+      case .reconnected(let gap, _, _):
+        failure = nil
+        onEvent(.reconnected(gap: gap), session)
+      case .started, .stopped: failure = nil
+      default: break
+      }
+    }
+  }
+
+  // MARK: Playing
+
+  /// Plays a station on a session, for a command. Returns when it is heard; it ends with the session and with the house.
+  /// - Parameters:
+  ///   - address: a URL, or the name of a station.
+  ///   - onEvent: receives its events, on the loop. The failure of the first connection is thrown instead.
+  /// - Throws: `StreamError`, `SpeakerError`, `CancellationError`.
+  public func play(
+    _ address: String, on session: Session, of house: House, onEvent: @escaping (StationEvent) -> Void
+  ) async throws {
+    let stream = try stream(address)
+    var hasBegun = false
+    stream.listen { event in
+      switch event {
+      case .stream(.metadata(let title, isRealtime: false)): onEvent(.title(title.text))
+      case .stream(.failed(let error)): if hasBegun { onEvent(.failed(error)) }
+      case .stream(.reconnected(let gap, _, _)): onEvent(.reconnected(gap: gap))
+      case .stream, .suspension: break
+      }
+    }
+    try session.requireMembers()
+    playing = stream
+    try await stream.play(on: session, of: house, endsWithSession: true)
+    hasBegun = true
+  }
+
+  /// Ends the thread, and with it all that is received.
+  public func close() {
+    playing?.stream.stop()
+    playing = nil
+    thread?.close()
+    thread = nil
+  }
+}
