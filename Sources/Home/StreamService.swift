@@ -13,16 +13,6 @@ public enum StationEvent {
   case reconnected(gap: Double)
 }
 
-/// What a person who records wants to know. Paths begin at the folder of recordings.
-public enum RecordingNews {
-  /// Sound goes into a file.
-  case began(path: String)
-  /// It is over, with so much sound.
-  case finished(path: String, seconds: Double)
-  /// It did not begin, or can't go on.
-  case failed(path: String, any CodedError)
-}
-
 /// The streams of an engine, for scripts and commands: they share the network thread, which begins with the first of
 /// them, or the stations of a simulation. Confined to the loop.
 public final class StreamService {
@@ -33,8 +23,6 @@ public final class StreamService {
   private var thread: NetworkThread?
   /// Receives the events of the streams that are followed, with the session that plays each.
   public var onEvent: (StationEvent, Session?) -> Void = { _, _ in }
-  /// Takes what a recording of a script tells.
-  public var onRecording: (RecordingNews) -> Void = { _ in }
   /// The stream of `play`.
   private var playing: HouseStream?
 

@@ -1,7 +1,6 @@
 public import Home
 internal import LuaRuntime
 public import Scheduling
-public import StreamKit
 
 /// What the modules of a script stand on: one set for each engine.
 public struct ModuleServices {
@@ -15,8 +14,8 @@ public struct ModuleServices {
   public let input: InputReader
   /// What streams share.
   public let streams: StreamService
-  /// What records them.
-  public let recorder: Recorder
+  /// The recordings of all scripts.
+  public let recordings: RecordingService
   /// The headsets of all scripts.
   public let headsets: HeadsetService
   /// What scripts keep.
@@ -25,14 +24,14 @@ public struct ModuleServices {
   /// Services of an engine.
   public init(
     house: HouseDoor, jobs: JobTable, zone: any LocalZone, input: InputReader, streams: StreamService,
-    recorder: Recorder, headsets: HeadsetService, store: ScriptStore = ScriptStore(path: nil)
+    recordings: RecordingService, headsets: HeadsetService, store: ScriptStore = ScriptStore(path: nil)
   ) {
     self.house = house
     self.jobs = jobs
     self.zone = zone
     self.input = input
     self.streams = streams
-    self.recorder = recorder
+    self.recordings = recordings
     self.headsets = headsets
     self.store = store
   }
@@ -50,7 +49,7 @@ extension Script {
     try ScheduleModule.register(in: self, table: services.jobs, zone: services.zone)
     let streams = try StreamModule.register(in: self, service: services.streams, events: events)
     try RecordingModule.register(
-      in: self, recorder: services.recorder, zone: services.zone, streams: streams, events: events)
+      in: self, service: services.recordings, zone: services.zone, streams: streams, events: events)
     try SpeakerModule.register(in: self, door: services.house, events: events, streams: streams)
     try HeadsetModule.register(in: self, service: services.headsets, events: events)
     try SystemModule.register(in: self, zone: services.zone, input: services.input)

@@ -82,7 +82,7 @@ final class ScriptRun {
     }
     timer?.cancel()
     engine.streams.close()
-    engine.recorder.close()
+    engine.recordings.recorder.close()
     engine.awaitThreads()
     signals?.cancel()
     loop.close()

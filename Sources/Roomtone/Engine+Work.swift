@@ -45,7 +45,7 @@ extension Engine {
     }
     _ = loop.run(until: { hasLeft })
     streams.close()
-    recorder.close()
+    recordings.recorder.close()
     awaitThreads()
     signals.cancel()
     loop.close()

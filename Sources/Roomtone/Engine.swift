@@ -75,8 +75,8 @@ public final class Engine {
   private let jobs: JobTable
   /// What streams share.
   public let streams: StreamService
-  /// What records them.
-  public let recorder: Recorder
+  /// The recordings of scripts and commands.
+  public let recordings: RecordingService
   /// The headsets.
   public let headsets: HeadsetService
   /// Under simulation: what stands for headsets.
@@ -94,8 +94,9 @@ public final class Engine {
     input = InputReader(loop: loop)
     streams = StreamService(
       loop: loop, stations: options.simulatedStations, named: options.configuration.stations)
-    recorder = Recorder(
+    let recorder = Recorder(
       loop: loop, settings: options.recorder, localTime: Self.localTime(in: options.zone))
+    recordings = RecordingService(recorder)
     boards = loop.isVirtual ? SimulatedBoards(loop: loop, profile: options.boardProfile) : nil
     headsets = HeadsetService(loop: loop, headsets: Self.headsets(options, boards, loop))
     store = ScriptStore(path: options.store)
@@ -158,7 +159,7 @@ public final class Engine {
     try script.registerModules(
       ModuleServices(
         house: house, jobs: jobs, zone: options.zone, input: input, streams: streams,
-        recorder: recorder, headsets: headsets, store: store),
+        recordings: recordings, headsets: headsets, store: store),
       global: global)
     let folders = [folder ?? ".", options.standardLibrary].compactMap { $0 }
     state.setModulePath(folders.flatMap { ["\($0)/?.lua", "\($0)/?/init.lua"] })

@@ -65,7 +65,8 @@ struct CapabilityTests {
     try script.registerModules(
       ModuleServices(
         house: door, jobs: JobTable(loop: loop, zone: ProcessZone()) { _, _ in }, zone: ProcessZone(),
-        input: InputReader(loop: loop), streams: StreamService(loop: loop), recorder: Recorder(loop: loop),
+        input: InputReader(loop: loop), streams: StreamService(loop: loop),
+        recordings: RecordingService(Recorder(loop: loop)),
         headsets: HeadsetService(loop: loop, headsets: Headsets(loop: loop, settings: HeadsetSettings()))),
       global: true)
     var lines: [String] = []

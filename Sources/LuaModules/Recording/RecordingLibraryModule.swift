@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import Home
 internal import LuaRuntime
 internal import Scheduling
 internal import StreamKit

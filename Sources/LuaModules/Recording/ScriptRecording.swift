@@ -1,28 +1,30 @@
 internal import EventLoop
+internal import Home
 internal import LuaRuntime
 internal import StreamKit
 
-/// A recording as a script has it. Confined to the loop.
+/// A recording as scripts have it: its listeners by event name. Confined to the loop.
 final class ScriptRecording {
+  /// The names of the events.
   static let eventNames = ["recording_stopped", "recording_finished", "track"]
 
-  let recording: Recording
-  /// Its beginning was told to who follows the house.
-  var isTold = false
+  /// The recording for the reports of the house.
+  let reported: HouseRecording
   private let loop: EventLoop
   private var listeners: [(number: Int, name: String, deliver: (LuaValue) -> Void, closed: () -> Void)] = []
   private var listenerCount = 0
 
-  init(_ recording: Recording, loop: EventLoop) { (self.recording, self.loop) = (recording, loop) }
+  init(_ reported: HouseRecording, loop: EventLoop) { (self.reported, self.loop) = (reported, loop) }
 
-  /// Whether nothing happens to it any more.
-  var isOver: Bool { recording.state == .finished || recording.state == .failed }
+  /// The kit's recording.
+  var recording: Recording { reported.recording }
 
-  /// Has `deliver` called with the payload of every event of that name; the returned function ends that.
+  /// Calls `deliver` with the payload of every event of that name, and `closed` when none can come any more; the
+  /// returned function ends that.
   func listen(
     to name: String, _ deliver: @escaping (LuaValue) -> Void, _ closed: @escaping () -> Void
   ) -> () -> Void {
-    if isOver {
+    if reported.isOver {
       loop.next(closed)
       return {}
     }
@@ -32,17 +34,17 @@ final class ScriptRecording {
     return { [weak self] in self?.listeners.removeAll { $0.number == number } }
   }
 
-  /// Tells listeners in a turn of the loop of its own.
-  func tell(_ name: String, _ payload: LuaValue) {
-    let (last, isLast) = (listenerCount, isOver)
+  /// Delivers an event in a turn of the loop of its own.
+  func emit(_ name: String, _ payload: LuaValue) {
+    let (last, isLast) = (listenerCount, reported.isOver)
     loop.next { [self] in
       for listener in listeners where listener.name == name && listener.number <= last {
         listener.deliver(payload)
       }
       guard isLast else { return }
-      let left = listeners
+      let rest = listeners
       listeners = []
-      for listener in left { listener.closed() }
+      for listener in rest { listener.closed() }
     }
   }
 }

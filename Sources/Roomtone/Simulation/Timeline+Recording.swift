@@ -5,9 +5,9 @@ internal import Scheduling
 
 /// What recordings tell, as lines of the time line.
 extension Timeline {
-  func tell(_ news: RecordingNews) {
+  func tell(_ report: RecordingReport) {
     let text =
-      switch news {
+      switch report {
       case .began(let path): "● recording \(path)"
       case .finished(let path, let seconds):
         "■ \(path) is recorded, \(DurationText.describe(.seconds(Int(seconds.rounded()))))"

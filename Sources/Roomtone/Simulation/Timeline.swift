@@ -42,7 +42,7 @@ public final class Timeline {
     zone = engine.options.zone
     engine.house.onOpen = { [unowned self] in follow($0) }
     engine.streams.onEvent = { [unowned self] in tell($0, $1) }
-    engine.streams.onRecording = { [unowned self] in tell($0) }
+    engine.recordings.onReport = { [unowned self] in tell($0) }
     engine.onJob = { [unowned self] in tell($0, $1) }
     follow(engine.headsets.headsets)
   }

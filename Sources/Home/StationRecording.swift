@@ -1,0 +1,114 @@
+public import EventLoop
+public import StreamKit
+
+/// A recording of one station for a command, from the first connection to the closed file. Confined to the loop.
+public final class StationRecording {
+  /// An event that a person may want to know of.
+  public enum Event {
+    /// An attempt to begin failed in another way than the one before, or is the first that did; more attempts follow.
+    case retrying(StreamError, isFirst: Bool)
+    /// A connection failed after sound had come; another one follows by itself.
+    case failed(StreamError)
+    /// Sound comes again after a connection was lost.
+    case reconnected
+    /// Writing pauses until the disk has room.
+    case waiting(any CodedError)
+  }
+
+  /// Receives the events, on the loop.
+  public var onEvent: (Event) -> Void = { _ in }
+  /// The recording, once it was made.
+  public private(set) var recording: Recording?
+  /// The time that passed before the station was heard at first; zero where the first attempt succeeded.
+  public private(set) var delay = Duration.zero
+
+  private let address: String
+  private let options: RecordingOptions
+  private let streams: StreamService
+  private let recorder: Recorder
+  /// The stream of the last attempt.
+  private var stream: HouseStream?
+  private var loop: EventLoop { streams.loop }
+
+  /// The pause between the first two attempts to begin; doubled each time, up to `longestPause`.
+  private static let firstPause = Duration.seconds(2)
+  private static let longestPause = Duration.seconds(30)
+  /// The longest pause that a server may ask for.
+  private static let longestRetryAfter = Duration.seconds(3600)
+
+  /// Creates a recording that has not begun.
+  /// - Parameter address: a URL, or the name of a station.
+  public init(
+    of address: String, _ options: RecordingOptions, streams: StreamService, recordings: RecordingService
+  ) {
+    (self.address, self.options, self.streams) = (address, options, streams)
+    recorder = recordings.recorder
+  }
+
+  /// Begins to record.
+  /// - Parameter retries: true if failed attempts are repeated, for as long as was to be recorded.
+  /// - Returns: the stream and its recording, when its first frame is on disk.
+  /// - Throws: `StreamError` of the last attempt, `RecordError`, `CancellationError`.
+  public func begin(retries: Bool) async throws -> (StreamKit.Stream, Recording) {
+    try await retries ? beginWithRetries() : begin(options)
+  }
+
+  private func begin(_ options: RecordingOptions) async throws -> (StreamKit.Stream, Recording) {
+    let stream = try streams.stream(address)
+    self.stream = stream
+    var hasSound = false
+    stream.listen { [weak self] event in
+      switch event {
+      case .stream(.failed(let error)): if hasSound { self?.onEvent(.failed(error)) }
+      case .stream(.reconnected): self?.onEvent(.reconnected)
+      case .stream, .suspension: break
+      }
+    }
+    let recording = try await stream.stream.record(options, by: recorder) { recording in
+      self.recording = recording
+      recording.onEvent = { [weak self] event in self?.receive(event) }
+    }
+    hasSound = true
+    return (stream.stream, recording)
+  }
+
+  /// Repeats attempts until there is sound. The end stays where it was planned, also when the sound comes late: what
+  /// comes then is another programme.
+  private func beginWithRetries() async throws -> (StreamKit.Stream, Recording) {
+    var (pause, reported) = (Self.firstPause, String?.none)
+    let start = loop.wallNow
+    let end = options.until ?? options.duration.map { start.advanced(by: $0) }
+    var options = options
+    while true {
+      let failure: StreamError
+      do {
+        let begun = try await begin(options)
+        if reported != nil { delay = start.duration(to: loop.wallNow) }
+        return begun
+      } catch let error as StreamError {
+        switch error.kind {
+        case .url, .unsupported, .inUse: throw error
+        default: failure = error
+        }
+      }
+      if let end, loop.wallNow >= end { throw failure }
+      if reported != failure.message {
+        onEvent(.retrying(failure, isFirst: reported == nil))
+        reported = failure.message
+      }
+      let wait = max(pause, min(failure.retryAfter ?? .zero, Self.longestRetryAfter))
+      try await loop.sleep(for: min(wait, end.map { loop.wallNow.duration(to: $0) } ?? wait))
+      if let end, loop.wallNow >= end { throw failure }
+      pause = min(pause * 2, Self.longestPause)
+      (options.duration, options.until) = (nil, end)
+    }
+  }
+
+  private func receive(_ event: RecordingEvent) {
+    switch event {
+    // A recording that does not continue has its error thrown at the end.
+    case .stopped(let error): if recording?.state == .waiting { onEvent(.waiting(error)) }
+    case .track, .finished: break
+    }
+  }
+}
