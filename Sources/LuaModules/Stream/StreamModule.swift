@@ -163,31 +163,3 @@ final class StreamModule {
     field("byte_offset") { $0.byteOffset.map { .int($0) } ?? .nil }
   }
 }
-
-extension SpeakerModule {
-  /// `play_stream(url or stream, options)` on a session.
-  func playStream(_ session: Session, _ call: LuaCall, _ first: Int) throws -> LuaReturn {
-    guard let streams = streamModule, let house = door.open else {
-      throw SpeakerError(.closed, "the house is closed")
-    }
-    let options = try call.options(first + 1, ["title", "priority"])
-    let (title, priority) = (try options.string("title", .header), try options.int("priority", in: 0...1000))
-    let given = call.value(first)
-    let stream: ScriptStream
-    let isOwn: Bool
-    if let object = streams.stream(given) {
-      (stream, isOwn) = (object, false)
-    } else {
-      guard case .string = given else { throw call.mismatch(first, "URL or stream") }
-      let address = try streams.address(call, first)
-      (stream, isOwn) = (try streams.adopt(try streams.service.stream(address)), true)
-    }
-    try session.requireMembers()
-    return try call.suspend {
-      streams.keep(stream)
-      try await stream.playable.play(
-        on: session, of: house, title: title, priority: priority, endsWithSession: isOwn)
-      return []
-    }
-  }
-}
