@@ -72,8 +72,8 @@ let package = Package(
     library(
       "LuaModules",
       [
-        "Home", "LuaRuntime", "EventLoop", "AudioCore", "Database", "HTTP", "SpeakerKit", "StreamKit",
-        "HeadsetKit", "Scheduling",
+        "Home", "LuaRuntime", "EventLoop", "AudioCore", "HTTP", "SpeakerKit", "StreamKit", "HeadsetKit",
+        "Scheduling",
       ]),
     library(
       "Roomtone",
@@ -84,15 +84,15 @@ let package = Package(
     .executableTarget(
       name: "RoomtoneCLI",
       dependencies: [
-        "Roomtone", "Home", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "HeadsetKit", "SpeakerKit",
+        "Roomtone", "Home", "LuaRuntime", "EventLoop", "AudioCore", "HeadsetKit", "SpeakerKit",
         "StreamKit", "Scheduling",
       ],
       swiftSettings: strict + optimized),
     .executableTarget(
       name: "RoomtoneBench",
       dependencies: [
-        "Roomtone", "Home", "LuaModules", "LuaRuntime", "EventLoop", "HTTP", "AudioCore", "Codecs",
-        "HeadsetKit", "SpeakerKit", "StreamKit", "TestSupport", "CMPG123", "CFAAD",
+        "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "HTTP", "AudioCore", "Codecs", "HeadsetKit",
+        "SpeakerKit", "StreamKit", "TestSupport", "CMPG123", "CFAAD",
       ],
       swiftSettings: strict),
 
@@ -113,7 +113,9 @@ let package = Package(
       ["StreamKit", "HTTP", "AudioCore", "Codecs", "Database", "EventLoop", "TestSupport", "TestTraits"]),
     tests(of: "HeadsetKit", ["HeadsetKit", "EventLoop", "TestSupport"]),
     tests(of: "Scheduling", ["Scheduling", "EventLoop"]),
-    tests(of: "Home", ["Home", "HeadsetKit", "EventLoop", "TestSupport"]),
+    tests(
+      of: "Home",
+      ["Home", "AudioCore", "SpeakerKit", "StreamKit", "HeadsetKit", "EventLoop", "TestSupport"]),
     tests(
       of: "Roomtone",
       [

@@ -1,5 +1,4 @@
 internal import HeadsetKit
-internal import LuaModules
 internal import LuaRuntime
 
 // `headset { … }`: where the headset is, and what it is known by.

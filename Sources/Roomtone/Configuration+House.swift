@@ -1,6 +1,5 @@
 internal import AudioCore
 internal import EventLoop
-internal import LuaModules
 internal import LuaRuntime
 internal import SpeakerKit
 

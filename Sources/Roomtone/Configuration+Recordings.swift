@@ -1,4 +1,3 @@
-internal import Home
 internal import LuaModules
 internal import LuaRuntime
 internal import StreamKit

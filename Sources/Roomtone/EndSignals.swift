@@ -1,7 +1,6 @@
 internal import EventLoop
 internal import Glibc
 internal import Home
-internal import LuaModules
 
 /// SIGINT, SIGTERM and SIGHUP: the first asks for a tidy end, a second one ends the process. Confined to the loop.
 final class EndSignals {

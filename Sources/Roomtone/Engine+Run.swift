@@ -11,7 +11,31 @@ public struct RunResult: Sendable, Equatable {
   public let status: Int32
 }
 
+/// A script of an engine with its compiled text and its arguments, ready to run once.
+public struct LoadedScript {
+  let script: Script
+  let main: LuaReference
+  let arguments: [String]
+}
+
 extension Engine {
+  /// Makes a script with all modules and compiles its text.
+  /// - Throws: `LuaError` of its syntax, or when the system gives no memory.
+  public func load(_ text: ScriptText, arguments: [String] = []) throws -> LoadedScript {
+    let script = try makeScript(text.name, isFile: text.isFile)
+    script.setArguments(arguments)
+    let main = try script.state.load(text.bytes, chunkName: text.chunkName)
+    return LoadedScript(script: script, main: main, arguments: arguments)
+  }
+
+  /// Runs a loaded script, as `run(_:_:arguments:limit:handlesSignals:)` does.
+  public func run(
+    _ loaded: LoadedScript, limit: Duration? = nil, handlesSignals: Bool = false
+  ) -> RunResult {
+    run(
+      loaded.script, loaded.main, arguments: loaded.arguments, limit: limit, handlesSignals: handlesSignals)
+  }
+
   /// Runs a script until it has nothing left to do, then ends everything tidily. Blocks the calling thread.
   /// - Parameters:
   ///   - script: made by `makeScript`.

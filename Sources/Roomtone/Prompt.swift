@@ -1,6 +1,6 @@
 internal import EventLoop
 internal import Glibc
-public import LuaModules
+internal import LuaModules
 public import LuaRuntime
 
 /// Reads Lua line by line and tells what it gives: the expression first, the statement second. Confined to the loop.
@@ -14,6 +14,8 @@ public final class Prompt {
 
   private let engine: Engine
   private let script: Script
+  /// The code before the first line.
+  private let first: LuaReference?
   /// Lines of a statement that is not finished.
   private var chunk = ""
   private var chunkLine = 1
@@ -23,15 +25,17 @@ public final class Prompt {
   /// Lines that failed.
   public private(set) var failures = 0
 
-  /// A prompt that runs what it reads in `script`.
-  public init(engine: Engine, script: Script) {
+  /// Creates a prompt with a script of its own, whose modules are globals.
+  /// - Parameter text: runs before the first line is read.
+  /// - Throws: `LuaError` of the text's syntax.
+  public init(engine: Engine, after text: ScriptText? = nil) throws {
     self.engine = engine
-    self.script = script
+    script = try engine.makeScript(text?.name ?? "repl", isFile: text?.isFile ?? false, global: true)
+    first = try text.map { [script] in try script.state.load($0.bytes, chunkName: $0.chunkName) }
   }
 
   /// Reads standard input to its end, then ends the script. Blocks the calling thread.
-  /// - Parameter first: runs before the first line is read.
-  public func run(after first: LuaReference? = nil) -> RunResult {
+  public func run() -> RunResult {
     let run = ScriptRun(engine: engine, script: script)
     script.staysAlive { true }
     // Without a terminal nobody sits there to interrupt one line: SIGINT ends all, as for a script.

@@ -1,5 +1,4 @@
 internal import EventLoop
-internal import LuaModules
 internal import LuaRuntime
 internal import Roomtone
 internal import SpeakerKit
@@ -144,20 +143,19 @@ enum SimulationBench {
       options.seed = 1
       options.configuration.output = .null
       let engine = try Engine(options)
-      let script = try engine.makeScript("week", isFile: false)
-      let main = try script.state.load(
-        Array(
-          """
-          local schedule, speaker, task = require "schedule", require "speaker", require "task"
-          for hour = 6, 22 do
-            schedule.at(("%02d:30"):format(hour), { days = "daily" }, function()
-              for v = 5, 30 do task.sleep(10) speaker.set_volume(v) end
-            end)
-          end
-          schedule.every("5m", { align = true }, function() task.sleep(1) end)
-          """.utf8), chunkName: "=week")
+      let week = try engine.load(
+        ScriptText(
+          code: """
+            local schedule, speaker, task = require "schedule", require "speaker", require "task"
+            for hour = 6, 22 do
+              schedule.at(("%02d:30"):format(hour), { days = "daily" }, function()
+                for v = 5, 30 do task.sleep(10) speaker.set_volume(v) end
+              end)
+            end
+            schedule.every("5m", { align = true }, function() task.sleep(1) end)
+            """))
       let start = Bench.now()
-      _ = engine.run(script, main, limit: .seconds(7 * 86_400))
+      _ = engine.run(week, limit: .seconds(7 * 86_400))
       return Bench.now() - start
     }
     return [

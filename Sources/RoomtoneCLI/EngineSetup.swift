@@ -1,8 +1,6 @@
 internal import EventLoop
 internal import Glibc
 internal import Home
-internal import LuaModules
-internal import LuaRuntime
 internal import Roomtone
 internal import SpeakerKit
 internal import StreamKit
@@ -57,14 +55,5 @@ enum EngineSetup {
     }
     engine.onFailure = Terminal.failure
     return engine
-  }
-
-  /// Creates a script with its `arg`, and compiles its text.
-  static func load(_ text: ScriptText, arguments: [String], into engine: Engine) throws -> (
-    Script, LuaReference
-  ) {
-    let script = try engine.makeScript(text.name, isFile: text.isFile)
-    script.setArguments(arguments)
-    return (script, try script.state.load(text.bytes, chunkName: text.chunkName))
   }
 }

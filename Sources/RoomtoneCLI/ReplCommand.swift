@@ -1,7 +1,5 @@
 internal import EventLoop
 internal import Glibc
-internal import LuaModules
-internal import LuaRuntime
 internal import Roomtone
 internal import SpeakerKit
 
@@ -19,16 +17,13 @@ enum ReplCommand {
       try EngineSetup.configuration(file: options.configuration, output: options.output),
       command: "repl", script: options.text?.name)
     let engine = try EngineSetup.engine(engineOptions)
-    let script = try engine.makeScript(
-      options.text?.name ?? "repl", isFile: options.text?.isFile ?? false, global: true)
-    let first = try options.text.map { try script.state.load($0.bytes, chunkName: $0.chunkName) }
-    let prompt = Prompt(engine: engine, script: script)
+    let prompt = try Prompt(engine: engine, after: options.text)
     prompt.show = Terminal.write
     prompt.showError = Terminal.failure
     if Terminal.isInteractive {
       prompt.prompts = ("> ", ">> ")
       Terminal.print("Roomtone \(Command.version). Ctrl-C cancels what runs, Ctrl-D leaves.")
     }
-    return prompt.run(after: first).status
+    return prompt.run().status
   }
 }

@@ -1,5 +1,4 @@
 internal import EventLoop
-internal import LuaModules
 internal import Roomtone
 internal import SpeakerKit
 
@@ -19,8 +18,7 @@ enum RunCommand {
       try EngineSetup.configuration(file: options.configuration, output: options.output),
       command: "run", script: options.text.name)
     let engine = try EngineSetup.engine(engineOptions, verbose: options.verbose)
-    let (script, main) = try EngineSetup.load(options.text, arguments: options.arguments, into: engine)
-    return engine.run(script, main, arguments: options.arguments, limit: options.limit, handlesSignals: true)
-      .status
+    let script = try engine.load(options.text, arguments: options.arguments)
+    return engine.run(script, limit: options.limit, handlesSignals: true).status
   }
 }

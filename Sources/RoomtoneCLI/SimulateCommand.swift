@@ -1,6 +1,5 @@
 internal import EventLoop
 internal import Glibc
-internal import LuaModules
 internal import LuaRuntime
 internal import Roomtone
 internal import Scheduling
@@ -54,9 +53,8 @@ enum SimulateCommand {
       error.context = "\(timeline.now)" + (error.context.map { ", \($0)" } ?? "")
       onFailure(error)
     }
-    let (script, main) = try EngineSetup.load(options.text, arguments: options.arguments, into: engine)
-    let result = engine.run(
-      script, main, arguments: options.arguments, limit: options.limit, handlesSignals: true)
+    let script = try engine.load(options.text, arguments: options.arguments)
+    let result = engine.run(script, limit: options.limit, handlesSignals: true)
     timeline.finish()
     // Ends the reference cycle of engine and time line.
     engine.onPrint = { _ in }

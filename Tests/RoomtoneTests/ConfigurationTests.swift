@@ -1,7 +1,6 @@
 import Glibc
 import HeadsetKit
 import Home
-import LuaModules
 import LuaRuntime
 import Roomtone
 import StreamKit

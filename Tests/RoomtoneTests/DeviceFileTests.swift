@@ -1,5 +1,4 @@
 import Glibc
-import LuaModules
 import LuaRuntime
 import TestSupport
 import Testing

@@ -1,4 +1,3 @@
-import LuaModules
 import LuaRuntime
 import TestSupport
 import Testing

@@ -1,6 +1,5 @@
 import EventLoop
 import Home
-import LuaModules
 import LuaRuntime
 import Roomtone
 import TestSupport

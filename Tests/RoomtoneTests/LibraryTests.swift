@@ -1,6 +1,5 @@
 import Glibc
 import Home
-import LuaModules
 import LuaRuntime
 import TestSupport
 import Testing

@@ -1,7 +1,6 @@
 import EventLoop
 import Glibc
 import Home
-import LuaModules
 import LuaRuntime
 import TestSupport
 import Testing

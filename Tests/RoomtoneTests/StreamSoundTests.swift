@@ -1,5 +1,4 @@
 import Home
-import LuaModules
 import LuaRuntime
 import TestSupport
 import Testing

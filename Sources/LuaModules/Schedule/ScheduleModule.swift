@@ -1,5 +1,4 @@
 internal import EventLoop
-internal import Home
 internal import LuaRuntime
 internal import Scheduling
 

@@ -1,5 +1,4 @@
 internal import HeadsetKit
-internal import LuaModules
 
 /// What headsets tell, as lines of the time line.
 extension Timeline {

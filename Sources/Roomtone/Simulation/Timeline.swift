@@ -1,7 +1,6 @@
 internal import AudioCore
 internal import EventLoop
 internal import Home
-internal import LuaModules
 public import Scheduling
 internal import SpeakerKit
 

@@ -1,5 +1,4 @@
 internal import EventLoop
-internal import Home
 internal import Scheduling
 
 /// The lines of a time line that have not been published, in order of the moments at which they began.

@@ -2,7 +2,6 @@ internal import EventLoop
 internal import Glibc
 internal import HeadsetKit
 internal import Home
-internal import LuaModules
 
 /// Command `roomtone board`: emulates a headset's board until a signal ends it.
 enum BoardCommand {

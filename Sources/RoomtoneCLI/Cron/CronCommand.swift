@@ -1,7 +1,6 @@
 internal import EventLoop
 internal import Glibc
 internal import Home
-internal import LuaModules
 internal import Scheduling
 internal import StreamKit
 

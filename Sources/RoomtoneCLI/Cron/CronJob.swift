@@ -1,8 +1,6 @@
 internal import EventLoop
 internal import Glibc
 internal import Home
-internal import LuaModules
-internal import LuaRuntime
 internal import Roomtone
 internal import SpeakerKit
 internal import StreamKit
@@ -50,7 +48,8 @@ struct CronJob {
     let rest = Array(arguments.operands.dropFirst())
     if arguments.command == .run {
       guard first != "-" else { throw wrong("cron gives a script no standard input to come from") }
-      try compile(first)
+      // A script that can't run should be known of now.
+      try ScriptText(path: first).compile()
       return ([absolute(first)] + rest, [], stem(first))
     }
     let configuration = try EngineSetup.configuration(file: arguments.text(.config))
@@ -94,16 +93,6 @@ struct CronJob {
     _ = try EngineSetup.engine(options).perform { house in
       for place in places { _ = try house.speakers(in: place) }
     }
-  }
-
-  /// Compiles a script, so that one that can't run is reported now.
-  private static func compile(_ path: String) throws {
-    let text = try ScriptText(path: path)
-    let loop = EventLoop(name: "cron")
-    defer { loop.close() }
-    let state = try LuaState(name: path, loop: loop, limits: LuaLimits(), watchdog: try LuaWatchdog())
-    defer { state.close() }
-    _ = try state.load(text.bytes, chunkName: text.chunkName)
   }
 
   /// Returns the file name without its extension: `show` of `scripts/show.lua`.

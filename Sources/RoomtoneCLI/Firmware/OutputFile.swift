@@ -1,6 +1,5 @@
 internal import EventLoop
 internal import Glibc
-internal import Home
 
 /// Atomic file output: written under another name in the same folder, then renamed.
 enum OutputFile {

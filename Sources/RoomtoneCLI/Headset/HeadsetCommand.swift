@@ -1,7 +1,6 @@
 internal import EventLoop
 internal import HeadsetKit
 internal import Home
-internal import LuaModules
 internal import Roomtone
 
 /// Command `roomtone headset`.

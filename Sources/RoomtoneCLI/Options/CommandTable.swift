@@ -1,5 +1,4 @@
 internal import Home
-internal import LuaModules
 internal import SpeakerKit
 
 // The one table of commands and options, read by the parser and the help text.

@@ -1,5 +1,4 @@
 internal import Home
-internal import LuaModules
 internal import StreamKit
 
 // Options for requests to servers and for trust in them, shared by the commands that accept a URL.

@@ -1,5 +1,4 @@
 internal import EventLoop
-internal import LuaRuntime
 
 /// An error in a command line. The process exits with status 2.
 struct UsageError: CodedError, Equatable {

@@ -1,7 +1,6 @@
 internal import AudioCore
 internal import EventLoop
 internal import Home
-internal import LuaModules
 internal import StreamKit
 
 /// The progress line of a recording on a terminal: `● 0:12 / 2:00:00  190 kB  ▮▮▮▯▯▯▯▯▯▯ 2 reconnects  Some

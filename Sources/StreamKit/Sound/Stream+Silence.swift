@@ -8,7 +8,8 @@ extension Stream {
     let place = SilentPlace()
     let playback = attach(
       to: buffer, heard: { place.player?.heard ?? 0 }, moved: { place.player?.moved() })
-    let player = SilentPlayer(loop: loop, makeDecoder: { playback.makeLiveDecoder() }) { [unowned self] error in
+    let player = SilentPlayer(loop: loop, makeDecoder: { playback.makeLiveDecoder() }) {
+      [unowned self] error in
       guard let error else { return wasHeard() }
       leaveSilently()
       sound.isBroken = true

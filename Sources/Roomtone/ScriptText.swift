@@ -1,0 +1,68 @@
+public import EventLoop
+internal import Glibc
+internal import LuaRuntime
+
+/// The text of a script, and its names in messages.
+public struct ScriptText: Sendable {
+  /// The path as it was given, or `-e`, `-`.
+  public let name: String
+  /// Lua's name of the chunk.
+  public let chunkName: String
+  /// True for the text of a file, beside which relative paths and modules are looked for too.
+  public let isFile: Bool
+  /// The text.
+  public let bytes: [UInt8]
+
+  /// A text that can't be read: a wrong path, which is wrong usage.
+  public struct Missing: CodedError {
+    /// The stable name of the error.
+    public let code = "script.missing"
+    /// The reason, with the path.
+    public let message: String
+  }
+
+  /// Creates a text of code from the command line.
+  public init(code: String) {
+    self.init(name: "-e", chunkName: "=-e", isFile: false, bytes: Array(code.utf8))
+  }
+
+  /// Reads a file, or standard input for `-`.
+  /// - Parameter kind: the word for it in messages.
+  /// - Throws: `Missing`.
+  public init(path: String, kind: String = "script") throws(Missing) {
+    let isInput = path == "-"
+    let fd = isInput ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+    guard fd >= 0 else {
+      throw Missing(message: "can't open the \(kind) \(path): \(String(cString: strerror(errno)))")
+    }
+    defer { if !isInput { close(fd) } }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = read(fd, &buffer, buffer.count)
+      if count == 0 { break }
+      guard count > 0 else {
+        throw Missing(message: "can't read the \(kind) \(path): \(String(cString: strerror(errno)))")
+      }
+      bytes += buffer[..<count]
+      guard bytes.count <= 16 << 20 else {
+        throw Missing(message: "\(path) is larger than 16 MB: no \(kind)")
+      }
+    }
+    self.init(name: path, chunkName: isInput ? "=stdin" : "@\(path)", isFile: !isInput, bytes: bytes)
+  }
+
+  private init(name: String, chunkName: String, isFile: Bool, bytes: [UInt8]) {
+    (self.name, self.chunkName, self.isFile, self.bytes) = (name, chunkName, isFile, bytes)
+  }
+
+  /// Compiles the text without running it.
+  /// - Throws: `LuaError` of its syntax.
+  public func compile() throws {
+    let loop = EventLoop(name: "compiler")
+    defer { loop.close() }
+    let state = try LuaState(name: name, loop: loop, limits: LuaLimits(), watchdog: try LuaWatchdog())
+    defer { state.close() }
+    _ = try state.load(bytes, chunkName: chunkName)
+  }
+}
