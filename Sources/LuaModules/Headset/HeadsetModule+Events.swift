@@ -3,7 +3,7 @@ internal import HeadsetKit
 internal import Home
 internal import LuaRuntime
 
-/// What scripts are told of headsets: one payload for each event, whoever listens.
+/// The events of headsets for scripts: one payload for each event, whoever listens.
 extension HeadsetModule {
   private static let names = [
     "connected", "disconnected", "noise_cancelling", "ambient", "equalizer", "bootloader", "progress",
@@ -11,8 +11,8 @@ extension HeadsetModule {
   ]
 
   /// A headset's own events. No more can come when it was disconnected for good.
-  func headsetFeed() -> EventFeed<Headset> {
-    EventFeed(names: Self.names) { [unowned self] headset, name, deliver, closed in
+  func headsetEvents() -> EventSource<Headset> {
+    EventSource(names: Self.names) { [unowned self] headset, name, deliver, closed in
       let loop = script.loop
       var isWanted = true
       let close = { loop.next { if isWanted { closed() } } }
@@ -21,7 +21,7 @@ extension HeadsetModule {
         return { isWanted = false }
       }
       let end = headset.listen { [unowned self] event in
-        let (known, payload) = news(event, of: headset)
+        let (known, payload) = content(of: event, headset)
         if known == name { deliver(payload) }
         if !headset.isInUse { close() }
       }
@@ -34,21 +34,21 @@ extension HeadsetModule {
 
   /// `headset.on`, `headset.once`, `headset.wait`: the events of all headsets.
   func events(_ events: ScriptEvents) -> [LuaFunction] {
-    let feed = EventFeed<HeadsetService>(names: Self.names) { [unowned self] service, name, deliver, _ in
+    let source = EventSource<HeadsetService>(names: Self.names) { [unowned self] service, name, deliver, _ in
       service.headsets.listen { [unowned self] headset, event in
-        let (known, payload) = news(event, of: headset)
+        let (known, payload) = content(of: event, headset)
         if known == name { deliver(payload) }
       }
     }
     let service = service
     return [
-      LuaFunction("on", takes: 2) { call in try events.on(service, call, 1, feed, once: false) },
-      LuaFunction("once", takes: 2) { call in try events.on(service, call, 1, feed, once: true) },
-      LuaFunction("wait", takes: 2) { call in try events.wait(service, call, 1, feed) },
+      LuaFunction("on", takes: 2) { call in try events.on(service, call, 1, source, once: false) },
+      LuaFunction("once", takes: 2) { call in try events.on(service, call, 1, source, once: true) },
+      LuaFunction("wait", takes: 2) { call in try events.wait(service, call, 1, source) },
     ]
   }
 
-  private func news(_ event: HeadsetEvent, of headset: Headset) -> (name: String, payload: LuaValue) {
+  private func content(of event: HeadsetEvent, _ headset: Headset) -> (name: String, payload: LuaValue) {
     let (name, fields) = Self.fields(event, of: headset)
     return (name, .record([("headset", value(headset))] + fields))
   }

@@ -1,7 +1,7 @@
 internal import HeadsetKit
 internal import LuaRuntime
 
-/// What runs on a headset: the image it was started from, and updates.
+/// The firmware of a headset: the image it was started from, and updates.
 extension HeadsetModule {
   func defineFirmware() {
     method("image_type", takes: 0) { headset, _ in { .string(try await headset.imageType()) } }

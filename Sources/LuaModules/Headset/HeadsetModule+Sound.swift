@@ -1,7 +1,7 @@
 internal import HeadsetKit
 internal import LuaRuntime
 
-/// What a headset lets be heard: noise cancelling, ambient sound, the equalizer; and how long it lasts.
+/// The sound of a headset: noise cancelling, ambient sound, the equalizer; and its battery.
 extension HeadsetModule {
   func defineSound() {
     method("noise_cancelling", takes: 0) { headset, _ in { .bool(try await headset.noiseCancelling()) } }

@@ -16,7 +16,7 @@ final class HeadsetModule {
     module.defineSound()
     module.defineEqualizer()
     module.defineFirmware()
-    events.add(to: module.headsets, module.headsetFeed())
+    events.add(to: module.headsets, module.headsetEvents())
     script.state.register(
       "headset",
       [

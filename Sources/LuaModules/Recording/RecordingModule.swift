@@ -22,7 +22,7 @@ final class RecordingModule {
     module.defineObject()
     events.add(
       to: module.recordings,
-      EventFeed(names: ScriptRecording.eventNames) { recording, name, deliver, closed in
+      EventSource(names: ScriptRecording.eventNames) { recording, name, deliver, closed in
         recording.listen(to: name, deliver, closed)
       })
     streams.streams.method("record", takes: 2) { [unowned module, unowned streams] stream, call in

@@ -8,7 +8,7 @@ final class ScheduleModule {
   private let table: JobTable
   private let zone: any LocalZone
   private let jobs: LuaClass<Job>
-  /// How early a job can be.
+  /// The largest `early` of a job.
   private static let maximumEarly = Duration.seconds(86_400)
 
   static func register(in script: Script, table: JobTable, zone: any LocalZone) throws {

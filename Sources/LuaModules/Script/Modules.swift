@@ -2,7 +2,7 @@ public import Home
 internal import LuaRuntime
 public import Scheduling
 
-/// What the modules of a script stand on: one set for each engine.
+/// The services of an engine that the modules of its scripts use.
 public struct ModuleServices {
   /// The door to the house.
   public let house: HouseDoor
@@ -12,13 +12,13 @@ public struct ModuleServices {
   public let zone: any LocalZone
   /// Standard input, which scripts and the prompt share.
   public let input: InputReader
-  /// What streams share.
+  /// The streams of all scripts.
   public let streams: StreamService
   /// The recordings of all scripts.
   public let recordings: RecordingService
   /// The headsets of all scripts.
   public let headsets: HeadsetService
-  /// What scripts keep.
+  /// The values that scripts keep.
   public let store: ScriptStore
 
   /// Services of an engine.
@@ -38,7 +38,7 @@ public struct ModuleServices {
 }
 
 extension Script {
-  /// Gives the script all modules.
+  /// Registers all modules in the script's state.
   /// - Parameter global: whether they are globals too, as at the prompt.
   public func registerModules(_ services: ModuleServices, global: Bool = false) throws {
     let events = try ScriptEvents(self)

@@ -4,34 +4,34 @@ public import Home
 public import LuaRuntime
 internal import Scheduling
 
-/// One running script: its Lua state, and all that lives because of it.
+/// A running script: its Lua state, and all that lives because of it.
 ///
 /// The host roots what a script starts. A timer, a job or a subscription lives until it is cancelled or the script
 /// ends, whether or not Lua kept the handle. Confined to the loop.
 public final class Script {
   /// The path as it was given, or `-`, `-e`, `repl`.
   public let name: String
-  /// Where relative paths of the script are looked for first; nil for text that comes from no file.
+  /// The folder in which relative paths of the script are looked for first; nil for text that comes from no file.
   public let folder: String?
-  /// Tells scripts of one engine apart.
+  /// The number of the script in its engine.
   public let number: Int
-  /// Its Lua state.
+  /// The Lua state.
   public let state: LuaState
-  /// The loop that it lives on.
+  /// The loop that the script runs on.
   public let loop: EventLoop
 
-  /// Takes what `log` is told: level, message, fields sorted by name.
+  /// Receives a line for the log: level, message, fields sorted by name.
   public var onLog: (LogLevel, String, [(String, String)]) -> Void = { _, _, _ in }
-  /// Takes every error that no script code caught, with what failed.
+  /// Receives every error that no script code caught.
   public var onFailure: (LuaError) -> Void = { _ in }
   /// Errors that no script code caught.
   public private(set) var failures = 0
-  /// What `os.exit` asked for.
+  /// The exit status that `os.exit` asked for.
   public private(set) var requestedExit: Int32?
   /// True if more calls waited than may: the script ends as soon as the loop comes to it.
   public private(set) var isFlooded = false
   private var hasReportedFlood = false
-  /// Whether the script has ended, or is ending.
+  /// True if the script has ended, or is ending.
   public private(set) var isEnding = false
 
   /// Count of the objects that it has the host keep.
@@ -42,7 +42,7 @@ public final class Script {
   private var lasts: [() async -> Void] = []
   private var modules: [AnyObject] = []
   /// Waits in `end` for the routines.
-  private var patience: Task<Void, Never>?
+  private var unwinding: Task<Void, Never>?
 
   /// A script that runs in `state`.
   public init(name: String, folder: String?, number: Int, state: LuaState) {
@@ -54,10 +54,10 @@ public final class Script {
     loop = state.loop
   }
 
-  /// Whether the script has something left to do: a routine, or something that keeps it alive.
+  /// True if the script has something left to do: a routine, or something that keeps it alive.
   public var isAlive: Bool { state.routineCount > 0 || live.contains { $0() } }
 
-  /// Lets a module live as long as the script, whose functions refer to it.
+  /// Keeps a module as long as the script, whose functions refer to it.
   func keep(_ module: AnyObject) { modules.append(module) }
 
   /// Adds a reason to live, asked whenever the script has no routine.
@@ -121,7 +121,7 @@ public final class Script {
       location: most.location)
   }
 
-  /// Tells of an error that no script code caught.
+  /// Reports an error that no script code caught.
   public func report(_ error: LuaError) {
     if isExit(error) { return }
     if error.code == "script.flooded" {
@@ -134,7 +134,7 @@ public final class Script {
     onFailure(error)
   }
 
-  /// Whether it is what `os.exit` unwinds with: the one error that is no failure. A script can raise the code too, so
+  /// True if it is what `os.exit` unwinds with: the one error that is no failure. A script can raise the code too, so
   /// the code alone says nothing.
   public func isExit(_ error: LuaError) -> Bool { requestedExit != nil && error.code == "script.exit" }
 
@@ -155,22 +155,22 @@ public final class Script {
     rooted = [:]
     state.cancelAll()
     let deadline = loop.now.advanced(by: grace)
-    patience = loop.start { [self] in
+    unwinding = loop.start { [self] in
       // Unwinding takes no time of its own; what suspends in it takes timers.
       while state.routineCount > 0 && loop.now < deadline {
         do { try await loop.sleep(for: .milliseconds(1)) } catch { return }
       }
     }
-    await patience?.value
-    patience = nil
-    let left = state.routineCount
-    if left > 0 {
+    await unwinding?.value
+    unwinding = nil
+    let remaining = state.routineCount
+    if remaining > 0 {
       let time = DurationText.describe(grace)
       onLog(
         .warn,
-        left == 1
+        remaining == 1
           ? "1 routine did not end within \(time) and is dropped"
-          : "\(left) routines did not end within \(time) and are dropped", [])
+          : "\(remaining) routines did not end within \(time) and are dropped", [])
     }
     for last in lasts { await last() }
     state.close()
@@ -181,13 +181,13 @@ public final class Script {
   }
 
   /// Routines that are being waited for don't let time pass: what has not unwound by now is dropped.
-  public func giveUp() { patience?.cancel() }
+  public func giveUp() { unwinding?.cancel() }
 }
 
 // MARK: Paths
 
 extension Script {
-  /// The same in each run of the script: the path of its file from the root on, links followed, or its name for text
+  /// The identity of the script in all its runs: the path of its file from the root on, links followed, or its name for text
   /// that comes from no file.
   var identity: String {
     guard folder != nil, let path = realpath(name, nil) else { return name }
@@ -195,7 +195,7 @@ extension Script {
     return String(cString: path)
   }
 
-  /// Where a file that the script names is: `~/` is the home folder; a relative path is looked for in the working
+  /// Returns the path of a file that the script names: `~/` is the home folder; a relative path is looked for in the working
   /// directory, then beside the script. What is in neither place stays as it is, so that the error names it.
   func path(of given: String) -> String {
     if given.hasPrefix("~/"), let home = getenv("HOME") { return String(cString: home) + given.dropFirst(1) }

@@ -39,7 +39,7 @@ func checkedPath(_ given: String, _ problem: (_ problem: String, _ hint: String?
   return given
 }
 
-/// What is given for a URL and looks like the path of a file.
+/// True if a text given for a URL looks like the path of a file.
 func looksLikePath(_ given: String) -> Bool {
   guard !given.isEmpty, StreamURL.scheme(given) == nil, !given.utf8.contains(0) else { return false }
   return ["/", "./", "../", "~/"].contains { given.hasPrefix($0) } || access(given, F_OK) == 0

@@ -1,9 +1,9 @@
 internal import EventLoop
 internal import LuaRuntime
 
-/// Where the events of an object come from.
-struct EventFeed<Object> {
-  /// What can be subscribed to.
+/// The events of a kind of object.
+struct EventSource<Object> {
+  /// The names of the events.
   let names: [String]
   /// Calls `deliver` with the payload of every event `name` of `object`, and `closed` when no more can come; returns
   /// what ends that.
@@ -15,7 +15,7 @@ struct EventFeed<Object> {
       -> () -> Void
 }
 
-/// What `on` and `once` return.
+/// A subscription, as `on` and `once` return it.
 final class ScriptSubscription {
   let event: String
   /// Calls of the listener that failed.
@@ -57,21 +57,21 @@ final class ScriptEvents {
   }
 
   /// Adds the three methods to a class.
-  func add<Object: AnyObject>(to type: LuaClass<Object>, _ feed: EventFeed<Object>) {
-    type.method("on", takes: 2) { object, call in try self.on(object, call, 2, feed, once: false) }
-    type.method("once", takes: 2) { object, call in try self.on(object, call, 2, feed, once: true) }
-    type.method("wait", takes: 2) { object, call in try self.wait(object, call, 2, feed) }
+  func add<Object: AnyObject>(to type: LuaClass<Object>, _ source: EventSource<Object>) {
+    type.method("on", takes: 2) { object, call in try self.on(object, call, 2, source, once: false) }
+    type.method("once", takes: 2) { object, call in try self.on(object, call, 2, source, once: true) }
+    type.method("wait", takes: 2) { object, call in try self.wait(object, call, 2, source) }
   }
 
   /// `on(event, fn)`, with the event as argument `first`.
-  func on<Object>(_ object: Object, _ call: LuaCall, _ first: Int, _ feed: EventFeed<Object>, once: Bool)
+  func on<Object>(_ object: Object, _ call: LuaCall, _ first: Int, _ source: EventSource<Object>, once: Bool)
     throws -> LuaReturn
   {
-    let event = try name(call, first, feed.names)
+    let event = try name(call, first, source.names)
     let function = try call.function(first + 1)
     let subscription = ScriptSubscription(event: event, try script.objects.hold(.subscription))
     let script = script
-    let end = try feed.subscribe(
+    let end = try source.subscribe(
       object, event,
       { [unowned script] payload in
         guard subscription.isActive else { return }
@@ -84,7 +84,7 @@ final class ScriptEvents {
           }, onFailure: { subscription.failures += 1 })
       },
       { subscription.cancel() })
-    // Cancelled with the script: what the feed keeps refers to the subscription.
+    // Cancelled with the script: what the source keeps refers to the subscription.
     let forget = script.root { subscription.cancel() }
     subscription.end = {
       forget()
@@ -94,15 +94,15 @@ final class ScriptEvents {
   }
 
   /// `wait(event [, timeout])`: the payload; nil and "timeout"; nil and "closed".
-  func wait<Object>(_ object: Object, _ call: LuaCall, _ first: Int, _ feed: EventFeed<Object>) throws
+  func wait<Object>(_ object: Object, _ call: LuaCall, _ first: Int, _ source: EventSource<Object>) throws
     -> LuaReturn
   {
-    let event = try name(call, first, feed.names)
+    let event = try name(call, first, source.names)
     let timeout = try call.optionalDuration(first + 1)
     let loop = script.loop
     return try call.suspend { continuation in
       var finish: (() -> Void)?
-      let end = try feed.subscribe(
+      let end = try source.subscribe(
         object, event,
         { payload in
           finish?()

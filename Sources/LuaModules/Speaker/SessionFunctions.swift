@@ -3,12 +3,12 @@ internal import EventLoop
 internal import LuaRuntime
 internal import SpeakerKit
 
-/// What a session can do: methods of a session, and functions of the module for the default one.
+/// A function of sessions: a method of each, and a function of the module for the default one.
 struct SessionFunctions {
   let name: String
-  /// How many arguments it takes at most.
+  /// The largest number of its arguments.
   let takes: Int
-  /// Whether a session that was closed answers too, as one that is stopped.
+  /// True if a closed session answers too, as a stopped one does.
   var onlyLooks = false
   /// The number is that of the first argument after the session.
   let body: (Session, LuaCall, Int) throws -> LuaReturn

@@ -3,7 +3,7 @@ internal import Home
 internal import LuaRuntime
 internal import SpeakerKit
 
-/// What scripts are told of a house: one payload for each event, the same whoever listens.
+/// The events of a house for scripts: one payload for each event, the same whoever listens.
 extension SpeakerModule {
   private static let allNames = HouseEvent.Kind.allCases.map(\.rawValue)
   private static let suspensions: [HouseEvent.Kind] = [.suspending, .suspended, .resumed]
@@ -12,20 +12,20 @@ extension SpeakerModule {
 
   /// `speaker.on`, `speaker.once`, `speaker.wait`.
   func houseEvents() -> [LuaFunction] {
-    let feed = EventFeed<House>(names: Self.allNames) { [unowned self] house, name, deliver, closed in
+    let source = EventSource<House>(names: Self.allNames) { [unowned self] house, name, deliver, closed in
       subscribe(to: house, name, deliver, closed) { _ in true }
     }
     let events = events
     return [
-      withHouse("on", takes: 2) { house, call in try events.on(house, call, 1, feed, once: false) },
-      withHouse("once", takes: 2) { house, call in try events.on(house, call, 1, feed, once: true) },
-      withHouse("wait", takes: 2) { house, call in try events.wait(house, call, 1, feed) },
+      withHouse("on", takes: 2) { house, call in try events.on(house, call, 1, source, once: false) },
+      withHouse("once", takes: 2) { house, call in try events.on(house, call, 1, source, once: true) },
+      withHouse("wait", takes: 2) { house, call in try events.wait(house, call, 1, source) },
     ]
   }
 
   /// A session's own events.
-  func sessionFeed() -> EventFeed<Session> {
-    EventFeed(names: Self.sessionNames.map(\.rawValue)) { [unowned self] session, name, deliver, closed in
+  func sessionEvents() -> EventSource<Session> {
+    EventSource(names: Self.sessionNames.map(\.rawValue)) { [unowned self] session, name, deliver, closed in
       try session.requireOpen()
       guard let house = door.open else { throw Self.gone("session \"\(session.name)\"") }
       let end = subscribe(to: house, name, deliver, closed) { $0.session === session }
@@ -40,8 +40,8 @@ extension SpeakerModule {
   }
 
   /// A speaker's own events, and those of the session that it is in.
-  func deviceFeed() -> EventFeed<Device> {
-    EventFeed(names: Self.deviceNames.map(\.rawValue)) { [unowned self] device, name, deliver, closed in
+  func deviceEvents() -> EventSource<Device> {
+    EventSource(names: Self.deviceNames.map(\.rawValue)) { [unowned self] device, name, deliver, closed in
       guard !device.isRemoved else {
         throw SpeakerError(.closed, "the speaker \"\(device.name)\" was removed from the house")
       }
@@ -65,8 +65,8 @@ extension SpeakerModule {
   }
 
   /// Events of a group's speakers, also of one that leaves it, and of the sessions that they are in.
-  func groupFeed() -> EventFeed<ScriptGroup> {
-    EventFeed(names: Self.deviceNames.map(\.rawValue)) { [unowned self] group, name, deliver, closed in
+  func groupEvents() -> EventSource<ScriptGroup> {
+    EventSource(names: Self.deviceNames.map(\.rawValue)) { [unowned self] group, name, deliver, closed in
       guard let house = door.open, house === group.house else { throw Self.gone("group \"\(group.name)\"") }
       return subscribe(to: house, name, deliver, closed) { event in
         if let device = event.device { return [device.groupName, device.leavesGroup].contains(group.name) }

@@ -69,7 +69,7 @@ extension SpeakerModule {
     devices.method("fade", takes: 1) { device, call in
       try SessionFunctions.fade(call) { try await device.fade(volume: $0, over: $1) }
     }
-    events.add(to: devices, deviceFeed())
+    events.add(to: devices, deviceEvents())
   }
 
   /// Fields and methods of a group.
@@ -117,7 +117,7 @@ extension SpeakerModule {
     groups.method("fade", takes: 1) { group, call in
       try SessionFunctions.fade(call) { try await group.present().fade(volume: $0, over: $1) }
     }
-    events.add(to: groups, groupFeed())
+    events.add(to: groups, groupEvents())
   }
 
   /// Fields and methods of a session.
@@ -147,6 +147,6 @@ extension SpeakerModule {
       return .none
     }
     sessions.method("is_muted", takes: 0) { session, call in call.return(session.isMuted) }
-    events.add(to: sessions, sessionFeed())
+    events.add(to: sessions, sessionEvents())
   }
 }

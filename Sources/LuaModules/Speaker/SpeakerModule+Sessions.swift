@@ -80,7 +80,7 @@ extension SpeakerModule {
     if let error = outcome.error { throw error }
   }
 
-  /// How the function ended, without what it returned.
+  /// The end of the function, without its results.
   private struct Ending: Sendable {
     let error: LuaError?
 

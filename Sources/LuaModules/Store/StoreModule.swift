@@ -10,7 +10,7 @@ struct StoreModule {
   static let longestKey = 1024
 
   private let store: ScriptStore
-  /// Whose values.
+  /// The identity of the script.
   private let script: String
 
   static func register(in script: Script, store: ScriptStore) {

@@ -65,7 +65,7 @@ final class ScriptBlock {
     }
   }
 
-  /// What a sample may be: far beyond full scale, so that sums of some can be.
+  /// The largest sample: far beyond full scale, as sums of some are.
   private static let limit = 1000.0
 
   /// Level in dBFS of a channel, or of all.

@@ -4,7 +4,7 @@ internal import LuaRuntime
 internal import Scheduling
 internal import StreamKit
 
-/// What a station tells of its titles beside the stream: `radio:audiovault{…}`, `radio:live365{…}`.
+/// Titles that a station publishes beside the stream: `radio:audiovault{…}`, `radio:live365{…}`.
 extension StreamModule {
   func defineFeeds() {
     streams.method(ofStream: "audiovault", takes: 1) { [unowned self] stream, call in
@@ -76,7 +76,7 @@ extension StreamModule {
     return feed
   }
 
-  /// It may be negative: some clocks in stations are behind.
+  /// The delay, which may be negative: some clocks in stations are behind.
   private func delay(_ given: LuaOptions) throws -> Duration? {
     try given.seconds("delay", in: -3600...3600).map { .nanoseconds(Int64($0 * 1e9)) }
   }

@@ -11,7 +11,7 @@ extension StreamModule {
   ) throws -> (StreamOptions, LuaOptions) {
     let given = try call.options(number, StreamOption.names + others)
     var options = options
-    for option in StreamOption.all { try option.take(given, &options) }
+    for option in StreamOption.all { try option.apply(given, &options) }
     return (options, given)
   }
 
@@ -21,7 +21,7 @@ extension StreamModule {
       streams.field(ofStream: option.name) { read($0.options) }
       streams.method("set_\(option.name)", takes: 1) { stream, call in
         let given = call.option(2, as: option.name)
-        try stream.change { try option.take(given, &$0) }
+        try stream.change { try option.apply(given, &$0) }
         return .none
       }
     }

@@ -4,7 +4,7 @@ internal import Home
 internal import LuaRuntime
 internal import StreamKit
 
-/// What is done to the sound of a stream: gain, levels, taps.
+/// Processing of the sound of a stream: gain, levels, taps.
 final class StreamSoundModule {
   private unowned let script: Script
   private let taps: LuaClass<ScriptTap>
@@ -113,7 +113,8 @@ final class StreamSoundModule {
   /// The tap that a function belongs to, which is made after it.
   private final class Place { weak var tap: ScriptTap? }
 
-  /// One that runs too long is removed: it would for each block, and there are 25 a second.
+  /// Runs a tap's function on a block. A tap whose function runs too long is removed: it would for each of 25 blocks
+  /// a second.
   private func run(_ function: LuaReference, on block: TapBlock, for tap: ScriptTap, of url: String?) {
     let shown = ScriptBlock(block)
     let routine = script.call(

@@ -26,7 +26,8 @@ final class StreamModule {
     module.sound.define(on: module.streams)
     events.add(
       to: module.streams,
-      EventFeed(names: ScriptStream.eventNames) { stream, name, deliver, _ in stream.listen(to: name, deliver)
+      EventSource(names: ScriptStream.eventNames) { stream, name, deliver, _ in
+        stream.listen(to: name, deliver)
       })
     script.state.register(
       "stream",

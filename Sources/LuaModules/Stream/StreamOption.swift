@@ -3,20 +3,20 @@ internal import HTTP
 public import LuaRuntime
 internal import StreamKit
 
-/// One option of streams. Of it are made the option of `stream.new` and of `set_url`, the method `set_` and its name, and
-/// the field, all with the same checks. A new one is a line in `all`.
+/// An option of streams: the source of the option of `stream.new` and of `set_url`, of the method `set_` with its name
+/// and of the field, all with the same checks. A new one is a line in `all`.
 struct StreamOption: Sendable {
   let name: String
-  /// What the field gives; nil for a secret.
+  /// Returns the value of the field; nil for a secret.
   let read: (@Sendable (StreamOptions) -> LuaValue)?
-  /// Takes the option from among those given, where it is there.
-  let take: @Sendable (LuaOptions, inout StreamOptions) throws -> Void
+  /// Applies the option if it is among those given.
+  let apply: @Sendable (LuaOptions, inout StreamOptions) throws -> Void
 
-  /// In the order in which messages list them.
+  /// All options, in the order in which messages list them.
   static let all: [StreamOption] = [
     StreamOption(
       "type", read: { .string($0.kind.rawValue) },
-      take: { given, options in
+      apply: { given, options in
         guard let type = try given.string("type", .name) else { return }
         guard let kind = StreamOptions.Kind(rawValue: type) else {
           let names = StreamOptions.Kind.allCases.map(\.rawValue)
@@ -26,12 +26,12 @@ struct StreamOption: Sendable {
       }),
     StreamOption(
       "buffer_blocks", read: { .int($0.bufferBlocks) },
-      take: { given, options in
+      apply: { given, options in
         if let blocks = try given.int("buffer_blocks", in: 10...100_000) { options.bufferBlocks = blocks }
       }),
     StreamOption(
       "user_agent", read: { .string($0.userAgent) },
-      take: { given, options in
+      apply: { given, options in
         guard let agent = try given.string("user_agent", .header) else { return }
         options.userAgent = try given.line("user_agent", agent)
       }),
@@ -39,7 +39,7 @@ struct StreamOption: Sendable {
     duration("pause_timeout", \.pauseTimeout),
     StreamOption(
       "metadata_encoding", read: { .string($0.metadataEncoding.name) },
-      take: { given, options in
+      apply: { given, options in
         guard let name = try given.string("metadata_encoding", .name) else { return }
         guard let encoding = MetadataEncoding(name: name) else {
           throw given.problem(
@@ -50,7 +50,7 @@ struct StreamOption: Sendable {
       }),
     StreamOption(
       "auth", read: nil,
-      take: { given, options in
+      apply: { given, options in
         guard let auth = given["auth"] else { return }
         guard let list = given.state.list(auth, limit: 2), list.count == 2, case .string(let user) = list[0],
           case .string(let password) = list[1]
@@ -60,12 +60,12 @@ struct StreamOption: Sendable {
       }),
     StreamOption(
       "buffer_wait", read: { options in options.bufferWait.map { .number($0.luaSeconds) } ?? .nil },
-      take: { given, options in
+      apply: { given, options in
         if let time = try given.duration("buffer_wait") { options.bufferWait = time }
       }),
     StreamOption(
       "is_file", read: { options in options.isFile.map { .bool($0) } ?? .nil },
-      take: { given, options in
+      apply: { given, options in
         if case .nil? = given["is_file"] {
           options.isFile = nil
         } else if let isFile = try given.bool("is_file") {
@@ -75,7 +75,7 @@ struct StreamOption: Sendable {
     duration("buffer_wait_file", \.bufferWaitFile), duration("throttle_bypass", \.throttleBypass),
   ]
 
-  /// What can be given.
+  /// The names of all options.
   static let names = all.map(\.name)
 
   /// Encodings that stations use.
@@ -86,8 +86,8 @@ struct StreamOption: Sendable {
 
   private init(
     _ name: String, read: (@Sendable (StreamOptions) -> LuaValue)?,
-    take: @escaping @Sendable (LuaOptions, inout StreamOptions) throws -> Void
-  ) { (self.name, self.read, self.take) = (name, read, take) }
+    apply: @escaping @Sendable (LuaOptions, inout StreamOptions) throws -> Void
+  ) { (self.name, self.read, self.apply) = (name, read, apply) }
 
   /// A length of time, which the field gives in seconds.
   private static func duration(
@@ -96,7 +96,7 @@ struct StreamOption: Sendable {
   ) -> StreamOption {
     StreamOption(
       name, read: { .number($0[keyPath: path].luaSeconds) },
-      take: { given, options in
+      apply: { given, options in
         guard let time = try given.duration(name) else { return }
         guard time >= least else {
           throw given.problem(name, "at least \(Int(least.luaSeconds)) s expected")
@@ -116,7 +116,7 @@ extension LuaOptions {
     return text
   }
 
-  /// Who asks, as a server takes it.
+  /// A user's name that can stand before the colon of HTTP credentials.
   public func userName(_ name: String, _ user: String) throws -> String {
     guard !user.contains(":") else { throw problem(name, "a user's name can't have a colon") }
     return try line(name, user)

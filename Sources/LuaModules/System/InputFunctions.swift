@@ -3,7 +3,7 @@ internal import LuaRuntime
 
 /// Reading standard input, by `io.read` and `io.lines` or as a file: only the calling routine waits.
 enum InputFunctions {
-  /// Has all of Lua's functions that read standard input read `input`.
+  /// Replaces all of Lua's functions that read standard input by functions that read `input`.
   static func replace(in state: LuaState, _ input: InputReader) {
     let line = LuaFunction("lines") { call in try read([.line(keepsEnd: false)], from: input, call) }
     let nextLine = state.value(of: line)
@@ -17,7 +17,7 @@ enum InputFunctions {
       })
   }
 
-  /// What the formats from argument `first` on ask for; a line without any.
+  /// Reads what the formats from argument `first` on ask for; a line without any.
   static func read(from input: InputReader, _ call: LuaCall, first: Int) throws -> LuaReturn {
     try read(try requests(call, first: first), from: input, call)
   }
@@ -46,7 +46,7 @@ enum InputFunctions {
     }
   }
 
-  /// One result for each request, up to the first that finds the end.
+  /// Returns a result for each request, up to the first that finds the end.
   static func read(
     _ requests: [InputReader.Request], from input: InputReader, _ call: LuaCall
   ) throws -> LuaReturn {

@@ -1,18 +1,19 @@
 public import EventLoop
 internal import Glibc
 
-/// What is read line by line by whoever asks: standard input for the prompt and `io.read`, the output of a program.
+/// A reader of lines, bytes and numerals on request: of standard input for the prompt and `io.read`, of the output of a
+/// program.
 /// Waits on the loop, and reads ahead only while somebody waits. Confined to the loop.
 public final class InputReader {
-  /// What is asked for. Answered with the bytes, or nil at the end of the input.
+  /// A request for input, answered with the bytes, or nil at the end of the input.
   public enum Request {
     /// Up to the next line end, which is left out unless kept.
     case line(keepsEnd: Bool)
-    /// At most so many bytes; none asks whether there is more.
+    /// A number of bytes at most; 0 asks if there is more.
     case bytes(Int)
     /// A numeral, after white space.
     case numeral
-    /// All that is left, empty at the end.
+    /// The rest of the input, empty at the end.
     case all
   }
 
@@ -24,7 +25,7 @@ public final class InputReader {
   private let loop: EventLoop
   private let fd: Int32
   private var buffer: [UInt8] = []
-  /// So many bytes of the buffer hold no line end.
+  /// The number of bytes at the start of the buffer that hold no line end.
   private var searched = 0
   private var atEnd = false
   private var watch: FDWatch?
@@ -51,7 +52,7 @@ public final class InputReader {
     }
   }
 
-  /// Nothing is read any more; who waits is not answered.
+  /// Stops reading; pending requests are not answered.
   func end() {
     waiting = []
     rest()
@@ -114,7 +115,7 @@ public final class InputReader {
     }
   }
 
-  /// Where the next line ends; looks at each byte once.
+  /// The end of the next line; each byte is looked at once.
   private func nextLineEnd() -> Int? {
     let end = lineEnd(from: searched)
     searched = end ?? buffer.count

@@ -5,7 +5,7 @@ internal import LuaRuntime
 /// A command of the shell that runs, with all that it starts.
 final class Program: Sendable {
   private let process: pid_t
-  /// Whether the process id is free for others again.
+  /// True if the process id is free for others again.
   private let isReaped = Lock(false)
 
   struct Failure: Error { let number: Int32 }
@@ -60,7 +60,7 @@ final class Program: Sendable {
     }
   }
 
-  /// What `os.execute` and `close` give for the status that `waitpid` gave.
+  /// The results of `os.execute` and `close` for a status of `waitpid`.
   static func results(of status: Int32) -> [LuaValue] {
     let signal = status & 0x7f
     let code = signal == 0 ? status >> 8 & 0xff : signal

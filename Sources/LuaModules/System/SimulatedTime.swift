@@ -54,7 +54,7 @@ enum SimulatedTime {
     return [-2, -1, 1, 2].contains { zone.offset(at: seconds + $0 * quarter) < zone.offset(at: seconds) }
   }
 
-  /// What `%Z` gives. A zone of the database knows no letters here and is called by its offset, as many are there:
+  /// The text of `%Z`. A zone of the database knows no letters here and is called by its offset, as many are there:
   /// `+01`.
   private static func abbreviation(at seconds: Int, _ zone: any LocalZone) -> String {
     if zone is ProcessZone {
@@ -141,7 +141,7 @@ enum SimulatedTime {
     return moment(asUTC, isSummerTime: given["isdst"].map { $0 != "false" }, zone)
   }
 
-  /// When the zone's clocks show what clocks of UTC show at `asUTC`. The offset is that of the moment itself, found
+  /// The moment at which the zone's clocks show what clocks of UTC show at `asUTC`. The offset is that of the moment itself, found
   /// from one close to it; or that of the nearest moment with or without summer time, as wanted.
   private static func moment(_ asUTC: Int, isSummerTime wanted: Bool?, _ zone: any LocalZone) -> Int {
     let guess = asUTC - zone.offset(at: asUTC)

@@ -3,7 +3,7 @@ internal import Glibc
 internal import LuaRuntime
 internal import Scheduling
 
-/// What the host changes in Lua's `os` and `io`: the end of the script, programs without blocking, and under
+/// The host's replacements in Lua's `os` and `io`: the end of the script, programs without blocking, and under
 /// simulation the time.
 enum SystemModule {
   static func register(in script: Script, zone: any LocalZone, input: InputReader) throws {

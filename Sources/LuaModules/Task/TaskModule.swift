@@ -9,17 +9,17 @@ final class TaskModule {
   /// A routine that a script started, and whether its end concerns anybody.
   final class ScriptTask {
     let routine: LuaRoutine
-    /// Routines that wait for its end now, and take its error.
-    var takers = 0
-    /// Whether somebody has been given its error.
-    var isTaken = false
+    /// Routines that wait for its end now, and receive its error.
+    var waiterCount = 0
+    /// True if its error was delivered to a routine.
+    var isDelivered = false
     init(_ routine: LuaRoutine) { self.routine = routine }
   }
 
   /// Tasks that one call waits for, and which don't outlive it.
   private final class Crew {
     private let members: [ScriptTask]
-    /// What ends the waiting for each.
+    /// The functions that end the waiting for each.
     var givingUp: [() -> Void] = []
     private(set) var isStopped = false
 
@@ -93,9 +93,9 @@ final class TaskModule {
     task.routine.whenEnded { [weak script] outcome in
       held.release()
       guard case .failed(let error) = outcome else { return }
-      if task.takers > 0 { task.isTaken = true }
+      if task.waiterCount > 0 { task.isDelivered = true }
       // Whoever awaits it in this turn takes the error too; else it is told.
-      script?.loop.next { if !task.isTaken { script?.report(error) } }
+      script?.loop.next { if !task.isDelivered { script?.report(error) } }
     }
     return task
   }
@@ -115,11 +115,11 @@ final class TaskModule {
 
   /// Calls `body` when the task has ended. Until then its error is taken care of, unless the returned function is
   /// called before.
-  private func take(_ task: ScriptTask, _ body: @escaping (LuaRoutine.Outcome) -> Void) -> () -> Void {
+  private func follow(_ task: ScriptTask, _ body: @escaping (LuaRoutine.Outcome) -> Void) -> () -> Void {
     var isWaiting = true
-    if task.routine.outcome == nil { task.takers += 1 } else { task.isTaken = true }
+    if task.routine.outcome == nil { task.waiterCount += 1 } else { task.isDelivered = true }
     let giveUp = {
-      if isWaiting && task.routine.outcome == nil { task.takers -= 1 }
+      if isWaiting && task.routine.outcome == nil { task.waiterCount -= 1 }
       isWaiting = false
     }
     task.routine.whenEnded { outcome in
@@ -148,7 +148,7 @@ final class TaskModule {
     let loop = script.loop
     return try call.suspend { continuation in
       var timer: LoopTimer?
-      let giveUp = take(task) { outcome in
+      let giveUp = follow(task) { outcome in
         timer?.cancel()
         Self.resume(continuation, with: outcome)
       }
@@ -206,7 +206,7 @@ final class TaskModule {
       var results = [LuaValue](repeating: .bool(false), count: members.count)
       for (index, member) in members.enumerated() where !crew.isStopped {
         crew.givingUp.append(
-          take(member) { outcome in
+          follow(member) { outcome in
             open -= 1
             if case .returned(let values) = outcome {
               results[index] = values.first ?? .bool(true)
@@ -228,7 +228,7 @@ final class TaskModule {
       let crew = Crew(members)
       for member in members where !crew.isStopped {
         crew.givingUp.append(
-          take(member) { outcome in crew.stop { Self.resume(continuation, with: outcome) } })
+          follow(member) { outcome in crew.stop { Self.resume(continuation, with: outcome) } })
       }
       return { crew.stop() }
     }
@@ -245,7 +245,7 @@ final class TaskModule {
       let crew = Crew([task])
       var timer: LoopTimer?
       crew.givingUp = [
-        take(task) { outcome in
+        follow(task) { outcome in
           timer?.cancel()
           Self.resume(continuation, with: outcome)
         }
