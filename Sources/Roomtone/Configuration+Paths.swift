@@ -11,7 +11,7 @@ extension LuaOptions {
     return path
   }
 
-  /// With the home folder for `~/`; nil for a relative path, and where there is no home.
+  /// Replaces `~/` by the home folder; nil for a relative path, and where there is no home.
   private static func absolute(_ path: String) -> String? {
     guard path == "~" || path.hasPrefix("~/") else { return path.hasPrefix("/") ? path : nil }
     guard let home = getenv("HOME").map({ String(cString: $0) }), home.hasPrefix("/") else { return nil }

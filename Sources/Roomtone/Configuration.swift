@@ -6,21 +6,21 @@ public import LuaRuntime
 public import SpeakerKit
 public import StreamKit
 
-/// What the configuration file says, with the defaults for what it leaves out.
+/// The settings of the configuration file, with the defaults for what it leaves out.
 public struct Configuration: Sendable {
-  /// Where the speakers sound.
+  /// The output of the speakers.
   public var output = Output.alsa(device: "default")
   /// The speakers of the embedded house; nil for the demonstration house.
   public var speakers: [SpeakerSpec]?
-  /// What a script may use.
+  /// The limits of scripts.
   public var limits = LuaLimits()
   /// The least level that is shown.
   public var logLevel = LogLevel.info
-  /// Where recordings go, and how long they stay.
+  /// The settings of recordings.
   public var recordings = RecorderSettings()
-  /// Stations that have a name.
+  /// The stations by name.
   public var stations = NamedStations()
-  /// Where the headset is, and what it is known by.
+  /// The address and the keys of the headset.
   public var headset = HeadsetSettings()
 
   /// The defaults.

@@ -36,7 +36,7 @@ final class EndSignals {
     }
   }
 
-  /// Gives the signals their usual action back; once one has come they are ignored, as the end of the process is all
+  /// Restores the usual action of the signals; once one has come they are ignored, as the end of the process is all
   /// that is left to come, and the same one may be on its way again.
   func cancel() {
     if status != nil { for number in numbers { signal(number, SIG_IGN) } }
@@ -44,7 +44,7 @@ final class EndSignals {
   }
 }
 
-/// Tells a person who insists from a signal that comes twice: `timeout`, process groups and service managers send the
+/// Distinguishes a person who insists from a signal that comes twice: `timeout`, process groups and service managers send the
 /// same one to a process more than once.
 struct EndSignalCount {
   enum Meaning {

@@ -5,7 +5,7 @@ public import LuaModules
 public import LuaRuntime
 internal import StreamKit
 
-/// How a run ended: the exit status of the command.
+/// The end of a run: the exit status of the command.
 public struct RunResult: Sendable, Equatable {
   /// 0 done, 1 something failed, 129, 130 and 143 after SIGHUP, SIGINT and SIGTERM, or what `os.exit` asked for.
   public let status: Int32
@@ -40,9 +40,9 @@ extension Engine {
   /// - Parameters:
   ///   - script: made by `makeScript`.
   ///   - main: its compiled text.
-  ///   - arguments: what `...` is.
+  ///   - arguments: the values of `...`.
   ///   - limit: ends the script after this time, which is no failure.
-  ///   - handlesSignals: whether SIGINT, SIGTERM and SIGHUP end it.
+  ///   - handlesSignals: true if SIGINT, SIGTERM and SIGHUP end it.
   public func run(
     _ script: Script, _ main: LuaReference, arguments: [String] = [], limit: Duration? = nil,
     handlesSignals: Bool = false
@@ -56,7 +56,7 @@ extension Engine {
   }
 }
 
-/// One run from its start to its tidy end. Confined to the loop.
+/// A run of a script from its start to its tidy end. Confined to the loop.
 final class ScriptRun {
   private let engine: Engine
   private let script: Script
@@ -77,7 +77,7 @@ final class ScriptRun {
     headway = Headway(longestStandstill: engine.options.longestStandstill)
   }
 
-  /// These signals end the script, as `EndSignals` says.
+  /// Lets these signals end the script, as `EndSignals` says.
   func watchSignals(_ numbers: [Int32] = EndSignals.usual) {
     signals = EndSignals(numbers, of: engine) { [unowned self] in stop() }
   }
@@ -102,7 +102,7 @@ final class ScriptRun {
         return phase == .ended
       })
       if phase == .ended { break }
-      if result == .idle { dieOfThirst() } else if result == .stopped { break }
+      if result == .idle { failDeadlocked() } else if result == .stopped { break }
     }
     timer?.cancel()
     engine.streams.close()
@@ -160,8 +160,8 @@ final class ScriptRun {
     end()
   }
 
-  /// Nothing can wake the script any more, and it still waits.
-  private func dieOfThirst() {
+  /// Fails a script that waits for what can't happen any more.
+  private func failDeadlocked() {
     if phase == .running {
       script.report(
         LuaError(
@@ -176,7 +176,8 @@ final class ScriptRun {
 
 /// Turns of the loop beyond those that the virtual time that passed accounts for.
 struct Headway {
-  /// Some three times as many as a script has whose simulation takes as long as the house itself would.
+  /// The turns that a second of virtual time accounts for: some three times those of a script whose simulation takes
+  /// as long as the house itself would.
   private static let turnsPerSecond = 200_000.0
   private let longestStandstill: Double
   private var excess = 0.0

@@ -16,7 +16,7 @@ extension Engine {
     try carryOut { [self] in try await work(body) }
   }
 
-  /// The same without the house, which another process may have.
+  /// Runs `body` as `perform` does, without the house, which another process may have.
   public func performWithoutHouse(_ body: @escaping () async throws -> Void) throws -> RunResult {
     try carryOut(body)
   }
@@ -62,14 +62,13 @@ extension Engine {
     try await body(open)
   }
 
-  /// Lets threads that work for the loop, such as one that waits for a program that was told to end, tell the loop
-  /// that they have: for two seconds at most.
+  /// Waits for threads that work for the loop, such as one that waits for the end of a program: for two seconds at most.
   func awaitThreads() {
     guard !loop.heldBy.isEmpty else { return }
-    var isPatient = true
-    let patience = loop.after(.seconds(2), keepsAlive: false) { isPatient = false }
-    _ = loop.run(until: { [loop] in !isPatient || loop.heldBy.isEmpty })
-    patience.cancel()
+    var isWaiting = true
+    let timeout = loop.after(.seconds(2), keepsAlive: false) { isWaiting = false }
+    _ = loop.run(until: { [loop] in !isWaiting || loop.heldBy.isEmpty })
+    timeout.cancel()
   }
 }
 

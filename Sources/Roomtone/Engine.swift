@@ -8,32 +8,32 @@ public import Scheduling
 public import SpeakerKit
 public import StreamKit
 
-/// What an engine is made of.
+/// The settings of an engine.
 public struct EngineOptions {
   /// The wall clock, or a virtual one.
   public var clock = EventLoop.ClockKind.wall
-  /// Under simulation: what makes chance and order repeat.
+  /// The seed of a simulation, whose random numbers and order repeat.
   public var seed: UInt64?
   /// The zone of scripts' times of day.
   public var zone: any LocalZone = ProcessZone()
-  /// What the configuration file says.
+  /// The configuration.
   public var configuration = Configuration()
-  /// Under simulation: turns of the loop in one moment, after which a script counts as stuck. Next to no time passing
+  /// The turns of the loop in one moment of a simulation after which a script counts as stuck. Next to no time passing
   /// counts as none.
   public var longestStandstill = 500_000
-  /// Under simulation: how stations behave, by URL; under all others a tune is played.
+  /// The stations of a simulation, by URL; all others play a tune.
   public var stations: [String: SimulatedStation] = [:]
-  /// Where the house is kept between runs, one process at a time; nil keeps nothing.
+  /// The folder that keeps the house between runs, for one process at a time; nil keeps nothing.
   public var stateFolder: String?
-  /// The file of what scripts keep; nil for a store in memory, which ends with the engine.
+  /// The file of the store of scripts; nil for a store in memory, which ends with the engine.
   public var store: String?
-  /// Whether the house may sound and change, or is only looked at.
+  /// The access to the house: to drive it, or only to look.
   public var access = HouseAccess.drive
-  /// What other processes are told that wait for the house meanwhile.
+  /// The name of this process for others that wait for the house meanwhile.
   public var processName = "roomtone"
-  /// Where recordings go, and their catalogue.
+  /// The settings of recordings and their catalogue.
   public var recorder = RecorderSettings()
-  /// Under simulation: what headsets are like.
+  /// The profile of the headsets of a simulation.
   public var boardProfile = BoardProfile.standard
   /// The folder that the modules of the product are read from; nil for those inside the program.
   public var standardLibrary: String?
@@ -58,28 +58,28 @@ public final class Engine {
   public let loop: EventLoop
   /// The door to the house.
   public let house: HouseDoor
-  /// What was asked for.
+  /// The settings.
   public let options: EngineOptions
-  /// Takes a line that a script printed, with the script.
+  /// Receives a line that a script printed.
   public var onPrint: (String) -> Void = { _ in }
-  /// Takes a line for the log.
+  /// Receives a line for the log: level, message, fields sorted by name.
   public var onLog: (LogLevel, String, [(String, String)]) -> Void = { _, _, _ in }
   /// Receives what happens to the jobs of scripts.
   public var onJob: (Job, JobEvent) -> Void = { _, _ in }
-  /// Takes an error that no script code caught.
+  /// Receives an error that no script code caught.
   public var onFailure: (LuaError) -> Void = { _ in }
 
   /// Standard input, which scripts and the prompt share.
   let input: InputReader
   private let watchdog: LuaWatchdog
   private let jobs: JobTable
-  /// What streams share.
+  /// The streams of scripts and commands.
   public let streams: StreamService
   /// The recordings of scripts and commands.
   public let recordings: RecordingService
   /// The headsets.
   public let headsets: HeadsetService
-  /// Under simulation: what stands for headsets.
+  /// The boards that emulate the headsets of a simulation.
   public let boards: SimulatedBoards?
   private let store: ScriptStore
   private var scripts = 0
@@ -110,7 +110,7 @@ public final class Engine {
           processName: options.processName,
           log: { relay.log(.warn, $0) }))
     }
-    jobs = JobTable(loop: loop, zone: options.zone) { job, event in relay.tell(job, event) }
+    jobs = JobTable(loop: loop, zone: options.zone) { job, event in relay.receive(job, event) }
     relay.engine = self
     recorder.onLog = { relay.log(.warn, $0) }
     store.onLog = { relay.log(.warn, $0) }
@@ -125,16 +125,16 @@ public final class Engine {
     return Headsets(loop: loop, settings: settings, boards: boards)
   }
 
-  /// What the clocks of the house show; asked on the disk thread.
+  /// Returns the time that the clocks of the house show; called on the disk thread.
   private static func localTime(in zone: any LocalZone) -> @Sendable (WallTime) -> LocalTime {
     { time in LocalTime(time, offset: zone.offset(at: Int(time.seconds))) }
   }
 
-  /// Carries what is told to an engine that its parts were made before.
+  /// Forwards events of the engine's parts, which are made before it.
   private final class Relay {
     weak var engine: Engine?
     func log(_ level: LogLevel, _ message: String) { engine?.onLog(level, message, []) }
-    func tell(_ job: Job, _ event: JobEvent) {
+    func receive(_ job: Job, _ event: JobEvent) {
       engine?.onJob(job, event)
       guard case .skipped = event else { return }
       log(.warn, "job \"\(job.name)\": a run is left out, as the one before still goes on")

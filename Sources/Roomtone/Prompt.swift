@@ -3,13 +3,13 @@ internal import Glibc
 internal import LuaModules
 public import LuaRuntime
 
-/// Reads Lua line by line and tells what it gives: the expression first, the statement second. Confined to the loop.
+/// Reads Lua line by line and shows the results: a line is compiled as an expression first, as a statement second. Confined to the loop.
 public final class Prompt {
-  /// Where the answers and the prompts go, without a line end for a prompt.
+  /// Receives the answers and the prompts, the latter without a line end.
   public var show: (String) -> Void = { _ in }
-  /// Where what failed goes.
+  /// Receives the error of a line.
   public var showError: (LuaError) -> Void = { _ in }
-  /// What asks for a line: the first line, a continued one. Nil without a terminal.
+  /// The prompts for a first line and for a continued one; nil without a terminal.
   public var prompts: (first: String, more: String)?
 
   private let engine: Engine
@@ -20,7 +20,7 @@ public final class Prompt {
   private var chunk = ""
   private var chunkLine = 1
   private var front: LuaRoutine?
-  private var takeBack: () -> Void = {}
+  private var cancelRead: () -> Void = {}
   private var end: () -> Void = {}
   /// Lines that failed.
   public private(set) var failures = 0
@@ -52,7 +52,7 @@ public final class Prompt {
   /// Ctrl-C: cancels the routine in front, or drops the lines that are not finished.
   private func interrupt() {
     if let front { return front.cancel() }
-    takeBack()
+    cancelRead()
     chunk = ""
     if prompts != nil { show("\n") }
     ask()
@@ -62,18 +62,18 @@ public final class Prompt {
   private func ask() {
     if let prompts { show(chunk.isEmpty ? prompts.first : prompts.more) }
     if chunk.isEmpty { chunkLine = engine.input.lineEnds + 1 }
-    takeBack = engine.input.read(.line(keepsEnd: true)) { [unowned self] line in
-      guard let line else { return takeEnd() }
+    cancelRead = engine.input.read(.line(keepsEnd: true)) { [unowned self] line in
+      guard let line else { return endInput() }
       let hasEnd = line.last == UInt8(ascii: "\n")
       if line.count > InputReader.longest { return refuse(hasEnd: hasEnd) }
-      take(String(decoding: hasEnd ? line.dropLast() : line[...], as: UTF8.self))
+      receive(String(decoding: hasEnd ? line.dropLast() : line[...], as: UTF8.self))
     }
   }
 
   /// A line that is too long comes in parts, none of which means anything alone.
   private func refuse(hasEnd: Bool) {
     guard hasEnd else {
-      takeBack = engine.input.read(.line(keepsEnd: true)) { [unowned self] part in
+      cancelRead = engine.input.read(.line(keepsEnd: true)) { [unowned self] part in
         refuse(hasEnd: part.map { $0.last == UInt8(ascii: "\n") } ?? true)
       }
       return
@@ -88,7 +88,7 @@ public final class Prompt {
     ask()
   }
 
-  private func takeEnd() {
+  private func endInput() {
     if prompts != nil { show("\n") }
     guard !chunk.isEmpty else { return end() }
     let rest = chunk
@@ -96,7 +96,7 @@ public final class Prompt {
     start(rest, isWhole: true)
   }
 
-  private func take(_ line: String) {
+  private func receive(_ line: String) {
     let text = chunk.isEmpty ? line : chunk + "\n" + line
     chunk = ""
     guard !text.allSatisfy(\.isWhitespace) else { return ask() }

@@ -83,7 +83,7 @@ public enum StationsFile {
     return station
   }
 
-  /// What becomes of requests: `status`, `refuses`, `silent` or `html`.
+  /// The answer to requests: `status`, `refuses`, `silent` or `html`.
   private static func answer(_ given: LuaOptions) throws -> SimulatedStation.Answer? {
     var answers: [(name: String, answer: SimulatedStation.Answer)] = []
     if let status = try given.int("status", in: 400...599) { answers.append(("status", .status(status))) }

@@ -1,6 +1,6 @@
 internal import HeadsetKit
 
-/// What headsets tell, as lines of the time line.
+/// Events of headsets, as lines of the time line.
 extension Timeline {
   func follow(_ headsets: Headsets) {
     // Kept as long as the headsets, which the engine has.
@@ -10,7 +10,7 @@ extension Timeline {
     }
   }
 
-  /// nil for what would be a line every moment.
+  /// Returns nil for what would be a line every moment.
   private static func text(_ event: HeadsetEvent, of headset: Headset) -> String? {
     switch event {
     case .connected: "connected" + (headset.name.map { ": \($0)" } ?? "")

@@ -2,9 +2,9 @@ internal import EventLoop
 internal import Home
 internal import Scheduling
 
-/// What recordings tell, as lines of the time line.
+/// Reports of recordings, as lines of the time line.
 extension Timeline {
-  func tell(_ report: RecordingReport) {
+  func receive(_ report: RecordingReport) {
     let text =
       switch report {
       case .began(let path): "● recording \(path)"

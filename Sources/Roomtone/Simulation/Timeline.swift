@@ -9,17 +9,17 @@ internal import SpeakerKit
 /// Speakers of one group that do the same are one room; steps of a volume that follow one another within three seconds
 /// are one line. Confined to the loop.
 public final class Timeline {
-  /// One line.
+  /// A line of the time line.
   public struct Entry: Sendable, Equatable {
-    /// When it began.
+    /// The time at which it began.
     public let time: LocalDateTime
-    /// Seconds that the zone is ahead of UTC then.
+    /// The seconds that the zone is ahead of UTC then.
     public let offset: Int
     /// True for a line that the script printed or wrote.
     public let isPrinted: Bool
     /// Rooms or speakers; empty for what concerns none.
     public let room: String
-    /// What happened.
+    /// The text of the line.
     public let text: String
   }
 
@@ -40,9 +40,9 @@ public final class Timeline {
     loop = engine.loop
     zone = engine.options.zone
     engine.house.onOpen = { [unowned self] in follow($0) }
-    engine.streams.onEvent = { [unowned self] in tell($0, $1) }
-    engine.recordings.onReport = { [unowned self] in tell($0) }
-    engine.onJob = { [unowned self] in tell($0, $1) }
+    engine.streams.onEvent = { [unowned self] in receive($0, $1) }
+    engine.recordings.onReport = { [unowned self] in receive($0) }
+    engine.onJob = { [unowned self] in receive($0, $1) }
     follow(engine.headsets.headsets)
   }
 
@@ -57,36 +57,36 @@ public final class Timeline {
   /// Adds a line that the script printed or wrote.
   public func addPrinted(_ text: String) {
     lines.addPrinted(text, at: time)
-    publish(lines.takeComplete(at: loop.now))
+    publish(lines.removeComplete(at: loop.now))
   }
 
   func add(_ text: String, room: String = "") {
     lines.add(text, room: room, at: time)
-    publish(lines.takeComplete(at: loop.now))
+    publish(lines.removeComplete(at: loop.now))
   }
 
   private func add(_ text: String, _ device: Device) {
     lines.add(text, speaker: device.name, of: room(of: device), at: time)
-    publish(lines.takeComplete(at: loop.now))
+    publish(lines.removeComplete(at: loop.now))
   }
 
   private func publish(_ entries: [Entry]) { for entry in entries { onEntry(entry) } }
 
   /// Completes what is still open; the last call.
   public func finish() {
-    for run in runs { tellQuiet(run) }
+    for run in runs { addQuietRun(run) }
     runs = []
-    publish(lines.takeComplete(at: nil))
+    publish(lines.removeComplete(at: nil))
   }
 
   private func follow(_ house: House) {
     self.house = house
     for device in house.devices { levels[device.id] = (device.volume, device.isMuted) }
-    house.events.on { [unowned self] event in tell(event) }
-    house.onSessionChange = { [unowned self] in tell($0, $1) }
+    house.events.on { [unowned self] event in receive(event) }
+    house.onSessionChange = { [unowned self] in receive($0, $1) }
   }
 
-  private func tell(_ event: HouseEvent) {
+  private func receive(_ event: HouseEvent) {
     switch event {
     case .volume(let device, let volume, let muted, _): self.volume(of: device, volume, muted)
     case .device(let device, .added): levels[device.id] = (device.volume, device.isMuted)
@@ -110,7 +110,7 @@ public final class Timeline {
     }
   }
 
-  private func tell(_ session: Session, _ change: SessionChange) {
+  private func receive(_ session: Session, _ change: SessionChange) {
     let text =
       switch change {
       case .gain(let from, let to, let over):
@@ -143,7 +143,7 @@ public final class Timeline {
 
   // MARK: Jobs
 
-  private func tell(_ job: Job, _ event: JobEvent) {
+  private func receive(_ job: Job, _ event: JobEvent) {
     let id = ObjectIdentifier(job)
     switch event {
     case .started: runs.append((id, job.name, time, lines.count))
@@ -151,21 +151,21 @@ public final class Timeline {
       guard let index = runs.firstIndex(where: { $0.job == id }) else { return }
       let run = runs.remove(at: index)
       // What failed is reported with its reason elsewhere.
-      if event == .succeeded { tellQuiet(run) }
+      if event == .succeeded { addQuietRun(run) }
     case .skipped, .queued, .ended: break
     }
   }
 
   /// Adds a line for a run during which nothing was to be seen.
-  private func tellQuiet(
+  private func addQuietRun(
     _ run: (job: ObjectIdentifier, name: String, time: (LocalDateTime, Int, Instant), lines: Int)
   ) {
     guard run.lines == lines.count else { return }
     lines.addRun(of: run.name, at: run.time)
-    publish(lines.takeComplete(at: loop.now))
+    publish(lines.removeComplete(at: loop.now))
   }
 
-  private func tell(_ event: StationEvent, _ session: Session?) {
+  private func receive(_ event: StationEvent, _ session: Session?) {
     let room = session.map(rooms) ?? ""
     switch event {
     case .title(let text): add("♪ \(text)", room: room)
@@ -211,6 +211,6 @@ public final class Timeline {
     lines.addVolume(
       from: before.isMuted ? 0 : before.volume, to: volume, speaker: device.name, of: room(of: device),
       at: time)
-    publish(lines.takeComplete(at: loop.now))
+    publish(lines.removeComplete(at: loop.now))
   }
 }

@@ -129,9 +129,9 @@ struct TimelineLines {
     }
   }
 
-  /// Takes out the lines that are complete, up to the first that is not.
+  /// Removes and returns the lines that are complete, up to the first that is not.
   /// - Parameter now: nil at the end, when all are.
-  mutating func takeComplete(at now: Instant?) -> [Timeline.Entry] {
+  mutating func removeComplete(at now: Instant?) -> [Timeline.Entry] {
     if let now { endMoves(before: now) }
     var entries: [Timeline.Entry] = []
     var index = 0
