@@ -74,7 +74,7 @@ public final class HouseStream {
         .inUse, "the stream plays on \"\(playback.session.name)\"", hint: "stop it there first",
         facts: [.init("session", .string(playback.session.name))])
     }
-    let isStarted = stream.status == .stopped
+    let startsHere = stream.status == .stopped
     try await stream.start()
     // A tap of it, or a listener, may have stopped it by now.
     guard stream.isPlaying else { throw CancellationError() }
@@ -85,7 +85,7 @@ public final class HouseStream {
       try await session.play(new.sound, as: new.source, priority: priority)
     } catch {
       new.end()
-      if isStarted, error is CancellationError { stream.stop() }
+      if startsHere, error is CancellationError { stream.stop() }
       throw error
     }
   }

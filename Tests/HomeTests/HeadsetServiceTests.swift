@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The headsets that scripts share") struct HeadsetServiceTests {
   /// Two scripts, 1 and 2, and the headset of the configuration, which can be switched off and on.
-  private final class Bench {
+  private final class Harness {
     let loop = EventLoop(clock: .virtual(start: WallTime(nanoseconds: 0)))
     private var board: Board?
     private(set) lazy var headsets = makeHeadsets()
@@ -33,7 +33,7 @@ import Testing
       board = nil
     }
 
-    func run(_ body: @escaping (Bench) async throws -> Void) throws {
+    func run(_ body: @escaping (Harness) async throws -> Void) throws {
       try loop.finish {
         try await body(self)
       } last: { [self] in
@@ -45,45 +45,45 @@ import Testing
 
   @Test("a script that only saw in the list what another looks for takes nothing along when it ends")
   func looksOn() throws {
-    try Bench(isOn: false).run { bench in
-      try bench.service.seek(for: 2) { _ in }
-      for headset in bench.headsets.list { bench.service.assign(headset, to: 1) }
-      await bench.service.releaseAll(of: 1)
-      #expect(bench.service.isSeeking(2))
-      try bench.switchOn()
-      try await bench.loop.sleep(for: .seconds(11))
-      #expect(bench.headsets.list.first?.isConnected == true)
+    try Harness(isOn: false).run { harness in
+      try harness.service.seek(for: 2) { _ in }
+      for headset in harness.headsets.list { harness.service.assign(headset, to: 1) }
+      await harness.service.releaseAll(of: 1)
+      #expect(harness.service.isSeeking(2))
+      try harness.switchOn()
+      try await harness.loop.sleep(for: .seconds(11))
+      #expect(harness.headsets.list.first?.isConnected == true)
     }
   }
 
   @Test(
     "who looks for the headset no more leaves it to a script that connected it, though it is lost just now")
   func leaves() throws {
-    try Bench().run { bench in
-      let headset = try await bench.headsets.connect()
-      bench.service.assign(headset, to: 1)
-      try bench.service.seek(for: 2) { _ in }
-      try await bench.loop.sleep(for: .seconds(1))
-      bench.switchOff()
-      try await bench.loop.sleep(for: .milliseconds(100))
+    try Harness().run { harness in
+      let headset = try await harness.headsets.connect()
+      harness.service.assign(headset, to: 1)
+      try harness.service.seek(for: 2) { _ in }
+      try await harness.loop.sleep(for: .seconds(1))
+      harness.switchOff()
+      try await harness.loop.sleep(for: .milliseconds(100))
       #expect(!headset.isConnected)
-      bench.service.stopSeeking(for: 2)
-      await bench.service.releaseAll(of: 2)
-      try bench.switchOn()
-      try await bench.loop.sleep(for: .seconds(11))
+      harness.service.stopSeeking(for: 2)
+      await harness.service.releaseAll(of: 2)
+      try harness.switchOn()
+      try await harness.loop.sleep(for: .seconds(11))
       #expect(headset.isConnected)
     }
   }
 
   @Test("who looks for the headset no more is the end of looking when nobody else has it") func ends() throws
   {
-    try Bench(isOn: false).run { bench in
-      try bench.service.seek(for: 2) { _ in }
-      bench.service.stopSeeking(for: 2)
-      try await bench.loop.sleep(for: .seconds(1))
-      try bench.switchOn()
-      try await bench.loop.sleep(for: .seconds(30))
-      #expect(bench.headsets.list.isEmpty)
+    try Harness(isOn: false).run { harness in
+      try harness.service.seek(for: 2) { _ in }
+      harness.service.stopSeeking(for: 2)
+      try await harness.loop.sleep(for: .seconds(1))
+      try harness.switchOn()
+      try await harness.loop.sleep(for: .seconds(30))
+      #expect(harness.headsets.list.isEmpty)
     }
   }
 }
