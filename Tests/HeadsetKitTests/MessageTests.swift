@@ -60,8 +60,68 @@ import Testing
       ])
     #expect(try Hello(nonce: [7, 7]).payload() == [2, 7, 7, 1, 1])
     #expect(try LinkReply.done(Battery(percent: 80, isCharging: true)).payload() == [0, 0, 80, 1])
-    #expect(try LinkReply<NextOffset>.refused(LinkRefusal(goOnFrom: 5)).payload() == [19, 0, 5, 0, 0, 0])
+    #expect(try LinkReply<NextOffset>.refused(LinkRefusal(resumeAt: 5)).payload() == [19, 0, 5, 0, 0, 0])
     #expect(try LinkReply<Done>.refused(LinkRefusal(.busy)).payload() == [8, 0])
+  }
+
+  private static let board = BoardInfo(
+    image: .bootloader, capabilities: [.noiseCancelling, .battery], longestPayload: 0x0203, model: "RT",
+    firmwareVersion: "1.2", boots: 0x0405_0607, name: "A")
+  private static let boardBytes: [UInt8] = [
+    1, 9, 0, 0, 0, 0, 0, 0, 0, 3, 2, 2, 0x52, 0x54, 3, 0x31, 0x2E, 0x32, 7, 6, 5, 4, 1, 0x41,
+  ]
+
+  /// A message of each kind that has fields, and its payload.
+  private static let payloads: [(any LinkMessage, [UInt8])] = [
+    (Hello(nonce: [9, 8], oldest: 3, newest: 4), [2, 9, 8, 3, 4]),
+    (Welcome(challenge: [5], session: 0x0102_0304, board: board), [1, 5, 4, 3, 2, 1] + boardBytes),
+    (board, boardBytes), (Authenticate(mac: [1, 2]), [2, 1, 2]), (Proof(mac: [3]), [1, 3]),
+    (Flag(isOn: true), [1]), (SetNoiseCancelling(isOn: true), [1]), (NoiseCancellingChanged(isOn: true), [1]),
+    (AmbientLimits(left: 7, right: 5), [7, 5]), (GetAmbient(side: .right), [1]),
+    (AmbientLevel(side: .right, level: 6), [1, 6]),
+    (SetAmbient(ambient: AmbientLevel(side: .right, level: 6)), [1, 6]),
+    (AmbientChanged(ambient: AmbientLevel(side: .right, level: 6)), [1, 6]),
+    (Battery(percent: 80, isCharging: true), [80, 1]),
+    (BatteryChanged(battery: Battery(percent: 80, isCharging: true)), [80, 1]),
+    (EqualizerInfo(bands: 10, lowest: -12, highest: 11, presets: 4), [10, 0xF4, 11, 4]),
+    (EqualizerBands(millihertz: [0x0102_0304]), [4, 4, 3, 2, 1]), (GetEqualizer(preset: 2), [2]),
+    (EqualizerValues(preset: 2, values: [-1, 3]), [2, 2, 0xFF, 3]),
+    (SetEqualizerBand(preset: 2, band: 3, value: -4), [2, 3, 0xFC]), (SelectPreset(preset: 3), [3]),
+    (SetEqualizer(equalizer: EqualizerValues(preset: 2, values: [-1, 3])), [2, 2, 0xFF, 3]),
+    (ResetEqualizer(preset: 3), [3]),
+    (EqualizerChanged(equalizer: EqualizerValues(preset: 2, values: [-1, 3])), [2, 2, 0xFF, 3]),
+    (RunningImage(image: .bootloader), [1]), (Delay(milliseconds: 0x0102_0304), [4, 3, 2, 1]),
+    (BeginTransfer(manifest: [6, 5, 4]), [6, 5, 4]),
+    (
+      TransferPlan(transfer: 0x0102_0304, resumeOffset: 5, chunk: 0x0106, eraseUnit: 7, window: 8),
+      [4, 3, 2, 1, 5, 0, 0, 0, 6, 1, 7, 0, 0, 0, 8]
+    ),
+    (WriteTransfer(transfer: 1, offset: 2, data: [3, 4]), [1, 0, 0, 0, 2, 0, 0, 0, 3, 4]),
+    (NextOffset(offset: 0x0102_0304), [4, 3, 2, 1]),
+    (TransferStatus(state: .verified, nextOffset: 1, prefixChecksum: 2), [4, 1, 0, 0, 0, 2, 0, 0, 0]),
+    (
+      TransferChanged(status: TransferStatus(state: .verified, nextOffset: 1, prefixChecksum: 2)),
+      [4, 1, 0, 0, 0, 2, 0, 0, 0]
+    ),
+    (VerifyTransfer(transfer: 1), [1, 0, 0, 0]), (CommitTransfer(transfer: 2), [2, 0, 0, 0]),
+    (AbortTransfer(transfer: 3), [3, 0, 0, 0]), (Reboot(target: .bootloader), [1]),
+    (LinkReply.done(NextOffset(offset: 5)), [0, 0, 5, 0, 0, 0]),
+    (LinkReply<NextOffset>.refused(LinkRefusal(resumeAt: 5)), [19, 0, 5, 0, 0, 0]),
+    (LinkReply<NextOffset>.refused(LinkRefusal(.noTransfer)), [23, 0]),
+  ]
+
+  @Test("every message with fields has these bytes, and is read from them") func bytes() throws {
+    func isSame<Message: LinkMessage>(_ message: Message, _ bytes: [UInt8]) throws -> Bool {
+      try message.payload() == bytes && Message(payload: bytes) == message
+    }
+    for (message, bytes) in Self.payloads { #expect(try isSame(message, bytes), "\(message)") }
+    func answer<Request: LinkRequest>(_: Request.Type) -> any LinkMessage.Type { Request.Answer.self }
+    let all: [any LinkMessage.Type] =
+      LinkMessages.requests + LinkMessages.events + LinkMessages.requests.map { answer($0) }
+    let known = Set(Self.payloads.map { ObjectIdentifier(type(of: $0.0)) })
+    for type in all where !(type is any EmptyMessage.Type) {
+      #expect(known.contains(ObjectIdentifier(type)), "\(type) has no bytes here")
+    }
   }
 
   @Test("what a length can't tell is not written") func long() throws {

@@ -1,31 +1,31 @@
-/// Asks what the equalizer is like.
+/// Asks for the shape of the equalizer.
 struct GetEqualizerInfo: LinkRequest, EmptyMessage {
   typealias Answer = EqualizerInfo
   static let operation = LinkOperation.equalizerInfo
+
+  init() {}
 }
 
-/// What the equalizer is like.
+/// The shape of the equalizer.
 struct EqualizerInfo: LinkMessage {
-  /// How many bands it has.
-  var bands: UInt8
-  /// The least and the most that a band can be set to.
-  var lowest, highest: Int8
-  /// How many presets it has.
-  var presets: UInt8
-}
+  /// The number of bands.
+  var bands: UInt8 = 0
+  /// The lowest and the highest value of a band.
+  var lowest: Int8 = 0
+  var highest: Int8 = 0
+  /// The number of presets.
+  var presets: UInt8 = 0
 
-extension EqualizerInfo {
-  init(from payload: inout PayloadReader) throws(PayloadError) {
-    bands = try payload.u8()
-    (lowest, highest) = try (payload.i8(), payload.i8())
-    presets = try payload.u8()
+  init() {}
+  init(bands: UInt8, lowest: Int8, highest: Int8, presets: UInt8) {
+    (self.bands, self.lowest, self.highest, self.presets) = (bands, lowest, highest, presets)
   }
 
-  func write(to payload: inout PayloadWriter) throws(PayloadError) {
-    payload.u8(bands)
-    payload.i8(lowest)
-    payload.i8(highest)
-    payload.u8(presets)
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
+    try coder.u8(&bands)
+    try coder.i8(&lowest)
+    try coder.i8(&highest)
+    try coder.u8(&presets)
   }
 }
 
@@ -33,17 +33,19 @@ extension EqualizerInfo {
 struct GetEqualizerBands: LinkRequest, EmptyMessage {
   typealias Answer = EqualizerBands
   static let operation = LinkOperation.equalizerBands
+
+  init() {}
 }
 
 /// The frequencies of the bands.
 struct EqualizerBands: LinkMessage {
-  /// In thousandths of a hertz; 63 at most.
-  var millihertz: [UInt32]
-}
+  /// Thousandths of a hertz; 63 at most.
+  var millihertz: [UInt32] = []
 
-extension EqualizerBands {
-  init(from payload: inout PayloadReader) throws(PayloadError) { millihertz = try payload.u32s() }
-  func write(to payload: inout PayloadWriter) throws(PayloadError) { try payload.u32s(millihertz) }
+  init() {}
+  init(millihertz: [UInt32]) { self.millihertz = millihertz }
+
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.u32s(&millihertz) }
 }
 
 /// Asks for the values of a preset.
@@ -53,30 +55,28 @@ struct GetEqualizer: LinkRequest {
   /// Stands for the preset that is selected.
   static let selected: UInt8 = 0xFF
 
-  var preset: UInt8
+  var preset: UInt8 = 0
+
+  init() {}
+  init(preset: UInt8) { self.preset = preset }
+
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.u8(&preset) }
 }
 
-extension GetEqualizer {
-  init(from payload: inout PayloadReader) throws(PayloadError) { preset = try payload.u8() }
-  func write(to payload: inout PayloadWriter) throws(PayloadError) { payload.u8(preset) }
-}
-
-/// What the bands of a preset are set to.
+/// The values of a preset.
 struct EqualizerValues: LinkMessage {
-  var preset: UInt8
-  /// One for each band; 255 at most.
-  var values: [Int8]
-}
+  var preset: UInt8 = 0
+  /// A value for each band; 255 at most.
+  var values: [Int8] = []
 
-extension EqualizerValues {
-  init(from payload: inout PayloadReader) throws(PayloadError) {
-    preset = try payload.u8()
-    values = try payload.i8s()
+  init() {}
+  init(preset: UInt8, values: [Int8]) {
+    (self.preset, self.values) = (preset, values)
   }
 
-  func write(to payload: inout PayloadWriter) throws(PayloadError) {
-    payload.u8(preset)
-    try payload.i8s(values)
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
+    try coder.u8(&preset)
+    try coder.i8s(&values)
   }
 }
 
@@ -85,36 +85,34 @@ struct SetEqualizerBand: LinkRequest {
   typealias Answer = Done
   static let operation = LinkOperation.setEqualizerBand
 
-  var preset: UInt8
-  /// From 0.
-  var band: UInt8
-  var value: Int8
-}
+  var preset: UInt8 = 0
+  /// The index of the band, from 0.
+  var band: UInt8 = 0
+  var value: Int8 = 0
 
-extension SetEqualizerBand {
-  init(from payload: inout PayloadReader) throws(PayloadError) {
-    (preset, band) = try (payload.u8(), payload.u8())
-    value = try payload.i8()
+  init() {}
+  init(preset: UInt8, band: UInt8, value: Int8) {
+    (self.preset, self.band, self.value) = (preset, band, value)
   }
 
-  func write(to payload: inout PayloadWriter) throws(PayloadError) {
-    payload.u8(preset)
-    payload.u8(band)
-    payload.i8(value)
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
+    try coder.u8(&preset)
+    try coder.u8(&band)
+    try coder.i8(&value)
   }
 }
 
-/// Makes a preset the one that sounds.
+/// Selects the preset that sounds.
 struct SelectPreset: LinkRequest {
   typealias Answer = Done
   static let operation = LinkOperation.selectPreset
 
-  var preset: UInt8
-}
+  var preset: UInt8 = 0
 
-extension SelectPreset {
-  init(from payload: inout PayloadReader) throws(PayloadError) { preset = try payload.u8() }
-  func write(to payload: inout PayloadWriter) throws(PayloadError) { payload.u8(preset) }
+  init() {}
+  init(preset: UInt8) { self.preset = preset }
+
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.u8(&preset) }
 }
 
 /// Sets all bands of a preset.
@@ -122,41 +120,35 @@ struct SetEqualizer: LinkRequest {
   typealias Answer = Done
   static let operation = LinkOperation.setEqualizer
 
-  var equalizer: EqualizerValues
+  var equalizer = EqualizerValues()
+
+  init() {}
+  init(equalizer: EqualizerValues) { self.equalizer = equalizer }
+
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try equalizer.code(&coder) }
 }
 
-extension SetEqualizer {
-  init(from payload: inout PayloadReader) throws(PayloadError) {
-    equalizer = try EqualizerValues(from: &payload)
-  }
-
-  func write(to payload: inout PayloadWriter) throws(PayloadError) { try equalizer.write(to: &payload) }
-}
-
-/// Makes a preset what it was when the headset was new.
+/// Restores the factory values of a preset.
 struct ResetEqualizer: LinkRequest {
   typealias Answer = Done
   static let operation = LinkOperation.resetEqualizer
 
-  var preset: UInt8
+  var preset: UInt8 = 0
+
+  init() {}
+  init(preset: UInt8) { self.preset = preset }
+
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.u8(&preset) }
 }
 
-extension ResetEqualizer {
-  init(from payload: inout PayloadReader) throws(PayloadError) { preset = try payload.u8() }
-  func write(to payload: inout PayloadWriter) throws(PayloadError) { payload.u8(preset) }
-}
-
-/// The preset that sounds is another, or has other values.
+/// Reports that another preset sounds, or that its values have changed.
 struct EqualizerChanged: LinkEvent {
   static let operation = LinkOperation.equalizerChanged
 
-  var equalizer: EqualizerValues
-}
+  var equalizer = EqualizerValues()
 
-extension EqualizerChanged {
-  init(from payload: inout PayloadReader) throws(PayloadError) {
-    equalizer = try EqualizerValues(from: &payload)
-  }
+  init() {}
+  init(equalizer: EqualizerValues) { self.equalizer = equalizer }
 
-  func write(to payload: inout PayloadWriter) throws(PayloadError) { try equalizer.write(to: &payload) }
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try equalizer.code(&coder) }
 }

@@ -1,90 +1,88 @@
-/// Asks what runs on the board.
+/// Asks for the image that runs.
 struct GetImageType: LinkRequest, EmptyMessage {
   typealias Answer = RunningImage
   static let operation = LinkOperation.imageType
+
+  init() {}
 }
 
-/// What runs on the board.
+/// The image that runs.
 struct RunningImage: LinkMessage {
-  var image: ImageType
+  var image = ImageType.application
+
+  init() {}
+  init(image: ImageType) { self.image = image }
+
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.choice(&image) }
 }
 
-extension RunningImage {
-  init(from payload: inout PayloadReader) throws(PayloadError) { image = try payload.choice() }
-  func write(to payload: inout PayloadWriter) throws(PayloadError) { payload.choice(image) }
-}
-
-/// Asks the board to go over to its bootloader.
+/// Asks the board to start its bootloader.
 struct EnterBootloader: LinkRequest, EmptyMessage {
   typealias Answer = Delay
   static let operation = LinkOperation.enterBootloader
+
+  init() {}
 }
 
-/// How long the board takes.
+/// The time until the bootloader is ready.
 struct Delay: LinkMessage {
-  var milliseconds: UInt32
+  var milliseconds: UInt32 = 0
+
+  init() {}
+  init(milliseconds: UInt32) { self.milliseconds = milliseconds }
+
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.u32(&milliseconds) }
 }
 
-extension Delay {
-  init(from payload: inout PayloadReader) throws(PayloadError) { milliseconds = try payload.u32() }
-  func write(to payload: inout PayloadWriter) throws(PayloadError) { payload.u32(milliseconds) }
-}
-
-/// The board goes over to its bootloader now.
+/// Reports that the board starts its bootloader now.
 struct JumpingToBootloader: LinkEvent, EmptyMessage {
   static let operation = LinkOperation.jumpingToBootloader
+
+  init() {}
 }
 
-/// Begins the transfer of an image, or goes on with one that was broken off.
+/// Begins the transfer of an image, or resumes an interrupted one.
 struct BeginTransfer: LinkRequest {
   typealias Answer = TransferPlan
   static let operation = LinkOperation.beginTransfer
 
-  /// The manifest as it stands in the firmware file: all of the payload.
-  var manifest: [UInt8]
+  /// The manifest of the firmware file: all of the payload.
+  var manifest: [UInt8] = []
+
+  init() {}
+  init(manifest: [UInt8]) { self.manifest = manifest }
+
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.remainder(&manifest) }
 }
 
-extension BeginTransfer {
-  init(from payload: inout PayloadReader) throws(PayloadError) { manifest = payload.remaining() }
-  func write(to payload: inout PayloadWriter) throws(PayloadError) { payload.raw(manifest) }
-}
-
-/// How the board wants an image.
+/// The board's terms for the transfer of an image.
 struct TransferPlan: LinkMessage {
-  var transfer: UInt32
-  /// Bytes of the image that the board has.
-  var resumeOffset: UInt32
-  /// The most bytes of a write.
-  var chunk: UInt16
-  /// Bytes that are erased at once.
-  var eraseUnit: UInt32
-  /// Writes that may be without an answer at once: 1 to 8.
-  var window: UInt8
-
   /// The most writes at once that a board may grant.
   static let widestWindow: UInt8 = 8
-}
 
-extension TransferPlan {
-  init(from payload: inout PayloadReader) throws(PayloadError) {
-    (transfer, resumeOffset) = try (payload.u32(), payload.u32())
-    chunk = try payload.u16()
-    eraseUnit = try payload.u32()
-    window = try payload.u8()
-    try check()
+  var transfer: UInt32 = 0
+  /// Bytes of the image that the board has.
+  var resumeOffset: UInt32 = 0
+  /// The most bytes of a write.
+  var chunk: UInt16 = 0
+  /// Bytes that are erased at once.
+  var eraseUnit: UInt32 = 0
+  /// Writes that may be without an answer at once: 1 to 8.
+  var window: UInt8 = 0
+
+  init() {}
+  init(transfer: UInt32, resumeOffset: UInt32, chunk: UInt16, eraseUnit: UInt32, window: UInt8) {
+    (self.transfer, self.resumeOffset, self.chunk, self.eraseUnit, self.window) =
+      (transfer, resumeOffset, chunk, eraseUnit, window)
   }
 
-  func write(to payload: inout PayloadWriter) throws(PayloadError) {
-    try check()
-    payload.u32(transfer)
-    payload.u32(resumeOffset)
-    payload.u16(chunk)
-    payload.u32(eraseUnit)
-    payload.u8(window)
-  }
-
-  /// Refuses a plan by which no image would ever arrive.
-  private func check() throws(PayloadError) {
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
+    try coder.u32(&transfer)
+    try coder.u32(&resumeOffset)
+    try coder.u16(&chunk)
+    try coder.u32(&eraseUnit)
+    try coder.u8(&window)
+    // No image would ever arrive by another plan.
     guard (1...WriteTransfer.longestData).contains(Int(chunk)) else { throw .value(Int(chunk)) }
     guard eraseUnit > 0 else { throw .value(0) }
     guard (1...Self.widestWindow).contains(window) else { throw .value(Int(window)) }
@@ -98,42 +96,42 @@ struct WriteTransfer: LinkRequest {
   /// The most bytes of one write.
   static let longestData = LinkFrame.longestPayload - 8
 
-  var transfer: UInt32
-  var offset: UInt32
+  var transfer: UInt32 = 0
+  var offset: UInt32 = 0
   /// The rest of the payload.
-  var data: [UInt8]
-}
+  var data: [UInt8] = []
 
-extension WriteTransfer {
-  init(from payload: inout PayloadReader) throws(PayloadError) {
-    (transfer, offset) = try (payload.u32(), payload.u32())
-    data = payload.remaining()
+  init() {}
+  init(transfer: UInt32, offset: UInt32, data: [UInt8]) {
+    (self.transfer, self.offset, self.data) = (transfer, offset, data)
   }
 
-  func write(to payload: inout PayloadWriter) throws(PayloadError) {
-    payload.u32(transfer)
-    payload.u32(offset)
-    payload.raw(data)
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
+    try coder.u32(&transfer)
+    try coder.u32(&offset)
+    try coder.remainder(&data)
   }
 }
 
 /// Bytes of the image that the board has.
 struct NextOffset: LinkMessage {
-  var offset: UInt32
+  var offset: UInt32 = 0
+
+  init() {}
+  init(offset: UInt32) { self.offset = offset }
+
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.u32(&offset) }
 }
 
-extension NextOffset {
-  init(from payload: inout PayloadReader) throws(PayloadError) { offset = try payload.u32() }
-  func write(to payload: inout PayloadWriter) throws(PayloadError) { payload.u32(offset) }
-}
-
-/// Asks how far the transfer is.
+/// Asks for the state of the transfer.
 struct GetTransferStatus: LinkRequest, EmptyMessage {
   typealias Answer = TransferStatus
   static let operation = LinkOperation.transferStatus
+
+  init() {}
 }
 
-/// How far the transfer is.
+/// The state of a transfer.
 struct TransferStatus: LinkMessage {
   enum State: UInt8, CaseIterable, Sendable {
     case none = 0
@@ -145,82 +143,92 @@ struct TransferStatus: LinkMessage {
     case failed = 6
   }
 
-  var state: State
+  var state = State.none
   /// Bytes of the image that the board has.
-  var nextOffset: UInt32
+  var nextOffset: UInt32 = 0
   /// The CRC-32 of those bytes.
-  var prefixChecksum: UInt32
-}
+  var prefixChecksum: UInt32 = 0
 
-extension TransferStatus {
-  init(from payload: inout PayloadReader) throws(PayloadError) {
-    state = try payload.choice()
-    (nextOffset, prefixChecksum) = try (payload.u32(), payload.u32())
+  init() {}
+  init(state: State, nextOffset: UInt32, prefixChecksum: UInt32) {
+    (self.state, self.nextOffset, self.prefixChecksum) = (state, nextOffset, prefixChecksum)
   }
 
-  func write(to payload: inout PayloadWriter) throws(PayloadError) {
-    payload.choice(state)
-    payload.u32(nextOffset)
-    payload.u32(prefixChecksum)
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
+    try coder.choice(&state)
+    try coder.u32(&nextOffset)
+    try coder.u32(&prefixChecksum)
   }
 }
 
-/// The transfer went on.
+/// Reports a new state of the transfer.
 struct TransferChanged: LinkEvent {
   static let operation = LinkOperation.transferChanged
 
-  var status: TransferStatus
+  var status = TransferStatus()
+
+  init() {}
+  init(status: TransferStatus) { self.status = status }
+
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try status.code(&coder) }
 }
 
-extension TransferChanged {
-  init(from payload: inout PayloadReader) throws(PayloadError) { status = try TransferStatus(from: &payload) }
-  func write(to payload: inout PayloadWriter) throws(PayloadError) { try status.write(to: &payload) }
-}
-
-/// A request that names a transfer and nothing else.
-protocol TransferRequest: LinkRequest where Answer == Done {
-  var transfer: UInt32 { get }
-  init(transfer: UInt32)
-}
-
-extension TransferRequest {
-  init(from payload: inout PayloadReader) throws(PayloadError) { self.init(transfer: try payload.u32()) }
-  func write(to payload: inout PayloadWriter) throws(PayloadError) { payload.u32(transfer) }
-}
-
-/// Asks the board to look at the whole image in its flash: hash and signature.
-struct VerifyTransfer: TransferRequest {
+/// Asks the board to check the whole image in its flash: hash and signature.
+struct VerifyTransfer: LinkRequest {
+  typealias Answer = Done
   static let operation = LinkOperation.verifyTransfer
-  var transfer: UInt32
+
+  var transfer: UInt32 = 0
+
+  init() {}
+  init(transfer: UInt32) { self.transfer = transfer }
+
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.u32(&transfer) }
 }
 
 /// Makes a verified image the one that is tried at the next start.
-struct CommitTransfer: TransferRequest {
+struct CommitTransfer: LinkRequest {
+  typealias Answer = Done
   static let operation = LinkOperation.commitTransfer
-  var transfer: UInt32
+
+  var transfer: UInt32 = 0
+
+  init() {}
+  init(transfer: UInt32) { self.transfer = transfer }
+
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.u32(&transfer) }
 }
 
 /// Gives a transfer up.
-struct AbortTransfer: TransferRequest {
+struct AbortTransfer: LinkRequest {
+  typealias Answer = Done
   static let operation = LinkOperation.abortTransfer
-  var transfer: UInt32
+
+  var transfer: UInt32 = 0
+
+  init() {}
+  init(transfer: UInt32) { self.transfer = transfer }
+
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.u32(&transfer) }
 }
 
-/// Starts the board anew.
+/// Restarts the board.
 struct Reboot: LinkRequest {
   typealias Answer = Done
   static let operation = LinkOperation.reboot
 
-  var target: ImageType
-}
+  var target = ImageType.application
 
-extension Reboot {
-  init(from payload: inout PayloadReader) throws(PayloadError) { target = try payload.choice() }
-  func write(to payload: inout PayloadWriter) throws(PayloadError) { payload.choice(target) }
+  init() {}
+  init(target: ImageType) { self.target = target }
+
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.choice(&target) }
 }
 
 /// Keeps the image that is on trial.
 struct ConfirmImage: LinkRequest, EmptyMessage {
   typealias Answer = Done
   static let operation = LinkOperation.confirmImage
+
+  init() {}
 }

@@ -1,20 +1,36 @@
 /// The payload of a frame as values.
 protocol LinkMessage: Equatable, Sendable {
-  init(from payload: inout PayloadReader) throws(PayloadError)
-  func write(to payload: inout PayloadWriter) throws(PayloadError)
+  /// Creates a message with placeholder values, for `code` to set.
+  init()
+  /// Codes the fields in their order: a `PayloadReader` sets them, a `PayloadWriter` leaves them and appends their
+  /// bytes.
+  /// - Throws: `value` for a value without a meaning, in either direction; the coder's errors.
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError)
 }
 
 extension LinkMessage {
+  /// Reads a message from the front of a payload.
+  init(from reader: inout PayloadReader) throws(PayloadError) {
+    self.init()
+    try code(&reader)
+  }
+
   /// Reads a whole payload.
-  /// - Throws: when it has fewer or more bytes than the message, or a value that means nothing.
+  /// - Throws: `leftover` if bytes follow the message; the errors of `code`.
   init(payload: [UInt8]) throws(PayloadError) {
     var reader = PayloadReader(payload)
-    self = try Self(from: &reader)
+    try self.init(from: &reader)
     try reader.end()
   }
 
+  /// Appends the message to a payload.
+  func write(to writer: inout PayloadWriter) throws(PayloadError) {
+    var message = self
+    try message.code(&writer)
+  }
+
   /// The payload.
-  /// - Throws: `long` when a field or all of it is.
+  /// - Throws: `long` if a field or the payload is too long; `value` for a value without a meaning.
   func payload() throws(PayloadError) -> [UInt8] {
     var writer = PayloadWriter()
     try write(to: &writer)
@@ -25,45 +41,44 @@ extension LinkMessage {
   }
 }
 
-/// What the host asks.
+/// A request of the host.
 protocol LinkRequest: LinkMessage {
-  /// What the board answers when it did it.
+  /// The board's answer to a request that it has done.
   associatedtype Answer: LinkMessage
   static var operation: LinkOperation { get }
 }
 
 extension LinkRequest {
-  /// The frame that asks.
+  /// The frame of the request.
   func frame(sequence: UInt16) throws(PayloadError) -> LinkFrame {
     try LinkFrame(
       kind: .request, sequence: sequence, code: Self.operation.rawValue, payload: payload())
   }
 }
 
-/// What the board tells without being asked.
+/// A report of the board that no request precedes.
 protocol LinkEvent: LinkMessage {
   static var operation: LinkOperation { get }
 }
 
 extension LinkEvent {
-  /// The frame that tells.
+  /// The frame of the event.
   func frame(sequence: UInt16) throws(PayloadError) -> LinkFrame {
     try LinkFrame(kind: .event, sequence: sequence, code: Self.operation.rawValue, payload: payload())
   }
 }
 
 /// A message without fields.
-protocol EmptyMessage: LinkMessage { init() }
+protocol EmptyMessage: LinkMessage {}
 
 extension EmptyMessage {
-  init(from payload: inout PayloadReader) throws(PayloadError) { self.init() }
-  func write(to payload: inout PayloadWriter) throws(PayloadError) {}
+  mutating func code(_ coder: inout some PayloadCoder) {}
 }
 
-/// The answer of a request that tells nothing but that it was done.
-struct Done: EmptyMessage {}
+/// The answer without fields: the request was done.
+struct Done: EmptyMessage { init() {} }
 
-/// What all requests and events are, so that none is forgotten.
+/// The list of all requests and events.
 enum LinkMessages {
   static let requests: [any LinkRequest.Type] = [
     Hello.self, Authenticate.self, Ping.self, GetInfo.self, Bye.self,

@@ -1,25 +1,25 @@
-/// A board's answer to a request: a status, and behind `ok` what was asked for.
+/// A board's response to a request: a status, and behind `ok` the answer.
 enum LinkReply<Answer: LinkMessage>: LinkMessage {
   case done(Answer)
   case refused(LinkRefusal)
 
-  init(from payload: inout PayloadReader) throws(PayloadError) {
-    let status = try payload.u16()
-    if status == LinkStatus.ok.rawValue {
-      self = .done(try Answer(from: &payload))
-    } else {
-      self = .refused(try LinkRefusal(code: status, from: &payload))
-    }
-  }
+  init() { self = .done(Answer()) }
 
-  func write(to payload: inout PayloadWriter) throws(PayloadError) {
-    switch self {
-    case .done(let answer):
-      payload.u16(LinkStatus.ok.rawValue)
-      try answer.write(to: &payload)
-    case .refused(let refusal):
-      payload.u16(refusal.code)
-      if let offset = refusal.nextOffset { payload.u32(offset) }
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
+    var status =
+      switch self {
+      case .done: LinkStatus.ok.rawValue
+      case .refused(let refusal): refusal.code
+      }
+    try coder.u16(&status)
+    if status == LinkStatus.ok.rawValue {
+      var answer = if case .done(let answer) = self { answer } else { Answer() }
+      try answer.code(&coder)
+      self = .done(answer)
+    } else {
+      var refusal = if case .refused(let refusal) = self { refusal } else { LinkRefusal(code: status) }
+      try refusal.code(&coder)
+      self = .refused(refusal)
     }
   }
 
@@ -30,27 +30,32 @@ enum LinkReply<Answer: LinkMessage>: LinkMessage {
   }
 }
 
-/// A board's no.
+/// A board's refusal of a request.
 struct LinkRefusal: Error, Equatable {
-  /// The status as it came; newer boards may have ones that are not known here.
+  /// The status as it was received; newer boards may have unknown ones.
   let code: UInt16
-  /// With `wrongOffset`: the offset to go on from.
-  let nextOffset: UInt32?
+  /// The offset at which to resume writing; with `wrongOffset` alone.
+  private(set) var nextOffset: UInt32?
 
-  /// A refusal; `ok` is none.
+  /// Creates a refusal; `ok` is none.
   init(_ status: LinkStatus) {
-    precondition(status != .ok && status != .wrongOffset, "\(status) is told in another way")
-    (code, nextOffset) = (status.rawValue, nil)
+    precondition(status != .ok && status != .wrongOffset, "\(status) has an initializer of its own")
+    self.init(code: status.rawValue)
   }
 
-  /// A write elsewhere than at the offset that the board has come to.
-  init(goOnFrom offset: UInt32) { (code, nextOffset) = (LinkStatus.wrongOffset.rawValue, offset) }
+  /// Creates the refusal of a write elsewhere than at the offset that the board has reached.
+  init(resumeAt offset: UInt32) { (code, nextOffset) = (LinkStatus.wrongOffset.rawValue, offset) }
 
-  fileprivate init(code: UInt16, from payload: inout PayloadReader) throws(PayloadError) {
-    self.code = code
-    nextOffset = code == LinkStatus.wrongOffset.rawValue ? try payload.u32() : nil
+  fileprivate init(code: UInt16) { self.code = code }
+
+  /// Codes the fields behind the status.
+  fileprivate mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
+    guard code == LinkStatus.wrongOffset.rawValue else { return }
+    var offset = nextOffset ?? 0
+    try coder.u32(&offset)
+    nextOffset = offset
   }
 
-  /// The status; nil for one that is not known.
+  /// The status; nil for an unknown one.
   var status: LinkStatus? { LinkStatus(rawValue: code) }
 }

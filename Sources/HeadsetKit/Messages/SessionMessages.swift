@@ -1,14 +1,16 @@
 internal import EventLoop
 
-/// What runs on the board.
+/// An image that runs on a board.
 enum ImageType: UInt8, CaseIterable, Sendable {
   case application = 0
   case bootloader = 1
 }
 
-/// What a headset can do; bits that are not known here are kept.
+/// The abilities of a headset; unknown bits are kept.
 struct Capabilities: OptionSet, Hashable, Sendable {
   let rawValue: UInt64
+
+  init(rawValue: UInt64) { self.rawValue = rawValue }
 
   static let noiseCancelling = Capabilities(rawValue: 1 << 0)
   static let ambient = Capabilities(rawValue: 1 << 1)
@@ -23,87 +25,83 @@ struct Hello: LinkRequest {
   static let operation = LinkOperation.hello
 
   /// 16 random bytes.
-  var nonce: [UInt8]
+  var nonce: [UInt8] = []
   /// The versions of the link that the host speaks.
   var oldest = LinkFrame.version
   var newest = LinkFrame.version
-}
 
-extension Hello {
-  init(from payload: inout PayloadReader) throws(PayloadError) {
-    nonce = try payload.field()
-    (oldest, newest) = try (payload.u8(), payload.u8())
+  init() {}
+  init(nonce: [UInt8], oldest: UInt8 = LinkFrame.version, newest: UInt8 = LinkFrame.version) {
+    (self.nonce, self.oldest, self.newest) = (nonce, oldest, newest)
   }
 
-  func write(to payload: inout PayloadWriter) throws(PayloadError) {
-    try payload.field(nonce)
-    payload.u8(oldest)
-    payload.u8(newest)
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
+    try coder.field(&nonce)
+    try coder.u8(&oldest)
+    try coder.u8(&newest)
   }
 }
 
-/// Who the board is, and what it asks the host to prove.
+/// The identity of the board, and the challenge that the host answers.
 struct Welcome: LinkMessage {
-  /// 16 random bytes; another number of them is an error that the host tells.
-  var challenge: [UInt8]
-  var session: UInt32
-  var board: BoardInfo
-}
+  /// 16 random bytes; the host reports another length as an error.
+  var challenge: [UInt8] = []
+  var session: UInt32 = 0
+  var board = BoardInfo()
 
-extension Welcome {
-  init(from payload: inout PayloadReader) throws(PayloadError) {
-    challenge = try payload.field()
-    session = try payload.u32()
-    board = try BoardInfo(from: &payload)
+  init() {}
+  init(challenge: [UInt8], session: UInt32, board: BoardInfo) {
+    (self.challenge, self.session, self.board) = (challenge, session, board)
   }
 
-  func write(to payload: inout PayloadWriter) throws(PayloadError) {
-    try payload.field(challenge)
-    payload.u32(session)
-    try board.write(to: &payload)
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
+    try coder.field(&challenge)
+    try coder.u32(&session)
+    try board.code(&coder)
   }
 }
 
-/// What a board is.
+/// The description of a board.
 struct BoardInfo: LinkMessage {
-  var image: ImageType
-  var capabilities: Capabilities
-  /// The most bytes of a payload that the board takes.
-  var longestPayload: UInt16
-  var model: String
-  var firmwareVersion: String
-  /// How often the board was started.
-  var boots: UInt32
+  var image = ImageType.application
+  var capabilities = Capabilities()
+  /// The most bytes of a payload that the board accepts.
+  var longestPayload: UInt16 = 0
+  var model = ""
+  var firmwareVersion = ""
+  /// The number of times that the board was started.
+  var boots: UInt32 = 0
   /// The accessory's own name; empty for one without.
   var name = ""
-}
 
-extension BoardInfo {
-  /// The same with texts as they are shown and kept: a board may say anything.
+  init() {}
+  init(
+    image: ImageType, capabilities: Capabilities, longestPayload: UInt16, model: String,
+    firmwareVersion: String, boots: UInt32, name: String = ""
+  ) {
+    (self.image, self.capabilities, self.longestPayload, self.model) = (
+      image, capabilities, longestPayload, model
+    )
+    (self.firmwareVersion, self.boots, self.name) = (firmwareVersion, boots, name)
+  }
+
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
+    try coder.choice(&image)
+    var bits = capabilities.rawValue
+    try coder.u64(&bits)
+    capabilities = Capabilities(rawValue: bits)
+    try coder.u16(&longestPayload)
+    try coder.text(&model)
+    try coder.text(&firmwareVersion)
+    try coder.u32(&boots)
+    try coder.text(&name)
+  }
+
+  /// The same description with texts that are safe to show and keep: a board may send anything.
   var cleaned: BoardInfo {
     var board = self
     (board.model, board.firmwareVersion, board.name) = (model.cleaned, firmwareVersion.cleaned, name.cleaned)
     return board
-  }
-
-  init(from payload: inout PayloadReader) throws(PayloadError) {
-    image = try payload.choice()
-    capabilities = Capabilities(rawValue: try payload.u64())
-    longestPayload = try payload.u16()
-    model = try payload.text()
-    firmwareVersion = try payload.text()
-    boots = try payload.u32()
-    name = try payload.text()
-  }
-
-  func write(to payload: inout PayloadWriter) throws(PayloadError) {
-    payload.choice(image)
-    payload.u64(capabilities.rawValue)
-    payload.u16(longestPayload)
-    try payload.text(model)
-    try payload.text(firmwareVersion)
-    payload.u32(boots)
-    try payload.text(name)
   }
 }
 
@@ -112,44 +110,52 @@ struct Authenticate: LinkRequest {
   typealias Answer = Proof
   static let operation = LinkOperation.authenticate
 
-  /// 16 bytes; another number of them is an error that the board tells.
-  var mac: [UInt8]
-}
+  /// 16 bytes; the board reports another length as an error.
+  var mac: [UInt8] = []
 
-extension Authenticate {
-  init(from payload: inout PayloadReader) throws(PayloadError) { mac = try payload.field() }
-  func write(to payload: inout PayloadWriter) throws(PayloadError) { try payload.field(mac) }
+  init() {}
+  init(mac: [UInt8]) { self.mac = mac }
+
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.field(&mac) }
 }
 
 /// The board's proof that it has the key.
 struct Proof: LinkMessage {
-  var mac: [UInt8]
+  var mac: [UInt8] = []
+
+  init() {}
+  init(mac: [UInt8]) { self.mac = mac }
+
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.field(&mac) }
 }
 
-extension Proof {
-  init(from payload: inout PayloadReader) throws(PayloadError) { mac = try payload.field() }
-  func write(to payload: inout PayloadWriter) throws(PayloadError) { try payload.field(mac) }
-}
-
-/// Asks whether the board is there.
+/// Asks the board for a sign of life.
 struct Ping: LinkRequest, EmptyMessage {
   typealias Answer = Done
   static let operation = LinkOperation.ping
+
+  init() {}
 }
 
-/// Another host wants the place of this one, which a PING keeps.
+/// Reports that another host wants to replace this one; a PING prevents that.
 struct AreYouThere: LinkEvent, EmptyMessage {
   static let operation = LinkOperation.areYouThere
+
+  init() {}
 }
 
-/// Asks what the board is.
+/// Asks for the description of the board.
 struct GetInfo: LinkRequest, EmptyMessage {
   typealias Answer = BoardInfo
   static let operation = LinkOperation.info
+
+  init() {}
 }
 
 /// Ends the session.
 struct Bye: LinkRequest, EmptyMessage {
   typealias Answer = Done
   static let operation = LinkOperation.bye
+
+  init() {}
 }

@@ -1,17 +1,19 @@
-/// Asks whether noise is cancelled.
+/// Asks for the state of noise cancelling.
 struct GetNoiseCancelling: LinkRequest, EmptyMessage {
   typealias Answer = Flag
   static let operation = LinkOperation.noiseCancelling
+
+  init() {}
 }
 
 /// A yes or no.
 struct Flag: LinkMessage {
-  var isOn: Bool
-}
+  var isOn = false
 
-extension Flag {
-  init(from payload: inout PayloadReader) throws(PayloadError) { isOn = try payload.bool() }
-  func write(to payload: inout PayloadWriter) throws(PayloadError) { payload.bool(isOn) }
+  init() {}
+  init(isOn: Bool) { self.isOn = isOn }
+
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.bool(&isOn) }
 }
 
 /// Turns noise cancelling on or off.
@@ -19,24 +21,24 @@ struct SetNoiseCancelling: LinkRequest {
   typealias Answer = Done
   static let operation = LinkOperation.setNoiseCancelling
 
-  var isOn: Bool
+  var isOn = false
+
+  init() {}
+  init(isOn: Bool) { self.isOn = isOn }
+
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.bool(&isOn) }
 }
 
-extension SetNoiseCancelling {
-  init(from payload: inout PayloadReader) throws(PayloadError) { isOn = try payload.bool() }
-  func write(to payload: inout PayloadWriter) throws(PayloadError) { payload.bool(isOn) }
-}
-
-/// Noise cancelling was turned on or off.
+/// Reports that noise cancelling was turned on or off.
 struct NoiseCancellingChanged: LinkEvent {
   static let operation = LinkOperation.noiseCancellingChanged
 
-  var isOn: Bool
-}
+  var isOn = false
 
-extension NoiseCancellingChanged {
-  init(from payload: inout PayloadReader) throws(PayloadError) { isOn = try payload.bool() }
-  func write(to payload: inout PayloadWriter) throws(PayloadError) { payload.bool(isOn) }
+  init() {}
+  init(isOn: Bool) { self.isOn = isOn }
+
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.bool(&isOn) }
 }
 
 /// One of the two ears.
@@ -45,119 +47,118 @@ enum Side: UInt8, CaseIterable, Sendable {
   case right = 1
 }
 
-/// Asks how much of the surroundings can be let in.
+/// Asks for the highest ambient levels.
 struct GetAmbientLimits: LinkRequest, EmptyMessage {
   typealias Answer = AmbientLimits
   static let operation = LinkOperation.ambientLimits
+
+  init() {}
 }
 
-/// The most of the surroundings that each side lets in.
+/// The highest ambient level of each side.
 struct AmbientLimits: LinkMessage {
-  var left, right: UInt8
-}
+  var left: UInt8 = 0
+  var right: UInt8 = 0
 
-extension AmbientLimits {
-  init(from payload: inout PayloadReader) throws(PayloadError) {
-    (left, right) = try (payload.u8(), payload.u8())
+  init() {}
+  init(left: UInt8, right: UInt8) {
+    (self.left, self.right) = (left, right)
   }
 
-  func write(to payload: inout PayloadWriter) throws(PayloadError) {
-    payload.u8(left)
-    payload.u8(right)
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
+    try coder.u8(&left)
+    try coder.u8(&right)
   }
 }
 
-/// Asks how much of the surroundings one side lets in.
+/// Asks for the ambient level of one side.
 struct GetAmbient: LinkRequest {
   typealias Answer = AmbientLevel
   static let operation = LinkOperation.ambient
 
-  var side: Side
+  var side = Side.left
+
+  init() {}
+  init(side: Side) { self.side = side }
+
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.choice(&side) }
 }
 
-extension GetAmbient {
-  init(from payload: inout PayloadReader) throws(PayloadError) { side = try payload.choice() }
-  func write(to payload: inout PayloadWriter) throws(PayloadError) { payload.choice(side) }
-}
-
-/// How much of the surroundings one side lets in, from 0.
+/// The ambient level of one side: how much of the surroundings it lets in, from 0.
 struct AmbientLevel: LinkMessage {
-  var side: Side
-  var level: UInt8
-}
+  var side = Side.left
+  var level: UInt8 = 0
 
-extension AmbientLevel {
-  init(from payload: inout PayloadReader) throws(PayloadError) {
-    side = try payload.choice()
-    level = try payload.u8()
+  init() {}
+  init(side: Side, level: UInt8) {
+    (self.side, self.level) = (side, level)
   }
 
-  func write(to payload: inout PayloadWriter) throws(PayloadError) {
-    payload.choice(side)
-    payload.u8(level)
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
+    try coder.choice(&side)
+    try coder.u8(&level)
   }
 }
 
-/// Sets how much of the surroundings one side lets in.
+/// Sets the ambient level of one side.
 struct SetAmbient: LinkRequest {
   typealias Answer = Done
   static let operation = LinkOperation.setAmbient
 
-  var ambient: AmbientLevel
+  var ambient = AmbientLevel()
+
+  init() {}
+  init(ambient: AmbientLevel) { self.ambient = ambient }
+
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try ambient.code(&coder) }
 }
 
-extension SetAmbient {
-  init(from payload: inout PayloadReader) throws(PayloadError) { ambient = try AmbientLevel(from: &payload) }
-  func write(to payload: inout PayloadWriter) throws(PayloadError) { try ambient.write(to: &payload) }
-}
-
-/// One side lets in more or less of the surroundings.
+/// Reports that the ambient level of one side has changed.
 struct AmbientChanged: LinkEvent {
   static let operation = LinkOperation.ambientChanged
 
-  var ambient: AmbientLevel
+  var ambient = AmbientLevel()
+
+  init() {}
+  init(ambient: AmbientLevel) { self.ambient = ambient }
+
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try ambient.code(&coder) }
 }
 
-extension AmbientChanged {
-  init(from payload: inout PayloadReader) throws(PayloadError) { ambient = try AmbientLevel(from: &payload) }
-  func write(to payload: inout PayloadWriter) throws(PayloadError) { try ambient.write(to: &payload) }
-}
-
-/// Asks how full the battery is.
+/// Asks for the state of the battery.
 struct GetBattery: LinkRequest, EmptyMessage {
   typealias Answer = Battery
   static let operation = LinkOperation.battery
+
+  init() {}
 }
 
-/// How full the battery is.
+/// The state of the battery.
 struct Battery: LinkMessage {
-  /// 0 to 100.
-  var percent: UInt8
-  var isCharging: Bool
-}
+  /// The charge in percent, 0 to 100.
+  var percent: UInt8 = 0
+  var isCharging = false
 
-extension Battery {
-  init(from payload: inout PayloadReader) throws(PayloadError) {
-    percent = try payload.u8()
-    guard percent <= 100 else { throw .value(Int(percent)) }
-    isCharging = try payload.bool()
+  init() {}
+  init(percent: UInt8, isCharging: Bool) {
+    (self.percent, self.isCharging) = (percent, isCharging)
   }
 
-  func write(to payload: inout PayloadWriter) throws(PayloadError) {
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) {
+    try coder.u8(&percent)
     guard percent <= 100 else { throw .value(Int(percent)) }
-    payload.u8(percent)
-    payload.bool(isCharging)
+    try coder.bool(&isCharging)
   }
 }
 
-/// The battery is fuller or emptier, is charged or no more.
+/// Reports that the charge of the battery has changed, or that charging began or ended.
 struct BatteryChanged: LinkEvent {
   static let operation = LinkOperation.batteryChanged
 
-  var battery: Battery
-}
+  var battery = Battery()
 
-extension BatteryChanged {
-  init(from payload: inout PayloadReader) throws(PayloadError) { battery = try Battery(from: &payload) }
-  func write(to payload: inout PayloadWriter) throws(PayloadError) { try battery.write(to: &payload) }
+  init() {}
+  init(battery: Battery) { self.battery = battery }
+
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try battery.code(&coder) }
 }

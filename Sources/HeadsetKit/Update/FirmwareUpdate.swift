@@ -127,7 +127,7 @@ final class FirmwareUpdate {
           }
         case .failure(let error):
           if let offset = error.refusal?.nextOffset {
-            window.refused(goOnFrom: Int(offset))
+            window.refused(resumeAt: Int(offset))
           } else {
             failure = failure ?? Self.event(of: error)
           }

@@ -65,7 +65,7 @@ struct WriteWindow {
   }
 
   /// The oldest write was not done, since the board wants to go on from `offset`.
-  mutating func refused(goOnFrom offset: Int) {
+  mutating func refused(resumeAt offset: Int) {
     underWay -= 1
     turn(to: offset)
   }

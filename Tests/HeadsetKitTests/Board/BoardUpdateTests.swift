@@ -172,7 +172,7 @@ extension BoardHost {
       func write(_ offset: Int, _ data: [UInt8]) async throws -> LinkReply<NextOffset> {
         try await host.ask(WriteTransfer(transfer: plan.transfer, offset: UInt32(offset), data: data))
       }
-      let goOn = LinkReply<NextOffset>.refused(LinkRefusal(goOnFrom: 5_000))
+      let goOn = LinkReply<NextOffset>.refused(LinkRefusal(resumeAt: 5_000))
       #expect(try await write(5_001, [1]) == goOn)
       #expect(try await write(100, Array(file.image[100..<300])) == .done(NextOffset(offset: 5_000)))
       #expect(try await write(100, [file.image[100] ^ 1]) == goOn)

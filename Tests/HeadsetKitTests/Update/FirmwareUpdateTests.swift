@@ -243,7 +243,7 @@ import Testing
         case 1: .lostAnswer
         case 2: .powerLoss
         case 3: .refused(LinkRefusal(.busy))
-        case 4: .refused(LinkRefusal(goOnFrom: 0))
+        case 4: .refused(LinkRefusal(resumeAt: 0))
         default: nil
         }
       }
@@ -302,7 +302,7 @@ import Testing
 
   @Test("a board that wants the same part again and again ends the update") func stuck() throws {
     board.mishap = { operation, _ in
-      operation == .writeTransfer ? .refused(LinkRefusal(goOnFrom: 0)) : nil
+      operation == .writeTransfer ? .refused(LinkRefusal(resumeAt: 0)) : nil
     }
     let journey = try update()
     #expect(journey.error?.code == "headset.update_failed")

@@ -61,7 +61,7 @@ import Testing
   @Test("a board that wants all again whenever it is asked to verify ends it") func verify() throws {
     (board.window, board.chunk) = (1, 1_016)
     board.mishap = { operation, _ in
-      operation == .verifyTransfer ? .refused(LinkRefusal(goOnFrom: 0)) : nil
+      operation == .verifyTransfer ? .refused(LinkRefusal(resumeAt: 0)) : nil
     }
     let error = try failure()
     #expect(error.text("step") == "write" && seconds < 75, "\(error) after \(seconds)")

@@ -211,14 +211,14 @@ final class PaperBoard: HeadsetDriver {
   private func write(_ request: WriteTransfer) throws(LinkRefusal) -> NextOffset {
     guard state == .writing else { throw LinkRefusal(.noTransfer) }
     let start = Int(request.offset)
-    guard start <= flash.count else { throw LinkRefusal(goOnFrom: UInt32(flash.count)) }
+    guard start <= flash.count else { throw LinkRefusal(resumeAt: UInt32(flash.count)) }
     flash += request.data.dropFirst(flash.count - start)
     return NextOffset(offset: UInt32(flash.count))
   }
 
   private func verify() throws(LinkRefusal) -> Done {
     guard state == .writing || state == .verified, let manifest else { throw LinkRefusal(.noTransfer) }
-    guard flash.count == manifest.imageSize else { throw LinkRefusal(goOnFrom: UInt32(flash.count)) }
+    guard flash.count == manifest.imageSize else { throw LinkRefusal(resumeAt: UInt32(flash.count)) }
     guard SHA256.hash(flash) == manifest.imageHash else {
       (flash, state) = ([], .none)
       throw LinkRefusal(.wrongHash)

@@ -24,10 +24,10 @@ import Testing
     for _ in 0..<3 { _ = window.act() }
     window.answered(0..<10, next: 10)
     #expect(window.act() == .send(30..<40))
-    window.refused(goOnFrom: 10)
+    window.refused(resumeAt: 10)
     #expect(window.act() == .wait)
-    window.refused(goOnFrom: 10)
-    window.refused(goOnFrom: 10)
+    window.refused(resumeAt: 10)
+    window.refused(resumeAt: 10)
     #expect(window.act() == .send(10..<20))
   }
 
@@ -36,12 +36,12 @@ import Testing
     var window = WriteWindow(size: 100, start: 0, chunk: 10, width: 1)
     for _ in 0..<9 {
       #expect(window.act() == .send(0..<10))
-      window.refused(goOnFrom: 0)
+      window.refused(resumeAt: 0)
     }
     #expect(window.act() == .stuck("the headset asks for the same part again and again"))
     var other = WriteWindow(size: 100, start: 0, chunk: 10, width: 1)
     _ = other.act()
-    other.refused(goOnFrom: 101)
+    other.refused(resumeAt: 101)
     #expect(other.act() == .stuck("the headset asks for byte 101, and 10 were sent to it"))
   }
 
@@ -66,7 +66,7 @@ import Testing
         case .wait:
           let (part, refusal) = pending.removeFirst()
           if let refusal {
-            window.refused(goOnFrom: refusal)
+            window.refused(resumeAt: refusal)
           } else {
             window.answered(part, next: max(part.upperBound, there))
           }

@@ -138,14 +138,14 @@ extension BoardMachine {
     var transfer = try current(request.transfer)
     let (start, count) = (Int(request.offset), request.data.count)
     guard count > 0 else { throw LinkRefusal(.badRequest) }
-    guard start <= transfer.next else { throw LinkRefusal(goOnFrom: UInt32(transfer.next)) }
+    guard start <= transfer.next else { throw LinkRefusal(resumeAt: UInt32(transfer.next)) }
     guard start + count <= transfer.size else { throw LinkRefusal(.outOfRange) }
     let flash = BoardFlash(store, transfer.image.slot)
     // What is there already must be the same.
     let known = min(transfer.next - start, count)
     let there = try storing { () throws(BoardStoreError) in try flash.read(start..<(start + known)) }
     guard there.elementsEqual(request.data.prefix(known)) else {
-      throw LinkRefusal(goOnFrom: UInt32(transfer.next))
+      throw LinkRefusal(resumeAt: UInt32(transfer.next))
     }
     var rest = request.data.dropFirst(known)
     while !rest.isEmpty {
@@ -182,7 +182,7 @@ extension BoardMachine {
 
   private mutating func verify(_ id: UInt32) throws(LinkRefusal) -> Done {
     var transfer = try current(id)
-    guard transfer.next == transfer.size else { throw LinkRefusal(goOnFrom: UInt32(transfer.next)) }
+    guard transfer.next == transfer.size else { throw LinkRefusal(resumeAt: UInt32(transfer.next)) }
     let flash = BoardFlash(store, transfer.image.slot)
     let hash = try storing { () throws(BoardStoreError) in try flash.hash(of: transfer.size) }
     let manifest = transfer.image.manifest
