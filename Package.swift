@@ -61,37 +61,43 @@ let package = Package(
     library("Codecs", ["AudioCore", "EventLoop", "CMPG123", "CFAAD", "CSndfile", "CFLAC", "CSoxr"]),
     library("SpeakerKit", ["AudioCore", "Codecs", "EventLoop", "CALSA"]),
     library("StreamKit", ["AudioCore", "Codecs", "Database", "EventLoop", "HTTP", "CTag", "CXML2"]),
-    library("HeadsetKit", ["EventLoop", "CCrypto", "CZlib"]),
+    library("HeadsetLink", ["EventLoop", "CCrypto", "CZlib"]),
+    library("HeadsetKit", ["HeadsetLink", "EventLoop"]),
+    library("HeadsetBoard", ["HeadsetLink", "EventLoop"]),
     library("Scheduling", ["EventLoop"]),
 
     // What joins the kits.
     library(
-      "Home", ["EventLoop", "AudioCore", "Database", "HTTP", "SpeakerKit", "StreamKit", "HeadsetKit"]),
+      "Home",
+      [
+        "EventLoop", "AudioCore", "Database", "HTTP", "SpeakerKit", "StreamKit", "HeadsetKit", "HeadsetLink",
+      ]),
 
     // Scripts.
     library(
       "LuaModules",
       [
         "Home", "LuaRuntime", "EventLoop", "AudioCore", "HTTP", "SpeakerKit", "StreamKit", "HeadsetKit",
-        "Scheduling",
+        "HeadsetLink", "Scheduling",
       ]),
     library(
       "Roomtone",
       [
         "Home", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "HTTP", "SpeakerKit", "StreamKit",
-        "HeadsetKit", "Scheduling", "CStandardLibrary",
+        "HeadsetKit", "HeadsetLink", "HeadsetBoard", "Scheduling", "CStandardLibrary",
       ]),
     .executableTarget(
       name: "RoomtoneCLI",
       dependencies: [
-        "Roomtone", "Home", "LuaRuntime", "EventLoop", "AudioCore", "HeadsetKit", "SpeakerKit",
-        "StreamKit", "Scheduling",
+        "Roomtone", "Home", "LuaRuntime", "EventLoop", "AudioCore", "HeadsetKit", "HeadsetLink",
+        "HeadsetBoard", "SpeakerKit", "StreamKit", "Scheduling",
       ],
       swiftSettings: strict + optimized),
     .executableTarget(
       name: "RoomtoneBench",
       dependencies: [
         "Roomtone", "LuaModules", "LuaRuntime", "EventLoop", "HTTP", "AudioCore", "Codecs", "HeadsetKit",
+        "HeadsetLink",
         "SpeakerKit", "StreamKit", "TestSupport", "CMPG123", "CFAAD",
       ],
       swiftSettings: strict),
@@ -111,21 +117,29 @@ let package = Package(
     tests(
       of: "StreamKit",
       ["StreamKit", "HTTP", "AudioCore", "Codecs", "Database", "EventLoop", "TestSupport", "TestTraits"]),
-    tests(of: "HeadsetKit", ["HeadsetKit", "EventLoop", "TestSupport"]),
+    tests(of: "HeadsetLink", ["HeadsetLink", "EventLoop", "TestSupport"]),
+    tests(of: "HeadsetBoard", ["HeadsetBoard", "HeadsetKit", "HeadsetLink", "EventLoop", "TestSupport"]),
+    tests(of: "HeadsetKit", ["HeadsetKit", "HeadsetLink", "HeadsetBoard", "EventLoop", "TestSupport"]),
     tests(of: "Scheduling", ["Scheduling", "EventLoop"]),
     tests(
       of: "Home",
-      ["Home", "AudioCore", "SpeakerKit", "StreamKit", "HeadsetKit", "EventLoop", "TestSupport"]),
+      [
+        "Home", "AudioCore", "SpeakerKit", "StreamKit", "HeadsetKit", "HeadsetLink", "HeadsetBoard",
+        "EventLoop", "TestSupport",
+      ]),
     tests(
       of: "Roomtone",
       [
-        "Roomtone", "Home", "Database", "LuaModules", "LuaRuntime", "EventLoop", "HeadsetKit", "StreamKit",
-        "TestSupport", "TestTraits",
+        "Roomtone", "Home", "Database", "LuaModules", "LuaRuntime", "EventLoop", "HeadsetKit", "HeadsetLink",
+        "HeadsetBoard", "StreamKit", "TestSupport", "TestTraits",
       ]),
     tests(of: "RoomtoneCLI", ["RoomtoneCLI", "EventLoop", "SpeakerKit", "Scheduling"]),
     tests(
       of: "Journey",
-      ["AudioCore", "Codecs", "EventLoop", "HeadsetKit", "RoomtoneCLI", "TestSupport", "TestTraits"]),
+      [
+        "AudioCore", "Codecs", "EventLoop", "HeadsetKit", "HeadsetLink", "RoomtoneCLI", "TestSupport",
+        "TestTraits",
+      ]),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .gnu17

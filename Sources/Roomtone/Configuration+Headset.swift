@@ -1,4 +1,6 @@
 internal import HeadsetKit
+internal import HeadsetLink
+internal import LuaModules
 internal import LuaRuntime
 
 // `headset { … }`: where the headset is, and what it is known by.

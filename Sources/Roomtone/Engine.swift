@@ -1,6 +1,8 @@
 public import EventLoop
 internal import Glibc
+public import HeadsetBoard
 public import HeadsetKit
+internal import HeadsetLink
 public import Home
 public import LuaModules
 public import LuaRuntime
@@ -122,7 +124,10 @@ public final class Engine {
   {
     let settings = options.configuration.headset
     guard let boards else { return Headsets(loop: loop, settings: settings) }
-    return Headsets(loop: loop, settings: settings, boards: boards)
+    return Headsets(loop: loop, settings: settings, usualAddress: SimulatedBoards.usualAddress) {
+      address, key, trusted throws(HeadsetError) in
+      try boards.connect(to: address, key: key, trusting: trusted)
+    }
   }
 
   /// Returns the time that the clocks of the house show; called on the disk thread.

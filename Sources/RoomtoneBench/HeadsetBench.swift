@@ -1,6 +1,7 @@
 internal import EventLoop
 internal import Glibc
 internal import HeadsetKit
+internal import HeadsetLink
 internal import LuaModules
 internal import LuaRuntime
 internal import Roomtone

@@ -1,4 +1,6 @@
+@testable import HeadsetBoard
 @testable import HeadsetKit
+@testable import HeadsetLink
 
 /// libFuzzer's entry: bytes of a link to a headset, the payload of a message, and what a frame is made of.
 @_cdecl("LLVMFuzzerTestOneInput") public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {

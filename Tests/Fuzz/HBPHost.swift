@@ -1,5 +1,7 @@
 import EventLoop
+@testable import HeadsetBoard
 @testable import HeadsetKit
+@testable import HeadsetLink
 
 /// libFuzzer's entry: what a host lives through with a board that has the key and means no good, an instruction after
 /// the other.

@@ -3,7 +3,10 @@ import Home
 import TestSupport
 import Testing
 
+@testable import HeadsetBoard
 @testable import HeadsetKit
+@testable import HeadsetLink
+@testable import LuaModules
 
 @Suite("The headsets that scripts share") struct HeadsetServiceTests {
   /// Two scripts, 1 and 2, and the headset of the configuration, which can be switched off and on.

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import HeadsetKit
+@testable import HeadsetLink
 
 /// A `roomtone board` that listens.
 private final class RunningBoard {

@@ -1,6 +1,8 @@
 import Glibc
 import HeadsetKit
+import HeadsetLink
 import Home
+import LuaModules
 import LuaRuntime
 import Roomtone
 import StreamKit

@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import HeadsetBoard
 import HeadsetKit
 import Home
 import LuaModules

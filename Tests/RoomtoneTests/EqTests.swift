@@ -1,4 +1,4 @@
-import HeadsetKit
+import HeadsetBoard
 import LuaRuntime
 import TestSupport
 import Testing

@@ -5,7 +5,7 @@ import Roomtone
 import TestSupport
 import Testing
 
-@testable import HeadsetKit
+@testable import HeadsetBoard
 
 /// `scripts/focus.lua`, on a simulated Monday.
 @Suite("The routine that sets the headset for the hour")

@@ -3,7 +3,7 @@ import LuaRuntime
 import Roomtone
 import TestSupport
 
-@testable import HeadsetKit
+@testable import HeadsetBoard
 
 /// Runs scripts with the headset of a simulation.
 enum HeadsetBench {

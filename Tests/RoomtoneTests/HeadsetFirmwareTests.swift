@@ -1,4 +1,4 @@
-import HeadsetKit
+import HeadsetLink
 import TestSupport
 import Testing
 

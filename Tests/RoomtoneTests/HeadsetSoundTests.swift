@@ -1,4 +1,4 @@
-import HeadsetKit
+import HeadsetBoard
 import TestSupport
 import Testing
 

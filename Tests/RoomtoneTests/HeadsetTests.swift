@@ -1,6 +1,8 @@
 import EventLoop
 import Glibc
+import HeadsetBoard
 import HeadsetKit
+import HeadsetLink
 import LuaModules
 import LuaRuntime
 import Roomtone

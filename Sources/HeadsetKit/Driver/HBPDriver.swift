@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import HeadsetLink
 
 /// Talks HBP/1 over a channel. Confined to its loop.
 final class HBPDriver: HeadsetDriver {

@@ -1,3 +1,5 @@
+internal import HeadsetLink
+
 /// What talks to headsets of one make: the seam behind which another protocol may stand. Confined to a loop.
 ///
 /// A driver knows one headset by its address and speaks with it through the requests of `Messages`, whatever goes over

@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import HeadsetLink
 
 extension LinkSession {
   /// Takes a frame of whoever it may be.

@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import HeadsetLink
 
 extension LinkSession {
   /// What to do about a key that does not fit.

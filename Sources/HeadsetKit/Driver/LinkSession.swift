@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import HeadsetLink
 
 /// The host's side of a link whose channel is open: HELLO, AUTH, then requests and what the board tells by itself.
 ///

@@ -1,3 +1,5 @@
+internal import HeadsetLink
+
 /// The answer to a request that is under way. Confined to a loop.
 final class PendingAnswer<Answer> {
   private var result: Result<Answer, HeadsetError>?

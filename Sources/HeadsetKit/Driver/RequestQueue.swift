@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import HeadsetLink
 
 extension LinkOperation {
   /// true if the board may work for seconds before it answers.

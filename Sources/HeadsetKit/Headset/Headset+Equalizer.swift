@@ -1,3 +1,5 @@
+public import HeadsetLink
+
 extension Headset {
   /// The equalizer, and the values of a preset; of the one that sounds when none is given.
   /// - Throws: `noBands`, `tooManyBands`, `wrongBandCount`, `range`.

@@ -1,4 +1,5 @@
 internal import EventLoop
+public import HeadsetLink
 
 extension Headset {
   /// How often a board is asked to go to its bootloader.

@@ -1,3 +1,5 @@
+public import HeadsetLink
+
 extension Headset {
   // MARK: Noise cancelling
 

@@ -1,3 +1,5 @@
+public import HeadsetLink
+
 /// What happens to a headset.
 public enum HeadsetEvent: Equatable {
   /// It is connected, for the first time or again.

@@ -1,4 +1,5 @@
 internal import EventLoop
+public import HeadsetLink
 
 /// What the configuration says of headsets.
 public struct HeadsetSettings: Sendable, Equatable {

@@ -1,4 +1,5 @@
-internal import EventLoop
+public import EventLoop
+public import HeadsetLink
 
 /// The headsets of an engine. Confined to its loop.
 public final class Headsets {
@@ -22,6 +23,31 @@ public final class Headsets {
     makeDriver: @escaping (LinkAddress, LinkKey) -> any HeadsetDriver
   ) {
     (self.loop, self.settings, self.makeDriver) = (loop, settings, makeDriver)
+  }
+
+  /// The headsets that this machine reaches.
+  public convenience init(loop: EventLoop, settings: HeadsetSettings) {
+    self.init(loop: loop, settings: settings) { address, key in
+      HBPDriver(address: address, key: key, loop: loop)
+    }
+  }
+
+  /// The headsets of a simulation.
+  /// - Parameters:
+  ///   - usualAddress: the address of the headset when `settings` have none.
+  ///   - link: opens a link to the simulated headset at an address, which has this key and trusts the firmware of
+  ///     that one.
+  package convenience init(
+    loop: EventLoop, settings: HeadsetSettings, usualAddress: LinkAddress,
+    link: @escaping (LinkAddress, LinkKey, VerifyingKey) throws(HeadsetError) -> any LinkChannel
+  ) {
+    var known = settings
+    known.address = settings.address ?? usualAddress
+    self.init(loop: loop, settings: known) { address, key in
+      HBPDriver(name: "\(address)", key: key, loop: loop) { () async throws(HeadsetError) in
+        try link(address, key, settings.firmwareKey())
+      }
+    }
   }
 
   /// Those that are connected or are about to be again.

@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import HeadsetLink
 
 /// The update of a headset's firmware, from the file to the version that the headset says it runs: does what an
 /// `UpdatePlan` says. Confined to a loop.

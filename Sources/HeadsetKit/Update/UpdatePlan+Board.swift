@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import HeadsetLink
 
 // What a board says of itself, and how it comes to its bootloader and back.
 

@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import HeadsetLink
 
 // The transfer of the image, from its beginning to its end.
 

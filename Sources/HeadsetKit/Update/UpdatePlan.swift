@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import HeadsetLink
 
 /// What an update does next, by what has happened so far: values alone, neither link nor clock.
 ///

@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import HeadsetLink
 
 /// The steps of an update, by the names that its errors have in their fact `step`.
 enum UpdateStep: String, CaseIterable {

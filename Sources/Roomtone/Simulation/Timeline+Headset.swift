@@ -1,4 +1,6 @@
 internal import HeadsetKit
+internal import HeadsetLink
+internal import LuaModules
 
 /// Events of headsets, as lines of the time line.
 extension Timeline {

@@ -1,6 +1,8 @@
 internal import EventLoop
 internal import Glibc
+internal import HeadsetBoard
 internal import HeadsetKit
+internal import HeadsetLink
 internal import Home
 
 /// Command `roomtone board`: emulates a headset's board until a signal ends it.

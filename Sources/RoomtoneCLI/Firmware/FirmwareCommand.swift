@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import HeadsetKit
+internal import HeadsetLink
 
 /// Command `roomtone firmware`: creates, signs and inspects firmware files of headsets.
 enum FirmwareCommand {

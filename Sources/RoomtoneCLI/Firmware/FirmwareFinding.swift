@@ -1,4 +1,4 @@
-internal import HeadsetKit
+internal import HeadsetLink
 
 /// The result of inspecting a firmware file.
 struct FirmwareFinding {

@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import HeadsetKit
+internal import HeadsetLink
 internal import Home
 internal import Roomtone
 

@@ -1,4 +1,5 @@
 internal import HeadsetKit
+internal import HeadsetLink
 
 /// The report of `headset status`: all readable state of a headset.
 struct HeadsetReport {

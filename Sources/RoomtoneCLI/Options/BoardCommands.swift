@@ -1,4 +1,4 @@
-internal import HeadsetKit
+internal import HeadsetBoard
 
 // Commands and options of the emulated headset.
 

@@ -1,4 +1,5 @@
 internal import HeadsetKit
+internal import HeadsetLink
 
 // Commands and options of headsets.
 

@@ -2,7 +2,9 @@ import EventLoop
 import TestSupport
 import Testing
 
+@testable import HeadsetBoard
 @testable import HeadsetKit
+@testable import HeadsetLink
 
 @Suite("A driver and a board on a bad line") struct BadLineTests {
   @Test("a plug that is pulled in the middle of a request is told once") func unplugged() throws {

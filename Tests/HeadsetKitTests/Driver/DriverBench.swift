@@ -2,7 +2,9 @@ import EventLoop
 import TestSupport
 import Testing
 
+@testable import HeadsetBoard
 @testable import HeadsetKit
+@testable import HeadsetLink
 
 /// A board in the process, a driver that talks to it, and who stands between them; under virtual time.
 final class DriverBench {

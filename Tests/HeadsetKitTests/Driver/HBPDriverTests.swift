@@ -2,7 +2,9 @@ import EventLoop
 import TestSupport
 import Testing
 
+@testable import HeadsetBoard
 @testable import HeadsetKit
+@testable import HeadsetLink
 
 @Suite("A driver and a board") struct HBPDriverTests {
   @Test("connecting tells who the board is; a second connection ends the first") func connect() throws {

@@ -2,7 +2,9 @@ import EventLoop
 import TestSupport
 import Testing
 
+@testable import HeadsetBoard
 @testable import HeadsetKit
+@testable import HeadsetLink
 
 @Suite("A driver and a board with someone in between") struct HostileLineTests {
   @Test("a wrong key is told on both sides, and nothing is done") func wrongKey() throws {

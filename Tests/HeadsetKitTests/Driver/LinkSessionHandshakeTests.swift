@@ -2,7 +2,9 @@ import EventLoop
 import TestSupport
 import Testing
 
+@testable import HeadsetBoard
 @testable import HeadsetKit
+@testable import HeadsetLink
 
 @Suite("The host's side of a link: proving the key") struct LinkSessionHandshakeTests {
   @Test("HELLO and AUTH open it; before and after, requests fail") func open() throws {

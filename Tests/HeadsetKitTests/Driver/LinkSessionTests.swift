@@ -2,7 +2,9 @@ import EventLoop
 import TestSupport
 import Testing
 
+@testable import HeadsetBoard
 @testable import HeadsetKit
+@testable import HeadsetLink
 
 @Suite("The host's side of a link: requests") struct LinkSessionTests {
   private let done: [UInt8] = [0, 0]

@@ -2,7 +2,9 @@ import EventLoop
 import TestSupport
 import Testing
 
+@testable import HeadsetBoard
 @testable import HeadsetKit
+@testable import HeadsetLink
 
 @Suite("Answers to come") struct PendingAnswerTests {
   @Test("an answer that comes in the very turn in which it is waited for is not missed, by any who wait")

@@ -3,7 +3,9 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import HeadsetBoard
 @testable import HeadsetKit
+@testable import HeadsetLink
 
 @Suite("A driver and a board on a serial line") struct SerialLineTests {
   @Test("what was left on the line is passed over, by each host that comes") func stale() throws {

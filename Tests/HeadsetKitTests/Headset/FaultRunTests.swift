@@ -2,7 +2,9 @@ import EventLoop
 import TestSupport
 import Testing
 
+@testable import HeadsetBoard
 @testable import HeadsetKit
+@testable import HeadsetLink
 
 /// Whatever goes wrong on the way, both sides know the same in the end.
 @Suite("A headset whose board and link fail at random")

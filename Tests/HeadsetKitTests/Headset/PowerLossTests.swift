@@ -2,7 +2,9 @@ import EventLoop
 import TestSupport
 import Testing
 
+@testable import HeadsetBoard
 @testable import HeadsetKit
+@testable import HeadsetLink
 
 /// Updates of a board that loses its power: at each step of its store, one after the other.
 @Suite("A headset whose board loses its power in an update") struct PowerLossTests {

@@ -2,7 +2,9 @@ import EventLoop
 import TestSupport
 import Testing
 
+@testable import HeadsetBoard
 @testable import HeadsetKit
+@testable import HeadsetLink
 
 @Suite("The update over a link that is bad") struct BadLinkTests {
   /// Runs an update of 200 KB.

@@ -2,7 +2,9 @@ import EventLoop
 import TestSupport
 import Testing
 
+@testable import HeadsetBoard
 @testable import HeadsetKit
+@testable import HeadsetLink
 
 @Suite("The update of a board that leads it nowhere") struct HostileBoardTests {
   private let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 0)))

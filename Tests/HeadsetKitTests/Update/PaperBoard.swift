@@ -1,6 +1,8 @@
 import EventLoop
 
+@testable import HeadsetBoard
 @testable import HeadsetKit
+@testable import HeadsetLink
 
 /// A board without wire or flash, behind the seam of drivers: a few variables that answer requests as the specification
 /// says, with whatever a test has go wrong. Confined to its loop.

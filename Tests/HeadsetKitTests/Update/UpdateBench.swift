@@ -2,7 +2,9 @@ import EventLoop
 import TestSupport
 import Testing
 
+@testable import HeadsetBoard
 @testable import HeadsetKit
+@testable import HeadsetLink
 
 /// An update of an emulated board over a channel in memory, in virtual time, with what goes wrong between them.
 ///

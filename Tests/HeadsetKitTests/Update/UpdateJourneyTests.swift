@@ -2,7 +2,9 @@ import EventLoop
 import TestSupport
 import Testing
 
+@testable import HeadsetBoard
 @testable import HeadsetKit
+@testable import HeadsetLink
 
 @Suite("The update of an emulated board") struct UpdateJourneyTests {
   @Test("an update ends with the new image, confirmed, after the time that the board named") func whole()

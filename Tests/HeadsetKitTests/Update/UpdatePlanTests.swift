@@ -1,7 +1,9 @@
 import EventLoop
 import Testing
 
+@testable import HeadsetBoard
 @testable import HeadsetKit
+@testable import HeadsetLink
 
 @Suite("What an update does next") struct UpdatePlanTests {
   private let file: FirmwareFile

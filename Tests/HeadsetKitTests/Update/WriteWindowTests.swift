@@ -1,7 +1,9 @@
 import TestSupport
 import Testing
 
+@testable import HeadsetBoard
 @testable import HeadsetKit
+@testable import HeadsetLink
 
 @Suite("The window of writes") struct WriteWindowTests {
   @Test("as many parts are under way as were granted, and the last one is as long as what is left")

@@ -1,0 +1,307 @@
+public import EventLoop
+internal import HeadsetLink
+
+/// A headset's board in software: all of HBP/1, with its state in memory or on disk, its flash, and what goes wrong
+/// with them. Confined to a loop.
+///
+/// It has one host at a time, on a channel inside the process or at an address (`listen`): the one that has proved its
+/// key. Another one that proves it, too, replaces a host that does not answer, and is turned away while that one does.
+public final class Board {
+  private enum Phase { case starting, running, dead, closed }
+
+  /// Takes what happens, a line each.
+  private let onLog: (String) -> Void
+  /// Told at once when the power is lost, in the middle of whatever the board does: it must not be touched there.
+  public var onDeath: () -> Void = {}
+
+  /// The time that a host has to prove its key.
+  static let loginTime = Duration.seconds(10)
+  /// The time that the host has to answer when another one wants its place.
+  static let probeTime = Duration.seconds(2)
+  /// The most links without a host that has proved its key; a new one ends the oldest.
+  static let mostStrangers = 8
+
+  let loop: EventLoop
+  private let options: BoardOptions
+  private var machine: BoardMachine
+  private var phase = Phase.starting
+  /// All links, in the order of their coming.
+  private var links: [BoardLink] = []
+  /// The link of the host that has proved its key.
+  private var owner: BoardLink?
+  /// The link of another host that has proved it, which is not told before the owner had its time to answer.
+  private var contender: (link: BoardLink, actions: [BoardSession.Action], timer: LoopTimer)?
+  private var trial: LoopTimer?
+  private var start: LoopTimer?
+  private let dice: FaultDice
+
+  /// A board that has started, in whatever state the folder has.
+  /// - Throws: `state`.
+  public convenience init(
+    _ options: BoardOptions, loop: EventLoop, onLog: @escaping (String) -> Void = { _ in }
+  ) throws(BoardError) {
+    if let folder = options.stateFolder {
+      try self.init(options, store: FolderStore(folder), loop: loop, onLog: onLog)
+    } else {
+      try self.init(options, store: MemoryStore(), loop: loop, onLog: onLog)
+    }
+  }
+
+  /// A board that has started from a store.
+  init(
+    _ options: BoardOptions, store: any BoardStore, loop: EventLoop,
+    onLog: @escaping (String) -> Void = { _ in }
+  ) throws(BoardError) {
+    self.onLog = onLog
+    (self.options, self.loop, dice) = (options, loop, FaultDice(options.faults))
+    machine = try BoardMachine(options, store: store)
+    machine.store.onDeath = { [unowned self] in onDeath() }
+    if let percent = options.battery {
+      var battery = machine.settings.battery
+      guard let level = UInt8(exactly: percent), level <= 100 else {
+        throw BoardError(.gesture, "a battery is 0 to 100 percent full, not \(percent)")
+      }
+      battery.percent = level
+      machine.settings.battery = battery
+    }
+    try run(.application)
+  }
+
+  deinit { close() }
+
+  /// Whether the power is lost.
+  public var isDead: Bool { phase == .dead }
+
+  /// The board as it is.
+  public var report: BoardReport {
+    BoardReport(machine, link: owner ?? links.first, isRunning: phase == .running)
+  }
+
+  // MARK: Hosts
+
+  /// The host's end of a channel inside the process.
+  func connect() -> any LinkChannel {
+    let (host, own) = MemoryChannel.pair(loop: loop)
+    attach(own)
+    return host
+  }
+
+  /// Listens to a channel. One on which no host proves its key in time is closed.
+  /// - Parameter isLine: true if hosts come and go on it unseen; it stays open.
+  func attach(_ channel: any LinkChannel, isLine: Bool = false) {
+    guard phase == .starting || phase == .running else { return channel.close() }
+    let channel = options.faults.touchLink ? FaultyChannel(channel, dice, loop: loop) : channel
+    let link = BoardLink(channel, isLine: isLine, session: BoardSession(options), loop: loop)
+    let strangers = links.filter { !$0.isLine && $0 !== owner && $0 !== contender?.link }
+    if strangers.count >= Self.mostStrangers, let oldest = strangers.first {
+      end(oldest, "too many hosts that have not proved the key", silent: true)
+    }
+    links.append(link)
+    if !isLine {
+      onLog("connected")
+      link.limit(to: Self.loginTime) { [unowned self, unowned link] in
+        end(link, "no host has proved the key in time", silent: true)
+      }
+    }
+    link.onAction = { [unowned self, unowned link] in perform($0, on: link) }
+    link.listen(
+      { [unowned self, unowned link] in received($0, on: link) },
+      end: { [unowned self, unowned link] in ended(link, $0) })
+  }
+
+  private func ended(_ link: BoardLink, _ end: LinkEnd) {
+    guard links.contains(where: { $0 === link }) else { return }
+    forget(link)
+    link.close()
+    onLog("disconnected (\(end.words))")
+    if link.isLine { onLineEnd() }
+  }
+
+  /// Removes a link that ends; the host that waits for its place has it.
+  private func forget(_ link: BoardLink) {
+    links.removeAll { $0 === link }
+    if link === contender?.link {
+      contender?.timer.cancel()
+      contender = nil
+    }
+    guard link === owner else { return }
+    owner = nil
+    if contender != nil { succeed() }
+  }
+
+  // MARK: One host
+
+  /// A host has proved its key on this link.
+  private func authenticated(_ link: BoardLink, _ actions: [BoardSession.Action]) {
+    link.limit(to: nil) {}
+    guard let owner, owner !== link else {
+      self.owner = link
+      return link.perform(actions, after: options.profile.answerDelay)
+    }
+    guard contender == nil else { return turnAway(link) }
+    let timer = loop.after(Self.probeTime) { [unowned self] in
+      end(owner, "its host does not answer, and another one is there", silent: true)
+    }
+    contender = (link, actions, timer)
+    owner.perform(owner.session.events([AreYouThere()]), after: options.profile.answerDelay)
+  }
+
+  private func turnAway(_ link: BoardLink) {
+    onLog("another host is turned away")
+    end(link, "there is another host", silent: true)
+  }
+
+  /// The host that waits becomes the one that the board has.
+  private func succeed() {
+    guard let (link, actions, timer) = contender else { return }
+    timer.cancel()
+    (contender, owner) = (nil, link)
+    link.perform(actions, after: options.profile.answerDelay)
+  }
+
+  /// Told when the channel of a line has ended, which takes a new one.
+  var onLineEnd: () -> Void = {}
+
+  /// true if there is a link: with a host, or one on which one may come.
+  var isTaken: Bool { !links.isEmpty }
+
+  private func received(_ bytes: ArraySlice<UInt8>, on link: BoardLink) {
+    // A board that starts hears nothing on a line.
+    guard phase == .running else { return link.isLine ? () : link.hold(bytes) }
+    for packet in link.packets(in: bytes) where phase == .running && links.contains(where: { $0 === link }) {
+      let (wasOpen, isContender) = (link.session.isOpen, link === contender?.link)
+      let heard = link.session.accepted
+      let actions = isContender ? [] : link.session.received(packet, board: &machine, at: loop.now)
+      guard !checkDeath() else { return }
+      for note in machine.takeNotes() { onLog(note) }
+      if !wasOpen, link.session.isOpen {
+        authenticated(link, actions)
+      } else {
+        link.perform(actions, after: options.profile.answerDelay)
+      }
+      // A host that is there keeps its place.
+      if link === owner, link.session.accepted > heard, let other = contender?.link { turnAway(other) }
+    }
+  }
+
+  private func perform(_ action: BoardSession.Action, on link: BoardLink) {
+    guard links.contains(where: { $0 === link }) else { return }
+    switch action {
+    case .send(let bytes): link.send(bytes)
+    case .tell(let text): onLog(text)
+    case .end: end(link, "the board ends the link", silent: true)
+    case .restart(let target): restart(target)
+    }
+  }
+
+  /// Ends a link; a line stays, for the next host.
+  private func end(_ link: BoardLink, _ why: String, silent: Bool) {
+    onLog("disconnected (\(why))")
+    link.end(BoardSession(options), silent: silent)
+    forget(link)
+    if link.isLine { links.append(link) }
+  }
+
+  private func endAll(_ why: String, silent: Bool) {
+    for link in links where link !== owner { end(link, why, silent: silent) }
+    if let owner { end(owner, why, silent: silent) }
+  }
+
+  // MARK: Life
+
+  /// Goes off, and on again after the time that it takes to start.
+  private func restart(_ target: ImageType) {
+    guard phase == .running else { return }
+    endAll(target == .bootloader ? "jumping to the bootloader" : "rebooting", silent: false)
+    phase = .starting
+    trial?.cancel()
+    start = loop.after(options.bootTime) { [unowned self] in
+      do throws(BoardError) { try run(target) } catch { fail(error) }
+    }
+  }
+
+  private func run(_ target: ImageType) throws(BoardError) {
+    do throws(BoardStoreError) { try machine.start(target, at: loop.now) } catch {
+      if checkDeath() { return }
+      throw BoardError(error)
+    }
+    phase = .running
+    onLog(
+      "started \(machine.boot.running.manifest.version), \(machine.mode)"
+        + (machine.trialEndsAt == nil ? "" : ", on trial"))
+    if let end = machine.trialEndsAt {
+      trial = loop.after(loop.now.duration(to: end), keepsAlive: false) { [unowned self] in endTrial() }
+    }
+    for link in links { received(link.takeHeld(), on: link) }
+  }
+
+  private func endTrial() {
+    guard phase == .running else { return }
+    do throws(BoardStoreError) {
+      guard try machine.wake(at: loop.now) else { return }
+      onLog("nobody confirmed the new firmware: going back to the old")
+      restart(.application)
+    } catch {
+      if !checkDeath() { fail(BoardError(error)) }
+    }
+  }
+
+  /// A store that does not do its work leaves nothing that could run.
+  private func fail(_ error: BoardError) {
+    onLog("the board stops: \(error.message)")
+    die()
+  }
+
+  /// Whether the power is lost; all links end with it.
+  private func checkDeath() -> Bool {
+    if let failure = machine.storeFailure, failure != .powerLost {
+      onLog("the flash fails: \(BoardError(failure).message)")
+    }
+    machine.storeFailure = nil
+    guard machine.store.isDead else { return false }
+    die()
+    return true
+  }
+
+  private func die() {
+    phase = .dead
+    end()
+  }
+
+  private func end() {
+    trial?.cancel()
+    start?.cancel()
+    contender?.timer.cancel()
+    for link in links { link.close() }
+    (links, owner, contender) = ([], nil, nil)
+  }
+
+  /// Ends the board; its state stays in its store.
+  public func close() {
+    guard phase != .closed else { return }
+    phase = .closed
+    end()
+  }
+}
+
+extension Board {
+  /// Does what the wearer does at the board: `ambient left 3`.
+  /// - Throws: `gesture`: the line can't be read, or the board can't do it.
+  public func perform(_ line: String) throws(BoardError) { try perform(BoardGesture(parsing: line)) }
+
+  /// Does what the wearer does at the board.
+  func perform(_ gesture: BoardGesture) throws(BoardError) {
+    guard phase == .running else { throw BoardError(.gesture, "the board is starting") }
+    switch gesture {
+    case .disconnect: return endAll("by hand", silent: true)
+    case .reboot: return restart(.application)
+    default: break
+    }
+    do throws(LinkRefusal) { try machine.perform(gesture) } catch {
+      throw BoardError(.gesture, "the board \(error.status?.meaning ?? "can't do that")")
+    }
+    guard !checkDeath() else { return }
+    guard let owner else { return machine.forgetNews() }
+    owner.perform(owner.session.events(of: &machine), after: options.profile.answerDelay)
+  }
+}

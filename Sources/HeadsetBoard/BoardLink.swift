@@ -1,0 +1,96 @@
+internal import EventLoop
+internal import HeadsetLink
+
+/// The link between a board and the one host that it has. Confined to a loop.
+final class BoardLink {
+  /// The most bytes that wait for a board to start.
+  static let longestHeld = 64 << 10
+  /// How long a line that can't be closed is silent when it should be.
+  static let silence = Duration.seconds(1)
+
+  /// Whether the channel can't be closed: a line, on which hosts come and go unseen.
+  let isLine: Bool
+  var session: BoardSession
+  /// Takes what is to be done with the link, late when the board is slow.
+  var onAction: (BoardSession.Action) -> Void = { _ in }
+
+  private let channel: any LinkChannel
+  private let loop: EventLoop
+  private var reader = LinkReader()
+  /// Bytes that came before the board had started, or could hear.
+  private var held: [UInt8] = []
+  private var earlyEnd: LinkEnd?
+  private var silentUntil = Instant.start
+  /// When the last of the actions is due that wait.
+  private var due = Instant.start
+  private var generation = 0
+  private var timer: LoopTimer?
+
+  init(_ channel: any LinkChannel, isLine: Bool, session: BoardSession, loop: EventLoop) {
+    (self.channel, self.isLine, self.session, self.loop) = (channel, isLine, session, loop)
+    channel.onBytes = { [unowned self] in hold($0) }
+    channel.onEnd = { [unowned self] in earlyEnd = $0 }
+  }
+
+  /// Has the board hear what comes, and what came.
+  func listen(_ onBytes: @escaping (ArraySlice<UInt8>) -> Void, end: @escaping (LinkEnd) -> Void) {
+    (channel.onBytes, channel.onEnd) = (onBytes, end)
+    if !held.isEmpty { onBytes(takeHeld()) }
+    if let earlyEnd { end(earlyEnd) }
+  }
+
+  /// Frames that were dropped because they were none.
+  var droppedFrames: Int { reader.droppedFrames }
+
+  /// The frames that end in these bytes; none while the line is silent.
+  func packets(in bytes: ArraySlice<UInt8>) -> [LinkPacket] {
+    loop.now < silentUntil ? [] : reader.read(bytes)
+  }
+
+  /// Keeps bytes until the board hears them.
+  func hold(_ bytes: ArraySlice<UInt8>) {
+    if held.count + bytes.count <= Self.longestHeld { held += bytes }
+  }
+
+  /// What was kept.
+  func takeHeld() -> ArraySlice<UInt8> {
+    defer { held = [] }
+    return held[...]
+  }
+
+  func send(_ bytes: [UInt8]) { channel.send(bytes) }
+
+  /// Does these things now, or after `delay`, never before those that wait.
+  func perform(_ actions: [BoardSession.Action], after delay: Duration) {
+    let now = loop.now
+    if delay == .zero, due <= now { return actions.forEach { onAction($0) } }
+    due = max(due, now.advanced(by: delay))
+    let generation = generation
+    loop.at(due) { [weak self] in
+      for action in actions where self?.generation == generation { self?.onAction(action) }
+    }
+  }
+
+  /// Calls `body` after `time`, unless another limit is set or the link ends before.
+  func limit(to time: Duration?, _ body: @escaping () -> Void) {
+    timer?.cancel()
+    timer = time.map { loop.after($0, keepsAlive: false, body) }
+  }
+
+  /// Forgets the host. A channel is closed.
+  /// - Parameter session: for the next host of a line.
+  func end(_ session: BoardSession, silent: Bool) {
+    generation += 1
+    guard isLine else { return close() }
+    (self.session, reader, due) = (session, LinkReader(), loop.now)
+    if silent { silentUntil = loop.now.advanced(by: Self.silence) }
+  }
+
+  /// Closes the channel, even a line.
+  func close() {
+    generation += 1
+    timer?.cancel()
+    onAction = { _ in }
+    channel.close()
+  }
+}

@@ -1,0 +1,140 @@
+internal import EventLoop
+internal import HeadsetLink
+
+/// A channel on which frames suffer, in both directions, as the dice fall. Confined to a loop.
+final class FaultyChannel: LinkChannel {
+  var onBytes: (ArraySlice<UInt8>) -> Void = { _ in }
+  var onEnd: (LinkEnd) -> Void = { _ in }
+
+  /// How long a frame waits at most for one that it is to come together with.
+  private static let mergeTime = Duration.milliseconds(20)
+  /// Between the pieces of a frame that comes in pieces.
+  private static let pieceTime = Duration.milliseconds(1)
+
+  private let base: any LinkChannel
+  private let dice: FaultDice
+  private let loop: EventLoop
+  private var isOpen = true
+  private var incoming = Direction()
+  private var outgoing = Direction()
+  /// Bytes that came and end no frame yet.
+  private var begun: [UInt8] = []
+
+  /// What of one direction is under way.
+  private struct Direction {
+    /// When the last of it is due.
+    var due = Instant.start
+    /// Frames that wait for the next one.
+    var held: [UInt8] = []
+  }
+
+  init(_ base: any LinkChannel, _ dice: FaultDice, loop: EventLoop) {
+    (self.base, self.dice, self.loop) = (base, dice, loop)
+    base.onBytes = { [unowned self] in take($0) }
+    base.onEnd = { [unowned self] in end($0) }
+  }
+
+  deinit { base.close() }
+
+  func send(_ bytes: [UInt8]) {
+    if isOpen { pass(bytes, \.outgoing) }
+  }
+
+  func close() {
+    isOpen = false
+    (onBytes, onEnd) = ({ _ in }, { _ in })
+    base.close()
+  }
+
+  /// Cuts what comes into frames; what is too long for one goes on as it is.
+  private func take(_ bytes: ArraySlice<UInt8>) {
+    for byte in bytes {
+      begun.append(byte)
+      guard byte == 0 || begun.count > LinkReader.longest else { continue }
+      let frame = begun
+      begun = []
+      pass(frame, \.incoming)
+    }
+  }
+
+  /// Sends a frame on its way, with what happens to it there.
+  private func pass(_ frame: [UInt8], _ way: ReferenceWritableKeyPath<FaultyChannel, Direction>) {
+    let faults = dice.faults
+    if dice.falls(faults.drop) { return }
+    var bytes = frame
+    if dice.falls(faults.corrupt) {
+      bytes[dice.number(0..<bytes.count)] ^= 1 << UInt8(dice.number(0..<8))
+    }
+    if dice.falls(faults.duplicate) { bytes += bytes }
+    let delay = dice.falls(faults.delay) ? faults.delayTime : .zero
+    if dice.falls(faults.merge) {
+      self[keyPath: way].held += bytes
+      loop.after(Self.mergeTime) { [weak self] in self?.release(way) }
+    } else {
+      bytes = self[keyPath: way].held + bytes
+      self[keyPath: way].held = []
+      deliver(bytes, after: delay, way)
+    }
+    if dice.falls(faults.disconnect) { later(.zero, way) { $0.cut() } }
+  }
+
+  /// Frames that waited for another one go alone.
+  private func release(_ way: ReferenceWritableKeyPath<FaultyChannel, Direction>) {
+    let bytes = self[keyPath: way].held
+    self[keyPath: way].held = []
+    if !bytes.isEmpty { deliver(bytes, after: .zero, way) }
+  }
+
+  private func deliver(
+    _ bytes: [UInt8], after delay: Duration, _ way: ReferenceWritableKeyPath<FaultyChannel, Direction>
+  ) {
+    guard bytes.count > 1, dice.falls(dice.faults.split) else {
+      return later(delay, way) { $0.arrive(bytes[...], way) }
+    }
+    let border = dice.number(1..<bytes.count)
+    later(delay, way) { $0.arrive(bytes[..<border], way) }
+    later(Self.pieceTime, way) { $0.arrive(bytes[border...], way) }
+  }
+
+  /// Calls `body` after `delay`, and never before what is under way already.
+  private func later(
+    _ delay: Duration, _ way: ReferenceWritableKeyPath<FaultyChannel, Direction>,
+    _ body: @escaping (FaultyChannel) -> Void
+  ) {
+    let now = loop.now
+    if delay == .zero, self[keyPath: way].due < now { return body(self) }
+    let due = max(self[keyPath: way].due, now).advanced(by: delay)
+    self[keyPath: way].due = due
+    loop.at(due) { [weak self] in
+      if let self, isOpen { body(self) }
+    }
+  }
+
+  /// The end of the way. The link may end in the middle of what arrives.
+  private func arrive(
+    _ bytes: ArraySlice<UInt8>, _ way: ReferenceWritableKeyPath<FaultyChannel, Direction>
+  ) {
+    guard isOpen else { return }
+    var (bytes, isCut) = (bytes, false)
+    if let place = dice.faults.disconnectAt {
+      isCut = dice.bytes < place && dice.bytes + bytes.count >= place
+      if isCut { bytes = bytes.prefix(place - dice.bytes) }
+    }
+    dice.bytes += bytes.count
+    if way == \.outgoing { base.send(Array(bytes)) } else { onBytes(bytes) }
+    if isCut { cut() }
+  }
+
+  /// Ends the link, and tells so in a turn of its own.
+  private func cut() {
+    isOpen = false
+    base.close()
+    loop.next { [weak self] in self?.end(.failed("a fault ended it")) }
+  }
+
+  private func end(_ end: LinkEnd) {
+    let tell = onEnd
+    close()
+    tell(end)
+  }
+}

@@ -1,0 +1,87 @@
+internal import EventLoop
+internal import Glibc
+internal import HeadsetLink
+
+/// A pseudo-terminal: a serial line without a cable. The board has one end, hosts open the other by its path.
+///
+/// The board keeps the hosts' end open, too: so a host may go and another one come.
+final class PseudoTerminal {
+  /// What hosts open.
+  let path: String
+  private let master: Int32
+  private let slave: Int32
+  private let link: String?
+
+  /// - Parameter link: where a symbolic link to it is made; one that is there is replaced, anything else is not.
+  /// - Throws: `listen`.
+  init(link: String?) throws(BoardError) {
+    let master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+    guard master >= 0 else { throw Self.failure("make a pseudo-terminal") }
+    var (number, isLocked): (Int32, Int32) = (0, 0)
+    guard ioctl(master, Linux.lockTerminal, &isLocked) == 0,
+      ioctl(master, Linux.terminalNumber, &number) == 0
+    else {
+      defer { close(master) }
+      throw Self.failure("make a pseudo-terminal")
+    }
+    let path = "/dev/pts/\(number)"
+    let slave = SerialLine.open(path, baud: 115_200)
+    guard slave >= 0 else {
+      close(master)
+      throw Self.failure("open \(path)")
+    }
+    do throws(BoardError) { if let link { try Self.link(link, to: path) } } catch {
+      close(master)
+      close(slave)
+      throw error
+    }
+    (self.path, self.master, self.slave, self.link) = (path, master, slave, link)
+  }
+
+  deinit {
+    close(master)
+    close(slave)
+    // A link that leads elsewhere by now is another board's.
+    if let link, Self.target(of: link) == path { unlink(link) }
+  }
+
+  /// The board's end. What hosts have not read is forgotten.
+  func channel(_ loop: EventLoop) throws(BoardError) -> FDChannel {
+    tcflush(slave, TCIOFLUSH)
+    let fd = fcntl(master, F_DUPFD_CLOEXEC, 0)
+    guard fd >= 0 else { throw Self.failure("open \(path)") }
+    do { return try FDChannel(taking: fd, loop: loop) } catch {
+      throw BoardError(.listen, error.message)
+    }
+  }
+
+  private static func link(_ link: String, to path: String) throws(BoardError) {
+    var status = stat()
+    if lstat(link, &status) == 0 {
+      guard status.st_mode & S_IFMT == S_IFLNK else {
+        throw BoardError(.listen, "\(link.onOneLine) is there, and no link", hint: "name another path")
+      }
+      unlink(link)
+    }
+    guard symlink(path, link) == 0 else { throw failure("make the link \(link.onOneLine)") }
+  }
+
+  private static func target(of link: String) -> String? {
+    var buffer = [CChar](repeating: 0, count: 4096)
+    let count = readlink(link, &buffer, buffer.count)
+    guard count > 0 else { return nil }
+    return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  private static func failure(_ what: String) -> BoardError {
+    BoardError(.listen, "can't \(what) (\(String(cString: strerror(errno))))")
+  }
+}
+
+/// What Swift's Glibc module leaves out of <asm-generic/ioctls.h>.
+private enum Linux {
+  /// `TIOCGPTN`: the number of a terminal.
+  static let terminalNumber: UInt = 0x8004_5430
+  /// `TIOCSPTLCK`: whether a terminal is locked.
+  static let lockTerminal: UInt = 0x4004_5431
+}

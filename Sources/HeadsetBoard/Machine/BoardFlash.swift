@@ -1,0 +1,54 @@
+internal import HeadsetLink
+
+/// A slot of the flash, as images lie in it.
+struct BoardFlash {
+  /// Bytes that are read at once.
+  private static let block = 64 << 10
+
+  private let store: SteppedStore
+  private let slot: BoardSlot
+
+  init(_ store: SteppedStore, _ slot: BoardSlot) { (self.store, self.slot) = (store, slot) }
+
+  /// Writes a whole image, and flushes it.
+  func fill(_ image: [UInt8]) throws(BoardStoreError) {
+    try write(image[...], at: 0)
+    try store.flush(slot)
+  }
+
+  /// Writes bytes, and erases each unit before its first byte is written.
+  func write(_ bytes: ArraySlice<UInt8>, at offset: Int) throws(BoardStoreError) {
+    var (rest, offset) = (bytes, offset)
+    while !rest.isEmpty {
+      let (unit, place) = offset.quotientAndRemainder(dividingBy: SteppedStore.eraseUnit)
+      if place == 0 { try store.erase(slot, unit: unit) }
+      let piece = rest.prefix(SteppedStore.eraseUnit - place)
+      try store.write(slot, at: offset, piece)
+      (rest, offset) = (rest.dropFirst(piece.count), offset + piece.count)
+    }
+  }
+
+  func flush() throws(BoardStoreError) { try store.flush(slot) }
+
+  func read(_ range: Range<Int>) throws(BoardStoreError) -> [UInt8] { try store.read(slot, range) }
+
+  /// The SHA-256 of the first `count` bytes.
+  func hash(of count: Int) throws(BoardStoreError) -> [UInt8] {
+    let sum = SHA256()
+    try eachBlock(of: count) { sum.update($0) }
+    return sum.finish()
+  }
+
+  /// The CRC-32 of the first `count` bytes, to which more can be added.
+  func checksum(of count: Int) throws(BoardStoreError) -> CRC32 {
+    var sum = CRC32()
+    try eachBlock(of: count) { sum.add($0) }
+    return sum
+  }
+
+  private func eachBlock(of count: Int, _ body: (ArraySlice<UInt8>) -> Void) throws(BoardStoreError) {
+    for start in stride(from: 0, to: count, by: Self.block) {
+      body(try read(start..<min(start + Self.block, count))[...])
+    }
+  }
+}

@@ -1,0 +1,272 @@
+internal import EventLoop
+internal import HeadsetLink
+
+extension BoardMachine {
+  /// Below this the battery must be charging for an update to begin.
+  static let leastBattery: UInt8 = 30
+  /// Writes that may be under way together.
+  static let window: UInt8 = 4
+
+  /// Requests that are about firmware; nil for all others.
+  mutating func performUpdate(_ request: LinkFrame, at now: Instant) -> [UInt8]? {
+    let payload = request.payload
+    switch request.operation {
+    case .enterBootloader:
+      return answer(payload) { (_: EnterBootloader, board) throws(LinkRefusal) in
+        try board.enter(at: now)
+      }
+    case .beginTransfer:
+      return answer(payload) { (request: BeginTransfer, board) throws(LinkRefusal) in
+        try board.begin(request, at: now)
+      }
+    case .writeTransfer:
+      return answer(payload) { (request: WriteTransfer, board) throws(LinkRefusal) in
+        try board.write(request)
+      }
+    case .transferStatus:
+      return answer(payload) { (_: GetTransferStatus, board) throws(LinkRefusal) in
+        try board.can(.firmwareUpdate)
+        return board.transfer?.status ?? TransferStatus(state: .none, nextOffset: 0, prefixChecksum: 0)
+      }
+    case .verifyTransfer:
+      return answer(payload) { (request: VerifyTransfer, board) throws(LinkRefusal) in
+        try board.verify(request.transfer)
+      }
+    case .commitTransfer:
+      return answer(payload) { (request: CommitTransfer, board) throws(LinkRefusal) in
+        try board.commit(request.transfer)
+      }
+    case .abortTransfer:
+      return answer(payload) { (request: AbortTransfer, board) throws(LinkRefusal) in
+        try board.abort(request.transfer)
+      }
+    case .confirmImage:
+      return answer(payload) { (_: ConfirmImage, board) throws(LinkRefusal) in try board.confirm() }
+    default: return nil
+    }
+  }
+
+  // MARK: Into the bootloader
+
+  private mutating func enter(at now: Instant) throws(LinkRefusal) -> Delay {
+    try can(.firmwareUpdate)
+    if let readyAt { return Delay(milliseconds: Self.milliseconds(max(.zero, now.duration(to: readyAt)))) }
+    if stays > 0 {
+      stays -= 1
+    } else {
+      promisedAt = now.advanced(by: options.readyAfter)
+      news.append(JumpingToBootloader())
+      next = .restart(.bootloader)
+    }
+    return Delay(milliseconds: Self.milliseconds(options.readyAfter))
+  }
+
+  /// Rounded up: a host that waits so long is not too early.
+  private static func milliseconds(_ time: Duration) -> UInt32 {
+    UInt32(clamping: (time.nanoseconds + 999_999) / 1_000_000)
+  }
+
+  // MARK: The transfer
+
+  private mutating func begin(_ request: BeginTransfer, at now: Instant) throws(LinkRefusal) -> TransferPlan {
+    try inBootloader()
+    guard let readyAt, now >= readyAt else { throw LinkRefusal(.busy) }
+    let manifest = try check(request.manifest)
+    guard
+      settings.battery.percent >= Self.leastBattery || settings.battery.isCharging
+        || !profile.capabilities.contains(.battery)
+    else { throw LinkRefusal(.batteryLow) }
+    let image = BoardImage(boot.confirmed.slot.other, manifest)
+    if transfer?.image != image { transfer = try resumed(image) }
+    if transfer == nil { transfer = try begun(image) }
+    guard let transfer else { throw LinkRefusal(.noTransfer) }
+    notes.append("update to \(manifest.version), from byte \(transfer.next) of \(transfer.size)")
+    return TransferPlan(
+      transfer: transfer.id, resumeOffset: UInt32(transfer.next), chunk: UInt16(WriteTransfer.longestData),
+      eraseUnit: UInt32(SteppedStore.eraseUnit), window: Self.window)
+  }
+
+  /// Refuses what is not for this board, before anything is erased.
+  private func check(_ bytes: [UInt8]) throws(LinkRefusal) -> FirmwareManifest {
+    guard let manifest = try? FirmwareManifest(parsing: bytes) else { throw LinkRefusal(.badRequest) }
+    guard manifest.isSigned(by: options.trusted) else { throw LinkRefusal(.badSignature) }
+    do throws(FirmwareFault) { try manifest.check(for: info) } catch {
+      switch error {
+      case .model: throw LinkRefusal(.wrongModel)
+      default: throw LinkRefusal(.downgrade)
+      }
+    }
+    return manifest
+  }
+
+  /// The transfer that the journal tells of, when it is of this image and the flash has what the journal says.
+  private mutating func resumed(_ image: BoardImage) throws(LinkRefusal) -> BoardTransfer? {
+    let (store, isCommitted) = (store, boot.trial == image)
+    return try storing { () throws(BoardStoreError) in
+      guard let journal = try? TransferJournal.read(store), journal.image == image,
+        journal.offset <= image.manifest.imageSize
+      else { return nil }
+      let next = Int(journal.offset)
+      let checksum = try BoardFlash(store, image.slot).checksum(of: next)
+      guard checksum.value == journal.checksum else { return nil }
+      return BoardTransfer(
+        id: Self.transferID(image), image: image, next: next, checksum: checksum,
+        state: isCommitted ? .committed : .writing)
+    }
+  }
+
+  /// A new transfer. An image that lies in the slot is not to be tried any more.
+  private mutating func begun(_ image: BoardImage) throws(LinkRefusal) -> BoardTransfer {
+    let store = store
+    if boot.trial != nil {
+      var boot = boot
+      boot.giveUpTrial()
+      try storing { () throws(BoardStoreError) in try boot.save(store) }
+      self.boot = boot
+    }
+    let transfer = BoardTransfer(
+      id: Self.transferID(image), image: image, next: 0, checksum: CRC32(), state: .writing)
+    try storing { () throws(BoardStoreError) in try transfer.journal.save(store) }
+    return transfer
+  }
+
+  /// The same for the same image, so that a transfer is known after a loss of power; never 0.
+  private static func transferID(_ image: BoardImage) -> UInt32 {
+    image.manifest.digest.prefix(4).reduce(0) { $0 << 8 | UInt32($1) } | 1
+  }
+
+  private mutating func write(_ request: WriteTransfer) throws(LinkRefusal) -> NextOffset {
+    var transfer = try current(request.transfer)
+    let (start, count) = (Int(request.offset), request.data.count)
+    guard count > 0 else { throw LinkRefusal(.badRequest) }
+    guard start <= transfer.next else { throw LinkRefusal(resumeAt: UInt32(transfer.next)) }
+    guard start + count <= transfer.size else { throw LinkRefusal(.outOfRange) }
+    let flash = BoardFlash(store, transfer.image.slot)
+    // What is there already must be the same.
+    let known = min(transfer.next - start, count)
+    let there = try storing { () throws(BoardStoreError) in try flash.read(start..<(start + known)) }
+    guard there.elementsEqual(request.data.prefix(known)) else {
+      throw LinkRefusal(resumeAt: UInt32(transfer.next))
+    }
+    var rest = request.data.dropFirst(known)
+    while !rest.isEmpty {
+      let unit = SteppedStore.eraseUnit
+      let piece = rest.prefix(unit - transfer.next % unit)
+      let offset = transfer.next
+      try writing { () throws(BoardStoreError) in try flash.write(piece, at: offset) }
+      transfer.checksum.add(piece)
+      transfer.next += piece.count
+      self.transfer = transfer
+      rest = rest.dropFirst(piece.count)
+      if transfer.next % unit == 0 || transfer.next == transfer.size { try keep(transfer, flash) }
+    }
+    return NextOffset(offset: UInt32(transfer.next))
+  }
+
+  /// A unit is full: it is flushed, and only then the journal says so.
+  private mutating func keep(_ transfer: BoardTransfer, _ flash: BoardFlash) throws(LinkRefusal) {
+    let store = store
+    try writing { () throws(BoardStoreError) in
+      try flash.flush()
+      try transfer.journal.save(store)
+    }
+    news.append(TransferChanged(status: transfer.status))
+  }
+
+  /// What fails leaves the flash behind the journal in doubt: the transfer goes on from there, and erases that again.
+  private mutating func writing(_ work: () throws(BoardStoreError) -> Void) throws(LinkRefusal) {
+    do throws(LinkRefusal) { try storing(work) } catch {
+      transfer = nil
+      throw error
+    }
+  }
+
+  private mutating func verify(_ id: UInt32) throws(LinkRefusal) -> Done {
+    var transfer = try current(id)
+    guard transfer.next == transfer.size else { throw LinkRefusal(resumeAt: UInt32(transfer.next)) }
+    let flash = BoardFlash(store, transfer.image.slot)
+    let hash = try storing { () throws(BoardStoreError) in try flash.hash(of: transfer.size) }
+    let manifest = transfer.image.manifest
+    let isIntact = hash == manifest.imageHash
+    guard isIntact, manifest.isSigned(by: options.trusted) else {
+      transfer.state = .failed
+      news.append(TransferChanged(status: transfer.status))
+      try forget()
+      notes.append("update: the image is not the one that was announced")
+      throw LinkRefusal(isIntact ? .badSignature : .wrongHash)
+    }
+    if transfer.state == .writing {
+      transfer.state = .verified
+      self.transfer = transfer
+      news.append(TransferChanged(status: transfer.status))
+    }
+    return Done()
+  }
+
+  private mutating func commit(_ id: UInt32) throws(LinkRefusal) -> Done {
+    var transfer = try current(id)
+    // An image that was tried already, and not confirmed, is to be tried as often again.
+    if transfer.state == .committed, boot.trials == 0 { return Done() }
+    guard transfer.state == .verified || transfer.state == .committed else { throw LinkRefusal(.wrongMode) }
+    let store = store
+    var boot = boot
+    (boot.trial, boot.trials) = (transfer.image, 0)
+    try storing { () throws(BoardStoreError) in try boot.save(store) }
+    self.boot = boot
+    transfer.state = .committed
+    self.transfer = transfer
+    notes.append("update: \(transfer.image.manifest.version) is tried at the next start")
+    news.append(TransferChanged(status: transfer.status))
+    return Done()
+  }
+
+  private mutating func abort(_ id: UInt32) throws(LinkRefusal) -> Done {
+    var status = try current(id).status
+    if boot.trial != nil {
+      let store = store
+      var boot = boot
+      boot.giveUpTrial()
+      try storing { () throws(BoardStoreError) in try boot.save(store) }
+      self.boot = boot
+    }
+    try forget()
+    notes.append("update: given up by the host")
+    status.state = .none
+    news.append(TransferChanged(status: status))
+    return Done()
+  }
+
+  /// The next transfer begins at the image's first byte.
+  private mutating func forget() throws(LinkRefusal) {
+    transfer = nil
+    let store = store
+    try storing { () throws(BoardStoreError) in try TransferJournal().save(store) }
+  }
+
+  private mutating func confirm() throws(LinkRefusal) -> Done {
+    try can(.firmwareUpdate)
+    guard mode == .application else { throw LinkRefusal(.wrongMode) }
+    guard let trial = boot.trial else { return Done() }
+    let store = store
+    var boot = boot
+    boot.confirmed = trial
+    boot.giveUpTrial()
+    try storing { () throws(BoardStoreError) in try boot.save(store) }
+    (self.boot, trialEndsAt) = (boot, nil)
+    notes.append("update: \(trial.manifest.version) is confirmed")
+    return Done()
+  }
+
+  // MARK: Conditions
+
+  private func inBootloader() throws(LinkRefusal) {
+    try can(.firmwareUpdate)
+    guard mode == .bootloader else { throw LinkRefusal(.wrongMode) }
+  }
+
+  private func current(_ id: UInt32) throws(LinkRefusal) -> BoardTransfer {
+    try inBootloader()
+    guard let transfer, transfer.id == id else { throw LinkRefusal(.noTransfer) }
+    return transfer
+  }
+}

@@ -1,0 +1,203 @@
+internal import EventLoop
+internal import HeadsetLink
+
+/// What a board does with requests that are a host's, whatever link they come over. Knows no time but what it is told.
+struct BoardMachine {
+  /// What the board does behind an answer.
+  enum Next: Equatable {
+    case stay
+    /// Ends the link, and is there for another one.
+    case endLink
+    /// Starts anew, with this.
+    case restart(ImageType)
+  }
+
+  let profile: BoardProfile
+  let options: BoardOptions
+  let store: SteppedStore
+  var settings: BoardSettings
+  var boot: BootRecord
+  /// What runs.
+  var mode = ImageType.application
+  /// When the bootloader takes an image; nil in the application.
+  var readyAt: Instant?
+  /// When the bootloader that the board goes to is to be ready, as its host was told.
+  var promisedAt: Instant?
+  /// When an image that is not confirmed is given up; nil when none is tried.
+  var trialEndsAt: Instant?
+  var transfer: BoardTransfer?
+  /// How often the board still stays in its application when it is to go to its bootloader.
+  var stays: Int
+  /// What is told behind the answer.
+  var news: [any LinkEvent] = []
+  var next = Next.stay
+  /// What happened to the firmware, for the log.
+  var notes: [String] = []
+  /// What went wrong with the store last.
+  var storeFailure: BoardStoreError?
+
+  /// How long an image that is not confirmed may run.
+  static let trialTime = Duration.seconds(60)
+
+  /// A board as its store has it, that has not been started; as the factory makes it when the store is empty.
+  /// - Throws: `state`.
+  init(_ options: BoardOptions, store: any BoardStore) throws(BoardError) {
+    (profile, self.options, stays) = (options.profile, options, options.faults.stays)
+    do throws(BoardStoreError) {
+      if try store.read(.boot) == nil { try Self.equip(SteppedStore(store), options) }
+      let stepped = SteppedStore(store, dying: options.faults.death)
+      guard let boot = try BootRecord.read(stepped), let settings = try BoardSettings.read(stepped) else {
+        throw .failed("the board's state is not whole")
+      }
+      (self.store, self.boot, self.settings) = (stepped, boot, settings)
+    } catch { throw BoardError(error) }
+    guard settings.fit(profile), boot.confirmed.manifest.model == profile.model else {
+      throw BoardError(
+        .state, "the state is that of another kind of board than \(profile.name)",
+        hint: "give it the profile that it was made with, or another folder")
+    }
+  }
+
+  /// What the factory does; the boot record, which is written last, tells that it is done.
+  private static func equip(_ store: SteppedStore, _ options: BoardOptions) throws(BoardStoreError) {
+    let firmware = try factoryFirmware(options)
+    try BoardFlash(store, .a).fill(firmware.image)
+    try BoardSettings(options.profile).save(store)
+    try TransferJournal().save(store)
+    try BootRecord(confirmed: BoardImage(.a, firmware.manifest)).save(store)
+  }
+
+  /// The firmware of a new board: a unit of flash and a bit, the same for the same version.
+  private static func factoryFirmware(_ options: BoardOptions) throws(BoardStoreError) -> FirmwareFile {
+    let dice = FaultDice(BoardFaults())
+    let name = Array("\(options.profile.model) \(options.version)\n".utf8)
+    let image = name + (name.count..<5_000).map { _ in UInt8(truncatingIfNeeded: dice.next()) }
+    do throws(FirmwareFault) {
+      return try FirmwareFile(
+        image: image, model: options.profile.model, version: options.version, key: .development)
+    } catch { throw .failed("the board has no firmware: \(error.reason)") }
+  }
+
+  /// Starts the board.
+  /// - Returns: nil when it has started, otherwise that the power was lost or what failed.
+  mutating func start(_ target: ImageType, at now: Instant) throws(BoardStoreError) {
+    (transfer, readyAt, trialEndsAt, news, next) = (nil, nil, nil, [], .stay)
+    boot.boots &+= 1
+    if target == .application { try chooseImage() }
+    try boot.save(store)
+    // With nothing that it could run, a board stays in its bootloader.
+    mode = .bootloader
+    if target == .application, try isWhole(boot.running) { mode = .application }
+    if mode == .bootloader {
+      readyAt = promisedAt ?? now.advanced(by: options.readyAfter)
+      promisedAt = nil
+    } else if boot.trial != nil {
+      trialEndsAt = now.advanced(by: Self.trialTime)
+    }
+  }
+
+  /// Tries an image that is on trial once more, or gives it up.
+  private mutating func chooseImage() throws(BoardStoreError) {
+    guard let trial = boot.trial else { return }
+    let isWhole = try isWhole(trial)
+    if isWhole, boot.trials < BootRecord.mostTrials {
+      boot.trials += 1
+    } else {
+      boot.giveUpTrial()
+    }
+  }
+
+  private func isWhole(_ image: BoardImage) throws(BoardStoreError) -> Bool {
+    try BoardFlash(store, image.slot).hash(of: image.manifest.imageSize) == image.manifest.imageHash
+  }
+
+  /// Goes back to the image that was confirmed when the one on trial has had its time.
+  /// - Returns: whether the board is to start anew.
+  mutating func wake(at now: Instant) throws(BoardStoreError) -> Bool {
+    guard let trialEndsAt, now >= trialEndsAt else { return false }
+    self.trialEndsAt = nil
+    boot.giveUpTrial()
+    try boot.save(store)
+    return true
+  }
+
+  /// What happened since it was asked last.
+  mutating func takeNotes() -> [String] {
+    defer { notes = [] }
+    return notes
+  }
+
+  /// As HELLO says it.
+  var info: BoardInfo {
+    BoardInfo(
+      image: mode, capabilities: profile.capabilities, longestPayload: UInt16(LinkFrame.longestPayload),
+      model: profile.model, firmwareVersion: boot.running.manifest.version.description, boots: boot.boots,
+      name: options.name ?? "Roomtone \(profile.model)")
+  }
+
+  // MARK: Requests
+
+  /// Does what a request asks.
+  /// - Returns: the answer's payload.
+  mutating func perform(_ request: LinkFrame, at now: Instant) -> [UInt8] {
+    let payload = request.payload
+    switch request.operation {
+    case .ping: return answer(payload) { (_: Ping, _) in Done() }
+    case .info: return answer(payload) { (_: GetInfo, board) in board.info }
+    case .bye:
+      return answer(payload) { (_: Bye, board) in
+        board.next = .endLink
+        return Done()
+      }
+    case .imageType: return answer(payload) { (_: GetImageType, board) in RunningImage(image: board.mode) }
+    case .battery:
+      return answer(payload) { (_: GetBattery, board) throws(LinkRefusal) in
+        try board.can(.battery)
+        return board.settings.battery
+      }
+    case .reboot:
+      return answer(payload) { (request: Reboot, board) in
+        board.next = .restart(request.target)
+        return Done()
+      }
+    default: break
+    }
+    if let answer = performSound(request) ?? performUpdate(request, at: now) { return answer }
+    // HELLO and AUTH have had their time, and all else is not known.
+    return refusal(LinkRefusal(request.operation == nil ? .unsupported : .badRequest))
+  }
+
+  /// Reads a request, does it and writes the answer.
+  mutating func answer<Request: LinkRequest>(
+    _ payload: [UInt8], _ body: (Request, inout BoardMachine) throws(LinkRefusal) -> Request.Answer
+  ) -> [UInt8] {
+    guard let request = try? Request(payload: payload) else { return refusal(LinkRefusal(.badRequest)) }
+    do throws(LinkRefusal) {
+      let answer = try body(request, &self)
+      return (try? LinkReply.done(answer).payload()) ?? refusal(LinkRefusal(.badRequest))
+    } catch {
+      return refusal(error)
+    }
+  }
+
+  private func refusal(_ refusal: LinkRefusal) -> [UInt8] {
+    // A status and an offset always fit.
+    (try? LinkReply<Done>.refused(refusal).payload()) ?? []
+  }
+
+  /// Refuses what the board has not got.
+  func can(_ capability: Capabilities) throws(LinkRefusal) {
+    guard profile.capabilities.contains(capability) else { throw LinkRefusal(.unsupported) }
+  }
+
+  /// What happened while there was no host is told to nobody.
+  mutating func forgetNews() { news = [] }
+
+  /// Does something with the store.
+  mutating func storing<Result>(_ body: () throws(BoardStoreError) -> Result) throws(LinkRefusal) -> Result {
+    do throws(BoardStoreError) { return try body() } catch {
+      storeFailure = error
+      throw LinkRefusal(.flash)
+    }
+  }
+}

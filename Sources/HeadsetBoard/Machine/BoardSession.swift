@@ -1,0 +1,191 @@
+internal import EventLoop
+internal import HeadsetLink
+
+/// One host on one link: who it is, what of it is taken, and what is sent to it.
+///
+/// A HELLO may come at any time; the session that is there goes on until the new host has proved its key, so that nobody
+/// without it ends one. All else is taken only with the seal of the session.
+struct BoardSession {
+  /// What is to be done with the link, in this order.
+  enum Action {
+    case send([UInt8])
+    case end
+    case restart(ImageType)
+    case tell(String)
+  }
+
+  /// Frames that were not taken.
+  struct Dropped: Equatable {
+    /// Without a seal where one is needed.
+    var unsealed = 0
+    /// With a seal that is not the session's.
+    var forged = 0
+    /// That were there before.
+    var repeated = 0
+    /// That are no requests.
+    var others = 0
+  }
+
+  private(set) var dropped = Dropped()
+  /// Frames with the session's seal.
+  private(set) var accepted = 0
+  private var handshake: BoardHandshake
+  private let challengeLength: Int
+
+  /// The last HELLO that was answered, and how.
+  private var hello: (checksum: UInt32, sequence: UInt16, session: UInt32, answer: [UInt8])?
+  /// The AUTH that began the session, and how it was answered; it may come again.
+  private var proof: (checksum: UInt32, answer: [UInt8])?
+  /// The checksum of the HELLO that the session began with.
+  private var beginning: UInt32?
+  private var session: UInt32 = 0
+  private var seal: LinkSeal?
+  private var cache = AnswerCache()
+  private var eventSequence: UInt16 = 0
+
+  init(_ options: BoardOptions) {
+    handshake = BoardHandshake(key: options.key.bytes)
+    challengeLength = options.faults.challengeLength
+  }
+
+  /// Whether a host has proved its key.
+  var isOpen: Bool { seal != nil }
+
+  /// Takes a frame.
+  mutating func received(_ packet: LinkPacket, board: inout BoardMachine, at now: Instant) -> [Action] {
+    guard packet.frame.kind == .request else {
+      dropped.others += 1
+      return []
+    }
+    guard packet.seal == nil else { return receivedSealed(packet, board: &board, at: now) }
+    switch packet.frame.operation {
+    case .hello: return receivedHello(packet, board)
+    case .authenticate where hello != nil || proof != nil || seal == nil: return receivedProof(packet)
+    case _ where seal != nil:
+      dropped.unsealed += 1
+      return []
+    default:
+      // Who has not said who it is learns that it must.
+      dropped.unsealed += 1
+      return [.send(unsealed(packet.frame, refusal(.authentication)))]
+    }
+  }
+
+  // MARK: Before the session
+
+  private mutating func receivedHello(_ packet: LinkPacket, _ board: BoardMachine) -> [Action] {
+    if packet.checksum == beginning {
+      // Nobody uses a nonce twice.
+      dropped.repeated += 1
+      return []
+    }
+    if let hello, hello.checksum == packet.checksum, hello.sequence == packet.frame.sequence {
+      return [.send(hello.answer)]
+    }
+    guard let random = try? SecureRandom.bytes(challengeLength + 4) else {
+      return [.send(unsealed(packet.frame, refusal(.busy)))]
+    }
+    let session = random.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
+    let welcome = Welcome(challenge: Array(random.dropFirst(4)), session: session, board: board.info)
+    guard case .answer(let payload)? = try? handshake.received(hello: packet.frame.payload, welcome: welcome)
+    else { return [] }
+    let answer = unsealed(packet.frame, payload)
+    hello = (packet.checksum, packet.frame.sequence, session, answer)
+    return [.send(answer)]
+  }
+
+  private mutating func receivedProof(_ packet: LinkPacket) -> [Action] {
+    if let proof, proof.checksum == packet.checksum { return [.send(proof.answer)] }
+    guard let action = try? handshake.received(authenticate: packet.frame.payload) else { return [] }
+    let begun = hello
+    hello = nil
+    switch action {
+    case .answer(let payload):
+      let told = begun == nil ? [] : [Action.tell("a host could not prove its key")]
+      return [.send(unsealed(packet.frame, payload))] + told
+    case .end(let payload) where seal != nil:
+      // Nobody without the key ends a session.
+      return [.send(unsealed(packet.frame, payload)), .tell("somebody could not prove the key, too often")]
+    case .end(let payload):
+      return [
+        .send(unsealed(packet.frame, payload)), .tell("a host could not prove its key, too often"), .end,
+      ]
+    case .begin(let payload, let seal):
+      let answer = unsealed(packet.frame, payload)
+      (self.seal, proof) = (seal, (packet.checksum, answer))
+      (session, beginning) = (begun?.session ?? 0, begun?.checksum)
+      cache.clear()
+      return [.send(answer), .tell("authenticated")]
+    }
+  }
+
+  // MARK: In the session
+
+  private mutating func receivedSealed(
+    _ packet: LinkPacket, board: inout BoardMachine, at now: Instant
+  ) -> [Action] {
+    guard seal != nil else {
+      dropped.forged += 1
+      return []
+    }
+    do throws(LinkSeal.Refusal) { _ = try seal?.open(packet) } catch {
+      switch error {
+      case .unsealed: dropped.unsealed += 1
+      case .forged: dropped.forged += 1
+      case .repeated: dropped.repeated += 1
+      }
+      return []
+    }
+    accepted += 1
+    // The host has the proof: it is not asked for again.
+    proof = nil
+    if let answer = cache.answer(to: packet, in: session) { return [sealed(answer)] }
+    let payload = board.perform(packet.frame, at: now)
+    guard let answer = try? Self.response(to: packet.frame, payload) else { return [.end] }
+    cache.keep(answer, to: packet, in: session)
+    return [sealed(answer)] + events(of: &board) + end(board.next, &board)
+  }
+
+  /// What the board has to tell, as frames of the session; nothing when there is none.
+  mutating func events(of board: inout BoardMachine) -> [Action] {
+    defer { board.news = [] }
+    return events(board.news)
+  }
+
+  /// Events as frames of the session; nothing when there is none.
+  mutating func events(_ events: [any LinkEvent]) -> [Action] {
+    guard seal != nil else { return [] }
+    return events.compactMap { event in
+      eventSequence &+= 1
+      return (try? event.frame(sequence: eventSequence)).map { sealed($0) }
+    }
+  }
+
+  private mutating func end(_ next: BoardMachine.Next, _ board: inout BoardMachine) -> [Action] {
+    board.next = .stay
+    switch next {
+    case .stay: return []
+    case .endLink: return [.end]
+    case .restart(let target): return [.restart(target)]
+    }
+  }
+
+  // MARK: Frames
+
+  /// Counters that have come to their end end the link.
+  private mutating func sealed(_ frame: LinkFrame) -> Action {
+    (try? seal?.seal(frame)).map { .send($0) } ?? .end
+  }
+
+  private func unsealed(_ request: LinkFrame, _ payload: [UInt8]) -> [UInt8] {
+    (try? Self.response(to: request, payload).unsealed) ?? []
+  }
+
+  private func refusal(_ status: LinkStatus) -> [UInt8] {
+    (try? LinkReply<Done>.refused(LinkRefusal(status)).payload()) ?? []
+  }
+
+  private static func response(to request: LinkFrame, _ payload: [UInt8]) throws(PayloadError) -> LinkFrame {
+    try LinkFrame(kind: .response, sequence: request.sequence, code: request.code, payload: payload)
+  }
+}

@@ -1,0 +1,46 @@
+public import EventLoop
+public import HeadsetLink
+
+/// The headsets of a simulation: a board in software at each address that somebody connects to. Confined to a loop.
+public final class SimulatedBoards {
+  /// Where the headset is when the configuration does not say.
+  public static let usualAddress = LinkAddress.unix(path: "headset")
+
+  /// Takes what happens to the boards, a line each.
+  public var onLog: (String) -> Void = { _ in }
+
+  private let loop: EventLoop
+  private var options: BoardOptions
+  private var boards: [LinkAddress: Board] = [:]
+
+  /// No board yet.
+  /// - Parameter profile: what they are like.
+  public init(loop: EventLoop, profile: BoardProfile = .standard) {
+    self.loop = loop
+    options = BoardOptions()
+    options.profile = profile
+  }
+
+  /// The board at an address; nil before somebody connected to it.
+  public subscript(address: LinkAddress) -> Board? { boards[address] }
+
+  /// The host's end of a new link to the board at an address, which has the keys of whoever connects first.
+  /// - Parameter trusted: whose firmware it takes.
+  package func connect(
+    to address: LinkAddress, key: LinkKey, trusting trusted: VerifyingKey
+  ) throws(HeadsetError) -> any LinkChannel {
+    if let board = boards[address] { return board.connect() }
+    (options.key, options.trusted) = (key, trusted)
+    do throws(BoardError) {
+      let board = try Board(options, loop: loop) { [weak self] in self?.onLog($0) }
+      boards[address] = board
+      return board.connect()
+    } catch { throw HeadsetError(.notAvailable, "no headset at \(address): \(error.message)") }
+  }
+
+  /// Ends them all.
+  public func close() {
+    for board in boards.values { board.close() }
+    boards = [:]
+  }
+}

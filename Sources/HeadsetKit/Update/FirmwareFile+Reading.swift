@@ -1,0 +1,46 @@
+internal import EventLoop
+public import HeadsetLink
+
+extension FirmwareFile {
+  /// The firmware in the file at `path`. Its size is looked at before memory is taken; neither hash nor signature are.
+  /// - Throws: `headset.update_failed` with step "check".
+  public init(contentsOf path: String) throws(HeadsetError) {
+    let bytes: [UInt8]
+    do { bytes = try WholeFile.read(path, atMost: Self.longest) } catch {
+      throw HeadsetError(error, file: path)
+    }
+    do { try self.init(parsing: bytes) } catch { throw HeadsetError(error, file: path) }
+  }
+
+  /// The image in the file at `path`, all of it.
+  /// - Throws: `headset.update_failed` with step "check" when it can't be read, or no image has that size.
+  public static func image(at path: String) throws(HeadsetError) -> [UInt8] {
+    let bytes: [UInt8]
+    do { bytes = try WholeFile.read(path, atMost: FirmwareManifest.imageSizes.upperBound) } catch {
+      throw HeadsetError(error, file: path)
+    }
+    if bytes.isEmpty { throw HeadsetError(check: path, "it is empty, and an image is not", hint: nil) }
+    return bytes
+  }
+}
+
+extension HeadsetError {
+  /// What is wrong with a firmware file, or why it is not for the headset.
+  /// - Parameter path: of the file.
+  public init(_ fault: FirmwareFault, file path: String) {
+    self.init(check: path, fault.reason, hint: fault.hint)
+  }
+
+  fileprivate init(_ failure: WholeFile.Failure, file path: String) {
+    self.init(check: path, "it can't be read: \(failure.reason)", hint: failure.hint)
+  }
+
+  fileprivate init(check path: String, _ reason: String, hint: String?) {
+    self.init(
+      .updateFailed, "\(path.onOneLine): \(reason)", hint: hint,
+      facts: [
+        ErrorFact("step", .string("check")), ErrorFact("reason", .string(reason)),
+        ErrorFact("path", .string(path)),
+      ])
+  }
+}

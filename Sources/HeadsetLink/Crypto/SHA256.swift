@@ -1,0 +1,41 @@
+internal import CCrypto
+
+/// The hash of bytes that come in pieces. Source: FIPS 180-4.
+package final class SHA256 {
+  /// Bytes of a hash.
+  static let length = 32
+
+  private let context: OpaquePointer  // freed by deinit
+
+  package init() {
+    guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1 else {
+      preconditionFailure("libcrypto has no SHA-256, or no memory for one")
+    }
+    self.context = context
+  }
+
+  deinit { EVP_MD_CTX_free(context) }
+
+  /// Adds bytes behind those that were.
+  package func update(_ bytes: ArraySlice<UInt8>) {
+    let isAdded = bytes.withUnsafeBytes { EVP_DigestUpdate(context, $0.baseAddress, $0.count) == 1 }
+    precondition(isAdded, "libcrypto takes no bytes after the end")
+  }
+
+  /// The hash of all that was added, 32 bytes. To be called once, as the last.
+  package func finish() -> [UInt8] {
+    var hash = [UInt8](repeating: 0, count: Self.length)
+    precondition(EVP_DigestFinal_ex(context, &hash, nil) == 1, "libcrypto hashes once")
+    return hash
+  }
+
+  /// The hash of `bytes`, 32 bytes.
+  package static func hash(_ bytes: [UInt8]) -> [UInt8] { hash(bytes[...]) }
+
+  /// The hash of `bytes`, 32 bytes.
+  package static func hash(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+    let sum = SHA256()
+    sum.update(bytes)
+    return sum.finish()
+  }
+}

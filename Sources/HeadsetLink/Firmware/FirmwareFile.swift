@@ -1,0 +1,69 @@
+/// Firmware as it lies in a file: the manifest, and behind it the image to the file's end.
+public struct FirmwareFile: Equatable, Sendable {
+  /// What the image is; made of the bytes before it.
+  public private(set) var manifest: FirmwareManifest
+  /// The image, as many bytes as the manifest says.
+  public let image: [UInt8]
+
+  /// The most bytes of a file.
+  package static let longest = FirmwareManifest.longest + FirmwareManifest.imageSizes.upperBound
+
+  /// Firmware of an image, signed.
+  /// - Parameter lowestVersion: the lowest version that can be updated from; any when nil.
+  /// - Throws: `manifest` when the values can't be those of a manifest.
+  public init(
+    image: [UInt8], model: String, version: FirmwareVersion, lowestVersion: FirmwareVersion? = nil,
+    key: SigningKey
+  ) throws(FirmwareFault) {
+    manifest = try FirmwareManifest(
+      model: model, version: version, lowestVersion: lowestVersion ?? .lowest, image: image, key: key)
+    self.image = image
+  }
+
+  /// The firmware that the bytes of a file are. Neither hash nor signature are looked at.
+  /// - Throws: `manifest`, `size`.
+  package init(parsing bytes: [UInt8]) throws(FirmwareFault) {
+    var reader = PayloadReader(bytes)
+    manifest = try FirmwareManifest(from: &reader)
+    guard reader.rest.count == manifest.imageSize else {
+      throw .size(said: manifest.imageSize, found: reader.rest.count)
+    }
+    image = Array(reader.rest)
+  }
+
+  /// The whole file.
+  public var bytes: [UInt8] { manifest.bytes + image }
+
+  /// Whether the image is the one that the manifest was made for.
+  public var isIntact: Bool { SHA256.hash(image) == manifest.imageHash }
+
+  /// Signs anew.
+  public mutating func sign(with key: SigningKey) { manifest.sign(with: key) }
+
+  /// Refuses a damaged image, and a signature by another key.
+  /// - Throws: `hash`, `signature`.
+  public func check(trusting key: VerifyingKey) throws(FirmwareFault) {
+    guard isIntact else { throw .hash }
+    guard manifest.isSigned(by: key) else { throw .signature }
+  }
+}
+
+extension FirmwareManifest {
+  /// Refuses what is not for `board`, before anything is sent.
+  /// - Parameter allowsDowngrade: whether older firmware than the board has may be for it.
+  /// - Throws: `model`, `boardVersion`, `downgrade`, `tooOld`.
+  package func check(for board: BoardInfo, allowingDowngrade allowsDowngrade: Bool = false)
+    throws(FirmwareFault)
+  {
+    guard model == board.model else { throw .model(firmware: model, board: board.model) }
+    guard let current = FirmwareVersion(board.firmwareVersion) else {
+      throw .boardVersion(board.firmwareVersion)
+    }
+    if !allowsDowngrade, version < current {
+      throw .downgrade(to: version.description, from: board.firmwareVersion)
+    }
+    guard current >= lowestVersion else {
+      throw .tooOld(board: board.firmwareVersion, lowest: lowestVersion.description)
+    }
+  }
+}

@@ -1,0 +1,127 @@
+internal import EventLoop
+
+/// What stands at the front of a firmware file and is sent to the board before the image.
+///
+/// Little-endian: "RTFW", the format u8 = 1, model, version and lowest version (each u8 length + UTF-8), the image's
+/// size u32 and SHA-256 (32 bytes), an Ed25519 signature (64 bytes) over all bytes before it.
+public struct FirmwareManifest: Equatable, Sendable {
+  /// The most bytes of a manifest.
+  static let longest = 1_024
+  /// How large an image may be: 1 byte to 16 MiB.
+  package static let imageSizes = 1...(16 << 20)
+
+  private static let magic = Array("RTFW".utf8)
+  private static let format: UInt8 = 1
+
+  /// The model that the image is for, as boards say it in HELLO: 1 to 255 bytes without control characters.
+  public let model: String
+  /// The version that the image is.
+  public let version: FirmwareVersion
+  /// The lowest version that can be updated from; not above `version`.
+  public let lowestVersion: FirmwareVersion
+  /// Bytes of the image.
+  public let imageSize: Int
+  /// The SHA-256 of the image.
+  public let imageHash: [UInt8]
+  /// The signature of all that is before it, 64 bytes.
+  package private(set) var signature: [UInt8]
+
+  /// A manifest for `image`, signed.
+  /// - Throws: `manifest`, `size`.
+  package init(
+    model: String, version: FirmwareVersion, lowestVersion: FirmwareVersion, image: [UInt8], key: SigningKey
+  ) throws(FirmwareFault) {
+    (self.model, self.version, self.lowestVersion) = (model, version, lowestVersion)
+    (imageSize, imageHash) = (image.count, SHA256.hash(image))
+    signature = []
+    try check()
+    sign(with: key)
+  }
+
+  /// The manifest that `bytes` are.
+  /// - Throws: `manifest`.
+  package init(parsing bytes: [UInt8]) throws(FirmwareFault) {
+    var reader = PayloadReader(bytes)
+    try self.init(from: &reader)
+    guard reader.rest.isEmpty else { throw .manifest("has \(reader.rest.count) bytes behind its end") }
+  }
+
+  /// Takes the manifest from the front of bytes.
+  /// - Throws: `manifest`.
+  package init(from reader: inout PayloadReader) throws(FirmwareFault) {
+    let (versionText, lowestText): (String, String)
+    do {
+      guard try reader.bytes(Self.magic.count) == Self.magic else {
+        throw FirmwareFault.manifest("does not begin with RTFW")
+      }
+      let format = try reader.u8()
+      guard format == Self.format else {
+        throw FirmwareFault.manifest("is of format \(format), and this program knows format \(Self.format)")
+      }
+      model = try reader.text()
+      (versionText, lowestText) = try (reader.text(), reader.text())
+      imageSize = Int(try reader.u32())
+      imageHash = try reader.bytes(SHA256.length)
+      signature = try reader.bytes(SigningKey.signatureLength)
+    } catch let fault as FirmwareFault {
+      throw fault
+    } catch {
+      throw .manifest(error as? PayloadError == .text ? "has a text that is not UTF-8" : "ends too early")
+    }
+    guard let version = FirmwareVersion(versionText) else {
+      throw .manifest("says version \"\(versionText.onOneLine)\", which is none")
+    }
+    guard let lowest = FirmwareVersion(lowestText) else {
+      throw .manifest("says lowest version \"\(lowestText.onOneLine)\", which is none")
+    }
+    (self.version, lowestVersion) = (version, lowest)
+    try check()
+  }
+
+  private func check() throws(FirmwareFault) {
+    guard Self.isModel(model) else {
+      throw .manifest("says a model that is none: 1 to 255 bytes without control characters are")
+    }
+    guard lowestVersion <= version else {
+      throw .manifest("is for updates from \(lowestVersion), which is newer than its version \(version)")
+    }
+    guard Self.imageSizes.contains(imageSize) else {
+      throw .manifest(
+        "is for an image of \(imageSize) bytes, and an image has 1 to \(Self.imageSizes.upperBound)")
+    }
+  }
+
+  /// Whether `text` can be the name of a model.
+  public static func isModel(_ text: String) -> Bool {
+    (1...255).contains(text.utf8.count) && text == text.onOneLine
+  }
+
+  /// Signs anew.
+  package mutating func sign(with key: SigningKey) { signature = key.sign(signedBytes) }
+
+  /// Whether the signature is by `key`.
+  public func isSigned(by key: VerifyingKey) -> Bool {
+    key.isValid(signature: signature, message: signedBytes)
+  }
+
+  /// The whole manifest.
+  package var bytes: [UInt8] { signedBytes + signature }
+
+  private var signedBytes: [UInt8] {
+    var writer = PayloadWriter()
+    writer.raw(Self.magic)
+    writer.u8(Self.format)
+    for text in [model, version.description, lowestVersion.description] {
+      // `check` has seen to it that its length fits a byte.
+      let bytes = Array(text.utf8)
+      writer.u8(UInt8(bytes.count))
+      writer.raw(bytes)
+    }
+    writer.u32(UInt32(imageSize))
+    writer.raw(imageHash)
+    return writer.bytes
+  }
+
+  /// Tells manifests apart: the SHA-256 of the whole manifest.
+  package var digest: [UInt8] { SHA256.hash(bytes) }
+}

@@ -1,0 +1,127 @@
+/// One message of HBP/1, before it is put on the wire and after it was taken from there.
+///
+/// Its body, little-endian: version, kind (a byte each), sequence, operation, length of the payload (two bytes
+/// each), payload, CRC-32 of all that. On the wire, the body and its seal are stuffed by COBS and end with a zero.
+package struct LinkFrame: Equatable {
+  /// The version of the link that this is.
+  package static let version: UInt8 = 1
+  /// The most bytes of a payload.
+  package static let longestPayload = 1024
+  /// Bytes of a body before its payload.
+  static let headLength = 8
+  /// Bytes of the checksum.
+  static let checksumLength = 4
+
+  package let kind: LinkKind
+  /// Joins a response to its request.
+  package let sequence: UInt16
+  /// The code of the operation, also one that is not known here.
+  package let code: UInt16
+  /// At most 1,024 bytes.
+  package let payload: [UInt8]
+
+  /// - Throws: `long` when the payload is.
+  package init(kind: LinkKind, sequence: UInt16, code: UInt16, payload: [UInt8]) throws(PayloadError) {
+    guard payload.count <= Self.longestPayload else {
+      throw .long(payload.count, limit: Self.longestPayload)
+    }
+    (self.kind, self.sequence, self.code, self.payload) = (kind, sequence, code, payload)
+  }
+
+  /// The operation; nil for one that is not known.
+  package var operation: LinkOperation? { LinkOperation(rawValue: code) }
+
+  /// The body with its checksum.
+  package var body: [UInt8] {
+    var writer = PayloadWriter()
+    writer.u8(Self.version)
+    writer.choice(kind)
+    writer.u16(sequence)
+    writer.u16(code)
+    writer.u16(UInt16(payload.count))
+    writer.raw(payload)
+    writer.u32(CRC32.of(writer.bytes[...]))
+    return writer.bytes
+  }
+
+  /// The frame as bytes of the wire, with the zero that ends it, without a seal: for what comes before AUTH is done.
+  package var unsealed: [UInt8] { COBS.encode(body) + [0] }
+}
+
+/// A frame as it came: whole, but from whom is not yet known.
+package struct LinkPacket: Equatable {
+  /// What stands behind the body when a frame is sealed.
+  package struct Seal: Equatable {
+    /// Bytes of a seal: counter and proof.
+    static let length = 12
+    /// Bytes of its proof.
+    static let macLength = 8
+
+    let counter: UInt32
+    let mac: [UInt8]
+  }
+
+  package let frame: LinkFrame
+  /// The frame's body, as the seal is made of.
+  let body: [UInt8]
+  /// The checksum of the body; with session and sequence, it tells a repeated request.
+  package let checksum: UInt32
+  /// nil for a frame without one.
+  package let seal: Seal?
+}
+
+extension LinkPacket {
+  /// Why bytes between two zeros are no frame.
+  package enum Fault: Error, CaseIterable {
+    /// They are not what COBS makes.
+    case stuffing
+    /// They are shorter or longer than their head says, or their head says more than can be.
+    case length
+    /// The checksum is another.
+    case checksum
+    /// Version or kind is not known.
+    case head
+    /// There are too many of them.
+    case endless
+  }
+
+  /// Reads the bytes between two zeros.
+  init(stuffed: [UInt8]) throws(Fault) {
+    guard let bytes = COBS.decode(stuffed) else { throw .stuffing }
+    let parts: Parts
+    do { parts = try Parts(bytes) } catch { throw .length }
+    guard CRC32.of(bytes[..<parts.summed]) == parts.checksum else { throw .checksum }
+    guard parts.version == LinkFrame.version, let kind = LinkKind(rawValue: parts.kind) else { throw .head }
+    do {
+      frame = try LinkFrame(kind: kind, sequence: parts.sequence, code: parts.code, payload: parts.payload)
+    } catch { throw .length }
+    body = Array(bytes[..<(parts.summed + LinkFrame.checksumLength)])
+    (checksum, seal) = (parts.checksum, parts.seal)
+  }
+
+  /// The fields, whatever they say.
+  private struct Parts {
+    let version, kind: UInt8
+    let sequence, code: UInt16
+    let payload: [UInt8]
+    let checksum: UInt32
+    let seal: Seal?
+
+    /// Bytes that the checksum is of.
+    var summed: Int { LinkFrame.headLength + payload.count }
+
+    init(_ bytes: [UInt8]) throws(PayloadError) {
+      var reader = PayloadReader(bytes)
+      (version, kind) = try (reader.u8(), reader.u8())
+      (sequence, code) = try (reader.u16(), reader.u16())
+      payload = try reader.bytes(Int(reader.u16()))
+      checksum = try reader.u32()
+      if reader.rest.isEmpty {
+        seal = nil
+      } else {
+        seal = Seal(counter: try reader.u32(), mac: try reader.bytes(Seal.macLength))
+        try reader.end()
+      }
+    }
+  }
+}

@@ -1,0 +1,68 @@
+/// Finds the frames in bytes as they come, in whatever pieces.
+///
+/// What is no frame is dropped and counted. Bytes before a frame that don't end with a zero spoil that frame and
+/// no other. Holds 1,100 bytes at most.
+package struct LinkReader {
+  /// The most bytes without a zero; the longest frame has 1,053.
+  package static let longest = 1_100
+
+  /// Frames that were found.
+  package private(set) var frames = 0
+  /// What was dropped.
+  package private(set) var dropped: [LinkPacket.Fault: Int] = [:]
+  /// Bytes that wait for the zero that ends them.
+  package var held: Int { buffer.count }
+
+  private var buffer: [UInt8] = []
+  /// Whether all is passed over up to the next zero.
+  private var isLost = false
+
+  package init() {}
+
+  /// What was dropped, of any kind.
+  package var droppedFrames: Int { dropped.values.reduce(0, +) }
+
+  /// Takes the next bytes, and hands on each frame that ends in them.
+  package mutating func read(_ bytes: some Sequence<UInt8>, each: (LinkPacket) -> Void) {
+    for byte in bytes {
+      if byte != 0 {
+        take(byte)
+      } else if isLost {
+        isLost = false
+      } else if !buffer.isEmpty {
+        // Zeros one behind the other are how a sender begins anew.
+        if let packet = end() { each(packet) }
+      }
+    }
+  }
+
+  /// The frames that end in the next bytes.
+  package mutating func read(_ bytes: some Sequence<UInt8>) -> [LinkPacket] {
+    var packets: [LinkPacket] = []
+    read(bytes) { packets.append($0) }
+    return packets
+  }
+
+  private mutating func take(_ byte: UInt8) {
+    guard !isLost else { return }
+    guard buffer.count < Self.longest else {
+      buffer.removeAll(keepingCapacity: true)
+      isLost = true
+      dropped[.endless, default: 0] += 1
+      return
+    }
+    buffer.append(byte)
+  }
+
+  private mutating func end() -> LinkPacket? {
+    defer { buffer.removeAll(keepingCapacity: true) }
+    do throws(LinkPacket.Fault) {
+      let packet = try LinkPacket(stuffed: buffer)
+      frames += 1
+      return packet
+    } catch {
+      dropped[error, default: 0] += 1
+      return nil
+    }
+  }
+}

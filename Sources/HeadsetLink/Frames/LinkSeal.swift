@@ -1,0 +1,70 @@
+/// One end of a link.
+package enum LinkSide: UInt8 {
+  case host = 0
+  case board = 1
+
+  /// Who it talks to.
+  var other: LinkSide { self == .host ? .board : .host }
+}
+
+/// What makes each frame after AUTH one of this session: a counter that only rises and the proof of it, so that
+/// nobody in between adds, changes or repeats a frame.
+///
+/// The proof is the first 8 bytes of an HMAC-SHA256 over direction (a byte: 0 from the host, 1 from the board),
+/// counter and body. A lost frame leaves a gap in the counters, which is fine.
+package struct LinkSeal {
+  /// Why a frame is refused.
+  package enum Refusal: Error, Equatable {
+    /// It has no seal.
+    case unsealed
+    /// The proof is another: the frame is changed, of another session, or goes the other way.
+    case forged
+    /// Its counter was here, or a later one was.
+    case repeated(UInt32)
+  }
+
+  /// Counters went as far as they can: a new session is due.
+  package struct Exhausted: Error, Equatable {}
+
+  private let key: [UInt8]
+  private let side: LinkSide
+  private var sent: UInt32
+  private var received: UInt32 = 0
+
+  /// - Parameters:
+  ///   - key: the session's, as the handshake gives it.
+  ///   - sent: frames that were sealed before.
+  package init(key: [UInt8], side: LinkSide, sent: UInt32 = 0) {
+    (self.key, self.side, self.sent) = (key, side, sent)
+  }
+
+  /// The frame as bytes of the wire, with the zero that ends it. A frame that is sent again is sealed again.
+  package mutating func seal(_ frame: LinkFrame) throws(Exhausted) -> [UInt8] {
+    guard sent < .max else { throw Exhausted() }
+    sent += 1
+    let body = frame.body
+    var writer = PayloadWriter()
+    writer.raw(body)
+    writer.u32(sent)
+    writer.raw(mac(of: body, counter: sent, from: side))
+    return COBS.encode(writer.bytes) + [0]
+  }
+
+  /// The frame, when it is the other side's and new.
+  package mutating func open(_ packet: LinkPacket) throws(Refusal) -> LinkFrame {
+    guard let seal = packet.seal else { throw .unsealed }
+    let mac = mac(of: packet.body, counter: seal.counter, from: side.other)
+    guard HMACSHA256.isEqual(mac, seal.mac) else { throw .forged }
+    guard seal.counter > received else { throw .repeated(seal.counter) }
+    received = seal.counter
+    return packet.frame
+  }
+
+  private func mac(of body: [UInt8], counter: UInt32, from side: LinkSide) -> [UInt8] {
+    var writer = PayloadWriter()
+    writer.choice(side)
+    writer.u32(counter)
+    writer.raw(body)
+    return Array(HMACSHA256.mac(writer.bytes, key: key).prefix(LinkPacket.Seal.macLength))
+  }
+}

@@ -1,0 +1,95 @@
+public import EventLoop
+
+/// What fails with a headset. Matched by `kind` in Swift and by `code` in scripts.
+public struct HeadsetError: CodedError, Equatable {
+  /// The stable names.
+  public enum Kind: String, Sendable, CaseIterable {
+    /// Nothing came back in time.
+    case timeout = "headset.timeout"
+    /// The board, or an update of its firmware, does not take requests now.
+    case busy = "headset.busy"
+    /// The board can't do that in the mode it is in.
+    case wrongMode = "headset.wrong_mode"
+    /// One side does not have the other's key.
+    case auth = "headset.auth"
+    /// This headset is connected already.
+    case alreadyConnected = "headset.already_connected"
+    /// There is no headset at that address.
+    case notAvailable = "headset.not_available"
+    /// The connection did not come about, for another reason.
+    case connectionFailed = "headset.connection_failed"
+    /// The headset is not connected.
+    case notConnected = "headset.not_connected"
+    /// What was to be sent could not be.
+    case writeFailed = "headset.write_failed"
+    /// A message was empty, or could not be read.
+    case noData = "headset.no_data"
+    /// A challenge or its answer is not 16 bytes long.
+    case challengeLength = "headset.challenge_length"
+    /// The headset has no equalizer bands.
+    case noBands = "headset.no_bands"
+    /// The headset has more than ten equalizer bands.
+    case tooManyBands = "headset.too_many_bands"
+    /// There are more or fewer values than equalizer bands.
+    case wrongBandCount = "headset.wrong_band_count"
+    /// A value is larger or smaller than the headset takes.
+    case range = "headset.range"
+    /// The headset has no such thing.
+    case unsupported = "headset.unsupported"
+    /// Firmware can't be written, or was not.
+    case updateFailed = "headset.update_failed"
+  }
+
+  /// Which failure.
+  public let kind: Kind
+  /// What failed, one line.
+  public let message: String
+  /// What to do, one line.
+  public let hint: String?
+  /// What the board said, when it is a board's no.
+  package let refusal: LinkRefusal?
+  private let details: [ErrorFact]
+
+  /// A failure of `kind`.
+  public init(_ kind: Kind, _ message: String, hint: String? = nil, facts: [ErrorFact] = []) {
+    self.init(kind, message, hint: hint, facts: facts, refusal: nil)
+  }
+
+  private init(_ kind: Kind, _ message: String, hint: String?, facts: [ErrorFact], refusal: LinkRefusal?) {
+    self.kind = kind
+    self.message = message
+    self.hint = hint
+    self.refusal = refusal
+    details = facts
+  }
+
+  /// The stable name, as scripts see it.
+  public var code: String { kind.rawValue }
+
+  /// The facts, and behind them the name that the SDHMI framework has for the failure, as `seed_name`.
+  public var facts: [ErrorFact] {
+    guard let name = SDHMIErrorName(code: code) else { return details }
+    return details + [ErrorFact("seed_name", .string(name.rawValue))]
+  }
+}
+
+extension HeadsetError {
+  /// A board's no to `operation`; to a write elsewhere than the board expects, with `next_offset` among its facts.
+  package init(_ refusal: LinkRefusal, to operation: LinkOperation) {
+    var kind = Kind.noData
+    var words = "answers with status \(refusal.code), which is not known"
+    if let status = refusal.status, let known = status.code.flatMap(Kind.init) {
+      (kind, words) = (known, status.meaning)
+    }
+    self.init(
+      kind, "\(operation.name): the board \(words)",
+      hint: kind == .wrongMode ? "h:reboot() starts its firmware" : nil,
+      facts: refusal.nextOffset.map { [ErrorFact("next_offset", .int(Int($0)))] } ?? [], refusal: refusal)
+  }
+
+  /// An answer or an event of the board that can't be read.
+  package init(_ error: PayloadError, in operation: LinkOperation) {
+    let message = operation.isEvent ? "event" : "answer"
+    self.init(.noData, "\(operation.name): the board's \(message) can't be read (\(error.meaning))")
+  }
+}

@@ -1,0 +1,99 @@
+/// The payload of a frame as values.
+package protocol LinkMessage: Equatable, Sendable {
+  /// Creates a message with placeholder values, for `code` to set.
+  init()
+  /// Codes the fields in their order: a `PayloadReader` sets them, a `PayloadWriter` leaves them and appends their
+  /// bytes.
+  /// - Throws: `value` for a value without a meaning, in either direction; the coder's errors.
+  mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError)
+}
+
+extension LinkMessage {
+  /// Reads a message from the front of a payload.
+  package init(from reader: inout PayloadReader) throws(PayloadError) {
+    self.init()
+    try code(&reader)
+  }
+
+  /// Reads a whole payload.
+  /// - Throws: `leftover` if bytes follow the message; the errors of `code`.
+  package init(payload: [UInt8]) throws(PayloadError) {
+    var reader = PayloadReader(payload)
+    try self.init(from: &reader)
+    try reader.end()
+  }
+
+  /// Appends the message to a payload.
+  package func write(to writer: inout PayloadWriter) throws(PayloadError) {
+    var message = self
+    try message.code(&writer)
+  }
+
+  /// The payload.
+  /// - Throws: `long` if a field or the payload is too long; `value` for a value without a meaning.
+  package func payload() throws(PayloadError) -> [UInt8] {
+    var writer = PayloadWriter()
+    try write(to: &writer)
+    guard writer.bytes.count <= LinkFrame.longestPayload else {
+      throw .long(writer.bytes.count, limit: LinkFrame.longestPayload)
+    }
+    return writer.bytes
+  }
+}
+
+/// A request of the host.
+package protocol LinkRequest: LinkMessage {
+  /// The board's answer to a request that it has done.
+  associatedtype Answer: LinkMessage
+  static var operation: LinkOperation { get }
+}
+
+extension LinkRequest {
+  /// The frame of the request.
+  package func frame(sequence: UInt16) throws(PayloadError) -> LinkFrame {
+    try LinkFrame(
+      kind: .request, sequence: sequence, code: Self.operation.rawValue, payload: payload())
+  }
+}
+
+/// A report of the board that no request precedes.
+package protocol LinkEvent: LinkMessage {
+  static var operation: LinkOperation { get }
+}
+
+extension LinkEvent {
+  /// The frame of the event.
+  package func frame(sequence: UInt16) throws(PayloadError) -> LinkFrame {
+    try LinkFrame(kind: .event, sequence: sequence, code: Self.operation.rawValue, payload: payload())
+  }
+}
+
+/// A message without fields.
+package protocol EmptyMessage: LinkMessage {}
+
+extension EmptyMessage {
+  package mutating func code(_ coder: inout some PayloadCoder) {}
+}
+
+/// The answer without fields: the request was done.
+package struct Done: EmptyMessage { package init() {} }
+
+/// The list of all requests and events.
+package enum LinkMessages {
+  static let requests: [any LinkRequest.Type] = [
+    Hello.self, Authenticate.self, Ping.self, GetInfo.self, Bye.self,
+    GetNoiseCancelling.self, SetNoiseCancelling.self,
+    GetAmbientLimits.self, GetAmbient.self, SetAmbient.self,
+    GetEqualizerInfo.self, GetEqualizerBands.self, GetEqualizer.self, SetEqualizerBand.self,
+    SelectPreset.self, SetEqualizer.self, ResetEqualizer.self,
+    GetBattery.self,
+    GetImageType.self, EnterBootloader.self, BeginTransfer.self, WriteTransfer.self,
+    GetTransferStatus.self, VerifyTransfer.self, CommitTransfer.self, AbortTransfer.self,
+    Reboot.self, ConfirmImage.self,
+  ]
+  static let events: [any LinkEvent.Type] = [
+    AreYouThere.self, NoiseCancellingChanged.self, AmbientChanged.self, EqualizerChanged.self,
+    BatteryChanged.self,
+    JumpingToBootloader.self, TransferChanged.self,
+  ]
+}

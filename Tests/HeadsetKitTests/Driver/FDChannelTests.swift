@@ -1,0 +1,205 @@
+import EventLoop
+import Glibc
+import TestSupport
+import Testing
+
+@testable import HeadsetKit
+@testable import HeadsetLink
+
+@Suite("Channels over descriptors") struct FDChannelTests {
+  /// All byte values, over and over.
+  private func pattern(_ count: Int) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) }
+  }
+
+  private func hear(_ channel: any LinkChannel) -> Heard {
+    let heard = Heard()
+    channel.onBytes = { heard.bytes += $0 }
+    channel.onEnd = { heard.ends.append($0.words) }
+    return heard
+  }
+
+  /// A write without waiting; -1 when the descriptor takes nothing.
+  private func put(_ bytes: [UInt8], into fd: Int32) -> Int { Glibc.write(fd, bytes, bytes.count) }
+
+  /// What can be read without waiting, at most `count` bytes.
+  private func get(_ count: Int, from fd: Int32) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      filled = max(Glibc.recv(fd, buffer.baseAddress, count, Int32(MSG_DONTWAIT)), 0)
+    }
+  }
+
+  @Test("bytes come through in both directions, however large and however slowly they are taken")
+  func sockets() throws {
+    let loop = EventLoop()
+    let ends = try Descriptors.sockets()
+    // Room for a part of what is sent.
+    var room: Int32 = 4_096
+    setsockopt(ends.one, SOL_SOCKET, SO_SNDBUF, &room, socklen_t(MemoryLayout<Int32>.size))
+    try loop.finish { [self] in
+      let channel = try FDChannel(taking: ends.one, loop: loop)
+      let heard = hear(channel)
+      let sent = pattern(60_000)
+      for part in stride(from: 0, to: sent.count, by: 10_000) {
+        channel.send(Array(sent[part..<(part + 10_000)]))
+      }
+      #expect(put(pattern(5_000), into: ends.other) == 5_000)
+      var taken: [UInt8] = []
+      try await loop.wait {
+        taken += get(777, from: ends.other)
+        return taken.count >= sent.count
+      }
+      #expect(taken == sent)
+      try await loop.wait { heard.bytes.count >= 5_000 }
+      #expect(heard.bytes == pattern(5_000))
+      #expect(heard.ends.isEmpty)
+      channel.close()
+      close(ends.other)
+    }
+  }
+
+  @Test("who does not take what is sent is given up, once") func queue() throws {
+    let loop = EventLoop()
+    let ends = try Descriptors.sockets()
+    try loop.finish { [self] in
+      let channel = try FDChannel(taking: ends.one, loop: loop)
+      let heard = hear(channel)
+      // The system's buffer and the queue take something below 1 MB.
+      for _ in 0..<1_000 { channel.send(pattern(10_000)) }
+      #expect(heard.ends.isEmpty, "not told in the middle of sending")
+      try await loop.wait { !heard.ends.isEmpty }
+      #expect(heard.ends == ["the other side does not take what is sent"])
+      close(ends.other)
+    }
+  }
+
+  @Test("the end of the other side is told once, behind its last bytes") func end() throws {
+    let loop = EventLoop()
+    let ends = try Descriptors.sockets()
+    try loop.finish { [self] in
+      let channel = try FDChannel(taking: ends.one, loop: loop)
+      let heard = hear(channel)
+      #expect(put(pattern(100), into: ends.other) == 100)
+      close(ends.other)
+      try await loop.wait { !heard.ends.isEmpty }
+      #expect(heard.bytes == pattern(100))
+      channel.send([1])
+      try await loop.sleep(for: .milliseconds(5))
+      #expect(heard.ends == ["the other side closed it"])
+    }
+  }
+
+  @Test("sending to a side that is gone raises no signal, and tells the end") func gone() throws {
+    let loop = EventLoop()
+    let ends = try Descriptors.sockets()
+    close(ends.other)
+    try loop.finish { [self] in
+      let channel = try FDChannel(taking: ends.one, loop: loop)
+      let heard = hear(channel)
+      channel.send([1])
+      try await loop.wait { !heard.ends.isEmpty }
+      #expect(heard.ends == ["the other side closed it"])
+    }
+  }
+
+  @Test("nothing is told after close, not even an end that has come already") func closed() throws {
+    let loop = EventLoop()
+    let ends = try Descriptors.sockets()
+    close(ends.other)
+    try loop.finish { [self] in
+      let channel = try FDChannel(taking: ends.one, loop: loop)
+      let heard = hear(channel)
+      channel.send([1])  // notes the end
+      channel.close()
+      channel.close()
+      try await loop.sleep(for: .milliseconds(5))
+      #expect(heard.ends.isEmpty)
+    }
+  }
+
+  @Test("a channel that is let go closes its descriptor") func letGo() throws {
+    let loop = EventLoop()
+    let ends = try Descriptors.sockets()
+    _ = try FDChannel(taking: ends.one, loop: loop)
+    // The number itself may be another test's by now.
+    var byte: UInt8 = 0
+    #expect(read(ends.other, &byte, 1) == 0)
+    close(ends.other)
+  }
+
+  @Test("a terminal passes all bytes as they are, in both directions, and tells when its other side goes")
+  func terminal() throws {
+    let loop = EventLoop()
+    let (master, path) = try Descriptors.terminal()
+    // As terminals are at first: echoing, with line ends and signals.
+    let every = (0...255).map { UInt8($0) } + [3, 4, 17, 19, 26, 10, 13, 127]
+    try loop.finish { [self] in
+      let host = try await LinkAddress.serial(path: path, baud: 115_200).connect(loop)
+      let board = try FDChannel(taking: master, loop: loop)
+      let (hostHeard, boardHeard) = (hear(host), hear(board))
+      host.send(every)
+      board.send(every + every)
+      try await loop.wait { boardHeard.bytes.count >= 264 && hostHeard.bytes.count >= 528 }
+      #expect(boardHeard.bytes == every)
+      #expect(hostHeard.bytes == every + every)
+      board.close()
+      try await loop.wait { !hostHeard.ends.isEmpty }
+      #expect(hostHeard.ends == ["the other side closed it"])
+    }
+  }
+
+  @Test("the terminal's master is told when the host goes") func hostGoes() throws {
+    let loop = EventLoop()
+    let (master, path) = try Descriptors.terminal()
+    try loop.finish { [self] in
+      let host = try await LinkAddress(parsing: "serial:\(path)@9600").connect(loop)
+      let board = try FDChannel(taking: master, loop: loop)
+      let heard = hear(board)
+      host.close()
+      try await loop.wait { !heard.ends.isEmpty }
+      #expect(heard.ends == ["the other side closed it"])
+    }
+  }
+}
+
+@Suite("Channels in a process") struct MemoryChannelTests {
+  @Test("bytes come in order, in turns of their own") func bytes() throws {
+    let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 0)))
+    let (one, other) = MemoryChannel.pair(loop: loop)
+    let heard = Heard()
+    other.onBytes = { heard.bytes += $0 }
+    try loop.finish {
+      one.send([1, 2])
+      one.send([])
+      one.send([3])
+      #expect(heard.bytes.isEmpty)
+      try await loop.sleep(for: .milliseconds(1))
+      #expect(heard.bytes == [1, 2, 3])
+    }
+  }
+
+  @Test("the end is told to the other side behind what was sent, and to nobody else") func end() throws {
+    let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 0)))
+    let (one, other) = MemoryChannel.pair(loop: loop)
+    let (mine, theirs) = (Heard(), Heard())
+    one.onEnd = { mine.ends.append($0.words) }
+    other.onBytes = { theirs.bytes += $0 }
+    other.onEnd = { theirs.ends.append($0.words) }
+    try loop.finish {
+      one.send([1])
+      one.close()
+      other.send([2])
+      one.send([3])
+      try await loop.sleep(for: .milliseconds(1))
+      #expect(theirs.bytes == [1])
+      #expect(theirs.ends == ["the other side closed it"])
+      #expect(mine.ends.isEmpty)
+    }
+  }
+}
+
+/// The bytes and ends that a channel has reported.
+private final class Heard {
+  var bytes: [UInt8] = []
+  var ends: [String] = []
+}
