@@ -38,12 +38,16 @@ public struct WallTime: Sendable, Hashable, Comparable {
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     self.nanoseconds = overflow ? (seconds > 0 ? .max : .min) : product
   }
+  /// The moment a number of seconds after the epoch, cut to nanoseconds; `inSeconds` within ±292 years of it.
+  public init(inSeconds: Double) { nanoseconds = Int64(inSeconds * 1e9) }
 
   /// Whole seconds since the epoch, rounded down.
   public var seconds: Int64 {
     let (whole, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
     return rest < 0 ? whole - 1 : whole
   }
+  /// Seconds since the epoch, with their fraction.
+  public var inSeconds: Double { Double(nanoseconds) / 1e9 }
   /// Returns this moment moved by `duration`.
   public func advanced(by duration: Duration) -> WallTime {
     WallTime(nanoseconds: nanoseconds.addingHeld(duration.nanoseconds))
@@ -64,6 +68,12 @@ extension Duration {
     if overflow { return seconds > 0 ? .max : .min }
     return scaled.addingHeld(attoseconds / 1_000_000_000)
   }
+
+  /// The duration in seconds, with their fraction, from its whole nanoseconds.
+  public var inSeconds: Double { Double(nanoseconds) / 1e9 }
+
+  /// The duration of a number of seconds, cut to nanoseconds; within ±292 years.
+  public init(inSeconds: Double) { self = .nanoseconds(Int64(inSeconds * 1e9)) }
 }
 
 extension Int64 {

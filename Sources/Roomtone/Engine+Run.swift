@@ -189,7 +189,7 @@ struct Headway {
   /// Counts a turn; true, and the count begins anew, when there are too many.
   mutating func isLostByTurn(at now: Instant) -> Bool {
     if now != last {
-      let seconds = Double(last.duration(to: now).nanoseconds) / 1e9
+      let seconds = last.duration(to: now).inSeconds
       excess = max(0, excess - seconds * Self.turnsPerSecond)
       last = now
     }

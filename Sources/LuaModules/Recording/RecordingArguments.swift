@@ -65,7 +65,7 @@ extension LuaOptions {
       let given = try nested(name, value, ["offset", "overlap", "min_length"])
       var split = RecordingOptions.Split()
       if let offset = try given.seconds("offset", in: -30...30) {
-        split.offset = .nanoseconds(Int64(offset * 1e9))
+        split.offset = Duration(inSeconds: offset)
       }
       split.overlap = try given.duration("overlap") ?? .zero
       guard split.overlap <= .seconds(30) else { throw given.problem("overlap", "at most 30 s expected") }
@@ -84,7 +84,7 @@ extension LuaOptions {
       } catch { throw problem(name, error.message, code: error.code, hint: error.hint) }
     default:
       guard let seconds = try number(name, in: 0...9e9) else { return nil }
-      let moment = WallTime(nanoseconds: Int64(seconds * 1e9))
+      let moment = WallTime(inSeconds: seconds)
       guard moment > now else { throw problem(name, "a moment that is still to come expected") }
       return moment
     }

@@ -30,7 +30,7 @@ final class RecordingLibraryModule {
           name, "seconds expected, as os.time counts them, got a string",
           hint: "os.time { year = 2026, month = 1, day = 1 } makes them of a date")
       }
-      return try given.number(name, in: 0...9e9).map { WallTime(nanoseconds: Int64($0 * 1e9)) }
+      return try given.number(name, in: 0...9e9).map { WallTime(inSeconds: $0) }
     }
     (filter.since, filter.until) = (try moment("since"), try moment("until"))
     if let state = try given.string("state", .name) {

@@ -9,7 +9,7 @@ extension RecordingEntry {
     .record([
       ("path", .string(path)), ("part", .optional(part)), ("station", .optional(station)),
       ("url", .string(url)),
-      ("start", .number(Double(start.nanoseconds) / 1e9)), ("seconds", .number(seconds)),
+      ("start", .number(start.inSeconds)), ("seconds", .number(seconds)),
       ("bytes", .int(bytes)),
       ("codec", .string(codec)), ("sample_rate", .int(sampleRate)), ("channels", .int(channels)),
       ("gaps", .list(gaps.map(\.luaValue))), ("titles", .list(titles.map(\.luaValue))),

@@ -37,7 +37,7 @@ final class ScheduleModule {
       let next = job.next.map { "next \(zone.local($0))" } ?? "no next run"
       return "job \"\(job.name)\" (\(next), runs \(job.runs), failures \(job.failures))"
     }
-    let seconds = { (time: WallTime?) in LuaValue.optional(time.map { Double($0.nanoseconds) / 1e9 }) }
+    let seconds = { (time: WallTime?) in LuaValue.optional(time.map { $0.inSeconds }) }
     jobs.field("name") { job, call in call.return(.string(job.name)) }
     jobs.field("next") { job, call in call.return(seconds(job.isActive ? job.next : nil)) }
     jobs.field("last") { job, call in call.return(seconds(job.last)) }

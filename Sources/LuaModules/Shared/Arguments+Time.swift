@@ -20,7 +20,7 @@ extension LuaCall {
 
   /// A position in seconds: a number, which who is asked for it checks, or text as for a duration.
   func position(_ number: Int) throws -> Double {
-    if case .string = value(number) { return try duration(number).luaSeconds }
+    if case .string = value(number) { return try duration(number).inSeconds }
     guard state.typeName(value(number)) == "number" else {
       throw mismatch(number, "seconds or text like \"5m\"")
     }
@@ -51,7 +51,7 @@ extension LuaOptions {
     let isNegative = text.hasPrefix("-") && range.lowerBound < 0
     let seconds: Double
     do {
-      seconds = try DurationText.parse(isNegative ? String(text.dropFirst()) : text).luaSeconds
+      seconds = try DurationText.parse(isNegative ? String(text.dropFirst()) : text).inSeconds
     } catch {
       throw problem(name, error.message)
     }
@@ -66,7 +66,7 @@ extension LuaOptions {
 
 extension Duration {
   /// Seconds as Lua counts them.
-  var luaSeconds: Double { Double(nanoseconds) / 1e9 }
+  var luaSeconds: Double { inSeconds }
 
   fileprivate init?(_ value: LuaValue, _ problem: (String, _ isSyntax: Bool) -> any Error) throws {
     let seconds: Double
@@ -87,6 +87,6 @@ extension Duration {
     guard seconds <= 3_155_760_000 else {
       throw problem("at most a hundred years expected, got \(seconds) seconds", false)
     }
-    self = .nanoseconds(Int64(seconds * 1e9))
+    self.init(inSeconds: seconds)
   }
 }

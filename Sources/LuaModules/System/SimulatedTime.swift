@@ -12,7 +12,7 @@ enum SimulatedTime {
         return call.return(try time(call, zone))
       },
       LuaFunction("clock") { call in
-        call.return(.number(Instant.start.duration(to: loop.now).luaSeconds))
+        call.return(.number(Instant.start.duration(to: loop.now).inSeconds))
       },
       LuaFunction("date") { call in
         let format = call.isNil(1) ? "%c" : try call.string(1)

@@ -53,7 +53,7 @@ final class TaskModule {
         LuaFunction("race", takes: 1, module.race),
         LuaFunction("timeout", module.timeout),
         LuaFunction("now", takes: 0) { call in
-          call.return(.number(Instant.start.duration(to: call.state.loop.now).luaSeconds))
+          call.return(.number(Instant.start.duration(to: call.state.loop.now).inSeconds))
         },
       ], values: [("try", script.state.tryFunction())])
   }
@@ -174,7 +174,7 @@ final class TaskModule {
   }
 
   private static func timedOut(_ time: Duration) -> LuaError {
-    LuaError(code: "task.timeout", message: "not done within \(time.luaSeconds) s")
+    LuaError(code: "task.timeout", message: "not done within \(time.inSeconds) s")
   }
 
   /// The tasks of a list, in which functions are started.

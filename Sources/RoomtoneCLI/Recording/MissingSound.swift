@@ -21,7 +21,7 @@ struct MissingSound: Equatable, CustomStringConvertible {
   ///   - gaps: gaps in the recording.
   /// - Returns: nil when little or nothing is missing.
   init?(late: Duration, seconds: Double, gaps: [RecordingEntry.Gap]) {
-    missing = gaps.reduce(max(0, Double(late.nanoseconds) / 1e9)) { $0 + max(0, min($1.seconds, 1e9)) }
+    missing = gaps.reduce(max(0, late.inSeconds)) { $0 + max(0, min($1.seconds, 1e9)) }
     planned = seconds + missing
     isCutOff = gaps.last.map { $0.at >= seconds - 0.1 } ?? false
     guard isCutOff || missing > Self.most || missing > planned * Self.share else { return nil }

@@ -29,7 +29,7 @@ final class RecordRun {
       let options = plan.options
       let end = options.until.map { engine.loop.wallNow.duration(to: $0) } ?? options.duration
       line.total = end.map {
-        Double($0.nanoseconds) / 1e9 + recording.seconds * (options.until == nil ? 0 : 1)
+        $0.inSeconds + recording.seconds * (options.until == nil ? 0 : 1)
       }
       listen(to: stream)
     }

@@ -116,7 +116,7 @@ private enum FeedTime {
     let places = parts.count == 2 && isLength ? [0] + parts : parts.count == 2 ? parts + [0] : parts
     let seconds = places[0] * 3600 + places[1] * 60 + places[2]
     guard seconds <= Self.day else { return nil }
-    self = .clock(.nanoseconds(Int64(seconds * 1e9)))
+    self = .clock(Duration(inSeconds: seconds))
   }
 
   var isBeyondSeconds: Bool {
@@ -129,7 +129,7 @@ private enum FeedTime {
     case .clock(let time): return time
     case .number(let number):
       let seconds = inSeconds ? number : number / 1000
-      return seconds <= Self.day ? .nanoseconds(Int64(seconds * 1e9)) : nil
+      return seconds <= Self.day ? Duration(inSeconds: seconds) : nil
     }
   }
 }

@@ -1,3 +1,5 @@
+internal import EventLoop
+
 /// Reads the answers of Live365: `Refresh`, in seconds, and `PlaylistEntry` elements with `Title` and
 /// `Artist`, the first of which is played.
 enum Live365Feed {
@@ -13,7 +15,7 @@ enum Live365Feed {
     let title = entries.first.flatMap { StreamTitle(artist: $0.value("artist"), title: $0.value("title")) }
     return FeedContent(
       entries: title.map { [FeedContent.Entry(title: $0)] } ?? [],
-      refresh: .nanoseconds(
-        Int64(min(max(refresh.flatMap { $0.isFinite ? $0 : nil } ?? 60, 0), 86_400) * 1e9)))
+      refresh: Duration(
+        inSeconds: min(max(refresh.flatMap { $0.isFinite ? $0 : nil } ?? 60, 0), 86_400)))
   }
 }

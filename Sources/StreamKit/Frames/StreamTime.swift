@@ -1,3 +1,5 @@
+internal import EventLoop
+
 /// A length of audio, or a position in a stream, counted exactly whatever the sample rates are.
 ///
 /// A tick is 1/28,224,000 s, of which a sample of every rate of MPEG audio and AAC has a whole number:
@@ -35,7 +37,7 @@ public struct StreamTime: Sendable, Hashable, Comparable, AdditiveArithmetic {
 
   /// Creates the length nearest to a duration.
   public init(_ duration: Duration) {
-    self.init(seconds: Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18)
+    self.init(seconds: duration.inSeconds)
   }
 
   /// The length in seconds.

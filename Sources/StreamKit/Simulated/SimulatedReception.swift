@@ -194,7 +194,7 @@ final class SimulatedReception: StreamReceiver, @unchecked Sendable {
     // What was while nobody was connected is over.
     _ = agenda.advance(to: now)
     if PlayerWait.isBurst(burst(of: sound)), outlet.buffer?.burstCame() == true { tell(.buffered) }
-    let burst = Duration.nanoseconds(Int64(burst(of: sound).seconds * 1e9))
+    let burst = Duration(inSeconds: burst(of: sound).seconds)
     _ = machine.received(burst, isNew: new.landing == nil && burst > .zero, at: loop.now)
     advance()
   }

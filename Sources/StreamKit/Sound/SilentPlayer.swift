@@ -30,7 +30,7 @@ final class SilentPlayer {
   /// Seconds of the decoder's sound that would have been heard.
   var heard: Double {
     guard let since else { return before }
-    return max(before, min(given, before + Double(since.duration(to: loop.now).nanoseconds) / 1e9))
+    return max(before, min(given, before + since.duration(to: loop.now).inSeconds))
   }
 
   func goOn() {
@@ -63,7 +63,7 @@ final class SilentPlayer {
     isReading = true
     defer { isReading = false }
     let decoder = decoder ?? begin()
-    let wanted = before + Double(since.duration(to: loop.now).nanoseconds) / 1e9 + 0.2
+    let wanted = before + since.duration(to: loop.now).inSeconds + 0.2
     do {
       while given < wanted {
         let count = try decoder.read(into: block.view.buffer)
@@ -85,7 +85,7 @@ final class SilentPlayer {
   private func waitForEnd() {
     timer?.cancel()
     let left = max(0, given - heard)
-    timer = loop.after(.nanoseconds(Int64(left * 1e9))) { [weak self] in
+    timer = loop.after(Duration(inSeconds: left)) { [weak self] in
       guard let self, since != nil else { return }
       if given - heard > 0.001 { waitForEnd() } else { onEnd(nil) }
     }
