@@ -1,3 +1,11 @@
+/// Returns a text as messages name it: between quotation marks, on one line, cut behind `limit` characters.
+public func quoted(_ text: String, by mark: Character = "\"", atMost limit: Int = 40) -> String {
+  let visible = text.unicodeScalars.prefix(limit).map { scalar in
+    scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value) ? "?" : String(scalar)
+  }
+  return "\(mark)\(visible.joined())\(text.unicodeScalars.count > limit ? "…" : "")\(mark)"
+}
+
 extension String {
   /// The text with characters that move it on a screen escaped as in Lua, `
   /// `, `\x1b` and `\u{202e}`: names of files, titles of stations and the like may move a terminal's cursor,

@@ -1,3 +1,5 @@
+internal import EventLoop
+
 /// A time of day on a wall clock: `06:45`, `06:45:30`.
 public struct TimeOfDay: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// Seconds since midnight, 0 to 86,399.

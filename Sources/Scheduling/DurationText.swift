@@ -1,3 +1,5 @@
+internal import EventLoop
+
 /// Durations in the text form of scripts.
 public enum DurationText {
   private static let units: [(name: String, nanoseconds: Int64)] = [

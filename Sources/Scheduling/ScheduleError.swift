@@ -29,14 +29,6 @@ public struct ScheduleError: CodedError, Equatable {
   public var code: String { kind.rawValue }
 }
 
-/// Returns `text` in the form for messages: in quotes, on one line, 40 characters at most.
-func quoted(_ text: String) -> String {
-  let visible = text.unicodeScalars.prefix(40).map { scalar in
-    scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value) ? "?" : String(scalar)
-  }
-  return "\"" + visible.joined() + (text.unicodeScalars.count > 40 ? "…\"" : "\"")
-}
-
 /// Reads a text from its beginning, byte by byte.
 struct TextReader {
   private var rest: Substring.UTF8View

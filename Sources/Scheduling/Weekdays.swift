@@ -1,3 +1,5 @@
+internal import EventLoop
+
 /// A set of days of the week, at least one: `mon-fri`.
 public struct Weekdays: Sendable, Hashable, CustomStringConvertible {
   /// Bit 0 for Monday to bit 6 for Sunday.

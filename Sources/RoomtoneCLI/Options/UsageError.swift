@@ -34,12 +34,7 @@ struct UsageError: CodedError, Equatable {
 }
 
 /// Returns `text` for a message: in quotes, on one line, at most 60 characters.
-func quoted(_ text: String) -> String {
-  let visible = text.unicodeScalars.prefix(60).map { scalar in
-    scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value) ? "?" : String(scalar)
-  }
-  return "'" + visible.joined() + (text.unicodeScalars.count > 60 ? "…'" : "'")
-}
+func quoted(_ text: String) -> String { quoted(text, by: "'", atMost: 60) }
 
 /// Returns the known word that `word` was probably meant to be: the one it begins, or the one it resembles.
 func probable(_ word: String, among known: [String]) -> String? {
