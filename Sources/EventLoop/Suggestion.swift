@@ -9,25 +9,39 @@ public func unknown(_ kind: String, _ name: String, among known: [String]) -> St
 
 /// Returns the known name that differs from `name` in at most a third of its letters (at least one, at most
 /// three).
-/// Source: edit distance with transpositions (Damerau 1964, optimal string alignment).
 public func nearest(_ name: String, among known: [String]) -> String? {
-  known
-    .map { (name: $0, distance: editDistance(Array(name.lowercased().utf8), Array($0.lowercased().utf8))) }
+  let letters = { (text: String) in Array(text.lowercased().utf8.prefix(longestCompared + 1)) }
+  let wanted = letters(name)
+  return
+    known
+    .map { (name: $0, distance: distance(wanted, letters($0))) }
     .filter { $0.distance <= max(1, min(3, $0.name.utf8.count / 3)) }
     .min { ($0.distance, $0.name) < ($1.distance, $1.name) }?.name
 }
 
-private func editDistance(_ a: [UInt8], _ b: [UInt8]) -> Int {
-  guard a.count <= 64, b.count <= 64 else { return .max }
-  var rows = [Array(0...b.count)]
-  for i in 0..<a.count {
-    var row = [i + 1]
-    for j in 0..<b.count {
-      var best = min(row[j] + 1, rows[i][j + 1] + 1, rows[i][j] + (a[i] == b[j] ? 0 : 1))
-      if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { best = min(best, rows[i - 1][j - 1] + 1) }
-      row.append(best)
+/// The most letters of a name that is compared with others.
+private let longestCompared = 64
+
+private func distance(_ one: [UInt8], _ other: [UInt8]) -> Int {
+  max(one.count, other.count) > longestCompared ? .max : editDistance(one, other)
+}
+
+/// The least number of insertions, deletions, substitutions and swaps of neighbours that turn one text into another.
+/// Source: edit distance with transpositions (Damerau 1964, optimal string alignment).
+public func editDistance<Letter: Equatable>(_ a: [Letter], _ b: [Letter]) -> Int {
+  if a.isEmpty || b.isEmpty { return max(a.count, b.count) }
+  var beforeLast = [Int](repeating: 0, count: b.count + 1)
+  var last = Array(0...b.count)
+  for i in 1...a.count {
+    var row = [i] + [Int](repeating: 0, count: b.count)
+    for j in 1...b.count {
+      let substitution = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)
+      row[j] = min(row[j - 1] + 1, last[j] + 1, substitution)
+      if i > 1, j > 1, a[i - 1] == b[j - 2], a[i - 2] == b[j - 1] {
+        row[j] = min(row[j], beforeLast[j - 2] + 1)
+      }
     }
-    rows.append(row)
+    (beforeLast, last) = (last, row)
   }
-  return rows[a.count][b.count]
+  return last[b.count]
 }

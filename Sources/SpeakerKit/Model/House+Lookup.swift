@@ -100,24 +100,4 @@ enum NameSearch {
     }
     return best?.name
   }
-
-  /// Returns the least number of insertions, deletions, substitutions and swaps of neighbours that turn one
-  /// text into the other (optimal string alignment distance).
-  static func editDistance(_ a: [Unicode.Scalar], _ b: [Unicode.Scalar]) -> Int {
-    if a.isEmpty || b.isEmpty { return max(a.count, b.count) }
-    var beforeLast = [Int](repeating: 0, count: b.count + 1)
-    var last = Array(0...b.count)
-    for i in 1...a.count {
-      var row = [i] + [Int](repeating: 0, count: b.count)
-      for j in 1...b.count {
-        let substitution = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)
-        row[j] = min(row[j - 1] + 1, last[j] + 1, substitution)
-        if i > 1, j > 1, a[i - 1] == b[j - 2], a[i - 2] == b[j - 1] {
-          row[j] = min(row[j], beforeLast[j - 2] + 1)
-        }
-      }
-      (beforeLast, last) = (last, row)
-    }
-    return last[b.count]
-  }
 }
