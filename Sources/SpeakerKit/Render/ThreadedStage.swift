@@ -26,7 +26,7 @@ final class ThreadedStage: RenderStage {
   private var endingFeeds: [Int: FeedThread] = [:]
   private var runningWriters: Set<Int> = []
   private var closing: CheckedContinuation<Void, Never>?
-  private let this: LoopOnly<ThreadedStage>
+  private let this: LoopReference<ThreadedStage>
 
   init(
     loop: EventLoop, memory: RenderMemory, outputs: Outputs, format: AudioFormat,
@@ -38,7 +38,7 @@ final class ThreadedStage: RenderStage {
     core = memory.core
     let bell = try Bell()
     audio = AudioThread(memory: memory, outputs: outputs, format: format, reportBell: bell)
-    let this = LoopOnly<ThreadedStage>()
+    let this = LoopReference<ThreadedStage>()
     self.this = this
     reportWatch = try loop.watch(bell.descriptor, for: .readable, keepsAlive: false) { _ in
       bell.silence()
@@ -220,11 +220,4 @@ final class ThreadedStage: RenderStage {
       loop.post { if let stage = this.object { body(stage) } }
     }
   }
-}
-
-/// Carries a weak reference to an object of the loop through other threads.
-///
-/// Unchecked: `object` is written and read on the loop only.
-final class LoopOnly<Object: AnyObject>: @unchecked Sendable {
-  weak var object: Object?
 }
