@@ -19,8 +19,7 @@ public final class HouseDoor {
   private let loop: EventLoop
   private let make: (_ wait: Duration) throws -> House
   private var phase = Phase.closed
-  private var closeListeners: [Int: () -> Void] = [:]
-  private var closeListenerCount = 0
+  private var closeListeners = Listeners<() -> Void>()
   /// Receives the house when it has been opened, before any script code runs with it.
   public var onOpen: (House) -> Void = { _ in }
   /// True if the house was open and has been closed.
@@ -118,9 +117,7 @@ public final class HouseDoor {
 
   private func close(_ house: House) async {
     wasClosed = true
-    let listeners = closeListeners.sorted { $0.key < $1.key }
-    closeListeners = [:]
-    for listener in listeners { listener.value() }
+    for listener in closeListeners.removeAll() { listener() }
     await house.close()
   }
 
@@ -133,9 +130,7 @@ public final class HouseDoor {
 
   /// Calls `body` when the house closes; the returned function cancels that.
   public func whenClosed(_ body: @escaping () -> Void) -> () -> Void {
-    closeListenerCount += 1
-    let number = closeListenerCount
-    closeListeners[number] = body
-    return { [weak self] in self?.closeListeners[number] = nil }
+    let number = closeListeners.add(body)
+    return { [weak self] in self?.closeListeners.remove(number) }
   }
 }

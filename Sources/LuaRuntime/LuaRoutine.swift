@@ -42,8 +42,7 @@ public final class LuaRoutine {
   /// Routines that the current slice has started.
   public fileprivate(set) var startedInSlice = 0
   private var isUnwinding = false
-  private var onEnd: [Int: (Outcome) -> Void] = [:]
-  private var lastOnEnd = 0
+  private var onEnd = Listeners<(Outcome) -> Void>()
   private let isWanted: () -> Bool
   /// `true` if functions that suspend may be called; `false` if a caller may be waiting for the end.
   let maySuspend: Bool
@@ -85,10 +84,8 @@ public final class LuaRoutine {
       body(outcome)
       return {}
     }
-    lastOnEnd += 1
-    let key = lastOnEnd
-    onEnd[key] = body
-    return { [weak self] in self?.onEnd[key] = nil }
+    let number = onEnd.add(body)
+    return { [weak self] in self?.onEnd.remove(number) }
   }
 
   /// Unwinds the routine with `error` where it is suspended, or at its next suspension. `<close>` variables
@@ -226,9 +223,7 @@ public final class LuaRoutine {
     phase = .ended(outcome)
     thread = nil
     state.routines[number] = nil
-    let callbacks = onEnd.sorted { $0.key < $1.key }
-    onEnd = [:]
-    for callback in callbacks { callback.value(outcome) }
+    for callback in onEnd.removeAll() { callback(outcome) }
   }
 
   /// Ends the routine without its callbacks, for a state that closes.
@@ -237,7 +232,7 @@ public final class LuaRoutine {
     leaveQueue()
     phase = .ended(.cancelled)
     thread = nil
-    onEnd = [:]
+    _ = onEnd.removeAll()
   }
 
   /// The `file:line` where it is suspended; where its function begins while it has not begun, or has ended.

@@ -40,8 +40,7 @@ public final class Headset {
   private var isConnecting: Bool { attempt != nil }
   /// Whether the connection that is being made is not wanted any more.
   private var isGivenUp = false
-  private var listeners: [(number: Int, body: (HeadsetEvent) -> Void)] = []
-  private var listenerCount = 0
+  private var listeners = Listeners<(HeadsetEvent) -> Void>()
 
   /// - Parameter trusted: whose firmware it is given; asked when there is an update.
   init(
@@ -182,13 +181,11 @@ public final class Headset {
 
   /// Has `body` called with every event, on the loop; the returned function ends that.
   public func listen(_ body: @escaping (HeadsetEvent) -> Void) -> () -> Void {
-    listenerCount += 1
-    let number = listenerCount
-    listeners.append((number, body))
-    return { [weak self] in self?.listeners.removeAll { $0.number == number } }
+    let number = listeners.add(body)
+    return { [weak self] in self?.listeners.remove(number) }
   }
 
-  func tell(_ event: HeadsetEvent) { for listener in listeners { listener.body(event) } }
+  func tell(_ event: HeadsetEvent) { for listener in listeners.all { listener(event) } }
 
   private func take(_ news: HeadsetNews) {
     switch news {

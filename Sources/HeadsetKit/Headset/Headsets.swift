@@ -11,8 +11,7 @@ public final class Headsets {
   private let makeDriver: (LinkAddress, LinkKey) -> any HeadsetDriver
   /// Those that were connected or looked for, in that order.
   private var all: [(address: LinkAddress, headset: Headset)] = []
-  private var listeners: [(number: Int, body: (Headset, HeadsetEvent) -> Void)] = []
-  private var listenerCount = 0
+  private var listeners = Listeners<(Headset, HeadsetEvent) -> Void>()
   /// The one that is connected as soon as it is there.
   private var awaited: Headset?
 
@@ -105,10 +104,8 @@ public final class Headsets {
 
   /// Has `body` called with every event of every headset, on the loop; the returned function ends that.
   public func listen(_ body: @escaping (Headset, HeadsetEvent) -> Void) -> () -> Void {
-    listenerCount += 1
-    let number = listenerCount
-    listeners.append((number, body))
-    return { [weak self] in self?.listeners.removeAll { $0.number == number } }
+    let number = listeners.add(body)
+    return { [weak self] in self?.listeners.remove(number) }
   }
 
   private func configured() throws(HeadsetError) -> LinkAddress {
@@ -141,7 +138,7 @@ public final class Headsets {
     all.append((address, headset))
     _ = headset.listen { [weak self, weak headset] event in
       guard let self, let headset else { return }
-      for listener in listeners { listener.body(headset, event) }
+      for listener in listeners.all { listener(headset, event) }
     }
     return headset
   }

@@ -11,8 +11,7 @@ final class ScriptRecording {
   /// The recording for the reports of the house.
   let reported: HouseRecording
   private let loop: EventLoop
-  private var listeners: [(number: Int, name: String, deliver: (LuaValue) -> Void, closed: () -> Void)] = []
-  private var listenerCount = 0
+  private var listeners = Listeners<(name: String, deliver: (LuaValue) -> Void, closed: () -> Void)>()
 
   init(_ reported: HouseRecording, loop: EventLoop) { (self.reported, self.loop) = (reported, loop) }
 
@@ -28,23 +27,19 @@ final class ScriptRecording {
       loop.next(closed)
       return {}
     }
-    listenerCount += 1
-    let number = listenerCount
-    listeners.append((number, name, deliver, closed))
-    return { [weak self] in self?.listeners.removeAll { $0.number == number } }
+    let number = listeners.add((name, deliver, closed))
+    return { [weak self] in self?.listeners.remove(number) }
   }
 
   /// Delivers an event in a turn of the loop of its own.
   func emit(_ name: String, _ payload: LuaValue) {
-    let (last, isLast) = (listenerCount, reported.isOver)
+    let (last, isLast) = (listeners.lastNumber, reported.isOver)
     loop.next { [self] in
-      for listener in listeners where listener.name == name && listener.number <= last {
+      for listener in listeners.all(upTo: last) where listener.name == name {
         listener.deliver(payload)
       }
       guard isLast else { return }
-      let rest = listeners
-      listeners = []
-      for listener in rest { listener.closed() }
+      for listener in listeners.removeAll() { listener.closed() }
     }
   }
 }

@@ -37,8 +37,7 @@ public final class Script {
   /// Count of the objects that it has the host keep.
   let objects: ScriptObjects
   private var live: [() -> Bool] = []
-  private var rooted: [Int: () -> Void] = [:]
-  private var lastRoot = 0
+  private var rooted = Listeners<() -> Void>()
   private var lasts: [() async -> Void] = []
   private var modules: [AnyObject] = []
   /// Waits in `end` for the routines.
@@ -66,10 +65,8 @@ public final class Script {
   /// Runs `cancel` when the script ends, unless the returned function was called before.
   @discardableResult
   public func root(_ cancel: @escaping () -> Void) -> () -> Void {
-    lastRoot += 1
-    let key = lastRoot
-    rooted[key] = cancel
-    return { [weak self] in self?.rooted[key] = nil }
+    let number = rooted.add(cancel)
+    return { [weak self] in self?.rooted.remove(number) }
   }
 
   /// Runs `body` when the script has ended and its routines have unwound, which may use what `body` takes away.
@@ -151,8 +148,8 @@ public final class Script {
   public func end(grace: Duration = .seconds(5)) async {
     guard !isEnding else { return }
     isEnding = true
-    for root in rooted.sorted(by: { $0.key < $1.key }) { root.value() }
-    rooted = [:]
+    for root in rooted.all { root() }
+    _ = rooted.removeAll()
     state.cancelAll()
     let deadline = loop.now.advanced(by: grace)
     unwinding = loop.start { [self] in

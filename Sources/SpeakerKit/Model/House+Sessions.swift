@@ -135,9 +135,7 @@ extension Session {
     guard let house else { return }
     for device in devices { house.move(device, to: nil) }
     house.sessions.removeAll { $0 === self }
-    let listeners = closeListeners.sorted { $0.key < $1.key }
-    closeListeners = [:]
-    for listener in listeners { listener.value() }
+    for listener in closeListeners.removeAll() { listener() }
   }
 
   /// Calls `body` once when the session is closed; not when its house is.
@@ -145,10 +143,8 @@ extension Session {
   @discardableResult
   public func whenClosed(_ body: @escaping () -> Void) -> () -> Void {
     if isClosed { return {} }
-    closeListenerCount += 1
-    let key = closeListenerCount
-    closeListeners[key] = body
-    return { [weak self] in self?.closeListeners[key] = nil }
+    let number = closeListeners.add(body)
+    return { [weak self] in self?.closeListeners.remove(number) }
   }
 
   /// Checks that the session can be used.

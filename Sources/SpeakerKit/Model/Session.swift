@@ -41,8 +41,7 @@ public final class Session {
   var toldSeconds = 0
 
   /// Callbacks for `close`, called in order of their keys.
-  var closeListeners: [Int: () -> Void] = [:]
-  var closeListenerCount = 0
+  var closeListeners = Listeners<() -> Void>()
 
   init(id: SessionID, name: String, driver: any Driver, loop: EventLoop, priority: Int = 100) {
     self.priority = priority
