@@ -30,9 +30,8 @@ public final class StationRecording {
   private var stream: HouseStream?
   private var loop: EventLoop { streams.loop }
 
-  /// The pause between the first two attempts to begin; doubled each time, up to `longestPause`.
-  private static let firstPause = Duration.seconds(2)
-  private static let longestPause = Duration.seconds(30)
+  /// The delay between attempts to begin.
+  private static let retryDelay = Backoff(from: .seconds(2), upTo: .seconds(30))
   /// The longest pause that a server may ask for.
   private static let longestRetryAfter = Duration.seconds(3600)
 
@@ -75,7 +74,7 @@ public final class StationRecording {
   /// Repeats attempts until there is sound. The end stays where it was planned, also when the sound comes late: what
   /// comes then is another programme.
   private func beginWithRetries() async throws -> (StreamKit.Stream, Recording) {
-    var (pause, reported) = (Self.firstPause, String?.none)
+    var (retryDelay, reported) = (Self.retryDelay, String?.none)
     let start = loop.wallNow
     let end = options.until ?? options.duration.map { start.advanced(by: $0) }
     var options = options
@@ -96,10 +95,9 @@ public final class StationRecording {
         onEvent(.retrying(failure, isFirst: reported == nil))
         reported = failure.message
       }
-      let wait = max(pause, min(failure.retryAfter ?? .zero, Self.longestRetryAfter))
+      let wait = max(retryDelay.next(), min(failure.retryAfter ?? .zero, Self.longestRetryAfter))
       try await loop.sleep(for: min(wait, end.map { loop.wallNow.duration(to: $0) } ?? wait))
       if let end, loop.wallNow >= end { throw failure }
-      pause = min(pause * 2, Self.longestPause)
       (options.duration, options.until) = (nil, end)
     }
   }

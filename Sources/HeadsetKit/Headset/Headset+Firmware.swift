@@ -107,7 +107,7 @@ extension Headset {
   /// - Returns: nil when it is not in time.
   private func returned(_ isExpected: (BoardInfo) -> Bool) async throws -> BoardInfo? {
     let end = loop.now.advanced(by: Self.patience)
-    var delay = RetryDelay()
+    var delay = Backoff.connecting
     while true {
       var found: BoardInfo?
       do throws(HeadsetError) { found = try await driver.connect() } catch {

@@ -34,7 +34,7 @@ public final class Headset {
   /// Whether a connection is wanted: made anew when it is lost.
   private(set) var isWanted = false
   private var retry: LoopTimer?
-  private var delay = RetryDelay()
+  private var delay = Backoff.connecting
   /// The connection that is being made.
   private var attempt: PendingAnswer<Void>?
   private var isConnecting: Bool { attempt != nil }
@@ -132,7 +132,7 @@ public final class Headset {
       throw HeadsetError(.connectionFailed, "the connection to \(address) was lost at once")
     }
     begin(with: board)
-    delay = RetryDelay()
+    delay.reset()
   }
 
   /// Notes who the board is that was connected; what was known of the one before counts no more.
@@ -216,4 +216,9 @@ public final class Headset {
     guard let left = levels[.left], let right = levels[.right] else { return }
     tell(.ambient(left: left, right: right))
   }
+}
+
+extension Backoff {
+  /// The delay between attempts to connect a headset: half a second at first, 10 s at most.
+  static let connecting = Backoff(from: .milliseconds(500), upTo: .seconds(10))
 }

@@ -104,7 +104,7 @@ struct UpdatePlan {
   var losses = 0
   /// The latest reason for trying again, for the error that ends the update.
   var trouble: (reason: String, cause: HeadsetError?)?
-  var retry = RetryDelay()
+  var retry = Backoff.connecting
   var board: BoardInfo?
   var isChecked = false
   var isBatteryKnown = false
@@ -190,7 +190,7 @@ struct UpdatePlan {
 
   mutating func gotFurther(_ now: Instant) {
     headwayAt = now
-    retry = RetryDelay()
+    retry.reset()
     (wrongKeys, losses, trouble) = (0, 0, nil)
   }
 

@@ -60,6 +60,8 @@ struct SinkPort: BitwiseCopyable, Sendable {
 final class SinkWriter: @unchecked Sendable {
   /// Behaviour after a failure of the sink.
   enum Policy { case giveUp, openAgain }
+  /// The delay between attempts to open a lost sink again.
+  static let retryDelay = Backoff(from: .seconds(1), upTo: .seconds(30))
 
   /// The audio thread's end of the ring.
   let port: SinkPort
@@ -132,7 +134,7 @@ final class SinkWriter: @unchecked Sendable {
 
   private func run(_ first: any PCMSink, _ onTrouble: @Sendable (any CodedError) -> Void) {
     var sink: (any PCMSink)? = first
-    var retry = RetryDelay()
+    var retry = Self.retryDelay
     var hasUnrested = false
     while true {
       // Read before the ring: from then on no block is added.
@@ -155,12 +157,12 @@ final class SinkWriter: @unchecked Sendable {
           sleep(for: retry.next())
           if !isFinishing.load(ordering: .acquiring) {
             sink = try makeSink()
-            retry = RetryDelay()
+            retry.reset()
             port.state.pointee.isLost.store(false, ordering: .releasing)
           }
         } else if hasUnrested, let card = sink as? any CardSink {
           // A pause of the renderer, or the end: after a moment, the card drains.
-          sleep(for: 60)
+          sleep(for: .milliseconds(60))
           if ring.reader.available == 0 {
             try card.rest()
             hasUnrested = false
@@ -192,25 +194,16 @@ final class SinkWriter: @unchecked Sendable {
   }
 
   /// Sleeps until the bell rings or the time has passed; nil waits without a limit.
-  private func sleep(for milliseconds: Int32?) {
+  private func sleep(for time: Duration?) {
     port.state.pointee.isAsleep.store(true, ordering: .relaxed)
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     if ring.reader.available == 0 && !isFinishing.load(ordering: .acquiring) {
-      bell.wait(milliseconds: milliseconds)
+      bell.wait(milliseconds: time.map { Int32(clamping: $0.nanoseconds / 1_000_000) })
     }
     port.state.pointee.isAsleep.store(false, ordering: .relaxed)
   }
 
   private static func coded(_ error: any Error) -> any CodedError {
     (error as? any CodedError) ?? SpeakerError(.lost, "an output failed: \(error)")
-  }
-}
-
-/// Retry delay: 1 s, doubled with each attempt, 30 s at most.
-struct RetryDelay {
-  private var milliseconds: Int32 = 500
-  mutating func next() -> Int32 {
-    milliseconds = min(2 * milliseconds, 30_000)
-    return milliseconds
   }
 }

@@ -39,8 +39,8 @@ struct FeedMachine: Sendable {
   private var failure: StreamError?
   /// The time of the next request; nil before the start and while an answer is awaited.
   private var nextFetch: Instant?
-  private var idle = FeedMachine.shortest
-  private var retry = FeedMachine.shortest
+  private var idle = Backoff(from: FeedMachine.shortest, upTo: FeedMachine.longestIdle)
+  private var retry = Backoff(from: FeedMachine.shortest, upTo: FeedMachine.longest)
   private var random: any RandomNumberGenerator & Sendable
 
   init(random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) { self.random = random }
@@ -55,17 +55,17 @@ struct FeedMachine: Sendable {
   mutating func received(_ new: FeedContent?, at now: Moment) -> [Action] {
     let isNew = new.map { !$0.says(the: content) } ?? false
     if let new { content = new }
-    if isNew { idle = Self.shortest }
+    if isNew { idle.reset() }
     nextFetch = now.steady.advanced(by: scattered(wait(at: now)))
     let recovered: [Action] = failure == nil ? [] : [.recovered]
-    (failure, retry) = (nil, Self.shortest)
+    failure = nil
+    retry.reset()
     return recovered + tell(at: now)
   }
 
   /// Applies a failed request, or an answer that can't be used.
   mutating func failed(_ error: StreamError, retryAfter: Duration = .zero, at now: Moment) -> [Action] {
-    nextFetch = now.steady.advanced(by: scattered(max(retry, min(retryAfter, Self.longestAsked))))
-    retry = min(retry * 2, Self.longest)
+    nextFetch = now.steady.advanced(by: scattered(max(retry.next(), min(retryAfter, Self.longestAsked))))
     defer { failure = error }
     let isTold = failure.map { $0.code == error.code && $0.message == error.message } ?? false
     return isTold ? [] : [.warn(error)]
@@ -98,8 +98,7 @@ struct FeedMachine: Sendable {
     if let end = content?.knownUntil, end > now.wall {
       return min(max(now.wall.duration(to: end), Self.shortest), Self.longest)
     }
-    defer { idle = min(idle * 2, Self.longestIdle) }
-    return idle
+    return idle.next()
   }
 
   private mutating func scattered(_ wait: Duration) -> Duration {
