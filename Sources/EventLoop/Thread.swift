@@ -29,6 +29,15 @@ public func startThread(
   return thread
 }
 
+/// Starts a thread that runs `body`, takes no signals, and is joined by nobody.
+/// - Parameter failure: the sentence that the message begins with.
+/// - Throws: `loop.thread` when the system has no thread left.
+public func startDetachedThread(
+  _ failure: String, _ body: @escaping @Sendable () -> Void
+) throws(LoopError) {
+  pthread_detach(try startThread(failure, body))
+}
+
 private final class ThreadBody: Sendable {
   let run: @Sendable () -> Void
   init(run: @escaping @Sendable () -> Void) { self.run = run }

@@ -100,15 +100,16 @@ final class DeviceFiles {
     nonisolated(unsafe) let opened = opened
     let loop = script.loop
     let hold = loop.hold("a FIFO is opened")
-    let failure = WaitingThread.start {
-      let fd = Glibc.open(path, O_WRONLY | O_CLOEXEC)
-      let failure = errno
-      loop.post {
-        opened(fd, failure)
-        hold.release()
+    do throws(LoopError) {
+      try startDetachedThread("no thread to open a FIFO") {
+        let fd = Glibc.open(path, O_WRONLY | O_CLOEXEC)
+        let failure = errno
+        loop.post {
+          opened(fd, failure)
+          hold.release()
+        }
       }
-    }
-    if failure != 0 { opened(-1, failure) }
+    } catch { opened(-1, error.errno) }
   }
 
   /// `io.lines(path, …)`

@@ -47,16 +47,17 @@ final class Program: Sendable {
     // Made, called and let go on the loop's thread; the waiting thread only carries it.
     nonisolated(unsafe) let ended = ended
     let hold = loop.hold("a program runs")
-    let failure = WaitingThread.start { [self] in
-      let status = reap()
-      loop.post {
-        ended(status)
-        hold.release()
+    do throws(LoopError) {
+      try startDetachedThread("no thread to wait for a program") { [self] in
+        let status = reap()
+        loop.post {
+          ended(status)
+          hold.release()
+        }
       }
-    }
-    guard failure == 0 else {
+    } catch {
       end()
-      return ended(255 << 8)
+      ended(255 << 8)
     }
   }
 
@@ -81,27 +82,5 @@ final class Program: Sendable {
       isReaped = true
       return status
     }
-  }
-}
-
-/// A thread that does one thing.
-enum WaitingThread {
-  private final class Work: Sendable {
-    let body: @Sendable () -> Void
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-  }
-
-  /// - Returns: 0, or why there is no thread.
-  static func start(_ body: @escaping @Sendable () -> Void) -> Int32 {
-    var thread = pthread_t()
-    let raw = Unmanaged.passRetained(Work(body)).toOpaque()  // released by the thread
-    let failure = pthread_create(&thread, nil, { raw in WaitingThread.run(raw) }, raw)
-    if failure == 0 { pthread_detach(thread) } else { Unmanaged<Work>.fromOpaque(raw).release() }
-    return failure
-  }
-
-  private static func run(_ raw: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    if let raw { Unmanaged<Work>.fromOpaque(raw).takeRetainedValue().body() }
-    return nil
   }
 }

@@ -1,10 +1,11 @@
+internal import EventLoop
 internal import Glibc
 
 /// A thread that its owner joins.
 ///
 /// Unchecked: `handle` is written in `init` before the object is shared; `join` is for its one owner.
 final class WorkerThread: @unchecked Sendable {
-  private var handle = pthread_t()
+  private let handle: pthread_t
   private var isJoined = false
 
   /// Starts a thread that runs `body` and ends.
@@ -12,11 +13,8 @@ final class WorkerThread: @unchecked Sendable {
   ///   the process has no right to it.
   /// - Throws: `speaker.lost` when the system has no thread left.
   init(isRealTime: Bool = false, _ body: @escaping @Sendable () -> Void) throws(SpeakerError) {
-    let start = Unmanaged.passRetained(Start(body))  // released by the thread, or below
-    let status = pthread_create(&handle, nil, Self.main, start.toOpaque())
-    guard status == 0 else {
-      start.release()
-      throw SpeakerError(.lost, "no thread for audio: \(String(cString: strerror(status)))")
+    do throws(LoopError) { handle = try startThread("no thread for audio", body) } catch {
+      throw SpeakerError(.lost, error.message)
     }
     if isRealTime {
       var parameters = sched_param()
@@ -30,17 +28,6 @@ final class WorkerThread: @unchecked Sendable {
     guard !isJoined else { return }
     isJoined = true
     pthread_join(handle, nil)
-  }
-
-  private final class Start: Sendable {
-    let body: @Sendable () -> Void
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-  }
-
-  private static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { raw in
-    guard let raw else { return nil }
-    Unmanaged<Start>.fromOpaque(raw).takeRetainedValue().body()
-    return nil
   }
 }
 
