@@ -9,16 +9,18 @@ public enum WholeFile {
     public let reason: String
     /// The remedy.
     public var hint: String?
+    /// The error number of the system call; 0 for a file that was refused for its kind, its rights or its size.
+    public var errno: CInt = 0
   }
 
   /// Returns all bytes of the file at `path`.
   /// - Parameters:
   ///   - limit: the most bytes that it may have.
   ///   - isSecret: `true` if only its owner may have access to the file.
-  public static func read(_ path: String, atMost limit: Int, isSecret: Bool = false) throws(Failure)
-    -> [UInt8]
-  {
-    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+  public static func read(
+    _ path: String, atMost limit: Int, isSecret: Bool = false, followsLink: Bool = true
+  ) throws(Failure) -> [UInt8] {
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLink ? 0 : O_NOFOLLOW))
     guard file >= 0 else { throw Failure(errno) }
     defer { close(file) }
     var status = stat()
@@ -49,5 +51,5 @@ public enum WholeFile {
 }
 
 extension WholeFile.Failure {
-  fileprivate init(_ number: CInt) { self.init(reason: String(cString: strerror(number))) }
+  fileprivate init(_ number: CInt) { self.init(reason: String(cString: strerror(number)), errno: number) }
 }

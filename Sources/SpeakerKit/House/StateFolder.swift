@@ -100,21 +100,18 @@ final class StateFolder {
   ///   - setsAside: `true` if a damaged file is renamed to `house.state.damaged`; else nothing is changed.
   ///   - log: receives one line about damage.
   func read(setsAside: Bool = true, _ log: (String) -> Void) -> HouseState? {
-    let file = open(statePath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-    guard file >= 0 else {
-      if errno != ENOENT { log("the state in \(path) can't be read: \(String(cString: strerror(errno)))") }
-      return nil
+    var bytes: [UInt8] = []
+    do throws(WholeFile.Failure) {
+      bytes = try WholeFile.read(statePath, atMost: HouseState.sizeLimit, followsLink: false)
+    } catch {
+      if error.errno == ENOENT { return nil }
+      guard error.errno == 0 else {
+        log("the state in \(path) can't be read: \(error.reason)")
+        return nil
+      }
+      // A file that is too large, or is none, is damage, as no text is.
     }
-    var bytes = [UInt8](repeating: 0, count: HouseState.sizeLimit + 1)
-    var count = 0
-    while count < bytes.count {
-      let room = bytes.count - count
-      let more = bytes.withUnsafeMutableBytes { Glibc.read(file, $0.baseAddress?.advanced(by: count), room) }
-      if more <= 0 { break }
-      count += more
-    }
-    close(file)
-    let (state, badLine) = HouseState.parse(Array(bytes.prefix(count)))
+    let (state, badLine) = HouseState.parse(bytes)
     if let state { return state }
     log("line \(badLine) of \(statePath) is damaged: the house begins as it is configured")
     if setsAside { _ = rename(statePath, statePath + ".damaged") }
