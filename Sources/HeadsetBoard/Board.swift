@@ -9,14 +9,14 @@ internal import HeadsetLink
 public final class Board {
   private enum Phase { case starting, running, dead, closed }
 
-  /// Takes what happens, a line each.
+  /// Receives the board's log, a line each.
   private let onLog: (String) -> Void
-  /// Told at once when the power is lost, in the middle of whatever the board does: it must not be touched there.
+  /// Called at once when the power is lost, in the middle of the board's work: it must not use the board.
   public var onDeath: () -> Void = {}
 
   /// The time that a host has to prove its key.
   static let loginTime = Duration.seconds(10)
-  /// The time that the host has to answer when another one wants its place.
+  /// The time that the host has to answer when another one has proved its key.
   static let probeTime = Duration.seconds(2)
   /// The most links without a host that has proved its key; a new one ends the oldest.
   static let mostStrangers = 8
@@ -25,17 +25,17 @@ public final class Board {
   private let options: BoardOptions
   private var machine: BoardMachine
   private var phase = Phase.starting
-  /// All links, in the order of their coming.
+  /// The links, oldest first.
   private var links: [BoardLink] = []
   /// The link of the host that has proved its key.
   private var owner: BoardLink?
-  /// The link of another host that has proved it, which is not told before the owner had its time to answer.
+  /// The link of another host that has proved its key; it waits until the owner has had its time to answer.
   private var contender: (link: BoardLink, actions: [BoardSession.Action], timer: LoopTimer)?
   private var trial: LoopTimer?
   private var start: LoopTimer?
   private let dice: FaultDice
 
-  /// A board that has started, in whatever state the folder has.
+  /// Creates a board that has started with the state in its folder.
   /// - Throws: `state`.
   public convenience init(
     _ options: BoardOptions, loop: EventLoop, onLog: @escaping (String) -> Void = { _ in }
@@ -69,7 +69,7 @@ public final class Board {
 
   deinit { close() }
 
-  /// Whether the power is lost.
+  /// `true` once the power is lost.
   public var isDead: Bool { phase == .dead }
 
   /// The board as it is.
@@ -86,7 +86,7 @@ public final class Board {
     return host
   }
 
-  /// Listens to a channel. One on which no host proves its key in time is closed.
+  /// Listens to a channel. A channel on which no host proves its key in time is closed.
   /// - Parameter isLine: true if hosts come and go on it unseen; it stays open.
   func attach(_ channel: any LinkChannel, isLine: Bool = false) {
     guard phase == .starting || phase == .running else { return channel.close() }
@@ -117,7 +117,7 @@ public final class Board {
     if link.isLine { onLineEnd() }
   }
 
-  /// Removes a link that ends; the host that waits for its place has it.
+  /// Removes a link that ends; the host that waits replaces its host.
   private func forget(_ link: BoardLink) {
     links.removeAll { $0 === link }
     if link === contender?.link {
@@ -159,11 +159,11 @@ public final class Board {
     link.perform(actions, after: options.profile.answerDelay)
   }
 
-  /// Told when the channel of a line has ended, which takes a new one.
+  /// Called when the channel of a line has ended, to attach a new one.
   var onLineEnd: () -> Void = {}
 
   /// true if there is a link: with a host, or one on which one may come.
-  var isTaken: Bool { !links.isEmpty }
+  var hasLink: Bool { !links.isEmpty }
 
   private func received(_ bytes: ArraySlice<UInt8>, on link: BoardLink) {
     // A board that starts hears nothing on a line.
@@ -173,7 +173,7 @@ public final class Board {
       let heard = link.session.accepted
       let actions = isContender ? [] : link.session.received(packet, board: &machine, at: loop.now)
       guard !checkDeath() else { return }
-      for note in machine.takeNotes() { onLog(note) }
+      for note in machine.drainNotes() { onLog(note) }
       if !wasOpen, link.session.isOpen {
         authenticated(link, actions)
       } else {
@@ -188,7 +188,7 @@ public final class Board {
     guard links.contains(where: { $0 === link }) else { return }
     switch action {
     case .send(let bytes): link.send(bytes)
-    case .tell(let text): onLog(text)
+    case .log(let text): onLog(text)
     case .end: end(link, "the board ends the link", silent: true)
     case .restart(let target): restart(target)
     }
@@ -209,7 +209,7 @@ public final class Board {
 
   // MARK: Life
 
-  /// Goes off, and on again after the time that it takes to start.
+  /// Stops the board, and starts it after its boot time.
   private func restart(_ target: ImageType) {
     guard phase == .running else { return }
     endAll(target == .bootloader ? "jumping to the bootloader" : "rebooting", silent: false)
@@ -232,7 +232,7 @@ public final class Board {
     if let end = machine.trialEndsAt {
       trial = loop.after(loop.now.duration(to: end), keepsAlive: false) { [unowned self] in endTrial() }
     }
-    for link in links { received(link.takeHeld(), on: link) }
+    for link in links { received(link.drainHeld(), on: link) }
   }
 
   private func endTrial() {
@@ -252,7 +252,7 @@ public final class Board {
     die()
   }
 
-  /// Whether the power is lost; all links end with it.
+  /// `true` if the power is lost; ends all links then.
   private func checkDeath() -> Bool {
     if let failure = machine.storeFailure, failure != .powerLost {
       onLog("the flash fails: \(BoardError(failure).message)")
@@ -285,11 +285,11 @@ public final class Board {
 }
 
 extension Board {
-  /// Does what the wearer does at the board: `ambient left 3`.
-  /// - Throws: `gesture`: the line can't be read, or the board can't do it.
+  /// Performs a gesture of the wearer: `ambient left 3`.
+  /// - Throws: `gesture`: the line can't be read, or the board refuses.
   public func perform(_ line: String) throws(BoardError) { try perform(BoardGesture(parsing: line)) }
 
-  /// Does what the wearer does at the board.
+  /// Performs a gesture of the wearer.
   func perform(_ gesture: BoardGesture) throws(BoardError) {
     guard phase == .running else { throw BoardError(.gesture, "the board is starting") }
     switch gesture {
@@ -301,7 +301,7 @@ extension Board {
       throw BoardError(.gesture, "the board \(error.status?.meaning ?? "can't do that")")
     }
     guard !checkDeath() else { return }
-    guard let owner else { return machine.forgetNews() }
+    guard let owner else { return machine.dropEvents() }
     owner.perform(owner.session.events(of: &machine), after: options.profile.answerDelay)
   }
 }

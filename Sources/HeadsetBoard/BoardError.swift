@@ -1,16 +1,16 @@
 public import EventLoop
 
-/// Why there is no board.
+/// A failure of an emulated board.
 public struct BoardError: CodedError, Equatable {
   /// The stable names.
   public enum Kind: String, Sendable, CaseIterable {
-    /// No profile has that name.
+    /// The profile is unknown.
     case profile = "board.profile"
     /// A fault that can't be read.
     case fault = "board.fault"
     /// An address that a board can't listen at.
     case address = "board.address"
-    /// The place to listen at can't be had.
+    /// The address to listen at can't be used.
     case listen = "board.listen"
     /// The state can't be read or written.
     case state = "board.state"
@@ -18,11 +18,11 @@ public struct BoardError: CodedError, Equatable {
     case gesture = "board.gesture"
   }
 
-  /// Which failure.
+  /// The kind of failure.
   public let kind: Kind
-  /// What failed, one line.
+  /// A description of the failure, one line.
   public let message: String
-  /// What to do, one line.
+  /// The remedy, one line.
   public let hint: String?
 
   init(_ kind: Kind, _ message: String, hint: String? = nil) {

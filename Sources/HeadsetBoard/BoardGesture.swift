@@ -1,7 +1,7 @@
 internal import EventLoop
 internal import HeadsetLink
 
-/// What a wearer does at the board.
+/// A gesture of the wearer at the board.
 enum BoardGesture: Equatable {
   case noiseCancelling(Bool)
   case ambient(Side, UInt8)
@@ -53,7 +53,7 @@ enum BoardGesture: Equatable {
 }
 
 extension BoardMachine {
-  /// Does what the wearer does to the sound and the battery.
+  /// Performs a gesture that changes the sound or the battery.
   mutating func perform(_ gesture: BoardGesture) throws(LinkRefusal) {
     switch gesture {
     case .noiseCancelling(let isOn): _ = try set(noiseCancelling: isOn)

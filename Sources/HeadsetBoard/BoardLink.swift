@@ -5,13 +5,13 @@ internal import HeadsetLink
 final class BoardLink {
   /// The most bytes that wait for a board to start.
   static let longestHeld = 64 << 10
-  /// How long a line that can't be closed is silent when it should be.
+  /// The time for which a line, which can't be closed, is silent instead.
   static let silence = Duration.seconds(1)
 
-  /// Whether the channel can't be closed: a line, on which hosts come and go unseen.
+  /// `true` for a channel that can't be closed: a line, on which hosts come and go unseen.
   let isLine: Bool
   var session: BoardSession
-  /// Takes what is to be done with the link, late when the board is slow.
+  /// Performs an action of the session, delayed when the board is slow.
   var onAction: (BoardSession.Action) -> Void = { _ in }
 
   private let channel: any LinkChannel
@@ -21,7 +21,7 @@ final class BoardLink {
   private var held: [UInt8] = []
   private var earlyEnd: LinkEnd?
   private var silentUntil = Instant.start
-  /// When the last of the actions is due that wait.
+  /// The moment at which the last of the delayed actions is due.
   private var due = Instant.start
   private var generation = 0
   private var timer: LoopTimer?
@@ -32,14 +32,14 @@ final class BoardLink {
     channel.onEnd = { [unowned self] in earlyEnd = $0 }
   }
 
-  /// Has the board hear what comes, and what came.
+  /// Passes on received bytes, those before this call too.
   func listen(_ onBytes: @escaping (ArraySlice<UInt8>) -> Void, end: @escaping (LinkEnd) -> Void) {
     (channel.onBytes, channel.onEnd) = (onBytes, end)
-    if !held.isEmpty { onBytes(takeHeld()) }
+    if !held.isEmpty { onBytes(drainHeld()) }
     if let earlyEnd { end(earlyEnd) }
   }
 
-  /// Frames that were dropped because they were none.
+  /// The number of byte sequences that were no frame.
   var droppedFrames: Int { reader.droppedFrames }
 
   /// The frames that end in these bytes; none while the line is silent.
@@ -52,15 +52,15 @@ final class BoardLink {
     if held.count + bytes.count <= Self.longestHeld { held += bytes }
   }
 
-  /// What was kept.
-  func takeHeld() -> ArraySlice<UInt8> {
+  /// Returns the bytes that were held, once.
+  func drainHeld() -> ArraySlice<UInt8> {
     defer { held = [] }
     return held[...]
   }
 
   func send(_ bytes: [UInt8]) { channel.send(bytes) }
 
-  /// Does these things now, or after `delay`, never before those that wait.
+  /// Performs actions now, or after `delay`, never before those that wait.
   func perform(_ actions: [BoardSession.Action], after delay: Duration) {
     let now = loop.now
     if delay == .zero, due <= now { return actions.forEach { onAction($0) } }

@@ -1,7 +1,7 @@
 internal import EventLoop
 public import HeadsetLink
 
-/// How an emulated board is made.
+/// The options of an emulated board.
 public struct BoardOptions: Sendable {
   /// The most bytes of the accessory's name.
   public static let longestName = 64
@@ -11,32 +11,32 @@ public struct BoardOptions: Sendable {
     (1...longestName).contains(text.utf8.count) && text.onOneLine == text
   }
 
-  /// The accessory's own name; nil stands for "Roomtone" and the model.
+  /// The accessory's own name; "Roomtone" and the model when nil.
   public var name: String?
-  /// What it is like.
+  /// The profile: model, abilities and equalizer.
   public var profile = BoardProfile.standard
   /// The secret that it shares with its hosts.
   public var key = LinkKey.development
-  /// Whose firmware it takes.
+  /// The key that firmware must be signed for.
   public var trusted = VerifyingKey.development
   /// The folder that its state lies in; nil keeps it in memory.
   public var stateFolder: String?
   /// The firmware that it comes with from the factory; a folder that has a state keeps its own.
   public var version = FirmwareVersion("1.0.0") ?? .lowest
-  /// How long its bootloader takes until it can be used.
+  /// The time until its bootloader is ready.
   public var readyAfter = Duration.seconds(5)
-  /// How long it takes to start.
+  /// The time that a start takes.
   public var bootTime = Duration.milliseconds(50)
-  /// What goes wrong with it.
+  /// The faults that are injected.
   public var faults = BoardFaults()
-  /// How full its battery is, in percent; as it was, or as its profile says, when nil.
+  /// The charge of its battery in percent; when nil, the stored one or the profile's.
   public var battery: Int?
 
   /// The usual board.
   public init() {}
 }
 
-/// What an emulated board is like.
+/// A kind of emulated board: model, abilities and equalizer.
 public struct BoardProfile: Sendable, Equatable {
   /// A preset of the equalizer as the board comes from the factory.
   struct Preset: Sendable, Equatable {
@@ -44,11 +44,11 @@ public struct BoardProfile: Sendable, Equatable {
     let values: [Int8]
   }
 
-  /// What it is called on the command line.
+  /// The name on the command line.
   public let name: String
-  /// What it is for, one line.
+  /// The purpose, one line.
   public let summary: String
-  /// As HELLO says it.
+  /// The model, as the board sends it in HELLO.
   let model: String
   var capabilities: Capabilities = [.noiseCancelling, .ambient, .equalizer, .battery, .firmwareUpdate]
   /// The frequencies of the equalizer's bands, in thousandths of a hertz.
@@ -57,7 +57,7 @@ public struct BoardProfile: Sendable, Equatable {
   var highest: Int8 = 12
   var ambientLimits = AmbientLimits(left: 7, right: 7)
   var battery = Battery(percent: 80, isCharging: false)
-  /// How long each answer takes.
+  /// The time that each answer takes.
   var answerDelay = Duration.zero
 
   init(_ name: String, model: String = "RT-1", _ summary: String) {
@@ -83,7 +83,7 @@ extension BoardProfile {
   /// The usual board: ten bands, all that there is.
   public static let standard = BoardProfile("standard", "the usual board: ten bands, four presets")
 
-  /// All of them.
+  /// The list of profiles.
   public static let all: [BoardProfile] = [
     standard,
     changed("no-bands", model: "RT-1N", "its equalizer has no bands") { $0.millihertz = [] },

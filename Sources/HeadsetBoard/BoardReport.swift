@@ -6,15 +6,15 @@ public struct BoardReport: Sendable, Equatable {
   public struct Image: Sendable, Equatable {
     /// "a" or "b".
     public let slot: String
-    /// As its manifest says it.
+    /// The version in its manifest.
     public let version: String
     /// The SHA-256 of what lies in the flash, in hexadecimal digits; nil when it can't be read.
     public let hash: String?
-    /// Whether that is what the manifest says.
+    /// `true` if that hash is the manifest's.
     public let isWhole: Bool
   }
 
-  /// How far an image has come.
+  /// The progress of a transfer.
   public struct Transfer: Sendable, Equatable {
     /// "writing", "verified", "committed".
     public let state: String
@@ -24,29 +24,29 @@ public struct BoardReport: Sendable, Equatable {
     public let size: Int
   }
 
-  /// What kind of board it is.
+  /// The names of the profile and of the model.
   public let profile, model: String
-  /// Of the firmware that it runs.
+  /// The version of the firmware that runs.
   public let version: String
   /// "application" or "bootloader".
   public let mode: String
-  /// False while it starts, and when its power is lost.
+  /// `false` while the board starts, and once its power is lost.
   public let isRunning: Bool
-  /// How often it was started.
+  /// The number of times that the board was started.
   public let boots: Int
-  /// Whether noise is cancelled.
+  /// `true` if noise is cancelled.
   public let noiseCancelling: Bool
-  /// How much of the surroundings each side lets in.
+  /// The ambient level of each side: how much of the surroundings it lets in.
   public let ambientLeft, ambientRight: Int
   /// The preset that is selected.
   public let preset: Int
-  /// For each preset, for each band.
+  /// The equalizer values for each preset, for each band.
   public let equalizer: [[Int]]
-  /// How full the battery is.
+  /// The charge of the battery in percent.
   public let batteryPercent: Int
-  /// Whether it is being charged.
+  /// `true` while the battery is being charged.
   public let isCharging: Bool
-  /// Whether a host has proved its key.
+  /// `true` while a host has proved its key.
   public let isConnected: Bool
   /// The image that is started when no other one is on trial.
   public let confirmed: Image
@@ -56,7 +56,7 @@ public struct BoardReport: Sendable, Equatable {
   public let transfer: Transfer?
   /// Steps of the store since the board was made.
   public let steps: Int
-  /// Frames of this link that were not taken: without a seal, with a wrong one, there before, or none at all.
+  /// The frames of this link that were dropped: without a seal, with a wrong one, repeated, or unreadable.
   public let unsealed, forged, repeated, broken: Int
 
   init(_ board: BoardMachine, link: BoardLink?, isRunning: Bool) {

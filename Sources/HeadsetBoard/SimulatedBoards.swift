@@ -3,18 +3,18 @@ public import HeadsetLink
 
 /// The headsets of a simulation: a board in software at each address that somebody connects to. Confined to a loop.
 public final class SimulatedBoards {
-  /// Where the headset is when the configuration does not say.
+  /// The address of the headset when the configuration has none.
   public static let usualAddress = LinkAddress.unix(path: "headset")
 
-  /// Takes what happens to the boards, a line each.
+  /// Receives the log of the boards, a line each.
   public var onLog: (String) -> Void = { _ in }
 
   private let loop: EventLoop
   private var options: BoardOptions
   private var boards: [LinkAddress: Board] = [:]
 
-  /// No board yet.
-  /// - Parameter profile: what they are like.
+  /// Creates an empty list.
+  /// - Parameter profile: the profile of the boards.
   public init(loop: EventLoop, profile: BoardProfile = .standard) {
     self.loop = loop
     options = BoardOptions()
@@ -24,8 +24,9 @@ public final class SimulatedBoards {
   /// The board at an address; nil before somebody connected to it.
   public subscript(address: LinkAddress) -> Board? { boards[address] }
 
-  /// The host's end of a new link to the board at an address, which has the keys of whoever connects first.
-  /// - Parameter trusted: whose firmware it takes.
+  /// Returns the host's end of a new link to the board at an address. The board is created with the keys of
+  /// the first call.
+  /// - Parameter trusted: the key that its firmware must be signed for.
   package func connect(
     to address: LinkAddress, key: LinkKey, trusting trusted: VerifyingKey
   ) throws(HeadsetError) -> any LinkChannel {

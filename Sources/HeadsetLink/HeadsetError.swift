@@ -1,26 +1,26 @@
 public import EventLoop
 
-/// What fails with a headset. Matched by `kind` in Swift and by `code` in scripts.
+/// A failure with a headset. Matched by `kind` in Swift and by `code` in scripts.
 public struct HeadsetError: CodedError, Equatable {
   /// The stable names.
   public enum Kind: String, Sendable, CaseIterable {
-    /// Nothing came back in time.
+    /// The headset did not answer in time.
     case timeout = "headset.timeout"
-    /// The board, or an update of its firmware, does not take requests now.
+    /// The board, or an update of its firmware, accepts no requests at present.
     case busy = "headset.busy"
     /// The board can't do that in the mode it is in.
     case wrongMode = "headset.wrong_mode"
-    /// One side does not have the other's key.
+    /// The two sides have different keys.
     case auth = "headset.auth"
-    /// This headset is connected already.
+    /// The headset is connected already.
     case alreadyConnected = "headset.already_connected"
-    /// There is no headset at that address.
+    /// The address has no headset.
     case notAvailable = "headset.not_available"
     /// The connection did not come about, for another reason.
     case connectionFailed = "headset.connection_failed"
     /// The headset is not connected.
     case notConnected = "headset.not_connected"
-    /// What was to be sent could not be.
+    /// A request can't be written.
     case writeFailed = "headset.write_failed"
     /// A message was empty, or could not be read.
     case noData = "headset.no_data"
@@ -30,9 +30,9 @@ public struct HeadsetError: CodedError, Equatable {
     case noBands = "headset.no_bands"
     /// The headset has more than ten equalizer bands.
     case tooManyBands = "headset.too_many_bands"
-    /// There are more or fewer values than equalizer bands.
+    /// The number of values differs from the number of equalizer bands.
     case wrongBandCount = "headset.wrong_band_count"
-    /// A value is larger or smaller than the headset takes.
+    /// A value is outside the range that the headset accepts.
     case range = "headset.range"
     /// The headset has no such thing.
     case unsupported = "headset.unsupported"
@@ -40,13 +40,13 @@ public struct HeadsetError: CodedError, Equatable {
     case updateFailed = "headset.update_failed"
   }
 
-  /// Which failure.
+  /// The kind of failure.
   public let kind: Kind
-  /// What failed, one line.
+  /// A description of the failure, one line.
   public let message: String
-  /// What to do, one line.
+  /// The remedy, one line.
   public let hint: String?
-  /// What the board said, when it is a board's no.
+  /// The board's refusal, if the failure is one.
   package let refusal: LinkRefusal?
   private let details: [ErrorFact]
 
@@ -94,7 +94,7 @@ extension HeadsetError {
   }
 }
 
-/// The names that Avnera's SDHMI framework 1.0 gives its errors, each in one spelling.
+/// The names of errors in Avnera's SDHMI framework 1.0, each in one spelling.
 enum SDHMIErrorName: String, CaseIterable {
   case noRowData = "NO_ROW_DATA_ERROR"
   case challengeLength = "CHALLENGE_LENGTH_NOT_16_BYTES_AS_EXPECTED"

@@ -38,7 +38,7 @@ import Testing
       }
       try await host.loop.sleep(for: .milliseconds(10))
       #expect(host.isEnded)
-      #expect(!board.isTaken)
+      #expect(!board.hasLink)
       // The next one is welcome.
       try await BoardHost(board).connect()
     }

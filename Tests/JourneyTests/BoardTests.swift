@@ -72,7 +72,7 @@ extension EventLoop {
     try board.withHost { driver, loop async throws in
       _ = try await driver.request(SetNoiseCancelling(isOn: true))
       _ = try await driver.request(SetEqualizerBand(preset: 0, band: 9, value: -9))
-      var news: [HeadsetNews] = []
+      var news: [DriverEvent] = []
       driver.onEvent = { news.append($0) }
       try board.command.type("ambient left 3\nbattery 25\n")
       let patience = loop.now.advanced(by: .seconds(30))

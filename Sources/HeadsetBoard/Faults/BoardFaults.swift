@@ -1,55 +1,55 @@
 internal import EventLoop
 internal import HeadsetLink
 
-/// What goes wrong with a board on purpose.
+/// Faults that are injected into a board.
 public struct BoardFaults: Sendable, Equatable {
-  /// Where the dice begin.
+  /// The seed of the random source.
   var seed: UInt64 = 1
 
   // Of a frame, in either direction: how likely it is, from 0 to 1.
   var drop = 0.0
   var duplicate = 0.0
-  /// One of its bits is turned.
+  /// A bit of the frame is flipped.
   var corrupt = 0.0
-  /// It comes late, and all that comes behind it.
+  /// The frame is late, and all frames behind it.
   var delay = 0.0
   var delayTime = Duration.milliseconds(300)
-  /// It comes in pieces.
+  /// The frame arrives in pieces.
   var split = 0.0
-  /// It comes together with the next one.
+  /// The frame arrives together with the next one.
   var merge = 0.0
   /// The link ends behind it.
   var disconnect = 0.0
 
   /// The link ends at this byte of all that comes and goes, from 1, once.
   var disconnectAt: Int?
-  /// So often the board does not go to its bootloader.
+  /// The number of requests to start the bootloader that the board ignores.
   var stays = 0
   /// Bytes of a challenge.
   var challengeLength = LinkHandshake.length
-  /// The board tells of one band fewer than it said it has.
+  /// The board sends the frequencies of one band fewer than it has.
   var hidesBand = false
-  /// Where the power is lost.
+  /// The step at which the power is lost.
   var death = SteppedStore.Death()
 
-  /// Nothing.
+  /// Creates a set without faults.
   public init() {}
 
-  /// Whether frames suffer.
+  /// `true` if a fault concerns frames of the link.
   var touchLink: Bool {
     [drop, duplicate, corrupt, delay, split, merge, disconnect].contains { $0 > 0 } || disconnectAt != nil
   }
 }
 
 extension BoardFaults {
-  /// What can be given, for help: each in its form.
+  /// The forms of faults, for help.
   public static let forms = [
     "drop=P", "duplicate=P", "corrupt=P", "delay=P[:TIME]", "split=P", "merge=P", "disconnect=P",
     "disconnect-at=BYTE", "stay=N", "challenge=BYTES", "wrong-bands", "die=STEP", "die-journal=ENTRY",
     "seed=N",
   ]
 
-  /// Adds what a text says: `drop=0.05,delay=0.2:300ms,seed=7`.
+  /// Adds faults from text: `drop=0.05,delay=0.2:300ms,seed=7`.
   /// - Throws: `fault`, which names the nearest fault or the form that was expected.
   public mutating func add(_ text: String) throws(BoardError) {
     for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -63,13 +63,13 @@ extension BoardFaults {
       throw .unknown(.fault, "fault", name, among: Self.forms.map(Self.name))
     }
     guard set(name, value) else {
-      let given = value.map { "\"\(name)=\($0.prefix(40).description.onOneLine)\"" } ?? "\"\(name)\""
+      let written = value.map { "\"\(name)=\($0.prefix(40).description.onOneLine)\"" } ?? "\"\(name)\""
       throw BoardError(
-        .fault, "\(given) is not a fault of the board: \(form) expected", hint: Self.meaning(name))
+        .fault, "\(written) is not a fault of the board: \(form) expected", hint: Self.meaning(name))
     }
   }
 
-  /// False when the value is not one of this fault's.
+  /// Sets a fault; returns `false` for a value that is not one of this fault's.
   private mutating func set(_ name: String, _ value: String?) -> Bool {
     switch name {
     case "drop": Self.read(value, into: &drop)
@@ -139,7 +139,7 @@ extension BoardFaults {
 
   private static func name(_ form: String) -> String { String(form.prefix { $0 != "=" }) }
 
-  /// What a value stands for.
+  /// The meaning of a fault's value, for messages.
   private static func meaning(_ name: String) -> String {
     switch name {
     case "delay": "P is a probability from 0 to 1, TIME like 300ms or 2s"

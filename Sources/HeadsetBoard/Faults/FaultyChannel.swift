@@ -6,9 +6,9 @@ final class FaultyChannel: LinkChannel {
   var onBytes: (ArraySlice<UInt8>) -> Void = { _ in }
   var onEnd: (LinkEnd) -> Void = { _ in }
 
-  /// How long a frame waits at most for one that it is to come together with.
+  /// The longest time that a frame waits for the one that it is merged with.
   private static let mergeTime = Duration.milliseconds(20)
-  /// Between the pieces of a frame that comes in pieces.
+  /// The time between the pieces of a split frame.
   private static let pieceTime = Duration.milliseconds(1)
 
   private let base: any LinkChannel
@@ -20,17 +20,17 @@ final class FaultyChannel: LinkChannel {
   /// Bytes that came and end no frame yet.
   private var begun: [UInt8] = []
 
-  /// What of one direction is under way.
+  /// The state of one direction.
   private struct Direction {
-    /// When the last of it is due.
+    /// The moment at which the last delayed frame is due.
     var due = Instant.start
-    /// Frames that wait for the next one.
+    /// The frames that wait for the next one.
     var held: [UInt8] = []
   }
 
   init(_ base: any LinkChannel, _ dice: FaultDice, loop: EventLoop) {
     (self.base, self.dice, self.loop) = (base, dice, loop)
-    base.onBytes = { [unowned self] in take($0) }
+    base.onBytes = { [unowned self] in receive($0) }
     base.onEnd = { [unowned self] in end($0) }
   }
 
@@ -46,8 +46,8 @@ final class FaultyChannel: LinkChannel {
     base.close()
   }
 
-  /// Cuts what comes into frames; what is too long for one goes on as it is.
-  private func take(_ bytes: ArraySlice<UInt8>) {
+  /// Cuts received bytes into frames; bytes that are too long for one are passed on as they are.
+  private func receive(_ bytes: ArraySlice<UInt8>) {
     for byte in bytes {
       begun.append(byte)
       guard byte == 0 || begun.count > LinkReader.longest else { continue }
@@ -78,7 +78,7 @@ final class FaultyChannel: LinkChannel {
     if dice.falls(faults.disconnect) { later(.zero, way) { $0.cut() } }
   }
 
-  /// Frames that waited for another one go alone.
+  /// Sends frames that waited for another one alone.
   private func release(_ way: ReferenceWritableKeyPath<FaultyChannel, Direction>) {
     let bytes = self[keyPath: way].held
     self[keyPath: way].held = []
@@ -116,16 +116,16 @@ final class FaultyChannel: LinkChannel {
   ) {
     guard isOpen else { return }
     var (bytes, isCut) = (bytes, false)
-    if let place = dice.faults.disconnectAt {
-      isCut = dice.bytes < place && dice.bytes + bytes.count >= place
-      if isCut { bytes = bytes.prefix(place - dice.bytes) }
+    if let end = dice.faults.disconnectAt {
+      isCut = dice.bytes < end && dice.bytes + bytes.count >= end
+      if isCut { bytes = bytes.prefix(end - dice.bytes) }
     }
     dice.bytes += bytes.count
     if way == \.outgoing { base.send(Array(bytes)) } else { onBytes(bytes) }
     if isCut { cut() }
   }
 
-  /// Ends the link, and tells so in a turn of its own.
+  /// Ends the link, and reports that in a turn of its own.
   private func cut() {
     isOpen = false
     base.close()
@@ -133,13 +133,13 @@ final class FaultyChannel: LinkChannel {
   }
 
   private func end(_ end: LinkEnd) {
-    let tell = onEnd
+    let notify = onEnd
     close()
-    tell(end)
+    notify(end)
   }
 }
 
-/// What decides which frames suffer: the same for the same seed. Confined to a loop.
+/// The random source that decides which frames suffer: the same for the same seed. Confined to a loop.
 final class FaultDice: RandomNumberGenerator {
   let faults: BoardFaults
   /// Bytes that came and went.
@@ -158,7 +158,7 @@ final class FaultDice: RandomNumberGenerator {
     return mixed ^ (mixed >> 31)
   }
 
-  /// Whether something happens that does so with this probability. A 0 costs no number.
+  /// Returns `true` with a probability. A 0 draws no number.
   func falls(_ probability: Double) -> Bool {
     probability > 0 && Double(next() >> 11) * 0x1p-53 < probability
   }

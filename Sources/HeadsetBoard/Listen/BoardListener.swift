@@ -1,30 +1,30 @@
 internal import EventLoop
 public import HeadsetLink
 
-/// The place at which hosts reach a board. Confined to the board's loop; ends with `close`.
+/// The address at which hosts reach a board. Confined to the board's loop; ends with `close`.
 public final class BoardListener {
-  /// What a configuration says to reach the board: `headset { transport = … }`.
+  /// The address that a configuration names: `headset { transport = … }`.
   public let address: LinkAddress
   private let board: Board
   private var socket: ListeningSocket?
   private var terminal: PseudoTerminal?
 
-  /// Has a board listen.
-  /// - Throws: `listen`: the place can't be had.
+  /// Lets a board listen at an address.
+  /// - Throws: `listen`: the address can't be used.
   public init(_ board: Board, at address: BoardAddress) throws(BoardError) {
     self.board = board
     let loop = board.loop
-    let take: (Int32) -> Void = { [weak board] fd in
-      guard let channel = try? FDChannel(taking: fd, loop: loop) else { return }
+    let attach: (Int32) -> Void = { [weak board] fd in
+      guard let channel = try? FDChannel(owning: fd, loop: loop) else { return }
       // Without a board it goes at once, and closes.
       board?.attach(channel)
     }
     switch address {
     case .unix(let path):
-      let socket = try ListeningSocket(unix: path, loop: loop, onHost: take)
+      let socket = try ListeningSocket(unix: path, loop: loop, onHost: attach)
       (self.address, self.socket) = (socket.address, socket)
     case .tcp(let host, let port):
-      let socket = try ListeningSocket(tcp: host, port: port, loop: loop, onHost: take)
+      let socket = try ListeningSocket(tcp: host, port: port, loop: loop, onHost: attach)
       (self.address, self.socket) = (socket.address, socket)
     case .pty(let link):
       let terminal = try PseudoTerminal(link: link)
@@ -48,11 +48,11 @@ public final class BoardListener {
   }
 }
 
-/// Where a board listens.
+/// The address at which a board listens.
 public enum BoardAddress: Sendable, Equatable {
   /// A unix socket.
   case unix(path: String)
-  /// A port of this machine; 0 stands for any that is free.
+  /// A port of this machine; a free one is chosen for 0.
   case tcp(host: String, port: UInt16)
   /// A pseudo-terminal, and a symbolic link to it where one is wanted.
   case pty(link: String?)

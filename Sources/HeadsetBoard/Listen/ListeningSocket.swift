@@ -4,15 +4,15 @@ internal import HeadsetLink
 
 /// A socket at which hosts call on a board. Confined to a loop.
 final class ListeningSocket {
-  /// What hosts connect to.
+  /// The address for hosts.
   let address: LinkAddress
   private let fd: Int32
   private let loop: EventLoop
   private var watch: FDWatch?
-  /// The file of a unix socket as it was made; somebody may have put another one in its place.
+  /// The file of a unix socket as it was made; another file may have replaced it.
   private var file: (path: String, device: dev_t, inode: ino_t)?
 
-  /// Listens; `onHost` takes each descriptor that comes.
+  /// Listens; `onHost` receives each accepted descriptor.
   /// - Throws: `listen`.
   init(unix path: String, loop: EventLoop, onHost: @escaping (Int32) -> Void) throws(BoardError) {
     try Self.makeWay(path)

@@ -6,13 +6,13 @@ internal import HeadsetLink
 ///
 /// The board keeps the hosts' end open, too: so a host may go and another one come.
 final class PseudoTerminal {
-  /// What hosts open.
+  /// The path that hosts open.
   let path: String
   private let master: Int32
   private let slave: Int32
   private let link: String?
 
-  /// - Parameter link: where a symbolic link to it is made; one that is there is replaced, anything else is not.
+  /// - Parameter link: the path of a symbolic link to it; replaces another link, and nothing else.
   /// - Throws: `listen`.
   init(link: String?) throws(BoardError) {
     let master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
@@ -50,7 +50,7 @@ final class PseudoTerminal {
     tcflush(slave, TCIOFLUSH)
     let fd = fcntl(master, F_DUPFD_CLOEXEC, 0)
     guard fd >= 0 else { throw Self.failure("open \(path)") }
-    do { return try FDChannel(taking: fd, loop: loop) } catch {
+    do { return try FDChannel(owning: fd, loop: loop) } catch {
       throw BoardError(.listen, error.message)
     }
   }
@@ -78,7 +78,7 @@ final class PseudoTerminal {
   }
 }
 
-/// What Swift's Glibc module leaves out of <asm-generic/ioctls.h>.
+/// Requests of <asm-generic/ioctls.h> that Swift's Glibc module leaves out.
 private enum Linux {
   /// `TIOCGPTN`: the number of a terminal.
   static let terminalNumber: UInt = 0x8004_5430

@@ -20,9 +20,9 @@ struct BoardFlash {
   func write(_ bytes: ArraySlice<UInt8>, at offset: Int) throws(BoardStoreError) {
     var (rest, offset) = (bytes, offset)
     while !rest.isEmpty {
-      let (unit, place) = offset.quotientAndRemainder(dividingBy: SteppedStore.eraseUnit)
-      if place == 0 { try store.erase(slot, unit: unit) }
-      let piece = rest.prefix(SteppedStore.eraseUnit - place)
+      let (unit, position) = offset.quotientAndRemainder(dividingBy: SteppedStore.eraseUnit)
+      if position == 0 { try store.erase(slot, unit: unit) }
+      let piece = rest.prefix(SteppedStore.eraseUnit - position)
       try store.write(slot, at: offset, piece)
       (rest, offset) = (rest.dropFirst(piece.count), offset + piece.count)
     }
@@ -70,7 +70,7 @@ struct BoardTransfer {
     TransferStatus(state: state, nextOffset: UInt32(next), prefixChecksum: checksum.value)
   }
 
-  /// What a journal says of it.
+  /// The journal entry for this state.
   var journal: TransferJournal {
     TransferJournal(image, offset: UInt32(next), checksum: checksum.value)
   }

@@ -2,10 +2,10 @@ internal import HeadsetLink
 
 /// The board's side of HELLO and AUTH.
 struct BoardHandshake {
-  /// After so many wrong proofs the link ends.
+  /// The number of wrong proofs that ends the link.
   static let mostFailures = 3
 
-  /// What to do with a request.
+  /// The answer to a request, and its effect on the link.
   enum Action {
     /// Answer; nothing has changed.
     case answer([UInt8])
@@ -21,9 +21,9 @@ struct BoardHandshake {
 
   init(key: [UInt8]) { self.key = key }
 
-  /// Takes the payload of a HELLO, which begins anew; wrong proofs are counted on. One that comes twice before its
-  /// AUTH has the same answer twice, so whichever of them arrives is good.
-  /// - Parameter welcome: who the board is, with a challenge that was never used before.
+  /// Receives the payload of a HELLO, which restarts the handshake; the count of wrong proofs continues. A
+  /// HELLO that is repeated before its AUTH has the same answer, so either copy may be lost.
+  /// - Parameter welcome: the identity of the board, with a challenge that was never used before.
   mutating func received(hello: [UInt8], welcome: Welcome) throws(PayloadError) -> Action {
     if let pending, pending.hello == hello { return .answer(pending.answer) }
     pending = nil
@@ -37,7 +37,7 @@ struct BoardHandshake {
     return .answer(answer)
   }
 
-  /// Takes the payload of an AUTH. Each HELLO is good for one.
+  /// Receives the payload of an AUTH. Each HELLO is good for one.
   mutating func received(authenticate payload: [UInt8]) throws(PayloadError) -> Action {
     guard let request = try? Authenticate(payload: payload) else { return try refuse(.badRequest) }
     guard request.mac.count == LinkHandshake.length else { return try refuse(.challengeLength) }

@@ -121,7 +121,7 @@ extension BoardMachine {
     return try change { $0.battery = battery }
   }
 
-  /// Keeps changed settings, and tells what is another now.
+  /// Stores changed settings, and queues events for the changes.
   private mutating func change(_ body: (inout BoardSettings) -> Void) throws(LinkRefusal) -> Done {
     let before = settings
     var after = settings
@@ -131,15 +131,15 @@ extension BoardMachine {
     try storing { () throws(BoardStoreError) in try after.save(store) }
     settings = after
     if after.isCancelling != before.isCancelling {
-      news.append(NoiseCancellingChanged(isOn: after.isCancelling))
+      events.append(NoiseCancellingChanged(isOn: after.isCancelling))
     }
     for side in Side.allCases where after[side] != before[side] {
-      news.append(AmbientChanged(ambient: AmbientLevel(side: side, level: after[side])))
+      events.append(AmbientChanged(ambient: AmbientLevel(side: side, level: after[side])))
     }
     if !profile.millihertz.isEmpty, after.equalizer != before.equalizer {
-      news.append(EqualizerChanged(equalizer: after.equalizer))
+      events.append(EqualizerChanged(equalizer: after.equalizer))
     }
-    if after.battery != before.battery { news.append(BatteryChanged(battery: after.battery)) }
+    if after.battery != before.battery { events.append(BatteryChanged(battery: after.battery)) }
     return Done()
   }
 

@@ -2,7 +2,7 @@ internal import EventLoop
 internal import HeadsetLink
 
 extension BoardMachine {
-  /// Below this the battery must be charging for an update to begin.
+  /// The least charge in percent to begin an update, unless the battery is being charged.
   static let leastBattery: UInt8 = 30
   /// Writes that may be under way together.
   static let window: UInt8 = 4
@@ -55,7 +55,7 @@ extension BoardMachine {
       stays -= 1
     } else {
       promisedAt = now.advanced(by: options.readyAfter)
-      news.append(JumpingToBootloader())
+      events.append(JumpingToBootloader())
       next = .restart(.bootloader)
     }
     return Delay(milliseconds: Self.milliseconds(options.readyAfter))
@@ -99,7 +99,7 @@ extension BoardMachine {
     return manifest
   }
 
-  /// The transfer that the journal tells of, when it is of this image and the flash has what the journal says.
+  /// The transfer in the journal, if it is of this image and the flash holds the journal's bytes.
   private mutating func resumed(_ image: BoardImage) throws(LinkRefusal) -> BoardTransfer? {
     let (store, isCommitted) = (store, boot.trial == image)
     return try storing { () throws(BoardStoreError) in
@@ -130,7 +130,8 @@ extension BoardMachine {
     return transfer
   }
 
-  /// The same for the same image, so that a transfer is known after a loss of power; never 0.
+  /// The number of the transfer of an image: equal for equal images, so that it is known after a loss of power;
+  /// never 0.
   private static func transferID(_ image: BoardImage) -> UInt32 {
     image.manifest.digest.prefix(4).reduce(0) { $0 << 8 | UInt32($1) } | 1
   }
@@ -163,17 +164,18 @@ extension BoardMachine {
     return NextOffset(offset: UInt32(transfer.next))
   }
 
-  /// A unit is full: it is flushed, and only then the journal says so.
+  /// Flushes a full unit, and enters it into the journal after that.
   private mutating func keep(_ transfer: BoardTransfer, _ flash: BoardFlash) throws(LinkRefusal) {
     let store = store
     try writing { () throws(BoardStoreError) in
       try flash.flush()
       try transfer.journal.save(store)
     }
-    news.append(TransferChanged(status: transfer.status))
+    events.append(TransferChanged(status: transfer.status))
   }
 
-  /// What fails leaves the flash behind the journal in doubt: the transfer goes on from there, and erases that again.
+  /// Writes to the flash. A failure leaves the flash behind the journal in doubt: the transfer resumes there,
+  /// and erases it again.
   private mutating func writing(_ work: () throws(BoardStoreError) -> Void) throws(LinkRefusal) {
     do throws(LinkRefusal) { try storing(work) } catch {
       transfer = nil
@@ -190,7 +192,7 @@ extension BoardMachine {
     let isIntact = hash == manifest.imageHash
     guard isIntact, manifest.isSigned(by: options.trusted) else {
       transfer.state = .failed
-      news.append(TransferChanged(status: transfer.status))
+      events.append(TransferChanged(status: transfer.status))
       try forget()
       notes.append("update: the image is not the one that was announced")
       throw LinkRefusal(isIntact ? .badSignature : .wrongHash)
@@ -198,7 +200,7 @@ extension BoardMachine {
     if transfer.state == .writing {
       transfer.state = .verified
       self.transfer = transfer
-      news.append(TransferChanged(status: transfer.status))
+      events.append(TransferChanged(status: transfer.status))
     }
     return Done()
   }
@@ -216,7 +218,7 @@ extension BoardMachine {
     transfer.state = .committed
     self.transfer = transfer
     notes.append("update: \(transfer.image.manifest.version) is tried at the next start")
-    news.append(TransferChanged(status: transfer.status))
+    events.append(TransferChanged(status: transfer.status))
     return Done()
   }
 
@@ -232,7 +234,7 @@ extension BoardMachine {
     try forget()
     notes.append("update: given up by the host")
     status.state = .none
-    news.append(TransferChanged(status: status))
+    events.append(TransferChanged(status: status))
     return Done()
   }
 

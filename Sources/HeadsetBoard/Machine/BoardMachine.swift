@@ -1,9 +1,9 @@
 internal import EventLoop
 internal import HeadsetLink
 
-/// What a board does with requests that are a host's, whatever link they come over. Knows no time but what it is told.
+/// The state of a board and its answers to a host's requests, on any link. Time is a parameter.
 struct BoardMachine {
-  /// What the board does behind an answer.
+  /// The step that follows an answer.
   enum Next: Equatable {
     case stay
     /// Ends the link, and is there for another one.
@@ -17,26 +17,26 @@ struct BoardMachine {
   let store: SteppedStore
   var settings: BoardSettings
   var boot: BootRecord
-  /// What runs.
+  /// The image that runs.
   var mode = ImageType.application
-  /// When the bootloader takes an image; nil in the application.
+  /// The moment from which the bootloader accepts an image; nil in the application.
   var readyAt: Instant?
-  /// When the bootloader that the board goes to is to be ready, as its host was told.
+  /// The moment at which the bootloader that is about to start is ready, as reported to the host.
   var promisedAt: Instant?
-  /// When an image that is not confirmed is given up; nil when none is tried.
+  /// The deadline for the confirmation of the image on trial; nil when none is tried.
   var trialEndsAt: Instant?
   var transfer: BoardTransfer?
-  /// How often the board still stays in its application when it is to go to its bootloader.
+  /// The number of requests to start the bootloader that are still ignored.
   var stays: Int
-  /// What is told behind the answer.
-  var news: [any LinkEvent] = []
+  /// The events that follow the answer.
+  var events: [any LinkEvent] = []
   var next = Next.stay
-  /// What happened to the firmware, for the log.
+  /// Notes on the firmware, for the log.
   var notes: [String] = []
-  /// What went wrong with the store last.
+  /// The last failure of the store.
   var storeFailure: BoardStoreError?
 
-  /// How long an image that is not confirmed may run.
+  /// The longest time that an image runs without confirmation.
   static let trialTime = Duration.seconds(60)
 
   /// A board as its store has it, that has not been started; as the factory makes it when the store is empty.
@@ -58,7 +58,7 @@ struct BoardMachine {
     }
   }
 
-  /// What the factory does; the boot record, which is written last, tells that it is done.
+  /// Writes the factory state; the boot record is last, so that its presence proves the rest.
   private static func equip(_ store: SteppedStore, _ options: BoardOptions) throws(BoardStoreError) {
     let firmware = try factoryFirmware(options)
     try BoardFlash(store, .a).fill(firmware.image)
@@ -81,7 +81,7 @@ struct BoardMachine {
   /// Starts the board.
   /// - Returns: nil when it has started, otherwise that the power was lost or what failed.
   mutating func start(_ target: ImageType, at now: Instant) throws(BoardStoreError) {
-    (transfer, readyAt, trialEndsAt, news, next) = (nil, nil, nil, [], .stay)
+    (transfer, readyAt, trialEndsAt, events, next) = (nil, nil, nil, [], .stay)
     boot.boots &+= 1
     if target == .application { try chooseImage() }
     try boot.save(store)
@@ -96,7 +96,7 @@ struct BoardMachine {
     }
   }
 
-  /// Tries an image that is on trial once more, or gives it up.
+  /// Tries the image on trial once more, or gives it up.
   private mutating func chooseImage() throws(BoardStoreError) {
     guard let trial = boot.trial else { return }
     let isWhole = try isWhole(trial)
@@ -111,8 +111,8 @@ struct BoardMachine {
     try BoardFlash(store, image.slot).hash(of: image.manifest.imageSize) == image.manifest.imageHash
   }
 
-  /// Goes back to the image that was confirmed when the one on trial has had its time.
-  /// - Returns: whether the board is to start anew.
+  /// Restores the confirmed image when the deadline of the one on trial has passed.
+  /// - Returns: `true` if the board restarts.
   mutating func wake(at now: Instant) throws(BoardStoreError) -> Bool {
     guard let trialEndsAt, now >= trialEndsAt else { return false }
     self.trialEndsAt = nil
@@ -121,13 +121,13 @@ struct BoardMachine {
     return true
   }
 
-  /// What happened since it was asked last.
-  mutating func takeNotes() -> [String] {
+  /// Returns the notes since the last call, once.
+  mutating func drainNotes() -> [String] {
     defer { notes = [] }
     return notes
   }
 
-  /// As HELLO says it.
+  /// The description of the board, as HELLO has it.
   var info: BoardInfo {
     BoardInfo(
       image: mode, capabilities: profile.capabilities, longestPayload: UInt16(LinkFrame.longestPayload),
@@ -137,7 +137,7 @@ struct BoardMachine {
 
   // MARK: Requests
 
-  /// Does what a request asks.
+  /// Performs a request.
   /// - Returns: the answer's payload.
   mutating func perform(_ request: LinkFrame, at now: Instant) -> [UInt8] {
     let payload = request.payload
@@ -190,10 +190,10 @@ struct BoardMachine {
     guard profile.capabilities.contains(capability) else { throw LinkRefusal(.unsupported) }
   }
 
-  /// What happened while there was no host is told to nobody.
-  mutating func forgetNews() { news = [] }
+  /// Drops the events that occurred without a host.
+  mutating func dropEvents() { events = [] }
 
-  /// Does something with the store.
+  /// Runs `body` on the store, and refuses the request if that fails.
   mutating func storing<Result>(_ body: () throws(BoardStoreError) -> Result) throws(LinkRefusal) -> Result {
     do throws(BoardStoreError) { return try body() } catch {
       storeFailure = error

@@ -1,28 +1,28 @@
 internal import EventLoop
 internal import HeadsetLink
 
-/// One host on one link: who it is, what of it is taken, and what is sent to it.
+/// The session of one host on one link: its identity, the frames that it accepts, and the answers.
 ///
-/// A HELLO may come at any time; the session that is there goes on until the new host has proved its key, so that nobody
-/// without it ends one. All else is taken only with the seal of the session.
+/// A HELLO may come at any time; the session continues until the new host has proved its key, so that nobody
+/// without it ends one. All other frames need the seal of the session.
 struct BoardSession {
-  /// What is to be done with the link, in this order.
+  /// A step that the owner of the link performs, in order.
   enum Action {
     case send([UInt8])
     case end
     case restart(ImageType)
-    case tell(String)
+    case log(String)
   }
 
-  /// Frames that were not taken.
+  /// The number of frames that were dropped, by their reason.
   struct Dropped: Equatable {
-    /// Without a seal where one is needed.
+    /// Frames without a seal where one is needed.
     var unsealed = 0
-    /// With a seal that is not the session's.
+    /// Frames with a seal that is not the session's.
     var forged = 0
-    /// That were there before.
+    /// Frames that were received before.
     var repeated = 0
-    /// That are no requests.
+    /// Frames that are no requests.
     var others = 0
   }
 
@@ -48,10 +48,10 @@ struct BoardSession {
     challengeLength = options.faults.challengeLength
   }
 
-  /// Whether a host has proved its key.
+  /// `true` while a host has proved its key.
   var isOpen: Bool { seal != nil }
 
-  /// Takes a frame.
+  /// Receives a frame.
   mutating func received(_ packet: LinkPacket, board: inout BoardMachine, at now: Instant) -> [Action] {
     guard packet.frame.kind == .request else {
       dropped.others += 1
@@ -101,21 +101,21 @@ struct BoardSession {
     hello = nil
     switch action {
     case .answer(let payload):
-      let told = begun == nil ? [] : [Action.tell("a host could not prove its key")]
-      return [.send(unsealed(packet.frame, payload))] + told
+      let notes = begun == nil ? [] : [Action.log("a host could not prove its key")]
+      return [.send(unsealed(packet.frame, payload))] + notes
     case .end(let payload) where seal != nil:
       // Nobody without the key ends a session.
-      return [.send(unsealed(packet.frame, payload)), .tell("somebody could not prove the key, too often")]
+      return [.send(unsealed(packet.frame, payload)), .log("somebody could not prove the key, too often")]
     case .end(let payload):
       return [
-        .send(unsealed(packet.frame, payload)), .tell("a host could not prove its key, too often"), .end,
+        .send(unsealed(packet.frame, payload)), .log("a host could not prove its key, too often"), .end,
       ]
     case .begin(let payload, let seal):
       let answer = unsealed(packet.frame, payload)
       (self.seal, proof) = (seal, (packet.checksum, answer))
       (session, beginning) = (begun?.session ?? 0, begun?.checksum)
       cache.clear()
-      return [.send(answer), .tell("authenticated")]
+      return [.send(answer), .log("authenticated")]
     }
   }
 
@@ -146,10 +146,10 @@ struct BoardSession {
     return [sealed(answer)] + events(of: &board) + end(board.next, &board)
   }
 
-  /// What the board has to tell, as frames of the session; nothing when there is none.
+  /// Returns the queued events as frames of the session; none without a session.
   mutating func events(of board: inout BoardMachine) -> [Action] {
-    defer { board.news = [] }
-    return events(board.news)
+    defer { board.events = [] }
+    return events(board.events)
   }
 
   /// Events as frames of the session; nothing when there is none.
@@ -215,7 +215,7 @@ struct AnswerCache {
         session: session, sequence: request.frame.sequence, checksum: request.checksum, answer: answer))
   }
 
-  /// What was answered to the same request in the same session.
+  /// The answer to the same request in the same session.
   func answer(to request: LinkPacket, in session: UInt32) -> LinkFrame? {
     entries.last {
       $0.session == session && $0.sequence == request.frame.sequence && $0.checksum == request.checksum

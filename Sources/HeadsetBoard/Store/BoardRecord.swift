@@ -1,6 +1,7 @@
 internal import HeadsetLink
 
-/// What a small file of the board holds. On disk: "RTB", the file's letter, the fields, a CRC-32 of all that.
+/// The contents of a small file of the board. On disk: "RTB", the file's letter, the fields, a CRC-32 of all
+/// that.
 protocol BoardRecord: Equatable {
   static var file: BoardFile { get }
   init(from reader: inout PayloadReader) throws(PayloadError)
@@ -19,7 +20,8 @@ extension BoardRecord {
     return writer.bytes
   }
 
-  /// - Throws: when the bytes are not what was written.
+  /// Reads a record from the bytes of its file.
+  /// - Throws: `failed` for damaged bytes.
   init(bytes: [UInt8]) throws(BoardStoreError) {
     guard let record = Self(reading: bytes) else {
       throw .failed("the file \(Self.file.rawValue) of the board's state is damaged, or of another program")
@@ -37,7 +39,7 @@ extension BoardRecord {
     self = record
   }
 
-  /// What the store has; nil when it has nothing.
+  /// Reads the record of a store; nil when it has none.
   static func read(_ store: SteppedStore) throws(BoardStoreError) -> Self? {
     guard let bytes = try store.read(file) else { return nil }
     return try Self(bytes: bytes)
@@ -72,19 +74,19 @@ struct BoardImage: Equatable {
   }
 }
 
-/// Which image is run, and how often the board was started: one file, so that both change at once.
+/// The image to run, and the start counter of the board: one file, so that both change at once.
 struct BootRecord: BoardRecord {
   static let file = BoardFile.boot
-  /// So often an image that is not confirmed is started.
+  /// The most starts of an image that is not confirmed.
   static let mostTrials: UInt8 = 3
 
   /// The image that was confirmed.
   var confirmed: BoardImage
   /// The image that is to be tried, or is.
   var trial: BoardImage?
-  /// How often that was started.
+  /// The number of starts of the image on trial.
   var trials: UInt8 = 0
-  /// How often the board was.
+  /// The number of starts of the board.
   var boots: UInt32 = 0
 
   init(confirmed: BoardImage) { self.confirmed = confirmed }
@@ -103,18 +105,18 @@ struct BootRecord: BoardRecord {
     trial?.write(to: &writer)
   }
 
-  /// What is run: an image on trial only once it was started.
+  /// The image that runs: one on trial only once it was started.
   var running: BoardImage { trials > 0 ? trial ?? confirmed : confirmed }
 
-  /// Goes back to the image that was confirmed.
+  /// Restores the confirmed image.
   mutating func giveUpTrial() { (trial, trials) = (nil, 0) }
 }
 
-/// How far a transfer has come: what is flushed to the flash for good.
+/// The progress of a transfer: the bytes that are flushed to the flash.
 struct TransferJournal: BoardRecord {
   static let file = BoardFile.journal
 
-  /// What is transferred, and where to; nil when nothing is.
+  /// The image that is transferred, and its slot; nil without a transfer.
   var image: BoardImage?
   /// Bytes that are in the flash: whole erase units, or the whole image.
   var offset: UInt32 = 0
@@ -138,7 +140,7 @@ struct TransferJournal: BoardRecord {
   }
 }
 
-/// What the wearer and the host have set.
+/// The settings of the wearer and the host.
 struct BoardSettings: BoardRecord {
   static let file = BoardFile.settings
 
@@ -146,11 +148,11 @@ struct BoardSettings: BoardRecord {
   var left: UInt8 = 0
   var right: UInt8 = 0
   var preset: UInt8 = 0
-  /// For each preset, for each band.
+  /// The equalizer values for each preset, for each band.
   var values: [[Int8]]
   var battery: Battery
 
-  /// As a board comes from the factory.
+  /// The settings of a profile, as they come from the factory.
   init(_ profile: BoardProfile) {
     values = profile.presets.map(\.values)
     battery = profile.battery
@@ -172,7 +174,7 @@ struct BoardSettings: BoardRecord {
     for value in values { try writer.i8s(value) }
   }
 
-  /// Whether a board of this profile can have them: the folder may have been another one's.
+  /// `true` if a board of this profile can have these settings: the folder may be another one's.
   func fit(_ profile: BoardProfile) -> Bool {
     values.map(\.count) == profile.presets.map(\.values.count) && Int(preset) < values.count
       && values.joined().allSatisfy { (profile.lowest...profile.highest).contains($0) }
@@ -184,6 +186,6 @@ struct BoardSettings: BoardRecord {
     set { if side == .left { left = newValue } else { right = newValue } }
   }
 
-  /// What sounds.
+  /// The values of the selected preset.
   var equalizer: EqualizerValues { EqualizerValues(preset: preset, values: values[Int(preset)]) }
 }

@@ -1,4 +1,4 @@
-/// One of the two places of the flash that hold an image.
+/// A part of the flash that holds an image; there are two.
 enum BoardSlot: UInt8, CaseIterable, Sendable {
   case a = 0
   case b = 1
@@ -8,35 +8,36 @@ enum BoardSlot: UInt8, CaseIterable, Sendable {
 
 /// The small files of a board.
 enum BoardFile: String, CaseIterable, Sendable {
-  /// What the wearer and the host have set.
+  /// The settings of the wearer and the host.
   case settings
-  /// Which image is run, and how often the board was started.
+  /// The image to run, and the start counter of the board.
   case boot
-  /// How far a transfer has come.
+  /// The progress of a transfer.
   case journal
 }
 
-/// Why a store does not do what it should.
+/// A failure of a store.
 enum BoardStoreError: Error, Equatable {
   /// The power is lost: nothing is done any more.
   case powerLost
-  /// What failed, and why.
+  /// The call that failed, and its reason.
   case failed(String)
 }
 
-/// What outlives a loss of power: a disk, or memory in its place. Each call that changes something either is done
-/// whole or, where the power is lost meanwhile, not at all; `SteppedStore` makes bigger things of them.
+/// Storage that outlives a loss of power: a disk, or memory in its stead. Each call that changes something is
+/// done wholly or, where the power is lost meanwhile, not at all; `SteppedStore` makes larger changes of
+/// them.
 protocol BoardStore: AnyObject {
   /// A small file as it was published last; nil when it never was.
   func read(_ file: BoardFile) throws(BoardStoreError) -> [UInt8]?
   /// Writes the next version of a small file beside it.
   func stage(_ file: BoardFile, _ bytes: [UInt8]) throws(BoardStoreError)
-  /// Puts the next version into the file's place, at once and for good.
+  /// Replaces the file by its next version, at once and durably.
   func publish(_ file: BoardFile) throws(BoardStoreError)
 
   /// Bytes of a slot; what was never written reads as erased.
   func read(_ slot: BoardSlot, _ range: Range<Int>) throws(BoardStoreError) -> [UInt8]
-  /// Writes bytes of a slot. A loss of power may take them back until they are flushed.
+  /// Writes bytes of a slot. A loss of power may revert them until they are flushed.
   func write(_ slot: BoardSlot, at offset: Int, _ bytes: ArraySlice<UInt8>) throws(BoardStoreError)
   /// Makes all that was written to a slot last.
   func flush(_ slot: BoardSlot) throws(BoardStoreError)
@@ -45,12 +46,12 @@ protocol BoardStore: AnyObject {
   func losePower()
 }
 
-/// What every bit of erased flash is.
+/// A byte of erased flash.
 let erasedByte: UInt8 = 0xFF
 
 /// A store that lasts as long as the process. Whoever keeps it can start a board from it again.
 final class MemoryStore: BoardStore {
-  /// Whether writes that were not flushed are there after a loss of power: flash may do either.
+  /// `true` if writes that were not flushed survive a loss of power: flash may do either.
   var keepsUnflushed = false
 
   private var files: [BoardFile: [UInt8]] = [:]

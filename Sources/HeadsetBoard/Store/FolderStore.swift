@@ -96,7 +96,7 @@ final class FolderStore: BoardStore {
     guard fdatasync(slots[slot, default: -1]) == 0 else { throw failed("write", "slot-\(slot)") }
   }
 
-  /// What the process leaves on the disk is what is there afterwards.
+  /// Keeps all that was written, as a disk does.
   func losePower() {}
 
   private func put(_ bytes: ArraySlice<UInt8>, _ fd: Int32, at offset: Int, _ name: String)

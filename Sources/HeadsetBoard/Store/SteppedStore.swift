@@ -4,19 +4,19 @@ final class SteppedStore {
   /// Bytes that are erased at once.
   static let eraseUnit = 4_096
 
-  /// Where the power is lost.
+  /// The point at which the power is lost.
   struct Death: Equatable, Sendable {
-    /// Before this step, from 1.
+    /// The step before which the power is lost, from 1.
     var step: Int?
-    /// Before this entry of the journal, from 1, when the flash that it tells of is written.
+    /// The entry of the journal before which the power is lost, from 1, when its flash is written.
     var journalEntry: Int?
   }
 
   /// Steps that were begun.
   private(set) var steps = 0
-  /// Whether the power is lost.
+  /// `true` once the power is lost.
   private(set) var isDead = false
-  /// Told at once when the power is lost.
+  /// Called at once when the power is lost.
   var onDeath: () -> Void = {}
 
   private let store: any BoardStore
@@ -35,7 +35,7 @@ final class SteppedStore {
     return try store.read(slot, range)
   }
 
-  /// Gives a small file another content: after a loss of power it has the old one or the new one.
+  /// Replaces the contents of a small file: after a loss of power it has the old ones or the new ones.
   func replace(_ file: BoardFile, _ bytes: [UInt8]) throws(BoardStoreError) {
     if file == .journal {
       journalEntries += 1

@@ -4,7 +4,7 @@ internal import HeadsetLink
 /// Talks HBP/1 over a channel. Confined to its loop.
 final class HBPDriver: HeadsetDriver {
   let name: String
-  var onEvent: (HeadsetNews) -> Void = { _ in }
+  var onEvent: (DriverEvent) -> Void = { _ in }
   var onLost: (HeadsetError) -> Void = { _ in }
 
   private let key: LinkKey
@@ -14,19 +14,19 @@ final class HBPDriver: HeadsetDriver {
   private var session: LinkSession?
   private var channel: (any LinkChannel)?
   private var timer: (due: Instant, timer: LoopTimer)?
-  /// Tells whether a connection is still the one that was begun.
+  /// The number of the current connection; an older one is stale.
   private var generation = 0
   private var connecting: PendingAnswer<BoardInfo>?
   private var leaving: PendingAnswer<Void>?
   private var answers: [Int: (Result<[UInt8], HeadsetError>) -> Void] = [:]
   private var lastRequest = 0
-  /// What the session wants, while it is being done.
+  /// The actions of the session that are not performed yet.
   private var actions: [LinkSession.Action] = []
   private var isPerforming = false
 
   /// - Parameters:
-  ///   - name: what the headset is called in messages.
-  ///   - open: makes a channel to it, for each connection.
+  ///   - name: the name of the headset in messages.
+  ///   - open: opens a channel to the headset, for each connection.
   init(
     name: String, key: LinkKey, loop: EventLoop,
     open: @escaping () async throws(HeadsetError) -> any LinkChannel
@@ -45,9 +45,9 @@ final class HBPDriver: HeadsetDriver {
 
   var isConnected: Bool { session?.isOpen ?? false }
 
-  /// What was received and dropped on this connection, by why.
+  /// The number of frames that this connection has dropped, by their reason.
   var dropped: [LinkSession.Drop: Int] { session?.dropped ?? [:] }
-  /// What was received on this connection and is no frame, by why.
+  /// The number of byte sequences of this connection that are no frame, by their fault.
   var faults: [LinkPacket.Fault: Int] { session?.reader.dropped ?? [:] }
 
   func connect() async throws(HeadsetError) -> BoardInfo {
@@ -57,7 +57,7 @@ final class HBPDriver: HeadsetDriver {
     let channel = try await open()
     guard attempt == generation else {
       channel.close()
-      throw givenUp
+      throw cancelled
     }
     let nonces: [[UInt8]]
     do throws(CryptoError) {
@@ -121,7 +121,7 @@ final class HBPDriver: HeadsetDriver {
     if let actions = session?.ended(end) { perform(actions) }
   }
 
-  /// Does what is to be done, in order, also when one thing leads to another.
+  /// Performs actions in order, including those that an action leads to.
   private func perform(_ new: [LinkSession.Action]) {
     actions += new
     guard !isPerforming else { return }
@@ -139,7 +139,7 @@ final class HBPDriver: HeadsetDriver {
       connecting = nil
     case .answered(let id, let payload): answers.removeValue(forKey: id)?(.success(payload))
     case .failed(let id, let error): answers.removeValue(forKey: id)?(.failure(error))
-    case .told(let news): onEvent(news)
+    case .event(let event): onEvent(event)
     case .left: drop()
     case .lost(let error):
       let wasConnected = connecting == nil
@@ -160,7 +160,7 @@ final class HBPDriver: HeadsetDriver {
     if let actions = session?.passed(to: loop.now) { perform(actions) }
   }
 
-  /// Forgets the connection; whoever waits for something of it is told.
+  /// Ends the connection, and fails all that waits for it.
   private func end(failing error: HeadsetError) {
     generation += 1
     timer?.timer.cancel()
@@ -169,11 +169,11 @@ final class HBPDriver: HeadsetDriver {
     let (connecting, leaving, answers) = (connecting, leaving, answers)
     (self.connecting, self.leaving, self.answers) = (nil, nil, [:])
     for (_, answer) in answers.sorted(by: { $0.key < $1.key }) { answer(.failure(error)) }
-    connecting?.resolve(.failure(error.kind == .notConnected ? givenUp : error))
+    connecting?.resolve(.failure(error.kind == .notConnected ? cancelled : error))
     leaving?.resolve(.success(()))
   }
 
-  private var givenUp: HeadsetError {
+  private var cancelled: HeadsetError {
     HeadsetError(.connectionFailed, "the connection to \(name) was given up")
   }
 }

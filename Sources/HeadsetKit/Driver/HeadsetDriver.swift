@@ -1,17 +1,18 @@
 internal import HeadsetLink
 
-/// What talks to headsets of one make: the seam behind which another protocol may stand. Confined to a loop.
+/// The connection to a headset of one make: the seam for other protocols. Confined to a loop.
 ///
-/// A driver knows one headset by its address and speaks with it through the requests of `Messages`, whatever goes over
-/// the wire; what the headset lacks is left out of its capabilities and refused as `unsupported`.
+/// A driver reaches one headset by its address and exchanges the requests of `Messages` with it, whatever
+/// goes over the wire; abilities that the headset lacks are left out of its capabilities and refused as
+/// `unsupported`.
 protocol HeadsetDriver: AnyObject {
   /// The headset's address, as messages show it.
   var name: String { get }
-  /// Whether requests can be made.
+  /// `true` while requests can be made.
   var isConnected: Bool { get }
-  /// Takes what the headset tells by itself, in the order of its coming.
-  var onEvent: (HeadsetNews) -> Void { get set }
-  /// Told when the connection is lost, once for each connection; not by `disconnect` or `connect`.
+  /// Receives the events of the headset, in order.
+  var onEvent: (DriverEvent) -> Void { get set }
+  /// Called when the connection is lost, once for each connection; not by `disconnect` or `connect`.
   var onLost: (HeadsetError) -> Void { get set }
   /// Connects, once; ends the connection that is there.
   /// - Throws: `notAvailable`, `connectionFailed`, `timeout`, `auth`, `challengeLength`.
@@ -20,7 +21,7 @@ protocol HeadsetDriver: AnyObject {
   /// board granted with the answer to the last `BeginTransfer`; all other requests one at a time.
   /// - Returns: the answer to come; at the latest when the time for it has run out.
   func begin<Request: LinkRequest>(_ request: Request) -> PendingAnswer<Request.Answer>
-  /// Says good-bye and ends the connection. Requests that wait fail as `notConnected`.
+  /// Ends the session and the connection. Requests that wait fail as `notConnected`.
   func disconnect() async
   /// Ends the connection without a word.
   func drop()
@@ -33,15 +34,15 @@ extension HeadsetDriver {
   }
 }
 
-/// What a headset tells by itself.
-enum HeadsetNews: Equatable {
+/// An event that a headset reports by itself.
+enum DriverEvent: Equatable {
   case noiseCancelling(Bool)
   case ambient(Side, Int)
   case equalizer(preset: Int, values: [Int])
   case battery(percent: Int, isCharging: Bool)
-  /// It goes over to its bootloader.
+  /// The board starts its bootloader.
   case bootloader
-  /// How far an update is, as the board has it.
+  /// The board's state of an update.
   case transfer(TransferStatus)
   /// Something that can't be read.
   case unreadable(HeadsetError)
@@ -52,13 +53,13 @@ final class PendingAnswer<Answer> {
   private var result: Result<Answer, HeadsetError>?
   private var waiting: [CheckedContinuation<Void, Never>] = []
 
-  /// Not answered yet.
+  /// Creates an answer that is pending.
   init() {}
 
   /// Answered already.
   init(_ result: Result<Answer, HeadsetError>) { self.result = result }
 
-  /// Takes the answer; only the first one counts.
+  /// Sets the answer and resumes all that wait; only the first call has an effect.
   func resolve(_ result: Result<Answer, HeadsetError>) {
     guard self.result == nil else { return }
     self.result = result

@@ -3,8 +3,8 @@ internal import Glibc
 internal import HeadsetLink
 
 extension LinkAddress {
-  /// How long a connection may take to come about.
-  static let patience = Duration.seconds(5)
+  /// The longest time until a connection is accepted.
+  static let connectTimeout = Duration.seconds(5)
 
   /// Connects.
   /// - Throws: `notAvailable` when there is nothing at this address, `connectionFailed` for all else, `timeout`.
@@ -15,14 +15,14 @@ extension LinkAddress {
     case .serial(let path, let baud):
       let fd = SerialLine.open(path, baud: baud)
       guard fd >= 0 else { throw failure(-fd) }
-      return try FDChannel(taking: fd, loop: loop)
+      return try FDChannel(owning: fd, loop: loop)
     case .unix, .tcp, .rfcomm:
       let fd = try beginConnection()
       do throws(HeadsetError) { try await whenConnected(fd, loop) } catch {
         close(fd)
         throw error
       }
-      return try FDChannel(taking: fd, loop: loop)
+      return try FDChannel(owning: fd, loop: loop)
     }
   }
 
@@ -57,7 +57,7 @@ extension LinkAddress {
         outcome.resolve(.success(error))
       }
     } catch { throw HeadsetError(.connectionFailed, error.message) }
-    let timer = loop.after(Self.patience) {
+    let timer = loop.after(Self.connectTimeout) {
       outcome.resolve(.failure(HeadsetError(.timeout, "\(self) does not take the connection")))
     }
     defer {
@@ -68,7 +68,7 @@ extension LinkAddress {
     guard error == 0 else { throw failure(error) }
   }
 
-  /// What a system's error means to who wants to connect.
+  /// The error for an errno of a connection attempt.
   private func failure(_ error: Int32) -> HeadsetError {
     let reason = String(cString: strerror(error))
     switch error {

@@ -2,12 +2,12 @@ internal import EventLoop
 internal import HeadsetLink
 
 extension LinkSession {
-  /// Takes a frame of whoever it may be.
-  mutating func take(_ packet: LinkPacket, at now: Instant) {
+  /// Receives a frame, whose sender is not known yet.
+  mutating func receive(_ packet: LinkPacket, at now: Instant) {
     guard let frame = open(packet) else { return }
     switch frame.kind {
-    case .response: takeAnswer(frame, at: now)
-    case .event: takeEvent(frame, at: now)
+    case .response: receiveAnswer(frame, at: now)
+    case .event: receiveEvent(frame, at: now)
     case .request: drop(.unexpected)
     }
   }
@@ -80,8 +80,8 @@ extension LinkSession {
     }
   }
 
-  private mutating func takeAnswer(_ frame: LinkFrame, at now: Instant) {
-    guard let entry = requests.take(frame, at: now) else { return drop(.unexpected) }
+  private mutating func receiveAnswer(_ frame: LinkFrame, at now: Instant) {
+    guard let entry = requests.complete(with: frame, at: now) else { return drop(.unexpected) }
     switch phase {
     case .greeting(let host): welcome(frame.payload, host, at: now)
     case .proving(let host, let handshake, let board):
@@ -100,13 +100,13 @@ extension LinkSession {
     return Int(plan.window)
   }
 
-  private mutating func takeEvent(_ frame: LinkFrame, at now: Instant) {
+  private mutating func receiveEvent(_ frame: LinkFrame, at now: Instant) {
     guard isOpen, let operation = frame.operation, operation.isEvent else { return drop(.unexpected) }
     do throws(PayloadError) {
       if operation == .areYouThere { try answerProbe(AreYouThere(payload: frame.payload), at: now) }
-      if let news = try HeadsetNews(operation, frame.payload) { actions.append(.told(news)) }
+      if let event = try DriverEvent(operation, frame.payload) { actions.append(.event(event)) }
     } catch {
-      actions.append(.told(.unreadable(HeadsetError(error, in: operation))))
+      actions.append(.event(.unreadable(HeadsetError(error, in: operation))))
     }
   }
 }
@@ -120,8 +120,8 @@ extension LinkSession {
   }
 }
 
-extension HeadsetNews {
-  /// What an event of the board tells; nil for what is none.
+extension DriverEvent {
+  /// The event in a board's event frame; nil for an operation that is none.
   init?(_ operation: LinkOperation, _ payload: [UInt8]) throws(PayloadError) {
     switch operation {
     case .noiseCancellingChanged:

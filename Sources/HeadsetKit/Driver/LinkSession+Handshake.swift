@@ -2,7 +2,7 @@ internal import EventLoop
 internal import HeadsetLink
 
 extension LinkSession {
-  /// What to do about a key that does not fit.
+  /// The remedy for a key that does not fit.
   private static let keyHint =
     "key_file of headset { } in the configuration names the file with the board's key"
 
@@ -16,7 +16,7 @@ extension LinkSession {
     } catch { fail(error, in: .hello) }
   }
 
-  /// Takes the board's answer to HELLO, and proves the key.
+  /// Receives the board's answer to HELLO, and proves the key.
   mutating func welcome(_ payload: [UInt8], _ host: HostHandshake, at now: Instant) {
     do throws(HandshakeError) {
       let (welcome, authenticate, handshake) = try host.received(welcome: payload)
@@ -25,7 +25,7 @@ extension LinkSession {
     } catch { fail(error, in: .hello) }
   }
 
-  /// Takes the board's answer to AUTH: from here on all is sealed.
+  /// Receives the board's answer to AUTH; all later frames are sealed.
   mutating func proof(
     _ payload: [UInt8], _ host: HostHandshake, _ handshake: LinkHandshake, _ board: BoardInfo, at now: Instant
   ) {
@@ -73,11 +73,11 @@ extension LinkSession {
   }
 }
 
-/// Why no session comes about.
+/// The reason for which a handshake fails.
 enum HandshakeError: Error, Equatable {
   /// The board's answer is no answer.
   case payload(PayloadError)
-  /// The board says no.
+  /// The board refuses.
   case refused(LinkRefusal)
   /// Challenge or proof have this length, which is not 16.
   case challengeLength(Int)
@@ -98,8 +98,8 @@ struct HostHandshake {
     do { hello = try Hello(nonce: nonce).payload() } catch { throw .payload(error) }
   }
 
-  /// Takes the board's answer to HELLO.
-  /// - Returns: who the board is, the payload of AUTH, and what its answer is held against.
+  /// Receives the board's answer to HELLO.
+  /// - Returns: the identity of the board, the payload of AUTH, and the handshake that verifies its answer.
   func received(welcome: [UInt8]) throws(HandshakeError) -> (Welcome, authenticate: [UInt8], LinkHandshake) {
     let board: Welcome = try Self.answer(in: welcome)
     guard board.challenge.count == LinkHandshake.length else {
@@ -111,8 +111,8 @@ struct HostHandshake {
     } catch { throw .payload(error) }
   }
 
-  /// Takes the board's answer to AUTH.
-  /// - Returns: the seal of all frames from here on.
+  /// Receives the board's answer to AUTH.
+  /// - Returns: the seal of all later frames.
   func received(proof: [UInt8], in handshake: LinkHandshake) throws(HandshakeError) -> LinkSeal {
     let proof: Proof = try Self.answer(in: proof)
     guard proof.mac.count == LinkHandshake.length else { throw .challengeLength(proof.mac.count) }

@@ -1,36 +1,36 @@
 internal import EventLoop
 internal import HeadsetLink
 
-/// The host's side of a link whose channel is open: HELLO, AUTH, then requests and what the board tells by itself.
+/// The host's side of a link whose channel is open: HELLO, AUTH, then requests and events.
 ///
-/// Bytes and moments go in, actions come out; they are to be performed in their order. Whoever has it calls `passed`
-/// when `deadline` has come.
+/// Bytes and moments go in, actions come out, which the caller performs in order. The caller calls `passed`
+/// at each `deadline`.
 struct LinkSession {
-  /// What is to be done.
+  /// A step that the owner of the session performs.
   enum Action: Equatable {
-    /// These bytes go to the board.
+    /// Send bytes to the board.
     case send([UInt8])
-    /// Both sides have proved the key; requests can be made.
+    /// Report that both sides have proved the key; requests can be made.
     case opened(BoardInfo)
     /// The payload of the board's answer to a request.
     case answered(Int, [UInt8])
     /// A request that will not be answered.
     case failed(Int, HeadsetError)
-    /// What the board tells by itself.
-    case told(HeadsetNews)
+    /// Report an event of the board.
+    case event(DriverEvent)
     /// The last action: the link is of no more use. Each request that was left has failed before.
     case lost(HeadsetError)
     /// The last action: the board knows that the host goes, or has no more time for it.
     case left
   }
 
-  /// Why a frame was passed over.
+  /// The reason for which a frame is ignored.
   enum Drop: CaseIterable {
-    /// It has no seal, or one before there are any.
+    /// The frame has no seal, or has one before AUTH.
     case unsealed
     /// The seal is not the board's, or of another session.
     case forged
-    /// It was here before.
+    /// The frame was received before.
     case repeated
     /// The answer to a request that is not waited for, or none at all.
     case unexpected
@@ -45,19 +45,19 @@ struct LinkSession {
     case over
   }
 
-  /// How long the board may take to hear that the host goes.
+  /// The longest time to wait for the answer to BYE.
   static let farewell = Duration.seconds(1)
 
-  /// What the headset is called in messages.
+  /// The name of the headset in messages.
   let name: String
   let key: LinkKey
-  /// For each time that HELLO is sent anew.
+  /// The nonces that are left, one for each HELLO.
   var nonces: ArraySlice<[UInt8]>
   var phase = Phase.new
   var seal: LinkSeal?
   var requests: RequestQueue
   var actions: [Action] = []
-  /// Frames that were passed over, beside those that the reader dropped.
+  /// The number of ignored frames by their reason, beside those that the reader dropped.
   private(set) var dropped: [Drop: Int] = [:]
   private(set) var reader = LinkReader()
 
@@ -69,10 +69,10 @@ struct LinkSession {
     requests = RequestQueue(after: first)
   }
 
-  /// Whether requests can be made.
+  /// `true` while requests can be made.
   var isOpen: Bool { if case .open = phase { true } else { false } }
 
-  /// When `passed` is to be called; nil while nothing is waited for.
+  /// The moment of the next call of `passed`; nil while no answer is due.
   var deadline: Instant? {
     if case .leaving(let moment) = phase { moment } else { requests.deadline }
   }
@@ -80,7 +80,7 @@ struct LinkSession {
   /// Begins.
   mutating func begin(at now: Instant) -> [Action] {
     greet(at: now)
-    return takeActions()
+    return drainActions()
   }
 
   /// Makes a request, behind those that were made before.
@@ -99,16 +99,16 @@ struct LinkSession {
       return [.failed(id, HeadsetError(.writeFailed, "\(operation.name): \(error.meaning)"))]
     }
     startRequests(at: now)
-    return takeActions()
+    return drainActions()
   }
 
-  /// Takes bytes as they come, in whatever pieces.
+  /// Receives bytes, which may be cut anywhere.
   mutating func received(_ bytes: ArraySlice<UInt8>, at now: Instant) -> [Action] {
-    for packet in reader.read(bytes) { take(packet, at: now) }
-    return takeActions()
+    for packet in reader.read(bytes) { receive(packet, at: now) }
+    return drainActions()
   }
 
-  /// Sends again what is not answered, and gives up what was sent often enough.
+  /// Repeats requests without an answer, and fails those whose timeout has passed.
   mutating func passed(to now: Instant) -> [Action] {
     if case .leaving(let moment) = phase {
       if moment <= now { end(.left) }
@@ -117,21 +117,21 @@ struct LinkSession {
       for frame in again { send(frame) }
       giveUp(late)
     }
-    return takeActions()
+    return drainActions()
   }
 
-  /// Says good-bye. Requests that are left fail.
+  /// Ends the session with BYE. Requests that are left fail.
   mutating func leave(at now: Instant) -> [Action] {
     let isOpen = isOpen
     failRequests("the headset at \(name) was disconnected")
     guard isOpen, (try? requests.add(nil, .bye, [])) != nil else {
       end(.left)
-      return takeActions()
+      return drainActions()
     }
     startRequests(at: now)
     // The seal may have ended the session.
     if self.isOpen { phase = .leaving(by: now.advanced(by: Self.farewell)) }
-    return takeActions()
+    return drainActions()
   }
 
   /// The channel has ended.
@@ -143,12 +143,12 @@ struct LinkSession {
       lose(
         HeadsetError(.connectionFailed, "the link to \(name) ended before the key was proved: \(end.words)"))
     }
-    return takeActions()
+    return drainActions()
   }
 
   mutating func drop(_ why: Drop) { dropped[why, default: 0] += 1 }
 
-  private mutating func takeActions() -> [Action] {
+  private mutating func drainActions() -> [Action] {
     defer { actions = [] }
     return actions
   }

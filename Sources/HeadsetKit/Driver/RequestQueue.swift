@@ -10,11 +10,11 @@ extension LinkOperation {
     }
   }
 
-  /// The time after which a request without an answer is given up.
+  /// The time after which a request without an answer fails.
   var timeout: Duration { isSlow ? .seconds(20) : .seconds(7) }
 }
 
-/// The time after which a request is sent again, from the times that answers take.
+/// The time after which a request is sent again, estimated from the round-trip times of answers.
 ///
 /// Source: RFC 6298, with a least time for links of a few milliseconds.
 struct RoundTripTime {
@@ -41,11 +41,11 @@ struct RoundTripTime {
 struct RequestQueue {
   /// A request without an answer.
   struct Entry {
-    /// Whose it is; nil for one of the link's own.
+    /// The number of the request; nil for one of the link's own.
     let id: Int?
     let operation: LinkOperation
     let frame: LinkFrame
-    /// How often it was sent.
+    /// The number of times that the request was sent.
     fileprivate(set) var attempts = 0
     /// The first time that it was sent.
     fileprivate var sentAt = Instant.start
@@ -68,7 +68,7 @@ struct RequestQueue {
   /// - Parameter sequence: the first request has the next one.
   init(after sequence: UInt16) { self.sequence = sequence }
 
-  /// When something is due; nil while no answer is waited for.
+  /// The moment of the next repetition or timeout; nil while no answer is due.
   var deadline: Instant? { underWay.map(\.due).min() }
 
   /// true if no request waits or is under way.
@@ -95,7 +95,7 @@ struct RequestQueue {
   }
 
   /// The request that is answered; nil when none that is waited for is.
-  mutating func take(_ answer: LinkFrame, at now: Instant) -> Entry? {
+  mutating func complete(with answer: LinkFrame, at now: Instant) -> Entry? {
     guard
       let index = underWay.firstIndex(where: {
         $0.frame.sequence == answer.sequence && $0.frame.code == answer.code
@@ -109,7 +109,7 @@ struct RequestQueue {
     return entry
   }
 
-  /// What is due by now, in the order of the requests: what is sent again, and what was sent often enough.
+  /// The requests that are due, in their order: those to send again, and those whose timeout has passed.
   mutating func overdue(at now: Instant) -> (again: [LinkFrame], late: [Entry]) {
     let late = underWay.filter { $0.end <= now }
     underWay.removeAll { $0.end <= now }
@@ -121,7 +121,7 @@ struct RequestQueue {
     return (again, late)
   }
 
-  /// Forgets all, and tells whose requests they were, in their order.
+  /// Removes all requests, and returns their numbers in order.
   mutating func removeAll() -> [Int] {
     defer { (underWay, waiting) = ([], []) }
     return (underWay + waiting).compactMap(\.id)

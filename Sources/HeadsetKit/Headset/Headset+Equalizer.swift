@@ -1,7 +1,7 @@
 public import HeadsetLink
 
 extension Headset {
-  /// The equalizer, and the values of a preset; of the one that sounds when none is given.
+  /// Returns the equalizer with the values of a preset; of the selected one when `preset` is nil.
   /// - Throws: `noBands`, `tooManyBands`, `wrongBandCount`, `range`.
   public func equalizer(preset: Int? = nil) async throws(HeadsetError) -> HeadsetEqualizer {
     let shape = try await equalizerShape(for: .equalizer)
@@ -54,9 +54,9 @@ extension Headset {
     _ = try await ask(ResetEqualizer(preset: try shape.number(of: preset, .resetEqualizer)), .equalizer)
   }
 
-  /// What the equalizer is like: asked for once in a connection, so that the order of calls never matters.
+  /// The shape of the equalizer, requested once in a connection, so that the order of calls never matters.
   private func equalizerShape(for operation: LinkOperation) async throws(HeadsetError) -> EqualizerShape {
-    if let shape, driver.isConnected, !isTaken { return shape }
+    if let shape, driver.isConnected, !isReserved { return shape }
     let info = try await ask(GetEqualizerInfo(), .equalizer)
     guard info.bands > 0 else {
       throw HeadsetError(.noBands, "\(operation.name): the headset at \(address) has no equalizer bands")

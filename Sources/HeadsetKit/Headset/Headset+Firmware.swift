@@ -2,22 +2,23 @@ internal import EventLoop
 public import HeadsetLink
 
 extension Headset {
-  /// How often a board is asked to go to its bootloader.
+  /// The number of times that a board is asked to start its bootloader.
   private static let mostTries = 3
-  /// How long a board may take to come back, beyond the time that it names.
-  private static let patience = Duration.seconds(15)
-  /// How long a board takes to its bootloader when nobody heard how long.
+  /// The longest time until a board is back, beyond the time that it names.
+  private static let returnTimeout = Duration.seconds(15)
+  /// The time until the bootloader is ready when the board's answer was lost.
   private static let usualDelay = Duration.seconds(5)
   /// The longest time that a board may name.
   private static let longestDelay = Duration.seconds(60)
 
-  /// What runs on the board: "application" or "bootloader".
+  /// Returns the image that runs on the board: "application" or "bootloader".
   public func imageType() async throws(HeadsetError) -> String {
     try await ask(GetImageType(), nil).image == .application ? "application" : "bootloader"
   }
 
-  /// Has the board go to its bootloader, and returns when it is there and ready.
-  /// - Throws: `updateFailed` with step "enter" when it was asked three times and did not; `CancellationError`.
+  /// Starts the board's bootloader, and returns when it is ready.
+  /// - Throws: `updateFailed` with step "enter" if the board stays in its application after three requests;
+  ///   `CancellationError`.
   public func enterBootloader() async throws {
     guard try await imageType() == "application" else { return }
     try await exclusively {
@@ -54,10 +55,11 @@ extension Headset {
     }
   }
 
-  /// Updates the firmware: all of the journey, from the look at the file to the new version that runs and stays.
+  /// Updates the firmware: checks the file, transfers it, and returns when the new version runs and is
+  /// confirmed.
   ///
-  /// One that was broken off, by whatever, goes on where it was when it is called again.
-  /// - Parameter onProgress: takes how far it is, on the loop: 0 to 1, never less than before.
+  /// An interrupted update resumes where it was when this is called again.
+  /// - Parameter onProgress: receives the progress, on the loop: 0 to 1, never less than before.
   /// - Throws: `updateFailed` with the facts `step` and `reason`; `CancellationError`.
   public func updateFirmware(
     _ path: String, onProgress: @escaping (Double) -> Void = { _ in }
@@ -74,7 +76,7 @@ extension Headset {
       let update = FirmwareUpdate(file, over: driver, trusting: key, loop: loop)
       update.onProgress = { [weak self] fraction in
         onProgress(fraction)
-        self?.tell(.progress(fraction))
+        self?.emit(.progress(fraction))
       }
       let outcome = try await update.run()
       await begin(after: outcome)
@@ -90,23 +92,23 @@ extension Headset {
       board?.image = .application
       board?.firmwareVersion = outcome.version
     }
-    if case .updated(let version) = outcome { tell(.updateCompleted(version: version)) }
+    if case .updated(let version) = outcome { emit(.updateCompleted(version: version)) }
   }
 
-  /// Has the headset for itself, and with it the care for the connection.
+  /// Reserves the headset, and with it the care for the connection, while `work` runs.
   private func exclusively<Outcome>(_ work: () async throws -> Outcome) async throws -> Outcome {
-    guard !isTaken else {
+    guard !isReserved else {
       throw HeadsetError(.busy, "the headset at \(address) is being updated or restarted")
     }
-    isTaken = true
-    defer { giveBack() }
+    isReserved = true
+    defer { release() }
     return try await work()
   }
 
   /// Connects until the board is there as it should be.
   /// - Returns: nil when it is not in time.
   private func returned(_ isExpected: (BoardInfo) -> Bool) async throws -> BoardInfo? {
-    let end = loop.now.advanced(by: Self.patience)
+    let end = loop.now.advanced(by: Self.returnTimeout)
     var delay = Backoff.connecting
     while true {
       var found: BoardInfo?

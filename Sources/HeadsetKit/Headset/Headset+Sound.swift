@@ -3,7 +3,7 @@ public import HeadsetLink
 extension Headset {
   // MARK: Noise cancelling
 
-  /// Whether noise is cancelled.
+  /// Returns `true` if noise is cancelled.
   public func noiseCancelling() async throws(HeadsetError) -> Bool {
     try await ask(GetNoiseCancelling(), .noiseCancelling).isOn
   }
@@ -15,7 +15,7 @@ extension Headset {
 
   // MARK: Ambient sound
 
-  /// How much of the surroundings each side lets in.
+  /// Returns the ambient level of each side: how much of the surroundings it lets in.
   public func ambient() async throws(HeadsetError) -> HeadsetAmbient {
     let left = try await ask(GetAmbient(side: .left), .ambient)
     let right = try await ask(GetAmbient(side: .right), .ambient)
@@ -48,7 +48,7 @@ extension Headset {
 
   // MARK: Battery
 
-  /// How full the battery is.
+  /// Returns the state of the battery.
   public func battery() async throws(HeadsetError) -> HeadsetBattery {
     let battery = try await ask(GetBattery(), .battery)
     return HeadsetBattery(percent: Int(battery.percent), isCharging: battery.isCharging)
@@ -61,7 +61,7 @@ extension Headset {
     _ request: Request, _ capability: Capabilities?
   ) async throws(HeadsetError) -> Request.Answer {
     let words = Request.operation.name
-    guard !isTaken else {
+    guard !isReserved else {
       throw HeadsetError(.busy, "\(words): the headset at \(address) is being updated or restarted")
     }
     guard driver.isConnected, let board else {

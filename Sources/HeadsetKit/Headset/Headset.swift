@@ -9,46 +9,46 @@ public final class Headset {
   /// The presets by their numbers.
   public static let presetNames = ["music", "movie", "voice", "user"]
 
-  /// What a preset is called; nil for one beyond those that have names.
+  /// The name of a preset; nil for one beyond those that have names.
   public static func presetName(_ number: Int) -> String? {
     presetNames.indices.contains(number) ? presetNames[number] : nil
   }
 
-  /// Its address, as messages show it.
+  /// The address, as messages show it.
   public let address: String
   let loop: EventLoop
   let driver: any HeadsetDriver
-  /// Whose firmware it is given.
+  /// The key that firmware must be signed for.
   let trusted: () throws(HeadsetError) -> VerifyingKey
   /// Receives a line about a key that protects nothing.
   var onWarning: (String) -> Void = { _ in }
-  /// Who the board is, as it said last.
+  /// The description of the board in the last connection.
   var board: BoardInfo?
-  /// What the equalizer is like; nil until it was asked in this connection.
+  /// The shape of the equalizer; nil until it is requested in this connection.
   var shape: EqualizerShape?
-  /// What is known of the surroundings that are let in, in this connection.
+  /// The ambient levels that are known in this connection.
   var ambientLevels: [Side: Int] = [:]
-  /// Whether something has the headset for itself: an update, a restart.
-  var isTaken = false
+  /// `true` while an update or a restart has the headset for itself.
+  var isReserved = false
 
-  /// Whether a connection is wanted: made anew when it is lost.
+  /// `true` while a lost connection is made again.
   private(set) var isWanted = false
   private var retry: LoopTimer?
   private var delay = Backoff.connecting
   /// The connection that is being made.
   private var attempt: PendingAnswer<Void>?
   private var isConnecting: Bool { attempt != nil }
-  /// Whether the connection that is being made is not wanted any more.
+  /// `true` if the connection that is being made is to be ended.
   private var isGivenUp = false
   private var listeners = Listeners<(HeadsetEvent) -> Void>()
 
-  /// - Parameter trusted: whose firmware it is given; asked when there is an update.
+  /// - Parameter trusted: returns the key that firmware must be signed for; called for each update.
   init(
     driver: any HeadsetDriver, loop: EventLoop,
     trusted: @escaping () throws(HeadsetError) -> VerifyingKey = { () throws(HeadsetError) in .development }
   ) {
     (self.driver, self.loop, self.trusted, address) = (driver, loop, trusted, driver.name)
-    driver.onEvent = { [weak self] in self?.take($0) }
+    driver.onEvent = { [weak self] in self?.receive($0) }
     driver.onLost = { [weak self] in self?.lost($0) }
   }
 
@@ -59,29 +59,30 @@ public final class Headset {
 
   // MARK: What it is
 
-  /// Whether requests can be made.
+  /// `true` while requests can be made.
   public var isConnected: Bool { driver.isConnected }
-  /// Whether an update or a restart has it for itself.
-  public var isBusy: Bool { isTaken }
+  /// `true` while an update or a restart has the headset for itself.
+  public var isBusy: Bool { isReserved }
   /// The accessory's own name, its model if it has none; nil before it was ever connected.
   public var name: String? { board.map { $0.name.isEmpty ? $0.model : $0.name } }
-  /// What its maker calls it; nil before it was ever connected.
+  /// The maker's name of the model; nil before the first connection.
   public var model: String? { board?.model }
   /// The version of its firmware; nil before it was ever connected.
   public var firmwareVersion: String? { board?.firmwareVersion }
-  /// What it can do, by name, sorted; empty before it was ever connected.
+  /// The names of its capabilities, sorted; empty before the first connection.
   public var capabilities: [String] { board?.capabilities.names ?? [] }
 
   // MARK: The connection
 
-  /// Whether it is connected, or about to be. One that is not is so no more: whoever connects gets another.
-  public var isInUse: Bool { driver.isConnected || isConnecting && !isGivenUp || isWanted || isTaken }
+  /// `true` while the headset is connected or about to be. Once it is false the object stays unused:
+  /// connecting creates another one.
+  public var isInUse: Bool { driver.isConnected || isConnecting && !isGivenUp || isWanted || isReserved }
 
   /// Connects, once; then the connection is kept. While another one connects, its outcome is waited for.
   /// - Throws: `alreadyConnected`, `notAvailable`, `connectionFailed`, `timeout`, `auth`, `challengeLength`.
   public func connect() async throws(HeadsetError) {
     if let attempt { try await attempt.value() }
-    guard !driver.isConnected, !isConnecting, !isTaken else {
+    guard !driver.isConnected, !isConnecting, !isReserved else {
       throw HeadsetError(
         .alreadyConnected, "the headset at \(address) is connected already",
         hint: "headset.list() has it; disconnect it first to connect anew")
@@ -95,7 +96,7 @@ public final class Headset {
     isWanted = true
   }
 
-  /// Has the headset connected as soon as it is there, and kept so.
+  /// Connects the headset as soon as it is there, and keeps it connected.
   func keepConnected() {
     guard !isWanted else { return }
     isWanted = true
@@ -109,7 +110,7 @@ public final class Headset {
     retry?.cancel()
     retry = nil
     await driver.disconnect()
-    tell(was ? .disconnected("disconnected") : .released)
+    emit(was ? .disconnected("disconnected") : .released)
   }
 
   private func open() async throws(HeadsetError) {
@@ -122,7 +123,7 @@ public final class Headset {
     }
     self.attempt = nil
     attempt.resolve(.success(()))
-    tell(.connected)
+    emit(.connected)
   }
 
   private func makeConnection() async throws(HeadsetError) {
@@ -143,20 +144,20 @@ public final class Headset {
 
   private func lost(_ error: HeadsetError) {
     // Whoever has the headset for itself sees to the connection, too, as who makes it.
-    guard !isTaken, !isConnecting else { return }
-    tell(.disconnected(error.message))
+    guard !isReserved, !isConnecting else { return }
+    emit(.disconnected(error.message))
     if isWanted { tryAgain(after: delay.next()) }
   }
 
-  /// Takes care of the connection again, after something had the headset for itself.
-  func giveBack() {
-    isTaken = false
+  /// Ends the reservation, and makes a connection that was lost meanwhile again.
+  func release() {
+    isReserved = false
     if !driver.isConnected && isWanted { lost(HeadsetError(.notConnected, "it has not come back")) }
   }
 
   private func tryAgain(after delay: Duration) {
     retry = loop.after(delay) { [weak self] in
-      guard let self, isWanted, !isTaken, !isConnecting, !driver.isConnected else { return }
+      guard let self, isWanted, !isReserved, !isConnecting, !driver.isConnected else { return }
       loop.start { [weak self] in await self?.retryNow() }
     }
   }
@@ -172,49 +173,50 @@ public final class Headset {
     switch failure.kind {
     case .auth, .challengeLength, .noData:
       isWanted = false
-      tell(.error(failure))
+      emit(.error(failure))
     default: tryAgain(after: delay.next())
     }
   }
 
   // MARK: Events
 
-  /// Has `body` called with every event, on the loop; the returned function ends that.
+  /// Subscribes `body` to all events, on the loop.
+  /// - Returns: a function that ends the subscription.
   public func listen(_ body: @escaping (HeadsetEvent) -> Void) -> () -> Void {
     let number = listeners.add(body)
     return { [weak self] in self?.listeners.remove(number) }
   }
 
-  func tell(_ event: HeadsetEvent) { for listener in listeners.all { listener(event) } }
+  func emit(_ event: HeadsetEvent) { for listener in listeners.all { listener(event) } }
 
-  private func take(_ news: HeadsetNews) {
-    switch news {
-    case .noiseCancelling(let isOn): tell(.noiseCancelling(isOn))
-    case .ambient(let side, let level): takeAmbient(side, level)
-    case .equalizer(let preset, let values): tell(.equalizer(preset: preset, values: values))
+  private func receive(_ event: DriverEvent) {
+    switch event {
+    case .noiseCancelling(let isOn): emit(.noiseCancelling(isOn))
+    case .ambient(let side, let level): receiveAmbient(side, level)
+    case .equalizer(let preset, let values): emit(.equalizer(preset: preset, values: values))
     case .battery(let percent, let isCharging):
-      tell(.battery(HeadsetBattery(percent: percent, isCharging: isCharging)))
-    case .bootloader: tell(.bootloader)
+      emit(.battery(HeadsetBattery(percent: percent, isCharging: isCharging)))
+    case .bootloader: emit(.bootloader)
     case .transfer: break
-    case .unreadable(let error): tell(.error(error))
+    case .unreadable(let error): emit(.error(error))
     }
   }
 
-  /// Tells both sides, though a board tells one; the other is asked for once.
-  private func takeAmbient(_ side: Side, _ level: Int) {
+  /// Emits the levels of both sides, though a board reports one; the other is requested once.
+  private func receiveAmbient(_ side: Side, _ level: Int) {
     ambientLevels[side] = level
     let other: Side = side == .left ? .right : .left
-    if let known = ambientLevels[other] { return tellAmbient([side: level, other: known]) }
+    if let known = ambientLevels[other] { return emitAmbient([side: level, other: known]) }
     loop.start { [weak self] in
       guard let self, let answer = try? await driver.request(GetAmbient(side: other)) else { return }
       ambientLevels[other] = Int(answer.level)
-      tellAmbient(ambientLevels)
+      emitAmbient(ambientLevels)
     }
   }
 
-  private func tellAmbient(_ levels: [Side: Int]) {
+  private func emitAmbient(_ levels: [Side: Int]) {
     guard let left = levels[.left], let right = levels[.right] else { return }
-    tell(.ambient(left: left, right: right))
+    emit(.ambient(left: left, right: right))
   }
 }
 

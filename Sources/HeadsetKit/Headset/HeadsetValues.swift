@@ -1,15 +1,15 @@
 internal import EventLoop
 public import HeadsetLink
 
-/// How full a headset's battery is.
+/// The state of a headset's battery.
 public struct HeadsetBattery: Equatable, Sendable {
-  /// 0 to 100.
+  /// The charge in percent, 0 to 100.
   public var percent: Int
-  /// Whether it is being charged.
+  /// `true` while the battery is being charged.
   public var isCharging: Bool
 }
 
-/// How much of the surroundings each side lets in, from 0 up to what the headset can.
+/// The ambient levels: how much of the surroundings each side lets in, from 0 up to the headset's limit.
 public struct HeadsetAmbient: Equatable, Sendable {
   /// The left side's.
   public var left: Int
@@ -21,15 +21,15 @@ public struct HeadsetAmbient: Equatable, Sendable {
 public struct HeadsetEqualizer: Equatable, Sendable {
   /// The frequencies of the bands in hertz; 1 to 10.
   public var bands: [Double]
-  /// What a band can be set to, in steps of the headset's own.
+  /// The values that a band accepts, in steps of the headset's own.
   public var range: ClosedRange<Int>
   /// The preset, from 0.
   public var preset: Int
-  /// One for each band.
+  /// A value for each band.
   public var values: [Int]
 }
 
-/// What a headset's equalizer is like: the same as long as it is connected.
+/// The shape of a headset's equalizer: constant during a connection.
 struct EqualizerShape: Equatable {
   /// The most bands that there may be.
   static let mostBands = 10
@@ -39,21 +39,21 @@ struct EqualizerShape: Equatable {
   let presets: Int
 }
 
-/// What happens to a headset.
+/// An event of a headset.
 public enum HeadsetEvent: Equatable {
-  /// It is connected, for the first time or again.
+  /// The headset is connected, for the first time or again.
   case connected
-  /// It is not connected any more, and why.
+  /// The connection has ended, for this reason.
   case disconnected(String)
-  /// It was not connected, and is not looked for any more.
+  /// A headset without a connection is looked for no more.
   case released
   /// Noise cancelling was turned on or off, by whomever.
   case noiseCancelling(Bool)
-  /// It lets in more or less of the surroundings.
+  /// The ambient levels have changed.
   case ambient(left: Int, right: Int)
   /// The preset that sounds is another, or has other values.
   case equalizer(preset: Int, values: [Int])
-  /// It goes over to its bootloader.
+  /// The board starts its bootloader.
   case bootloader
   /// An update of its firmware is so far: 0 to 1, never less than before.
   case progress(Double)
@@ -61,20 +61,20 @@ public enum HeadsetEvent: Equatable {
   case updateCompleted(version: String)
   /// The battery is fuller or emptier, is charged or no more.
   case battery(HeadsetBattery)
-  /// It is not tried to connect any more, for this is nothing that time mends.
+  /// A failure: an event that can't be read, or one that time does not mend, after which connecting ends.
   case error(HeadsetError)
 }
 
-/// What the configuration says of headsets.
+/// The settings of headsets in the configuration.
 public struct HeadsetSettings: Sendable, Equatable {
-  /// Where the headset is that is meant when none is named.
+  /// The address of the headset when none is named.
   public var address: LinkAddress?
   /// The file of the key that is shared with it; nil for the development key.
   public var keyFile: String?
   /// The file of the public key that firmware must be signed for; nil for the development key.
   public var firmwareKeyFile: String?
 
-  /// No headset, and the keys of development.
+  /// Creates settings without a headset, with the development keys.
   public init() {}
 
   /// The key that is shared with headsets, read anew.
@@ -84,8 +84,8 @@ public struct HeadsetSettings: Sendable, Equatable {
     return try LinkKey(file: path)
   }
 
-  /// Whose firmware headsets are given, read anew.
-  /// - Throws: `updateFailed` with step "check" when the file can't be read or is no public key.
+  /// Returns the key that firmware must be signed for, read anew.
+  /// - Throws: `updateFailed` with step "check" if the file can't be read or is no public key.
   func firmwareKey() throws(HeadsetError) -> VerifyingKey {
     guard let path = firmwareKeyFile else { return .development }
     do throws(HeadsetError) { return try VerifyingKey(file: path) } catch {

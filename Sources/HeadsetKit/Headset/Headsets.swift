@@ -3,20 +3,20 @@ public import HeadsetLink
 
 /// The headsets of an engine. Confined to its loop.
 public final class Headsets {
-  /// What the configuration says.
+  /// The settings of the configuration.
   public let settings: HeadsetSettings
   /// Receives a line about a key that protects nothing.
   public var onWarning: (String) -> Void = { _ in }
   private let loop: EventLoop
   private let makeDriver: (LinkAddress, LinkKey) -> any HeadsetDriver
-  /// Those that were connected or looked for, in that order.
+  /// The headsets that were connected or looked for, in that order.
   private var all: [(address: LinkAddress, headset: Headset)] = []
   private var listeners = Listeners<(Headset, HeadsetEvent) -> Void>()
   /// The one that is connected as soon as it is there.
   private var awaited: Headset?
 
-  /// No headset yet.
-  /// - Parameter makeDriver: what talks to the headset at an address.
+  /// Creates an empty list.
+  /// - Parameter makeDriver: creates the driver for an address.
   init(
     loop: EventLoop, settings: HeadsetSettings,
     makeDriver: @escaping (LinkAddress, LinkKey) -> any HeadsetDriver
@@ -49,22 +49,22 @@ public final class Headsets {
     }
   }
 
-  /// Those that are connected or are about to be again.
+  /// The headsets that are connected, or are about to be again.
   public var list: [Headset] { all.map(\.headset).filter { $0.isConnected || $0.isWanted } }
 
-  /// The headset at an address, which is the same one as long as it is connected or looked for.
+  /// Returns the headset at an address, the same one as long as it is connected or looked for.
   /// - Parameters:
-  ///   - address: where it is; the configured one when nil.
+  ///   - address: the address; the configured one when nil.
   ///   - keyFile: the file of its key; the configured one when nil.
   /// - Throws: `notAvailable` when none is named, `auth` when its key can't be read.
   public func headset(at address: LinkAddress? = nil, keyFile: String? = nil) throws(HeadsetError) -> Headset
   {
-    let place = if let address { address } else { try configured() }
-    return try find(place, keyFile: keyFile)
+    let named = if let address { address } else { try configured() }
+    return try find(named, keyFile: keyFile)
   }
 
   /// Connects a headset.
-  /// - Throws: what `headset(at:keyFile:)` and `Headset.connect` throw.
+  /// - Throws: the errors of `headset(at:keyFile:)` and `Headset.connect`.
   public func connect(to address: LinkAddress? = nil, keyFile: String? = nil) async throws(HeadsetError)
     -> Headset
   {
@@ -73,10 +73,10 @@ public final class Headsets {
     return headset
   }
 
-  /// Whether the configured headset is connected as soon as it is there, and again whenever it was lost.
+  /// `true` while the configured headset is connected as soon as it is there, and again whenever it is lost.
   public var isAutomatic: Bool { awaited != nil }
 
-  /// Has the configured headset connected as soon as it is there; of one that is connected no event is emitted.
+  /// Connects the configured headset as soon as it is there; emits no event for one that is connected.
   /// - Throws: `notAvailable` when none is configured, `auth` when its key can't be read.
   public func connectAutomatically() throws(HeadsetError) -> Headset {
     let headset = if let awaited { awaited } else { try find(configured(), keyFile: nil) }
@@ -85,7 +85,7 @@ public final class Headsets {
     return headset
   }
 
-  /// Whether it is the one that is connected as soon as it is there.
+  /// `true` for the headset that is connected as soon as it is there.
   public func isAwaited(_ headset: Headset) -> Bool { awaited === headset }
 
   /// Connects no headset by itself any more.
@@ -102,7 +102,8 @@ public final class Headsets {
     all = []
   }
 
-  /// Has `body` called with every event of every headset, on the loop; the returned function ends that.
+  /// Subscribes `body` to all events of all headsets, on the loop.
+  /// - Returns: a function that ends the subscription.
   public func listen(_ body: @escaping (Headset, HeadsetEvent) -> Void) -> () -> Void {
     let number = listeners.add(body)
     return { [weak self] in self?.listeners.remove(number) }

@@ -2,7 +2,8 @@ internal import EventLoop
 public import HeadsetLink
 
 extension FirmwareFile {
-  /// The firmware in the file at `path`. Its size is looked at before memory is taken; neither hash nor signature are.
+  /// Reads the firmware in the file at `path`. Checks its size before memory is allocated; checks neither
+  /// hash nor signature.
   /// - Throws: `headset.update_failed` with step "check".
   public init(contentsOf path: String) throws(HeadsetError) {
     let bytes: [UInt8]
@@ -25,8 +26,8 @@ extension FirmwareFile {
 }
 
 extension HeadsetError {
-  /// What is wrong with a firmware file, or why it is not for the headset.
-  /// - Parameter path: of the file.
+  /// The error for a firmware file that is damaged, or not for the headset.
+  /// - Parameter path: the path of the file.
   public init(_ fault: FirmwareFault, file path: String) {
     self.init(check: path, fault.reason, hint: fault.hint)
   }

@@ -1,13 +1,13 @@
 internal import EventLoop
 internal import HeadsetLink
 
-/// The update of a headset's firmware, from the file to the version that the headset says it runs: does what an
-/// `UpdatePlan` says. Confined to a loop.
+/// The update of a headset's firmware, from the file to the version that the headset reports: performs the
+/// actions of an `UpdatePlan`. Confined to a loop.
 ///
-/// While it runs nothing else is to use the driver. It can be cancelled: what was written by then stays written, and the
-/// next update of the same file goes on from there.
+/// The update has the driver for itself. It can be cancelled: written parts stay written, and the next update
+/// with the same file resumes behind them.
 final class FirmwareUpdate {
-  /// Told how far it is: 0 to 1, never less than before.
+  /// Receives the progress: 0 to 1, never less than before.
   var onProgress: (Double) -> Void = { _ in }
 
   private let file: FirmwareFile
@@ -16,19 +16,19 @@ final class FirmwareUpdate {
   private let trusted: VerifyingKey
   private var plan: UpdatePlan
 
-  /// An update that has not begun.
+  /// Creates an update that has not begun.
   /// - Parameters:
-  ///   - file: what is to run on the headset.
-  ///   - trusted: whose signature it must have.
-  ///   - isForced: whether a version that the headset has already is written again.
-  ///   - patience: how long it goes on without getting any further.
+  ///   - file: the firmware.
+  ///   - trusted: the key that it must be signed by.
+  ///   - isForced: true if a version that the headset has already is written again.
+  ///   - timeout: the longest time without headway.
   init(
     _ file: FirmwareFile, over driver: any HeadsetDriver, trusting trusted: VerifyingKey,
     isForced: Bool = false,
-    patience: Duration = UpdatePlan.patience, loop: EventLoop
+    timeout: Duration = UpdatePlan.timeout, loop: EventLoop
   ) {
     (self.file, self.driver, self.trusted, self.loop) = (file, driver, trusted, loop)
-    plan = UpdatePlan(file, name: driver.name, isForced: isForced, patience: patience, at: loop.now)
+    plan = UpdatePlan(file, name: driver.name, isForced: isForced, timeout: timeout, at: loop.now)
   }
 
   /// Updates the headset, once.
@@ -47,8 +47,8 @@ final class FirmwareUpdate {
         throw error
       default:
         let event = try await perform(action)
-        action = plan.take(event, at: loop.now)
-        tellProgress()
+        action = plan.receive(event, at: loop.now)
+        reportProgress()
       }
     }
   }
@@ -101,7 +101,8 @@ final class FirmwareUpdate {
 
   // MARK: Writing
 
-  /// Writes the image from `offset` on, as many parts at once as the board takes. A cancel ends it between two parts.
+  /// Writes the image from `offset` on, as many parts at once as the board grants. A cancellation ends it
+  /// between two parts.
   private func write(_ transfer: TransferPlan, from offset: Int) async throws -> UpdatePlan.Event {
     var window = WriteWindow(
       size: file.image.count, start: offset, chunk: plan.chunk(of: transfer), width: plan.width(of: transfer))
@@ -122,7 +123,7 @@ final class FirmwareUpdate {
         case .success(let next):
           window.answered(part, next: Int(next.offset))
           plan.acknowledged(window.acknowledged, at: loop.now)
-          tellProgress()
+          reportProgress()
           if plan.isStalled(loop.now) {
             failure = failure ?? .stuck("the headset acknowledges less than is written to it")
           }
@@ -145,7 +146,7 @@ final class FirmwareUpdate {
     do throws(HeadsetError) { return .success(try await answer.value()) } catch { return .failure(error) }
   }
 
-  private func tellProgress() {
-    if let fraction = plan.takeNews() { onProgress(fraction) }
+  private func reportProgress() {
+    if let fraction = plan.drainProgress() { onProgress(fraction) }
   }
 }

@@ -4,7 +4,7 @@ internal import HeadsetLink
 // What a board says of itself, and how it comes to its bootloader and back.
 
 extension UpdatePlan {
-  /// Where to go on with a board that has just said who it is.
+  /// The next action with a board that has just identified itself.
   mutating func connected(_ board: BoardInfo, _ now: Instant) -> Action {
     guard board.model == manifest.model else {
       return fail(.model(firmware: manifest.model, board: board.model))
@@ -52,7 +52,7 @@ extension UpdatePlan {
     return isCommitSent ? .status : begin(after: .zero, now)
   }
 
-  /// Begins the transfer as soon as the bootloader is ready; when nobody has told when that is, it is asked.
+  /// Begins the transfer as soon as the bootloader is ready; asks the board for that time if it is unknown.
   mutating func begin(after delay: Duration, _ now: Instant) -> Action {
     guard let readyAt else {
       step = .enter

@@ -9,7 +9,7 @@ extension UpdatePlan {
     return plan.resumeOffset > 0 ? .status : write(from: 0)
   }
 
-  /// Whether what the board has is the beginning of this image.
+  /// Compares the board's part with the beginning of this image, and resumes or restarts the transfer.
   mutating func compare(_ status: TransferStatus, _ now: Instant) -> Action {
     if isCommitSent, status.state == .committed { return committed(now) }
     guard let transfer, !isCommitSent else {
@@ -26,7 +26,7 @@ extension UpdatePlan {
     return status.state == .committed ? committed(now) : write(from: count)
   }
 
-  /// Has the board begin at the first byte.
+  /// Restarts the transfer at the first byte.
   private mutating func renew(_ step: UpdateStep, _ reason: String, _ action: Action) -> Action {
     renewals += 1
     (most, headwayBytes) = (0, 0)
@@ -48,11 +48,11 @@ extension UpdatePlan {
   private mutating func committed(_ now: Instant) -> Action {
     (isCommitSent, isCommitted) = (true, true)
     gotFurther(now)
-    if let told = progress.verified() { news = told }
+    if let fraction = progress.verified() { unreported = fraction }
     return reboot(now)
   }
 
-  /// What was asked was done.
+  /// The next action after one that was done.
   mutating func done(_ now: Instant) -> Action {
     switch action {
     case .write(let plan, _):
@@ -60,7 +60,7 @@ extension UpdatePlan {
       return .verify(plan.transfer)
     case .verify(let transfer):
       gotFurther(now)
-      if let told = progress.verified() { news = told }
+      if let fraction = progress.verified() { unreported = fraction }
       (step, isCommitSent) = (.commit, true)
       return .commit(transfer)
     case .commit: return committed(now)
@@ -133,7 +133,7 @@ extension UpdatePlan {
 }
 
 extension UpdatePlan {
-  /// The most bytes of a write: what the board wants, and takes at all.
+  /// The most bytes of a write, by the board's terms and its longest payload.
   func chunk(of transfer: TransferPlan) -> Int {
     let room = Int(board?.longestPayload ?? 0) - (LinkFrame.longestPayload - WriteTransfer.longestData)
     return max(1, min(Int(transfer.chunk), room, WriteTransfer.longestData))

@@ -1,12 +1,12 @@
 internal import EventLoop
 internal import HeadsetLink
 
-/// What an update does next, by what has happened so far: values alone, neither link nor clock.
+/// The state machine of an update: the next action, by the events so far; without link and clock.
 ///
-/// A link that is lost is no end: it is made anew, and what the board says of itself then tells where to go on. An
-/// update without headway ends: after `stall` with a board that answers, after `patience` over a link that is lost.
+/// A lost link is no end: it is made again, and the board's state then determines where to resume. An update
+/// without headway ends: after `stall` with a board that answers, after `timeout` over a link that is lost.
 struct UpdatePlan {
-  /// What to do; what comes of it goes to `take`.
+  /// A step that the owner of the plan performs; its outcome goes to `receive`.
   enum Action: Equatable {
     /// Ask the board that is connected who it is.
     case ask
@@ -14,7 +14,7 @@ struct UpdatePlan {
     case connect(after: Duration)
     /// Ask how full the battery is.
     case battery
-    /// Ask the board to go over to its bootloader; in its bootloader it tells how long it still needs.
+    /// Ask the board to start its bootloader; a bootloader answers with the time until it is ready.
     case enter
     /// Begin the transfer, after a time.
     case begin(after: Duration)
@@ -42,27 +42,27 @@ struct UpdatePlan {
     }
   }
 
-  /// What came of an action.
+  /// The outcome of an action.
   enum Event: Equatable {
-    /// Who the board is: of `ask` and `connect`.
+    /// The description of the board: of `ask` and `connect`.
     case connected(BoardInfo)
     case battery(Battery)
-    /// How long the board takes until its bootloader is ready: of `enter`.
+    /// The time until the bootloader is ready: of `enter`.
     case entering(Delay)
     case began(TransferPlan)
     case status(TransferStatus)
-    /// All is written, or what was asked was done.
+    /// The request was done, or the whole image is written.
     case done
-    /// The board answers writes in a way that leads nowhere; the text says which.
+    /// The board's answers to writes lead nowhere, for this reason.
     case stuck(String)
-    /// The board says no.
+    /// The board refuses.
     case refused(LinkRefusal)
-    /// There is no answer, or no link.
+    /// The answer or the link is missing.
     case lost(HeadsetError)
   }
 
   /// The longest time without headway while the link is lost and made anew.
-  static let patience = Duration.seconds(120)
+  static let timeout = Duration.seconds(120)
   /// The longest time without headway while the board answers.
   static let stall = Duration.seconds(30)
   /// Bytes of the image that count as headway.
@@ -71,28 +71,28 @@ struct UpdatePlan {
   static let mostLost = 65_536
   /// Losses of a link without headway that make it a bad one.
   static let mostLosses = 3
-  /// How long a bootloader takes to be ready that does not tell.
+  /// The time until a bootloader is ready that does not report it.
   static let usualDelay = Duration.seconds(5)
-  /// The longest that a board may take.
+  /// The longest time until ready that a board may report.
   static let longestDelay = Duration.seconds(60)
   /// The least battery to begin with, unless it is being charged.
   static let leastBattery = 30
-  /// How often what did not help is done in all.
+  /// The most attempts at a step that fails.
   static let mostTries = 3
-  /// How long to wait for a board that is busy or starting.
+  /// The wait for a board that is busy or starting.
   static let pause = Duration.seconds(1)
 
   /// The headset, as messages show it.
   let name: String
   let manifest: FirmwareManifest
   let image: [UInt8]
-  /// Whether the same version is written again.
+  /// `true` if the same version is written again.
   let isForced: Bool
-  let patience: Duration
+  let timeout: Duration
 
-  /// What is being done.
+  /// The current step.
   var step = UpdateStep.check
-  /// What was done last, and is answered next.
+  /// The last action, to which the next event belongs.
   var action = Action.ask
   /// The last headway.
   var headwayAt: Instant
@@ -108,36 +108,37 @@ struct UpdatePlan {
   var board: BoardInfo?
   var isChecked = false
   var isBatteryKnown = false
-  /// How often the board was asked to enter its bootloader, to begin anew, to reboot; wrong keys; failures of its flash.
+  /// The attempts to start the bootloader, to restart the transfer and to reboot; wrong keys; failures of the
+  /// flash.
   var enters = 0
   var renewals = 0
   var reboots = 0
   var wrongKeys = 0
   var flashFailures = 0
-  /// When the bootloader is ready; nil when nobody has told.
+  /// The moment at which the bootloader is ready; nil while it is unknown.
   var readyAt: Instant?
-  /// Which start of the board it was that its bootloader was seen in.
+  /// The start counter of the board when its bootloader was seen.
   var bootloaderBoots: UInt32?
   var transfer: TransferPlan?
   /// Bytes of this image that the board has acknowledged.
   var most = 0
   /// The most writes under way at once that the link has borne; nil until one was lost with the link.
   var narrowed: Int?
-  /// Whether anything of the image was sent.
+  /// `true` once a part of the image was sent.
   var hasBegun = false
-  /// Whether COMMIT was sent, and whether the board is known to have done it.
+  /// `true` once COMMIT was sent, and once the board has confirmed it.
   var isCommitSent = false
   var isCommitted = false
   var progress: UpdateProgress
-  /// What is to be told of the progress, once.
-  var news: Double?
+  /// The progress that is not reported yet.
+  var unreported: Double?
 
   init(
-    _ file: FirmwareFile, name: String, isForced: Bool, patience: Duration = UpdatePlan.patience,
+    _ file: FirmwareFile, name: String, isForced: Bool, timeout: Duration = UpdatePlan.timeout,
     at now: Instant
   ) {
     (self.name, manifest, image) = (name, file.manifest, file.image)
-    (self.isForced, self.patience, headwayAt) = (isForced, patience, now)
+    (self.isForced, self.timeout, headwayAt) = (isForced, timeout, now)
     progress = UpdateProgress(of: file.image.count)
   }
 
@@ -147,9 +148,9 @@ struct UpdatePlan {
     return action
   }
 
-  /// Takes what came of the last action.
-  /// - Returns: the next one.
-  mutating func take(_ event: Event, at now: Instant) -> Action {
+  /// Applies the outcome of the last action.
+  /// - Returns: the next action.
+  mutating func receive(_ event: Event, at now: Instant) -> Action {
     note(event, now)
     let next = next(event, now)
     action = next.isEnd ? next : overdue(now) ?? next
@@ -163,13 +164,13 @@ struct UpdatePlan {
       headwayBytes = bytes
       gotFurther(now)
     }
-    if let told = progress.acknowledged(bytes) { news = told }
+    if let fraction = progress.acknowledged(bytes) { unreported = fraction }
   }
 
-  /// What is to be told of the progress since this was asked last.
-  mutating func takeNews() -> Double? {
-    defer { news = nil }
-    return news
+  /// Returns the progress since the last call, once.
+  mutating func drainProgress() -> Double? {
+    defer { unreported = nil }
+    return unreported
   }
 
   private mutating func next(_ event: Event, _ now: Instant) -> Action {
@@ -214,7 +215,7 @@ struct UpdatePlan {
   func isStalled(_ now: Instant) -> Bool {
     guard let answeringSince else { return false }
     // A bootloader that is not ready yet is given its time.
-    return max(headwayAt, answeringSince, readyAt ?? headwayAt).duration(to: now) >= min(Self.stall, patience)
+    return max(headwayAt, answeringSince, readyAt ?? headwayAt).duration(to: now) >= min(Self.stall, timeout)
   }
 
   /// The end of an update without headway.
@@ -226,8 +227,8 @@ struct UpdatePlan {
         step, "\(reason); no headway for \(Self.stall.components.seconds) s", hint: hint,
         cause: trouble?.cause)
     }
-    guard headwayAt.duration(to: now) >= patience else { return nil }
-    let (reason, seconds) = (trouble?.reason ?? "the link was lost", patience.components.seconds)
+    guard headwayAt.duration(to: now) >= timeout else { return nil }
+    let (reason, seconds) = (trouble?.reason ?? "the link was lost", timeout.components.seconds)
     guard losses >= Self.mostLosses else {
       return fail(step, "the link is lost: \(reason)", hint: hint, cause: trouble?.cause)
     }

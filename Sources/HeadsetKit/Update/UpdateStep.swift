@@ -3,13 +3,13 @@ internal import HeadsetLink
 
 /// The steps of an update, by the names that its errors have in their fact `step`.
 enum UpdateStep: String, CaseIterable {
-  /// The file is looked at, and held against what the board says of itself.
+  /// The file is checked, also against the board's description.
   case check
   /// The battery is looked at.
   case battery
   /// The board goes over to its bootloader.
   case enter
-  /// The transfer begins, or goes on where it was broken off.
+  /// The transfer begins or resumes.
   case begin
   /// The image is sent.
   case write
@@ -23,11 +23,11 @@ enum UpdateStep: String, CaseIterable {
   case confirm
 }
 
-/// How an update ended well.
+/// The outcome of an update without failure.
 public enum UpdateOutcome: Equatable, Sendable {
   /// The headset runs this version now, and keeps it.
   case updated(version: String)
-  /// It had it already.
+  /// The headset had this version already.
   case alreadyThere(version: String)
 
   /// The version that the headset runs.
@@ -39,10 +39,10 @@ public enum UpdateOutcome: Equatable, Sendable {
 }
 
 extension HeadsetError {
-  /// An update that failed.
+  /// Creates the error of an update that failed.
   /// - Parameters:
-  ///   - reason: one line that says by itself what is wrong.
-  ///   - cause: what it comes of, whose code becomes a fact.
+  ///   - reason: the reason, one line that is complete by itself.
+  ///   - cause: the error behind it, whose code becomes a fact.
   init(
     update name: String, at step: UpdateStep, _ reason: String, hint: String? = nil,
     cause: HeadsetError? = nil
@@ -55,23 +55,23 @@ extension HeadsetError {
   }
 }
 
-/// How far an update is: acknowledged bytes, as a part of the image. Never falls, and is 1 only for an image that the
-/// board has verified.
+/// The progress of an update: acknowledged bytes as a part of the image. Never falls, and is 1 only for an
+/// image that the board has verified.
 struct UpdateProgress {
-  /// Less than this more is not told.
+  /// The smallest increase that is reported.
   private static let least = 0.001
-  /// As much as all bytes are before they are verified.
+  /// The progress of a whole image that is not verified.
   private static let unverified = 0.99
 
   private let size: Int
-  /// What was told last.
+  /// The progress that was reported last.
   private(set) var fraction = 0.0
 
   /// - Parameter size: bytes of the image.
   init(of size: Int) { self.size = size }
 
-  /// The board has so many bytes.
-  /// - Returns: what is to be told, if anything.
+  /// Applies the number of bytes that the board has.
+  /// - Returns: the progress to report, if any.
   mutating func acknowledged(_ bytes: Int) -> Double? {
     rise(to: min(Double(bytes) / Double(size), Self.unverified))
   }

@@ -1,20 +1,20 @@
-/// Which parts of an image are to be written next, while several writes are under way.
+/// The schedule of the writes of an image, several of which are under way at once.
 ///
-/// Answers come in the order of the writes. When the board wants to go on from elsewhere, what is under way comes back
-/// first, and then it goes on from where the board said last.
+/// Answers come in the order of the writes. When the board asks for another offset, the writes under way are
+/// answered first, and then writing resumes at the offset that the board named last.
 struct WriteWindow {
-  /// So often the board may say in a row where to go on, without having got any further.
+  /// The most detours in a row without headway.
   private static let mostDetours = 8
 
-  /// What to do.
+  /// The next step of the caller.
   enum Action: Equatable {
     /// Send this part.
     case send(Range<Int>)
     /// Wait for the oldest answer.
     case wait
-    /// All is there.
+    /// The board has the whole image.
     case done
-    /// The board's answers lead nowhere; the text says why.
+    /// The board's answers lead nowhere, for this reason.
     case stuck(String)
   }
 
@@ -25,7 +25,7 @@ struct WriteWindow {
   private var next: Int
   private var sent: Int
   private var underWay = 0
-  /// Where to go on when nothing is under way any more.
+  /// The offset at which to resume once no write is under way.
   private var detour: Int?
   private var detours = 0
   private var fault: String?
@@ -40,9 +40,9 @@ struct WriteWindow {
     (acknowledged, next, sent) = (start, start, start)
   }
 
-  /// What to do now; a part that is to be sent counts as sent.
+  /// Returns the next step; a part to send counts as sent.
   mutating func act() -> Action {
-    if underWay == 0, let place = detour { (next, detour) = (place, nil) }
+    if underWay == 0, let offset = detour { (next, detour) = (offset, nil) }
     if let fault { return underWay > 0 ? .wait : .stuck(fault) }
     if detour == nil, underWay < width, next < size {
       let part = next..<min(next + chunk, size)
@@ -64,7 +64,7 @@ struct WriteWindow {
     if offset != part.upperBound { turn(to: offset) }
   }
 
-  /// The oldest write was not done, since the board wants to go on from `offset`.
+  /// Applies the refusal of the oldest write, which names the offset to resume at.
   mutating func refused(resumeAt offset: Int) {
     underWay -= 1
     turn(to: offset)

@@ -53,7 +53,7 @@ package enum HMACSHA256 {
     return mac
   }
 
-  /// Whether two proofs are the same, in a time that does not tell where they differ.
+  /// `true` if two proofs are equal; compares in a time that does not depend on where they differ.
   package static func isEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool {
     one.count == other.count && CRYPTO_memcmp(one, other, one.count) == 0
   }
@@ -61,8 +61,8 @@ package enum HMACSHA256 {
 
 /// Bytes that nobody can foretell.
 package enum SecureRandom {
-  /// `count` random bytes, of libcrypto's generator.
-  /// - Throws: when the machine has none to give.
+  /// Returns `count` random bytes of libcrypto's generator.
+  /// - Throws: `noRandomness` if the machine has no random numbers.
   package static func bytes(_ count: Int) throws(CryptoError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     guard RAND_bytes(&bytes, CInt(count)) == 1 else { throw .noRandomness }

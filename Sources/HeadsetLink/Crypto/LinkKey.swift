@@ -5,7 +5,7 @@ public struct LinkKey: Sendable, Equatable {
   /// Bytes of a key.
   public static let length = 32
 
-  /// The key of the emulated board, for whoever gives none. Known to everybody: it protects nothing.
+  /// The key of the emulated board when none is configured. It is published here and protects nothing.
   public static let development = LinkKey(bytes: Array("roomtone development key, no use".utf8))
 
   package let bytes: [UInt8]

@@ -41,7 +41,7 @@ public struct SigningKey: Sendable {
     }
   }
 
-  /// The key that tells whether a signature is of this one.
+  /// The public half, which verifies signatures of this key.
   public var verifyingKey: VerifyingKey {
     withKey { key in
       var (bytes, count) = ([UInt8](repeating: 0, count: PEMKey.length), PEMKey.length)
@@ -60,7 +60,7 @@ public struct SigningKey: Sendable {
   }
 }
 
-/// The public half of an Ed25519 key: tells who signed. Source: RFC 8032.
+/// The public half of an Ed25519 key, which verifies signatures. Source: RFC 8032.
 public struct VerifyingKey: Hashable, Sendable {
   /// The key, 32 bytes.
   package let bytes: [UInt8]
@@ -77,7 +77,7 @@ public struct VerifyingKey: Hashable, Sendable {
   /// The public half of the development key.
   public static let development = SigningKey.development.verifyingKey
 
-  /// Whether `signature` was made of `message` with the private half of this key.
+  /// `true` if `signature` was made of `message` with the private half of this key.
   func isValid(signature: [UInt8], message: [UInt8]) -> Bool {
     guard signature.count == SigningKey.signatureLength,
       let key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, bytes, bytes.count)
@@ -94,8 +94,8 @@ public struct VerifyingKey: Hashable, Sendable {
   }
 }
 
-/// Reads keys from PEM, the text form of RFC 7468. The functions that give no passphrase keep libcrypto from asking for one
-/// on the terminal.
+/// Reads keys from PEM, the text form of RFC 7468. The callbacks without a passphrase prevent libcrypto from
+/// asking for one on the terminal.
 enum PEMKey {
   /// Bytes of an Ed25519 key, private or public.
   static let length = 32
@@ -183,9 +183,9 @@ private enum KeyFile {
   }
 }
 
-/// What keys and random numbers fail with.
+/// A failure of keys or random numbers.
 public enum CryptoError: Error, Equatable {
-  /// The machine gives no random numbers.
+  /// The machine has no random numbers.
   case noRandomness
   /// A text is no key in PEM.
   case noKey
@@ -194,7 +194,7 @@ public enum CryptoError: Error, Equatable {
   /// A key is for something else than Ed25519.
   case otherKey
 
-  /// What is wrong, as the end of a sentence: "the key …".
+  /// The reason, as the end of a sentence: "the key …".
   public var reason: String {
     switch self {
     case .noRandomness: "needs random numbers, and the machine gives none"

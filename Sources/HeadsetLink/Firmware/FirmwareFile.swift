@@ -2,9 +2,9 @@ internal import EventLoop
 
 /// Firmware as it lies in a file: the manifest, and behind it the image to the file's end.
 public struct FirmwareFile: Equatable, Sendable {
-  /// What the image is; made of the bytes before it.
+  /// The description of the image; made of the bytes before it.
   public private(set) var manifest: FirmwareManifest
-  /// The image, as many bytes as the manifest says.
+  /// The image; its length is `manifest.imageSize`.
   public let image: [UInt8]
 
   /// The most bytes of a file.
@@ -36,7 +36,7 @@ public struct FirmwareFile: Equatable, Sendable {
   /// The whole file.
   public var bytes: [UInt8] { manifest.bytes + image }
 
-  /// Whether the image is the one that the manifest was made for.
+  /// `true` if the SHA-256 of the image is the manifest's.
   public var isIntact: Bool { SHA256.hash(image) == manifest.imageHash }
 
   /// Signs anew.
@@ -51,8 +51,8 @@ public struct FirmwareFile: Equatable, Sendable {
 }
 
 extension FirmwareManifest {
-  /// Refuses what is not for `board`, before anything is sent.
-  /// - Parameter allowsDowngrade: whether older firmware than the board has may be for it.
+  /// Refuses firmware that is not for `board`, before anything is sent.
+  /// - Parameter allowsDowngrade: true if older firmware than the board has is accepted.
   /// - Throws: `model`, `boardVersion`, `downgrade`, `tooOld`.
   package func check(for board: BoardInfo, allowingDowngrade allowsDowngrade: Bool = false)
     throws(FirmwareFault)
@@ -70,13 +70,13 @@ extension FirmwareManifest {
   }
 }
 
-/// Why firmware is none, or none for this board.
+/// The reason for which bytes are no firmware, or none for this board.
 public enum FirmwareFault: Error, Equatable {
   /// The manifest's bytes mean nothing; what exactly.
   case manifest(String)
-  /// The file has more or fewer bytes of image than the manifest says.
+  /// The number of bytes of image in the file differs from the manifest's.
   case size(said: Int, found: Int)
-  /// The image is another than the manifest says.
+  /// The SHA-256 of the image differs from the manifest's.
   case hash
   /// The signature is not of the key that is trusted.
   case signature
@@ -86,12 +86,12 @@ public enum FirmwareFault: Error, Equatable {
   case downgrade(to: String, from: String)
   /// The board's firmware is older than what can be updated from.
   case tooOld(board: String, lowest: String)
-  /// The board says a version that is none.
+  /// The board's version can't be read.
   case boardVersion(String)
 }
 
 extension FirmwareFault {
-  /// What is wrong, one line that says so by itself.
+  /// The reason, one line that is complete by itself.
   public var reason: String {
     switch self {
     case .manifest(let what): "the manifest \(what)"
@@ -106,7 +106,7 @@ extension FirmwareFault {
     }
   }
 
-  /// What to do about it, where there is something to do.
+  /// The remedy; nil where there is none.
   public var hint: String? {
     switch self {
     case .manifest: "name a firmware file, as `roomtone firmware pack` makes them"

@@ -1,19 +1,19 @@
 internal import EventLoop
 
-/// What stands at the front of a firmware file and is sent to the board before the image.
+/// The front of a firmware file, which is sent to the board before the image.
 ///
-/// Little-endian: "RTFW", the format u8 = 1, model, version and lowest version (each u8 length + UTF-8), the image's
-/// size u32 and SHA-256 (32 bytes), an Ed25519 signature (64 bytes) over all bytes before it.
+/// Little-endian: "RTFW", the format u8 = 1, model, version and lowest version (each u8 length + UTF-8), the
+/// image's size u32 and SHA-256 (32 bytes), an Ed25519 signature (64 bytes) over all bytes before it.
 public struct FirmwareManifest: Equatable, Sendable {
   /// The most bytes of a manifest.
   static let longest = 1_024
-  /// How large an image may be: 1 byte to 16 MiB.
+  /// The sizes of images: 1 byte to 16 MiB.
   package static let imageSizes = 1...(16 << 20)
 
   private static let magic = Array("RTFW".utf8)
   private static let format: UInt8 = 1
 
-  /// The model that the image is for, as boards say it in HELLO: 1 to 255 bytes without control characters.
+  /// The model that the image is for, as boards send it in HELLO: 1 to 255 bytes without control characters.
   public let model: String
   /// The version that the image is.
   public let version: FirmwareVersion
@@ -46,7 +46,7 @@ public struct FirmwareManifest: Equatable, Sendable {
     guard reader.rest.isEmpty else { throw .manifest("has \(reader.rest.count) bytes behind its end") }
   }
 
-  /// Takes the manifest from the front of bytes.
+  /// Reads a manifest from the front of bytes.
   /// - Throws: `manifest`.
   package init(from reader: inout PayloadReader) throws(FirmwareFault) {
     let (versionText, lowestText): (String, String)
@@ -91,7 +91,7 @@ public struct FirmwareManifest: Equatable, Sendable {
     }
   }
 
-  /// Whether `text` can be the name of a model.
+  /// `true` if `text` can be the name of a model.
   public static func isModel(_ text: String) -> Bool {
     (1...255).contains(text.utf8.count) && text == text.onOneLine
   }
@@ -99,7 +99,7 @@ public struct FirmwareManifest: Equatable, Sendable {
   /// Signs anew.
   package mutating func sign(with key: SigningKey) { signature = key.sign(signedBytes) }
 
-  /// Whether the signature is by `key`.
+  /// `true` if the signature is by `key`.
   public func isSigned(by key: VerifyingKey) -> Bool {
     key.isValid(signature: signature, message: signedBytes)
   }
@@ -122,7 +122,7 @@ public struct FirmwareManifest: Equatable, Sendable {
     return writer.bytes
   }
 
-  /// Tells manifests apart: the SHA-256 of the whole manifest.
+  /// The SHA-256 of the whole manifest, which identifies it.
   package var digest: [UInt8] { SHA256.hash(bytes) }
 }
 
@@ -133,8 +133,8 @@ public struct FirmwareVersion: Sendable, CustomStringConvertible {
   /// The numbers, as many as are written.
   private let written: [UInt32]
 
-  /// The version that `text` says; nil when it says none. Numbers are below 2³² and have no needless zeros in front,
-  /// so that a version is written in one way.
+  /// Reads a version; nil for a text that is none. Numbers are below 2³² and have no leading zeros, so that a
+  /// version has one spelling.
   public init?(_ text: String) {
     // A longer text can't be one, and is not worth looking at.
     guard text.utf8.count <= 43 else { return nil }
@@ -156,18 +156,18 @@ public struct FirmwareVersion: Sendable, CustomStringConvertible {
 
   private init(numbers: [UInt32]) { written = numbers }
 
-  /// As it is written.
+  /// The version as it is written, "1.10.2".
   public var description: String { written.map(String.init).joined(separator: ".") }
 
   private var numbers: [UInt32] { written + Array(repeating: 0, count: 4 - written.count) }
 }
 
 extension FirmwareVersion: Comparable, Hashable {
-  /// Whether all numbers are the same.
+  /// `true` if all numbers are equal.
   public static func == (one: FirmwareVersion, other: FirmwareVersion) -> Bool {
     one.numbers == other.numbers
   }
-  /// Whether the first number that differs is lower.
+  /// `true` if the first number that differs is lower.
   public static func < (one: FirmwareVersion, other: FirmwareVersion) -> Bool {
     one.numbers.lexicographicallyPrecedes(other.numbers)
   }

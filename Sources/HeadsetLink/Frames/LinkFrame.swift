@@ -1,7 +1,8 @@
-/// One message of HBP/1, before it is put on the wire and after it was taken from there.
+/// A message of HBP/1: kind, sequence, operation and payload.
 ///
-/// Its body, little-endian: version, kind (a byte each), sequence, operation, length of the payload (two bytes
-/// each), payload, CRC-32 of all that. On the wire, the body and its seal are stuffed by COBS and end with a zero.
+/// Its body, little-endian: version, kind (a byte each), sequence, operation, length of the payload (two
+/// bytes each), payload, CRC-32 of all that. On the wire, the body and its seal are stuffed by COBS and end
+/// with a zero.
 package struct LinkFrame: Equatable {
   /// The version of the link that this is.
   package static let version: UInt8 = 1
@@ -17,7 +18,7 @@ package struct LinkFrame: Equatable {
   package let sequence: UInt16
   /// The code of the operation, also one that is not known here.
   package let code: UInt16
-  /// At most 1,024 bytes.
+  /// The payload, at most 1,024 bytes.
   package let payload: [UInt8]
 
   /// - Throws: `long` when the payload is.
@@ -50,7 +51,7 @@ package struct LinkFrame: Equatable {
 
 /// A frame as it came: whole, but from whom is not yet known.
 package struct LinkPacket: Equatable {
-  /// What stands behind the body when a frame is sealed.
+  /// The seal of a frame, which follows its body.
   package struct Seal: Equatable {
     /// Bytes of a seal: counter and proof.
     static let length = 12
@@ -64,24 +65,24 @@ package struct LinkPacket: Equatable {
   package let frame: LinkFrame
   /// The frame's body, as the seal is made of.
   let body: [UInt8]
-  /// The checksum of the body; with session and sequence, it tells a repeated request.
+  /// The checksum of the body; with session and sequence, it identifies a repeated request.
   package let checksum: UInt32
   /// nil for a frame without one.
   package let seal: Seal?
 }
 
 extension LinkPacket {
-  /// Why bytes between two zeros are no frame.
+  /// The reason for which bytes between two zeros are no frame.
   package enum Fault: Error, CaseIterable {
-    /// They are not what COBS makes.
+    /// The bytes are no output of COBS.
     case stuffing
-    /// They are shorter or longer than their head says, or their head says more than can be.
+    /// The number of bytes differs from the head's, or the head's is impossible.
     case length
     /// The checksum is another.
     case checksum
     /// Version or kind is not known.
     case head
-    /// There are too many of them.
+    /// The limit of bytes without a zero is exceeded.
     case endless
   }
 
@@ -99,7 +100,7 @@ extension LinkPacket {
     (checksum, seal) = (parts.checksum, parts.seal)
   }
 
-  /// The fields, whatever they say.
+  /// The fields, before their values are checked.
   private struct Parts {
     let version, kind: UInt8
     let sequence, code: UInt16

@@ -1,4 +1,4 @@
-/// What a frame is.
+/// The kind of a frame.
 package enum LinkKind: UInt8, CaseIterable {
   case request = 0
   case response = 1
@@ -49,10 +49,10 @@ package enum LinkOperation: UInt16, CaseIterable {
   case jumpingToBootloader = 0x8051
   case transferChanged = 0x8054
 
-  /// Whether it is told by the board without being asked.
+  /// `true` for a report of the board that no request precedes.
   package var isEvent: Bool { rawValue & 0x8000 != 0 }
 
-  /// How messages call it: "set noise cancelling".
+  /// The name in messages: "set noise cancelling".
   package var name: String {
     switch self {
     case .hello: "hello"

@@ -1,32 +1,32 @@
-/// Finds the frames in bytes as they come, in whatever pieces.
+/// Finds the frames in received bytes, which may be cut anywhere.
 ///
-/// What is no frame is dropped and counted. Bytes before a frame that don't end with a zero spoil that frame and
-/// no other. Holds 1,100 bytes at most.
+/// Bytes that are no frame are dropped and counted. Bytes before a frame that don't end with a zero spoil
+/// that frame and no other. Holds 1,100 bytes at most.
 package struct LinkReader {
   /// The most bytes without a zero; the longest frame has 1,053.
   package static let longest = 1_100
 
-  /// Frames that were found.
+  /// The number of frames that were found.
   package private(set) var frames = 0
-  /// What was dropped.
+  /// The number of drops, by their reason.
   package private(set) var dropped: [LinkPacket.Fault: Int] = [:]
   /// Bytes that wait for the zero that ends them.
   package var held: Int { buffer.count }
 
   private var buffer: [UInt8] = []
-  /// Whether all is passed over up to the next zero.
+  /// `true` while all bytes up to the next zero are skipped.
   private var isLost = false
 
   package init() {}
 
-  /// What was dropped, of any kind.
+  /// The number of drops for all reasons.
   package var droppedFrames: Int { dropped.values.reduce(0, +) }
 
-  /// Takes the next bytes, and hands on each frame that ends in them.
+  /// Reads the next bytes, and passes on each frame that ends in them.
   package mutating func read(_ bytes: some Sequence<UInt8>, each: (LinkPacket) -> Void) {
     for byte in bytes {
       if byte != 0 {
-        take(byte)
+        append(byte)
       } else if isLost {
         isLost = false
       } else if !buffer.isEmpty {
@@ -43,7 +43,7 @@ package struct LinkReader {
     return packets
   }
 
-  private mutating func take(_ byte: UInt8) {
+  private mutating func append(_ byte: UInt8) {
     guard !isLost else { return }
     guard buffer.count < Self.longest else {
       buffer.removeAll(keepingCapacity: true)

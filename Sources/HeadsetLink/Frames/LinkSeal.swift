@@ -1,25 +1,25 @@
-/// One end of a link.
+/// A side of a link.
 package enum LinkSide: UInt8 {
   case host = 0
   case board = 1
 
-  /// Who it talks to.
+  /// The side that this one talks to.
   var other: LinkSide { self == .host ? .board : .host }
 }
 
-/// What makes each frame after AUTH one of this session: a counter that only rises and the proof of it, so that
-/// nobody in between adds, changes or repeats a frame.
+/// The proof that a frame after AUTH belongs to this session: a rising counter and its MAC, so that nobody in
+/// between adds, changes or repeats a frame.
 ///
-/// The proof is the first 8 bytes of an HMAC-SHA256 over direction (a byte: 0 from the host, 1 from the board),
-/// counter and body. A lost frame leaves a gap in the counters, which is fine.
+/// The MAC is the first 8 bytes of an HMAC-SHA256 over direction (a byte: 0 from the host, 1 from the board),
+/// counter and body. A lost frame leaves a gap in the counters, which is accepted.
 package struct LinkSeal {
-  /// Why a frame is refused.
+  /// The reason for which a frame is refused.
   package enum Refusal: Error, Equatable {
-    /// It has no seal.
+    /// The frame has no seal.
     case unsealed
     /// The proof is another: the frame is changed, of another session, or goes the other way.
     case forged
-    /// Its counter was here, or a later one was.
+    /// The counter, or a later one, was received before.
     case repeated(UInt32)
   }
 
@@ -32,8 +32,8 @@ package struct LinkSeal {
   private var received: UInt32 = 0
 
   /// - Parameters:
-  ///   - key: the session's, as the handshake gives it.
-  ///   - sent: frames that were sealed before.
+  ///   - key: the key of the session, derived by the handshake.
+  ///   - sent: the number of frames that were sealed before.
   package init(key: [UInt8], side: LinkSide, sent: UInt32 = 0) {
     (self.key, self.side, self.sent) = (key, side, sent)
   }
@@ -69,10 +69,10 @@ package struct LinkSeal {
   }
 }
 
-/// What both sides prove to each other, and the key of the session that comes of it.
+/// The proofs of both sides, and the key of the session derived from them.
 ///
-/// Both payloads of HELLO, as they were on the wire (the answer's with its status), stand for the session: each
-/// side has put 16 random bytes into them.
+/// Both payloads of HELLO, as they were on the wire (the answer's with its status), identify the session:
+/// each side has put 16 random bytes into them.
 package struct LinkHandshake {
   /// Bytes of a nonce, of a challenge and of a proof.
   package static let length = 16

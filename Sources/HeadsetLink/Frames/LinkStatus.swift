@@ -1,4 +1,4 @@
-/// How the board answers a request: the first two bytes of a response's payload.
+/// The outcome of a request: the first two bytes of a response's payload.
 package enum LinkStatus: UInt16, CaseIterable {
   case ok = 0
   case badRequest = 1
@@ -37,7 +37,7 @@ package enum LinkStatus: UInt16, CaseIterable {
     }
   }
 
-  /// What the board says by it, as the end of a sentence: "the board …".
+  /// The meaning, as the end of a sentence: "the board …".
   package var meaning: String {
     switch self {
     case .ok: "did it"

@@ -171,20 +171,20 @@ extension PayloadWriter {
   }
 }
 
-/// Why bytes are not the payload they should be, or a payload can't be written.
+/// The reason for which a payload can't be read or written.
 package enum PayloadError: Error, Equatable {
-  /// There are fewer bytes than the fields need.
+  /// The fields need more bytes than are left.
   case short(needed: Int, left: Int)
-  /// There are bytes behind the last field.
+  /// Bytes follow the last field.
   case leftover(Int)
-  /// A field or the payload is longer than its length can tell.
+  /// A field or the payload is longer than its limit.
   case long(Int, limit: Int)
   /// A field has a value that means nothing.
   case value(Int)
   /// A text is not UTF-8.
   case text
 
-  /// In words, for messages.
+  /// The error in words, for messages.
   package var meaning: String {
     switch self {
     case .short(let needed, let left): "\(needed) bytes are needed and \(left) are left"

@@ -211,7 +211,7 @@ package struct CommitTransfer: LinkRequest {
   }
 }
 
-/// Gives a transfer up.
+/// Discards a transfer.
 package struct AbortTransfer: LinkRequest {
   package typealias Answer = Done
   package static let operation = LinkOperation.abortTransfer

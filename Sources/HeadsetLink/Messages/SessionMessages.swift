@@ -97,7 +97,7 @@ package struct BoardInfo: LinkMessage {
     try coder.text(&name)
   }
 
-  /// The same description with texts that are safe to show and keep: a board may send anything.
+  /// The description with texts that are safe to show and keep: a board may send anything.
   package var cleaned: BoardInfo {
     var board = self
     (board.model, board.firmwareVersion, board.name) = (model.cleaned, firmwareVersion.cleaned, name.cleaned)

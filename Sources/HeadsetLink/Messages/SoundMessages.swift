@@ -41,7 +41,7 @@ package struct NoiseCancellingChanged: LinkEvent {
   package mutating func code(_ coder: inout some PayloadCoder) throws(PayloadError) { try coder.bool(&isOn) }
 }
 
-/// One of the two ears.
+/// A side of the headset: one of the two ears.
 package enum Side: UInt8, CaseIterable, Sendable {
   case left = 0
   case right = 1

@@ -6,7 +6,7 @@ package final class FDChannel: LinkChannel {
   package var onBytes: (ArraySlice<UInt8>) -> Void = { _ in }
   package var onEnd: (LinkEnd) -> Void = { _ in }
 
-  /// The most bytes that wait for the other end to take them: more than any window of writes needs.
+  /// The most bytes that wait to be written: more than any window of writes needs.
   static let longestQueue = 64 << 10
 
   private let fd: Int32
@@ -16,9 +16,9 @@ package final class FDChannel: LinkChannel {
   private var reading: FDWatch?
   private var writing: FDWatch?
 
-  /// Takes over a descriptor, which is made non-blocking.
-  /// - Throws: `connectionFailed` when the loop can't watch it; it is closed then.
-  package init(taking fd: Int32, loop: EventLoop) throws(HeadsetError) {
+  /// Creates a channel that owns a descriptor, and makes it non-blocking.
+  /// - Throws: `connectionFailed` if the loop can't watch it; it is closed then.
+  package init(owning fd: Int32, loop: EventLoop) throws(HeadsetError) {
     (self.fd, self.loop) = (fd, loop)
     let flags = fcntl(fd, F_GETFL)
     _ = fcntl(fd, F_SETFL, flags | O_NONBLOCK)
@@ -90,7 +90,7 @@ package final class FDChannel: LinkChannel {
 
   private var reason: String { String(cString: strerror(errno)) }
 
-  /// Writes what the descriptor takes, without the signal that a closed socket would raise.
+  /// Writes as many bytes as the descriptor accepts, without the signal that a closed socket would raise.
   private func put(_ bytes: UnsafeRawBufferPointer) -> Int {
     let count = Glibc.send(fd, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
     return count < 0 && errno == ENOTSOCK ? Glibc.write(fd, bytes.baseAddress, bytes.count) : count
@@ -103,14 +103,14 @@ package final class FDChannel: LinkChannel {
     }
   }
 
-  /// Tells the end in a turn of its own: whoever sends is not told in the middle of it, and who closes before is not told.
+  /// Reports the end in a turn of its own: never in the middle of a `send`, and not after a `close`.
   private func end(_ end: LinkEnd) {
     guard isOpen else { return }
     release()
     loop.next { [self] in
-      let tell = onEnd
+      let notify = onEnd
       close()
-      tell(end)
+      notify(end)
     }
   }
 }

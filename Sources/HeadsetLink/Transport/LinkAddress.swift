@@ -1,7 +1,7 @@
 internal import EventLoop
 internal import Glibc
 
-/// Where a headset is reached.
+/// The address of a headset.
 public enum LinkAddress: Sendable, Hashable {
   /// A unix socket.
   case unix(path: String)
@@ -91,7 +91,7 @@ public enum LinkAddress: Sendable, Hashable {
 }
 
 extension LinkAddress: CustomStringConvertible {
-  /// As it is written.
+  /// The address as it is written.
   public var description: String {
     switch self {
     case .unix(let path): return "unix:\(path)"

@@ -1,13 +1,13 @@
 package import EventLoop
 
-/// Why a channel ended by itself.
+/// The reason for which a channel ended by itself.
 package enum LinkEnd: Equatable {
   /// The other end closed it.
   case closed
-  /// The system says why.
+  /// The system reported this error.
   case failed(String)
 
-  /// As the end of a sentence: "the link ended: …".
+  /// The reason, as the end of a sentence: "the link ended: …".
   package var words: String {
     switch self {
     case .closed: "the other side closed it"
@@ -20,24 +20,24 @@ package enum LinkEnd: Equatable {
 ///
 /// Whoever has one closes it.
 package protocol LinkChannel: AnyObject {
-  /// Takes what comes, in whatever pieces, in turns of the loop of their own.
+  /// Receives bytes, cut anywhere, in turns of the loop of their own.
   var onBytes: (ArraySlice<UInt8>) -> Void { get set }
-  /// Told once when the channel ends by itself; never after `close`. What was sent may be lost.
+  /// Called once when the channel ends by itself; never after `close`. Bytes that were sent may be lost.
   var onEnd: (LinkEnd) -> Void { get set }
   /// Sends bytes, in order, without waiting. Nothing happens when the channel has ended.
   func send(_ bytes: [UInt8])
-  /// Ends the channel; what the system has taken still arrives. The closures are let go.
+  /// Ends the channel and releases the closures; bytes that the system has accepted still arrive.
   func close()
 }
 
-/// One end of a channel inside a process, for boards that live in it.
+/// An end of a channel inside a process, for boards that live in it.
 package final class MemoryChannel: LinkChannel {
   package var onBytes: (ArraySlice<UInt8>) -> Void = { _ in }
   package var onEnd: (LinkEnd) -> Void = { _ in }
 
   private let loop: EventLoop
   private var isOpen = true
-  /// Whoever has the other end keeps it.
+  /// The other end, which its own user keeps alive.
   private weak var peer: MemoryChannel?
 
   /// Two ends that are connected.
@@ -64,9 +64,9 @@ package final class MemoryChannel: LinkChannel {
     loop.next {
       guard peer.isOpen else { return }
       peer.isOpen = false
-      let tell = peer.onEnd
+      let notify = peer.onEnd
       peer.letGo()
-      tell(.closed)
+      notify(.closed)
     }
   }
 

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Serial lines and pseudo-terminals, as bytes: nothing is echoed, translated or taken as a signal.
+/// Serial lines and pseudo-terminals in raw mode: nothing is echoed, translated or interpreted as a signal.
 package enum SerialLine {
   /// The system's name of a speed; nil for one that it has none for.
   static func speed(_ baud: Int) -> speed_t? {

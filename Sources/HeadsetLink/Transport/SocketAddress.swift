@@ -1,10 +1,10 @@
 package import Glibc
 
-/// A socket's address as the system takes it: bytes.
+/// The address of a socket as bytes of a `sockaddr`.
 package struct SocketAddress {
   /// AF_UNIX, AF_INET, AF_INET6 or AF_BLUETOOTH.
   package let family: Int32
-  /// What `socket` takes as its third argument.
+  /// The third argument of `socket`.
   package let networkProtocol: Int32
   private let bytes: [UInt8]
 

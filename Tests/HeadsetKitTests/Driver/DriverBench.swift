@@ -14,7 +14,7 @@ final class DriverBench {
   /// Of the connection that was made last.
   private(set) var middle: Middle
   /// What the driver told.
-  var news: [HeadsetNews] = []
+  var news: [DriverEvent] = []
   var losses: [HeadsetError] = []
 
   init(_ options: BoardOptions = BoardOptions(), key: LinkKey = .development) throws {

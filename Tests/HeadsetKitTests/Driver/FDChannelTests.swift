@@ -37,7 +37,7 @@ import Testing
     var room: Int32 = 4_096
     setsockopt(ends.one, SOL_SOCKET, SO_SNDBUF, &room, socklen_t(MemoryLayout<Int32>.size))
     try loop.finish { [self] in
-      let channel = try FDChannel(taking: ends.one, loop: loop)
+      let channel = try FDChannel(owning: ends.one, loop: loop)
       let heard = hear(channel)
       let sent = pattern(60_000)
       for part in stride(from: 0, to: sent.count, by: 10_000) {
@@ -62,7 +62,7 @@ import Testing
     let loop = EventLoop()
     let ends = try Descriptors.sockets()
     try loop.finish { [self] in
-      let channel = try FDChannel(taking: ends.one, loop: loop)
+      let channel = try FDChannel(owning: ends.one, loop: loop)
       let heard = hear(channel)
       // The system's buffer and the queue take something below 1 MB.
       for _ in 0..<1_000 { channel.send(pattern(10_000)) }
@@ -77,7 +77,7 @@ import Testing
     let loop = EventLoop()
     let ends = try Descriptors.sockets()
     try loop.finish { [self] in
-      let channel = try FDChannel(taking: ends.one, loop: loop)
+      let channel = try FDChannel(owning: ends.one, loop: loop)
       let heard = hear(channel)
       #expect(put(pattern(100), into: ends.other) == 100)
       close(ends.other)
@@ -94,7 +94,7 @@ import Testing
     let ends = try Descriptors.sockets()
     close(ends.other)
     try loop.finish { [self] in
-      let channel = try FDChannel(taking: ends.one, loop: loop)
+      let channel = try FDChannel(owning: ends.one, loop: loop)
       let heard = hear(channel)
       channel.send([1])
       try await loop.wait { !heard.ends.isEmpty }
@@ -107,7 +107,7 @@ import Testing
     let ends = try Descriptors.sockets()
     close(ends.other)
     try loop.finish { [self] in
-      let channel = try FDChannel(taking: ends.one, loop: loop)
+      let channel = try FDChannel(owning: ends.one, loop: loop)
       let heard = hear(channel)
       channel.send([1])  // notes the end
       channel.close()
@@ -120,7 +120,7 @@ import Testing
   @Test("a channel that is let go closes its descriptor") func letGo() throws {
     let loop = EventLoop()
     let ends = try Descriptors.sockets()
-    _ = try FDChannel(taking: ends.one, loop: loop)
+    _ = try FDChannel(owning: ends.one, loop: loop)
     // The number itself may be another test's by now.
     var byte: UInt8 = 0
     #expect(read(ends.other, &byte, 1) == 0)
@@ -135,7 +135,7 @@ import Testing
     let every = (0...255).map { UInt8($0) } + [3, 4, 17, 19, 26, 10, 13, 127]
     try loop.finish { [self] in
       let host = try await LinkAddress.serial(path: path, baud: 115_200).connect(loop)
-      let board = try FDChannel(taking: master, loop: loop)
+      let board = try FDChannel(owning: master, loop: loop)
       let (hostHeard, boardHeard) = (hear(host), hear(board))
       host.send(every)
       board.send(every + every)
@@ -153,7 +153,7 @@ import Testing
     let (master, path) = try Descriptors.terminal()
     try loop.finish { [self] in
       let host = try await LinkAddress(parsing: "serial:\(path)@9600").connect(loop)
-      let board = try FDChannel(taking: master, loop: loop)
+      let board = try FDChannel(owning: master, loop: loop)
       let heard = hear(board)
       host.close()
       try await loop.wait { !heard.ends.isEmpty }

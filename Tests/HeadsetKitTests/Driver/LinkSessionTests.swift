@@ -201,7 +201,7 @@ import Testing
     let answer = try LinkReply.done(Done()).frame(to: ping)
     let event = try NoiseCancellingChanged(isOn: true).frame(sequence: 1)
     let eventBytes = try #require(try bench.seal?.seal(event))
-    #expect(bench.receive(eventBytes) == [.told(.noiseCancelling(true))])
+    #expect(bench.receive(eventBytes) == [.event(.noiseCancelling(true))])
 
     var stranger = LinkSeal(key: [1], side: .board)
     var damaged = try #require(try bench.seal?.seal(answer))
@@ -242,10 +242,10 @@ import Testing
     let bytes = try frames.flatMap { try bench.seal?.seal($0) ?? [] }
     #expect(
       bench.receive(bytes) == [
-        .told(.noiseCancelling(false)), .told(.ambient(.right, 200)), .answered(1, done),
-        .told(.equalizer(preset: 2, values: [-3, 4])), .told(.battery(percent: 40, isCharging: true)),
-        .told(.bootloader), .told(.transfer(status)),
-        .told(
+        .event(.noiseCancelling(false)), .event(.ambient(.right, 200)), .answered(1, done),
+        .event(.equalizer(preset: 2, values: [-3, 4])), .event(.battery(percent: 40, isCharging: true)),
+        .event(.bootloader), .event(.transfer(status)),
+        .event(
           .unreadable(
             HeadsetError(
               .noData,

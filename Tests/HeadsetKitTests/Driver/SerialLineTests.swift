@@ -14,7 +14,7 @@ import Testing
     try loop.finish {
       let board = try Board(BoardOptions(), loop: loop)
       defer { board.close() }
-      let line = try FDChannel(taking: master, loop: loop)
+      let line = try FDChannel(owning: master, loop: loop)
       // A half frame, and a whole one of somebody else.
       let old = try LinkReply.done(Flag(isOn: true)).frame(to: GetNoiseCancelling().frame(sequence: 1))
       line.send([7, 7, 7] + old.unsealed + [0] + old.unsealed + [5, 5])

@@ -24,7 +24,7 @@ final class PaperBoard: HeadsetDriver {
   }
 
   let name = "paper:board"
-  var onEvent: (HeadsetNews) -> Void = { _ in }
+  var onEvent: (DriverEvent) -> Void = { _ in }
   var onLost: (HeadsetError) -> Void = { _ in }
   private(set) var isConnected = false
 

@@ -36,9 +36,9 @@ import Testing
   private func entered() -> UpdatePlan {
     var plan = plan()
     _ = plan.begin(isConnected: true)
-    _ = plan.take(board(.application), at: at(0))
-    _ = plan.take(.entering(Delay(milliseconds: 5_000)), at: at(0))
-    _ = plan.take(board(.bootloader, boots: 2), at: at(5))
+    _ = plan.receive(board(.application), at: at(0))
+    _ = plan.receive(.entering(Delay(milliseconds: 5_000)), at: at(0))
+    _ = plan.receive(board(.bootloader, boots: 2), at: at(5))
     return plan
   }
 
@@ -51,27 +51,27 @@ import Testing
   @Test("BEGIN waits until HELLO reports the bootloader and the named time has passed") func waits() {
     var plan = plan()
     #expect(plan.begin(isConnected: false) == .connect(after: .zero))
-    #expect(plan.take(board(.application), at: at(0)) == .enter)
-    #expect(plan.take(.entering(Delay(milliseconds: 5_000)), at: at(1)) == .connect(after: .seconds(5)))
+    #expect(plan.receive(board(.application), at: at(0)) == .enter)
+    #expect(plan.receive(.entering(Delay(milliseconds: 5_000)), at: at(1)) == .connect(after: .seconds(5)))
     // It was connected earlier than it was to be.
-    #expect(plan.take(board(.bootloader, boots: 2), at: at(4)) == .begin(after: .seconds(2)))
-    #expect(plan.take(lost, at: at(5)) == .connect(after: .milliseconds(500)))
-    #expect(plan.take(board(.bootloader, boots: 2), at: at(7)) == .begin(after: .zero))
+    #expect(plan.receive(board(.bootloader, boots: 2), at: at(4)) == .begin(after: .seconds(2)))
+    #expect(plan.receive(lost, at: at(5)) == .connect(after: .milliseconds(500)))
+    #expect(plan.receive(board(.bootloader, boots: 2), at: at(7)) == .begin(after: .zero))
   }
 
   @Test("a bootloader that was started anew is asked how long it takes now") func startedAnew() {
     var plan = entered()
-    #expect(plan.take(.began(transfer()), at: at(6)) == .write(transfer(), from: 0))
-    _ = plan.take(lost, at: at(7))
-    #expect(plan.take(board(.bootloader, boots: 3), at: at(8)) == .enter)
-    #expect(plan.take(.entering(Delay(milliseconds: 3_000)), at: at(8)) == .begin(after: .seconds(3)))
+    #expect(plan.receive(.began(transfer()), at: at(6)) == .write(transfer(), from: 0))
+    _ = plan.receive(lost, at: at(7))
+    #expect(plan.receive(board(.bootloader, boots: 3), at: at(8)) == .enter)
+    #expect(plan.receive(.entering(Delay(milliseconds: 3_000)), at: at(8)) == .begin(after: .seconds(3)))
   }
 
   @Test("one that does not tell gets five seconds") func silent() {
     var plan = plan()
     _ = plan.begin(isConnected: false)
-    #expect(plan.take(board(.bootloader), at: at(0)) == .enter)
-    #expect(plan.take(.refused(LinkRefusal(.wrongMode)), at: at(0)) == .begin(after: .seconds(5)))
+    #expect(plan.receive(board(.bootloader), at: at(0)) == .enter)
+    #expect(plan.receive(.refused(LinkRefusal(.wrongMode)), at: at(0)) == .begin(after: .seconds(5)))
   }
 
   @Test("a prefix that is the same is gone on from, another is given up") func prefix() {
@@ -83,81 +83,81 @@ import Testing
       (TransferStatus(state: .writing, nextOffset: 5, prefixChecksum: sum), .abort(9)),
     ] {
       var plan = entered()
-      #expect(plan.take(.began(transfer(resume: 2)), at: at(6)) == .status)
-      #expect(plan.take(.status(status), at: at(6)) == action)
+      #expect(plan.receive(.began(transfer(resume: 2)), at: at(6)) == .status)
+      #expect(plan.receive(.status(status), at: at(6)) == action)
     }
     var plan = entered()
     let other = TransferStatus(state: .writing, nextOffset: 2, prefixChecksum: 0)
     for _ in 0..<2 {
-      _ = plan.take(.began(transfer(resume: 2)), at: at(6))
-      #expect(plan.take(.status(other), at: at(6)) == .abort(9))
-      #expect(plan.take(.done, at: at(6)) == .begin(after: .zero))
+      _ = plan.receive(.began(transfer(resume: 2)), at: at(6))
+      #expect(plan.receive(.status(other), at: at(6)) == .abort(9))
+      #expect(plan.receive(.done, at: at(6)) == .begin(after: .zero))
     }
-    _ = plan.take(.began(transfer(resume: 2)), at: at(6))
-    #expect(step(plan.take(.status(other), at: at(6))) == "begin")
+    _ = plan.receive(.began(transfer(resume: 2)), at: at(6))
+    #expect(step(plan.receive(.status(other), at: at(6))) == "begin")
   }
 
   @Test("a link that is lost after COMMIT is no reason to commit again") func lostCommit() {
     func committing() -> UpdatePlan {
       var plan = entered()
-      _ = plan.take(.began(transfer()), at: at(6))
-      #expect(plan.take(.done, at: at(7)) == .verify(9))
-      #expect(plan.take(.done, at: at(8)) == .commit(9))
-      _ = plan.take(lost, at: at(9))
+      _ = plan.receive(.began(transfer()), at: at(6))
+      #expect(plan.receive(.done, at: at(7)) == .verify(9))
+      #expect(plan.receive(.done, at: at(8)) == .commit(9))
+      _ = plan.receive(lost, at: at(9))
       return plan
     }
     var plan = committing()
-    #expect(plan.take(board(.bootloader, boots: 2), at: at(10)) == .status)
+    #expect(plan.receive(board(.bootloader, boots: 2), at: at(10)) == .status)
     let committed = TransferStatus(state: .committed, nextOffset: 4, prefixChecksum: 0)
-    #expect(plan.take(.status(committed), at: at(10)) == .reboot)
+    #expect(plan.receive(.status(committed), at: at(10)) == .reboot)
     plan = committing()
-    _ = plan.take(board(.bootloader, boots: 2), at: at(10))
+    _ = plan.receive(board(.bootloader, boots: 2), at: at(10))
     let written = TransferStatus(state: .verified, nextOffset: 4, prefixChecksum: 0)
-    #expect(plan.take(.status(written), at: at(10)) == .begin(after: .zero))
+    #expect(plan.receive(.status(written), at: at(10)) == .begin(after: .zero))
     plan = committing()
-    #expect(plan.take(board(.application, version: "2", boots: 3), at: at(10)) == .confirm(after: .zero))
-    #expect(plan.take(.done, at: at(10)) == .succeed(.updated(version: "2")))
+    #expect(plan.receive(board(.application, version: "2", boots: 3), at: at(10)) == .confirm(after: .zero))
+    #expect(plan.receive(.done, at: at(10)) == .succeed(.updated(version: "2")))
     plan = committing()
-    #expect(plan.take(board(.application, boots: 3), at: at(10)) == .enter)
+    #expect(plan.receive(board(.application, boots: 3), at: at(10)) == .enter)
   }
 
   @Test("waiting for a link grows longer, and ends when it was of no use for two minutes") func patience() {
     var plan = entered()
-    _ = plan.take(.began(transfer()), at: at(6))
+    _ = plan.receive(.began(transfer()), at: at(6))
     for delay in [500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000] {
-      #expect(plan.take(lost, at: at(7)) == .connect(after: .milliseconds(delay)))
+      #expect(plan.receive(lost, at: at(7)) == .connect(after: .milliseconds(delay)))
     }
     plan.acknowledged(4, at: at(8))
-    #expect(plan.take(lost, at: at(100)) == .connect(after: .milliseconds(500)))
+    #expect(plan.receive(lost, at: at(100)) == .connect(after: .milliseconds(500)))
     // What the board had already is no progress.
     plan.acknowledged(4, at: at(127))
-    #expect(plan.take(lost, at: at(127)) == .connect(after: .seconds(1)))
-    #expect(step(plan.take(lost, at: at(128))) == "write")
+    #expect(plan.receive(lost, at: at(127)) == .connect(after: .seconds(1)))
+    #expect(step(plan.receive(lost, at: at(128))) == "write")
   }
 
   @Test("another headset at the same address is not written to") func otherBoard() {
     var plan = entered()
-    _ = plan.take(lost, at: at(6))
+    _ = plan.receive(lost, at: at(6))
     let other = BoardInfo(
       image: .bootloader, capabilities: .firmwareUpdate, longestPayload: 1_024, model: "RT-2",
       firmwareVersion: "1", boots: 2)
-    #expect(step(plan.take(.connected(other), at: at(7))) == "check")
+    #expect(step(plan.receive(.connected(other), at: at(7))) == "check")
   }
 
   @Test("a flash that holds another image after all is written anew twice, then the update fails")
   func wrongHash() {
     var plan = entered()
     for _ in 0..<2 {
-      _ = plan.take(.began(transfer()), at: at(6))
-      #expect(plan.take(.done, at: at(6)) == .verify(9))
-      guard case .begin = plan.take(.refused(LinkRefusal(.wrongHash)), at: at(6)) else {
+      _ = plan.receive(.began(transfer()), at: at(6))
+      #expect(plan.receive(.done, at: at(6)) == .verify(9))
+      guard case .begin = plan.receive(.refused(LinkRefusal(.wrongHash)), at: at(6)) else {
         Issue.record("\(plan.action)")
         return
       }
     }
-    _ = plan.take(.began(transfer()), at: at(6))
-    _ = plan.take(.done, at: at(6))
-    #expect(step(plan.take(.refused(LinkRefusal(.wrongHash)), at: at(6))) == "verify")
+    _ = plan.receive(.began(transfer()), at: at(6))
+    _ = plan.receive(.done, at: at(6))
+    #expect(step(plan.receive(.refused(LinkRefusal(.wrongHash)), at: at(6))) == "verify")
   }
 
   @Test("parts are as long as the board wants and takes") func chunk() {
