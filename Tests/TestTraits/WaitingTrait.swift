@@ -6,8 +6,10 @@ public import Testing
 /// from it. `ROOMTONE_TEST_THREADS` is the number of threads in addition; without it, or with 0, such tests run where
 /// all others do, which leaves the processors to each: under a sanitizer, waiting is not what takes the time.
 public struct WaitingTrait: SuiteTrait, TestTrait, TestScoping {
+  /// `true`: a suite's trait is one of all its tests.
   public var isRecursive: Bool { true }
 
+  /// Runs `function`, the test, on a waiting thread.
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
   ) async throws {

@@ -118,7 +118,7 @@ final class StreamSoundModule {
   private func run(_ function: LuaReference, on block: TapBlock, for tap: ScriptTap, of url: String?) {
     let shown = ScriptBlock(block)
     let routine = script.call(
-      function, [blocks(shown)], name: "a tap", isWanted: { block.isWanted && tap.isActive },
+      function, [blocks(shown)], name: "a tap", isWanted: { tap.tap.wants(block) },
       maySuspend: false, repeats: tap.repeats, onFailure: { tap.failures += 1 })
     guard let routine else { return block.giveBack(changed: false) }
     routine.whenEnded { [weak script] outcome in

@@ -69,8 +69,11 @@ public final class StreamTap {
     return SoundChain.Tap(number: number, kind: kind, object: LoopReference(self))
   }
 
+  /// Returns `true` while the function may receive a block: after the end of the sound it gets none.
+  public func wants(_ block: TapBlock) -> Bool { isActive && format != nil && block.isWanted }
+
   func take(_ block: TapBlock) {
-    guard isActive, block.isWanted, case .blocks(let body) = kind else {
+    guard wants(block), case .blocks(let body) = kind else {
       return block.giveBack(changed: false)
     }
     body(block)
