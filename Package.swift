@@ -113,7 +113,9 @@ let package = Package(
     tests(of: "LuaRuntime", ["LuaRuntime", "EventLoop", "TestSupport"]),
     tests(of: "AudioCore", ["AudioCore", "TestSupport"]),
     tests(of: "Codecs", ["Codecs", "AudioCore", "TestSupport"]),
-    tests(of: "SpeakerKit", ["SpeakerKit", "AudioCore", "CALSA", "Codecs", "EventLoop", "TestSupport"]),
+    tests(
+      of: "SpeakerKit",
+      ["SpeakerKit", "AudioCore", "CALSA", "Codecs", "EventLoop", "TestSupport", "TestTraits"]),
     tests(
       of: "StreamKit",
       ["StreamKit", "HTTP", "AudioCore", "Codecs", "Database", "EventLoop", "TestSupport", "TestTraits"]),
@@ -125,7 +127,7 @@ let package = Package(
       of: "Home",
       [
         "Home", "AudioCore", "SpeakerKit", "StreamKit", "HeadsetKit", "HeadsetLink", "HeadsetBoard",
-        "EventLoop", "TestSupport",
+        "EventLoop", "TestSupport", "TestTraits",
       ]),
     tests(
       of: "Roomtone",

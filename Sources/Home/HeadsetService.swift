@@ -1,6 +1,6 @@
 public import EventLoop
 public import HeadsetKit
-internal import HeadsetLink
+public import HeadsetLink
 
 /// The headsets of an engine and the scripts that own them. Confined to the loop.
 ///

@@ -1,7 +1,7 @@
 public import EventLoop
 internal import Glibc
 public import HeadsetBoard
-public import HeadsetKit
+internal import HeadsetKit
 internal import HeadsetLink
 public import Home
 public import LuaModules

@@ -6,7 +6,7 @@ func require(_ isKept: Bool, _ promise: String) {
   if !isKept { fatalError("not kept: \(promise)") }
 }
 
-/// What a scan told.
+/// The result of a scan.
 private struct Scan: Equatable {
   var frames: [EncodedFrame] = []
   var skipped = 0

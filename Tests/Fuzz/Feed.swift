@@ -26,7 +26,7 @@ private let clock = StationClock { $0 < 1_773_153_000 ? -14_400 : -18_000 }
   return 0
 }
 
-/// What is read is the same when it was mended before, and reaches to the end, whatever stands in front.
+/// Requires that mending is idempotent, and that a document is read to its end, whatever precedes it.
 private func checkMending(_ input: [UInt8]) {
   guard let document = FeedText.document(input) else { return require(false, "any text becomes a document") }
   var mender = FeedMender(Array(FeedText.text(input).utf8))

@@ -14,7 +14,7 @@
   return 0
 }
 
-/// What a reader told.
+/// The result of a reader.
 private struct Found: Equatable {
   var packets: [LinkPacket] = []
   var dropped: [LinkPacket.Fault: Int] = [:]

@@ -37,7 +37,7 @@ private struct BoardUnderTest {
   private var now = Instant.start
   private var sequence: UInt16 = 0
   private var transfer: UInt32 = 0
-  /// What was sealed last.
+  /// The last sealed frame.
   private var last: [UInt8] = []
 
   init?() {
@@ -140,7 +140,7 @@ private struct BoardUnderTest {
     return answers.first?.payload
   }
 
-  /// What the board sends for these bytes.
+  /// Returns the frames that the board sends for these bytes.
   @discardableResult
   private mutating func take(_ bytes: [UInt8]) -> [LinkFrame] {
     var frames: [LinkFrame] = []

@@ -32,7 +32,7 @@ private struct HostUnderTest {
   /// Requests that the host has made and not heard of.
   private var owed: Set<Int> = []
   private var lastID = 0
-  /// What the session sent and the board may answer.
+  /// Frames that the session sent and the board may answer.
   private var sent: [LinkFrame] = []
   private var mayOpen = false
   private var isOver = false

@@ -30,7 +30,7 @@ private struct Connection {
   let outage: Double
 }
 
-/// What came of the connections.
+/// The result of the connections.
 private struct Outcome: Equatable {
   var frames: [StreamFrame] = []
   var titles: [ICYMetadata] = []

@@ -38,7 +38,7 @@ private let file: CInt = {
 }
 
 /// Reads all frames.
-/// - Returns: how many there are.
+/// - Returns: their number.
 private func read(_ source: MP4PacketSource, size: Int) throws -> Int {
   var frames = 0
   while let packet = try source.next() {

@@ -13,7 +13,7 @@ func pieceSize(of input: some Collection<UInt8>) -> Int {
   return 1 + (sum & 0xFFF) >> (sum >> 12)
 }
 
-/// Whether a text is as texts of stations are given: without control characters.
+/// Returns `true` for a text without control characters, as texts of stations are delivered.
 func isClean(_ text: String) -> Bool {
   text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
 }

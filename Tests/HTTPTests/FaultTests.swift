@@ -1,9 +1,10 @@
 import EventLoop
 import HTTP
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Faults of servers")
+@Suite("Faults of servers", .waiting)
 struct FaultTests {
   private let station: Station
   private let network: NetworkThread

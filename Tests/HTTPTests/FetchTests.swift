@@ -1,9 +1,10 @@
 import EventLoop
 import HTTP
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Fetching what is small")
+@Suite("Fetching what is small", .waiting)
 struct FetchTests {
   private let station: Station
   private let network: NetworkThread

@@ -1,8 +1,9 @@
+import TestTraits
 import Testing
 
 @testable import HTTP
 
-@Suite("Heads of answers")
+@Suite("Heads of answers", .waiting)
 struct HeaderCollectorTests {
   private func collect(_ lines: [String], into collector: inout HeaderCollector) throws -> [HeaderCollector
     .Head]

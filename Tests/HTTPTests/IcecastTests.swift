@@ -1,8 +1,9 @@
 import HTTP
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("A real Icecast")
+@Suite("A real Icecast", .waiting)
 struct IcecastTests {
   @Test("a new listener gets the burst from a 1,400-byte border on, as the station of the tests has it")
   func burst() throws {

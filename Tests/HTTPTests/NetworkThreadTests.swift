@@ -2,11 +2,12 @@ import EventLoop
 import Glibc
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HTTP
 
-@Suite("The network thread")
+@Suite("The network thread", .waiting)
 struct NetworkThreadTests {
   private let station: Station
 

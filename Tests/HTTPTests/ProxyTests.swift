@@ -1,9 +1,10 @@
 import Glibc
 import HTTP
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Proxies")
+@Suite("Proxies", .waiting)
 struct ProxyTests {
   // The environment is one per process, so these tests have processes of their own.
 

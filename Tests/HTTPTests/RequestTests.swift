@@ -1,9 +1,10 @@
 import EventLoop
 import HTTP
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Requests")
+@Suite("Requests", .waiting)
 struct RequestTests {
   @Test("credentials leave the URL at once")
   func credentials() throws {

@@ -1,9 +1,10 @@
 import EventLoop
+import TestTraits
 import Testing
 
 @testable import HTTP
 
-@Suite("How long a server asks to be left alone")
+@Suite("How long a server asks to be left alone", .waiting)
 struct RetryAfterTests {
   /// The moment 6 November 1994, 08:49:37.
   private let now = WallTime(seconds: 784_111_777)

@@ -1,8 +1,9 @@
 import HTTP
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("The station of the tests")
+@Suite("The station of the tests", .waiting)
 struct StationTests {
   private let station: Station
   private let network: NetworkThread

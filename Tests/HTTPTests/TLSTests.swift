@@ -1,8 +1,9 @@
 import HTTP
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("TLS")
+@Suite("TLS", .waiting)
 struct TLSTests {
   @Test("a certificate is trusted that the file names, for the name that it names, and no other")
   func trust() throws {

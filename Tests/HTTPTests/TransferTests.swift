@@ -1,8 +1,9 @@
 import HTTP
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Transfers")
+@Suite("Transfers", .waiting)
 struct TransferTests {
   private let station: Station
   private let network: NetworkThread

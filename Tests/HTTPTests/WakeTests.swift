@@ -2,9 +2,10 @@ import EventLoop
 import Glibc
 import HTTP
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("What wakes the network thread")
+@Suite("What wakes the network thread", .waiting)
 struct WakeTests {
   private let station: Station
   private let network: NetworkThread

@@ -1,7 +1,8 @@
 import Home
+import TestTraits
 import Testing
 
-@Suite("amounts of bytes")
+@Suite("amounts of bytes", .waiting)
 struct ByteSizeTests {
   @Test(
     "are read with their unit",

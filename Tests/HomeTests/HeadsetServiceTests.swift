@@ -1,14 +1,14 @@
 import EventLoop
 import Home
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 @testable import HeadsetKit
 @testable import HeadsetLink
-@testable import LuaModules
 
-@Suite("The headsets that scripts share") struct HeadsetServiceTests {
+@Suite("The headsets that scripts share", .waiting) struct HeadsetServiceTests {
   /// Two scripts, 1 and 2, and the headset of the configuration, which can be switched off and on.
   private final class Harness {
     let loop = EventLoop(clock: .virtual(start: WallTime(nanoseconds: 0)))

@@ -3,6 +3,7 @@ import EventLoop
 import Home
 import SpeakerKit
 import TestSupport
+import TestTraits
 import Testing
 
 /// A driver without speakers whose opening takes a second.
@@ -33,7 +34,7 @@ private final class SlowDriver: Driver {
   func position(of session: SessionID) -> Int { 0 }
 }
 
-@Suite("The door to the house") struct HouseDoorTests {
+@Suite("The door to the house", .waiting) struct HouseDoorTests {
   /// A door, and what happened at it.
   private final class Harness {
     let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 0)))

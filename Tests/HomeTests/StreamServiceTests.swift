@@ -3,9 +3,10 @@ import Home
 import SpeakerKit
 import StreamKit
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Stations that a command plays") struct StreamServiceTests {
+@Suite("Stations that a command plays", .waiting) struct StreamServiceTests {
   private static func words(_ event: StationEvent) -> String {
     switch event {
     case .title(let text): "title \(text)"
@@ -75,7 +76,7 @@ import Testing
   }
 }
 
-@Suite("Stations that a command records") struct StationRecordingTests {
+@Suite("Stations that a command records", .waiting) struct StationRecordingTests {
   @Test("attempts are repeated until the station is heard, and the end stays where it was planned")
   func retries() throws {
     var station = try StationHarness.station()

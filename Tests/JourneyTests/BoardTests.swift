@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetKit
@@ -53,7 +54,7 @@ extension EventLoop {
   }
 }
 
-@Suite("roomtone board") struct BoardTests {
+@Suite("roomtone board", .waiting) struct BoardTests {
   private func mode(_ path: String) -> (kind: mode_t, rights: mode_t)? {
     var status = stat()
     return lstat(path, &status) == 0 ? (status.st_mode & S_IFMT, status.st_mode & 0o777) : nil

@@ -1,8 +1,9 @@
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("jobs in the crontab")
+@Suite("jobs in the crontab", .waiting)
 struct CronTests {
   @Test("are added, listed and removed through the real crontab, and no other line changes")
   func manage() throws {

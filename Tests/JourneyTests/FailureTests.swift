@@ -1,5 +1,6 @@
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 /// A script that must fail, with the parts of the expected message.
@@ -54,7 +55,7 @@ struct FailingScript: CustomTestStringConvertible {
   }
 }
 
-@Suite("A script that fails") struct FailureTests {
+@Suite("A script that fails", .waiting) struct FailureTests {
   @Test(
     "tells what and where in one message, and leaves the house in order", arguments: FailingScript.all)
   func fails(_ failing: FailingScript) throws {
@@ -260,7 +261,7 @@ struct FailingScript: CustomTestStringConvertible {
   }
 }
 
-@Suite("A command line that is wrong") struct UsageTests {
+@Suite("A command line that is wrong", .waiting) struct UsageTests {
   /// A wrong command line: words after `roomtone`, and the parts of the one line on standard error.
   struct Wrong: CustomTestStringConvertible {
     let words: [String]

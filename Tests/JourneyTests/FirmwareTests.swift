@@ -1,8 +1,9 @@
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("roomtone firmware") struct FirmwareTests {
+@Suite("roomtone firmware", .waiting) struct FirmwareTests {
   private let home: Home
   private let image: [UInt8]
 

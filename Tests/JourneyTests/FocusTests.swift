@@ -1,7 +1,8 @@
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("A day with a headset") struct FocusTests {
+@Suite("A day with a headset", .waiting) struct FocusTests {
   @Test(
     "the time line of scripts/focus.lua tells how the headset is set, the same twice, and nothing is stored")
   func day() throws {

@@ -1,8 +1,9 @@
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("roomtone headset")
+@Suite("roomtone headset", .waiting)
 struct HeadsetCommandTests {
   @Test("shows a headset, for people and for programs, and sets what it does")
   func sets() throws {

@@ -1,8 +1,9 @@
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("headsets that fail")
+@Suite("headsets that fail", .waiting)
 struct HeadsetFailureTests {
   @Test("one that takes the connection and says nothing is left alone as soon as nobody waits for it")
   func silent() throws {

@@ -1,8 +1,9 @@
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("headsets, from a script to a board")
+@Suite("headsets, from a script to a board", .waiting)
 struct HeadsetTests {
   /// Script that exercises every row of the table. Continues from one part to the next at a certain battery
   /// level.

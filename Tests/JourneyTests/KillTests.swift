@@ -1,10 +1,11 @@
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 /// Kills recording processes, `ROOMTONE_KILLS` times in all; with that variable set, the loss is held to the
 /// promised second.
-@Suite("recordings of a process that is killed") struct KillTests {
+@Suite("recordings of a process that is killed", .waiting) struct KillTests {
   /// Number of kills in all kinds of recordings; nil when not set.
   private static let kills = getenv("ROOMTONE_KILLS").flatMap { Int(String(cString: $0)) }
 

@@ -1,8 +1,9 @@
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("What a script starts") struct OwnershipTests {
+@Suite("What a script starts", .waiting) struct OwnershipTests {
   @Test("lives without a handle: timers, jobs and subscriptions survive the garbage collector")
   func rooted() throws {
     let home = try Home()
@@ -105,7 +106,7 @@ import Testing
   }
 }
 
-@Suite("Jobs where the clocks change") struct ClockChangeTests {
+@Suite("Jobs where the clocks change", .waiting) struct ClockChangeTests {
   private func runs(_ code: String, from: String, span: String = "3d") throws -> [String] {
     let home = try Home()
     let script = try home.script("local schedule = require 'schedule'\n" + code)

@@ -1,8 +1,9 @@
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("roomtone play") struct PlayTests {
+@Suite("roomtone play", .waiting) struct PlayTests {
   /// Configuration of four stereo speakers in three rooms, at unity.
   private static let speakers = """
     house { speakers = {

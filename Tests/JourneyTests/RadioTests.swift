@@ -1,8 +1,9 @@
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("the radio")
+@Suite("the radio", .waiting)
 struct RadioTests {
   @Test("where no network interface is up: no_network, and stream.network")
   func noNetwork() throws {

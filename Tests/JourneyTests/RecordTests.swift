@@ -1,8 +1,9 @@
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("recording from the command line")
+@Suite("recording from the command line", .waiting)
 struct RecordTests {
   /// Returns a station's behaviour: eight seconds of sound at once, then `pace` times real time.
   static func live(

@@ -1,8 +1,9 @@
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("roomtone run") struct RunTests {
+@Suite("roomtone run", .waiting) struct RunTests {
   @Test("an empty script does nothing, prints nothing and is no failure")
   func empty() throws {
     let home = try Home()

@@ -1,8 +1,9 @@
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("The house between runs and between processes") struct SharedHouseTests {
+@Suite("The house between runs and between processes", .waiting) struct SharedHouseTests {
   /// Script that drives the house until it is ended.
   private static let alarm = """
     local speaker, task = require "speaker", require "task"

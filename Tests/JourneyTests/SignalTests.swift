@@ -1,8 +1,9 @@
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("A signal") struct SignalTests {
+@Suite("A signal", .waiting) struct SignalTests {
   private static let routine = """
     local speaker, task = require "speaker", require "task"
     local outer <close> = setmetatable({}, { __close = function() print "the main routine has unwound" end })

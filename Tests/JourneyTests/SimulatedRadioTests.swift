@@ -2,9 +2,10 @@ import AudioCore
 import Codecs
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Radio, simulated")
+@Suite("Radio, simulated", .waiting)
 struct SimulatedRadioTests {
   private static let script =
     """

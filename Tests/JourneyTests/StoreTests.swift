@@ -1,8 +1,9 @@
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("What scripts keep") struct StoreTests {
+@Suite("What scripts keep", .waiting) struct StoreTests {
   private static let counter =
     """
     local store = require "store"

@@ -1,8 +1,9 @@
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("scripts/update_headset.lua") struct UpdateTests {
+@Suite("scripts/update_headset.lua", .waiting) struct UpdateTests {
   private let home: Home
   private var transport: String { "unix:" + home.path("board.sock") }
 

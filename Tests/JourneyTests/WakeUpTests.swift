@@ -2,6 +2,7 @@ import AudioCore
 import Codecs
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 /// Output of `roomtone simulate scripts/wake_up.lua --render`, and its source.
@@ -48,7 +49,7 @@ private struct WakeUp {
   }
 }
 
-@Suite("The first script, simulated and rendered") struct WakeUpTests {
+@Suite("The first script, simulated and rendered", .waiting) struct WakeUpTests {
   private static let block = 960
   /// Frames at which the Kitchen joins, 12 s into the fade, and the Bedroom leaves, 2 s later.
   private static let (join, leave) = (12 * 48_000, 14 * 48_000)
@@ -172,7 +173,7 @@ private struct WakeUp {
   }
 }
 
-@Suite("Simulations") struct SimulationTests {
+@Suite("Simulations", .waiting) struct SimulationTests {
   @Test(
     "two speakers that play the same have the same samples, whenever they join", arguments: [0, 0.3, 0.507])
   func inStep(delay: Double) throws {
@@ -339,7 +340,7 @@ private struct WakeUp {
   }
 }
 
-@Suite("In real time") struct RealTimeRunTests {
+@Suite("In real time", .waiting) struct RealTimeRunTests {
   @Test(
     "files have the whole sound, sample for sample what a simulation renders", arguments: [44_100, 48_000])
   func exact(sampleRate: Int) throws {

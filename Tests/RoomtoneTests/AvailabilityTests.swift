@@ -1,7 +1,8 @@
 import LuaRuntime
+import TestTraits
 import Testing
 
-@Suite("speaker: speakers that come and go")
+@Suite("speaker: speakers that come and go", .waiting)
 struct AvailabilityTests {
   @Test("an unplugged speaker stays a member, is left out of the average, refuses levels, and comes back")
   func unplugged() throws {

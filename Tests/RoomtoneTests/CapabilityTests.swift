@@ -7,9 +7,10 @@ import LuaRuntime
 import Scheduling
 import SpeakerKit
 import StreamKit
+import TestTraits
 import Testing
 
-@Suite("speaker: drivers other than the house's")
+@Suite("speaker: drivers other than the house's", .waiting)
 struct CapabilityTests {
   /// One speaker that has a volume, and nothing else that can be done to it; a source takes a second to open.
   private final class PlainDriver: Driver {

@@ -7,9 +7,10 @@ import LuaRuntime
 import Roomtone
 import StreamKit
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("the configuration file")
+@Suite("the configuration file", .waiting)
 struct ConfigurationTests {
   private func read(_ text: String) throws -> Configuration {
     try Configuration(text: Array(text.utf8), path: "config.lua")

@@ -1,9 +1,10 @@
 import Glibc
 import LuaRuntime
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("files that may block")
+@Suite("files that may block", .waiting)
 struct DeviceFileTests {
   /// A bench with a FIFO in `fifo`; `ticks()` is how often another routine has run.
   private func printed(_ code: String) throws -> [String] {

@@ -3,9 +3,10 @@ import LuaModules
 import LuaRuntime
 import Roomtone
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("the engine")
+@Suite("the engine", .waiting)
 struct EngineTests {
   @Test("two engines live in one process, each with its own house, clock and jobs")
   func two() throws {

@@ -1,9 +1,10 @@
 import HeadsetBoard
 import LuaRuntime
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("eq")
+@Suite("eq", .waiting)
 struct EqTests {
   /// `headset{bands=, min=, max=}`: one that notes what it is told, with a pause in every answer, as a real one has.
   private static let prelude =

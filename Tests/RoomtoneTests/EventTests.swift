@@ -1,8 +1,9 @@
 import LuaRuntime
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("speaker: events")
+@Suite("speaker: events", .waiting)
 struct EventTests {
   private static let suspensions = "suspending, suspended, resumed"
 

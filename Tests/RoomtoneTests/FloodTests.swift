@@ -1,8 +1,9 @@
 import LuaRuntime
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("a script that makes more calls than can run")
+@Suite("a script that makes more calls than can run", .waiting)
 struct FloodTests {
   @Test("a listener that causes its own event ends the script, which names it", arguments: [false, true])
   func listener(wall: Bool) throws {

@@ -3,12 +3,13 @@ import Home
 import LuaRuntime
 import Roomtone
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HeadsetBoard
 
 /// `scripts/focus.lua`, on a simulated Monday.
-@Suite("The routine that sets the headset for the hour")
+@Suite("The routine that sets the headset for the hour", .waiting)
 struct FocusTests {
   /// Runs it for a day, and shows at these times how the headset is set.
   private func day(

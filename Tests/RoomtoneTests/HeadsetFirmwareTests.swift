@@ -1,8 +1,9 @@
 import HeadsetLink
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("a headset's firmware, from a script")
+@Suite("a headset's firmware, from a script", .waiting)
 struct HeadsetFirmwareTests {
   /// A bench with firmware 2.0.0 for the usual headset, whole as `new.rtfw` and damaged as `bad.rtfw`.
   private func bench() throws -> EngineBench {

@@ -1,8 +1,9 @@
 import HeadsetBoard
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("what a headset does, from a script")
+@Suite("what a headset does, from a script", .waiting)
 struct HeadsetSoundTests {
   @Test("noise cancelling is asked for, turned on and off, and told")
   func noiseCancelling() throws {

@@ -7,9 +7,10 @@ import LuaModules
 import LuaRuntime
 import Roomtone
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("headset")
+@Suite("headset", .waiting)
 struct HeadsetTests {
   // MARK: The connection
 

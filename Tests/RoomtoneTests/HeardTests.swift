@@ -1,8 +1,9 @@
 import AudioCore
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("speaker: what is heard")
+@Suite("speaker: what is heard", .waiting)
 struct HeardTests {
   private let bench: EngineBench
   private let noise: Sound

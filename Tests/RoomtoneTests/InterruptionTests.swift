@@ -1,7 +1,8 @@
 import LuaRuntime
+import TestTraits
 import Testing
 
-@Suite("speaker.interrupt, from Lua")
+@Suite("speaker.interrupt, from Lua", .waiting)
 struct InterruptionTests {
   @Test(
     "suspending, suspended and resumed are told to the house, the session, a speaker and a group, once each")

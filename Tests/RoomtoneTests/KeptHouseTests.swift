@@ -1,8 +1,9 @@
 import LuaRuntime
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("speaker.open: the house of the last run, and of another process")
+@Suite("speaker.open: the house of the last run, and of another process", .waiting)
 struct KeptHouseTests {
   @Test(
     "it waits for another process 30 s, or as long as it is told, and says so once",

@@ -1,8 +1,9 @@
 import LuaRuntime
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("calls that are wrong whatever the function does")
+@Suite("calls that are wrong whatever the function does", .waiting)
 struct MisuseTests {
   @Test(
     "a name that a module has not raises where it is read, with the nearest one",

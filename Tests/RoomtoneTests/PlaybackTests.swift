@@ -1,8 +1,9 @@
 import LuaRuntime
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("speaker: playback")
+@Suite("speaker: playback", .waiting)
 struct PlaybackTests {
   /// Prints what happens to the session, and when: `after` is the time since `play`.
   static let told =

@@ -1,9 +1,10 @@
 import LuaRuntime
 import Roomtone
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("radio:record")
+@Suite("radio:record", .waiting)
 struct RecordTests {
   private static let url = "http://radio.example/show.mp3"
 

@@ -1,9 +1,10 @@
 import LuaRuntime
 import TestSupport
+import TestTraits
 import Testing
 
 /// Under simulation: the clock begins at midnight before Monday 2026-01-05.
-@Suite("recorder")
+@Suite("recorder", .waiting)
 struct RecorderTests {
   private static let url = "http://radio.example/show.mp3"
   private static let other = "http://other.example/show.mp3"

@@ -1,9 +1,10 @@
 import Home
 import LuaRuntime
+import TestTraits
 import Testing
 
 /// The clock begins at midnight before Monday 2026-01-05.
-@Suite("schedule")
+@Suite("schedule", .waiting)
 struct ScheduleTests {
   @Test("a time of day runs once, today or tomorrow; a script with a job lives until then")
   func at() throws {

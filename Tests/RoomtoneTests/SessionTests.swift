@@ -1,6 +1,7 @@
+import TestTraits
 import Testing
 
-@Suite("Several sessions, from Lua")
+@Suite("Several sessions, from Lua", .waiting)
 struct SessionTests {
   @Test(
     "a session plays beside the default one, takes its speakers from there, and gives them up when it closes")
@@ -126,7 +127,7 @@ struct SessionTests {
   }
 }
 
-@Suite("Editing the house, from Lua")
+@Suite("Editing the house, from Lua", .waiting)
 struct EditingTests {
   @Test("speakers are renamed, regrouped and aimed; events tell why")
   func editing() throws {

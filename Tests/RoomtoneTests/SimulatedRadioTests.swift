@@ -3,9 +3,10 @@ import LuaModules
 import LuaRuntime
 import Roomtone
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("radio under simulation")
+@Suite("radio under simulation", .waiting)
 struct SimulatedRadioTests {
   private static let url = "http://radio.example/morning.mp3"
   private static let prelude = "local stream = require 'stream' local url = '\(url)' "

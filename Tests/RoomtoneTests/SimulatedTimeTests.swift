@@ -1,7 +1,8 @@
+import TestTraits
 import Testing
 
 /// `os.time` and `os.date` on the virtual clock answer as Lua's own.
-@Suite("Lua's time under simulation")
+@Suite("Lua's time under simulation", .waiting)
 struct SimulatedTimeTests {
   @Test("fields may be numeric texts, and other fields don't matter")
   func fields() throws {

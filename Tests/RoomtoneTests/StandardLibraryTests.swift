@@ -1,10 +1,11 @@
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import Roomtone
 
-@Suite("The standard library inside the program") struct StandardLibraryTests {
+@Suite("The standard library inside the program", .waiting) struct StandardLibraryTests {
   /// The files of a folder and its folders, relative to it.
   private func files(in folder: String) throws -> [String] {
     let listed = try Command.succeed("find", [folder, "-type", "f", "-printf", "%P\\n"]).text

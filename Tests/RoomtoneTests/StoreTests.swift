@@ -5,9 +5,10 @@ import LuaModules
 import LuaRuntime
 import Roomtone
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("store")
+@Suite("store", .waiting)
 struct StoreTests {
   private static let prelude =
     "local store = require 'store' local function show(v) return math.type(v) or type(v), v end "

@@ -1,7 +1,8 @@
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("streams, cancelled and interrupted", .serialized)
+@Suite("streams, cancelled and interrupted", .waiting, .serialized)
 struct StreamCancelTests {
   private let bench: StreamBench
   private var station: Station { bench.station }

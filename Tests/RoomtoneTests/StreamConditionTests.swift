@@ -1,7 +1,8 @@
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("what a stream is told when it can't be received", .serialized)
+@Suite("what a stream is told when it can't be received", .waiting, .serialized)
 struct StreamConditionTests {
   private let bench: StreamBench
   private var station: Station { bench.station }

@@ -1,7 +1,8 @@
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("fields of streams, and what they connect with", .serialized)
+@Suite("fields of streams, and what they connect with", .waiting, .serialized)
 struct StreamFieldTests {
   private let bench: StreamBench
   private var station: Station { bench.station }

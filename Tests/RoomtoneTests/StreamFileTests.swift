@@ -1,8 +1,9 @@
 import LuaRuntime
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("stream: files", .serialized)
+@Suite("stream: files", .waiting, .serialized)
 struct StreamFileTests {
   private let station: Station
 

@@ -1,7 +1,8 @@
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("stations as they are", .serialized)
+@Suite("stations as they are", .waiting, .serialized)
 struct StreamJourneyTests {
   private let bench: StreamBench
   private var station: Station { bench.station }

@@ -1,7 +1,8 @@
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("options of streams", .serialized)
+@Suite("options of streams", .waiting, .serialized)
 struct StreamOptionTests {
   private let bench: StreamBench
 

@@ -1,9 +1,10 @@
 import Home
 import LuaRuntime
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("stream: what is done to the sound", .serialized)
+@Suite("stream: what is done to the sound", .waiting, .serialized)
 struct StreamSoundTests {
   private let station: Station
 

@@ -1,8 +1,9 @@
 import LuaRuntime
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("stream: internet radio", .serialized)
+@Suite("stream: internet radio", .waiting, .serialized)
 struct StreamTests {
   private let station: Station
 

@@ -1,7 +1,8 @@
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("set_url: a stream goes over to another station", .serialized)
+@Suite("set_url: a stream goes over to another station", .waiting, .serialized)
 struct StreamURLTests {
   private let bench: StreamBench
   private var station: Station { bench.station }

@@ -1,7 +1,8 @@
 import LuaRuntime
+import TestTraits
 import Testing
 
-@Suite("task")
+@Suite("task", .waiting)
 struct TaskTests {
   @Test("spawned routines run beside the one that spawned them, and their results are awaited")
   func spawn() throws {

@@ -1,8 +1,9 @@
 import LuaRuntime
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("texts that a script gives")
+@Suite("texts that a script gives", .waiting)
 struct TextTests {
   @Test("have greatest lengths, which the errors name")
   func lengths() throws {

@@ -2,9 +2,10 @@ import LuaModules
 import LuaRuntime
 import Roomtone
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("simulate: the time line")
+@Suite("simulate: the time line", .waiting)
 struct TimelineTests {
   /// What the time line tells of a script: `00:00:05 Kitchen: volume 22 → 30`.
   private func lines(_ code: String, configuration: String? = nil, stations: String? = nil) throws -> [String]

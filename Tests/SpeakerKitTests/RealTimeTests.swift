@@ -3,9 +3,10 @@ import EventLoop
 import Glibc
 import SpeakerKit
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("In real time, on threads", .serialized)
+@Suite("In real time, on threads", .waiting, .serialized)
 struct RealTimeTests {
   /// Gives the calling thread a name of at most 15 bytes.
   private func nameThread(_ name: String) throws {

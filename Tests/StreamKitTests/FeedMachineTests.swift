@@ -1,9 +1,10 @@
 import EventLoop
 @testable import StreamKit
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("Feeds: when they are asked, and what is told")
+@Suite("Feeds: when they are asked, and what is told", .waiting)
 struct FeedMachineTests {
   /// A random source without scatter: small enough that all ranges return their first value, and large enough
   /// to be accepted.

@@ -2,11 +2,12 @@ import AudioCore
 import EventLoop
 import HTTP
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("A list of files, and files without a length")
+@Suite("A list of files, and files without a length", .waiting)
 struct FileListTests {
   /// Returns a WAV file of a tone, 8 kHz and mono.
   private func tone(_ seconds: Double) throws -> [UInt8] {

@@ -1,5 +1,6 @@
 import Codecs
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
@@ -55,7 +56,7 @@ private struct Reading {
   }
 }
 
-@Suite("Files taken apart")
+@Suite("Files taken apart", .waiting)
 struct FileParserTests {
   private static let files = [
     "mp3-cbr128-44k.mp3", "mp3-vbr-v4-44k.mp3", "aac-lc-44k.m4a", "aac-lc-noise-moov-at-end.m4a",

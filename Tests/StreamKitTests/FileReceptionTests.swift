@@ -2,6 +2,7 @@ import AudioCore
 import Codecs
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HTTP
@@ -74,7 +75,7 @@ private final class FileBench {
   func attach() throws -> StreamPlayback { try stream.attach(heard: { 0 }, moved: {}) }
 }
 
-@Suite("A file that is received")
+@Suite("A file that is received", .waiting)
 struct FileReceptionTests {
   private static let files = [
     "mp3-cbr128-44k.mp3", "mp3-vbr-v4-44k.mp3", "mp3-without-tag.mp3", "mp3-mpeg2-64-22k.mp3",

@@ -1,9 +1,10 @@
 import StreamKit
 import TestSupport
+import TestTraits
 import Testing
 
 /// Damaged streams: the result does not depend on how they are divided, and memory is bounded.
-@Suite("Mutated streams") struct StreamFuzzTests {
+@Suite("Mutated streams", .waiting) struct StreamFuzzTests {
   /// Returns `bytes` with bits changed, and parts removed, doubled or replaced by random bytes.
   private func damaged(_ bytes: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
     var result = bytes

@@ -1,10 +1,11 @@
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
 /// Programmes and servers that make stitching hard.
-@Suite("Stitching against the odds") struct HostileStitchingTests {
+@Suite("Stitching against the odds", .waiting) struct HostileStitchingTests {
   private func listen(
     _ station: Station, from first: Double = 12, loss: Double = 20, outage: Double, seconds: Double = 0.8
   ) throws -> Listener {

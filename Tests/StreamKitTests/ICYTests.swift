@@ -1,5 +1,6 @@
 import StreamKit
 import TestSupport
+import TestTraits
 import Testing
 
 /// The result of a de-interleaver for bytes in pieces.
@@ -25,7 +26,7 @@ struct ICYRun {
   }
 }
 
-@Suite("ICY de-interleaver") struct ICYDeinterleaverTests {
+@Suite("ICY de-interleaver", .waiting) struct ICYDeinterleaverTests {
   private func block(_ text: String) -> [UInt8] {
     let units = (text.utf8.count + 15) / 16
     return [UInt8(units)] + Array(text.utf8)
@@ -80,7 +81,7 @@ struct ICYRun {
   }
 }
 
-@Suite("ICY metadata") struct ICYMetadataTests {
+@Suite("ICY metadata", .waiting) struct ICYMetadataTests {
   @Test(
     "a title ends only at its quote and semicolon",
     arguments: [
@@ -134,7 +135,7 @@ struct ICYRun {
   }
 }
 
-@Suite("Titles with entities of XML") struct ICYEntityTests {
+@Suite("Titles with entities of XML", .waiting) struct ICYEntityTests {
   @Test(
     "are decoded where all of the title is written so, else left as they were sent",
     arguments: [

@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
@@ -36,7 +37,7 @@ enum Proof {
   }
 }
 
-@Suite("Streams over HTTP whose connection is lost") struct JoinTests {
+@Suite("Streams over HTTP whose connection is lost", .waiting) struct JoinTests {
   /// Runs all seeds: each listens, loses the connection, is refused and comes back.
   /// - Returns: the faults, by seed.
   private func faults(

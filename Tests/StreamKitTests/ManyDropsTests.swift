@@ -1,9 +1,10 @@
 import StreamKit
 import TestSupport
+import TestTraits
 import Testing
 
 /// A listener on a bad line: connections are lost again and again, some before they have sent a new frame.
-@Suite("Stitching on a bad line") struct ManyDropsTests {
+@Suite("Stitching on a bad line", .waiting) struct ManyDropsTests {
   private struct Line {
     let station: Station
     var stitcher = Stitcher()

@@ -3,12 +3,13 @@ import Codecs
 import EventLoop
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
 /// Stations that break the rules.
-@Suite("Odd stations") struct OddStationTests {
+@Suite("Odd stations", .waiting) struct OddStationTests {
   // MARK: Formats that change without a sign
 
   /// Returns the encoded sound of one format.

@@ -2,11 +2,12 @@ import EventLoop
 import Glibc
 import HTTP
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("A stream that is received")
+@Suite("A stream that is received", .waiting)
 struct ReceptionTests {
   private static let programmes = Result {
     try Dictionary(

@@ -1,5 +1,6 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
@@ -51,7 +52,7 @@ private final class SimulationBench {
   }
 }
 
-@Suite("A simulated station")
+@Suite("A simulated station", .waiting)
 struct SimulatedStationTests {
   /// 20 s at 128 kbit/s.
   private static let sound = Result {

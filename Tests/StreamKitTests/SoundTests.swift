@@ -2,6 +2,7 @@ import AudioCore
 import Codecs
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
@@ -122,7 +123,7 @@ private final class SoundBench {
   var sound: Sound { sounds.first ?? Sound(sampleRate: 1, channels: []) }
 }
 
-@Suite("The sound of a stream")
+@Suite("The sound of a stream", .waiting)
 struct SoundTests {
   private func tone(_ frequency: Double = 440, seconds: Double = 2, rate: Int = 48_000, channels: Int = 2)
     -> Sound

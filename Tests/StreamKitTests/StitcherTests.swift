@@ -1,5 +1,6 @@
 import StreamKit
 import TestSupport
+import TestTraits
 import Testing
 
 /// The programmes that all tests share, a minute each, with half a second of silence now and then; all frames
@@ -19,7 +20,7 @@ private enum Shared {
   }
 }
 
-@Suite("Stitching") struct StitcherTests {
+@Suite("Stitching", .waiting) struct StitcherTests {
   /// Returns the seconds of audio that the first connection receives: as much as the burst reaches back.
   private func reach(_ kind: Programme.Kind) -> Double { kind == .heAAC ? 13 : 7 }
 

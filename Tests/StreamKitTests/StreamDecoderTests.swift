@@ -1,11 +1,12 @@
 import AudioCore
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("The decoder of a stream")
+@Suite("The decoder of a stream", .waiting)
 struct StreamDecoderTests {
   /// Returns the frames of a file.
   private func frames(_ name: String) throws -> [(frame: StreamFrame, bytes: [UInt8])] {

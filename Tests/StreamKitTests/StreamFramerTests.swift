@@ -1,10 +1,11 @@
 import StreamKit
 import TestSupport
+import TestTraits
 import Testing
 
 private typealias Item = StreamFramer.Item
 
-@Suite("Stream framer") struct StreamFramerTests {
+@Suite("Stream framer", .waiting) struct StreamFramerTests {
   private func bytes(_ name: String) throws -> [UInt8] { try readBytes(Fixtures.path(name)) }
 
   private func formats(_ items: [StreamFramer.Item]) -> [StreamFormat] {

@@ -3,6 +3,7 @@ import EventLoop
 import Glibc
 import HTTP
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
@@ -61,7 +62,7 @@ private final class StreamBench {
   }
 }
 
-@Suite("A stream that plays")
+@Suite("A stream that plays", .waiting)
 struct StreamTests {
   private static let programme = Result { try Programme(.mp3, seconds: 60, silence: []).bytes }
 

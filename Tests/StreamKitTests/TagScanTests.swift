@@ -1,8 +1,9 @@
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("Tags that would keep the parser busy")
+@Suite("Tags that would keep the parser busy", .waiting)
 struct TagScanTests {
   private static let many = (0..<80_000).map { "a\($0)" }
 

@@ -2,11 +2,12 @@ import EventLoop
 import Glibc
 import HTTP
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("A transfer that is paused") struct TransferPauseTests {
+@Suite("A transfer that is paused", .waiting) struct TransferPauseTests {
   private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }
 
   @Test("resumes when nobody wants it paused any more, whoever changes his mind first") func owners() {

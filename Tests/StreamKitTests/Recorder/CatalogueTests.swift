@@ -3,9 +3,10 @@ import EventLoop
 import Glibc
 import StreamKit
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite("The catalogue of recordings") struct CatalogueTests {
+@Suite("The catalogue of recordings", .waiting) struct CatalogueTests {
   private let folder: TemporaryFolder
   private let path: String
 

@@ -1,10 +1,11 @@
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("Appending to a recording") struct FileJoinTests {
+@Suite("Appending to a recording", .waiting) struct FileJoinTests {
   private let folder: TemporaryFolder
   private let audio: [UInt8]
 

@@ -1,11 +1,12 @@
 import AudioCore
 import Codecs
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("Frames of a file") struct FrameFileTests {
+@Suite("Frames of a file", .waiting) struct FrameFileTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

@@ -1,11 +1,12 @@
 import EventLoop
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("A part that was left behind under the name of a recording that begins")
+@Suite("A part that was left behind under the name of a recording that begins", .waiting)
 struct LeftBehindTests {
   /// The lines of the log.
   private final class Told: Sendable {

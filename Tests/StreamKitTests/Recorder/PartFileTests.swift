@@ -1,11 +1,12 @@
 import EventLoop
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("Part of a recording") struct PartFileTests {
+@Suite("Part of a recording", .waiting) struct PartFileTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

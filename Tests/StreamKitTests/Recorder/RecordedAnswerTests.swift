@@ -1,11 +1,12 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
 /// Recordings of answers that may be files.
-@Suite("An answer that is to be recorded")
+@Suite("An answer that is to be recorded", .waiting)
 struct RecordedAnswerTests {
   private static let sound = Result { try Programme(.mp3, seconds: 60, seed: 4).bytes }
 

@@ -1,11 +1,12 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
 /// Recordings of a file on a server: its bytes, whatever happens to the connection.
-@Suite("A file that is recorded")
+@Suite("A file that is recorded", .waiting)
 struct RecordedFileTests {
   private static let sound = Result { try Programme(.mp3, seconds: 60, seed: 4).bytes }
 

@@ -1,12 +1,13 @@
 import EventLoop
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
 /// The behaviour of a stream while it is recorded.
-@Suite("A stream that is recorded")
+@Suite("A stream that is recorded", .waiting)
 struct RecordedStreamTests {
   private func station(
     _ programme: Programme, pace: Double = 1, name: String? = "Test station"

@@ -1,11 +1,12 @@
 import EventLoop
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("What looks after the catalogue while recordings are written")
+@Suite("What looks after the catalogue while recordings are written", .waiting)
 struct RecorderCoreTests {
   @Test("what is too old goes also while the process lives on")
   func keep() throws {

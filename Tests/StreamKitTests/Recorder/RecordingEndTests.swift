@@ -1,11 +1,12 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
 /// The reports of a recording at its end, and its files.
-@Suite("The end of a recording")
+@Suite("The end of a recording", .waiting)
 struct RecordingEndTests {
   @Test(
     "an outage that lasts until it is stopped is a gap, as long as the outage", arguments: [nil, 3_600])

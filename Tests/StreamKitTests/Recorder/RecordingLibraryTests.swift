@@ -1,11 +1,12 @@
 import EventLoop
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("The library of recordings") struct RecordingLibraryTests {
+@Suite("The library of recordings", .waiting) struct RecordingLibraryTests {
   @Test("a recording is compared with its row, frame by frame") func verifies() throws {
     let place = try LibraryFolder()
     let entry = try place.finished("show.mp3", 0..<50)

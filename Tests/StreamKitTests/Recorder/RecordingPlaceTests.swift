@@ -1,9 +1,10 @@
 import EventLoop
 import Glibc
 import StreamKit
+import TestTraits
 import Testing
 
-@Suite("where a template begins")
+@Suite("where a template begins", .waiting)
 struct RecordingPlaceTests {
   private let here: String = {
     var path = [CChar](repeating: 0, count: 4096)

@@ -1,10 +1,11 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("Tag of a recording") struct RecordingTagTests {
+@Suite("Tag of a recording", .waiting) struct RecordingTagTests {
   private static let start = LocalTime(WallTime(seconds: 1_774_726_200), offset: 3600)
   private let folder: TemporaryFolder
 

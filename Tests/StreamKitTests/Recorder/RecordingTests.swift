@@ -2,6 +2,7 @@ import EventLoop
 import Glibc
 import HTTP
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
@@ -81,7 +82,7 @@ final class RecordingBench {
   func entries() async throws -> [RecordingEntry] { try await recorder.withLibrary { try $0.list(.init()) } }
 }
 
-@Suite("A recording")
+@Suite("A recording", .waiting)
 struct RecordingTests {
   private static func live(
     _ programme: Programme, titles: [TestSupport.Programme.Title] = [], pace: Live.Pace = .realTime(1)
@@ -197,7 +198,7 @@ struct RecordingTests {
   }
 }
 
-@Suite("A recording that is split by titles")
+@Suite("A recording that is split by titles", .waiting)
 struct SplitTests {
   /// Returns a station with twenty seconds of a programme and a title every five: 80,000 bytes.
   private func station(_ programme: Programme) throws -> TestSupport.Station {

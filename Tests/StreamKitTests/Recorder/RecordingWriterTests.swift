@@ -2,6 +2,7 @@ import AudioCore
 import EventLoop
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
@@ -98,7 +99,7 @@ final class WriterBench {
   var files: [String] { fileNames(in: folder.path).sorted() }
 }
 
-@Suite("The writer of a recording")
+@Suite("The writer of a recording", .waiting)
 struct RecordingWriterTests {
   @Test("a recording that is shorter than the burst ends once, and tells what is on disk")
   func shorterThanBurst() throws {

@@ -1,11 +1,12 @@
 import EventLoop
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("Recordings whose process ended") struct RecoveryTests {
+@Suite("Recordings whose process ended", .waiting) struct RecoveryTests {
   @Test(
     "are cut to their last whole frame and named, wherever they ended", arguments: Programme.Kind.allCases)
   func names(kind: Programme.Kind) throws {
@@ -201,7 +202,7 @@ import Testing
   }
 }
 
-@Suite("Continued recordings whose process ended") struct JoinRecoveryTests {
+@Suite("Continued recordings whose process ended", .waiting) struct JoinRecoveryTests {
   /// The last step that the process reached.
   enum Moment: CaseIterable, Sendable {
     case recording, begun, copying, copied, entered, removed

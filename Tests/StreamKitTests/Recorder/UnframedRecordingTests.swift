@@ -1,11 +1,12 @@
 import EventLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
 /// Recordings of Ogg, FLAC and WebM: content without frames is recorded as it comes.
-@Suite("A recording of a station without frames")
+@Suite("A recording of a station without frames", .waiting)
 struct UnframedRecordingTests {
   private static let ogg = Result { try readBytes(Fixtures.path("music-44k.ogg")) }
 

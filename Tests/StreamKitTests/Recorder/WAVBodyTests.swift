@@ -1,11 +1,12 @@
 import AudioCore
 import Codecs
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import StreamKit
 
-@Suite("Recordings of decoded sound")
+@Suite("Recordings of decoded sound", .waiting)
 struct WAVBodyTests {
   /// Writes the frames of a stream into as many files as needed.
   /// - Returns: the sound of each file.
