@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  /// What a host hears on a channel of a board whose faults are these.
+  /// The frames that arrive at both ends of a channel with these faults.
   private func heard(_ text: String, sending frames: [[UInt8]], for time: Duration = .seconds(5)) throws
     -> (there: [[UInt8]], back: [[UInt8]], isEnded: Bool)
   {

@@ -13,10 +13,10 @@ final class BoardHost {
   let loop: EventLoop
   let channel: any LinkChannel
   var key = LinkKey.development.bytes
-  /// How long it waits for an answer.
+  /// The longest time to wait for an answer.
   var patience = Duration.seconds(8)
   private(set) var isEnded = false
-  /// What the board told without being asked.
+  /// The events of the board.
   private(set) var events: [LinkFrame] = []
   private(set) var welcome: Welcome?
   /// The last request as it went over the wire.
@@ -89,7 +89,7 @@ final class BoardHost {
     throw Silence()
   }
 
-  /// Whether nothing comes in answer.
+  /// `true` if no answer has come after a second.
   func isUnanswered(_ sequence: UInt16) async throws -> Bool {
     try await loop.sleep(for: .seconds(1))
     return !responses.contains { $0.sequence == sequence }

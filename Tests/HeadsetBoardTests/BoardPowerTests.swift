@@ -11,7 +11,7 @@ import Testing
   private func dying(_ step: Int?) -> BoardOptions { .with { $0.faults.death.step = step } }
 
   /// Does as much of the update as the power lets it.
-  /// - Returns: whether it was lost.
+  /// - Returns: `true` if the power was lost.
   private func tryUpdate(_ file: FirmwareFile, _ options: BoardOptions, _ store: (any BoardStore)?) throws
     -> Bool
   {

@@ -6,7 +6,7 @@ import Testing
 @Suite("Frames that nobody in between makes or repeats") struct LinkSealTests {
   private let key = [UInt8](0..<32)
 
-  /// What a reader finds in one frame's bytes.
+  /// The packet in one frame's bytes.
   private func packet(_ wire: [UInt8]) throws -> LinkPacket {
     var reader = LinkReader()
     return try #require(reader.read(wire).first)

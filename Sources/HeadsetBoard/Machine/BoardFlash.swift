@@ -59,7 +59,7 @@ struct BoardTransfer {
   let image: BoardImage
   /// Bytes of the image that are there.
   var next: Int
-  /// Their checksum.
+  /// The checksum of those bytes.
   var checksum: CRC32
   var state: TransferStatus.State
 

@@ -8,50 +8,50 @@ import Testing
 
 @Suite("A driver and a board on a bad line") struct BadLineTests {
   @Test("a plug that is pulled in the middle of a request is told once") func unplugged() throws {
-    let bench = try DriverBench()
-    try bench.runConnected {
-      let waiting = [bench.driver.begin(Ping()), bench.driver.begin(Ping())]
-      bench.middle.cut()
-      for answer in waiting { #expect(await bench.failure(answer)?.kind == .notConnected) }
-      #expect(bench.losses.map(\.kind) == [.notConnected])
-      #expect(!bench.driver.isConnected)
-      try await bench.loop.sleep(for: .seconds(20))
-      #expect(bench.losses.count == 1)
-      _ = try await bench.driver.connect()
-      _ = try await bench.driver.request(Ping())
+    let harness = try DriverHarness()
+    try harness.runConnected {
+      let waiting = [harness.driver.begin(Ping()), harness.driver.begin(Ping())]
+      harness.middle.cut()
+      for answer in waiting { #expect(await harness.failure(answer)?.kind == .notConnected) }
+      #expect(harness.losses.map(\.kind) == [.notConnected])
+      #expect(!harness.driver.isConnected)
+      try await harness.loop.sleep(for: .seconds(20))
+      #expect(harness.losses.count == 1)
+      _ = try await harness.driver.connect()
+      _ = try await harness.driver.request(Ping())
     }
   }
 
   @Test("a line that falls silent is told by the time that an answer takes") func silent() throws {
-    let bench = try DriverBench()
-    try bench.runConnected {
-      bench.middle.rule = { _, _ in [] }
-      let (start, waiting) = (bench.loop.now, bench.driver.begin(Ping()))
-      let error = await bench.failure(GetBattery())
+    let harness = try DriverHarness()
+    try harness.runConnected {
+      harness.middle.rule = { _, _ in [] }
+      let (start, waiting) = (harness.loop.now, harness.driver.begin(Ping()))
+      let error = await harness.failure(GetBattery())
       #expect(
-        await bench.failure(waiting)?.message == "ping: the headset at memory did not answer within 7 s")
+        await harness.failure(waiting)?.message == "ping: the headset at memory did not answer within 7 s")
       #expect(error?.kind == .notConnected)
-      #expect(start.duration(to: bench.loop.now) == .seconds(7))
-      #expect(bench.losses.map(\.kind) == [.timeout])
-      #expect(await bench.connectFailure()?.kind == .timeout)
-      #expect(bench.losses.count == 1)
+      #expect(start.duration(to: harness.loop.now) == .seconds(7))
+      #expect(harness.losses.map(\.kind) == [.timeout])
+      #expect(await harness.connectFailure()?.kind == .timeout)
+      #expect(harness.losses.count == 1)
     }
   }
 
   @Test("a board that has no power does not answer") func dead() throws {
-    let bench = try DriverBench()
-    bench.board.close()
-    try bench.run {
-      #expect(await bench.connectFailure()?.kind == .connectionFailed)
+    let harness = try DriverHarness()
+    harness.board.close()
+    try harness.run {
+      #expect(await harness.connectFailure()?.kind == .connectionFailed)
     }
   }
 
   @Test("frames that are lost, damaged, doubled or cut cost time and nothing else", arguments: 0..<4)
   func faults(fault: Int) throws {
-    let bench = try DriverBench()
-    try bench.run {
+    let harness = try DriverHarness()
+    try harness.run {
       var count = 0
-      bench.middle.rule = { _, bytes in
+      harness.middle.rule = { _, bytes in
         count += 1
         switch fault {
         case 0: return count % 3 == 0 ? [] : [bytes]
@@ -63,28 +63,28 @@ import Testing
         default: return [Array(bytes.prefix(3)), Array(bytes.dropFirst(3))]
         }
       }
-      _ = try await bench.driver.connect()
+      _ = try await harness.driver.connect()
       for value: Int8 in -12...12 {
-        _ = try await bench.driver.request(SetEqualizerBand(preset: 3, band: 0, value: value))
-        #expect(bench.board.report.equalizer[3][0] == Int(value))
-        #expect(try await bench.driver.request(GetEqualizer(preset: 3)).values[0] == value)
+        _ = try await harness.driver.request(SetEqualizerBand(preset: 3, band: 0, value: value))
+        #expect(harness.board.report.equalizer[3][0] == Int(value))
+        #expect(try await harness.driver.request(GetEqualizer(preset: 3)).values[0] == value)
       }
-      #expect(bench.losses.isEmpty)
+      #expect(harness.losses.isEmpty)
       // A request that came twice was done once: no event was told twice.
-      try await bench.settle()
-      let told = bench.news.count { if case .equalizer = $0 { true } else { false } }
+      try await harness.settle()
+      let told = harness.news.count { if case .equalizer = $0 { true } else { false } }
       #expect(told <= 25)
     }
   }
 
   @Test("each side tells of its own bytes alone, and of those that it read") func counted() throws {
-    let bench = try DriverBench()
-    try bench.runConnected {
-      bench.middle.inject([1, 2, 3, 0], .toHost)
-      bench.middle.inject([UInt8](repeating: 9, count: 2_000) + [0], .toHost)
-      try await bench.settle()
-      #expect(bench.driver.faults[.endless] == 1 && bench.driver.faults.values.reduce(0, +) == 2)
-      _ = try await bench.driver.request(Ping())
+    let harness = try DriverHarness()
+    try harness.runConnected {
+      harness.middle.inject([1, 2, 3, 0], .toHost)
+      harness.middle.inject([UInt8](repeating: 9, count: 2_000) + [0], .toHost)
+      try await harness.settle()
+      #expect(harness.driver.faults[.endless] == 1 && harness.driver.faults.values.reduce(0, +) == 2)
+      _ = try await harness.driver.request(Ping())
     }
   }
 
@@ -92,36 +92,36 @@ import Testing
   func window() throws {
     var options = BoardOptions()
     options.readyAfter = .seconds(5)
-    let bench = try DriverBench(options)
+    let harness = try DriverHarness(options)
     let image = (0..<20_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
     let version = try #require(FirmwareVersion("2.0.0"))
     let file = try FirmwareFile(image: image, model: "RT-1", version: version, key: .development)
-    try bench.runConnected {
-      _ = try await bench.driver.request(EnterBootloader())
-      bench.driver.drop()
-      try await bench.loop.sleep(for: .seconds(6))
-      #expect(try await bench.driver.connect().image == .bootloader)
-      let plan = try await bench.driver.request(BeginTransfer(manifest: file.manifest.bytes))
+    try harness.runConnected {
+      _ = try await harness.driver.request(EnterBootloader())
+      harness.driver.drop()
+      try await harness.loop.sleep(for: .seconds(6))
+      #expect(try await harness.driver.connect().image == .bootloader)
+      let plan = try await harness.driver.request(BeginTransfer(manifest: file.manifest.bytes))
       #expect(plan.window > 1)
       let chunk = Int(plan.chunk)
       let writes = stride(from: 0, to: image.count, by: chunk).map { offset in
         WriteTransfer(
           transfer: plan.transfer, offset: UInt32(offset), data: Array(image[offset...].prefix(chunk)))
       }
-      let answers = writes.map { bench.driver.begin($0) }
-      let status = bench.driver.begin(GetTransferStatus())
+      let answers = writes.map { harness.driver.begin($0) }
+      let status = harness.driver.begin(GetTransferStatus())
       for (write, answer) in zip(writes, answers) {
         #expect(try await answer.value().offset == write.offset + UInt32(write.data.count))
       }
       #expect(try await status.value().nextOffset == UInt32(image.count))
       var (open, widest) = (0, 0)
-      for (way, bytes) in bench.middle.seen {
+      for (way, bytes) in harness.middle.seen {
         guard Middle.packet(bytes)?.frame.operation == .writeTransfer else { continue }
         open += way == .toBoard ? 1 : -1
         widest = max(widest, open)
       }
       #expect(widest == Int(plan.window))
-      let gap = await bench.failure(
+      let gap = await harness.failure(
         WriteTransfer(transfer: plan.transfer, offset: UInt32(image.count + 64), data: [1]))
       #expect(gap?.refusal?.status == .wrongOffset)
       #expect(gap?.refusal?.nextOffset == UInt32(image.count))

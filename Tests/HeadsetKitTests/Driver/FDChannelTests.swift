@@ -22,7 +22,7 @@ import Testing
   /// A write without waiting; -1 when the descriptor takes nothing.
   private func put(_ bytes: [UInt8], into fd: Int32) -> Int { Glibc.write(fd, bytes, bytes.count) }
 
-  /// What can be read without waiting, at most `count` bytes.
+  /// Reads without waiting, at most `count` bytes.
   private func get(_ count: Int, from fd: Int32) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
       filled = max(Glibc.recv(fd, buffer.baseAddress, count, Int32(MSG_DONTWAIT)), 0)

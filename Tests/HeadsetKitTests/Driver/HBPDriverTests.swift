@@ -8,19 +8,19 @@ import Testing
 
 @Suite("A driver and a board") struct HBPDriverTests {
   @Test("connecting tells who the board is; a second connection ends the first") func connect() throws {
-    let bench = try DriverBench()
-    try bench.run {
-      #expect(!bench.driver.isConnected)
-      let info = try await bench.driver.connect()
+    let harness = try DriverHarness()
+    try harness.run {
+      #expect(!harness.driver.isConnected)
+      let info = try await harness.driver.connect()
       #expect(info.image == .application && info.firmwareVersion == "1.0.0" && info.model == "RT-1")
-      #expect(bench.driver.isConnected && bench.board.report.isConnected)
-      let ping = bench.driver.begin(Ping())
+      #expect(harness.driver.isConnected && harness.board.report.isConnected)
+      let ping = harness.driver.begin(Ping())
       // The board has one host at a time, and waits a moment for this one to go.
-      bench.driver.drop()
-      #expect(await bench.failure(ping)?.kind == .notConnected)
-      #expect(try await bench.driver.connect() == info)
-      let other = HBPDriver(name: "another", key: .development, loop: bench.loop) { () in
-        bench.board.connect()
+      harness.driver.drop()
+      #expect(await harness.failure(ping)?.kind == .notConnected)
+      #expect(try await harness.driver.connect() == info)
+      let other = HBPDriver(name: "another", key: .development, loop: harness.loop) { () in
+        harness.board.connect()
       }
       await #expect {
         try await other.connect()
@@ -28,20 +28,20 @@ import Testing
         (error as? HeadsetError)?.kind == .connectionFailed
           && "\(error)".contains("before the key was proved: the other side closed it")
       }
-      #expect(try await bench.driver.request(GetInfo()) == info)
-      #expect(bench.losses.isEmpty)
+      #expect(try await harness.driver.request(GetInfo()) == info)
+      #expect(harness.losses.isEmpty)
     }
   }
 
   @Test("all requests of the application are made and answered") func requests() throws {
-    let bench = try DriverBench()
-    try bench.runConnected {
-      let driver = bench.driver
+    let harness = try DriverHarness()
+    try harness.runConnected {
+      let driver = harness.driver
       _ = try await driver.request(Ping())
       for isOn in [true, false] {
         _ = try await driver.request(SetNoiseCancelling(isOn: isOn))
         #expect(try await driver.request(GetNoiseCancelling()) == Flag(isOn: isOn))
-        #expect(bench.board.report.noiseCancelling == isOn)
+        #expect(harness.board.report.noiseCancelling == isOn)
       }
       #expect(try await driver.request(GetAmbientLimits()) == AmbientLimits(left: 7, right: 7))
       let ambient = AmbientLevel(side: .right, level: 3)
@@ -64,84 +64,84 @@ import Testing
       #expect(try await driver.request(GetBattery()) == Battery(percent: 80, isCharging: false))
       #expect(try await driver.request(GetImageType()).image == .application)
       #expect(try await driver.request(GetTransferStatus()).state == .none)
-      try await bench.settle()
-      #expect(bench.news.contains(.noiseCancelling(true)) && bench.news.contains(.ambient(.right, 3)))
-      #expect(bench.driver.dropped.isEmpty && bench.driver.faults.isEmpty)
+      try await harness.settle()
+      #expect(harness.news.contains(.noiseCancelling(true)) && harness.news.contains(.ambient(.right, 3)))
+      #expect(harness.driver.dropped.isEmpty && harness.driver.faults.isEmpty)
     }
   }
 
   @Test("a board's no is the error of its code") func refusals() throws {
-    let bench = try DriverBench()
-    try bench.runConnected {
+    let harness = try DriverHarness()
+    try harness.runConnected {
       let high = SetAmbient(ambient: AmbientLevel(side: .left, level: 8))
-      #expect(await bench.failure(high)?.code == "headset.range")
+      #expect(await harness.failure(high)?.code == "headset.range")
       let few = SetEqualizer(equalizer: EqualizerValues(preset: 1, values: [1]))
-      let error = await bench.failure(few)
+      let error = await harness.failure(few)
       #expect(error?.code == "headset.wrong_band_count")
       #expect(error?.message == "set equalizer: the board has another number of equalizer bands")
-      #expect(await bench.failure(BeginTransfer(manifest: [1]))?.kind == .wrongMode)
-      #expect(bench.driver.isConnected)
-      let long = await bench.failure(
+      #expect(await harness.failure(BeginTransfer(manifest: [1]))?.kind == .wrongMode)
+      #expect(harness.driver.isConnected)
+      let long = await harness.failure(
         WriteTransfer(transfer: 1, offset: 0, data: [UInt8](repeating: 0, count: 1_017)))
       #expect(long?.code == "headset.write_failed")
     }
   }
 
   @Test("a request in an event's turn goes behind what is under way, in order") func reentry() throws {
-    let bench = try DriverBench()
-    try bench.runConnected {
+    let harness = try DriverHarness()
+    try harness.runConnected {
       var answer: PendingAnswer<Flag>?
-      bench.driver.onEvent = { [unowned bench] _ in answer = bench.driver.begin(GetNoiseCancelling()) }
-      let changes = [true, false].map { bench.driver.begin(SetNoiseCancelling(isOn: $0)) }
+      harness.driver.onEvent = { [unowned harness] _ in answer = harness.driver.begin(GetNoiseCancelling()) }
+      let changes = [true, false].map { harness.driver.begin(SetNoiseCancelling(isOn: $0)) }
       for change in changes { _ = try await change.value() }
-      try await bench.settle()
+      try await harness.settle()
       #expect(try await answer?.value() == Flag(isOn: false))
-      #expect(bench.board.report.repeated == 0)
+      #expect(harness.board.report.repeated == 0)
     }
   }
 
   @Test("good-bye is said, and heard") func disconnect() throws {
-    let bench = try DriverBench()
-    try bench.runConnected {
-      let waiting = bench.driver.begin(Ping())
+    let harness = try DriverHarness()
+    try harness.runConnected {
+      let waiting = harness.driver.begin(Ping())
       var isOther = false
-      bench.loop.start {
-        await bench.driver.disconnect()
+      harness.loop.start {
+        await harness.driver.disconnect()
         isOther = true
       }
-      await bench.driver.disconnect()
-      try await bench.loop.wait { isOther }
-      #expect(await bench.failure(waiting)?.kind == .notConnected)
-      #expect(bench.middle.operations(.toBoard).last == .bye)
-      #expect(!bench.driver.isConnected && !bench.board.report.isConnected)
-      #expect(await bench.failure(Ping())?.kind == .notConnected)
-      #expect(bench.losses.isEmpty)
-      await bench.driver.disconnect()
+      await harness.driver.disconnect()
+      try await harness.loop.wait { isOther }
+      #expect(await harness.failure(waiting)?.kind == .notConnected)
+      #expect(harness.middle.operations(.toBoard).last == .bye)
+      #expect(!harness.driver.isConnected && !harness.board.report.isConnected)
+      #expect(await harness.failure(Ping())?.kind == .notConnected)
+      #expect(harness.losses.isEmpty)
+      await harness.driver.disconnect()
     }
   }
 
   @Test("a board that does not hear the good-bye has a second for it") func deaf() throws {
-    let bench = try DriverBench()
-    try bench.runConnected {
-      bench.middle.rule = { way, bytes in way == .toBoard ? [] : [bytes] }
-      let start = bench.loop.now
-      await bench.driver.disconnect()
-      #expect(start.duration(to: bench.loop.now) == .seconds(1))
-      #expect(bench.losses.isEmpty)
+    let harness = try DriverHarness()
+    try harness.runConnected {
+      harness.middle.rule = { way, bytes in way == .toBoard ? [] : [bytes] }
+      let start = harness.loop.now
+      await harness.driver.disconnect()
+      #expect(start.duration(to: harness.loop.now) == .seconds(1))
+      #expect(harness.losses.isEmpty)
     }
   }
 
   @Test("a connection that is given up while it comes about fails as such") func givenUp() throws {
-    let bench = try DriverBench()
-    try bench.run {
-      bench.middle.rule = { _, _ in [] }
-      bench.loop.after(.seconds(2)) { bench.driver.drop() }
+    let harness = try DriverHarness()
+    try harness.run {
+      harness.middle.rule = { _, _ in [] }
+      harness.loop.after(.seconds(2)) { harness.driver.drop() }
       #expect(
-        await bench.connectFailure()
+        await harness.connectFailure()
           == HeadsetError(.connectionFailed, "the connection to memory was given up"))
-      bench.loop.after(.seconds(2)) { bench.loop.start { await bench.driver.disconnect() } }
-      #expect(await bench.connectFailure()?.kind == .connectionFailed)
-      #expect(bench.losses.isEmpty)
+      harness.loop.after(.seconds(2)) { harness.loop.start { await harness.driver.disconnect() } }
+      #expect(await harness.connectFailure()?.kind == .connectionFailed)
+      #expect(harness.losses.isEmpty)
     }
   }
 

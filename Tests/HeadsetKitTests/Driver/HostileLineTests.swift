@@ -8,27 +8,27 @@ import Testing
 
 @Suite("A driver and a board with someone in between") struct HostileLineTests {
   @Test("a wrong key is told on both sides, and nothing is done") func wrongKey() throws {
-    let bench = try DriverBench(key: LinkKey(bytes: [UInt8](repeating: 1, count: 32)))
-    try bench.run {
-      let error = await bench.connectFailure()
+    let harness = try DriverHarness(key: LinkKey(bytes: [UInt8](repeating: 1, count: 32)))
+    try harness.run {
+      let error = await harness.connectFailure()
       #expect(error?.code == "headset.auth")
       #expect(error?.message == "the board at memory does not know this key")
       #expect(error?.hint?.contains("key_file") == true)
-      #expect(!bench.driver.isConnected && !bench.board.report.isConnected)
-      #expect(bench.losses.isEmpty)
+      #expect(!harness.driver.isConnected && !harness.board.report.isConnected)
+      #expect(harness.losses.isEmpty)
     }
   }
 
   @Test("a board that only says yes is found out") func falseBoard() throws {
-    let bench = try DriverBench()
-    try bench.run {
-      bench.middle.rule = { way, bytes in
+    let harness = try DriverHarness()
+    try harness.run {
+      harness.middle.rule = { way, bytes in
         guard way == .toHost, let frame = Middle.packet(bytes)?.frame, frame.operation == .authenticate,
           let proof = try? LinkReply.done(Proof(mac: [UInt8](repeating: 7, count: 16))).frame(to: frame)
         else { return [bytes] }
         return [proof.unsealed]
       }
-      let error = await bench.connectFailure()
+      let error = await harness.connectFailure()
       #expect(error?.code == "headset.auth")
       #expect(error?.message == "the board at memory does not have the key")
     }
@@ -41,76 +41,76 @@ import Testing
   {
     var options = BoardOptions()
     options.faults.challengeLength = length
-    let bench = try DriverBench(options)
-    try bench.run {
-      let error = await bench.connectFailure()
+    let harness = try DriverHarness(options)
+    try harness.run {
+      let error = await harness.connectFailure()
       #expect(error?.code == "headset.challenge_length")
       #expect(error?.message == "hello: the board at memory sends \(length) bytes where 16 are expected")
-      #expect(bench.middle.operations(.toBoard) == [.hello], "no proof is made of it")
+      #expect(harness.middle.operations(.toBoard) == [.hello], "no proof is made of it")
     }
   }
 
   @Test("what was recorded is taken from nobody a second time, on this connection or a later one")
   func replay() throws {
-    let bench = try DriverBench()
-    try bench.runConnected {
-      _ = try await bench.driver.request(SetNoiseCancelling(isOn: true))
-      try await bench.settle()
-      let (requests, answers) = (bench.middle.frames(.toBoard), bench.middle.frames(.toHost))
-      _ = try await bench.driver.request(SetNoiseCancelling(isOn: false))
-      try await bench.settle()
-      let news = bench.news
+    let harness = try DriverHarness()
+    try harness.runConnected {
+      _ = try await harness.driver.request(SetNoiseCancelling(isOn: true))
+      try await harness.settle()
+      let (requests, answers) = (harness.middle.frames(.toBoard), harness.middle.frames(.toHost))
+      _ = try await harness.driver.request(SetNoiseCancelling(isOn: false))
+      try await harness.settle()
+      let news = harness.news
       #expect(news == [.noiseCancelling(true), .noiseCancelling(false)])
       for _ in 0..<2 {
-        for bytes in requests { bench.middle.inject(bytes, .toBoard) }
-        for bytes in answers { bench.middle.inject(bytes, .toHost) }
-        try await bench.settle()
-        #expect(!bench.board.report.noiseCancelling)
-        #expect(bench.news == news)
-        #expect(try await bench.driver.request(GetNoiseCancelling()) == Flag(isOn: false))
-        if bench.driver.dropped[.repeated] != nil {
+        for bytes in requests { harness.middle.inject(bytes, .toBoard) }
+        for bytes in answers { harness.middle.inject(bytes, .toHost) }
+        try await harness.settle()
+        #expect(!harness.board.report.noiseCancelling)
+        #expect(harness.news == news)
+        #expect(try await harness.driver.request(GetNoiseCancelling()) == Flag(isOn: false))
+        if harness.driver.dropped[.repeated] != nil {
           // HELLO and AUTH, unsealed, and the request; of the host's, two answers, another, and an event.
-          #expect(bench.board.report.repeated >= 1)
-          #expect(bench.driver.dropped[.repeated] == 2 && bench.driver.dropped[.unsealed] ?? 0 >= 2)
+          #expect(harness.board.report.repeated >= 1)
+          #expect(harness.driver.dropped[.repeated] == 2 && harness.driver.dropped[.unsealed] ?? 0 >= 2)
         } else {
-          #expect(bench.driver.dropped[.forged] == 2, "another session has other seals")
-          #expect(bench.board.report.forged >= 1)
+          #expect(harness.driver.dropped[.forged] == 2, "another session has other seals")
+          #expect(harness.board.report.forged >= 1)
         }
-        bench.driver.drop()
-        try await bench.settle()
-        _ = try await bench.driver.connect()
+        harness.driver.drop()
+        try await harness.settle()
+        _ = try await harness.driver.connect()
       }
     }
   }
 
   @Test("a command that nobody sealed, or with another seal, is not done") func injected() throws {
-    let bench = try DriverBench()
-    try bench.runConnected {
+    let harness = try DriverHarness()
+    try harness.runConnected {
       let command = try SetNoiseCancelling(isOn: true).frame(sequence: 7)
       var stranger = LinkSeal(key: [UInt8](repeating: 1, count: 32), side: .host, sent: 100)
-      bench.middle.inject(command.unsealed, .toBoard)
-      bench.middle.inject(try stranger.seal(command), .toBoard)
+      harness.middle.inject(command.unsealed, .toBoard)
+      harness.middle.inject(try stranger.seal(command), .toBoard)
       let event = try NoiseCancellingChanged(isOn: true).frame(sequence: 1)
       var board = LinkSeal(key: [UInt8](repeating: 1, count: 32), side: .board, sent: 100)
-      bench.middle.inject(event.unsealed, .toHost)
-      bench.middle.inject(try board.seal(event), .toHost)
+      harness.middle.inject(event.unsealed, .toHost)
+      harness.middle.inject(try board.seal(event), .toHost)
       // What the host says, said to itself.
-      _ = try await bench.driver.request(Ping())
-      let own = try #require(bench.middle.frames(.toBoard).last)
-      bench.middle.inject(own, .toHost)
-      try await bench.settle()
-      #expect(!bench.board.report.noiseCancelling && bench.news.isEmpty)
-      #expect(bench.board.report.unsealed == 1 && bench.board.report.forged == 1)
-      #expect(bench.driver.dropped == [.unsealed: 1, .forged: 2])
-      #expect(try await bench.driver.request(GetNoiseCancelling()) == Flag(isOn: false))
+      _ = try await harness.driver.request(Ping())
+      let own = try #require(harness.middle.frames(.toBoard).last)
+      harness.middle.inject(own, .toHost)
+      try await harness.settle()
+      #expect(!harness.board.report.noiseCancelling && harness.news.isEmpty)
+      #expect(harness.board.report.unsealed == 1 && harness.board.report.forged == 1)
+      #expect(harness.driver.dropped == [.unsealed: 1, .forged: 2])
+      #expect(try await harness.driver.request(GetNoiseCancelling()) == Flag(isOn: false))
     }
   }
 
   @Test("a command or an answer that is changed on its way, checksum and all, is dropped") func altered()
     throws
   {
-    let bench = try DriverBench()
-    try bench.runConnected {
+    let harness = try DriverHarness()
+    try harness.runConnected {
       /// The other value, with a checksum that fits, under the seal as it was.
       func turned(_ bytes: [UInt8]) -> [UInt8]? {
         guard let packet = Middle.packet(bytes), let seal = packet.seal,
@@ -127,41 +127,41 @@ import Testing
         return COBS.encode(writer.bytes) + [0]
       }
       var changed = 0
-      bench.middle.rule = { way, bytes in
+      harness.middle.rule = { way, bytes in
         let operation = Middle.packet(bytes)?.frame.operation
         let isMeant = way == .toBoard ? operation == .setNoiseCancelling : operation == .noiseCancelling
         guard isMeant, changed < 2, let other = turned(bytes) else { return [bytes] }
         changed += 1
         return [other]
       }
-      let start = bench.loop.now
-      _ = try await bench.driver.request(SetNoiseCancelling(isOn: true))
-      #expect(start.duration(to: bench.loop.now) == .seconds(3), "sent three times")
-      #expect(bench.board.report.noiseCancelling && bench.board.report.forged == 2)
+      let start = harness.loop.now
+      _ = try await harness.driver.request(SetNoiseCancelling(isOn: true))
+      #expect(start.duration(to: harness.loop.now) == .seconds(3), "sent three times")
+      #expect(harness.board.report.noiseCancelling && harness.board.report.forged == 2)
       changed = 1
-      #expect(try await bench.driver.request(GetNoiseCancelling()) == Flag(isOn: true))
-      #expect(bench.driver.dropped == [.forged: 1])
+      #expect(try await harness.driver.request(GetNoiseCancelling()) == Flag(isOn: true))
+      #expect(harness.driver.dropped == [.forged: 1])
     }
   }
 
   @Test("an answer to an older request is not taken for a new one's") func delayed() throws {
-    let bench = try DriverBench()
-    try bench.runConnected {
-      _ = try await bench.driver.request(SetNoiseCancelling(isOn: true))
+    let harness = try DriverHarness()
+    try harness.runConnected {
+      _ = try await harness.driver.request(SetNoiseCancelling(isOn: true))
       // The answer to the first question is held back; the second way it comes is taken.
       var held: [UInt8]?
-      bench.middle.rule = { way, bytes in
+      harness.middle.rule = { way, bytes in
         guard way == .toHost, held == nil, Middle.packet(bytes)?.frame.operation == .noiseCancelling else {
           return [bytes]
         }
         held = bytes
         return []
       }
-      #expect(try await bench.driver.request(GetNoiseCancelling()) == Flag(isOn: true))
-      _ = try await bench.driver.request(SetNoiseCancelling(isOn: false))
-      bench.middle.inject(try #require(held), .toHost)
-      #expect(try await bench.driver.request(GetNoiseCancelling()) == Flag(isOn: false))
-      #expect(bench.driver.dropped == [.repeated: 1])
+      #expect(try await harness.driver.request(GetNoiseCancelling()) == Flag(isOn: true))
+      _ = try await harness.driver.request(SetNoiseCancelling(isOn: false))
+      harness.middle.inject(try #require(held), .toHost)
+      #expect(try await harness.driver.request(GetNoiseCancelling()) == Flag(isOn: false))
+      #expect(harness.driver.dropped == [.repeated: 1])
     }
   }
 }

@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  /// What connecting fails with.
+  /// The error of a connection attempt.
   private func failure(_ address: LinkAddress) throws -> HeadsetError? {
     let loop = EventLoop()
     var failure: HeadsetError?

@@ -29,7 +29,7 @@ struct FaultRunTests {
   }
 }
 
-/// Where the board is: another one when the power was lost.
+/// The current board: another one after a loss of power.
 private final class Door { var board: Board? }
 
 /// One board with its faults, and a headset that is asked for this and that.
@@ -50,7 +50,7 @@ final class FaultRun {
   private var versions = ["1.0.0"]
   private var updates = 0
 
-  /// What the board may have been set to: more than one value where an answer was lost.
+  /// The possible settings of the board: several where an answer was lost.
   private struct Belief {
     var isCancelling: Set<Bool>
     var ambient: [Side: Set<Int>]
@@ -155,8 +155,8 @@ final class FaultRun {
   private static let linkErrors: Set<HeadsetError.Kind> = [.timeout, .notConnected]
 
   /// Does one operation and looks how it ended.
-  /// - Parameter requests: how many requests it may take.
-  /// - Returns: whether it succeeded.
+  /// - Parameter requests: the most requests of the operation.
+  /// - Returns: `true` if it succeeded.
   private func attempt<Outcome>(
     _ name: String, requests: Int = 1, more: Duration = .zero, allowing errors: Set<HeadsetError.Kind> = [],
     _ operation: () async throws -> Outcome

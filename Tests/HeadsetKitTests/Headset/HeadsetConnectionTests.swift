@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The connection of a headset") struct HeadsetConnectionTests {
   /// A headset that can be switched off and on.
-  private final class Bench {
+  private final class Harness {
     let loop = EventLoop(clock: .virtual(start: WallTime(nanoseconds: 0)))
     let options: BoardOptions
     private(set) var board: Board?
@@ -21,7 +21,7 @@ import Testing
     }
 
     private func makeHeadset() -> Headset {
-      let driver = HBPDriver(name: "bench", key: .development, loop: loop) {
+      let driver = HBPDriver(name: "harness", key: .development, loop: loop) {
         [unowned self] () async throws(HeadsetError) in
         guard let board else { throw HeadsetError(.notAvailable, "it is off") }
         return board.connect()
@@ -38,7 +38,7 @@ import Testing
 
     func switchOn() throws { board = try Board(options, loop: loop) }
 
-    func run(_ body: @escaping (Bench) async throws -> Void) throws {
+    func run(_ body: @escaping (Harness) async throws -> Void) throws {
       try loop.finish {
         try await body(self)
       } last: { [self] in
@@ -55,40 +55,40 @@ import Testing
 
   @Test("a lost headset is looked for still after somebody has tried to connect it in vain")
   func vain() throws {
-    try Bench().run { bench in
-      try await bench.headset.connect()
-      bench.switchOff()
-      try await bench.loop.sleep(for: .milliseconds(100))
-      #expect(!bench.headset.isConnected)
-      #expect(await bench.connectFailure() == .notAvailable)
-      try bench.switchOn()
-      try await bench.loop.sleep(for: .seconds(11))
-      #expect(bench.headset.isConnected && bench.events.last == .connected)
+    try Harness().run { harness in
+      try await harness.headset.connect()
+      harness.switchOff()
+      try await harness.loop.sleep(for: .milliseconds(100))
+      #expect(!harness.headset.isConnected)
+      #expect(await harness.connectFailure() == .notAvailable)
+      try harness.switchOn()
+      try await harness.loop.sleep(for: .seconds(11))
+      #expect(harness.headset.isConnected && harness.events.last == .connected)
     }
   }
 
   @Test("who connects while another does so gets that one's outcome") func together() throws {
-    try Bench().run { bench in
-      let first = bench.loop.start { #expect(await bench.connectFailure() == nil) }
-      #expect(await bench.connectFailure() == .alreadyConnected)
-      #expect(bench.headset.isConnected)
+    try Harness().run { harness in
+      let first = harness.loop.start { #expect(await harness.connectFailure() == nil) }
+      #expect(await harness.connectFailure() == .alreadyConnected)
+      #expect(harness.headset.isConnected)
       await first.value
-      await bench.headset.disconnect()
-      bench.switchOff()
-      let failing = bench.loop.start { #expect(await bench.connectFailure() == .notAvailable) }
-      #expect(await bench.connectFailure() == .notAvailable)
+      await harness.headset.disconnect()
+      harness.switchOff()
+      let failing = harness.loop.start { #expect(await harness.connectFailure() == .notAvailable) }
+      #expect(await harness.connectFailure() == .notAvailable)
       await failing.value
     }
   }
 
   @Test("giving up a headset that is lost is told") func released() throws {
-    try Bench().run { bench in
-      try await bench.headset.connect()
-      bench.switchOff()
-      try await bench.loop.sleep(for: .milliseconds(100))
-      #expect(bench.headset.isInUse)
-      await bench.headset.disconnect()
-      #expect(!bench.headset.isInUse && bench.events.last == .released)
+    try Harness().run { harness in
+      try await harness.headset.connect()
+      harness.switchOff()
+      try await harness.loop.sleep(for: .milliseconds(100))
+      #expect(harness.headset.isInUse)
+      await harness.headset.disconnect()
+      #expect(!harness.headset.isInUse && harness.events.last == .released)
     }
   }
 
@@ -96,36 +96,36 @@ import Testing
   func enters() throws {
     var options = BoardOptions()
     options.faults.stays = 2
-    try Bench(options).run { bench in
-      try await bench.headset.connect()
-      try await bench.headset.enterBootloader()
-      #expect(try await bench.headset.imageType() == "bootloader")
-      #expect(bench.headset.isConnected && !bench.headset.isBusy)
+    try Harness(options).run { harness in
+      try await harness.headset.connect()
+      try await harness.headset.enterBootloader()
+      #expect(try await harness.headset.imageType() == "bootloader")
+      #expect(harness.headset.isConnected && !harness.headset.isBusy)
     }
     options.faults.stays = 3
-    try Bench(options).run { bench in
-      try await bench.headset.connect()
-      let error = await #expect(throws: HeadsetError.self) { try await bench.headset.enterBootloader() }
+    try Harness(options).run { harness in
+      try await harness.headset.connect()
+      let error = await #expect(throws: HeadsetError.self) { try await harness.headset.enterBootloader() }
       #expect(error?.kind == .updateFailed && error?.facts.first == ErrorFact("step", .string("enter")))
-      #expect(try await bench.headset.imageType() == "application")
+      #expect(try await harness.headset.imageType() == "application")
     }
     // The board never comes back: that is no reason for another error.
     options.faults.stays = 0
-    try Bench(options).run { bench in
-      try await bench.headset.connect()
-      bench.loop.after(.milliseconds(1)) { bench.switchOff() }
-      let error = await #expect(throws: HeadsetError.self) { try await bench.headset.enterBootloader() }
-      #expect(error?.kind == .updateFailed && !bench.headset.isBusy)
+    try Harness(options).run { harness in
+      try await harness.headset.connect()
+      harness.loop.after(.milliseconds(1)) { harness.switchOff() }
+      let error = await #expect(throws: HeadsetError.self) { try await harness.headset.enterBootloader() }
+      #expect(error?.kind == .updateFailed && !harness.headset.isBusy)
     }
   }
 
   @Test("what the wearer does while nobody listens is not told to who comes later") func gestures() throws {
-    try Bench().run { bench in
-      for line in ["noise on", "noise off", "ambient left 3"] { try bench.board?.perform(line) }
-      try await bench.headset.connect()
-      #expect(try await bench.headset.ambient() == HeadsetAmbient(left: 3, right: 0))
-      try await bench.loop.sleep(for: .seconds(1))
-      #expect(bench.events == [.connected])
+    try Harness().run { harness in
+      for line in ["noise on", "noise off", "ambient left 3"] { try harness.board?.perform(line) }
+      try await harness.headset.connect()
+      #expect(try await harness.headset.ambient() == HeadsetAmbient(left: 3, right: 0))
+      try await harness.loop.sleep(for: .seconds(1))
+      #expect(harness.events == [.connected])
     }
   }
 }
@@ -137,11 +137,12 @@ import Testing
     var name: String?
     try loop.finish {
       let board = try Board(.with { $0.name = own }, loop: loop)
-      let driver = HBPDriver(name: "bench", key: .development, loop: loop) { () async throws(HeadsetError) in
+      let driver = HBPDriver(name: "harness", key: .development, loop: loop) {
+        () async throws(HeadsetError) in
         board.connect()
       }
       let headset = Headset(driver: driver, loop: loop)
-      #expect(headset.name == nil && headset.address == "bench")
+      #expect(headset.name == nil && headset.address == "harness")
       try await headset.connect()
       name = headset.name
       await headset.disconnect()

@@ -21,15 +21,15 @@ import Testing
   }
 
   /// A board that starts again a second after it lost its power, and a headset that is connected to it.
-  private final class Bench {
+  private final class Harness {
     let loop = EventLoop(clock: .virtual(start: WallTime(nanoseconds: 0)))
     private let store = MemoryStore()
     private(set) var board: Board?
     private(set) var losses = 0
-    /// What the board was each time that it started again.
+    /// The state of the board at each start after a loss of power.
     private(set) var starts: [BoardReport] = []
 
-    /// - Parameter step: where it dies, again after each start, so many times.
+    /// - Parameter step: the step at which the board dies, after each start.
     init(dyingAt step: Int?) throws { try start(dyingAt: step) }
 
     private func start(dyingAt step: Int?) throws {
@@ -48,7 +48,7 @@ import Testing
     }
 
     func headset() -> Headset {
-      let driver = HBPDriver(name: "bench", key: .development, loop: loop) {
+      let driver = HBPDriver(name: "harness", key: .development, loop: loop) {
         [unowned self] () async throws(HeadsetError) in
         guard let board, !board.isDead else { throw HeadsetError(.notAvailable, "no power") }
         return board.connect()
@@ -64,17 +64,17 @@ import Testing
 
   /// Steps of the store in an update that nothing happens to, and in the start before it.
   private func steps() throws -> (start: Int, all: Int) {
-    let bench = try Bench(dyingAt: nil)
-    let start = try #require(bench.board?.report.steps)
-    let headset = bench.headset()
-    try bench.loop.finish {
+    let harness = try Harness(dyingAt: nil)
+    let start = try #require(harness.board?.report.steps)
+    let headset = harness.headset()
+    try harness.loop.finish {
       try await headset.connect()
       _ = try await headset.updateFirmware(path)
     } last: {
       await headset.disconnect()
     }
-    let all = try #require(bench.board?.report.steps)
-    bench.close()
+    let all = try #require(harness.board?.report.steps)
+    harness.close()
     return (start, all)
   }
 
@@ -96,24 +96,24 @@ import Testing
     let steps = try steps()
     try #require(steps.all - steps.start > 50)
     for step in steps.start + 1...steps.all {
-      let bench = try Bench(dyingAt: step)
-      let headset = bench.headset()
+      let harness = try Harness(dyingAt: step)
+      let headset = harness.headset()
       var progress: [Double] = []
-      try bench.loop.finish {
+      try harness.loop.finish {
         try await headset.connect()
         _ = try await headset.updateFirmware(path) { progress.append($0) }
-        expectNew(bench.board, step)
+        expectNew(harness.board, step)
       } last: {
         await headset.disconnect()
       }
-      #expect(bench.losses == 1, "step \(step)")
-      for start in bench.starts {
+      #expect(harness.losses == 1, "step \(step)")
+      for start in harness.starts {
         #expect(["1.0.0", "1.1.0"].contains(start.version), "step \(step)")
         #expect(start.isRunning && start.confirmed.isWhole, "step \(step)")
       }
       #expect(zip(progress, progress.dropFirst()).allSatisfy { $0 <= $1 }, "step \(step)")
       #expect(progress.last == 1, "step \(step)")
-      bench.close()
+      harness.close()
     }
   }
 
@@ -122,29 +122,29 @@ import Testing
     let steps = try steps()
     var kept = 0
     for step in steps.start + 1...steps.all {
-      let bench = try Bench(dyingAt: step)
-      var first: Headset? = bench.headset()
-      let second = bench.headset()
+      let harness = try Harness(dyingAt: step)
+      var first: Headset? = harness.headset()
+      let second = harness.headset()
       var begin: Double?
-      try bench.loop.finish {
-        let update = bench.loop.start {
+      try harness.loop.finish {
+        let update = harness.loop.start {
           _ = try? await first?.connect()
           _ = try? await first?.updateFirmware(path)
         }
-        while bench.losses == 0 { try await bench.loop.sleep(for: .milliseconds(10)) }
+        while harness.losses == 0 { try await harness.loop.sleep(for: .milliseconds(10)) }
         update.cancel()
         await first?.disconnect()
         await update.value
         first = nil
-        try await bench.loop.sleep(for: .seconds(5))
+        try await harness.loop.sleep(for: .seconds(5))
         try await second.connect()
         _ = try await second.updateFirmware(path) { begin = begin ?? $0 }
-        expectNew(bench.board, step)
+        expectNew(harness.board, step)
       } last: {
         await second.disconnect()
       }
       if let begin, begin > 0 { kept += 1 }
-      bench.close()
+      harness.close()
     }
     #expect(kept > (steps.all - steps.start) / 4, "an update that begins anew each time resumes nothing")
   }

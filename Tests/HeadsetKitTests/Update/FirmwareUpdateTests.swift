@@ -12,7 +12,7 @@ import Testing
   private let file: FirmwareFile
   private let told = Told()
 
-  /// What was told of the progress, as soon as it was.
+  /// The progress that was reported.
   private final class Told { var progress: [Double] = [] }
 
   init() throws {
@@ -29,7 +29,7 @@ import Testing
       lowestVersion: lowest.map { try #require(FirmwareVersion($0)) }, key: .development)
   }
 
-  /// How an update went.
+  /// The course of an update.
   private struct Journey {
     var outcome: UpdateOutcome?
     var error: HeadsetError?

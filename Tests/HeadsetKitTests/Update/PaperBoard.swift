@@ -7,19 +7,19 @@ import EventLoop
 /// A board without wire or flash, behind the seam of drivers: a few variables that answer requests as the specification
 /// says, with whatever a test has go wrong. Confined to its loop.
 final class PaperBoard: HeadsetDriver {
-  /// What goes wrong with a request.
+  /// A fault of a request.
   enum Mishap {
-    /// It never arrives, and the link is lost.
+    /// The request never arrives, and the link is lost.
     case lost
-    /// It is done, and the link is lost with the answer.
+    /// The request is done, and the link is lost with the answer.
     case lostAnswer
-    /// The board says no.
+    /// The board refuses.
     case refused(LinkRefusal)
-    /// It is not done, and answered with this.
+    /// The request is not done, and answered with this.
     case answered(any LinkMessage)
-    /// It is not done, and the answer is this to the host.
+    /// The request is not done, and fails with this at the host.
     case failed(HeadsetError)
-    /// It is done, and then the power fails: the board starts anew.
+    /// The request is done, and then the power fails: the board restarts.
     case powerLoss
   }
 
@@ -28,26 +28,26 @@ final class PaperBoard: HeadsetDriver {
   var onLost: (HeadsetError) -> Void = { _ in }
   private(set) var isConnected = false
 
-  /// What it is, as HELLO says it.
+  /// The description, as HELLO has it.
   var info = BoardInfo(
     image: .application, capabilities: [.battery, .firmwareUpdate], longestPayload: 1_024, model: "RT-1",
     firmwareVersion: "1.0", boots: 1)
   var battery = Battery(percent: 80, isCharging: false)
-  /// How often it stays in its application.
+  /// The number of requests to start the bootloader that it ignores.
   var stays = 0
   var readyAfter = Duration.seconds(5)
   var (window, chunk): (UInt8, UInt16) = (4, 256)
-  /// What goes wrong, with the number of requests before.
+  /// The fault of a request, by the number of requests before.
   var mishap: (LinkOperation, Int) -> Mishap? = { _, _ in nil }
-  /// What fails when connecting, with the number of attempts before.
+  /// The error of a connection attempt, by the number of attempts before.
   var connectFailure: (Int) -> HeadsetError? = { _ in nil }
 
   /// All that was asked, in order.
   private(set) var asked: [LinkOperation] = []
   private(set) var connects = 0
-  /// What is wrong with the order of requests: BEGIN too early, more writes than granted.
+  /// The breaches of the order of requests: BEGIN too early, more writes than granted.
   private(set) var breaches: [String] = []
-  /// What lies in the flash, and for which manifest.
+  /// The contents of the flash, and their manifest.
   var flash: [UInt8] = []
   var manifest: FirmwareManifest?
   private(set) var isConfirmed = true

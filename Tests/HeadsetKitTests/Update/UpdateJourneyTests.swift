@@ -10,22 +10,22 @@ import Testing
   @Test("an update ends with the new image, confirmed, after the time that the board named") func whole()
     throws
   {
-    let bench = try UpdateBench()
-    bench.expectUpdated(try bench.run())
-    #expect(bench.loop.now > Instant.start.advanced(by: .seconds(5)))
-    #expect(!bench.log.contains { $0.contains("busy") })
+    let harness = try UpdateHarness()
+    harness.expectUpdated(try harness.run())
+    #expect(harness.loop.now > Instant.start.advanced(by: .seconds(5)))
+    #expect(!harness.log.contains { $0.contains("busy") })
   }
 
   @Test("a board that stays in its application is asked three times, then the error names the step")
   func stays()
     throws
   {
-    let bench = try UpdateBench(.with { $0.faults.stays = 3 })
-    guard case .failed(let error) = try bench.run() else { throw TestFailure("it was updated") }
+    let harness = try UpdateHarness(.with { $0.faults.stays = 3 })
+    guard case .failed(let error) = try harness.run() else { throw TestFailure("it was updated") }
     #expect(error.code == "headset.update_failed" && error.text("step") == "enter")
-    #expect(bench.report?.version == "1.0.0" && bench.report?.transfer == nil)
-    #expect(bench.loop.now > Instant.start.advanced(by: .seconds(15)))
-    let other = try UpdateBench(.with { $0.faults.stays = 2 })
+    #expect(harness.report?.version == "1.0.0" && harness.report?.transfer == nil)
+    #expect(harness.loop.now > Instant.start.advanced(by: .seconds(15)))
+    let other = try UpdateHarness(.with { $0.faults.stays = 2 })
     other.expectUpdated(try other.run())
   }
 
@@ -35,28 +35,28 @@ import Testing
   {
     let other = try #require(SigningKey(seed: [UInt8](repeating: 3, count: 32)))
     for (trusted, step) in [(VerifyingKey.development, "check"), (other.verifyingKey, "begin")] {
-      let bench = try UpdateBench(key: other)
-      guard case .failed(let error) = try bench.run(trusting: trusted) else { throw TestFailure("updated") }
+      let harness = try UpdateHarness(key: other)
+      guard case .failed(let error) = try harness.run(trusting: trusted) else { throw TestFailure("updated") }
       #expect(error.code == "headset.update_failed" && error.text("step") == step)
-      #expect(bench.report?.version == "1.0.0" && bench.report?.transfer == nil)
+      #expect(harness.report?.version == "1.0.0" && harness.report?.transfer == nil)
       // It does not stay where nobody hears it.
-      #expect(bench.log.contains("disconnected (rebooting)") == (step == "begin"))
+      #expect(harness.log.contains("disconnected (rebooting)") == (step == "begin"))
     }
-    let trusting = try UpdateBench(.with { $0.trusted = other.verifyingKey }, key: other)
+    let trusting = try UpdateHarness(.with { $0.trusted = other.verifyingKey }, key: other)
     trusting.expectUpdated(try trusting.run(trusting: other.verifyingKey))
   }
 
   @Test("a low battery refuses to begin") func battery() throws {
-    let bench = try UpdateBench(.with { $0.battery = 29 })
-    guard case .failed(let error) = try bench.run() else { throw TestFailure("it was updated") }
-    #expect(error.text("step") == "battery" && bench.report?.mode == "application")
+    let harness = try UpdateHarness(.with { $0.battery = 29 })
+    guard case .failed(let error) = try harness.run() else { throw TestFailure("it was updated") }
+    #expect(error.text("step") == "battery" && harness.report?.mode == "application")
   }
 
   @Test("a version that is there is not written again, unless that is wanted") func there() throws {
     let version = try #require(FirmwareVersion("1.1.0"))
-    let bench = try UpdateBench(.with { $0.version = version })
-    #expect(try bench.run() == .updated(.alreadyThere(version: "1.1.0")))
-    let forced = try UpdateBench(.with { $0.version = version })
+    let harness = try UpdateHarness(.with { $0.version = version })
+    #expect(try harness.run() == .updated(.alreadyThere(version: "1.1.0")))
+    let forced = try UpdateHarness(.with { $0.version = version })
     forced.expectUpdated(try forced.run(isForced: true))
   }
 
@@ -65,18 +65,18 @@ import Testing
     var places = [1, 2, 30, 100, 200, 300, 400, 500, 600]
     places += (0..<25).map { _ in Int.random(in: 1...13_000, using: &random) }
     for place in places {
-      let bench = try UpdateBench(.with { $0.faults.disconnectAt = place })
-      bench.expectUpdated(try bench.run(), "byte \(place)")
+      let harness = try UpdateHarness(.with { $0.faults.disconnectAt = place })
+      harness.expectUpdated(try harness.run(), "byte \(place)")
     }
   }
 
   @Test("the power may be lost between flash and journal") func journal() throws {
     for entry in 1...8 {
-      let bench = try UpdateBench(.with { $0.faults.death.journalEntry = entry })
-      bench.store.keepsUnflushed = entry.isMultiple(of: 2)
-      let end = try bench.run()
-      #expect(bench.afterLosses.allSatisfy { $0.confirmed.isWhole && $0.version == "1.0.0" })
-      bench.expectUpdated(end, "entry \(entry)")
+      let harness = try UpdateHarness(.with { $0.faults.death.journalEntry = entry })
+      harness.store.keepsUnflushed = entry.isMultiple(of: 2)
+      let end = try harness.run()
+      #expect(harness.afterLosses.allSatisfy { $0.confirmed.isWhole && $0.version == "1.0.0" })
+      harness.expectUpdated(end, "entry \(entry)")
     }
   }
 
@@ -94,28 +94,28 @@ import Testing
       (faults.drop, faults.duplicate, faults.corrupt) = (chance(0.1), chance(0.2), chance(0.1))
       (faults.delay, faults.split, faults.merge) = (chance(0.2), chance(0.3), chance(0.3))
       faults.disconnect = chance(0.03)
-      let bench = try UpdateBench(.with { $0.faults = faults })
-      let end = try bench.run()
+      let harness = try UpdateHarness(.with { $0.faults = faults })
+      let end = try harness.run()
       switch end {
       case .updated:
-        bench.expectUpdated(end, "\(faults)")
+        harness.expectUpdated(end, "\(faults)")
         updated += 1
       case .failed(let error):
         #expect(error.code == "headset.update_failed" && error.text("step") != nil, "\(faults): \(error)")
-        #expect(bench.report?.confirmed.isWhole == true)
+        #expect(harness.report?.confirmed.isWhole == true)
       case .cancelled: Issue.record("\(faults)")
       }
-      #expect(bench.loop.now < Instant.start.advanced(by: .seconds(1_200)), "\(faults)")
+      #expect(harness.loop.now < Instant.start.advanced(by: .seconds(1_200)), "\(faults)")
     }
     #expect(updated >= 28, "\(updated)")
   }
 
   @Test("a cancelled update is gone on from by the next one") func cancel() throws {
-    let bench = try UpdateBench(size: 60_000)
-    bench.cancelAt = 0.5
-    let (first, second) = try bench.runTwice()
+    let harness = try UpdateHarness(size: 60_000)
+    harness.cancelAt = 0.5
+    let (first, second) = try harness.runTwice()
     #expect(first == .cancelled)
-    bench.expectUpdated(second)
-    #expect(bench.progress.first.map { $0 >= 0.5 } == true)
+    harness.expectUpdated(second)
+    #expect(harness.progress.first.map { $0 >= 0.5 } == true)
   }
 }

@@ -9,8 +9,8 @@ import Testing
 /// An update of an emulated board over a channel in memory, in virtual time, with what goes wrong between them.
 ///
 /// A board that has lost its power has it again as soon as somebody connects.
-final class UpdateBench {
-  /// How an update ended.
+final class UpdateHarness {
+  /// The outcome of an update.
   enum End: Equatable {
     case updated(UpdateOutcome)
     case failed(HeadsetError)
@@ -23,11 +23,11 @@ final class UpdateBench {
   var options: BoardOptions
   /// The board as it was after each loss of power.
   private(set) var afterLosses: [BoardReport] = []
-  /// What was told of the progress.
+  /// The progress that was reported.
   private(set) var progress: [Double] = []
-  /// What the board told.
+  /// The log of the board.
   private(set) var log: [String] = []
-  /// How often a driver connected.
+  /// The number of connections of drivers.
   private(set) var connects = 0
   /// Cancels the update when it is so far.
   var cancelAt: Double?
@@ -116,7 +116,7 @@ final class UpdateBench {
     return end
   }
 
-  /// Whether the board runs the new image, for good, and host and board agree on it.
+  /// Expects that the board runs the new image, confirmed, and that host and board agree on it.
   func expectUpdated(_ end: End, _ comment: Comment = "") {
     #expect(end == .updated(.updated(version: "1.1.0")), comment)
     #expect(report?.version == "1.1.0" && report?.mode == "application" && report?.trial == nil, comment)

@@ -7,13 +7,13 @@ import Testing
 @testable import HeadsetLink
 
 /// A board in the process, a driver that talks to it, and who stands between them; under virtual time.
-final class DriverBench {
+final class DriverHarness {
   let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 1_767_225_600)))
   let board: Board
   private(set) var driver: HBPDriver
   /// Of the connection that was made last.
   private(set) var middle: Middle
-  /// What the driver told.
+  /// The events of the driver.
   var news: [DriverEvent] = []
   var losses: [HeadsetError] = []
 
@@ -52,7 +52,7 @@ final class DriverBench {
   /// Lets what is under way arrive.
   func settle() async throws { try await loop.sleep(for: .milliseconds(1)) }
 
-  /// What a request fails with.
+  /// The error of a request.
   func failure<Request: LinkRequest>(_ request: Request) async -> HeadsetError? {
     await failure(driver.begin(request))
   }
@@ -62,7 +62,7 @@ final class DriverBench {
     return nil
   }
 
-  /// What connecting fails with.
+  /// The error of a connection attempt.
   func connectFailure() async -> HeadsetError? {
     do throws(HeadsetError) { _ = try await driver.connect() } catch { return error }
     return nil
@@ -75,7 +75,7 @@ final class Middle {
 
   /// All that came, a frame each.
   private(set) var seen: [(way: Way, bytes: [UInt8])] = []
-  /// What goes on in place of what came.
+  /// Replaces a frame by those that are passed on.
   var rule: (Way, [UInt8]) -> [[UInt8]] = { [$1] }
   private let host, driver: MemoryChannel
   private var board: (any LinkChannel)?
@@ -113,7 +113,7 @@ final class Middle {
 }
 
 extension Middle {
-  /// What stands in a frame, whoever sealed it.
+  /// The contents of a frame, whoever sealed it.
   static func packet(_ bytes: [UInt8]) -> LinkPacket? {
     var reader = LinkReader()
     return reader.read(bytes).first

@@ -7,7 +7,7 @@ import Testing
 @testable import HeadsetLink
 
 /// A session, and the board's end of its link in the hands of a test.
-struct LinkBench {
+struct LinkHarness {
   static let key = LinkKey.development
   static let nonces = [[UInt8](1...16), [UInt8](17...32)]
 
@@ -16,7 +16,7 @@ struct LinkBench {
   var seal: LinkSeal?
   var now = Instant.start
   private var reader = LinkReader()
-  /// What is still to be read of what the session sent.
+  /// The frames of the session that the test has not read yet.
   private var inbox: [LinkFrame] = []
 
   var welcome = Welcome(
@@ -26,13 +26,13 @@ struct LinkBench {
       firmwareVersion: "1.2.0", boots: 3))
 
   /// A session that is open.
-  static func open() throws -> LinkBench {
-    var bench = LinkBench()
-    bench.note(bench.session.begin(at: bench.now))
-    try bench.answerHello()
-    let actions = try bench.answerProof()
-    #expect(actions == [.opened(bench.welcome.board)])
-    return bench
+  static func open() throws -> LinkHarness {
+    var harness = LinkHarness()
+    harness.note(harness.session.begin(at: harness.now))
+    try harness.answerHello()
+    let actions = try harness.answerProof()
+    #expect(actions == [.opened(harness.welcome.board)])
+    return harness
   }
 
   /// Takes what the session sent out of its actions.
