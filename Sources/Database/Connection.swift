@@ -22,7 +22,7 @@ final class Connection {
     }
     self.raw = raw
     self.path = path
-    sqlite3_busy_timeout(raw, CInt(clamping: busyTimeout.nanoseconds / 1_000_000))
+    sqlite3_busy_timeout(raw, CInt(clamping: busyTimeout.inMilliseconds))
     sqlite3_limit(raw, SQLITE_LIMIT_LENGTH, Self.longestValue)
     // A file from elsewhere may hold a malicious schema.
     shim_set_option(raw, SQLITE_DBCONFIG_DEFENSIVE, 1)

@@ -69,6 +69,9 @@ extension Duration {
     return scaled.addingHeld(attoseconds / 1_000_000_000)
   }
 
+  /// The duration in whole milliseconds, cut.
+  public var inMilliseconds: Int64 { nanoseconds / 1_000_000 }
+
   /// The duration in seconds, with their fraction, from its whole nanoseconds.
   public var inSeconds: Double { Double(nanoseconds) / 1e9 }
 

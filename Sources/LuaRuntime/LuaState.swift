@@ -83,7 +83,7 @@ public final class LuaState {
     // Unretained: the state is closed before this object ends.
     shim_set_owner(shim, Unmanaged.passUnretained(self).toOpaque())
     if let watchdog {
-      let milliseconds = { (duration: Duration) in UInt32(clamping: duration.nanoseconds / 1_000_000) }
+      let milliseconds = { (duration: Duration) in UInt32(clamping: duration.inMilliseconds) }
       let fatal = max(limits.uninterruptible, limits.run * 2)
       shim_watch(shim, watchdog.raw, milliseconds(limits.run), milliseconds(fatal))
     }

@@ -75,5 +75,5 @@ extension HTTPRequest {
 
 extension Duration {
   /// The duration in milliseconds for libcurl: at least 1, since 0 is its "default", and at most 24 days.
-  fileprivate var curlMilliseconds: Int { Int(min(max(nanoseconds / 1_000_000, 1), Int64(Int32.max))) }
+  fileprivate var curlMilliseconds: Int { Int(min(max(inMilliseconds, 1), Int64(Int32.max))) }
 }

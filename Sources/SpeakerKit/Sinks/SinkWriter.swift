@@ -198,7 +198,7 @@ final class SinkWriter: @unchecked Sendable {
     port.state.pointee.isAsleep.store(true, ordering: .relaxed)
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     if ring.reader.available == 0 && !isFinishing.load(ordering: .acquiring) {
-      bell.wait(milliseconds: time.map { Int32(clamping: $0.nanoseconds / 1_000_000) })
+      bell.wait(milliseconds: time.map { Int32(clamping: $0.inMilliseconds) })
     }
     port.state.pointee.isAsleep.store(false, ordering: .relaxed)
   }
