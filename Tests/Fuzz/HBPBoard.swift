@@ -150,7 +150,7 @@ private struct BoardUnderTest {
         case .send(let bytes): frames += sent(bytes)
         case .restart(let target): restart(target)
         case .end: begin()
-        case .tell: break
+        case .log: break
         }
       }
     }

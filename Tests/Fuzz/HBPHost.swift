@@ -117,7 +117,7 @@ private struct HostUnderTest {
       case .answered(let id, _), .failed(let id, _):
         require(owed.remove(id) != nil, "a request has one answer or one error")
       case .opened: require(mayOpen, "nobody opens a session without the key")
-      case .told: require(session.isOpen || session.deadline == nil, "what is told is of an open session")
+      case .event: require(session.isOpen || session.deadline == nil, "what is told is of an open session")
       case .lost, .left:
         require(!isOver, "a session ends once")
         require(owed.isEmpty, "who waits is told before the end")
