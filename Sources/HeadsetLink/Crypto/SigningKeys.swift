@@ -27,7 +27,7 @@ public struct SigningKey: Sendable {
   }
 
   /// The signature of `message`, 64 bytes.
-  package func sign(_ message: [UInt8]) -> [UInt8] {
+  func sign(_ message: [UInt8]) -> [UInt8] {
     withKey { key in
       let context = EVP_MD_CTX_new()
       defer { EVP_MD_CTX_free(context) }

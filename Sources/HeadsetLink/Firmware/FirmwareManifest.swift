@@ -24,7 +24,7 @@ public struct FirmwareManifest: Equatable, Sendable {
   /// The SHA-256 of the image.
   public let imageHash: [UInt8]
   /// The signature of all that is before it, 64 bytes.
-  package private(set) var signature: [UInt8]
+  private(set) var signature: [UInt8]
 
   /// A manifest for `image`, signed.
   /// - Throws: `manifest`, `size`.
@@ -97,7 +97,7 @@ public struct FirmwareManifest: Equatable, Sendable {
   }
 
   /// Signs anew.
-  package mutating func sign(with key: SigningKey) { signature = key.sign(signedBytes) }
+  mutating func sign(with key: SigningKey) { signature = key.sign(signedBytes) }
 
   /// `true` if the signature is by `key`.
   public func isSigned(by key: VerifyingKey) -> Bool {

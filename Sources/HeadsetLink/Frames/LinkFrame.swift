@@ -33,7 +33,7 @@ package struct LinkFrame: Equatable {
   package var operation: LinkOperation? { LinkOperation(rawValue: code) }
 
   /// The body with its checksum.
-  package var body: [UInt8] {
+  var body: [UInt8] {
     var writer = PayloadWriter()
     writer.u8(Self.version)
     writer.choice(kind)
