@@ -122,7 +122,7 @@ struct FileListTests {
     station.answer("/one", with: live)
     other.answer("/one", with: live)
     func listen(_ url: String, _ credentials: HTTPCredentials? = nil) throws {
-      var options = Reception.Options()
+      var options = ReceiverOptions()
       options.credentials = credentials
       let receiver = try Receiver(url: url, options: options)
       #expect(receiver.wait(for: "format"))

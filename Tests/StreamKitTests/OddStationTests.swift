@@ -100,7 +100,7 @@ import Testing
     let station = try TestSupport.Station()
     let start = live.start(edge: 200_000)
     station.answer("/live", with: .live(live).dropping(at: 200_000 - start, by: .finish))
-    var options = Reception.Options()
+    var options = ReceiverOptions()
     options.dataTimeout = .seconds(1_200)
     let receiver = try Receiver(url: station.url("/live"), options: options, clock: .faster(40))
     #expect(receiver.wait(for: "connecting", count: 20), "\(receiver.events)")

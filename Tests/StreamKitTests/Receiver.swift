@@ -12,15 +12,15 @@ final class Receiver: Sendable {
   private let ownsNetwork: Bool
   private let told = Lock<[String]>([])
   private let toldGaps = Lock<[Double]>([])
-  private let reception: Lock<Reception?>
+  private let reception: Lock<StationReceiver?>
 
   /// Receives `/live` of a station until the buffer is full.
   convenience init(_ station: TestSupport.Station) throws { try self.init(url: station.url("/live")) }
 
   /// Receives a stream until the buffer is full.
   init(
-    url: String, options: Reception.Options = .init(), blocks: Int = 150, network: NetworkThread? = nil,
-    clock: ReceptionClock = .loop
+    url: String, options: ReceiverOptions = .init(), blocks: Int = 150, network: NetworkThread? = nil,
+    clock: ReceiverClock = .loop
   ) throws {
     var options = options
     options.clock = clock
@@ -34,7 +34,7 @@ final class Receiver: Sendable {
     reception = Lock(nil)
     let outlet = FrameOutlet()
     outlet.play(buffer)
-    let reception = Reception(
+    let reception = StationReceiver(
       url: url, options: options, network: network, outlet: outlet
     ) { [told, toldGaps] event in
       if case .reconnected(let gap, false, _) = event { toldGaps.withLock { $0.append(gap) } }
@@ -107,7 +107,7 @@ final class Receiver: Sendable {
     }
   }
 
-  private static func words(for event: ReceptionEvent) -> String {
+  private static func words(for event: ReceiverEvent) -> String {
     switch event {
     case .connecting: "connecting"
     case .answered(let station): "answered \(station.name ?? "-") \(station.bitRate ?? 0)"

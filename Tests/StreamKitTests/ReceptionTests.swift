@@ -169,10 +169,10 @@ struct ReceptionTests {
     station.answer("/live", with: .live(live))
     let network = try NetworkThread()
     defer { network.close() }
-    var options = Reception.Options()
+    var options = ReceiverOptions()
     options.clock = .moved { Instant(nanoseconds: Int64(time.withLock { $0 } * 1e9)) }
     let outlet = FrameOutlet()
-    let reception = Reception(
+    let reception = StationReceiver(
       url: station.url("/live"), options: options, network: network, outlet: outlet
     ) { _ in }
     reception.start()

@@ -39,7 +39,7 @@ import Testing
     let (outlet, feed) = (FrameOutlet(), RecordingFeed())
     outlet.record(feed, back: .zero)
     let url = station.url("/live")
-    let reception = Reception(url: url, options: .init(), network: network, outlet: outlet) { _ in }
+    let reception = StationReceiver(url: url, options: .init(), network: network, outlet: outlet) { _ in }
     reception.start()
     defer { reception.stop() }
     var (next, size, start) = (Int?.none, 0, 0)

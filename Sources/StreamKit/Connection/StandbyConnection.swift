@@ -38,7 +38,7 @@ final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
   private(set) var transfer: HTTPTransfer?
   private let url: String
   private let loop: EventLoop
-  private let clock: ReceptionClock
+  private let clock: ReceiverClock
   private let report: (Event) -> Void
 
   /// Connects.
@@ -47,7 +47,7 @@ final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
   ///   - report: called in the midst of what comes; may call `cancel` and `handOver`.
   init(
     _ request: HTTPRequest, on network: NetworkThread, _ trial: OverlapTrial,
-    clock: ReceptionClock, report: @escaping (Event) -> Void
+    clock: ReceiverClock, report: @escaping (Event) -> Void
   ) {
     url = StreamURL.shown(request.url)
     (loop, self.clock, self.report) = (network.loop, clock, report)

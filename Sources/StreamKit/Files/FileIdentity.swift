@@ -33,7 +33,7 @@ struct FileIdentity: Equatable {
 
   /// Returns a request for the bytes from `byte` on.
   func request(
-    _ url: String, from byte: Int, _ options: Reception.Options
+    _ url: String, from byte: Int, _ options: ReceiverOptions
   ) throws(HTTPError) -> HTTPRequest {
     var request = try HTTPRequest(url)
     request.userAgent = options.userAgent

@@ -12,7 +12,7 @@ extension Stream {
     let this = LoopReference(self)
     let loop = loop
     let (name, nickname) = (stationName, nickname)
-    let tell: @Sendable (ReceptionEvent) -> Void = { event in
+    let report: @Sendable (ReceiverEvent) -> Void = { event in
       // Files are named with it, whatever the loop does meanwhile.
       if case .answered(let station) = event {
         (name.value, name.genre) = (station.name ?? nickname, station.genre)
@@ -27,7 +27,7 @@ extension Stream {
     if plays { play(from: outlet) }
     let receiver: any StreamReceiver
     do {
-      receiver = try makeReceiver(into: outlet, tell: tell)
+      receiver = try makeReceiver(into: outlet, report: report)
     } catch {
       (self.outlet, buffer, status) = (nil, nil, before)
       throw error
@@ -39,14 +39,15 @@ extension Stream {
   }
 
   func makeReceiver(
-    into outlet: FrameOutlet, tell: @escaping @Sendable (ReceptionEvent) -> Void
+    into outlet: FrameOutlet, report: @escaping @Sendable (ReceiverEvent) -> Void
   ) throws -> any StreamReceiver {
     if isLocal, let buffer {
-      return LocalReception(path: address, options: receptionOptions, loop: loop, buffer: buffer, tell: tell)
+      return LocalReceiver(
+        path: address, options: receptionOptions, loop: loop, buffer: buffer, report: report)
     }
     return try source.makeReceiver(
       of: programme?.current ?? ListedURL(url: address, depth: 0), receptionOptions, on: loop, into: outlet,
-      tell: tell)
+      report: report)
   }
 
   /// Makes the buffer that is played.
@@ -81,8 +82,8 @@ extension Stream {
     onEvent(.buffering)
   }
 
-  var receptionOptions: Reception.Options {
-    var settings = Reception.Options()
+  var receptionOptions: ReceiverOptions {
+    var settings = ReceiverOptions()
     settings.userAgent = options.userAgent
     settings.credentials = options.credentials
     if let entry = programme?.current {

@@ -1,7 +1,7 @@
 internal import EventLoop
 
 extension Stream {
-  func take(_ event: ReceptionEvent) {
+  func take(_ event: ReceiverEvent) {
     switch event {
     case .connecting:
       isReceiving = false

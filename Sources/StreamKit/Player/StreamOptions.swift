@@ -41,7 +41,7 @@ public struct StreamOptions: Sendable {
   public var certificateFile: String?
 
   /// What its connections go by.
-  var clock = ReceptionClock.loop
+  var clock = ReceiverClock.loop
 
   /// The defaults.
   public init() {}

@@ -1,20 +1,20 @@
 internal import EventLoop
 internal import HTTP
 
-/// The second connection of a reception, beside one that has stalled.
-extension Reception {
+/// The second connection of a receiver, beside one that has stalled.
+extension StationReceiver {
   func connectStandby(_ url: String) {
     do throws(HTTPError) {
       let trial = OverlapTrial(sound, stitcher, lossTime: lastArrival)
       standby = StandbyConnection(try request(url), on: network, trial, clock: clock) {
         [unowned self] event in
         switch event {
-        case .sound: perform(machine.standbyReceived(isUrgent: isUrgent, at: now))
-        case .joins: perform(machine.standbyJoins(at: now))
+        case .sound: driver.perform(machine.standbyReceived(isUrgent: isUrgent, at: now))
+        case .joins: driver.perform(machine.standbyJoins(at: now))
         case .failed(let error, let retryAfter):
           standby = nil
           machine.standbyEnded(error, retryAfter: retryAfter, at: now)
-          arm()
+          driver.arm()
         }
       }
     } catch { machine.standbyEnded(StreamError(error, url: StreamURL.shown(url)), at: now) }
@@ -25,16 +25,16 @@ extension Reception {
     standby = nil
   }
 
-  /// Ends the stalled transfer; what the second one brought is received as it came.
+  /// Ends the stalled transfer; the bytes that the second one brought are received with the times at which they came.
   func adoptStandby() {
-    disconnect()
+    driver.disconnect()
     guard let standby else { return }
     self.standby = nil
-    if !standby.hasSound { tell(.connecting) }
+    if !standby.hasSound { report(.connecting) }
     expectAnswer()
-    transfer = standby.transfer
-    standby.handOver(to: self) { moment = $0 }
-    moment = nil
+    driver.transfer = standby.transfer
+    standby.handOver(to: self) { driver.moment = $0 }
+    driver.moment = nil
     if !isStopped, let action = stitcher.decide(at: seconds) { resolve(action) }
   }
 }

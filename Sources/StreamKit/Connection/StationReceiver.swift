@@ -2,40 +2,34 @@ internal import Codecs
 internal import EventLoop
 internal import HTTP
 
-/// Receives one stream: connects, takes it apart, joins its connections, fills the buffer.
+/// Receives one stream: connects, separates titles from sound, joins its connections, and fills the outlet.
 ///
-/// Unchecked: confined to the loop of its network thread once `start` was posted there; what it is made of comes in by
+/// Unchecked: confined to the loop of its network thread once `start` was posted there; all that it is made of comes in by
 /// `init`.
-final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
+final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unchecked Sendable {
   enum Body {
-    /// Too little has come to tell what it is.
+    /// Too few bytes have come to recognise it.
     case unknown([UInt8])
     /// A list, of which `list` has come.
     case playlist(Playlist.Format)
     case audio
-    /// Nothing more is taken of it.
+    /// The rest is ignored.
     case done
   }
 
-  /// The stream's own URL, whose server alone is told who asks.
+  /// The stream's own URL, whose server alone gets the credentials.
   private let origin: String
   let network: NetworkThread
   let loop: EventLoop
-  var options: Options
+  var options: ReceiverOptions
   let outlet: FrameOutlet
-  let tell: @Sendable (ReceptionEvent) -> Void
-  var machine: ConnectionMachine
-  var transfer: HTTPTransfer?
-  /// Beside a transfer that has stalled.
+  let report: @Sendable (ReceiverEvent) -> Void
+  let driver: ConnectionDriver
+  /// The connection beside a transfer that has stalled.
   var standby: StandbyConnection?
-  /// The player has nothing left to play.
+  /// True if the player has nothing left to play.
   var isDry = false
-  /// When what is received came, while that is not now.
-  var moment: Instant?
-  private var timer: LoopTimer?
-  /// When the timer looks.
-  private var timerDue: Instant?
-  /// How often the transfer is read, by the clock; nil when it is read as its bytes come.
+  /// The time between two reads of the transfer; nil while it is read as its bytes come.
   var pace: Duration?
   var head: HTTPResponse?
   var body = Body.done
@@ -49,26 +43,28 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
   var discontinuity: PacketBuffer.Discontinuity?
   var pause = TransferPause()
   var repetition = RepeatedBody()
-  /// Frames have gone into the buffer since the machine was told of what came.
+  /// True if frames have gone into the buffer that the machine has not been told of.
   var hasDelivered = false
-  var isStopped = false
-  /// Receives in place of this, once what is received has turned out to be a file.
-  var file: (any FileReceiver)?
+  /// The receiver in place of this one, once the stream has turned out to be a file.
+  var file: (any AdoptingReceiver)?
 
   /// - Parameters:
   ///   - depth: lists that led to `url`.
-  ///   - tell: called on the network thread.
+  ///   - report: called on the network thread.
   init(
-    url: String, depth: Int = 0, options: Options, network: NetworkThread, outlet: FrameOutlet,
-    tell: @escaping @Sendable (ReceptionEvent) -> Void
+    url: String, depth: Int = 0, options: ReceiverOptions, network: NetworkThread, outlet: FrameOutlet,
+    report: @escaping @Sendable (ReceiverEvent) -> Void
   ) {
     origin = url
     self.network = network
     loop = network.loop
     self.options = options
     self.outlet = outlet
-    self.tell = tell
-    machine = ConnectionMachine(url: url, depth: depth, dataTimeout: options.dataTimeout)
+    self.report = report
+    driver = ConnectionDriver(
+      ConnectionMachine(url: url, depth: depth, dataTimeout: options.dataTimeout), loop: loop,
+      clock: options.clock, mayWakeEarly: true, report: report)
+    driver.owner = self
   }
 
   func start() {
@@ -76,26 +72,18 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
       guard let self else { return }
       loop.post { self.diskHasRoom() }
     }
-    loop.post { self.perform(self.machine.start(at: self.now)) }
+    loop.post { self.driver.start() }
   }
 
-  func stop() {
-    loop.post { self.end() }
-  }
+  func stop() { loop.post { self.end() } }
 
-  func restart() {
-    loop.post {
-      self.isStopped = false
-      self.perform(self.machine.restart(at: self.now))
-    }
-  }
+  func restart() { loop.post { self.driver.restart() } }
 
-  func change(_ options: Options) {
+  func change(_ options: ReceiverOptions) {
     loop.post {
       self.options = options
       self.file?.change(self.options(for: self.machine.currentURL))
-      self.machine.setDataTimeout(options.dataTimeout)
-      self.arm()
+      self.driver.setDataTimeout(options.dataTimeout)
       self.keepPace()
     }
   }
@@ -106,62 +94,47 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
       self.isDry = true
       self.setSearchTime()
       if let action = self.stitcher.decide(at: self.seconds) { self.resolve(action) }
-      self.perform(self.isUrgent ? self.machine.playerIsDry(at: self.now) : [])
+      self.driver.perform(self.isUrgent ? self.machine.playerIsDry(at: self.now) : [])
     }
   }
 
-  /// What is due may be due now, by a clock that others move.
-  func clockMoved() {
-    loop.post { self.timePassed() }
+  func seek(to time: StreamTime, leap: Int) {
+    loop.post { self.file?.seek(to: time, leap: leap) }
   }
 
-  /// The URL of the transfer without user and password.
-  var shownURL: String { StreamURL.shown(machine.currentURL) }
+  /// Handles all that is due, by a clock that others have moved.
+  func clockMoved() {
+    loop.post { self.driver.wake() }
+  }
 
-  var clock: ReceptionClock { options.clock }
-  var now: Instant { moment ?? clock.now(loop) }
+  var machine: ConnectionMachine {
+    _read { yield driver.machine }
+    _modify { yield &driver.machine }
+  }
+  var isStopped: Bool { driver.isStopped }
+  /// The URL of the transfer without user and password.
+  var shownURL: String { driver.shownURL }
+  var clock: ReceiverClock { options.clock }
+  var now: Instant { driver.now }
   var seconds: Double { Double(now.nanoseconds) / 1e9 }
 
   // MARK: Connections
 
-  /// Whether nobody can wait for what may still come. A join that comes too early is heard for a moment, but recorded
-  /// for ever.
+  /// True if nobody can wait for sound that may still come. A join that comes too early is heard for a moment, but
+  /// recorded for ever.
   var isUrgent: Bool { isDry && !outlet.isRecorded }
 
   func setSearchTime() {
     stitcher.searchSeconds = isUrgent ? Stitcher.urgentSeconds : Stitcher.searchSeconds
   }
 
-  func perform(_ actions: [ConnectionMachine.Action]) {
-    for action in actions {
-      if isStopped { return }
-      switch action {
-      case .connect(let url): connect(url)
-      case .disconnect: disconnect()
-      case .tell(let error): tell(.failed(error))
-      case .giveUp(let error):
-        tell(.gaveUp(error))
-        end()
-      case .resumed: break  // told by the stitcher's action, which knows how
-      case .connectStandby(let url): connectStandby(url)
-      case .disconnectStandby: disconnectStandby()
-      case .adoptStandby: adoptStandby()
-      }
-    }
-    arm()
-  }
-
-  private func connect(_ url: String) {
-    tell(.connecting)
+  func connect(to url: String) {
+    report(.connecting)
     expectAnswer()
-    do throws(HTTPError) { transfer = network.start(try request(url), on: self) } catch {
-      // In a turn of its own: `perform` is in the middle of what was to be done.
-      let failure = StreamError(error, url: StreamURL.shown(url))
-      loop.next { if !self.isStopped { self.perform(self.machine.ended(failure, at: self.now)) } }
-    }
+    driver.open(url) { () throws(HTTPError) in network.start(try request(url), on: self) }
   }
 
-  /// A connection begins.
+  /// Resets what belongs to one connection, as a new one begins.
   func expectAnswer() {
     (head, pace, hasDelivered) = (nil, nil, false)
     body = .unknown([])
@@ -175,27 +148,21 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     request.wakeTime = options.wakeTime
     request.wantsICY = options.isFile != true
     request.decodesUnasked = true
-    // What is asked of a host that is away is lost, and asked again ever more rarely: a new attempt is sooner.
+    // Packets to a host that is away are lost, and sent again ever more rarely: a new attempt is sooner.
     if machine.hasSounded { request.connectTimeout = Self.reconnectTimeout }
     return request
   }
 
   private static let reconnectTimeout = Duration.seconds(6)
 
-  private func options(for url: String) -> Options {
+  private func options(for url: String) -> ReceiverOptions {
     var options = options
     options.credentials = options.credentials(for: url, from: origin)
     return options
   }
 
-  /// Ends a transfer; its frames that are not joined yet are no part of the stream.
-  func disconnect() {
-    transfer?.cancel()
-    transfer = nil
-    lose()
-  }
-
-  func lose() {
+  /// Ends the search for a join; frames that are not joined yet are no part of the stream.
+  func disconnected() {
     pause.release()
     guard case .audio = body else { return body = .done }
     body = .done
@@ -205,59 +172,41 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     }
   }
 
-  /// When the last byte came.
+  /// Does nothing: the stitcher's action reports it, which knows how the sound joins.
+  func resumed() {}
+
+  /// The time at which the last byte came, in seconds.
   var lastArrival: Double {
     soundClock.lastArrival(
       readAt: Double(lastByte.nanoseconds) / 1e9, pending: sound.pendingBytes,
       after: pace.map { StreamTime($0).seconds })
   }
 
-  func seek(to time: StreamTime, leap: Int) {
-    loop.post { self.file?.seek(to: time, leap: leap) }
-  }
-
   func end() {
-    isStopped = true
+    driver.end()
     file?.end()
-    machine.stop()
-    disarm()
     disconnectStandby()
-    transfer?.cancel()
-    transfer = nil
   }
 
-  private func disarm() {
-    timer?.cancel()
-    (timer, timerDue) = (nil, nil)
-  }
-
-  func arm() {
-    // Nothing is missing while nothing is read.
-    guard !isStopped, var due = pause.isHolding ? pause.end : machine.deadline else { return disarm() }
+  func wakeTime(_ deadline: Instant?) -> Instant? {
+    // No sound is missing while nothing is read.
+    guard var due = pause.isHolding ? pause.end : deadline else { return nil }
     if let end = stitcher.searchEnd {
       let soon = now.advanced(by: .milliseconds(500))
       let end = Instant(nanoseconds: Int64((end * 1e9).rounded(.up)))
       due = min(due, end > now ? end : soon)
     }
-    // Who is read seldom need not be looked at to the millisecond: those that are due at about the same time wake the
-    // thread once.
+    // Paced receivers round their deadline up to 100 ms, so that one wake-up serves many.
     if pace != nil { due = due.advanced(by: Self.timerGrain).roundedDown(to: Self.timerGrain) }
-    // What is due moves on with all that comes: a timer that is too early looks again.
-    if let timerDue, timerDue <= due, timerDue > now { return }
-    disarm()
-    guard let wait = clock.sleep(due, loop) else { return }
-    timerDue = due
-    timer = loop.after(wait) { [weak self] in self?.timePassed() }
+    return due
   }
 
   private static let timerGrain = Duration.milliseconds(100)
 
-  private func timePassed() {
-    guard !isStopped else { return }
-    timerDue = nil
-    if pause.isHolding { return pause.timePassed(at: now) ? readAgain() : arm() }
+  func timePassed() {
+    if pause.isHolding { return pause.timePassed(at: now) ? driver.readAgain() : driver.arm() }
     if let action = stitcher.decide(at: seconds) { resolve(action) }
-    perform(machine.deadlinePassed(at: now))
+    driver.deadlinePassed()
   }
 
   // MARK: A transfer
@@ -266,12 +215,8 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     guard !isStopped else { return .stop }
     self.head = head
     guard head.status < 400 else {
-      let wait = head.retryAfter(at: loop.wallNow)
-      let error = StreamError.answer(head.status, url: head.url, retryAfter: wait)
-      transfer = nil
       body = .done
-      perform(machine.ended(error, retryAfter: wait ?? .zero, at: now))
-      return .stop
+      return driver.refused(head)
     }
     machine.answered(at: now)
     if options.isRaw {
@@ -279,7 +224,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     } else if let format = options.playlist, !machine.isListed {
       (body, list) = (.playlist(format), [])
     }
-    arm()
+    driver.arm()
     return .more
   }
 
@@ -301,19 +246,19 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
       }
       list += bytes
     case .audio:
-      if case .stop = take(bytes) { return .stop }
+      if case .stop = receive(bytes) { return .stop }
       return holdBack()
     case .done: return .stop
     }
-    // Something has come: the connection is not silent.
-    perform(machine.received(.zero, at: now))
+    // The connection is not silent.
+    driver.perform(machine.received(.zero, at: now))
     return .more
   }
 
   func receiveEnd(_ failure: HTTPError?) {
     guard !isStopped else { return }
     if let file { return file.receiveEnd(failure) }
-    transfer = nil
+    driver.transfer = nil
     let now = now
     switch body {
     case .unknown(let start) where !start.isEmpty:
@@ -325,30 +270,30 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
       let text = list
       (body, list) = (.done, [])
       do throws(StreamError) {
-        perform(machine.found(try Playlist(text, format: format, base: machine.currentURL), at: now))
-      } catch { perform(machine.ended(error, at: now)) }
+        driver.perform(machine.found(try Playlist(text, format: format, base: machine.currentURL), at: now))
+      } catch { driver.perform(machine.ended(error, at: now)) }
       return
     case .audio where format == nil:
-      // Too little came to tell what it is: what it is not may be told now.
+      // Too little came to recognise it; text may be recognised now.
       if let found = sound.end() {
         _ = drop(.noAudio(found, from: shownURL))
         return
       }
     default: break
     }
-    if failure == nil, repetition.mayBeFile { takeLast() }
+    if failure == nil, repetition.mayBeFile { receiveLast() }
     if repetition.ended(isComplete: failure == nil) { return finish() }
-    lose()
+    disconnected()
     let error =
       failure.map { StreamError($0, url: shownURL) } ?? .ended(shownURL)
-    perform(machine.ended(error, at: now))
+    driver.perform(machine.ended(error, at: now))
   }
 
-  /// What came of a connection can't be used.
+  /// Ends a connection that brings nothing usable.
   func drop(_ error: StreamError) -> HTTPFlow {
-    transfer = nil
-    lose()
-    perform(machine.ended(error, at: now))
+    driver.transfer = nil
+    disconnected()
+    driver.perform(machine.ended(error, at: now))
     return .stop
   }
 
@@ -359,7 +304,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
       return .more
     }
     if let head, isFile(head), !isPlayedOnly {
-      // That it is a file is of no use to know where it is a page.
+      // A page is no file, though it is sent as one.
       switch FileAnswer.content(start, isWhole: isWhole) {
       case .unknown: return .more
       case .text(let found): return drop(.noAudio(found, from: shownURL))
@@ -368,7 +313,7 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     }
     beginAudio()
     if isStopped { return .stop }
-    return start.withUnsafeBytes { file?.receiveBody($0) ?? take($0) }
+    return start.withUnsafeBytes { file?.receiveBody($0) ?? receive($0) }
   }
 
   // MARK: Sound
@@ -384,44 +329,40 @@ final class Reception: StreamReceiver, HTTPReceiver, @unchecked Sendable {
     if isFile(head) { handOver(head) }
   }
 
-  /// Whether an answer is a file. What comes in the place of a station that has sounded is none, whatever it looks like.
+  /// Returns true if an answer is a file. An answer in the place of a station that has sounded is none, whatever it looks
+  /// like.
   private func isFile(_ head: HTTPResponse) -> Bool {
     if machine.hasSounded { return false }
     return options.isFile ?? FileAnswer.isFile(head)
   }
 
-  /// True if somebody plays, and nobody records.
+  /// True if the stream is played, and not recorded.
   private var isPlayedOnly: Bool { outlet.buffer != nil && !outlet.isRecorded }
 
-  /// Ends a reception that can't go on with what it has found.
-  private func refuse(_ error: StreamError) {
-    tell(.gaveUp(error))
-    end()
-  }
-
-  /// Lets the transfer, and all that follows, be received as a file.
+  /// Hands the transfer, and all that follows, over to a receiver of files.
   private func handOver(_ head: HTTPResponse) {
-    disarm()
+    driver.disarm()
     let url = machine.currentURL
     let (rest, options) = (machine.candidates, options(for: url))
     machine.stop()
-    let file: any FileReceiver
+    let file: any AdoptingReceiver
     if outlet.isRecorded {
-      guard outlet.buffer == nil else { return refuse(.notRecorded(shownURL)) }
-      guard outlet.takesFile else { return refuse(.recordedAsIs(shownURL)) }
-      file = FileCopy(url: url, head: head, options: options, network: network, outlet: outlet, tell: tell)
+      guard outlet.buffer == nil else { return driver.giveUp(.notRecorded(shownURL)) }
+      guard outlet.takesFile else { return driver.giveUp(.recordedAsIs(shownURL)) }
+      file = FileCopyReceiver(
+        url: url, head: head, options: options, network: network, outlet: outlet, report: report)
     } else if let buffer = outlet.buffer {
-      file = FileReception(
-        url: url, head: head, options: options, network: network, buffer: buffer, tell: tell)
+      file = FileReceiver(
+        url: url, head: head, options: options, network: network, buffer: buffer, report: report)
       if !rest.isEmpty {
         buffer.isFollowed = true
-        tell(.programme(rest))
+        report(.programme(rest))
       }
     } else {
-      return refuse(.notRecorded(shownURL))
+      return driver.giveUp(.notRecorded(shownURL))
     }
     self.file = file
-    file.adopt(transfer)
-    transfer = nil
+    file.adopt(driver.transfer)
+    driver.transfer = nil
   }
 }

@@ -1,14 +1,14 @@
 internal import EventLoop
 internal import HTTP
 
-/// When the transfer of a reception is read: as its bytes come, every so often, or not at all for a while.
-extension Reception {
-  /// Reads no more for a while from a server that sends faster than its sound is heard, or than disks take it.
+/// The pace at which the transfer of a receiver is read: as its bytes come, at intervals, or not at all for a while.
+extension StationReceiver {
+  /// Pauses a transfer whose server sends faster than its sound is heard, or than disks accept it.
   func holdBack() -> HTTPFlow {
     guard !stitcher.isJoining else { return .more }
     let lead = options.liveLead.flatMap { most in outlet.buffer.map { $0.liveLead(most) } }
     guard pause.hold(above: lead, isDiskBehind: outlet.isDiskBehind, at: now) else { return .more }
-    arm()
+    driver.arm()
     return .pause
   }
 
@@ -16,13 +16,7 @@ extension Reception {
   func diskHasRoom() {
     guard !isStopped, !outlet.isDiskBehind else { return }
     file?.diskHasRoom()
-    if pause.diskHasRoom() { readAgain() }
-  }
-
-  func readAgain() {
-    // The silence was not the server's.
-    perform(machine.received(.zero, at: now))
-    transfer?.resume()
+    if pause.diskHasRoom() { driver.readAgain() }
   }
 
   /// Reads in larger pieces while nobody listens.
@@ -31,6 +25,6 @@ extension Reception {
     let wanted = isHeard ? nil : machine.longestLook
     guard wanted != pace else { return }
     pace = wanted
-    transfer?.setPace(wanted.flatMap { clock.sleep(now.advanced(by: $0), loop) })
+    driver.transfer?.setPace(wanted.flatMap { clock.sleep(now.advanced(by: $0), loop) })
   }
 }

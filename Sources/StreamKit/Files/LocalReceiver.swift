@@ -3,21 +3,21 @@ internal import Codecs
 internal import EventLoop
 internal import Glibc
 
-/// Fills the buffer of a stream from a file of this machine, whatever `AudioFile` reads, as PCM.
+/// Receives a file of this machine, in any format that `AudioFile` reads, as PCM.
 ///
 /// Unchecked: confined to the loop that it is made with; decodes there, a piece a turn, no more than is wanted.
-final class LocalReception: StreamReceiver, @unchecked Sendable {
+final class LocalReceiver: StreamReceiver, @unchecked Sendable {
   private let path: String
-  private let options: Reception.Options
+  private let options: ReceiverOptions
   private let loop: EventLoop
   private let buffer: StreamBuffer
-  private let tell: @Sendable (ReceptionEvent) -> Void
+  private let report: @Sendable (ReceiverEvent) -> Void
   private var decoder: (any Decoder)?
   private var format: StreamFormat?
   private var frameCount: Int?
   /// Bytes of the file.
   private var size = 0
-  /// Frames that were decoded or gone over.
+  /// Frames that were decoded or skipped.
   private var position = 0
   private var leap = 0
   private var waiting: (frame: StreamFrame, bytes: [UInt8])?
@@ -27,10 +27,10 @@ final class LocalReception: StreamReceiver, @unchecked Sendable {
   private var turn = 0
 
   init(
-    path: String, options: Reception.Options, loop: EventLoop, buffer: StreamBuffer,
-    tell: @escaping @Sendable (ReceptionEvent) -> Void
+    path: String, options: ReceiverOptions, loop: EventLoop, buffer: StreamBuffer,
+    report: @escaping @Sendable (ReceiverEvent) -> Void
   ) {
-    (self.path, self.options, self.loop, self.buffer, self.tell) = (path, options, loop, buffer, tell)
+    (self.path, self.options, self.loop, self.buffer, self.report) = (path, options, loop, buffer, report)
   }
 
   func start() { loop.post { self.open() } }
@@ -56,7 +56,7 @@ final class LocalReception: StreamReceiver, @unchecked Sendable {
 
   private func open() {
     guard !isStopped else { return }
-    tell(.connecting)
+    report(.connecting)
     do {
       let decoder = try AudioFile.open(path)
       self.decoder = decoder
@@ -66,13 +66,13 @@ final class LocalReception: StreamReceiver, @unchecked Sendable {
       let duration = frameCount.map { Double($0) / Double(decoder.format.sampleRate) }
       var station = StationInfo()
       station.url = path
-      // That of the file: what it is decoded to says nothing.
+      // The rate of the file, not that of the PCM.
       if let duration, duration > 0 { station.bitRate = Int((Double(size) / duration / 125).rounded()) }
-      tell(.answered(station))
-      tell(.file(FileFacts(canSeek: duration != nil, duration: duration)))
+      report(.answered(station))
+      report(.file(FileFacts(canSeek: duration != nil, duration: duration)))
       buffer.holdBack(above: options.fileLead, wanted: options.fileWait) { [weak self] in
         guard let self else { return }
-        loop.post { self.goOn() }
+        loop.post { self.resume() }
       }
       begin(decoder.format)
     } catch { fail(error) }
@@ -80,43 +80,43 @@ final class LocalReception: StreamReceiver, @unchecked Sendable {
 
   private func begin(_ format: AudioFormat) {
     buffer.begin(at: StreamTime(samples: position, sampleRate: format.sampleRate), preroll: 0, leap: leap)
-    goOnNextTurn()
+    decodeNextTurn()
   }
 
-  private func goOn() {
+  private func resume() {
     guard isHeldBack else { return }
     isHeldBack = false
-    goOnNextTurn()
+    decodeNextTurn()
   }
 
-  private func goOnNextTurn() {
+  private func decodeNextTurn() {
     turn += 1
     let number = turn
     loop.next { [weak self] in
       guard let self, turn == number, !isStopped, !isHeldBack else { return }
       do {
-        if try decodePieces() { goOnNextTurn() }
+        if try decodePieces() { decodeNextTurn() }
       } catch { fail(error) }
     }
   }
 
-  /// Decodes a tenth of a second or so.
-  /// - Returns: whether more is wanted.
+  /// Decodes about a tenth of a second.
+  /// - Returns: true if more is wanted.
   private func decodePieces() throws -> Bool {
     for _ in 0..<16 {
       guard let (frame, bytes) = try waiting ?? nextPiece() else {
-        if buffer.complete(leap: leap) { tell(.buffered) }
+        if buffer.complete(leap: leap) { report(.buffered) }
         return false
       }
       waiting = nil
       let discontinuity: PacketBuffer.Discontinuity? = format != nil && format != frame.format ? .format : nil
-      if format != frame.format { tell(.format(told(frame.format))) }
+      if format != frame.format { report(.format(sourceFormat(frame.format))) }
       let arrival = bytes.withUnsafeBytes { buffer.append(frame, $0, discontinuity, leap: leap) }
       if arrival.isTaken { format = frame.format } else { waiting = (frame, bytes) }
-      if arrival.isEnough { tell(.buffered) }
+      if arrival.isEnough { report(.buffered) }
       if arrival.isHeldBack {
         isHeldBack = true
-        tell(.heldBack)
+        report(.heldBack)
         return false
       }
     }
@@ -136,7 +136,7 @@ final class LocalReception: StreamReceiver, @unchecked Sendable {
     let format = StreamFormat(
       codec: .pcm, sampleRate: decoder.format.sampleRate, channels: decoder.format.channels)
     let bytes = samples.prefix(count * format.channels).withUnsafeBytes { [UInt8]($0) }
-    // The byte is a share: what decoders read of a file, nobody knows.
+    // The byte is a share of the file: decoders do not report what they have read.
     let offset = frameCount.map { $0 > 0 ? Int(Double(size) * Double(position) / Double($0)) : 0 } ?? 0
     position += count
     return (
@@ -145,8 +145,8 @@ final class LocalReception: StreamReceiver, @unchecked Sendable {
     )
   }
 
-  /// The format with what the file is coded in, where that is known.
-  private func told(_ format: StreamFormat) -> StreamFormat {
+  /// Returns the format with the codec of the file, where that is known.
+  private func sourceFormat(_ format: StreamFormat) -> StreamFormat {
     let codec: StreamCodec =
       switch decoder {
       case is MP3Decoder: .mp3
@@ -173,7 +173,7 @@ final class LocalReception: StreamReceiver, @unchecked Sendable {
     }
     isStopped = true
     decoder = nil
-    tell(.failed(failure))
-    tell(.gaveUp(failure))
+    report(.failed(failure))
+    report(.gaveUp(failure))
   }
 }

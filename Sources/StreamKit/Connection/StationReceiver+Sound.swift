@@ -1,9 +1,9 @@
 internal import EventLoop
 internal import HTTP
 
-/// The sound of a reception: frames and titles are joined to what came before, and go to the player and to recordings.
-extension Reception {
-  func take(_ bytes: UnsafeRawBufferPointer) -> HTTPFlow {
+/// The sound of a station: frames and titles are joined to those before, and go to the player and to recordings.
+extension StationReceiver {
+  func receive(_ bytes: UnsafeRawBufferPointer) -> HTTPFlow {
     var received = StreamTime.zero
     let time = seconds
     var isTaken = true
@@ -14,18 +14,18 @@ extension Reception {
         switch item {
         case .title(let block): titles.add(block, encoding: options.encoding)
         case .format(let new):
-          if let head { tell(.answered(StationInfo(head))) }
+          if let head { report(.answered(StationInfo(head))) }
           begin(new)
           isNew = true
         case .frame(let frame, let bytes, let pending):
           received = received + frame.duration
-          isTaken = take(frame, bytes, at: time, pending: pending, into: &intake)
+          isTaken = receive(frame, bytes, at: time, pending: pending, into: &intake)
         case .notAudio(let found): otherwise = found
         }
         return isTaken && !isStopped && otherwise == nil
       }
     }
-    if !isTaken { lose() }
+    if !isTaken { disconnected() }
     if isStopped { return .stop }
     if let otherwise { return drop(.noAudio(otherwise, from: shownURL)) }
     if isNew, let codec = format?.codec, !codec.hasFrames, outlet.buffer != nil, !outlet.isRecorded {
@@ -38,40 +38,40 @@ extension Reception {
     pause.add(received, at: now)
     let audio = Duration.nanoseconds(Int64(received.seconds * 1e9))
     let burst = machine.burst
-    perform(machine.received(audio, isNew: hasDelivered, at: now, look: pace ?? .zero))
+    driver.perform(machine.received(audio, isNew: hasDelivered, at: now, look: pace ?? .zero))
     let isBurst = machine.burst > burst && PlayerWait.isBurst(StreamTime(machine.burst))
-    if isBurst, outlet.buffer?.burstCame() == true { tellEnough() }
+    if isBurst, outlet.buffer?.burstCame() == true { reportEnough() }
     hasDelivered = false
     keepPace()
     return isStopped ? .stop : .more
   }
 
   /// Receives the end of a body that may have been a file: its last frame is whole.
-  func takeLast() {
+  func receiveLast() {
     guard case .audio = body else { return }
     let time = seconds
     outlet.receive { intake in
       sound.finish { item in
         guard case .frame(let frame, let bytes, let pending) = item else { return true }
-        return take(frame, bytes, at: time, pending: pending, into: &intake)
+        return receive(frame, bytes, at: time, pending: pending, into: &intake)
       }
     }
   }
 
-  /// All of a file without a length has come.
+  /// Completes the reception of a file without a length.
   func finish() {
-    tell(.complete)
+    report(.complete)
     end()
   }
 
   private func begin(_ new: StreamFormat) {
     if format != nil, format != new { discontinuity = discontinuity ?? .format }
     format = new
-    tell(.format(new))
+    report(.format(new))
   }
 
   /// - Returns: false when the buffer is full, which ends the connection.
-  private func take(
+  private func receive(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, at time: Double, pending: Int,
     into intake: inout FrameOutlet.Intake
   ) -> Bool {
@@ -83,7 +83,7 @@ extension Reception {
   }
 
   func resolve(_ action: Stitcher.Action) {
-    if !outlet.receive({ release(action, into: &$0) }) { lose() }
+    if !outlet.receive({ release(action, into: &$0) }) { disconnected() }
   }
 
   /// - Returns: false when the buffer is full, which ends the connection.
@@ -91,10 +91,10 @@ extension Reception {
     switch action {
     case .pass, .hold: return true
     case .joined(let overlap, _):
-      tell(.reconnected(gap: 0, stitched: true, overlap: overlap))
+      report(.reconnected(gap: 0, stitched: true, overlap: overlap))
     case .gap(let seconds):
       discontinuity = .gap(seconds: seconds)
-      tell(.reconnected(gap: seconds, stitched: false, overlap: 0))
+      report(.reconnected(gap: seconds, stitched: false, overlap: 0))
     }
     var isTaken = true
     stitcher.release { frame, bytes in
@@ -114,20 +114,20 @@ extension Reception {
     hasDelivered = true
     discontinuity = nil
     guard arrival.isTaken else {
-      // What follows is lost: when it is received again, that is a gap, and its title is told.
+      // The sound that follows is lost: the next connection reports a gap, and the title.
       if title != nil { titles.takeBack() }
-      tell(.full)
+      report(.full)
       end()
       return false
     }
-    if arrival.isEnough { tellEnough() }
-    if let title { tell(.metadata(title, at: arrival.start)) }
+    if arrival.isEnough { reportEnough() }
+    if let title { report(.metadata(title, at: arrival.start)) }
     return true
   }
 
-  /// The player that waited may go on.
-  private func tellEnough() {
+  /// Reports that a player that waited may resume.
+  private func reportEnough() {
     isDry = false
-    tell(.buffered)
+    report(.buffered)
   }
 }

@@ -1,0 +1,207 @@
+internal import EventLoop
+internal import HTTP
+
+/// The part of a receiver that a `ConnectionDriver` calls. On the driver's loop.
+protocol ConnectionOwner: AnyObject {
+  var driver: ConnectionDriver { get }
+  /// Opens a connection to `url`.
+  func connect(to url: String)
+  /// Drops the frames of a connection that has been closed.
+  func disconnected()
+  /// Reports that sound comes again.
+  func resumed()
+  /// The moment of the next look at the connection; nil for none.
+  /// - Parameter deadline: the machine's own.
+  func wakeTime(_ deadline: Instant?) -> Instant?
+  /// Handles all that is due now.
+  func timePassed()
+  /// Ends the receiver for good.
+  func end()
+  func connectStandby(_ url: String)
+  func disconnectStandby()
+  func adoptStandby()
+}
+
+extension ConnectionOwner {
+  func disconnected() {}
+  func resumed() { driver.reportJoin() }
+  func timePassed() { driver.deadlinePassed() }
+  // A file comes at no pace, so that it never stalls.
+  func connectStandby(_ url: String) {}
+  func disconnectStandby() {}
+  func adoptStandby() {}
+}
+
+/// The connection of one receiver: performs the actions of its `ConnectionMachine`, and holds the transfer and the timer;
+/// what comes of a transfer is the receiver's own. Confined to the loop.
+final class ConnectionDriver {
+  let loop: EventLoop
+  /// Reports the events of the stream.
+  let report: @Sendable (ReceiverEvent) -> Void
+  var machine: ConnectionMachine
+  /// The transfer that is open.
+  var transfer: HTTPTransfer?
+  /// The receiver. It sets this itself, as soon as it is made.
+  weak var owner: (any ConnectionOwner)?
+  /// The time at which the bytes under way came, while that is not now.
+  var moment: Instant?
+  /// True once the receiver has ended; `restart` resets it.
+  private(set) var isStopped = false
+  /// True if a connection has failed since the last `reportJoin`.
+  private(set) var isReconnecting = false
+  private let clock: ReceiverClock
+  private let mayWakeEarly: Bool
+  private var timer: LoopTimer?
+  /// The moment at which the timer fires.
+  private var timerDue: Instant?
+
+  /// - Parameters:
+  ///   - clock: the time of the machine.
+  ///   - mayWakeEarly: true if a wake-up before its time does no harm: a deadline that moves on with every read needs no
+  ///     new timer then.
+  ///   - report: called on the loop.
+  init(
+    _ machine: ConnectionMachine, loop: EventLoop, clock: ReceiverClock = .loop, mayWakeEarly: Bool = false,
+    report: @escaping @Sendable (ReceiverEvent) -> Void
+  ) {
+    (self.machine, self.loop, self.report) = (machine, loop, report)
+    (self.clock, self.mayWakeEarly) = (clock, mayWakeEarly)
+  }
+
+  var now: Instant { moment ?? clock.now(loop) }
+  /// The URL of the connection without user and password.
+  var shownURL: String { StreamURL.shown(machine.currentURL) }
+
+  // MARK: The machine
+
+  /// Opens the first connection.
+  func start() { perform(machine.start(at: now)) }
+
+  /// Connects again after `end`.
+  func restart() {
+    isStopped = false
+    perform(machine.restart(at: now))
+  }
+
+  /// Closes the transfer, and connects as `machine` says.
+  func start(with machine: ConnectionMachine) {
+    closeTransfer()
+    self.machine = machine
+    start()
+  }
+
+  func perform(_ actions: [ConnectionMachine.Action]) {
+    for action in actions {
+      guard !isStopped, let owner else { return }
+      switch action {
+      case .connect(let url): owner.connect(to: url)
+      case .disconnect: disconnect()
+      case .tell(let error):
+        isReconnecting = true
+        report(.failed(error))
+      case .giveUp(let error): giveUp(error)
+      case .resumed: owner.resumed()
+      case .connectStandby(let url): owner.connectStandby(url)
+      case .disconnectStandby: owner.disconnectStandby()
+      case .adoptStandby: owner.adoptStandby()
+      }
+    }
+    arm()
+  }
+
+  func disconnect() {
+    closeTransfer()
+    owner?.disconnected()
+  }
+
+  /// Reports the end of an outage in which no sound was lost.
+  func reportJoin() {
+    if isReconnecting { report(.reconnected(gap: 0, stitched: true, overlap: 0)) }
+    isReconnecting = false
+  }
+
+  /// Ends the receiver for good.
+  func giveUp(_ error: StreamError) {
+    report(.gaveUp(error))
+    owner?.end()
+  }
+
+  /// Reports a failure that no other connection repairs, and ends the receiver.
+  func fail(_ error: StreamError) {
+    report(.failed(error))
+    giveUp(error)
+  }
+
+  /// Ends the connection for good.
+  func end() {
+    isStopped = true
+    machine.stop()
+    disarm()
+    closeTransfer()
+  }
+
+  // MARK: The transfer
+
+  /// Opens a transfer. A request that can't be made fails as a connection does.
+  /// - Parameter start: makes the transfer of `url`.
+  func open(_ url: String, _ start: () throws(HTTPError) -> HTTPTransfer) {
+    do throws(HTTPError) { transfer = try start() } catch {
+      let failure = StreamError(error, url: StreamURL.shown(url))
+      // In a turn of its own: `perform` is in the middle of its actions.
+      loop.next { [self] in if !isStopped { perform(machine.ended(failure, at: now)) } }
+    }
+  }
+
+  /// Ends a connection whose answer is an error.
+  func refused(_ head: HTTPResponse) -> HTTPFlow {
+    transfer = nil
+    let wait = head.retryAfter(at: loop.wallNow)
+    let error = StreamError.answer(head.status, url: head.url, retryAfter: wait)
+    perform(machine.ended(error, retryAfter: wait ?? .zero, at: now))
+    return .stop
+  }
+
+  /// Reads again from a transfer that was paused: its silence was not the server's.
+  func readAgain() {
+    perform(machine.received(.zero, at: now))
+    transfer?.resume()
+  }
+
+  func closeTransfer() {
+    transfer?.cancel()
+    transfer = nil
+  }
+
+  // MARK: Time
+
+  /// Sets the timer to the owner's next moment.
+  func arm() {
+    guard !isStopped, let due = owner?.wakeTime(machine.deadline) else { return disarm() }
+    if mayWakeEarly, let timerDue, timerDue <= due, timerDue > now { return }
+    disarm()
+    guard let wait = clock.sleep(due, loop) else { return }
+    timerDue = due
+    timer = loop.after(wait) { [weak self] in self?.wake() }
+  }
+
+  func disarm() {
+    timer?.cancel()
+    (timer, timerDue) = (nil, nil)
+  }
+
+  /// Has the owner look at what is due.
+  func wake() {
+    guard !isStopped else { return }
+    timerDue = nil
+    owner?.timePassed()
+  }
+
+  /// Reports the time to the machine.
+  func deadlinePassed() { perform(machine.deadlinePassed(at: now)) }
+
+  /// Applies the longest time in which nothing may come, also to the connection under way.
+  func setDataTimeout(_ limit: Duration) {
+    machine.setDataTimeout(limit)
+    arm()
+  }
+}

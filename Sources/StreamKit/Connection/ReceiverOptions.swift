@@ -1,0 +1,59 @@
+internal import EventLoop
+internal import HTTP
+
+/// The requests of a receiver to servers, and the limits by which it reads their answers.
+struct ReceiverOptions: Sendable {
+  var userAgent = "Roomtone"
+  var credentials: HTTPCredentials?
+  var certificateFile: String?
+  var dataTimeout = Duration.seconds(20)
+  /// The encoding of titles that are not UTF-8.
+  var encoding = MetadataEncoding.latin1
+  /// The kind of list that the URL leads to; nil to detect it, which never fails for a list that declares its kind.
+  var playlist: Playlist.Format?
+  /// True if the body counts as sound, whatever it looks like.
+  var isRaw = false
+  /// The sound in one read, as a time.
+  var wakeTime = Duration.milliseconds(250)
+  /// True if the URL is a file and no station; nil to detect it.
+  var isFile: Bool?
+  /// The sound of a file that is received before it plays, and the most that is received ahead of the player.
+  var fileWait = StreamTime(seconds: 3)
+  var fileLead = StreamTime(seconds: 3)
+  /// The most sound that a live server may send ahead of real time before it is held back; nil for any.
+  var liveLead: StreamTime? = StreamTime(seconds: 20)
+  /// The time of deadlines and measurements.
+  var clock = ReceiverClock.loop
+
+  /// The credentials for the server of `url`, to which `origin` led. Scheme, host and port decide: any other server gets
+  /// none, and the same one gets them also where `origin` itself holds user and password.
+  func credentials(for url: String, from origin: String) -> HTTPCredentials? {
+    guard StreamURL.isSameServer(url, origin) else { return nil }
+    return credentials ?? (try? HTTPRequest(origin))?.credentials
+  }
+}
+
+/// The time by which a receiver waits and measures: that of its loop, or another one, which runs faster or moves only when
+/// a test moves it.
+struct ReceiverClock: Sendable {
+  /// The time. Called on the thread of the loop.
+  let now: @Sendable (EventLoop) -> Instant
+  /// The time for which the loop sleeps until a moment; nil when `clockMoved` reports that it may have come.
+  let sleep: @Sendable (_ until: Instant, EventLoop) -> Duration?
+
+  /// The clock of the loop.
+  static let loop = ReceiverClock(now: { $0.now }, sleep: { due, loop in loop.now.duration(to: due) })
+
+  /// A clock that runs `factor` times as fast as that of the loop.
+  static func faster(_ factor: Int) -> ReceiverClock {
+    @Sendable func now(_ loop: EventLoop) -> Instant {
+      Instant(nanoseconds: loop.now.nanoseconds * Int64(factor))
+    }
+    return ReceiverClock(now: now, sleep: { due, loop in now(loop).duration(to: due) / factor })
+  }
+
+  /// A clock that shows `now` and is moved by others.
+  static func moved(_ now: @escaping @Sendable () -> Instant) -> ReceiverClock {
+    ReceiverClock(now: { _ in now() }, sleep: { due, _ in due <= now() ? .zero : nil })
+  }
+}

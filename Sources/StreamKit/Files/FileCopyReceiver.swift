@@ -1,0 +1,182 @@
+internal import EventLoop
+internal import HTTP
+
+/// Receives one file for a recording, byte for byte: adopts the connection that found it, and requests the rest after a
+/// loss. From a server that gives no parts it receives the file anew, and skips the bytes that are there.
+///
+/// Unchecked: confined to the loop of its network thread; all that it is made of comes in by `init`.
+final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable {
+  private enum Phase {
+    /// Too few bytes have come to recognise the file.
+    case starting([UInt8])
+    case copying(CopiedKind)
+  }
+
+  let driver: ConnectionDriver
+  private let url: String
+  private var options: ReceiverOptions
+  private let network: NetworkThread
+  private let outlet: FrameOutlet
+  private var identity: FileIdentity
+  private let head: HTTPResponse
+  private var phase = Phase.starting([])
+  /// The byte that the transfer brings next, and the one that is wanted next.
+  private var position = 0
+  private var wanted = 0
+  private var waitsForDisk = false
+
+  /// - Parameters:
+  ///   - head: the answer that is the file.
+  ///   - report: called on the network thread.
+  init(
+    url: String, head: HTTPResponse, options: ReceiverOptions, network: NetworkThread, outlet: FrameOutlet,
+    report: @escaping @Sendable (ReceiverEvent) -> Void
+  ) {
+    (self.url, self.head, self.options) = (url, head, options)
+    (self.network, self.outlet) = (network, outlet)
+    identity = FileIdentity(head)
+    driver = ConnectionDriver(
+      ConnectionMachine(url: url, dataTimeout: options.dataTimeout, isPaced: false), loop: network.loop,
+      report: report)
+    driver.owner = self
+  }
+
+  func adopt(_ transfer: HTTPTransfer?) {
+    driver.transfer = transfer
+    // The transfer is open already.
+    _ = driver.machine.start(at: driver.now)
+    driver.machine.answered(at: driver.now)
+    driver.arm()
+  }
+
+  func change(_ options: ReceiverOptions) {
+    self.options = options
+    driver.setDataTimeout(options.dataTimeout)
+  }
+
+  func end() { driver.end() }
+
+  /// Does nothing: a recording has no position that could be moved.
+  func seek(to time: StreamTime, leap: Int) {}
+
+  func diskHasRoom() {
+    guard waitsForDisk, !isStopped else { return }
+    waitsForDisk = false
+    driver.readAgain()
+  }
+
+  private var isStopped: Bool { driver.isStopped }
+  private var shownURL: String { driver.shownURL }
+
+  // MARK: Connections
+
+  func connect(to url: String) {
+    driver.report(.connecting)
+    (position, waitsForDisk) = (0, false)
+    driver.open(url) { () throws(HTTPError) in
+      network.start(try identity.request(url, from: wanted, options), on: self)
+    }
+  }
+
+  func wakeTime(_ deadline: Instant?) -> Instant? {
+    // No byte is missing while none is read.
+    waitsForDisk ? nil : deadline
+  }
+
+  private func fail(_ error: StreamError) -> HTTPFlow {
+    driver.fail(error)
+    return .stop
+  }
+
+  // MARK: A transfer
+
+  func receiveHead(_ head: HTTPResponse) -> HTTPFlow {
+    guard !isStopped else { return .stop }
+    if head.status == 416 { return receiveNoRange(head) }
+    guard head.status < 400 else { return driver.refused(head) }
+    guard let first = identity.admit(head, from: wanted) else {
+      return fail(.changed(shownURL, while: "recorded"))
+    }
+    position = first
+    driver.machine.answered(at: driver.now)
+    driver.arm()
+    return .more
+  }
+
+  /// Receives the answer that no byte is there: the file ends before it, or has become shorter.
+  private func receiveNoRange(_ head: HTTPResponse) -> HTTPFlow {
+    driver.transfer = nil
+    let size = head.headers["Content-Range"].flatMap { ContentRange($0)?.size } ?? identity.size
+    guard size == wanted else { return fail(.changed(shownURL, while: "recorded")) }
+    finish()
+    return .stop
+  }
+
+  func receiveBody(_ bytes: UnsafeRawBufferPointer) -> HTTPFlow {
+    guard !isStopped else { return .stop }
+    let skipped = min(bytes.count, max(0, wanted - position))
+    let start = position + skipped
+    position += bytes.count
+    if skipped < bytes.count {
+      wanted = position
+      receive(UnsafeRawBufferPointer(rebasing: bytes[skipped...]), at: start)
+    }
+    if isStopped { return .stop }
+    // Bytes that come again are no progress.
+    let isNew = skipped < bytes.count
+    driver.perform(driver.machine.received(isNew ? .nanoseconds(1) : .zero, isNew: isNew, at: driver.now))
+    guard !isStopped else { return .stop }
+    guard outlet.isDiskBehind else { return .more }
+    waitsForDisk = true
+    driver.arm()
+    return .pause
+  }
+
+  func receiveEnd(_ failure: HTTPError?) {
+    guard !isStopped else { return }
+    driver.transfer = nil
+    // Without a known size the end of an answer that ends in order is that of the file.
+    if identity.size.map({ wanted >= $0 }) ?? (failure == nil && position >= wanted) { return finish() }
+    let error = failure.map { StreamError($0, url: shownURL) } ?? .ended(shownURL)
+    driver.perform(driver.machine.ended(error, at: driver.now))
+  }
+
+  // MARK: Bytes
+
+  private func receive(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
+    switch phase {
+    case .copying(let kind): outlet.receive { $0.append(bytes, at: offset, of: kind.format) }
+    case .starting(let start):
+      phase = .starting(start + bytes)
+      begin(isWhole: false)
+    }
+  }
+
+  /// Begins to record if the start tells what it is.
+  private func begin(isWhole: Bool) {
+    guard case .starting(let start) = phase, isWhole || start.count >= ContentSniffer.magicLength else {
+      return
+    }
+    let type = head.headers["Content-Type"]
+    guard let kind = CopiedKind(start, contentType: type, url: url, isWhole: isWhole) else {
+      if isWhole || start.count >= CopiedKind.longestStart {
+        _ = fail(.noAudio(ContentSniffer.describe(start[...]), from: shownURL))
+      }
+      return
+    }
+    phase = .copying(kind)
+    driver.report(.answered(StationInfo(head)))
+    driver.report(.copying)
+    outlet.beginFile(end: kind.fileEnd)
+    outlet.receive { intake in start.withUnsafeBytes { intake.append($0, at: 0, of: kind.format) } }
+  }
+
+  /// Completes the recording: all bytes of the file have come.
+  private func finish() {
+    begin(isWhole: true)
+    guard !isStopped else { return }
+    driver.reportJoin()
+    driver.report(.complete)
+    end()
+  }
+}
