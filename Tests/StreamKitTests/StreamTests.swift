@@ -228,7 +228,7 @@ struct StreamTests {
       try await stream.start()
       var heard = 0.0
       let playback = try stream.attach(heard: { heard }, moved: { heard = 0 })
-      stream.goOn()
+      stream.run()
       let decoder = playback.makeLiveDecoder()
       let block = PCMBlock(format: .session, frames: 1000)
       func decodeAll() throws { while try decoder.read(into: block.view.buffer) > 0 {} }
@@ -308,7 +308,7 @@ struct StreamTests {
       try await stream.start()
       stream.pause()
       leap.withLock { $0 = 600_000 }
-      try await bench.wait { stream.isFull }
+      try await bench.wait { stream.machine.reception == .full }
       let kept = try #require(stream.buffer?.range)
       let position = stream.position
       #expect((kept.end - position).seconds > 10)

@@ -10,8 +10,8 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   enum Body {
     /// Too few bytes have come to recognise it.
     case unknown([UInt8])
-    /// A list, of which `list` has come.
-    case playlist(Playlist.Format)
+    /// A list, of which these bytes have come.
+    case playlist(Playlist.Format, [UInt8])
     case audio
     /// The rest is ignored.
     case done
@@ -33,7 +33,6 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   var pace: Duration?
   var head: HTTPResponse?
   var body = Body.done
-  private var list: [UInt8] = []
   var sound = ReceivedSound()
   var titles = ReceivedTitles()
   var stitcher = Stitcher()
@@ -222,7 +221,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     if options.isRaw {
       if !isFile(head) || isPlayedOnly { beginAudio() }
     } else if let format = options.playlist, !machine.isListed {
-      (body, list) = (.playlist(format), [])
+      body = .playlist(format, [])
     }
     driver.arm()
     return .more
@@ -240,11 +239,13 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
         let flow = recognise(start, isWhole: false)
         guard case .unknown = body else { return flow }
       }
-    case .playlist:
+    case .playlist(let format, var list):
       guard list.count + bytes.count <= Playlist.sizeLimit else {
         return drop(StreamError(.content, "the playlist \(shownURL) has more than 1 MiB"))
       }
+      body = .done  // so that the bytes that have come are not copied
       list += bytes
+      body = .playlist(format, list)
     case .audio:
       if case .stop = receive(bytes) { return .stop }
       return holdBack()
@@ -266,9 +267,8 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
       if case .unknown = body { break }
       if let file { return file.receiveEnd(failure) }
       return receiveEnd(failure)
-    case .playlist(let format) where failure == nil:
-      let text = list
-      (body, list) = (.done, [])
+    case .playlist(let format, let text) where failure == nil:
+      body = .done
       do throws(StreamError) {
         driver.perform(machine.found(try Playlist(text, format: format, base: machine.currentURL), at: now))
       } catch { driver.perform(machine.ended(error, at: now)) }
@@ -300,7 +300,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   private func recognise(_ start: [UInt8], isWhole: Bool) -> HTTPFlow {
     let (type, path) = (head?.contentType?.name, StreamURL.path(machine.currentURL))
     if !options.isRaw, let format = Playlist.format(start: start, contentType: type, path: path) {
-      (body, list) = (.playlist(format), start)
+      body = .playlist(format, start)
       return .more
     }
     if let head, isFile(head), !isPlayedOnly {

@@ -2,59 +2,53 @@ internal import AudioCore
 internal import EventLoop
 internal import HTTP
 
-/// The reception of a stream, and its player.
+/// The reception of a stream.
 extension Stream {
   /// Begins to receive.
-  /// - Parameter plays: whether to play what comes.
+  /// - Parameter plays: true to play the sound that comes.
+  /// - Throws: the error with which no receiver can be made; nothing is received then.
   func connect(plays: Bool) throws {
-    generation += 1
-    let number = generation
     let this = LoopReference(self)
-    let loop = loop
+    let (loop, outlet) = (loop, FrameOutlet())
     let (name, nickname) = (stationName, nickname)
     let report: @Sendable (ReceiverEvent) -> Void = { event in
       // Files are named with it, whatever the loop does meanwhile.
       if case .answered(let station) = event {
         (name.value, name.genre) = (station.name ?? nickname, station.genre)
       }
-      loop.post { if this.object?.generation == number { this.object?.take(event) } }
+      // Events of an older reception are dropped.
+      loop.post { if this.object?.outlet === outlet { this.object?.receive(event) } }
     }
-    let outlet = FrameOutlet()
-    let before = status
-    self.outlet = outlet
-    (file, format, station, isCopied) = (nil, nil, StationInfo(), false)
+    machine.reset(StreamContent(url: url, isLocal: target.isLocal))
     (stationName.value, stationName.genre) = (nil, nil)
-    if plays { play(from: outlet) }
-    let receiver: any StreamReceiver
-    do {
-      receiver = try makeReceiver(into: outlet, report: report)
-    } catch {
-      (self.outlet, buffer, status) = (nil, nil, before)
-      throw error
-    }
-    hold = loop.isVirtual ? nil : loop.hold("a stream is received")
-    self.receiver = receiver
+    let buffer = plays ? makeBuffer() : nil
+    outlet.play(buffer)
+    let receiver = try makeReceiver(into: outlet, buffer, report: report)
+    connection = Connection(
+      receiver: receiver, outlet: outlet, hold: loop.isVirtual ? nil : loop.hold("a stream is received"))
+    machine.connect(plays: plays)
+    if let buffer { play(buffer) }
     receiver.start()
     beginFeed()
   }
 
-  func makeReceiver(
-    into outlet: FrameOutlet, report: @escaping @Sendable (ReceiverEvent) -> Void
+  private func makeReceiver(
+    into outlet: FrameOutlet, _ buffer: StreamBuffer?, report: @escaping @Sendable (ReceiverEvent) -> Void
   ) throws -> any StreamReceiver {
-    if isLocal, let buffer {
+    if target.isLocal, let buffer {
       return LocalReceiver(
-        path: address, options: receptionOptions, loop: loop, buffer: buffer, report: report)
+        path: target.address, options: receiverOptions, loop: loop, buffer: buffer, report: report)
     }
     return try source.makeReceiver(
-      of: programme?.current ?? ListedURL(url: address, depth: 0), receptionOptions, on: loop, into: outlet,
-      report: report)
+      of: machine.files?.current ?? ListedURL(url: target.address, depth: 0), receiverOptions, on: loop,
+      into: outlet, report: report)
   }
 
-  /// Makes the buffer that is played.
-  func play(from outlet: FrameOutlet) {
+  /// Makes a buffer to be played.
+  private func makeBuffer() -> StreamBuffer {
     let buffer = StreamBuffer(blocks: options.bufferBlocks, wait: wait)
-    buffer.isFollowed = programme?.rest.isEmpty == false
-    buffer.keepUnheard(isSuspended, forBurst: true)
+    buffer.isFollowed = machine.files?.rest.isEmpty == false
+    buffer.keepUnheard(machine.isSuspended, forBurst: true)
     let (this, reference) = (LoopReference(self), LoopReference(buffer))
     buffer.onReadOut { [loop] in
       loop.post {
@@ -62,32 +56,32 @@ extension Stream {
         stream.watchReadOut()
       }
     }
-    outlet.play(buffer)
+    return buffer
+  }
+
+  private func play(_ buffer: StreamBuffer) {
     self.buffer = buffer
-    status = .connecting
-    (isFull, isPaused, hasPosition) = (false, false, false)
-    (titles, title) = ([], nil)
-    playback?.goOn(with: buffer)
+    titles = TitleQueue()
+    listener.playback?.goOn(with: buffer)
   }
 
-  /// Plays what is received for recordings already.
-  func playWhatComes() {
+  /// Plays the stream that is received for recordings already.
+  func playReceived() {
     guard let outlet else { return }
-    play(from: outlet)
-    // Nobody has waited for it until now.
-    receiver?.change(receptionOptions)
-    if let title = outlet.title { titles = [(.zero, title)] }
-    guard format != nil else { return }
-    status = .buffering
-    onEvent(.buffering)
+    let buffer = makeBuffer()
+    outlet.play(buffer)
+    play(buffer)
+    // No player has needed frequent reads until now.
+    receiver?.change(receiverOptions)
+    if let title = outlet.title { titles.add(title, from: .zero) }
   }
 
-  var receptionOptions: ReceiverOptions {
+  private var receiverOptions: ReceiverOptions {
     var settings = ReceiverOptions()
     settings.userAgent = options.userAgent
     settings.credentials = options.credentials
-    if let entry = programme?.current {
-      settings.credentials = settings.credentials(for: entry.url, from: address)
+    if let entry = machine.files?.current {
+      settings.credentials = settings.credentials(for: entry.url, from: target.address)
     }
     settings.certificateFile = options.certificateFile
     settings.dataTimeout = options.dataTimeout
@@ -96,7 +90,7 @@ extension Stream {
     settings.isRaw = options.kind == .raw
     settings.isFile = options.isFile
     settings.fileWait = StreamTime(options.bufferWaitFile)
-    // What is a second ahead at least need not be asked for at every frame.
+    // A second ahead at least, so that not each frame is requested.
     settings.fileLead = max(StreamTime(seconds: 1), settings.fileWait + StreamTime(options.throttleBypass))
     settings.playlist = options.kind == .pls ? .pls : options.kind == .m3u ? .m3u : nil
     settings.wakeTime = min(.milliseconds(250), options.bufferWait.map { $0 / 10 } ?? .milliseconds(250))
@@ -104,48 +98,61 @@ extension Stream {
   }
 
   func optionsChanged(from old: StreamOptions) {
-    guard receiver != nil else { return }
-    if options.pauseTimeout != old.pauseTimeout { armPauseTimer() }
-    receiver?.change(receptionOptions)
+    guard let receiver else { return }
+    if options.pauseTimeout != old.pauseTimeout {
+      setPauseTimer(runs: machine.phase == .paused && !machine.isSuspended)
+    }
+    receiver.change(receiverOptions)
     let isWaitChanged = options.bufferWait != old.bufferWait || options.bufferWaitFile != old.bufferWaitFile
-    if isWaitChanged, buffer?.want(wait) == true { begin() }
+    if isWaitChanged, buffer?.want(wait) == true { perform(machine.buffered(isFilling: isFilling)) }
   }
 
-  /// Ends playing, and receiving unless it is recorded.
-  func close() {
-    buffer?.complete()
-    leavePlayer()
-    (playback, silentSession, programme) = (nil, nil, nil)
-    isSuspended = false
-    if recordings.isEmpty { disconnect() }
-  }
-
-  /// Ends what is played; who plays its sound still waits for more.
+  /// Ends the sound that is played; its listener still waits for more.
   func leavePlayer() {
     outlet?.play(nil)
     buffer = nil
-    pauseTimer?.cancel()
-    titleTimer?.cancel()
-    silentTimer?.cancel()
-    endTimer?.cancel()
-    readOutTimer?.cancel()
-    silentSince = nil
-    hasPosition = false
-    isPaused = false
-    if silentPlayer != nil { playback = nil }
-    silentPlayer = nil
-    silentSession?.tell(.waits)
+    timers.cancel()
+    clock.rest(at: clock.start)
+    listener = listener.metered(by: nil)
+    listener.silentSession?.report(.waits)
     sound.end()
   }
 
-  /// Ends what is received.
   func disconnect() {
-    generation += 1
-    isReceiving = false
-    receiver?.stop()
-    receiver = nil
-    outlet = nil
+    connection?.receiver.stop()
+    connection = nil
     feed?.end()
-    hold = nil
+  }
+
+  // MARK: Events
+
+  private func receive(_ event: ReceiverEvent) {
+    switch event {
+    case .connecting: perform(machine.connecting())
+    case .answered(let station): perform(machine.answered(station))
+    case .format(let format): perform(machine.received(format, isRecorded: isRecorded))
+    case .metadata(let metadata, let time):
+      if feed == nil { receive(StreamTitle(metadata), from: time) }
+    case .failed(let error): perform(machine.failed(error))
+    case .buffered: perform(machine.buffered(isFilling: isFilling))
+    case .reconnected(let gap, let stitched, let overlap):
+      perform(
+        machine.reconnected(
+          gap: gap, stitched: stitched, overlap: overlap, isFilling: buffer?.isFilling == true))
+    case .full: perform(machine.full(isRecorded: outlet?.isRecorded == true))
+    case .file(let facts): machine.received(facts)
+    case .programme(let rest): perform(machine.received(rest))
+    case .copying: perform(machine.copying())
+    case .complete: perform(machine.complete())
+    case .heldBack: watchSilentEnd()
+    case .gaveUp(let error): perform(machine.gaveUp(error))
+    }
+  }
+
+  /// Completes a live stream that has turned out to be a file without a length.
+  func completeSound() {
+    if buffer?.complete() == true { perform(machine.buffered(isFilling: isFilling)) }
+    // A player that had run dry has been heard.
+    if listener.playback == nil { watchSilentEnd() }
   }
 }

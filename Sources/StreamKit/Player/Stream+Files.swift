@@ -1,27 +1,20 @@
 internal import EventLoop
 
-/// The files of a list, of which one is played.
-struct Programme {
-  /// Nil for the first, to which the address led.
-  var current: ListedURL?
-  var rest: [ListedURL]
-}
-
-/// What files can do that live streams can't.
+/// The time of a file, and moves to any of it.
 extension Stream {
-  /// Seconds of the file that have been heard, or were gone over; nil for live streams, and before it plays.
-  public var fileTime: Double? { file != nil && hasPosition ? position.seconds : nil }
+  /// Seconds of the file that have been heard or skipped; nil for live streams, and before it plays.
+  public var fileTime: Double? { file != nil && machine.hasPosition ? position.seconds : nil }
 
-  /// Seconds of the whole file; nil for live streams, and while nobody knows.
+  /// Seconds of the whole file; nil for live streams, and while that is not known.
   public var fileDuration: Double? { file?.duration }
 
-  /// Whether any place of the file can be gone to.
+  /// True if the position can be moved to any time of the file.
   public var canSeek: Bool { file?.canSeek ?? false }
 
-  /// Goes to a place of a file; paused it stays paused.
+  /// Moves to a time of a file; a pause continues.
   /// - Throws: `stream.no_seek` past its end, for a live stream, and where the server gives no parts of files.
   public func seek(to seconds: Double) throws(StreamError) {
-    guard hasPosition else { throw StreamError(.noSeek, "nothing plays that could be moved") }
+    guard machine.hasPosition else { throw StreamError(.noSeek, "nothing plays that could be moved") }
     guard let file else {
       throw StreamError(.noSeek, "a live stream has no time to go to", hint: "use rewind and forward")
     }
@@ -35,8 +28,8 @@ extension Stream {
 
   private static func shown(_ seconds: Double) -> String { "\((seconds * 1000).rounded() / 1000)" }
 
-  /// Moves in the buffer, or has the file received from elsewhere; not beyond its ends.
-  /// - Returns: where it stands then.
+  /// Moves in the buffer, or has the file received from the target on; not beyond its ends.
+  /// - Returns: the position then.
   func moveInFile(to target: StreamTime) throws(StreamError) -> StreamTime {
     let end = file?.duration.map { StreamTime(seconds: $0) }
     let target = max(.zero, min(target, end ?? target))
@@ -46,19 +39,17 @@ extension Stream {
         .noSeek, "\(url) can't be gone to \(Self.shown(target.seconds)) s: the server gives no parts of it",
         hint: "stay within what the buffer holds")
     }
-    standStill()
-    silentTime = target
+    halt()
+    clock.rest(at: target)
     let leap = buffer.leap(to: target, wanted: StreamTime(options.bufferWaitFile))
     receiver?.seek(to: target, leap: leap)
-    playback?.moved()
-    if !isPaused {
-      status = .buffering
-      onEvent(.buffering)
-    }
+    listener.playback?.moved()
+    perform(machine.leftBuffer())
     return target
   }
 
-  /// Whether a place can be gone to: it is in the file, and in the buffer where the server gives no parts.
+  /// Returns true if the position can be moved there: the file has that time, and the buffer too where the server gives
+  /// no parts.
   func canGo(to target: StreamTime) -> Bool {
     guard target >= .zero else { return false }
     if isHeld(target) { return true }
@@ -69,54 +60,5 @@ extension Stream {
   private func isHeld(_ time: StreamTime) -> Bool {
     guard let range = buffer?.range, range.start < range.end else { return false }
     return range.start <= time && time < range.end
-  }
-
-  /// The last of a file has been heard: tells so, and stops, or plays the next of its list. Nothing for a live stream.
-  public func finish() {
-    guard hasPosition, buffer?.isComplete == true else { return }
-    if programme?.rest.isEmpty == false {
-      onEvent(.fileComplete)
-      _ = playNextFile()
-      return
-    }
-    endStarting(.success(()))
-    onEvent(.fileComplete)
-    stop()
-  }
-
-  /// Waits until what was read of a file to its end has been heard, and plays the next of its list then.
-  func awaitEnd(heardBefore: StreamTime? = nil) {
-    endTimer?.cancel()
-    guard hasPosition, !isPaused, !isSuspended, let buffer, buffer.isFollowed, buffer.isComplete else {
-      return
-    }
-    let (position, end) = (position, buffer.range.end)
-    // A player may end a little before what the file tells.
-    if end <= position + StreamTime(seconds: 0.02) || position == heardBefore { return finish() }
-    let left = max(0.05, (end - position).seconds)
-    endTimer = loop.after(.nanoseconds(Int64(left * 1e9)), keepsAlive: false) { [weak self] in
-      self?.awaitEnd(heardBefore: position)
-    }
-  }
-
-  /// Plays the next file of the list; who plays the sound waits for that.
-  /// - Returns: false when there is none.
-  func playNextFile() -> Bool {
-    guard var programme, !programme.rest.isEmpty else { return false }
-    programme.current = programme.rest.removeFirst()
-    self.programme = programme
-    leavePlayer()
-    disconnect()
-    do { try connect(plays: true) } catch { stop() }
-    return true
-  }
-
-  /// Completes a stream that was received as a station's and is a file without a length.
-  func receivedAll() {
-    finishRecordings()
-    guard let buffer else { return disconnect() }
-    if buffer.complete() { begin() }
-    // A player that had run dry has been heard.
-    if playback == nil { watchSilentEnd() }
   }
 }

@@ -1,70 +1,54 @@
 internal import AudioCore
 internal import EventLoop
 
+/// The play position: runs, rests, and is moved in the sound that the buffer holds.
 extension Stream {
-  /// Time of the stream that is heard.
+  /// The time of the stream that is heard.
   public var position: StreamTime {
-    if let playback, let time = playback.position { return time }
-    guard let silentSince else { return silentTime }
-    let moved = StreamTime(seconds: Double(silentSince.duration(to: loop.now).nanoseconds) / 1e9)
-    return min(silentTime + moved, buffer?.range.end ?? silentTime)
+    listener.playback?.position ?? clock.time(at: loop.now, end: buffer?.range.end)
   }
 
-  func goOn() {
-    guard silentSession?.stands != true else { return }
-    silentSession?.tell(.flows)
-    if playback == nil, sound.isUsed { playSilently() }
-    if playback == nil {
-      silentSince = loop.now
+  /// Sets the position to the first sound.
+  func beginPosition() {
+    sound.begin()
+    clock.rest(at: file == nil ? buffer?.range.start ?? .zero : .zero)
+  }
+
+  /// Lets the position move, unless the session that listens is paused.
+  func run() {
+    if let session = listener.silentSession {
+      guard !session.isPaused else { return }
+      session.report(.flows)
+    }
+    if listener.playback == nil, sound.isUsed { playSilently() }
+    if listener.playback == nil {
+      clock.run(from: loop.now)
       watchSilentEnd()
     }
-    silentPlayer?.goOn()
-    if playback != nil { watchReadOut() }
+    listener.meter?.player.run()
+    if listener.playback != nil { watchReadOut() }
     followTitles()
   }
 
-  func standStill() {
-    silentTime = position
-    silentPlayer?.standStill()
-    silentSince = nil
-    silentTimer?.cancel()
-    titleTimer?.cancel()
-    silentSession?.tell(.waits)
+  /// Lets the position rest.
+  func halt() {
+    clock.rest(at: position)
+    listener.meter?.player.halt()
+    timers.silence?.cancel()
+    timers.title?.cancel()
+    listener.silentSession?.report(.waits)
   }
 
-  /// Sound that the silent player counts as heard when it looks for the end: less than a frame of any codec.
-  private static let silentRest = StreamTime(seconds: 0.02)
-
-  /// The silent player reads nothing: it looks whether there is still something when it would be through.
-  func watchSilentEnd() {
-    silentTimer?.cancel()
-    // While it fills, as behind a seek, the player waits already.
-    guard playback == nil, silentSince != nil, let buffer, !buffer.isFilling else { return }
-    if buffer.heldBackUntil != nil { buffer.pass(to: position) }
-    let left = (buffer.range.end - position).seconds
-    guard left <= Self.silentRest.seconds else {
-      // What is held back is wanted before the end.
-      let next = buffer.heldBackUntil.map { max(0.05, left - $0.seconds + 0.05) } ?? left
-      return watchSilentEnd(in: .nanoseconds(Int64(min(left, next) * 1e9)))
-    }
-    switch buffer.drain(at: position, rest: Self.silentRest) {
-    case .waiting: ranDry()
-    case .ended: wasHeard()
-    case .ending: watchSilentEnd(in: .milliseconds(20))
-    case .more: watchSilentEnd()
-    }
-  }
-
-  private func watchSilentEnd(in time: Duration) {
-    // Under virtual time no hold keeps the loop alive.
-    silentTimer = loop.after(time, keepsAlive: loop.isVirtual) { [weak self] in self?.watchSilentEnd() }
+  /// Drops sound that was heard by the clock from the buffer: a decoder has read it where there is one.
+  func passHeard() {
+    if listener.playback == nil { buffer?.pass(to: clock.start) }
   }
 
   /// Moves the play position by seconds of sound, back when they are negative, as far as the buffer goes.
   /// - Returns: seconds that it moved.
   /// - Throws: `stream.no_seek` when there is no play position.
   public func move(by seconds: Double) throws(StreamError) -> Double {
-    guard hasPosition else { throw StreamError(.noSeek, "nothing plays that could be moved") }
+    guard machine.hasPosition else { throw StreamError(.noSeek, "nothing plays that could be moved") }
     let before = position
     if file != nil {
       return try moveInFile(to: before + StreamTime(seconds: seconds)).seconds - before.seconds
@@ -72,62 +56,63 @@ extension Stream {
     return (move(to: before + StreamTime(seconds: seconds)) - before).seconds
   }
 
-  /// Moves in what the buffer holds.
-  /// - Returns: where it stands then.
+  /// Moves in the sound that the buffer holds.
+  /// - Returns: the position then.
   func move(to time: StreamTime) -> StreamTime {
     guard let buffer else { return time }
     let now = buffer.move(to: time)
-    silentTime = now
-    if silentSince != nil { silentSince = loop.now }
-    playback?.moved()
+    clock.move(to: now, at: loop.now)
+    listener.playback?.moved()
     watchSilentEnd()
     followTitles()
     return now
   }
 
-  /// Sound that is buffered before it plays; nil for the rule of `PlayerWait`.
+  /// The sound that is buffered before it plays; nil for the rule of `PlayerWait`.
   var wait: StreamTime? {
     file == nil ? options.bufferWait.map { StreamTime($0) } : StreamTime(options.bufferWaitFile)
   }
 
-  /// Goes to what has come last, but for what is to be there before it plays.
+  /// Moves to the newest sound, but for the part that is buffered before it plays.
   /// - Throws: `stream.no_seek`.
   public func goLive() throws(StreamError) {
-    guard hasPosition, let buffer else { throw StreamError(.noSeek, "nothing plays that could be moved") }
+    guard machine.hasPosition, let buffer else {
+      throw StreamError(.noSeek, "nothing plays that could be moved")
+    }
     guard file == nil else { throw StreamError(.noSeek, "a file is not live", hint: "use seek or forward") }
     _ = try move(by: (buffer.range.end - position - buffer.wanted).seconds)
   }
 
-  /// Whether the buffer reaches so far: back when `seconds` is negative.
+  /// Returns true if the buffer reaches so far: back when `seconds` is negative.
   public func canMove(by seconds: Double) -> Bool {
-    guard hasPosition, let range = buffer?.range else { return false }
-    if file != nil { return canGo(to: position + StreamTime(seconds: seconds)) }
+    guard machine.hasPosition, let range = buffer?.range else { return false }
     let target = position + StreamTime(seconds: seconds)
+    if file != nil { return canGo(to: target) }
     return range.start <= target && target <= range.end
   }
 
-  /// kbit/s: as the station tells, else as its frames are on average; nil before some seconds have come.
+  /// The rate in kbit/s: that of the station, else the average of its frames; nil before some seconds have come.
   public var bitRate: Int? { station.bitRate ?? buffer?.bitRate }
 
-  /// What scripts read of the buffer; empty while there is none.
+  /// The figures of the buffer for scripts; empty while there is none.
   public var figures: StreamFigures {
     buffer?.figures(heardAt: position) ?? StreamFigures(size: options.bufferBlocks)
   }
 }
 
-/// What scripts read of a stream's buffer.
+/// The figures of a stream's buffer for scripts.
 public struct StreamFigures: Sendable {
   /// Blocks of 5 KiB.
   public var size: Int
-  /// Blocks that hold something.
+  /// Blocks that are not empty.
   public var used = 0
   /// The block that is heard.
   public var playing: Int?
   /// Seconds of sound that have not been heard.
   public var buffered = 0.0
-  /// Seconds that it holds when it is full, at the rate of what is there.
+  /// Seconds that it holds when it is full, at the present rate.
   public var capacity = 0.0
-  /// Seconds behind what has come last.
+  /// Seconds behind the newest sound.
   public var timeShift = 0.0
   /// Byte of the received sound that is heard.
   public var byteOffset: Int?

@@ -1,19 +1,19 @@
 internal import EventLoop
 
 extension Stream {
-  /// Whether something of it is recorded.
+  /// True if there is a recording of it.
   public var isRecorded: Bool { !recordings.isEmpty }
 
-  /// Records what comes from now on, whatever is heard; a stream that is stopped is received for that only.
-  /// - Parameter made: called with the recording before anything happens to it.
-  /// - Returns: the recording, when its first frame is on disk.
-  /// - Throws: what the first connection fails with, `RecordError`, `CancellationError`.
+  /// Records the sound that comes from now on, whatever is heard; a stream that is stopped is received for that only.
+  /// Returns when the first frame is on disk.
+  /// - Parameter made: called with the recording before its first event.
+  /// - Throws: the error of the first connection, `RecordError`, `CancellationError`.
   public func record(
     _ options: RecordingOptions, by recorder: Recorder, made: (Recording) -> Void = { _ in }
   ) async throws -> Recording {
     loop.assertOnLoop()
-    guard !isLocal, file == nil else { throw StreamError.notRecorded(url) }
-    guard !isCopied || receiver == nil else { throw StreamError.recordedAsIs(url) }
+    guard !target.isLocal, file == nil else { throw StreamError.notRecorded(url) }
+    guard !machine.content.isCopied || receiver == nil else { throw StreamError.recordedAsIs(url) }
     if options.resets {
       guard recordings.isEmpty else {
         throw StreamError(
@@ -22,7 +22,7 @@ extension Stream {
       }
       if receiver != nil { try connectAnew() }
     }
-    if receiver == nil { takeNext() }
+    if receiver == nil { adoptNext() }
     let recording = try recorder.begin(options, of: self)
     recordings.append(recording)
     made(recording)
@@ -34,40 +34,32 @@ extension Stream {
     }
     let back = status == .stopped || file != nil ? .zero : options.back + options.padBefore
     outlet?.record(recording.feed, back: StreamTime(back))
-    // What a full buffer refuses is recorded.
-    receiveAgain()
+    // Sound that a full buffer refuses is recorded.
+    perform(machine.restart())
     try await recording.begun()
     return recording
   }
 
-  /// What is played goes on with a new connection.
+  /// Closes the connection; a stream that plays opens a new one at once.
   private func connectAnew() throws {
-    guard status == .stopped else {
-      next = next ?? (address, nickname, options)
-      return try goOver()
+    guard status != .stopped else { return perform(machine.disconnect()) }
+    next = next ?? target
+    do { try attempt(machine.connectToNext()) } catch {
+      stop()
+      throw error
     }
-    disconnect()
   }
 
-  /// The recording is over: who nobody hears is received no longer.
+  /// Removes a recording that is over; a stream that is neither recorded nor played is received no longer.
   func left(_ recording: Recording) {
     recordings.removeAll { $0 === recording }
-    guard recordings.isEmpty, status == .stopped else { return }
-    disconnect()
-    takeNext()
+    if recordings.isEmpty { perform(machine.recordingsEnded()) }
   }
 
-  /// What is recorded ends here.
-  func finishRecordings() {
+  /// Ends all recordings.
+  func endRecordings(_ end: (Recording) -> Void) {
     let all = recordings
     recordings = []
-    for recording in all { recording.finish() }
-  }
-
-  /// The stream did not come.
-  func failRecordings(_ error: StreamError) {
-    let all = recordings
-    recordings = []
-    for recording in all { recording.fail(error) }
+    for recording in all { end(recording) }
   }
 }

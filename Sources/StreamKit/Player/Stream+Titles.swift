@@ -6,39 +6,60 @@ extension Stream {
     guard let feed, receiver != nil, let network = source.feedThread else { return }
     feed.begin(network, userAgent: options.userAgent) { [unowned self] title in
       outlet?.mark(title)
-      take(title, from: buffer?.range.end ?? .zero)
+      receive(title, from: buffer?.range.end ?? .zero)
     }
   }
 
-  /// A title has come, for the sound from `time` on.
-  func take(_ new: StreamTitle, from time: StreamTime) {
-    onEvent(.metadata(new, isRealtime: true))
+  /// Receives a title, for the sound from `time` on.
+  func receive(_ title: StreamTitle, from time: StreamTime) {
+    onEvent(.metadata(title, isRealtime: true))
     guard buffer != nil else { return }
-    // A station tells a new listener its title some seconds late: what came before had it too.
-    let start = titles.isEmpty && title == nil ? .zero : max(time, titles.last?.time ?? .zero)
-    // While no sound comes the last title is the one that it comes with.
-    if titles.last?.time == start { titles.removeLast() }
-    titles.append((start, new))
+    titles.add(title, from: time)
     followTitles()
   }
 
-  /// Tells the title that is heard, and waits for the next one.
+  /// Reports the title that is heard, and waits for the next one.
   func followTitles() {
-    titleTimer?.cancel()
-    guard hasPosition else { return }
+    timers.title?.cancel()
+    guard machine.hasPosition else { return }
     let now = position
-    if let start = buffer?.range.start {
-      while titles.count > 1, titles[1].time <= start { titles.removeFirst() }
+    if let title = titles.advance(to: now, from: buffer?.range.start) {
+      onEvent(.metadata(title, isRealtime: false))
     }
-    let current = titles.last { $0.time <= now }?.title
-    if let current, current != title {
-      title = current
-      onEvent(.metadata(current, isRealtime: false))
-    }
-    guard !isPaused, let next = titles.first(where: { $0.time > now }) else { return }
-    let wait = max(0.02, (next.time - now).seconds)
-    titleTimer = loop.after(.nanoseconds(Int64(wait * 1e9)), keepsAlive: false) { [weak self] in
+    guard machine.isPlaying, let next = titles.next(after: now) else { return }
+    let wait = max(0.02, (next - now).seconds)
+    timers.title = loop.after(.nanoseconds(Int64(wait * 1e9)), keepsAlive: false) { [weak self] in
       self?.followTitles()
     }
   }
+}
+
+/// The titles of the sound in a buffer, in the order of their times, and the one that is heard.
+struct TitleQueue {
+  private var titles: [(time: StreamTime, title: StreamTitle)] = []
+  /// The title that was heard last.
+  private(set) var heard: StreamTitle?
+
+  /// Adds a title of the sound from `time` on.
+  mutating func add(_ title: StreamTitle, from time: StreamTime) {
+    // A station sends its title to a new listener some seconds late: the sound before had it too.
+    let start = titles.isEmpty && heard == nil ? .zero : max(time, titles.last?.time ?? .zero)
+    // While no sound comes the last title is that of the next sound.
+    if titles.last?.time == start { titles.removeLast() }
+    titles.append((start, title))
+  }
+
+  /// Moves to a position, and forgets the titles of sound before `start`.
+  /// - Returns: the title that is heard there; nil if it was heard before.
+  mutating func advance(to position: StreamTime, from start: StreamTime?) -> StreamTitle? {
+    if let start {
+      while titles.count > 1, titles[1].time <= start { titles.removeFirst() }
+    }
+    guard let title = titles.last(where: { $0.time <= position })?.title, title != heard else { return nil }
+    heard = title
+    return title
+  }
+
+  /// The time of the first title behind a position; nil if there is none.
+  func next(after position: StreamTime) -> StreamTime? { titles.first { $0.time > position }?.time }
 }

@@ -2,111 +2,85 @@ internal import AudioCore
 public import EventLoop
 public import HTTP
 
-/// A live stream or a file: received on the network thread, moved through here. Confined to the loop.
+/// A live stream or a file: received on the network thread, played through this object. Confined to the loop.
 ///
 /// Nothing is connected until `start`. From then on the play position moves in real time, through a session that plays
-/// its sound, or silently without one; it can be moved in what the buffer holds.
+/// the sound, or silently without one; it can be moved in the sound that the buffer holds. `StreamMachine` decides; this
+/// object performs its actions, and owns receiver, buffer and timers.
 public final class Stream {
-  /// What it does.
+  /// The state of a stream.
   public enum Status: String, Sendable {
     case stopped, connecting, buffering, playing, paused
   }
 
-  /// Where it is, without user and password: what plays, or will with the next `start` when it is stopped.
-  public internal(set) var url: String
-  /// How it is received; a change takes effect as `StreamOptions` says.
-  public var options: StreamOptions { didSet { optionsChanged(from: oldValue) } }
-  /// What it does.
-  public internal(set) var status = Status.stopped
-  /// What the station says of itself, as far as it is known.
-  public internal(set) var station = StationInfo()
-  /// What recordings call the station when it does not say what it is called.
-  public var nickname: String?
-  /// What its frames are, once they come.
-  public internal(set) var format: StreamFormat?
-  /// The title that is heard.
-  public internal(set) var title: StreamTitle?
-  /// What tells its titles in place of those that come with the sound, while it is received.
+  /// The metadata feed, whose titles replace those that come with the sound while it is received.
   public var feed: Feed? {
     didSet {
       oldValue?.end()
       beginFeed()
     }
   }
-  /// Told of everything, on the loop, when it has happened.
+  /// Called on the loop with each event, after it has happened.
   public var onEvent: (StreamEvent) -> Void = { _ in }
 
-  /// True while the bytes of a file go to a recording as they are.
-  var isCopied = false
-  /// What a file tells of itself, while one is played.
-  var file: FileFacts?
-  /// The URL as it was given, or the path of a file.
-  var address: String
-  /// Whether it is a file of this machine.
-  var isLocal: Bool
-  /// The files of a list, which are played in turn.
-  var programme: Programme?
-  var endTimer: LoopTimer?
-  /// Runs while all that has come was read and is still heard.
-  var readOutTimer: LoopTimer?
-  /// Where the next `start` goes.
-  var next: (address: String, nickname: String?, options: StreamOptions)?
+  /// The address and the options that are in effect.
+  var target: StreamTarget
+  /// Those of the next `start`, once they have been set.
+  var next: StreamTarget?
+  var machine = StreamMachine()
   let loop: EventLoop
   let source: StreamSource
-  var receiver: (any StreamReceiver)?
-  /// Where what is received goes, while it is.
-  var outlet: FrameOutlet?
-  /// What is played; nil while it is received for recordings only.
+  /// The receiver with its resources; nil while nothing is received.
+  var connection: Connection?
+  /// The sound that is played; nil while the stream is stopped.
   var buffer: StreamBuffer?
-  /// Tells events of an older reception from those of this one.
-  var generation = 0
-  /// What of it is recorded.
+  /// The recordings of the stream that go on.
   var recordings: [Recording] = []
-  /// What the station calls itself, for the disk thread.
+  /// The name and the genre of the station, for the disk thread.
   let stationName = StationName()
-  var starting: [StartWaiter] = []
-  var hold: Hold?
-  var pauseTimer: LoopTimer?
-  var isFull = false
-  var isPaused = false
-  var hasPosition = false
-  /// True while a server that was asked sends sound.
-  var isReceiving = false
-  var isSuspended = false
-
-  /// Titles that are still in the buffer, in the order of their times.
-  var titles: [(time: StreamTime, title: StreamTitle)] = []
-  var titleTimer: LoopTimer?
-
-  /// Where the silent player stood at `since`; nil while it stands still.
-  var silentTime = StreamTime.zero
-  var silentSince: Instant?
-  var silentTimer: LoopTimer?
-  var playback: StreamPlayback?
-  /// What is done to its sound.
+  var timers = Timers()
+  var titles = TitleQueue()
+  var listener = Listener.none
+  /// The position, where no listener has one.
+  var clock = MediaClock()
+  /// The gain, the meter and the taps of the sound.
   let sound: SoundControls
-  /// Plays it for `sound` while no session does; `playback` is its then.
-  var silentPlayer: SilentPlayer?
-  /// In place of `playback` where nobody hears it.
-  var silentSession: SilentSession?
+
+  /// The resources of a reception.
+  struct Connection {
+    let receiver: any StreamReceiver
+    /// The destination of the frames.
+    let outlet: FrameOutlet
+    let hold: Hold?
+  }
+
+  /// The timers of a player.
+  struct Timers {
+    /// Ends a pause.
+    var pause: LoopTimer?
+    /// Looks whether a file that another one follows has been heard.
+    var end: LoopTimer?
+    /// Looks whether all that was read has been heard.
+    var readOut: LoopTimer?
+    /// Looks whether all that has come has been heard silently.
+    var silence: LoopTimer?
+    /// Fires when the next title is heard.
+    var title: LoopTimer?
+
+    func cancel() { for timer in [pause, end, readOut, silence, title] { timer?.cancel() } }
+  }
 
   /// A stream at `url`; nothing is connected.
   /// - Throws: `stream.url`, `stream.unsupported`.
-  public init(
+  public convenience init(
     url: String, options: StreamOptions = .init(), loop: EventLoop, source: StreamSource
   ) throws(StreamError) {
     try StreamURL.check(url)
-    self.url = StreamURL.shown(url)
-    (address, isLocal) = (url, false)
-    self.options = options
-    self.loop = loop
-    self.source = source
-    sound = SoundControls(loop)
-    sound.onUse = { [unowned self] in soundIsUsed() }
+    self.init(StreamTarget(address: url, options: options), loop: loop, source: source)
   }
 
-  /// The same over the network.
-  /// - Parameter network: gives the thread that receives, at `start`.
+  /// A stream at `url`, over the network.
+  /// - Parameter network: returns the thread that receives, at `start`.
   public convenience init(
     url: String, options: StreamOptions = .init(), loop: EventLoop,
     network: @escaping () throws -> NetworkThread
@@ -115,58 +89,85 @@ public final class Stream {
   }
 
   /// The sound file at `path` of this machine; nothing is opened.
-  /// - Parameter source: where it comes from, should it go over to a URL.
-  public init(
+  /// - Parameter source: the source of a URL that is set later.
+  public convenience init(
     file path: String, options: StreamOptions = .init(), loop: EventLoop,
     source: StreamSource = .network {
       throw StreamError(.unsupported, "a file of this machine needs no network")
     }
   ) {
-    (url, address, isLocal) = (path, path, true)
-    self.options = options
-    self.loop = loop
-    self.source = source
+    self.init(StreamTarget(address: path, isLocal: true, options: options), loop: loop, source: source)
+  }
+
+  private init(_ target: StreamTarget, loop: EventLoop, source: StreamSource) {
+    (self.target, self.loop, self.source) = (target, loop, source)
     sound = SoundControls(loop)
     sound.onUse = { [unowned self] in soundIsUsed() }
   }
 
   deinit {
-    receiver?.stop()
+    connection?.receiver.stop()
     feed?.end()
   }
 
-  /// True while something is to be heard: also while paused, and while disconnected with sound left in the buffer.
+  // MARK: Values
+
+  /// The state; it is the new one when its event is emitted.
+  public var status: Status { machine.status }
+  /// The URL without user and password, or the path of a file: of the sound that plays, or that the next `start` plays
+  /// while the stream is stopped.
+  public var url: String { target.url }
+  /// The options of reception and player; a change takes effect as `StreamOptions` says.
+  public var options: StreamOptions {
+    get { target.options }
+    set {
+      let old = target.options
+      target.options = newValue
+      optionsChanged(from: old)
+    }
+  }
+  /// The name of the station in recordings, where it has none of its own.
+  public var nickname: String? {
+    get { target.nickname }
+    set { target.nickname = newValue }
+  }
+  /// The facts that the station sends of itself, as far as they are known.
+  public var station: StationInfo { machine.content.station }
+  /// The format of the frames, once they come.
+  public var format: StreamFormat? { machine.content.format }
+  /// The title that is heard.
+  public var title: StreamTitle? { titles.heard }
+
+  var receiver: (any StreamReceiver)? { connection?.receiver }
+  var outlet: FrameOutlet? { connection?.outlet }
+  /// The facts of a file, while one is played.
+  var file: FileFacts? { machine.content.file }
+
+  /// True while there is sound to be heard: also while paused, and while disconnected with sound left in the buffer.
   public var isPlaying: Bool {
-    hasPosition && (isReceiving || buffer.map { $0.isComplete || $0.range.end > position } ?? false)
+    machine.hasPosition
+      && (machine.reception == .receiving
+        || buffer.map { $0.isComplete || $0.range.end > position } ?? false)
   }
 
   // MARK: Starting and stopping
 
-  /// Connects and fills the buffer, or goes on after `pause`; goes over to the address that was set for it. Returns
+  /// Connects and fills the buffer, or resumes after `pause`; changes over to an address that was set for it. Returns
   /// when it plays; at once when it does already.
-  /// - Throws: what the first connection fails with; `CancellationError` after `stop`, and when the task is cancelled:
-  ///   the stream stops then, unless somebody else waits for it too.
+  /// - Throws: the error of the first connection; `CancellationError` after `stop`, and when the task is cancelled: the
+  ///   stream stops then, unless another call waits for it too.
   public func start() async throws {
     loop.assertOnLoop()
-    if next != nil {
-      try goOver()
-    } else if isPaused {
-      resume()
-      if status != .buffering { return }
-    } else if status == .stopped {
-      if receiver == nil {
-        try connect(plays: true)
-      } else if let unplayable {
-        throw unplayable
-      } else {
-        playWhatComes()
-      }
-    } else if hasPosition {
-      return
+    let wasPaused = status == .paused
+    let actions = try machine.start(hasNext: next != nil, isFilling: isFilling)
+    do { try attempt(actions) } catch {
+      stop()
+      throw error
     }
-    // Noted before the task suspends, which may take a turn in which all comes.
+    if machine.hasPosition ? !wasPaused || status != .buffering : status == .stopped { return }
+    // Added before the task suspends, which may take a turn in which all the sound comes.
     let waiter = StartWaiter()
-    starting.append(waiter)
+    machine.add(waiter)
     let (this, reference) = (LoopReference(self), LoopReference(waiter))
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { waiter.wait($0) }
@@ -177,119 +178,119 @@ public final class Stream {
     }
   }
 
-  func giveUpStart(_ waiter: StartWaiter) {
-    guard let index = starting.firstIndex(where: { $0 === waiter }) else { return }
-    starting.remove(at: index)
-    if starting.isEmpty { stop() }
-    waiter.end(.failure(CancellationError()))
+  private func giveUpStart(_ waiter: StartWaiter) {
+    perform(machine.giveUp(waiter, isRecorded: isRecorded))
   }
 
-  /// Sets the address and the options of the next `start`; what sounds goes on until then.
-  /// - Parameter nickname: what recordings call the station when it does not say what it is called.
+  /// Sets the address and the options of the next `start`; the sound that plays continues until then.
+  /// - Parameter nickname: the name of the station in recordings, where it has none of its own.
   /// - Throws: `stream.url`, `stream.unsupported`.
   public func setNext(
     url: String, nickname: String? = nil, options: StreamOptions
   ) throws(StreamError) {
     try StreamURL.check(url)
-    next = (url, nickname, options)
-    // What is recorded goes on until then too.
-    if status == .stopped, receiver == nil { takeNext() }
+    next = StreamTarget(address: url, nickname: nickname, options: options)
+    // Recordings continue until then too.
+    if machine.phase == .stopped, machine.reception == .none { adoptNext() }
   }
 
-  /// Where the next `start` goes, without user and password.
-  public var nextURL: String { next.map { StreamURL.shown($0.address) } ?? url }
+  /// The URL of the next `start`, without user and password.
+  public var nextURL: String { next?.url ?? url }
 
-  /// What was set for the next `start`, if that is not in effect yet.
+  /// The options that were set for the next `start`, if they are not in effect yet.
   public var nextOptions: StreamOptions? {
     get { next?.options }
     set { if let newValue { next?.options = newValue } }
   }
 
-  func takeNext() {
+  func adoptNext() {
     guard let next else { return }
-    self.next = nil
-    (address, nickname, isLocal, programme) = (next.address, next.nickname, false, nil)
-    (url, options) = (StreamURL.shown(next.address), next.options)
+    (target, self.next) = (next, nil)
   }
 
-  /// Leaves what plays for the address that was set, without a stop. Who plays the sound waits for that of the new one.
-  func goOver() throws {
-    finishRecordings()
-    if status != .stopped { leavePlayer() }
-    disconnect()
-    takeNext()
-    do { try connect(plays: true) } catch {
-      stop()
-      throw error
-    }
-  }
+  /// Ends playing, and receiving unless it is recorded. Does nothing while it is stopped.
+  public func stop() { perform(machine.stop(isRecorded: isRecorded)) }
 
-  /// Ends playing, and receiving unless it is recorded. Nothing when it is stopped.
-  public func stop() {
-    guard status != .stopped else { return }
-    close()
-    if receiver == nil { takeNext() }
-    status = .stopped
-    onEvent(.stopped)
-    let starting = starting
-    self.starting = []
-    for waiter in starting { waiter.end(.failure(CancellationError())) }
-  }
+  /// Pauses at the play position; the sound that comes is kept. Does nothing without a position, and while it is paused.
+  public func pause() { perform(machine.pause()) }
 
-  /// Lets the play position stand; what comes is kept. Nothing when there is none, or it stands already.
-  public func pause() {
-    guard hasPosition, !isPaused else { return }
-    standStill()
-    // Who plays silently reads nothing: what was heard is not to be kept.
-    if playback == nil { buffer?.pass(to: silentTime) }
-    isPaused = true
-    status = .paused
-    buffer?.keepUnheard(true, forBurst: true)
-    armPauseTimer()
-    onEvent(.paused)
-  }
+  /// Resumes after `pause`; does nothing else.
+  public func goOnIfPaused() { perform(machine.resume(isFilling: isFilling)) }
 
-  func armPauseTimer() {
-    pauseTimer?.cancel()
-    guard isPaused, !isSuspended, options.pauseTimeout > .zero else { return }
-    pauseTimer = loop.after(options.pauseTimeout) { [weak self] in self?.stop() }
-  }
-
-  /// Who plays it must be silent for a while, or may sound again: meanwhile nothing that comes is lost, and no pause
+  /// Applies that its session must be silent for a while, or may sound again: meanwhile no sound is lost, and no pause
   /// gets too long.
-  public func suspend(_ isSuspended: Bool) {
-    guard isSuspended != self.isSuspended else { return }
-    self.isSuspended = isSuspended
-    armPauseTimer()
-    buffer?.keepUnheard(isSuspended || isPaused, forBurst: true)
-    guard !isSuspended, !isPaused else { return }
-    receiveAgain()
-    watchReadOut()
+  public func suspend(_ isSuspended: Bool) { perform(machine.suspend(isSuspended)) }
+
+  /// Ends a file whose last sound has been heard: reports so, and stops, or plays the next of its list. Does nothing for
+  /// a live stream.
+  public func finish() { perform(machine.finish(isComplete: buffer?.isComplete == true)) }
+
+  /// True unless the buffer holds enough for its player.
+  var isFilling: Bool { buffer?.isFilling != false }
+
+  // MARK: Actions
+
+  /// Performs actions; a connection that can't begin stops the stream.
+  func perform(_ actions: [StreamMachine.Action]) {
+    do { try attempt(actions) } catch { stop() }
   }
 
-  /// Goes on after `pause`; nothing else.
-  public func goOnIfPaused() { if isPaused { resume() } }
-
-  func resume() {
-    isPaused = false
-    pauseTimer?.cancel()
-    buffer?.keepUnheard(isSuspended, forBurst: true)
-    receiveAgain()
-    guard buffer?.isFilling == false else {
-      // It was moved, or had run dry, before it stood still.
-      status = .buffering
-      return onEvent(.buffering)
+  /// Performs actions.
+  /// - Throws: the failure of `connect`.
+  func attempt(_ actions: [StreamMachine.Action]) throws {
+    for action in actions {
+      switch action {
+      case .connect(let plays): try connect(plays: plays)
+      case .disconnect: disconnect()
+      case .restart: receiver?.restart()
+      case .reportDry: receiver?.playerIsDry()
+      case .playReceived: playReceived()
+      case .leavePlayer: leavePlayer()
+      case .completeBuffer: buffer?.complete()
+      case .completeSound: completeSound()
+      case .followBuffer: buffer?.isFollowed = true
+      case .keepUnheard(let keeps): buffer?.keepUnheard(keeps, forBurst: true)
+      case .beginPosition: beginPosition()
+      case .run: run()
+      case .halt: halt()
+      case .passHeard: passHeard()
+      case .watchReadOut: watchReadOut()
+      case .pauseTimer(let runs): setPauseTimer(runs: runs)
+      case .forgetListener: listener = .none
+      case .playNext: perform(machine.playNext())
+      case .stop: stop()
+      case .adoptNext: adoptNext()
+      case .finishRecordings: endRecordings { $0.finish() }
+      case .failRecordings(let error): endRecordings { $0.fail(error) }
+      case .emit(let event): onEvent(event)
+      case .announce(let status): if status == self.status { onEvent(StreamEvent(status)) }
+      case .endStarts(let error): end(machine.takeWaiters(), error)
+      case .fail(let waiters, let error): end(waiters, error)
+      }
     }
-    status = .playing
-    goOn()
-    // There may be nothing left to play.
-    if status == .playing { onEvent(.started) }
   }
 
-  /// The buffer was full of what had not been heard.
-  func receiveAgain() {
-    guard isFull else { return }
-    isFull = false
-    receiver?.restart()
+  private func end(_ waiters: [StartWaiter], _ error: (any Error)?) {
+    for waiter in waiters { waiter.end(error.map { .failure($0) } ?? .success(())) }
+  }
+
+  func setPauseTimer(runs: Bool) {
+    timers.pause?.cancel()
+    guard runs, options.pauseTimeout > .zero else { return }
+    timers.pause = loop.after(options.pauseTimeout) { [weak self] in self?.stop() }
+  }
+}
+
+extension StreamEvent {
+  /// The event with which a stream enters a status.
+  init(_ status: Stream.Status) {
+    self =
+      switch status {
+      case .stopped: .stopped
+      case .connecting: .connecting
+      case .buffering: .buffering
+      case .playing: .started
+      case .paused: .paused
+      }
   }
 }

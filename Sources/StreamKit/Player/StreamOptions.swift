@@ -46,3 +46,16 @@ public struct StreamOptions: Sendable {
   /// The defaults.
   public init() {}
 }
+
+/// The address of a stream with its options.
+struct StreamTarget {
+  /// The URL with user and password where it has them, or the path of a file of this machine.
+  var address: String
+  var isLocal = false
+  /// The name of the station in recordings, where it has none of its own.
+  var nickname: String?
+  var options: StreamOptions
+
+  /// The URL without user and password, or the path.
+  var url: String { isLocal ? address : StreamURL.shown(address) }
+}

@@ -2,49 +2,54 @@ public import AudioCore
 internal import EventLoop
 
 extension Stream {
-  /// Lets its sound be played: the play position follows what is heard from now on.
+  /// Attaches a player of its sound: the play position follows what is heard from now on.
   /// - Parameters:
-  ///   - heard: seconds of sound that were heard since the playback's last decoder began, on the loop.
-  ///   - moved: called when the position has leapt: a new decoder is wanted.
+  ///   - heard: returns the seconds of sound that were heard since the playback's last decoder began, on the loop.
+  ///   - moved: called when the position has been moved: a new decoder is wanted.
   /// - Throws: `stream.in_use` when it is played elsewhere; `stream.no_seek` before it plays.
   public func attach(
     heard: @escaping () -> Double, moved: @escaping () -> Void
   ) throws(StreamError) -> StreamPlayback {
-    guard silentSession == nil, playback == nil || silentPlayer != nil else {
+    switch listener {
+    case .none, .metered: break
+    case .session, .clocked:
       throw StreamError(.inUse, "the stream plays on another session", hint: "stop it there first")
     }
-    guard hasPosition, let buffer else { throw StreamError(.noSeek, "the stream does not play yet") }
-    // What went by silently while the player got ready is not to be missing from a file.
-    let wasReady = file == nil || silentSince.map { $0.duration(to: loop.now) > .milliseconds(250) } ?? true
-    let start = silentTime
-    standStill()
-    if !wasReady { silentTime = start }
-    silentPlayer = nil
-    return attach(to: buffer, heard: heard, moved: moved)
-  }
-
-  func attach(
-    to buffer: StreamBuffer, heard: @escaping () -> Double, moved: @escaping () -> Void
-  ) -> StreamPlayback {
-    _ = buffer.move(to: silentTime)
-    let playback = StreamPlayback(of: self, buffer, sound.chain, heard: heard, moved: moved)
-    self.playback = playback
+    guard machine.hasPosition, let buffer else {
+      throw StreamError(.noSeek, "the stream does not play yet")
+    }
+    // Sound of a file that passed silently while the player got ready is not to be missing.
+    let wasReady = file == nil || clock.since.map { $0.duration(to: loop.now) > .milliseconds(250) } ?? true
+    let start = clock.start
+    halt()
+    if !wasReady { clock.rest(at: start) }
+    let playback = makePlayback(of: buffer, heard: heard, moved: moved)
+    listener = .session(playback)
     return playback
   }
 
-  /// Its sound is played no longer; the position goes on silently.
+  /// Makes a playback at the position.
+  func makePlayback(
+    of buffer: StreamBuffer, heard: @escaping () -> Double, moved: @escaping () -> Void
+  ) -> StreamPlayback {
+    _ = buffer.move(to: clock.start)
+    return StreamPlayback(of: self, buffer, sound.chain, heard: heard, moved: moved)
+  }
+
+  /// Detaches the player of its sound; the position continues silently.
   public func detach() {
-    guard playback != nil || silentSession != nil else { return }
-    standStill()
-    (playback, silentPlayer, silentSession) = (nil, nil, nil)
+    guard hasListener else { return }
+    halt()
+    listener = .none
     buffer?.forgetWakers()
-    if hasPosition, !isPaused { goOn() }
+    if machine.isPlaying { run() }
   }
 }
 
-/// The sound of a stream, for who plays it.
+/// The sound of a stream, for its player.
 ///
-/// Unchecked: `makeDecoder` and `makeLiveDecoder` may be called on any thread and uses what is Sendable; all else belongs to the loop.
+/// Unchecked: `makeDecoder` and `makeLiveDecoder` may be called on any thread and use only what is Sendable; all else
+/// belongs to the loop.
 public final class StreamPlayback: ClockedSound, TimedSound, @unchecked Sendable {
   private let source: Lock<(buffer: StreamBuffer, map: PlayMap)>
   private let heard: () -> Double
@@ -80,26 +85,38 @@ public final class StreamPlayback: ClockedSound, TimedSound, @unchecked Sendable
       StreamDecoder(buffer, map: new), chain, levels, patience: chain.loop.isVirtual ? nil : .init())
   }
 
-  /// The stream goes on in another buffer.
+  /// Continues in another buffer.
   func goOn(with buffer: StreamBuffer) {
     source.withLock { $0 = (buffer, PlayMap()) }
     onMoved()
   }
 
-  /// Seconds of the file that have been heard; nil for a live stream. On the loop.
+  /// The position in a file in seconds; nil for a live stream. On the loop.
   public var time: Double? { stream?.fileTime }
-  /// Seconds of the whole file; nil for a live stream, and while nobody knows. On the loop.
+  /// The length of a file in seconds; nil for a live stream, and while it is unknown. On the loop.
   public var length: Double? { stream?.fileDuration }
-  /// Goes to a time of the file. On the loop.
+  /// Seeks to a time of the file. On the loop.
   /// - Throws: `stream.no_seek`.
   public func seek(to seconds: Double) throws(StreamError) { try stream?.seek(to: seconds) }
 
   var position: StreamTime? { source.withLock { $0.map }.time(heard: heard()) }
   var levels: MeterReading? { levelMap.withLock { $0 }.reading(heard: heard()) }
 
-  /// The position has leapt. What is heard is counted anew from here, so the old decoder's map tells no longer where.
+  /// Reports that the position has been moved. The sound that is heard is counted anew, so that the map of the old decoder
+  /// is void.
   func moved() {
     source.withLock { $0.map = PlayMap() }
     onMoved()
   }
+
+  /// Plays by the loop's clock, without a decoder: the stream decides the position. On the loop.
+  /// - Parameters:
+  ///   - report: called when the sound flows, waits, or has ended.
+  ///   - paused: `true` if its session is paused or suspended.
+  public func play(byClock report: @escaping (SoundFlow) -> Void, paused: Bool) {
+    stream?.play(byClock: report, isPaused: paused)
+  }
+
+  /// Stops the clock with its session, or starts it again. On the loop.
+  public func pause(_ isPaused: Bool) { stream?.silentSession(isPaused: isPaused) }
 }

@@ -28,7 +28,7 @@ struct RecordedStreamTests {
       bench.stream.options.bufferBlocks = 20
       try await bench.stream.start()
       bench.stream.pause()
-      try await bench.wait { bench.stream.isFull }
+      try await bench.wait { bench.stream.machine.reception == .full }
       var recording: Recording?
       bench.loop.start { recording = try? await bench.record("a.mp3") }
       try await bench.wait { recording.map { $0.bytes > 50_000 } ?? false }

@@ -83,7 +83,7 @@ struct RecordingEndTests {
     station.answer("/live", with: .live(live))
     let bench = try RecordingBench.run(station) { bench in
       let recording = try await bench.record("a.mp3")
-      bench.stream.failRecordings(.ended(bench.stream.url))
+      bench.stream.endRecordings { $0.fail(StreamError.ended(bench.stream.url)) }
       try await bench.wait { recording.state == .failed }
       await #expect(throws: StreamError.self) { try await recording.stop() }
       #expect(bench.told == ["stopped stream.network"])

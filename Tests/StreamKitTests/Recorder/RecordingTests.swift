@@ -45,7 +45,7 @@ final class RecordingBench {
       { try await body(bench) },
       last: {
         bench.stream.stop()
-        bench.stream.finishRecordings()
+        bench.stream.endRecordings { $0.finish() }
         bench.recorder.close()
       })
     return bench

@@ -1,0 +1,72 @@
+internal import AudioCore
+internal import EventLoop
+
+/// The end of the sound that has come: a player has run dry there, or a file has been heard.
+extension Stream {
+  /// Sound that counts as heard when a player without a decoder is looked at: less than a frame of any codec.
+  private static let silentRest = StreamTime(seconds: 0.02)
+  /// Sound that a decoding player has left when it counts as dry: it is silent before later sound is decoded.
+  private static let dryRest = StreamTime(seconds: 0.1)
+
+  /// Looks whether a player that reads nothing has heard all, and again when it would have.
+  func watchSilentEnd() {
+    timers.silence?.cancel()
+    // While the buffer fills, as behind a seek, the player waits already.
+    guard listener.playback == nil, clock.since != nil, let buffer, !buffer.isFilling else { return }
+    if buffer.heldBackUntil != nil { buffer.pass(to: position) }
+    let left = (buffer.range.end - position).seconds
+    guard left <= Self.silentRest.seconds else {
+      // Sound that is held back is wanted before the end.
+      let next = buffer.heldBackUntil.map { max(0.05, left - $0.seconds + 0.05) } ?? left
+      return watchSilentEnd(in: .nanoseconds(Int64(min(left, next) * 1e9)))
+    }
+    switch buffer.drain(at: position, rest: Self.silentRest) {
+    case .waiting: ranDry()
+    case .ended: wasHeard()
+    case .ending: watchSilentEnd(in: .milliseconds(20))
+    case .more: watchSilentEnd()
+    }
+  }
+
+  private func watchSilentEnd(in time: Duration) {
+    // Under virtual time no hold keeps the loop alive.
+    timers.silence = loop.after(time, keepsAlive: loop.isVirtual) { [weak self] in self?.watchSilentEnd() }
+  }
+
+  /// Looks whether all that was read has been heard. A decoder reads ahead of the position: its player has run dry when
+  /// no frame has come by the time that the last is heard.
+  /// - Parameter before: the position of the last look; one that has not moved since then is that of the end.
+  func watchReadOut(before: StreamTime? = nil) {
+    timers.readOut?.cancel()
+    guard let buffer, machine.isPlaying, !machine.isSuspended else { return }
+    if buffer.isFollowed, buffer.isComplete { return awaitEnd() }
+    guard buffer.isReadOut else { return }
+    let position = position
+    let left = buffer.range.end - position
+    guard left > Self.dryRest, position != before else {
+      if buffer.runDry() { ranDry() }
+      return
+    }
+    let time = max(.milliseconds(100), Duration.nanoseconds(Int64((left - Self.dryRest).seconds * 1e9)))
+    timers.readOut = loop.after(time, keepsAlive: false) { [weak self] in
+      self?.watchReadOut(before: position)
+    }
+  }
+
+  /// Waits until a file that was read to its end has been heard, and plays the next of its list then.
+  private func awaitEnd(heardBefore: StreamTime? = nil) {
+    timers.end?.cancel()
+    guard machine.isPlaying, !machine.isSuspended, let buffer, buffer.isFollowed, buffer.isComplete else {
+      return
+    }
+    let (position, end) = (position, buffer.range.end)
+    // A player may end a little before the file's own length.
+    if end <= position + StreamTime(seconds: 0.02) || position == heardBefore { return finish() }
+    let left = max(0.05, (end - position).seconds)
+    timers.end = loop.after(.nanoseconds(Int64(left * 1e9)), keepsAlive: false) { [weak self] in
+      self?.awaitEnd(heardBefore: position)
+    }
+  }
+
+  func ranDry() { perform(machine.ranDry()) }
+}

@@ -1,0 +1,394 @@
+/// The states of a stream, and the actions that follow from each event. Knows no receiver, buffer, clock or listener.
+///
+/// | phase | start | enough has come | nothing left | pause | stop, failure, end of file |
+/// | --- | --- | --- | --- | --- | --- |
+/// | stopped | connecting | | | | |
+/// | connecting, filling | waits | playing | | | stopped |
+/// | playing | returns | flowing | filling | paused | stopped |
+/// | paused | flowing or filling | | | | stopped |
+///
+/// A connection that is lost changes connecting, filling and playing to their variants in which it connects again. With
+/// another address set, `start` leaves any phase for connecting.
+struct StreamMachine {
+  /// The state of the player.
+  enum Phase: Equatable {
+    /// Nothing plays; the stream may be received for recordings.
+    case stopped
+    /// No sound has come.
+    case connecting
+    /// A server has answered; too little sound has come to play.
+    case filling
+    /// The stream has a play position, which moves while there is sound.
+    case playing(Supply)
+    /// The play position is at rest.
+    case paused
+  }
+
+  /// The sound of a stream that plays.
+  enum Supply: Equatable {
+    case flowing
+    /// The player has nothing left, and waits for enough.
+    case filling
+    /// The connection is lost; the player continues with the sound in the buffer.
+    case connecting
+  }
+
+  /// The state of the reception.
+  enum Reception: Equatable {
+    /// There is no receiver.
+    case none
+    /// No server sends sound.
+    case connecting
+    case receiving
+    /// The receiver has ended, as the buffer was full of sound that has not been heard.
+    case full
+  }
+
+  /// An action of the stream; they are performed in the order given.
+  enum Action {
+    // The receiver.
+    /// Makes a receiver, and with `plays` a buffer, and reports to `connect`. May fail, and stands last.
+    case connect(plays: Bool)
+    case disconnect
+    /// Has the receiver resume after the buffer was full.
+    case restart
+    /// Reports to the receiver that the player has nothing left.
+    case reportDry
+
+    // The player.
+    /// Makes a buffer for the stream that is received already.
+    case playReceived
+    /// Ends the buffer, the timers of the player and the meter.
+    case leavePlayer
+    /// Marks the buffer as complete: no frame follows.
+    case completeBuffer
+    /// The same for a live stream that has turned out to be a file.
+    case completeSound
+    /// Marks the buffer as one that another one follows.
+    case followBuffer
+    /// Sets whether sound that has not been heard may make room.
+    case keepUnheard(Bool)
+    /// Sets the position to the first sound, and opens the taps.
+    case beginPosition
+    /// Lets the position move, or rest.
+    case run, halt
+    /// Drops sound that was heard silently from the buffer.
+    case passHeard
+    /// Looks whether all that was read has been heard.
+    case watchReadOut
+    /// Arms or cancels the timer that ends a pause.
+    case pauseTimer(runs: Bool)
+    /// Ends the session that listens.
+    case forgetListener
+    case playNext
+    case stop
+
+    // Others.
+    /// Adopts the address of the next start.
+    case adoptNext
+    case finishRecordings
+    case failRecordings(StreamError)
+    case emit(StreamEvent)
+    /// Emits the event of a status, unless an action before has led to another one.
+    case announce(Stream.Status)
+    /// Ends all calls of `start` that wait; nil if the stream plays.
+    case endStarts((any Error)?)
+    /// Ends calls of `start` that waited when the action was decided on.
+    case fail([StartWaiter], any Error)
+  }
+
+  private(set) var phase = Phase.stopped
+  private(set) var reception = Reception.none
+  /// True while a session that plays the stream is suspended: no sound is lost meanwhile.
+  private(set) var isSuspended = false
+  private(set) var content = StreamContent()
+  /// The files of a list; nil where the stream is none.
+  private(set) var files: FileList?
+  /// The calls of `start` that wait.
+  private(set) var waiters: [StartWaiter] = []
+
+  var status: Stream.Status {
+    switch phase {
+    case .stopped: .stopped
+    case .connecting, .playing(.connecting): .connecting
+    case .filling, .playing(.filling): .buffering
+    case .playing(.flowing): .playing
+    case .paused: .paused
+    }
+  }
+
+  /// True if there is a play position.
+  var hasPosition: Bool {
+    switch phase {
+    case .stopped, .connecting, .filling: false
+    case .playing, .paused: true
+    }
+  }
+
+  /// True if there is a play position that is not paused.
+  var isPlaying: Bool { if case .playing = phase { true } else { false } }
+
+  // MARK: Commands
+
+  /// Starts, or resumes after a pause.
+  /// - Parameters:
+  ///   - hasNext: true if another address was set.
+  ///   - isFilling: true if the buffer holds too little for its player.
+  /// - Throws: `stream.unsupported` for a stream that is received for recordings and can't be played.
+  mutating func start(hasNext: Bool, isFilling: Bool) throws(StreamError) -> [Action] {
+    if hasNext { return connectToNext() }
+    switch phase {
+    case .connecting, .filling, .playing: return []
+    case .paused: return resume(isFilling: isFilling)
+    case .stopped:
+      guard reception != .none else { return [.connect(plays: true)] }
+      if let error = content.unplayable { throw error }
+      if reception == .full { reception = .connecting }
+      guard content.format != nil else {
+        phase = .connecting
+        return [.playReceived]
+      }
+      phase = .filling
+      return [.playReceived, .emit(.buffering)]
+    }
+  }
+
+  /// Adds a call of `start` that waits until the stream plays.
+  mutating func add(_ waiter: StartWaiter) { waiters.append(waiter) }
+
+  /// Ends a call of `start` whose task was cancelled; the stream stops if no other one waits.
+  mutating func giveUp(_ waiter: StartWaiter, isRecorded: Bool) -> [Action] {
+    guard let index = waiters.firstIndex(where: { $0 === waiter }) else { return [] }
+    waiters.remove(at: index)
+    return (waiters.isEmpty ? stop(isRecorded: isRecorded) : []) + [.fail([waiter], CancellationError())]
+  }
+
+  mutating func takeWaiters() -> [StartWaiter] {
+    defer { waiters = [] }
+    return waiters
+  }
+
+  /// Leaves the sound that plays for the next address. Its listener waits for that of the new one.
+  mutating func connectToNext() -> [Action] {
+    let leave: [Action] = phase == .stopped ? [] : [.leavePlayer]
+    if phase != .stopped { phase = .connecting }
+    return [.finishRecordings] + leave + disconnect() + [.adoptNext, .connect(plays: true)]
+  }
+
+  /// A receiver of `content` begins.
+  mutating func connect(plays: Bool) {
+    reception = .connecting
+    if plays { phase = .connecting }
+  }
+
+  /// Sets the facts of the stream that is to be received.
+  mutating func reset(_ content: StreamContent) { self.content = content }
+
+  /// Ends the reception.
+  mutating func disconnect() -> [Action] {
+    reception = .none
+    return [.disconnect]
+  }
+
+  mutating func stop(isRecorded: Bool) -> [Action] {
+    guard phase != .stopped else { return [] }
+    return close(isRecorded: isRecorded) + [.emit(.stopped), .endStarts(CancellationError())]
+  }
+
+  /// Ends the reception of a stream that is no longer recorded, unless it plays.
+  mutating func recordingsEnded() -> [Action] {
+    phase == .stopped ? disconnect() + [.adoptNext] : []
+  }
+
+  /// Ends playing, and receiving unless it is recorded.
+  private mutating func close(isRecorded: Bool) -> [Action] {
+    (phase, files, isSuspended) = (.stopped, nil, false)
+    let end = isRecorded ? [] : disconnect()
+    return [.completeBuffer, .leavePlayer, .forgetListener] + end + (reception == .none ? [.adoptNext] : [])
+  }
+
+  mutating func pause() -> [Action] {
+    guard isPlaying else { return [] }
+    phase = .paused
+    return [.halt, .passHeard, .keepUnheard(true), .pauseTimer(runs: !isSuspended), .emit(.paused)]
+  }
+
+  mutating func resume(isFilling: Bool) -> [Action] {
+    guard phase == .paused else { return [] }
+    phase = .playing(isFilling ? .filling : .flowing)
+    return [.pauseTimer(runs: false), .keepUnheard(isSuspended)] + restart()
+      // The position was moved, or the buffer had run dry, before the pause.
+      + (isFilling ? [.emit(.buffering)] : [.run, .announce(.playing)])
+  }
+
+  mutating func suspend(_ isSuspended: Bool) -> [Action] {
+    guard isSuspended != self.isSuspended else { return [] }
+    self.isSuspended = isSuspended
+    let isPaused = phase == .paused
+    return [.pauseTimer(runs: isPaused && !isSuspended), .keepUnheard(isSuspended || isPaused)]
+      + (isSuspended || isPaused ? [] : restart() + [.watchReadOut])
+  }
+
+  /// Resumes a reception that has ended as the buffer was full.
+  mutating func restart() -> [Action] {
+    guard reception == .full else { return [] }
+    reception = .connecting
+    return [.restart]
+  }
+
+  // MARK: Events of the receiver
+
+  mutating func connecting() -> [Action] {
+    reception = .connecting
+    switch phase {
+    case .stopped, .paused: break
+    case .connecting, .filling: phase = .connecting
+    case .playing: phase = .playing(.connecting)
+    }
+    return [.emit(.connecting)]
+  }
+
+  mutating func answered(_ station: StationInfo) -> [Action] {
+    (reception, content.station) = (.receiving, station)
+    guard phase == .connecting else { return [] }
+    phase = .filling
+    return [.emit(.buffering)]
+  }
+
+  mutating func received(_ format: StreamFormat, isRecorded: Bool) -> [Action] {
+    content.format = format
+    return isRecorded ? endUnplayable() : []
+  }
+
+  mutating func received(_ facts: FileFacts) { content.file = facts }
+
+  /// The bytes of a file go to a recording as they are.
+  mutating func copying() -> [Action] {
+    content.isCopied = true
+    return endUnplayable()
+  }
+
+  /// The URL is a list of files, of which the first is received.
+  mutating func received(_ rest: [ListedURL]) -> [Action] {
+    files = FileList(current: files?.current, rest: rest + (files?.rest ?? []))
+    return [.followBuffer]
+  }
+
+  mutating func failed(_ error: StreamError) -> [Action] {
+    reception = .connecting
+    return [.emit(.failed(error))]
+  }
+
+  /// Enough has come for the player, unless the position has been moved since.
+  mutating func buffered(isFilling: Bool) -> [Action] {
+    guard !isFilling else { return [] }
+    let before = phase
+    switch before {
+    case .stopped, .paused: return []
+    case .connecting, .filling, .playing: phase = .playing(.flowing)
+    }
+    let begin: [Action] = before == .connecting || before == .filling ? [.beginPosition] : []
+    // A join may have announced it already.
+    let announce: [Action] = before == .playing(.flowing) ? [] : [.announce(.playing)]
+    return begin + [.run] + announce + [.endStarts(nil)]
+  }
+
+  mutating func reconnected(gap: Double, stitched: Bool, overlap: Int, isFilling: Bool) -> [Action] {
+    reception = .receiving
+    let event = Action.emit(.reconnected(gap: gap, stitched: stitched, overlap: overlap))
+    guard hasPosition else { return [event] }
+    if isPlaying { phase = .playing(isFilling ? .filling : .flowing) }
+    return [event, .announce(status)]
+  }
+
+  /// The buffer is full of sound that has not been heard.
+  mutating func full(isRecorded: Bool) -> [Action] {
+    reception = .full
+    // The player may have resumed since.
+    return phase != .paused && !isSuspended || isRecorded ? restart() : []
+  }
+
+  /// All of a live stream has come that has turned out to be a file.
+  mutating func complete() -> [Action] {
+    [.finishRecordings] + (phase == .stopped ? disconnect() : [.completeSound])
+  }
+
+  /// The first connection failed, or the reception can't continue.
+  mutating func gaveUp(_ error: StreamError) -> [Action] {
+    let next = playNext()
+    guard next.isEmpty else { return next }
+    let stopped: [Action] = phase == .stopped ? [] : [.emit(.stopped)]
+    let waiters = takeWaiters()
+    return [.failRecordings(error)] + close(isRecorded: false) + stopped + [.fail(waiters, error)]
+  }
+
+  /// Ends playing a stream that can only be recorded.
+  private mutating func endUnplayable() -> [Action] {
+    guard phase != .stopped, let error = content.unplayable else { return [] }
+    return [.emit(.failed(error)), .stop, .fail(takeWaiters(), error)]
+  }
+
+  // MARK: Events of the player
+
+  /// The player has nothing left.
+  mutating func ranDry() -> [Action] {
+    guard case .playing(let supply) = phase else { return [] }
+    let actions: [Action] = [.halt, .reportDry, .emit(.queueExhausted)]
+    guard supply == .flowing else { return actions }
+    phase = .playing(.filling)
+    return actions + [.announce(.buffering)]
+  }
+
+  /// The position has moved out of the buffer, which is empty now.
+  mutating func leftBuffer() -> [Action] {
+    guard isPlaying else { return [] }
+    phase = .playing(.filling)
+    return [.emit(.buffering)]
+  }
+
+  /// The last of the sound has been heard.
+  /// - Parameter isComplete: true if no frame follows.
+  mutating func finish(isComplete: Bool) -> [Action] {
+    guard hasPosition, isComplete else { return [] }
+    let isLast = files?.rest.isEmpty ?? true
+    return isLast
+      ? [.endStarts(nil), .emit(.fileComplete), .stop] : [.emit(.fileComplete), .playNext]
+  }
+
+  /// Plays the next file of the list; the listener waits for it.
+  /// - Returns: an empty array if there is none.
+  mutating func playNext() -> [Action] {
+    guard let files, let next = files.rest.first else { return [] }
+    self.files = FileList(current: next, rest: Array(files.rest.dropFirst()))
+    phase = .connecting
+    return [.leavePlayer] + disconnect() + [.connect(plays: true)]
+  }
+}
+
+/// The facts of a stream that is received, as far as they are known.
+struct StreamContent {
+  /// Its URL without user and password, or its path.
+  var url = ""
+  /// True for a file of this machine.
+  var isLocal = false
+  var station = StationInfo()
+  var format: StreamFormat?
+  /// The facts of a file; nil for a live stream.
+  var file: FileFacts?
+  /// True while the bytes of a file go to a recording as they are.
+  var isCopied = false
+
+  /// The reason for which it can only be recorded; nil if it can be played, and while that is not known.
+  var unplayable: StreamError? {
+    if isCopied { return .copied(url) }
+    guard let format, !format.codec.hasFrames, file == nil, !isLocal else { return nil }
+    return .notPlayed(format.codec, url)
+  }
+}
+
+/// The files of a list, of which one is played.
+struct FileList {
+  /// The file that is played; nil for the first, to which the address led.
+  var current: ListedURL?
+  var rest: [ListedURL]
+}
