@@ -1,0 +1,81 @@
+internal import EventLoop
+
+/// The end of the files of a recording, and of the recording; and the time in which its disk has no room.
+extension RecordingWriter {
+  /// Ends a file, and reports it if its path is another one by then, or it is gone.
+  func close(
+    _ part: RecordingPart, isCutOff: Bool = false, isLast: Bool = false
+  ) throws(RecordError) {
+    try plan.close(part, isCutOff: isCutOff, isLast: isLast)
+    if sound.fileEnd != nil {
+      let seconds = part.entry.seconds
+      progress.update { $0.seconds = seconds }
+    }
+    let path = part.entry.part == nil && plan.lastPath == part.entry.path ? part.entry.path : nil
+    if path != part.toldPath { report(.closed(part.toldPath, as: path)) }
+  }
+
+  func close() {
+    hasEnded = true
+    feed.close()
+    // The disk had no room up to the end.
+    if ledger.lost > .zero { apply(.gap(seconds: ledger.lost.seconds)) }
+    var failure: RecordError?
+    for part in parts {
+      let isLast = part === parts.last
+      do throws(RecordError) { try close(part, isCutOff: part.ends == nil, isLast: isLast) } catch {
+        failure = error
+      }
+    }
+    let path = plan.lastPath ?? parts.last?.entry.path
+    parts = []
+    plan.writeCueSheet()
+    if let failure { report(.stopped(failure, goesOn: false)) } else { report(.finished(path: path)) }
+  }
+
+  func fail(_ error: RecordError, _ now: Instant) {
+    var goesOn = plan.options.resumesWhenSpace && error.kind == .diskFull
+    if case .waiting = beginning { goesOn = false }
+    for part in parts {
+      part.entry.error = error.description
+      part.fails = true
+      // The sound that could be written is kept.
+      do throws(RecordError) { try close(part, isCutOff: part.ends == nil) } catch { plan.lost(part, error) }
+    }
+    (parts, sound.format) = ([], nil)
+    _ = planner.reset()
+    ledger.dropUnwritten()
+    lose()
+    if goesOn {
+      waitsUntil = now.advanced(by: .seconds(5))
+    } else {
+      hasEnded = true
+      feed.close()
+      plan.writeCueSheet()
+    }
+    report(.stopped(error, goesOn: goesOn))
+  }
+
+  /// Drops the sound that has come, as there is no room for it.
+  func lose() {
+    for batch in waiting { ledger.lose(batch) }
+    waiting = []
+    if let title = ledger.takeLostTitle() { apply(.title(title)) }
+  }
+
+  /// Tries again after the disk was full.
+  func resume(_ now: Instant) {
+    let isRoom: Bool
+    do throws(RecordError) {
+      try plan.requireRoom(atLeast: Self.roomToResume)
+      isRoom = true
+    } catch { isRoom = false }
+    waitsUntil = isRoom ? nil : now.advanced(by: .seconds(5))
+    guard isRoom, ledger.lost > .zero else { return }
+    apply(.gap(seconds: ledger.lost.seconds))
+    ledger.resume()
+  }
+
+  /// Bytes that must be free before it resumes: some minutes of sound.
+  private static let roomToResume = 16 << 20
+}
