@@ -32,8 +32,8 @@ extension ConnectionOwner {
   func adoptStandby() {}
 }
 
-/// The connection of one receiver: performs the actions of its `ConnectionMachine`, and holds the transfer and the timer;
-/// what comes of a transfer is the receiver's own. Confined to the loop.
+/// The connection of one receiver: performs the actions of its `ConnectionMachine`, and holds the transfer and the
+/// timer; what comes of a transfer is the receiver's own. Confined to the loop.
 final class ConnectionDriver {
   let loop: EventLoop
   /// Reports the events of the stream.
@@ -57,8 +57,8 @@ final class ConnectionDriver {
 
   /// - Parameters:
   ///   - clock: the time of the machine.
-  ///   - mayWakeEarly: true if a wake-up before its time does no harm: a deadline that moves on with every read needs no
-  ///     new timer then.
+  ///   - mayWakeEarly: true if a wake-up before its time does no harm: a deadline that moves on with every read needs
+  ///     no new timer then.
   ///   - report: called on the loop.
   init(
     _ machine: ConnectionMachine, loop: EventLoop, clock: ReceiverClock = .loop, mayWakeEarly: Bool = false,

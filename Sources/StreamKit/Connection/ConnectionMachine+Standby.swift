@@ -2,8 +2,8 @@ public import EventLoop
 
 /// The second connection of a stream, beside one that has stalled.
 extension ConnectionMachine {
-  /// The grace of a stalled connection beyond the time that its network was away: retransmissions come at intervals that
-  /// double, so the next one is due by then.
+  /// The grace of a stalled connection beyond the time that its network was away: retransmissions come at intervals
+  /// that double, so the next one is due by then.
   private static let retransmission = Duration.seconds(2)
 
   /// The second connection brings sound; not yet known is whether it joins that of the stalled one.
@@ -15,14 +15,14 @@ extension ConnectionMachine {
     return isUrgent ? playerIsDry(at: now) : []
   }
 
-  /// The second connection's sound goes on where that of the stalled one ended.
+  /// The second connection's sound continues where that of the stalled one ended.
   public mutating func standbyJoins(at now: Instant) -> [Action] {
     guard case .stalled(let standby) = phase, let connected = standby.connected else { return [] }
     return adopt(connected: connected, at: now)
   }
 
   /// The second connection has ended, or what came of it can't be used. A station that answers with an error, but for
-  /// one that says that nothing is there, has refused a second listener, and gets none any more. The failure is told if
+  /// one that nothing is there, has refused a second listener, and gets none any more. The failure is reported if
   /// the stalled connection is lost too.
   public mutating func standbyEnded(
     _ error: StreamError, retryAfter: Duration = .zero, at now: Instant
@@ -55,7 +55,7 @@ extension ConnectionMachine {
     return refusesSecond ? [] : [.connectStandby(currentURL)]
   }
 
-  /// The second connection is the one that counts; what it brought is told anew.
+  /// The second connection is the only one now; the sound that it has brought is received anew.
   mutating func adopt(connected: Instant, at now: Instant) -> [Action] {
     (lostAt, attemptEnds) = (now, nil)
     phase = .connecting
@@ -72,7 +72,7 @@ extension ConnectionMachine {
     return standby.connected == nil ? [] : [.disconnectStandby]
   }
 
-  /// Until when a stalled connection may come back.
+  /// The moment until which a stalled connection may come back.
   func end(of stall: StallTest, beside standby: Standby) -> Instant {
     guard case .holding(_, let since) = standby else { return stall.timeout }
     let away = stall.lastReceived.duration(to: since)
@@ -101,7 +101,7 @@ extension ConnectionMachine {
 }
 
 extension ConnectionMachine.Standby {
-  /// When its transfer was opened; nil while none is open.
+  /// The moment at which its transfer was opened; nil while none is open.
   var connected: Instant? {
     switch self {
     case .refused, .waiting: nil

@@ -6,18 +6,18 @@ struct ListedURL: Sendable, Equatable {
   let depth: Int
 }
 
-/// What the connection of one stream does next: connects, follows playlists, notices silence, connects again. Knows no
-/// socket and no clock: it is told what happens and when, and says what to do.
+/// The rules of the connection of one stream: connects, follows playlists, notices silence, connects again. Knows no
+/// socket and no clock: each event comes with its time, and returns actions.
 ///
-/// A connection that stalls is kept, as most go on without a byte missing, and whoever hangs up loses what the server has
-/// queued. A second one is opened beside it; whichever sends first goes on. Sound of the second that does not join that
-/// of the first is held, while the first may still come.
+/// A connection that stalls is kept, as most continue without a byte missing, and closing it loses the bytes that the
+/// server has queued. A second one is opened beside it; the first that sends continues. Sound of the second that does
+/// not join that of the first is held, while the first may still come.
 ///
-/// The first connection must give sound within the time limit, else the stream fails. Once sound has come, it connects
-/// again for ever, see `ReconnectDelay`. A list's entries are tried in their order; the one that gave sound is the one to
-/// which it connects again, and when that fails it begins anew with the stream's own URL.
+/// The first connection must bring sound within the time limit, else the stream fails. Once sound has come, it connects
+/// again for ever, see `ReconnectDelay`. A list's entries are tried in their order; the one that gave sound is the
+/// one to which it connects again, and when that fails it begins anew with the stream's own URL.
 public struct ConnectionMachine: Sendable {
-  /// What is to be done, in the order given.
+  /// An action of the receiver; they are performed in the order given.
   public enum Action: Sendable, Equatable {
     /// Open a transfer of this URL.
     case connect(String)
@@ -27,7 +27,7 @@ public struct ConnectionMachine: Sendable {
     case tell(StreamError)
     /// The first connection failed: the stream stops.
     case giveUp(StreamError)
-    /// The sound goes on: a connection after the first one gives sound.
+    /// Sound comes again: a connection after the first one brings it.
     case resumed
     /// Open a second transfer, of this URL, beside the one that has stalled.
     case connectStandby(String)
@@ -38,7 +38,7 @@ public struct ConnectionMachine: Sendable {
     case adoptStandby
   }
 
-  /// Where it is.
+  /// The state of the connection.
   public enum Phase: Sendable, Equatable {
     case idle
     /// A transfer is open, and no sound has come of it.
@@ -53,7 +53,7 @@ public struct ConnectionMachine: Sendable {
 
   /// A second connection beside one that has stalled.
   public enum Standby: Sendable, Equatable {
-    /// No second connection: the station has refused a second listener.
+    /// There is no second connection, as the station has refused a second listener.
     case refused
     /// The next attempt is at that moment.
     case waiting(until: Instant)
@@ -63,48 +63,48 @@ public struct ConnectionMachine: Sendable {
     case holding(connected: Instant, since: Instant)
   }
 
-  /// Where it is.
+  /// The state of the connection.
   public internal(set) var phase = Phase.idle
   /// The URL of the transfer that is open, or was last: that of an entry, when the stream's own is a list.
   public private(set) var currentURL: String
-  /// When `deadlinePassed` is due; nil when nothing is.
+  /// The moment at which `deadlinePassed` is due; nil if none is.
   public private(set) var deadline: Instant?
-  /// Whether sound has come since `start`.
+  /// True if sound has come since `start`.
   public private(set) var hasSounded = false
-  /// When the sound was lost; nil while it comes, and before the first.
+  /// The moment at which the sound was lost; nil while it comes, and before the first.
   public internal(set) var lostAt: Instant?
 
   /// The current URL without user and password.
   private var shownURL: String { StreamURL.shown(currentURL) }
 
-  /// How long a connection must have held whose sound has no length, to be as good as any.
+  /// The time that a connection whose sound has no length must have held, to be as good as any.
   private static let proof = Duration.seconds(5)
 
   private let own: ListedURL
   var dataTimeout: Duration
   let isPaced: Bool
   var random: any RandomNumberGenerator & Sendable
-  /// What is to be tried after the current URL, and how deep in lists it was found.
+  /// The entries that are tried after the current URL, with the depth of the lists in which they were found.
   private(set) var candidates: [ListedURL] = []
   var depth: Int
   var attemptEnds: Instant?
   private var startEnds: Instant?
   var delay = ReconnectDelay()
   var stall: StallTest?
-  /// When the transfer was asked for.
+  /// The moment at which the transfer was requested.
   var connected = Instant.start
-  /// The status that was told last, while the server goes on with it.
+  /// The status that was reported last, while the server still answers with it.
   private var toldStatus: Int?
   /// The station has answered a second listener with an error.
   var refusesSecond = false
-  /// Why the last second connection beside the one that has stalled failed; nil while another one is open.
+  /// The failure of the last second connection beside the one that has stalled; nil while another one is open.
   var standbyFailure: StreamError?
 
   /// - Parameters:
   ///   - url: checked by the caller.
   ///   - depth: lists that led to it.
   ///   - dataTimeout: the longest that nothing may come.
-  ///   - isPaced: whether sound comes as fast as it is heard, so that a silence is told from a pause; not in a file.
+  ///   - isPaced: true if sound comes as fast as it is heard, so that a stall shows; false for a file.
   ///   - hasSounded: whether sound has come before, so that it connects for ever.
   ///   - random: scatters attempts.
   public init(
@@ -125,7 +125,7 @@ public struct ConnectionMachine: Sendable {
   /// Sound of the burst with which the current connection began.
   public var burst: Duration { stall?.burstLength ?? .zero }
 
-  /// How seldom what comes may be looked at when nobody waits for it; nil while it has to be looked at as it comes.
+  /// The longest time between two reads while no player waits; nil while bytes must be read as they come.
   @inline(__always) public var longestLook: Duration? { phase == .receiving ? stall?.longestLook : nil }
 
   /// Connects. To be called once.
@@ -151,7 +151,7 @@ public struct ConnectionMachine: Sendable {
     updateDeadline()
   }
 
-  /// Nothing more is to be done; a transfer that is open is ended by the caller.
+  /// Ends the machine for good, or until `restart`; the caller ends an open transfer.
   public mutating func stop() {
     phase = .idle
     deadline = nil
@@ -179,9 +179,9 @@ public struct ConnectionMachine: Sendable {
 
   /// Bytes have come.
   /// - Parameters:
-  ///   - audio: the sound in them; zero while that can't be told yet.
+  ///   - audio: the sound in them; zero while that is not known.
   ///   - isNew: whether there is sound in them that had not come before, whose length may not be known: a server that
-  ///     sends the same again and again gives no sound. Without it any `audio` counts.
+  ///     sends the same again and again brings no sound. Without it any `audio` counts.
   ///   - look: how long they may have waited to be read.
   public mutating func received(
     _ audio: Duration, isNew: Bool? = nil, at now: Instant, look: Duration = .zero
@@ -306,7 +306,7 @@ public struct ConnectionMachine: Sendable {
     return told
   }
 
-  /// Tells of a failure; of a status that the server goes on with, once.
+  /// Reports a failure; a status that the server repeats, once.
   mutating func tell(_ error: StreamError) -> [Action] {
     let status = error.status
     defer { toldStatus = status }

@@ -1,6 +1,6 @@
 internal import HTTP
 
-/// What a station sends, taken apart: titles out of the sound, and the sound into frames.
+/// Separates the titles of a station from its sound, and the sound into frames.
 ///
 /// ```swift
 /// sound.connect(head)
@@ -8,7 +8,7 @@ internal import HTTP
 /// ```
 /// Bytes of audio are counted over all its connections.
 struct ReceivedSound: Sendable {
-  /// What was found.
+  /// An item of the body.
   enum Item {
     case title(ICYDeinterleaver.Block)
     case format(StreamFormat)
@@ -33,7 +33,7 @@ struct ReceivedSound: Sendable {
     framer = StreamFramer(contentType: head.headers["Content-Type"], offset: position)
   }
 
-  /// Takes the next bytes of the connection.
+  /// Receives the next bytes of the connection.
   /// - Parameter body: called with what is found in them, in order; returns false to get no more. It must not touch
   ///   this value.
   mutating func take(_ bytes: UnsafeRawBufferPointer, _ body: (Item) -> Bool) {

@@ -1,10 +1,10 @@
 /// Titles of a station whose sound has not come yet.
 struct ReceivedTitles: Sendable {
-  /// Of a connection that sends nothing but titles the oldest are given up.
+  /// The most titles that wait: of a connection that sends nothing but titles the oldest are dropped.
   private static let limit = 64
-  /// By the byte of audio that they stand in front of.
+  /// The titles with the byte of audio before which they came.
   private var waiting: [(position: Int, title: ICYMetadata)] = []
-  /// What was told last, and before that.
+  /// The title that was emitted last, and the one before.
   private var (last, lastBefore) = (ICYMetadata?.none, ICYMetadata?.none)
 
   /// A connection begins; titles that still wait are of one that is gone.
@@ -15,7 +15,7 @@ struct ReceivedTitles: Sendable {
     if waiting.count > Self.limit { waiting.removeFirst() }
   }
 
-  /// The newest title of the sound up to that byte; nil if it is still the one that was told last, as after a
+  /// The newest title of the sound up to that byte; nil if it is still the one that was emitted last, as after a
   /// reconnection.
   mutating func next(before position: Int) -> ICYMetadata? {
     guard !waiting.isEmpty else { return nil }
@@ -30,6 +30,6 @@ struct ReceivedTitles: Sendable {
     return new
   }
 
-  /// The title that `next` gave last was not told after all.
+  /// Revokes the title that `next` returned last: it was not emitted after all.
   mutating func takeBack() { last = lastBefore }
 }

@@ -25,16 +25,16 @@ struct ReceiverOptions: Sendable {
   /// The time of deadlines and measurements.
   var clock = ReceiverClock.loop
 
-  /// The credentials for the server of `url`, to which `origin` led. Scheme, host and port decide: any other server gets
-  /// none, and the same one gets them also where `origin` itself holds user and password.
+  /// The credentials for the server of `url`, to which `origin` led. Scheme, host and port decide: any other server
+  /// gets none, and the same one gets them also where `origin` itself holds user and password.
   func credentials(for url: String, from origin: String) -> HTTPCredentials? {
     guard StreamURL.isSameServer(url, origin) else { return nil }
     return credentials ?? (try? HTTPRequest(origin))?.credentials
   }
 }
 
-/// The time by which a receiver waits and measures: that of its loop, or another one, which runs faster or moves only when
-/// a test moves it.
+/// The time by which a receiver waits and measures: that of its loop, or another one, which runs faster or moves only
+/// when a test moves it.
 struct ReceiverClock: Sendable {
   /// The time. Called on the thread of the loop.
   let now: @Sendable (EventLoop) -> Instant

@@ -10,7 +10,7 @@ public struct ReconnectDelay: Sendable {
   public static let longestWanted = Duration.seconds(300)
   /// The wait after an answer that a password may change (401, 403), before it is scattered.
   public static let locked = Duration.seconds(30)
-  /// For how long since the loss, and how long each wait is then.
+  /// The waits in the time since the loss.
   private static let steps: [(until: Duration, wait: Duration)] = [
     (.seconds(65), .seconds(2)), (.seconds(665), .seconds(5)), (.seconds(4265), .seconds(15)),
   ]
@@ -24,14 +24,14 @@ public struct ReconnectDelay: Sendable {
   /// The last wait that was chosen here, whatever the server asked for.
   private var lastWait = Duration.zero
 
-  /// Nothing has failed yet.
+  /// Begins anew, as after the first failure.
   public init() {}
 
   /// Begins anew.
   public mutating func reset() { self = ReconnectDelay() }
 
-  /// Records that a connection has given sound for `time`: once that is longer than the wait for it was, the next failure
-  /// begins anew. So a server that sends all it has and closes is asked ever more rarely.
+  /// Records that a connection has brought sound for `time`: once that is longer than the wait for it was, the next
+  /// failure begins anew. So a server that sends all it has and closes is asked ever more rarely.
   public mutating func played(for time: Duration) {
     if firstFailure != nil, time > max(lastWait, Self.proof) { reset() }
   }

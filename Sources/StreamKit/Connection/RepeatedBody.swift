@@ -1,9 +1,10 @@
 internal import EventLoop
 
-/// Tells a file that is sent without a length from a station: its body ends in order, and begins the same the next time.
+/// Distinguishes a file that is sent without a length from a station: its body ends in order, and begins the same the
+/// next time.
 ///
-/// A station's next listener begins elsewhere, unless it comes at the same moment: a body counts once a second has passed
-/// since it was first seen, or when it is longer than any burst that is stitched.
+/// A station's next listener begins elsewhere, unless it comes at the same moment: a body counts once a second has
+/// passed since it was first seen, or when it is longer than any burst that is stitched.
 struct RepeatedBody: Sendable {
   private static let longest = 256
   private static let enough = 16
@@ -12,14 +13,14 @@ struct RepeatedBody: Sendable {
 
   /// True once a body has turned out to be the same again.
   private(set) var isFile = false
-  /// True if nothing in the answer tells of a station.
+  /// True if no header of the answer is that of a station.
   private(set) var mayBeFile = false
   /// Hashes of the first frames of the body that is known, and when it was first seen.
   private var known: [UInt64] = []
   private var different: Set<UInt64> = []
   private var firstSeen = Instant.start
   private var bytes = 0
-  /// When the connection began.
+  /// The moment at which the connection began.
   private var begin = Instant.start
   private var endedInOrder = false
   /// True if a body that is the same as the known one is a file's.

@@ -1,20 +1,21 @@
 internal import HTTP
 
-/// Tells when the last byte of a connection came, which may have waited to be read, from the sound in it.
+/// Reckons the time at which the last byte of a connection came, which may have waited to be read, from the sound in
+/// it.
 ///
-/// A station sends sound as it is made: what was read the soonest after its making tells how far it lags, and all other
-/// sound came with the same lag. Clocks drift, and stations pause: only the last ten to twenty seconds count. Times are
-/// seconds of any clock that is steady.
+/// A station sends sound as it is made: the sound that was read the soonest after its making shows the lag, and all
+/// other sound came with the same lag. Clocks drift, and stations pause: only the last ten to twenty seconds count.
+/// Times are seconds of any clock that is steady.
 struct SoundClock: Sendable {
   private static let window = 10.0
   private var received = StreamTime.zero
-  /// Of the frame that came last.
+  /// The length of a byte of the frame that came last.
   private var secondsPerByte = 0.0
   /// The least time by which reading was behind the sound, in this window and in the one before.
   private var (least, leastBefore) = (Double.infinity, Double.infinity)
   private var windowStart = -Double.infinity
 
-  /// A frame was read; pieces of streams without frames tell nothing.
+  /// Adds a frame that was read; pieces of streams without frames are ignored.
   mutating func add(_ frame: StreamFrame, at time: Double) {
     guard frame.codec.hasFrames, frame.length > 0 else { return }
     received = received + frame.duration
@@ -23,8 +24,8 @@ struct SoundClock: Sendable {
     least = min(least, time - received.seconds)
   }
 
-  /// When the last byte came. Where the sound lags more than before, as after a pause, that is told only as far as bytes
-  /// wait.
+  /// The time at which the last byte came. Where the sound lags more than before, as after a pause, it shows only as
+  /// far as bytes wait.
   /// - Parameters:
   ///   - time: when it was read.
   ///   - pending: how many have come behind the last frame.

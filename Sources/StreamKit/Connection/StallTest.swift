@@ -2,13 +2,13 @@ public import EventLoop
 
 /// Judges the silence of a connection that is open.
 ///
-/// A server sends what it has as a burst, and from then on as fast as it is heard. A silence of 0.4 of the burst (1.5 s at
-/// least, 3 s at most), or of twice the longest pause of the last minute where that is more, is a stall: who connects
-/// beside it by then still finds what was missed within the new burst. In the first ten seconds, while the pace is not
-/// known, it takes 5 s. What comes at no pace, or is sound of no known length, does not stall. After `limit` the
-/// connection counts as dead in any case.
+/// A server sends what it has as a burst, and from then on as fast as it is heard. A silence of 0.4 of the burst (1.5
+/// s at least, 3 s at most), or of twice the longest pause of the last minute where that is more, is a stall: who
+/// connects beside it by then still finds what was missed within the new burst. In the first ten seconds, while the
+/// pace is not known, it takes 5 s. What comes at no pace, or is sound of no known length, does not stall. After
+/// `limit` the connection counts as dead in any case.
 public struct StallTest: Sendable {
-  /// For how long the pace must have held.
+  /// The time for which the pace must have held.
   private static let proof = Duration.seconds(10)
   /// A silence that is a stall before the pace is known.
   private static let unproven = Duration.seconds(5)
@@ -16,9 +16,9 @@ public struct StallTest: Sendable {
   private static let longestPause = Duration.milliseconds(750)
   /// Pauses count for one to two of these.
   private static let window = Duration.seconds(60)
-  /// Below it nothing waits to be looked at: that alone may take as long.
+  /// The shortest wait: reading alone may take as long.
   private static let leastLimit = Duration.seconds(3)
-  /// What came within this time of the first byte, and is more than was to be heard by then, is the burst.
+  /// The time behind the first byte in which the burst comes: sound beyond what is heard by then.
   private static let burstTime = Duration.milliseconds(500)
 
   /// The longest that nothing may come.
@@ -62,16 +62,16 @@ public struct StallTest: Sendable {
   /// Sound that the server sent at once when it was connected to.
   public var burstLength: Duration { burst }
 
-  /// When the last byte came, or the connection was asked for.
+  /// The moment at which the last byte came, or the connection was requested.
   public var lastReceived: Instant { last ?? connected }
 
-  /// When the connection counts as dead if nothing comes before.
+  /// The moment at which the connection counts as dead, unless bytes come before.
   public var timeout: Instant { lastReceived.advanced(by: limit) }
 
-  /// When the connection has stalled, or counts as dead, if nothing comes before.
+  /// The moment at which the connection has stalled, or counts as dead, unless bytes come before.
   public var deadline: Instant { lastReceived.advanced(by: stallTime ?? limit) }
 
-  /// Whether it has come at a pace for long enough.
+  /// True if sound has come at a pace for long enough.
   @inline(__always) private var isSteady: Bool {
     guard isPaced, audio > .zero, let steadySince, let last else { return false }
     return steadySince.duration(to: last) >= Self.proof

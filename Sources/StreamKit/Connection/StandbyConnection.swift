@@ -1,16 +1,16 @@
 internal import EventLoop
 internal import HTTP
 
-/// A second connection to a station, beside one that has stalled: holds what comes until one of the two goes on, then
-/// passes on all of it.
+/// A second connection to a station, beside one that has stalled: holds its bytes until one of the two continues, then
+/// passes on all of them.
 ///
 /// Unchecked: confined to the loop of its network thread.
 final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
   /// Events for its owner.
   enum Event {
-    /// Its first sound has come.
+    /// The first sound has come.
     case sound
-    /// Its sound goes on where that of the stalled connection ended.
+    /// The sound continues where that of the stalled connection ended.
     case joins
     /// The connection has ended, or brings nothing usable.
     case failed(StreamError, retryAfter: Duration)

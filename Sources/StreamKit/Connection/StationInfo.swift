@@ -1,6 +1,6 @@
 internal import HTTP
 
-/// What a station says of itself.
+/// The facts that a station sends of itself.
 public struct StationInfo: Sendable, Equatable {
   /// `icy-name`.
   public var name: String?
@@ -8,19 +8,19 @@ public struct StationInfo: Sendable, Equatable {
   public var genre: String?
   /// `icy-url`: its page.
   public var page: String?
-  /// kbit/s, as the headers tell.
+  /// The rate in kbit/s of the headers.
   public var bitRate: Int?
-  /// Where the sound comes from, after lists and redirects.
+  /// The URL of the sound, after lists and redirects.
   public var url = ""
 }
 
 extension StationInfo {
-  /// What the headers of an answer tell.
+  /// Reads the headers of an answer.
   init(_ head: HTTPResponse) {
     name = head.headers["icy-name"]
     genre = head.headers["icy-genre"]
     page = head.headers["icy-url"]
-    // Some stations tell a list: "128, 128".
+    // Some stations send a list: "128, 128".
     let told = head.headers["icy-br"].flatMap { Int($0.prefix { $0.isASCII && $0.isWholeNumber }) }
     bitRate = told.flatMap { $0 > 0 ? $0 : nil }
     url = head.url

@@ -4,8 +4,8 @@ internal import HTTP
 
 /// Receives one stream: connects, separates titles from sound, joins its connections, and fills the outlet.
 ///
-/// Unchecked: confined to the loop of its network thread once `start` was posted there; all that it is made of comes in by
-/// `init`.
+/// Unchecked: confined to the loop of its network thread once `start` was posted there; all that it is made of comes
+/// in by `init`.
 final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unchecked Sendable {
   enum Body {
     /// Too few bytes have come to recognise it.
@@ -42,7 +42,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   var discontinuity: PacketBuffer.Discontinuity?
   var pause = TransferPause()
   var repetition = RepeatedBody()
-  /// True if frames have gone into the buffer that the machine has not been told of.
+  /// True if frames have gone into the buffer since the last report to the machine.
   var hasDelivered = false
   /// The receiver in place of this one, once the stream has turned out to be a file.
   var file: (any AdoptingReceiver)?
@@ -329,8 +329,8 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     if isFile(head) { handOver(head) }
   }
 
-  /// Returns true if an answer is a file. An answer in the place of a station that has sounded is none, whatever it looks
-  /// like.
+  /// Returns true if an answer is a file. An answer in the place of a station that has sounded is none, whatever it
+  /// looks like.
   private func isFile(_ head: HTTPResponse) -> Bool {
     if machine.hasSounded { return false }
     return options.isFile ?? FileAnswer.isFile(head)

@@ -36,7 +36,7 @@ extension StreamError {
       hint: "play it by another stream", facts: [.init("url", .string(url))])
   }
 
-  /// Another file has come in the place of the one that was begun.
+  /// The error of a file that another one has replaced while it was received.
   static func changed(_ url: String, while done: String) -> StreamError {
     StreamError(
       .content, "\(url) has changed while it was \(done)", hint: "start it again",
@@ -63,7 +63,7 @@ extension StreamError {
       .content, "\(url) sends no audio: found \(found)", hint: "check the address in a browser", facts: facts)
   }
 
-  /// What a failed transfer is to a stream.
+  /// The error of a failed transfer.
   init(_ error: HTTPError, url: String) {
     let kind: Kind =
       switch error.kind {

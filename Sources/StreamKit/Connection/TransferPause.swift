@@ -7,7 +7,7 @@ struct TransferPause: Sendable {
 
   /// True while nothing is read.
   var isHolding: Bool { throttle.isHolding || waitsForDisk }
-  /// When the server is no longer too far ahead; nil while that is not what reading waits for.
+  /// The moment at which the server is no longer too far ahead; nil while reading does not wait for that.
   var end: Instant? { throttle.isHolding ? throttle.end : nil }
 
   /// Sound was read.
@@ -46,7 +46,7 @@ struct TransferPause: Sendable {
 /// Holds back a live server that sends faster than its sound is heard: what is read of one connection stays at most so
 /// far ahead of the time that has passed.
 struct LiveThrottle: Sendable {
-  /// When reading resumes, while `isHolding`.
+  /// The moment at which reading resumes, while `isHolding`.
   private(set) var end = Instant.start
   /// True while nothing is read.
   var isHolding = false

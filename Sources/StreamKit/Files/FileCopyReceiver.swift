@@ -152,7 +152,7 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
     }
   }
 
-  /// Begins to record if the start tells what it is.
+  /// Begins to record if the start of the file is recognised.
   private func begin(isWhole: Bool) {
     guard case .starting(let start) = phase, isWhole || start.count >= ContentSniffer.magicLength else {
       return

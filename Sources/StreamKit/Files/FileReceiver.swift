@@ -1,8 +1,8 @@
 internal import EventLoop
 internal import HTTP
 
-/// A receiver of one file in place of a `StationReceiver`, once that has found out that the stream is a file. On the network
-/// thread.
+/// A receiver of one file in place of a `StationReceiver`, once that has found out that the stream is a file. On the
+/// network thread.
 protocol AdoptingReceiver: HTTPReceiver {
   /// Adopts a transfer, whose bytes come to this receiver from now on.
   func adopt(_ transfer: HTTPTransfer?)
@@ -16,8 +16,8 @@ protocol AdoptingReceiver: HTTPReceiver {
   func diskHasRoom()
 }
 
-/// Receives one file for a player: adopts the connection that found it, holds back the sound that is too far ahead of the
-/// player, requests the rest after a loss, and other parts after a seek.
+/// Receives one file for a player: adopts the connection that found it, holds back the sound that is too far ahead of
+/// the player, requests the rest after a loss, and other parts after a seek.
 ///
 /// Unchecked: confined to the loop of its network thread; all that it is made of comes in by `init`.
 final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable {

@@ -1,7 +1,7 @@
 internal import AudioCore
 internal import Codecs
 
-/// Gives the pieces of PCM of a source as samples. For one thread at a time.
+/// Decodes the pieces of PCM of a source to samples. For one thread at a time.
 final class PCMStreamDecoder: Decoder {
   let format: AudioFormat
   let frameCount: Int? = nil

@@ -1,11 +1,11 @@
 internal import EventLoop
 
-/// Which time of the stream a decoder's sound is from, between the thread that decodes and the loop.
+/// Maps the sound of a decoder to times of the stream, between the thread that decodes and the loop.
 ///
-/// Sound and stream run alike but where something is missing, so a few marks tell all.
+/// Sound and stream run alike but where sound is missing, so that a few marks are enough.
 final class PlayMap: Sendable {
   private struct Mark {
-    /// Seconds of sound that the decoder had given.
+    /// Seconds of sound that the decoder had delivered.
     let given: Double
     let time: StreamTime
   }

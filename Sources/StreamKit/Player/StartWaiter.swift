@@ -1,6 +1,6 @@
 internal import EventLoop
 
-/// Somebody who waits until a stream plays. Confined to the loop.
+/// A call that waits for the start of a stream, or for an event of a recording. Confined to the loop.
 final class StartWaiter {
   private var continuation: CheckedContinuation<Void, any Error>?
   private var result: Result<Void, any Error>?
@@ -10,7 +10,7 @@ final class StartWaiter {
     self.continuation = continuation
   }
 
-  /// Once.
+  /// Ends the call. Called once.
   func end(_ result: Result<Void, any Error>) {
     self.result = result
     continuation?.resume(with: result)

@@ -5,8 +5,8 @@ public import HTTP
 /// A live stream or a file: received on the network thread, played through this object. Confined to the loop.
 ///
 /// Nothing is connected until `start`. From then on the play position moves in real time, through a session that plays
-/// the sound, or silently without one; it can be moved in the sound that the buffer holds. `StreamMachine` decides; this
-/// object performs its actions, and owns receiver, buffer and timers.
+/// the sound, or silently without one; it can be moved in the sound that the buffer holds. `StreamMachine` decides;
+/// this object performs its actions, and owns receiver, buffer and timers.
 public final class Stream {
   /// The state of a stream.
   public enum Status: String, Sendable {
@@ -25,7 +25,7 @@ public final class Stream {
 
   /// The address and the options that are in effect.
   var target: StreamTarget
-  /// Those of the next `start`, once they have been set.
+  /// The address and the options of the next `start`, once they have been set.
   var next: StreamTarget?
   var machine = StreamMachine()
   let loop: EventLoop
@@ -34,7 +34,7 @@ public final class Stream {
   var connection: Connection?
   /// The sound that is played; nil while the stream is stopped.
   var buffer: StreamBuffer?
-  /// The recordings of the stream that go on.
+  /// The recordings of the stream that have not ended.
   var recordings: [Recording] = []
   /// The name and the genre of the station, for the disk thread.
   let stationName = StationName()
@@ -211,7 +211,8 @@ public final class Stream {
   /// Ends playing, and receiving unless it is recorded. Does nothing while it is stopped.
   public func stop() { perform(machine.stop(isRecorded: isRecorded)) }
 
-  /// Pauses at the play position; the sound that comes is kept. Does nothing without a position, and while it is paused.
+  /// Pauses at the play position; the sound that comes is kept. Does nothing without a position, and while it is
+  /// paused.
   public func pause() { perform(machine.pause()) }
 
   /// Resumes after `pause`; does nothing else.
@@ -221,8 +222,8 @@ public final class Stream {
   /// gets too long.
   public func suspend(_ isSuspended: Bool) { perform(machine.suspend(isSuspended)) }
 
-  /// Ends a file whose last sound has been heard: reports so, and stops, or plays the next of its list. Does nothing for
-  /// a live stream.
+  /// Ends a file whose last sound has been heard: reports so, and stops, or plays the next of its list. Does nothing
+  /// for a live stream.
   public func finish() { perform(machine.finish(isComplete: buffer?.isComplete == true)) }
 
   /// True unless the buffer holds enough for its player.

@@ -1,6 +1,6 @@
 internal import EventLoop
 
-/// What listeners of a stream are told.
+/// An event of a stream.
 public enum StreamEvent: Sendable {
   case connecting, buffering, started, paused, stopped
   /// A title is heard; `isRealtime`: has come.
@@ -11,17 +11,17 @@ public enum StreamEvent: Sendable {
   case queueExhausted
   /// A file has been heard to its end; it stops.
   case fileComplete
-  /// It was received again after a connection was lost.
+  /// Sound has come again after a connection was lost.
   case reconnected(gap: Double, stitched: Bool, overlap: Int)
 }
 
 /// A title as stations send it.
 public struct StreamTitle: Sendable, Equatable {
-  /// As it was sent; `artist - title` from a feed.
+  /// The text as it was sent; `artist - title` from a feed.
   public let text: String
   /// `StreamUrl`, when one was sent.
   public let url: String?
-  /// What a feed tells apart; either may be missing.
+  /// The parts of a feed's title; either may be missing.
   private let told: Told?
 
   private struct Told: Sendable, Equatable {
@@ -49,9 +49,9 @@ public struct StreamTitle: Sendable, Equatable {
     self.told = told
   }
 
-  /// What is in front of the first " - ", nil without one; or what a feed tells.
+  /// The text in front of the first " - ", nil without one; or the artist of a feed.
   public var artist: String? { told != nil ? told?.artist : parts?.artist }
-  /// What is behind it, the whole without one; or what a feed tells.
+  /// The text behind it, the whole without one; or the title of a feed.
   public var withoutArtist: String {
     if let told { return told.title ?? "" }
     return parts?.title ?? text

@@ -12,9 +12,9 @@
 struct StreamMachine {
   /// The state of the player.
   enum Phase: Equatable {
-    /// Nothing plays; the stream may be received for recordings.
+    /// The stream does not play; it may be received for recordings.
     case stopped
-    /// No sound has come.
+    /// The player waits for the first sound.
     case connecting
     /// A server has answered; too little sound has come to play.
     case filling
@@ -37,7 +37,7 @@ struct StreamMachine {
   enum Reception: Equatable {
     /// There is no receiver.
     case none
-    /// No server sends sound.
+    /// The receiver waits for sound.
     case connecting
     case receiving
     /// The receiver has ended, as the buffer was full of sound that has not been heard.
@@ -308,7 +308,7 @@ struct StreamMachine {
     return phase != .paused && !isSuspended || isRecorded ? restart() : []
   }
 
-  /// All of a live stream has come that has turned out to be a file.
+  /// Completes a live stream that has turned out to be a file.
   mutating func complete() -> [Action] {
     [.finishRecordings] + (phase == .stopped ? disconnect() : [.completeSound])
   }
@@ -367,7 +367,7 @@ struct StreamMachine {
 
 /// The facts of a stream that is received, as far as they are known.
 struct StreamContent {
-  /// Its URL without user and password, or its path.
+  /// The URL without user and password, or the path of a file.
   var url = ""
   /// True for a file of this machine.
   var isLocal = false

@@ -1,10 +1,11 @@
 public import HTTP
 
-/// How a stream is received and played. A change while it plays takes effect at once, but where it says when.
+/// The options of the reception and the player of a stream. A change while it plays takes effect at once, unless the
+/// option names another time.
 public struct StreamOptions: Sendable {
-  /// What the URL leads to.
+  /// The kind of the URL's content.
   public enum Kind: String, Sendable, CaseIterable {
-    /// To be found out.
+    /// The kind is detected.
     case auto
     /// Sound, whatever it looks like.
     case raw
@@ -12,35 +13,35 @@ public struct StreamOptions: Sendable {
     case pls, m3u
   }
 
-  /// What the URL leads to. From the next connection on.
+  /// The kind of the URL's content. From the next connection on.
   public var kind = Kind.auto
   /// Blocks of 5 KiB that the buffer has. From the next `start` on.
   public var bufferBlocks = 1200
-  /// What servers are told who asks. From the next connection on.
+  /// The user agent in requests. From the next connection on.
   public var userAgent = "Roomtone"
   /// The longest that nothing may come.
   public var dataTimeout = Duration.seconds(20)
-  /// How long it is received while it is paused; zero for ever. Counts anew when it is changed.
+  /// The time for which it is received while it is paused; zero for ever. Counts anew when it is changed.
   public var pauseTimeout = Duration.seconds(300)
-  /// Sound that is buffered before it plays; nil for 1 s behind a burst, 2 s without one, and twice as much each time it ran
-  /// dry, up to 10 s.
+  /// Sound that is buffered before it plays; nil for 1 s behind a burst, 2 s without one, and twice as much each time
+  /// it ran dry, up to 10 s.
   public var bufferWait: Duration?
-  /// Whether the URL leads to a file and no station; nil to find out. From the next `start` on.
+  /// True if the URL leads to a file and no station; nil to detect it. From the next `start` on.
   public var isFile: Bool?
-  /// What is to come of a file before it plays.
+  /// The sound of a file that is buffered before it plays.
   public var bufferWaitFile = Duration.seconds(3)
-  /// What of a file may come ahead of that before it is held back to the pace at which it is heard. From the next `start`
+  /// The sound of a file ahead of that before it is held back to the pace at which it is heard. From the next `start`
   /// on.
   public var throttleBypass = Duration.zero
-  /// What titles are written in that are not UTF-8. From the next title on.
+  /// The encoding of titles that are not UTF-8. From the next title on.
   public var metadataEncoding = MetadataEncoding.latin1
-  /// Who asks, for basic authentication. From the next connection on.
+  /// The user and the password of basic authentication. From the next connection on.
   public var credentials: HTTPCredentials?
 
   /// A file of certificates that are trusted in place of the system's. From the next connection on.
   public var certificateFile: String?
 
-  /// What its connections go by.
+  /// The clock of its connections.
   var clock = ReceiverClock.loop
 
   /// The defaults.

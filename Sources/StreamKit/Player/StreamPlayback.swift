@@ -102,8 +102,8 @@ public final class StreamPlayback: ClockedSound, TimedSound, @unchecked Sendable
   var position: StreamTime? { source.withLock { $0.map }.time(heard: heard()) }
   var levels: MeterReading? { levelMap.withLock { $0 }.reading(heard: heard()) }
 
-  /// Reports that the position has been moved. The sound that is heard is counted anew, so that the map of the old decoder
-  /// is void.
+  /// Reports that the position has been moved. The sound that is heard is counted anew, so that the map of the old
+  /// decoder is void.
   func moved() {
     source.withLock { $0.map = PlayMap() }
     onMoved()

@@ -4,8 +4,8 @@ internal import HTTP
 /// Receives a simulated station, and reports what the receiver of the real one would, in the same order: a
 /// `ConnectionMachine` decides here too.
 ///
-/// Frames come about a second at a time. Behind a lost connection the station sends its burst again: sound of the outage
-/// that is in it is stitched, and the rest is a gap, which is reported when the real search would have given up.
+/// Frames come about a second at a time. Behind a lost connection the station sends its burst again: sound of the
+/// outage that is in it is stitched, and the rest is a gap, which is reported when the real search would have given up.
 ///
 /// Unchecked: confined to the loop that it is made with.
 final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Sendable {

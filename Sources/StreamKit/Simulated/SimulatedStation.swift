@@ -1,23 +1,23 @@
 public import HTTP
 
-/// How a station behaves that is only simulated. Times count from the start of the stream that listens to it: every
+/// The behaviour of a simulated station. Times count from the start of the stream that listens to it: every
 /// start finds the same programme.
 public struct SimulatedStation: Sendable {
-  /// What becomes of a request.
+  /// The answer to a request.
   public enum Answer: Sendable, Equatable {
     /// Sound.
     case sound
     /// An HTTP status of 400 or more.
     case status(Int)
-    /// Nobody listens there.
+    /// The connection is refused.
     case refusal
-    /// The connection is taken, and nothing ever comes.
+    /// The connection is accepted, and no byte ever comes.
     case silence
     /// A page of HTML.
     case page
   }
 
-  /// What it sends.
+  /// The body that it sends.
   public enum Content: Sendable {
     /// The frames of a file over and over, at the pace of hearing.
     case programme(StationSound)
@@ -25,9 +25,9 @@ public struct SimulatedStation: Sendable {
     case file(String)
   }
 
-  /// A title that it tells.
+  /// A title that it sends.
   public struct Title: Sendable, Equatable {
-    /// When.
+    /// The time at which it comes.
     public var at: Duration
     /// `StreamTitle`.
     public var text: String
@@ -42,14 +42,14 @@ public struct SimulatedStation: Sendable {
 
   /// A connection that is lost.
   public struct Drop: Sendable, Equatable {
-    /// When.
+    /// The time of the loss.
     public var at: Duration
-    /// For how long nothing can be had.
+    /// The time without sound.
     public var outage: Duration
-    /// What becomes of requests meanwhile: `silence` leaves the connection open that is lost.
+    /// The answer to requests meanwhile: `silence` leaves the connection open that is lost.
     public var answer: Answer
 
-    /// Closes at `at`; whoever connects again in less than `outage` is answered with `answer`.
+    /// Closes at `at`; a new connection in less than `outage` is answered with `answer`.
     public init(at: Duration, outage: Duration = .zero, answer: Answer = .refusal) {
       (self.at, self.outage, self.answer) = (at, outage, answer)
     }
@@ -57,19 +57,19 @@ public struct SimulatedStation: Sendable {
     var end: Duration { at + outage }
   }
 
-  /// What it sends.
+  /// The body that it sends.
   public var content: Content
-  /// What it says of itself; kbit/s are those of the sound unless it says otherwise.
+  /// The facts that it sends of itself; without a rate in kbit/s, that of the sound counts.
   public var name: String?, genre: String?, page: String?, bitRate: Int?
-  /// In the order of their times.
+  /// The titles, in the order of their times.
   public var titles: [Title] = []
-  /// In the order of their times; none begins before the one in front of it has ended.
+  /// The outages, in the order of their times; they do not overlap.
   public var drops: [Drop] = []
-  /// What becomes of every request.
+  /// The answer to every request.
   public var answer = Answer.sound
-  /// Who is let in; nil for everybody.
+  /// The credentials that it wants; nil for none.
   public var credentials: HTTPCredentials?
-  /// What a new listener gets at once; nil for 64 KB, as Icecast sends.
+  /// The sound that a new listener gets at once; nil for 64 KB, as Icecast sends.
   public var burst: Duration?
 
   /// A station that sends `content`.
@@ -78,7 +78,7 @@ public struct SimulatedStation: Sendable {
   /// The drop that lasts at `time`.
   func drop(at time: Duration) -> Drop? { drops.last { $0.at <= time && time < $0.end } }
 
-  /// What becomes of a request at `time`.
+  /// The answer to a request at `time`.
   func answer(at time: Duration, to credentials: HTTPCredentials?) -> Answer {
     if let drop = drop(at: time) { return drop.answer }
     if let wanted = self.credentials, wanted != credentials { return .status(401) }

@@ -1,11 +1,12 @@
 internal import EventLoop
 
-/// The stations of a simulation, by URL. Any URL leads to one: which are not listed play a tune. Confined to the loop.
+/// The stations of a simulation, by URL. Any URL leads to one: those that are not listed play a tune. Confined to the
+/// loop.
 public final class SimulatedStations {
   private let stations: [String: SimulatedStation]
   private let makeTune: (() throws(StreamError) -> StationSound)?
   private var tune: StationSound?
-  /// Where chance begins.
+  /// The seed of the random sources.
   private let seed: UInt64
 
   /// - Parameters:
@@ -21,9 +22,9 @@ public final class SimulatedStations {
   }
 
   /// The station at `url`.
-  /// - Parameter isFile: whether who asks takes it for a file.
+  /// - Parameter isFile: true if it is requested as a file.
   /// - Throws: `stream.not_found` when it is not listed, and there is no tune; `stream.unsupported` for a station that
-  ///   is taken for a file.
+  ///   is requested as a file.
   func station(at url: String, asFile isFile: Bool?) throws(StreamError) -> SimulatedStation {
     let station = try listed(url)
     if case .programme = station.content, isFile == true {
@@ -44,7 +45,7 @@ public final class SimulatedStations {
     return station
   }
 
-  /// Chance for the connections to `url`, the same every time.
+  /// Returns the random source for the connections to `url`, the same every time.
   func chance(for url: String) -> Chance {
     Chance(state: seed ^ Array(url.utf8).withUnsafeBytes { FrameHash.of($0) })
   }
@@ -68,7 +69,7 @@ public final class SimulatedStations {
     return stem.isEmpty ? StreamURL.host(url) ?? "Station" : String(stem)
   }
 
-  /// Numbers that look like chance.
+  /// A random source.
   /// Source: SplitMix64; G. Steele, D. Lea and C. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
   struct Chance: RandomNumberGenerator, Sendable {
     var state: UInt64

@@ -1,18 +1,18 @@
 internal import Codecs
 internal import EventLoop
 
-/// What a simulated station sends: the frames of a sound file, over and over, as one stream without an end. A frame that
-/// only tells of the others (Xing, Info, VBRI) is left out.
+/// The sound of a simulated station: the frames of a sound file, over and over, as one stream without an end. A frame
+/// that only describes the others (Xing, Info, VBRI) is left out.
 public final class StationSound: Sendable {
   /// Bytes of the largest file.
   static let sizeLimit = 64 << 20
 
-  /// What the frames are.
+  /// The format of the frames.
   let format: StreamFormat
   /// kbit/s, on average.
   let bitRate: Int
   private let frames: [StreamFrame]
-  /// Where each frame begins, and where the last one ends: in time, and in `bytes`.
+  /// The start of each frame, and the end of the last one: in time, and in `bytes`.
   private let times: [StreamTime]
   private let places: [Int]
   private let bytes: [UInt8]
@@ -65,21 +65,21 @@ public final class StationSound: Sendable {
     bitRate = Int((Double(bytes.count) * 8 / 1000 / time.seconds).rounded())
   }
 
-  /// How long so many bytes take to hear.
+  /// Returns the length of so many bytes.
   func time(ofBytes count: Int) -> StreamTime {
     StreamTime(seconds: Double(count) / Double(bytes.count) * round.seconds)
   }
 
-  /// What one round through the file takes.
+  /// The length of one round through the file.
   private var round: StreamTime { times[frames.count] }
 
-  /// Where frame `number` of the stream begins.
+  /// The start of frame `number` of the stream.
   func start(of number: Int) -> StreamTime {
     let (rounds, index) = number.quotientAndRemainder(dividingBy: frames.count)
     return StreamTime(ticks: rounds * round.ticks) + times[index]
   }
 
-  /// How many frames have ended by `time` of the stream.
+  /// Returns the number of frames that have ended by `time` of the stream.
   func count(by time: StreamTime) -> Int {
     guard time > .zero else { return 0 }
     let (rounds, rest) = time.ticks.quotientAndRemainder(dividingBy: round.ticks)
