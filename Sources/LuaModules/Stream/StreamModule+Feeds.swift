@@ -78,7 +78,7 @@ extension StreamModule {
 
   /// The delay, which may be negative: some clocks in stations are behind.
   private func delay(_ given: LuaOptions) throws -> Duration? {
-    try given.seconds("delay", in: -3600...3600).map { .nanoseconds(Int64($0 * 1e9)) }
+    try given.seconds("delay", in: -3600...3600).map { Duration(inSeconds: $0) }
   }
 
   // MARK: Time zones

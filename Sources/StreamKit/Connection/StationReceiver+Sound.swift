@@ -36,7 +36,7 @@ extension StationReceiver {
       return .stop
     }
     pause.add(received, at: now)
-    let audio = Duration.nanoseconds(Int64(received.seconds * 1e9))
+    let audio = Duration(inSeconds: received.seconds)
     let burst = machine.burst
     driver.perform(machine.received(audio, isNew: hasDelivered, at: now, look: pace ?? .zero))
     let isBurst = machine.burst > burst && PlayerWait.isBurst(StreamTime(machine.burst))

@@ -63,10 +63,10 @@ struct LiveThrottle: Sendable {
   /// - Returns: `isHolding`.
   mutating func hold(above limit: StreamTime, at now: Instant) -> Bool {
     guard let first, !isHolding else { return isHolding }
-    let lead = audio.seconds - Double(first.duration(to: now).nanoseconds) / 1e9
+    let lead = audio.seconds - first.duration(to: now).inSeconds
     guard lead > limit.seconds else { return false }
     isHolding = true
-    end = now.advanced(by: .nanoseconds(Int64((lead - limit.seconds + min(0.5, limit.seconds / 2)) * 1e9)))
+    end = now.advanced(by: Duration(inSeconds: lead - limit.seconds + min(0.5, limit.seconds / 2)))
     return true
   }
 }

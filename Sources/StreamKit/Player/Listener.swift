@@ -67,7 +67,7 @@ struct MediaClock {
   /// The position at `now`, at most `end`.
   func time(at now: Instant, end: StreamTime?) -> StreamTime {
     guard let since else { return start }
-    let moved = StreamTime(seconds: Double(since.duration(to: now).nanoseconds) / 1e9)
+    let moved = StreamTime(seconds: since.duration(to: now).inSeconds)
     return min(start + moved, end ?? start)
   }
 

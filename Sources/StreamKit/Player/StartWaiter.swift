@@ -17,11 +17,3 @@ final class StartWaiter {
     continuation = nil
   }
 }
-
-/// Carries a weak reference to an object of the loop through other threads.
-///
-/// Unchecked: `object` is read on the loop only.
-final class LoopReference<Object: AnyObject>: @unchecked Sendable {
-  private(set) weak var object: Object?
-  init(_ object: Object) { self.object = object }
-}

@@ -28,7 +28,7 @@ extension Stream {
     }
     guard machine.isPlaying, let next = titles.next(after: now) else { return }
     let wait = max(0.02, (next - now).seconds)
-    timers.title = loop.after(.nanoseconds(Int64(wait * 1e9)), keepsAlive: false) { [weak self] in
+    timers.title = loop.after(Duration(inSeconds: wait), keepsAlive: false) { [weak self] in
       self?.followTitles()
     }
   }

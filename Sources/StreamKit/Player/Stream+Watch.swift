@@ -18,7 +18,7 @@ extension Stream {
     guard left <= Self.silentRest.seconds else {
       // Sound that is held back is wanted before the end.
       let next = buffer.heldBackUntil.map { max(0.05, left - $0.seconds + 0.05) } ?? left
-      return watchSilentEnd(in: .nanoseconds(Int64(min(left, next) * 1e9)))
+      return watchSilentEnd(in: Duration(inSeconds: min(left, next)))
     }
     switch buffer.drain(at: position, rest: Self.silentRest) {
     case .waiting: ranDry()
@@ -47,7 +47,7 @@ extension Stream {
       if buffer.runDry() { ranDry() }
       return
     }
-    let time = max(.milliseconds(100), Duration.nanoseconds(Int64((left - Self.dryRest).seconds * 1e9)))
+    let time = max(.milliseconds(100), Duration(inSeconds: (left - Self.dryRest).seconds))
     timers.readOut = loop.after(time, keepsAlive: false) { [weak self] in
       self?.watchReadOut(before: position)
     }
@@ -63,7 +63,7 @@ extension Stream {
     // A player may end a little before the file's own length.
     if end <= position + StreamTime(seconds: 0.02) || position == heardBefore { return finish() }
     let left = max(0.05, (end - position).seconds)
-    timers.end = loop.after(.nanoseconds(Int64(left * 1e9)), keepsAlive: false) { [weak self] in
+    timers.end = loop.after(Duration(inSeconds: left), keepsAlive: false) { [weak self] in
       self?.awaitEnd(heardBefore: position)
     }
   }

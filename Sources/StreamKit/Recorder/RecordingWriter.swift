@@ -163,7 +163,7 @@ final class RecordingWriter {
     return options.duration.map { duration in
       let before = feed.beginning - StreamTime(options.back)
       return duration + options.padAfter
-        + max(.zero, min(options.padBefore, .nanoseconds(Int64(before.seconds * 1e9))))
+        + max(.zero, min(options.padBefore, Duration(inSeconds: before.seconds)))
     }
   }
 
