@@ -175,7 +175,7 @@ struct ConnectionMachineTests {
   func firstFails() {
     var machine = machine()
     _ = machine.start(at: at(0))
-    #expect(machine.ended(lost(), at: at(1)) == [.tell(lost()), .giveUp(lost())])
+    #expect(machine.ended(lost(), at: at(1)) == [.report(lost()), .giveUp(lost())])
     #expect(machine.phase == .idle && machine.deadline == nil)
     #expect(machine.ended(lost(), at: at(2)) == [])
   }
@@ -200,11 +200,11 @@ struct ConnectionMachineTests {
   )
   func reconnects() {
     var machine = playing()
-    #expect(machine.ended(lost(), at: at(10)) == [.tell(lost())])
+    #expect(machine.ended(lost(), at: at(10)) == [.report(lost())])
     #expect(machine.phase == .waiting && machine.deadline == at(10) && machine.lostAt == at(10))
     #expect(machine.deadlinePassed(at: at(10)) == [.connect(url)])
     for _ in 0..<200 {
-      #expect(machine.ended(lost(), at: machine.deadline ?? at(0)) == [.tell(lost())])
+      #expect(machine.ended(lost(), at: machine.deadline ?? at(0)) == [.report(lost())])
       #expect(machine.deadlinePassed(at: machine.deadline ?? at(0)) == [.connect(url)])
     }
     #expect(machine.lostAt == at(10))
@@ -213,7 +213,7 @@ struct ConnectionMachineTests {
     #expect(machine.lostAt == nil)
     let later = now.advanced(by: .seconds(60))
     #expect(machine.received(.seconds(1), at: later) == [])
-    #expect(machine.ended(lost(), at: later) == [.tell(lost())])
+    #expect(machine.ended(lost(), at: later) == [.report(lost())])
     #expect(machine.deadline == later)
   }
 
@@ -261,18 +261,18 @@ struct ConnectionMachineTests {
   func refused() {
     var machine = playing()
     let gone = StreamError.answer(404, url: url)
-    #expect(machine.ended(gone, at: at(10)) == [.tell(gone)])
+    #expect(machine.ended(gone, at: at(10)) == [.report(gone)])
     #expect(machine.deadline == at(10))
     _ = machine.deadlinePassed(at: at(10))
     #expect(machine.ended(gone, at: at(10)) == [], "each status is told once")
     #expect((machine.deadline ?? at(0)) <= at(10.5))
     _ = machine.deadlinePassed(at: at(11))
     let locked = StreamError.answer(403, url: url)
-    #expect(machine.ended(locked, at: at(11)) == [.tell(locked)])
+    #expect(machine.ended(locked, at: at(11)) == [.report(locked)])
     #expect((machine.deadline ?? at(0)) >= at(33.5))
     _ = machine.deadlinePassed(at: at(60))
     let busy = StreamError.answer(503, url: url)
-    #expect(machine.ended(busy, retryAfter: .seconds(90), at: at(60)) == [.tell(busy)])
+    #expect(machine.ended(busy, retryAfter: .seconds(90), at: at(60)) == [.report(busy)])
     #expect(machine.deadline == at(150))
   }
 
@@ -282,7 +282,7 @@ struct ConnectionMachineTests {
     _ = machine.start(at: at(0))
     let list = try Playlist(Array("http://b.example/\nhttp://c.example/\n".utf8), format: .m3u, base: url)
     #expect(machine.found(list, at: at(0.1)) == [.disconnect, .connect("http://b.example/")])
-    #expect(machine.ended(lost(), at: at(0.2)) == [.tell(lost()), .connect("http://c.example/")])
+    #expect(machine.ended(lost(), at: at(0.2)) == [.report(lost()), .connect("http://c.example/")])
     _ = machine.received(.seconds(1), at: at(0.3))
     _ = machine.ended(lost(), at: at(5))
     #expect(machine.deadlinePassed(at: at(5)) == [.connect("http://c.example/")])

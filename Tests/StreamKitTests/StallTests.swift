@@ -32,7 +32,7 @@ private let closed = StreamError(.network, "lost")
   }
 
   private func isTimeout(_ action: ConnectionMachine.Action?) -> Bool {
-    guard case .tell(let error)? = action else { return false }
+    guard case .report(let error)? = action else { return false }
     return error.kind == .timeout
   }
 
@@ -88,11 +88,11 @@ private let closed = StreamError(.network, "lost")
   @Test("that is closed leaves its place to the second one, whatever that has brought")
   func closes() throws {
     var (machine, _) = try stalled()
-    #expect(machine.ended(closed, at: at(23)) == [.tell(closed), .adoptStandby])
+    #expect(machine.ended(closed, at: at(23)) == [.report(closed), .adoptStandby])
     #expect(machine.phase == .connecting)
     var (other, _) = try stalled()
     _ = other.standbyReceived(at: at(22))
-    #expect(other.ended(closed, at: at(23)) == [.tell(closed), .adoptStandby])
+    #expect(other.ended(closed, at: at(23)) == [.report(closed), .adoptStandby])
   }
 
   @Test("is a timeout when neither has sent within data_timeout; the second one goes on connecting")
@@ -118,7 +118,7 @@ private let closed = StreamError(.network, "lost")
         if case .connectStandby = action {
           machine.standbyEnded(closed, at: now)
         } else if action != .disconnect {
-          #expect((isTimeout(action) || action == .tell(closed)) && now >= at(40))
+          #expect((isTimeout(action) || action == .report(closed)) && now >= at(40))
         }
       }
       now = max(now.advanced(by: .milliseconds(1)), machine.deadline ?? now)
@@ -131,20 +131,20 @@ private let closed = StreamError(.network, "lost")
     let (refused, reset) = (StreamError.answer(503, url: url), StreamError(.network, "reset"))
     var (machine, _) = try stalled()
     machine.standbyEnded(refused, at: at(22))
-    #expect(machine.ended(closed, at: at(25)) == [.tell(closed), .tell(refused)])
+    #expect(machine.ended(closed, at: at(25)) == [.report(closed), .report(refused)])
     var (silent, _) = try stalled()
     silent.standbyEnded(refused, at: at(22))
     let actions = silent.deadlinePassed(at: try #require(silent.deadline))
-    #expect(actions.first == .disconnect && isTimeout(actions[1]) && actions.last == .tell(refused))
+    #expect(actions.first == .disconnect && isTimeout(actions[1]) && actions.last == .report(refused))
     var (back, _) = try stalled()
     back.standbyEnded(reset, at: at(22))
     #expect(back.received(.milliseconds(100), at: at(22.1)) == [])
     #expect(
-      back.ended(closed, at: at(23)) == [.tell(closed)], "it came back: what was beside it is of no matter")
+      back.ended(closed, at: at(23)) == [.report(closed)], "it came back: what was beside it is of no matter")
     var (again, _) = try stalled()
     again.standbyEnded(reset, at: at(22))
     #expect(again.deadlinePassed(at: try #require(again.deadline)) == [.connectStandby(url)])
-    #expect(again.ended(closed, at: at(23)) == [.tell(closed), .adoptStandby], "the third tells its own")
+    #expect(again.ended(closed, at: at(23)) == [.report(closed), .adoptStandby], "the third tells its own")
   }
 
   @Test("has no second one at a station that has refused a second listener before")

@@ -96,7 +96,7 @@ final class ConnectionDriver {
       switch action {
       case .connect(let url): owner.connect(to: url)
       case .disconnect: disconnect()
-      case .tell(let error):
+      case .report(let error):
         isReconnecting = true
         report(.failed(error))
       case .giveUp(let error): giveUp(error)

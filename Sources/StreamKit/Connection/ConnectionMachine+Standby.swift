@@ -86,7 +86,7 @@ extension ConnectionMachine {
     if now >= end(of: stall, beside: standby) {
       switch standby {
       case .holding(let connected, _): return adopt(connected: connected, at: now)
-      case .connecting(let since): return tell(silence(of: stall)) + adopt(connected: since, at: now)
+      case .connecting(let since): return report(silence(of: stall)) + adopt(connected: since, at: now)
       case .refused, .waiting: return [.disconnect] + failed(silence(of: stall), at: now)
       }
     }

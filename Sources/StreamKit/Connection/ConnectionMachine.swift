@@ -24,7 +24,7 @@ public struct ConnectionMachine: Sendable {
     /// End the transfer.
     case disconnect
     /// A connection failed; the next one follows by itself, unless `giveUp` does.
-    case tell(StreamError)
+    case report(StreamError)
     /// The first connection failed: the stream stops.
     case giveUp(StreamError)
     /// Sound comes again: a connection after the first one brings it.
@@ -94,7 +94,7 @@ public struct ConnectionMachine: Sendable {
   /// The moment at which the transfer was requested.
   var connected = Instant.start
   /// The status that was reported last, while the server still answers with it.
-  private var toldStatus: Int?
+  private var reportedStatus: Int?
   /// The station has answered a second listener with an error.
   var refusesSecond = false
   /// The failure of the last second connection beside the one that has stalled; nil while another one is open.
@@ -195,7 +195,7 @@ public struct ConnectionMachine: Sendable {
       hasSounded = true
       lostAt = nil
       startEnds = nil
-      toldStatus = nil
+      reportedStatus = nil
       candidates = []
     }
     let age = connected.duration(to: now)
@@ -214,7 +214,7 @@ public struct ConnectionMachine: Sendable {
   {
     guard isOpen else { return [] }
     if case .stalled(let standby) = phase, let connected = standby.connected {
-      return tell(error) + adopt(connected: connected, at: now)
+      return report(error) + adopt(connected: connected, at: now)
     }
     return failed(error, retryAfter: retryAfter, at: now)
   }
@@ -291,26 +291,26 @@ public struct ConnectionMachine: Sendable {
     _ error: StreamError, retryAfter: Duration = .zero, at now: Instant
   ) -> [Action] {
     if phase != .connecting { lostAt = now }
-    let told = tell(error) + (standbyFailure.map { tell($0) } ?? [])
+    let reports = report(error) + (standbyFailure.map { report($0) } ?? [])
     standbyFailure = nil
     let mayGoOn = startEnds.map { now < $0 } ?? true
-    if phase == .connecting, !candidates.isEmpty, mayGoOn { return told + nextCandidate(at: now) }
+    if phase == .connecting, !candidates.isEmpty, mayGoOn { return reports + nextCandidate(at: now) }
     guard hasSounded else {
       stop()
-      return told + [.giveUp(error)]
+      return reports + [.giveUp(error)]
     }
     // Where sound came from last may be gone while the stream has moved: the next attempt asks its own URL again.
     if phase == .connecting, currentURL != own.url { (currentURL, depth) = (own.url, own.depth) }
     phase = .waiting
     deadline = nextAttempt(atLeast: retryAfter, isLocked: error.kind == .auth, at: now)
-    return told
+    return reports
   }
 
   /// Reports a failure; a status that the server repeats, once.
-  mutating func tell(_ error: StreamError) -> [Action] {
+  mutating func report(_ error: StreamError) -> [Action] {
     let status = error.status
-    defer { toldStatus = status }
-    return status != nil && status == toldStatus ? [] : [.tell(error)]
+    defer { reportedStatus = status }
+    return status != nil && status == reportedStatus ? [] : [.report(error)]
   }
 
   func silence(of stall: StallTest) -> StreamError { silence(isSounding: true, stall.limit) }

@@ -2,9 +2,9 @@ internal import AudioCore
 internal import Codecs
 internal import EventLoop
 
-/// Decodes what the player of a stream reads, from where it stands. For one thread at a time.
+/// Decodes the sound of a stream from its play position on. For one thread at a time.
 ///
-/// Behind a gap, a change of format and a leap a new decoder begins, with the first frame that needs none of those
+/// Behind a gap, a change of format and a seek a new decoder begins, with the first frame that needs none of those
 /// before it.
 final class StreamDecoder: LiveDecoder {
   private(set) var format = AudioFormat.session
@@ -13,17 +13,17 @@ final class StreamDecoder: LiveDecoder {
 
   private let buffer: StreamBuffer
   private let map: PlayMap
-  private let feed: Feed
+  private let reader: BufferReader
   private var decoder: (any Decoder)?
   private var given = 0.0
-  /// Time of the stream of what the decoder gives next.
+  /// The time of the stream of the next sound.
   private var time = StreamTime.zero
   private var isMarked = true
 
   init(_ buffer: StreamBuffer, map: PlayMap) {
     self.buffer = buffer
     self.map = map
-    feed = Feed(buffer)
+    reader = BufferReader(buffer)
   }
 
   func onFrames(_ wake: @escaping @Sendable () -> Void) { buffer.onFrames(wake) }
@@ -38,12 +38,12 @@ final class StreamDecoder: LiveDecoder {
         if count > 0 { return count }
         continue
       }
-      guard let first = feed.takeFirst() else {
-        isWaiting = !feed.hasEnded
+      guard let first = reader.takeFirst() else {
+        isWaiting = !reader.hasEnded
         return 0
       }
       (time, isMarked) = (first.start, false)
-      decoder = try Self.decoder(of: first.frame, feed)
+      decoder = try Self.decoder(of: first.frame, reader)
     }
   }
 
@@ -79,11 +79,11 @@ final class StreamDecoder: LiveDecoder {
     throw StreamError(.noSeek, "a stream is moved by rewind and forward")
   }
 
-  private static func decoder(of frame: StreamFrame, _ feed: Feed) throws -> any Decoder {
+  private static func decoder(of frame: StreamFrame, _ reader: BufferReader) throws -> any Decoder {
     switch frame.codec {
-    case .layer1, .layer2, .mp3: return try MPEGStreamDecoder(feed)
-    case .aac: return ADTSStreamDecoder(feed)
-    case .pcm: return PCMStreamDecoder(feed, of: frame)
+    case .layer1, .layer2, .mp3: return try MPEGStreamDecoder(reader)
+    case .aac: return ADTSStreamDecoder(reader)
+    case .pcm: return PCMStreamDecoder(reader, of: frame)
     case .ogg, .flac, .wav, .mp4, .other:
       throw StreamError(
         .unsupported, "a live stream of \(frame.codec) can't be decoded here",
@@ -92,16 +92,16 @@ final class StreamDecoder: LiveDecoder {
   }
 
   /// The frames of the buffer that follow on each other.
-  private final class Feed: FrameSource {
+  private final class BufferReader: FrameSource {
     private let buffer: StreamBuffer
     private let reader: Int
     private var reservoir = BitReservoir()
     /// The first frame of those that follow on each other, which a new decoder begins with.
     private var first: (packet: PacketBuffer.Packet, bytes: [UInt8])?
     private var hasBegun = false
-    /// There is a decoder, which goes on with frames that only had not come yet.
+    /// True if there is a decoder, which continues with frames that come late.
     private var hasDecoder = false
-    /// Frames were left out since the last that was given.
+    /// True if frames were left out since the last that was read.
     private var isBroken = false
     private(set) var hasEnded = false
 
@@ -110,7 +110,8 @@ final class StreamDecoder: LiveDecoder {
       reader = buffer.beginReading()
     }
 
-    /// What a new decoder begins with, when the old one is through; its bytes are the next to be given.
+    /// Returns the frame with which a new decoder begins, when the old one is through; its bytes are the next that are
+    /// read.
     func takeFirst() -> PacketBuffer.Packet? {
       if first == nil, !hasDecoder { first = take().map { ($0.packet, $0.bytes) } }
       guard let packet = first?.packet else { return nil }

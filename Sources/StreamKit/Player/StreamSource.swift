@@ -25,7 +25,7 @@ public enum StreamSource {
         return FailedReceiver(error, report: report)
       }
       return SimulatedReceiver(
-        url: url, station: station, chance: stations.chance(for: url), options: options, loop: loop,
+        url: url, station: station, random: stations.random(for: url), options: options, loop: loop,
         outlet: outlet, report: report)
     }
   }

@@ -23,7 +23,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
 
   /// The moment of the first request: the start of the station's programme.
   private var origin = Instant.start
-  private var agenda: StationAgenda
+  private var schedule: StationSchedule
   /// True while a request is not answered.
   private var isAsking = false
   private var connection: Connection?
@@ -48,14 +48,14 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
   }
 
   init(
-    url: String, station: SimulatedStation, chance: SimulatedStations.Chance, options: ReceiverOptions,
+    url: String, station: SimulatedStation, random: SimulatedStations.RandomSource, options: ReceiverOptions,
     loop: EventLoop, outlet: FrameOutlet, report: @escaping @Sendable (ReceiverEvent) -> Void
   ) {
     (self.station, self.options) = (station, options)
     (self.loop, self.outlet, self.report) = (loop, outlet, report)
-    agenda = StationAgenda(station)
+    schedule = StationSchedule(station)
     driver = ConnectionDriver(
-      ConnectionMachine(url: url, dataTimeout: options.dataTimeout, random: chance), loop: loop,
+      ConnectionMachine(url: url, dataTimeout: options.dataTimeout, random: random), loop: loop,
       report: report)
     driver.owner = self
   }
@@ -175,7 +175,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
     }
     connection = new
     // Changes while nobody was connected are over.
-    _ = agenda.advance(to: now)
+    _ = schedule.advance(to: now)
     if PlayerWait.isBurst(burst(of: sound)), outlet.buffer?.burstCame() == true { report(.buffered) }
     let burst = Duration(inSeconds: burst(of: sound).seconds)
     _ = driver.machine.received(burst, isNew: new.landing == nil && burst > .zero, at: loop.now)
@@ -223,18 +223,18 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
 
   func wakeTime(_ deadline: Instant?) -> Instant? {
     guard file == nil else { return nil }
-    let isComing = connection != nil && !agenda.isSilent(at: now)
+    let isComing = connection != nil && !schedule.isSilent(at: now)
     return [
-      agenda.next.map { origin.advanced(by: $0) },
+      schedule.next.map { origin.advanced(by: $0) },
       isComing ? loop.now.advanced(by: Self.step) : deadline,
     ].compactMap(\.self).min()
   }
 
   func timePassed() {
-    let news = agenda.advance(to: now)
-    if connection != nil, !news.isSilent {
-      advance(isChange: news.isChange)
-      if news.closes, connection != nil { lose(.ended(shownURL)) }
+    let events = schedule.advance(to: now)
+    if connection != nil, !events.isSilent {
+      advance(isChange: events.isChange)
+      if events.closes, connection != nil { lose(.ended(shownURL)) }
     } else if isAsking, station.answer(at: now, to: options.credentials) != .silence {
       answer()
     } else {

@@ -88,3 +88,46 @@ public struct SimulatedStation: Sendable {
   /// The title at `time`.
   func title(at time: Duration) -> Title? { titles.last { $0.at <= time } }
 }
+
+/// The changes and the outages of a simulated station, in the order of time.
+struct StationSchedule {
+  /// The events between two looks.
+  struct Events: Equatable {
+    /// True if the title may have changed.
+    var isChange = false
+    /// True if connections were closed.
+    var closes = false
+    /// True if no sound came all the time.
+    var isSilent = false
+  }
+
+  private let station: SimulatedStation
+  private let changes: [Duration]
+  private var seen = 0
+  private var wasSilent = false
+
+  init(_ station: SimulatedStation) {
+    self.station = station
+    changes = (station.titles.map(\.at) + station.drops.flatMap { [$0.at, $0.end] }).sorted()
+  }
+
+  /// The time of the next event.
+  var next: Duration? { seen < changes.count ? changes[seen] : nil }
+
+  /// Returns true if open connections bring no sound.
+  func isSilent(at time: Duration) -> Bool { station.drop(at: time)?.answer == .silence }
+
+  /// Moves to `time`, and returns the events until then.
+  mutating func advance(to time: Duration) -> Events {
+    var events = Events()
+    while let change = next, change <= time {
+      seen += 1
+      events.isChange = true
+      events.closes = events.closes || station.drops.contains { $0.at == change && $0.answer != .silence }
+    }
+    let isSilent = isSilent(at: time)
+    events.isSilent = wasSilent && isSilent
+    wasSilent = isSilent
+    return events
+  }
+}

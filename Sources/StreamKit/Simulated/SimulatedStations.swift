@@ -46,8 +46,8 @@ public final class SimulatedStations {
   }
 
   /// Returns the random source for the connections to `url`, the same every time.
-  func chance(for url: String) -> Chance {
-    Chance(state: seed ^ Array(url.utf8).withUnsafeBytes { FrameHash.of($0) })
+  func random(for url: String) -> RandomSource {
+    RandomSource(state: seed ^ Array(url.utf8).withUnsafeBytes { FrameHash.of($0) })
   }
 
   private func theTune() throws(StreamError) -> StationSound {
@@ -71,7 +71,7 @@ public final class SimulatedStations {
 
   /// A random source.
   /// Source: SplitMix64; G. Steele, D. Lea and C. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
-  struct Chance: RandomNumberGenerator, Sendable {
+  struct RandomSource: RandomNumberGenerator, Sendable {
     var state: UInt64
 
     mutating func next() -> UInt64 {
