@@ -33,7 +33,7 @@ public protocol TimedSound: SoundSource {
 public enum SoundFlow: Sendable {
   /// Sound is heard.
   case flows
-  /// Nothing is heard, as no more has come.
+  /// Silence, as no more sound has come.
   case waits
   /// The last frame has been heard.
   case ended

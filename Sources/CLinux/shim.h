@@ -2,6 +2,7 @@
 // descriptors, and some calls for files and sockets.
 #pragma once
 #include <errno.h>
+#include <linux/stat.h>
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
@@ -73,6 +74,14 @@ static inline int signal_is_ignored(int number) {
 static inline int file_rename_new(const char *old, const char *name) {
   const unsigned noReplace = 1;  // RENAME_NOREPLACE
   return syscall(SYS_renameat2, -100 /* AT_FDCWD */, old, -100, name, noReplace) == 0 ? 0 : errno;
+}
+
+/// Returns the modification time of the file at `path` in nanoseconds since the epoch, or INT64_MIN without a file:
+/// statx(2).
+static inline int64_t file_modified(const char *path) {
+  struct statx status;
+  if (syscall(SYS_statx, -100 /* AT_FDCWD */, path, 0, STATX_MTIME, &status) != 0) return INT64_MIN;
+  return (int64_t)status.stx_mtime.tv_sec * 1000000000 + status.stx_mtime.tv_nsec;
 }
 
 /// Writes all pending data of the file system of `fd` to its disk: syncfs(2). Returns 0, or an errno.

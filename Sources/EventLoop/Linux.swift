@@ -10,6 +10,12 @@ public enum LinuxFiles {
   /// - Returns: 0, or an errno.
   public static func syncFileSystem(of descriptor: Int32) -> Int32 { file_sync_all(descriptor) }
 
+  /// Returns the time at which the file at `path` was last modified; nil without a file.
+  public static func modificationTime(of path: String) -> WallTime? {
+    let time = file_modified(path)
+    return time == .min ? nil : WallTime(nanoseconds: time)
+  }
+
   /// Creates a file that is in memory alone.
   /// - Returns: the descriptor, which the caller closes, or an errno below 0.
   public static func inMemory(name: String) -> Int32 { file_in_memory(name) }

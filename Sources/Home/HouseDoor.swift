@@ -51,7 +51,7 @@ public final class HouseDoor {
   /// - Parameters:
   ///   - addAll: true if every speaker joins the default session.
   ///   - wait: time to wait for another process that has the house; nil for `defaultWait`.
-  /// - Throws: what building or opening the house throws; `speaker.closed` when it was closed meanwhile.
+  /// - Throws: the error of building or opening the house; `speaker.closed` when it was closed meanwhile.
   public func open(addAll: Bool, wait: Duration? = nil) async throws {
     await abandonedOpeningEnds()
     if open != nil { return }

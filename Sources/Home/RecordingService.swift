@@ -23,8 +23,8 @@ public final class RecordingService {
 
   /// Records a stream, and reports the recording as long as its object lives.
   /// - Parameter made: receives the recording before its first event.
-  /// - Returns: when its first frame is on disk.
-  /// - Throws: what the first connection fails with, `RecordError`, `CancellationError`.
+  /// - Returns: the recording, once its first frame is on disk.
+  /// - Throws: the error of the first connection, `RecordError`, `CancellationError`.
   public func record(
     _ stream: HouseStream, _ options: RecordingOptions, made: (HouseRecording) -> Void
   ) async throws {

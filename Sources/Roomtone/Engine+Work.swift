@@ -11,7 +11,7 @@ extension Engine {
   ///
   /// The signals of `EndSignals` cancel `body` and close the house.
   /// - Returns: 0, or 129, 130 and 143 after these signals.
-  /// - Throws: what opening the house or `body` threw, unless a signal ended it.
+  /// - Throws: the error of opening the house or of `body`, unless a signal ended it.
   public func perform(_ body: @escaping (House) async throws -> Void) throws -> RunResult {
     try carryOut { [self] in try await work(body) }
   }

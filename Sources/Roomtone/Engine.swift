@@ -149,8 +149,8 @@ public final class Engine {
   /// A script with all modules, ready to be given code.
   /// - Parameters:
   ///   - path: the file, or a name such as `-e`.
-  ///   - isFile: whether relative paths and modules are also looked for beside it.
-  ///   - global: whether modules are globals.
+  ///   - isFile: `true` if relative paths and modules are also searched beside it.
+  ///   - global: `true` if modules are globals.
   public func makeScript(_ path: String, isFile: Bool, global: Bool = false) throws -> Script {
     scripts += 1
     let state = try LuaState(

@@ -57,7 +57,7 @@ struct CapabilityTests {
     func position(of session: SessionID) -> Int { 0 }
   }
 
-  /// What `code` printed in a house of that driver.
+  /// Returns the lines that `code` printed in a house of that driver.
   private func printed(_ code: String, and more: Set<String> = []) throws -> [String] {
     let loop = EventLoop(clock: .virtual(start: EngineBench.monday))
     let state = try LuaState(name: "test.lua", loop: loop, limits: LuaLimits(), watchdog: try LuaWatchdog())

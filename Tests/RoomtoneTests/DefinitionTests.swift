@@ -31,7 +31,7 @@ struct DefinitionTests {
   /// Connects the headset as the global `h`.
   private static let headset = "(function() h = require 'headset'.connect() return h end)()"
 
-  /// How a script gets an object of each class.
+  /// An expression for an object of each class.
   static let objects = [
     ("speaker.Device", "speaker.device 'Kitchen'"), ("speaker.Session", "speaker.default_session()"),
     ("speaker.Group", "speaker.group 'Kitchen'"), ("Subscription", "speaker.on('time', print)"),

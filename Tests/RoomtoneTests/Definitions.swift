@@ -1,6 +1,6 @@
 import TestSupport
 
-/// What the files of stdlib/meta describe: read line by line, as far as tests compare it with what is there.
+/// The descriptions in stdlib/meta: read line by line, as far as tests compare them with the modules.
 struct Definitions {
   /// One function as it is described.
   struct Function {
@@ -9,7 +9,7 @@ struct Definitions {
     /// The comment above it, without its dashes.
     let comment: [String]
     let parameters: [String]
-    /// Where it stands: `speaker.lua:12`.
+    /// The position in its file: `speaker.lua:12`.
     let place: String
 
     var isAsync: Bool { comment.contains("@async") }

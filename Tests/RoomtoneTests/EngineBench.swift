@@ -20,7 +20,7 @@ struct EngineBench {
     let fields: [String]
   }
 
-  /// What a run left behind.
+  /// The result of a run.
   struct Outcome {
     var lines: [String] = []
     var failures: [LuaError] = []
@@ -30,17 +30,17 @@ struct EngineBench {
     var seconds = 0.0
   }
 
-  /// What the configuration file says.
+  /// The text of the configuration file.
   var configuration = "house { output = 'null' }"
   var isVirtual = true
   var seed: UInt64?
-  /// What the stations file says.
+  /// The text of the stations file.
   var stations: String?
-  /// What headsets are like.
+  /// The profile of simulated headsets.
   var boardProfile = BoardProfile.standard
-  /// Is given the engine before the script begins.
+  /// Receives the engine before the script begins.
   var prepare: (Engine) -> Void = { _ in }
-  /// Where the house is kept between runs.
+  /// The folder that keeps the house between runs.
   var stateFolder: String?
   /// The file of what scripts keep.
   var store: String?
@@ -106,7 +106,7 @@ struct EngineBench {
     return record.outcome
   }
 
-  /// What `code` printed; a failure of it is thrown.
+  /// Returns the lines that `code` printed; throws its first failure.
   func printed(_ code: String) throws -> [String] {
     let outcome = try run(code)
     if let failure = outcome.failures.first { throw failure }

@@ -7,7 +7,7 @@ import TestSupport
 
 /// Runs scripts with the headset of a simulation.
 enum HeadsetBench {
-  /// What `code` prints, with the headset in `h`.
+  /// Returns the lines that `code` prints, with the headset in `h`.
   static func printed(
     _ code: String, profile: BoardProfile = .standard, gestures: [(Double, String)] = []
   ) throws -> [String] {

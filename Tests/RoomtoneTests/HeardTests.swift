@@ -26,14 +26,14 @@ struct HeardTests {
     self.bench = bench
   }
 
-  /// What both speakers played while `code` ran, in which `a` and `b` are they.
+  /// Returns the sound of both speakers, `a` and `b` in `code`, while it ran.
   private func heard(_ code: String) throws -> (a: Sound, b: Sound) {
     let lines = try bench.printed("local a, b = speaker.device 'A', speaker.device 'B' \(code)")
     #expect(lines == [])
     return (try Sound(file: bench.folder.file("out/A.wav")), try Sound(file: bench.folder.file("out/B.wav")))
   }
 
-  /// How much louder a sound is than the noise, in dB.
+  /// Returns the level of a sound against that of the noise, in dB.
   private func level(_ sound: Sound, _ frames: Range<Int>) -> Double {
     sound[frames].level - noise[frames].level
   }

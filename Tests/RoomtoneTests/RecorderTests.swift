@@ -277,7 +277,7 @@ struct RecorderTests {
       "\(outcome.lines)")
   }
 
-  /// What must stand in the message.
+  /// Each with words of the message.
   @Test(
     "what is wrong raises at the caller's line, names the option, and plans nothing",
     arguments: [

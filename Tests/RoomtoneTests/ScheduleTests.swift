@@ -203,7 +203,7 @@ struct ScheduleTests {
     #expect(lines.first?.contains("2026-01-05 00:00") == true)
   }
 
-  /// What must stand in the message: the text itself, and the option that it is in.
+  /// Each with words of the message: the text itself, and its option.
   @Test(
     "what can't be read raises at the caller's line and names the argument",
     arguments: [

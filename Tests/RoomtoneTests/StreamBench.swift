@@ -15,8 +15,8 @@ struct StreamBench {
     return live
   }
 
-  /// What `code` printed, with the station's `/live` in `url` and its root in `root`. `quick` are options that let a
-  /// stream play soon; `follow(radio)` prints each of its events with what is in `...`.
+  /// Returns the lines that `code` printed, with the station's `/live` in `url` and its root in `root`. `quick` are
+  /// options that let a stream play soon; `follow(radio)` prints each of its events with what is in `...`.
   func printed(_ code: String, output: String? = nil) throws -> [String] {
     var bench = try EngineBench(wall: true)
     if let output { bench.configuration = "house { output = 'wav:\(output)' }" }
@@ -32,7 +32,7 @@ struct StreamBench {
       """ + code)
   }
 
-  /// What a script that only starts a stream at `url`, a Lua expression, is told and raised, and the state at the end.
+  /// Returns the events and the error of a script that only starts a stream at `url`, a Lua expression, and its last state.
   func failure(of url: String, options: String = "{}") throws -> [String] {
     try printed(
       """

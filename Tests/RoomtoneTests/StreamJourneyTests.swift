@@ -9,7 +9,7 @@ struct StreamJourneyTests {
 
   init() throws { bench = try StreamBench() }
 
-  /// What a stream at `url` plays: its state, name, format and bit rate.
+  /// Plays a stream at `url`; returns its state, name, format and bit rate.
   private func start(_ url: String = "url") throws -> [String] {
     try bench.printed(
       """

@@ -418,7 +418,7 @@ struct StreamSoundTests {
 
   // MARK: On a session
 
-  /// What a session plays of the start of a programme, while a script does something.
+  /// Returns the sound of a session from the start of a programme, while a script runs.
   private func played(_ code: String) throws -> (sound: Sound, lines: [String]) {
     var live = try live("mp3-mpeg25-32-11k-mono.mp3", bytesPerSecond: 4_000)
     // All of it is in the burst, with more than is decoded ahead.

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("simulate: the time line", .waiting)
 struct TimelineTests {
-  /// What the time line tells of a script: `00:00:05 Kitchen: volume 22 → 30`.
+  /// Returns the time line of a script: `00:00:05 Kitchen: volume 22 → 30`.
   private func lines(_ code: String, configuration: String? = nil, stations: String? = nil) throws -> [String]
   {
     var bench = try EngineBench()

@@ -76,7 +76,7 @@ final class Receiver: Sendable {
   /// A clock that others move has moved.
   func clockMoved() { reception.withLock { $0 }?.clockMoved() }
 
-  /// Where a reception is.
+  /// The state of a receiver.
   struct State {
     var phase = ConnectionMachine.Phase.idle
     var deadline: Instant?
@@ -88,7 +88,7 @@ final class Receiver: Sendable {
     var hasStandby = false
   }
 
-  /// Where these receptions are, all at one moment between two things that they do.
+  /// Returns the states of receivers, all at one moment between two of their turns.
   static func states(of receivers: [Receiver], on network: NetworkThread) -> [State] {
     let found = Lock<[State]?>(nil)
     network.loop.post {

@@ -29,7 +29,7 @@ struct ReceptionTests {
     return (live, programme.bytes)
   }
 
-  /// Whether `bytes` are a piece of the endless repetition of `programme` that begins within 4 KiB behind `start`.
+  /// Returns `true` if `bytes` are a piece of the endless repetition of `programme` that begins within 4 KiB behind `start`.
   private func isSlice(_ bytes: [UInt8], of programme: [UInt8], from start: Int) -> Bool {
     (start..<start + 4096).contains { first in
       bytes.indices.allSatisfy { bytes[$0] == programme[(first + $0) % programme.count] }

@@ -11,7 +11,7 @@ private final class SimulationBench {
 
   let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 1_700_000_000)))
   let stream: StreamKit.Stream
-  /// What was told, each with the seconds since the start.
+  /// The events, each with the seconds since the start.
   private(set) var told: [String] = []
 
   private init(_ stations: SimulatedStations, _ options: StreamOptions) throws {

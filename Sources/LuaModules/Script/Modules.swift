@@ -39,7 +39,7 @@ public struct ModuleServices {
 
 extension Script {
   /// Registers all modules in the script's state.
-  /// - Parameter global: whether they are globals too, as at the prompt.
+  /// - Parameter global: `true` if they are globals too, as at the prompt.
   public func registerModules(_ services: ModuleServices, global: Bool = false) throws {
     let events = try ScriptEvents(self)
     try TaskModule.register(in: self)

@@ -75,7 +75,7 @@ public final class Script {
   /// Runs a function in a routine of its own; a failure is told and counted, and harms nothing else.
   /// - Parameters:
   ///   - name: for messages: `on "volume"`.
-  ///   - maySuspend: whether it may call functions that take time.
+  ///   - maySuspend: `true` if it may call functions that suspend.
   ///   - repeats: for what is called many times a second: failures that repeat are reported once a minute.
   @discardableResult
   public func call(
@@ -144,7 +144,7 @@ public final class Script {
   func exit(status: Int32) { requestedExit = requestedExit ?? status }
 
   /// Cancels all that the script owns, lets its routines unwind, then closes its state.
-  /// - Parameter grace: how long `<close>` variables may take.
+  /// - Parameter grace: the time limit of `<close>` variables.
   public func end(grace: Duration = .seconds(5)) async {
     guard !isEnding else { return }
     isEnding = true
@@ -210,7 +210,7 @@ public final class RepeatedFailure {
   private var reported: Instant?
 
   /// Counts a failure.
-  /// - Returns: how often the same has happened by now; nil when it was reported less than a minute ago.
+  /// - Returns: the number of equal failures so far; nil when they were reported less than a minute ago.
   func count(_ error: LuaError, at now: Instant) -> Int? {
     if error.message != message { (message, failures, reported) = (error.message, 0, nil) }
     failures += 1

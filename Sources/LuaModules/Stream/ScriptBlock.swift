@@ -10,7 +10,7 @@ final class ScriptBlock {
   init(_ block: TapBlock) { self.block = block }
 
   /// The function has returned.
-  /// - Returns: whether it has changed a sample.
+  /// - Returns: `true` if a sample was changed.
   func end() -> Bool {
     block = nil
     return isChanged

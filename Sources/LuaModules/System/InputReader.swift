@@ -39,7 +39,7 @@ public final class InputReader {
   }
 
   /// Answers in a later turn of the loop. Several requests are answered in their order.
-  /// - Returns: what takes the request back.
+  /// - Returns: a function that cancels the request.
   @discardableResult
   public func read(_ request: Request, _ answer: @escaping ([UInt8]?) -> Void) -> () -> Void {
     asked += 1

@@ -19,7 +19,7 @@ final class PipeWriter {
 
   /// Calls `done` in a later turn of the loop, with 0 when all is written, else with why it is not. Several writes
   /// come in their order.
-  /// - Returns: what takes the rest of it back.
+  /// - Returns: a function that cancels the rest of it.
   func write(_ bytes: [UInt8], _ done: @escaping (Int32) -> Void) -> () -> Void {
     asked += 1
     let number = asked

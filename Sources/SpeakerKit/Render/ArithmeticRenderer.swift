@@ -194,13 +194,13 @@ final class ArithmeticRenderer: Renderer {
 private struct FileVersion: Equatable {
   private let inode: UInt
   private let size: Int
-  private let changed: [Int]
+  private let changed: WallTime?
 
   init(path: String) {
     var status = stat()
     _ = stat(path, &status)
     inode = status.st_ino
     size = Int(status.st_size)
-    changed = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
+    changed = LinuxFiles.modificationTime(of: path)
   }
 }

@@ -7,7 +7,7 @@ extension ConnectionMachine {
   private static let retransmission = Duration.seconds(2)
 
   /// The second connection brings sound; not yet known is whether it joins that of the stalled one.
-  /// - Parameter isUrgent: whether nobody can wait for the stalled one.
+  /// - Parameter isUrgent: `true` if the player cannot wait for the stalled one.
   public mutating func standbyReceived(isUrgent: Bool = false, at now: Instant) -> [Action] {
     guard case .stalled(.connecting(let connected)) = phase else { return [] }
     phase = .stalled(.holding(connected: connected, since: now))

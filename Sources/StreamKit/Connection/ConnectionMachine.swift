@@ -105,7 +105,7 @@ public struct ConnectionMachine: Sendable {
   ///   - depth: lists that led to it.
   ///   - dataTimeout: the longest that nothing may come.
   ///   - isPaced: true if sound comes as fast as it is heard, so that a stall shows; false for a file.
-  ///   - hasSounded: whether sound has come before, so that it connects for ever.
+  ///   - hasSounded: `true` if sound has come before, so that attempts never end.
   ///   - random: scatters attempts.
   public init(
     url: String, depth: Int = 0, dataTimeout: Duration = .seconds(20), isPaced: Bool = true,
@@ -180,9 +180,9 @@ public struct ConnectionMachine: Sendable {
   /// Bytes have come.
   /// - Parameters:
   ///   - audio: the sound in them; zero while that is not known.
-  ///   - isNew: whether there is sound in them that had not come before, whose length may not be known: a server that
+  ///   - isNew: `true` if they hold sound that had not come before, also of unknown length: a server that
   ///     sends the same again and again brings no sound. Without it any `audio` counts.
-  ///   - look: how long they may have waited to be read.
+  ///   - look: the longest time that they may have waited to be read.
   public mutating func received(
     _ audio: Duration, isNew: Bool? = nil, at now: Instant, look: Duration = .zero
   ) -> [Action] {
@@ -209,7 +209,7 @@ public struct ConnectionMachine: Sendable {
   /// The transfer has ended by itself, or what came of it can't be used.
   /// - Parameters:
   ///   - error: why; for a server that closed, `stream.network`.
-  ///   - retryAfter: what the server asked for.
+  ///   - retryAfter: the delay that the server asked for.
   public mutating func ended(_ error: StreamError, retryAfter: Duration = .zero, at now: Instant) -> [Action]
   {
     guard isOpen else { return [] }

@@ -36,7 +36,7 @@ enum FileAnswer {
   }
 
   /// Recognises the content that begins so.
-  /// - Parameter isWhole: whether nothing follows.
+  /// - Parameter isWhole: `true` if the answer ends there.
   static func content(_ start: [UInt8], isWhole: Bool) -> Content {
     if let page = ContentSniffer.page(start.prefix(ContentSniffer.pageLength)) { return .text(page) }
     guard let text = ContentSniffer.text(start.prefix(ContentSniffer.textLength)) else { return .other }

@@ -66,7 +66,7 @@ struct ReceivedSound: Sendable {
   }
 
   /// The connection has ended before it was known what it brings.
-  /// - Returns: what was found, in words, if that is no audio.
+  /// - Returns: the kind of content, in words, if it is not audio.
   mutating func end() -> String? {
     framer.end()
     if case .notAudio(let found)? = framer.next() { return found }

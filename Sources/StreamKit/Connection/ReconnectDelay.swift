@@ -38,9 +38,9 @@ public struct ReconnectDelay: Sendable {
 
   /// Returns the wait before the next attempt.
   /// - Parameters:
-  ///   - now: when the connection was lost, or the attempt failed.
-  ///   - wanted: what the server asked for (`Retry-After`): the least, as far as it is at most `longestWanted`.
-  ///   - isLocked: whether the server wants a user and a password (401, 403).
+  ///   - now: the time at which the connection was lost, or the attempt failed.
+  ///   - wanted: the delay that the server asked for (`Retry-After`): a minimum, up to `longestWanted`.
+  ///   - isLocked: `true` if the server wants a user and a password (401, 403).
   public mutating func wait(
     at now: Instant, atLeast wanted: Duration = .zero, isLocked: Bool = false,
     using random: inout some RandomNumberGenerator

@@ -64,7 +64,7 @@ struct RepeatedBody: Sendable {
 
   /// The body has ended.
   /// - Parameter isComplete: true if it did so in order.
-  /// - Returns: whether it was the same as the one before, to the end.
+  /// - Returns: `true` if it was the same as the one before, to the end.
   mutating func ended(isComplete: Bool) -> Bool {
     endedInOrder = isComplete && mayBeFile && !known.isEmpty
     if endedInOrder, isProof, same == known.count, different.count >= Self.enoughDifferent { isFile = true }

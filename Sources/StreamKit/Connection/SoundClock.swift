@@ -27,8 +27,8 @@ struct SoundClock: Sendable {
   /// The time at which the last byte came. Where the sound lags more than before, as after a pause, it shows only as
   /// far as bytes wait.
   /// - Parameters:
-  ///   - time: when it was read.
-  ///   - pending: how many have come behind the last frame.
+  ///   - time: the time at which it was read.
+  ///   - pending: the number of bytes behind the last frame.
   ///   - pace: seconds between two reads; nil when a socket is read as soon as it has some thousand bytes.
   func lastArrival(readAt time: Double, pending: Int, after pace: Double?) -> Double {
     let made = received.seconds + Double(pending) * secondsPerByte + min(least, leastBefore)

@@ -37,7 +37,7 @@ public struct StallTest: Sendable {
 
   /// A connection that was asked for at `now`.
   /// - Parameter limit: the longest that nothing may come.
-  /// - Parameter isPaced: whether there may be a pace at all; else only `limit` counts.
+  /// - Parameter isPaced: `true` if sound comes at the pace of hearing; else only `limit` counts.
   public init(at now: Instant, limit: Duration, isPaced: Bool = true) {
     connected = now
     self.isPaced = isPaced
@@ -45,7 +45,7 @@ public struct StallTest: Sendable {
   }
 
   /// Bytes were read, which hold `audio` of sound, as far as that is known by now.
-  /// - Parameter look: how long they may have waited to be read.
+  /// - Parameter look: the longest time that they may have waited to be read.
   public mutating func received(_ audio: Duration, at now: Instant, look: Duration = .zero) {
     if first == nil { first = now }
     let silence = last.map { max(.zero, $0.duration(to: now) - look) }
@@ -77,7 +77,7 @@ public struct StallTest: Sendable {
     return steadySince.duration(to: last) >= Self.proof
   }
 
-  /// How seldom what comes may be looked at when nobody waits for it; nil while it has to be looked at as it comes. A
+  /// The longest interval of reading while no player waits; nil while bytes must be read as they come. A
   /// silence is noticed later by that, so a burst must be long enough to hold what is missed.
   @inline(__always) public var longestLook: Duration? {
     guard isSteady, limit >= Self.leastLimit else { return nil }

@@ -121,7 +121,7 @@ extension StreamError {
   }
 
   /// A server's answer of 400 or more.
-  /// - Parameter retryAfter: how long it asks to be left alone.
+  /// - Parameter retryAfter: the delay that the server asks for.
   public static func answer(_ status: Int, url: String, retryAfter: Duration? = nil) -> StreamError {
     var facts: [ErrorFact] = [.init("url", .string(url)), .init("status", .int(status))]
     if let retryAfter { facts.append(.init("retry_after", .int(Int(retryAfter.components.seconds)))) }

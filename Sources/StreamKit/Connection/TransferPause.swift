@@ -15,7 +15,7 @@ struct TransferPause: Sendable {
 
   /// Begins to hold where that is due.
   /// - Parameters:
-  ///   - limit: how far ahead of the time that has passed the sound may be; nil for any.
+  ///   - limit: the greatest lead of the sound over the time that has passed; nil for none.
   ///   - isDiskBehind: true if what is recorded waits for a disk.
   /// - Returns: `isHolding`.
   mutating func hold(above limit: StreamTime?, isDiskBehind: Bool, at now: Instant) -> Bool {

@@ -48,7 +48,7 @@ final class StreamDecoder: LiveDecoder {
   }
 
   /// Leaves out what is not heard of `count` frames that were decoded.
-  /// - Returns: how many are left, from the start of `buffer`.
+  /// - Returns: the number left, from the start of `buffer`.
   private func cut(_ count: Int, of buffer: UnsafeMutableBufferPointer<Float>) -> Int {
     let start = time
     time = time + StreamTime(samples: count, sampleRate: format.sampleRate)

@@ -135,8 +135,9 @@ extension RecordingLibrary {
   /// - Parameter quiet: the time for which it must be unchanged; nil when its name alone identifies it.
   private func adopt(_ part: String, _ now: WallTime, quiet: Duration?) throws -> Repaired? {
     var status = stat()
-    guard lstat(part, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-    let changed = WallTime(seconds: Int64(status.st_mtim.tv_sec))
+    guard lstat(part, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+      let changed = LinuxFiles.modificationTime(of: part)
+    else { return nil }
     if let quiet, changed.duration(to: now) <= quiet { return nil }
     guard let file = try PartFile.adopt(part) else { return nil }
     defer { file.abandon(keep: true) }

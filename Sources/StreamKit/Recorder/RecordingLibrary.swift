@@ -102,9 +102,7 @@ public struct RecordingLibrary {
   private static func end(of entry: RecordingEntry, _ now: WallTime) -> WallTime {
     let missing = entry.gaps.reduce(0) { $0 + max(0, $1.seconds) }
     let end = entry.start.advanced(by: .seconds(min(max(0, entry.seconds + missing), 1e9)))
-    var status = stat()
-    guard stat(entry.path, &status) == 0 else { return end }
-    let changed = WallTime(seconds: Int64(status.st_mtim.tv_sec))
+    guard let changed = LinuxFiles.modificationTime(of: entry.path) else { return end }
     return entry.joinBase != nil || changed <= now ? max(end, changed) : end
   }
 

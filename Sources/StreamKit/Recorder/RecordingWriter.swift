@@ -49,9 +49,9 @@ final class RecordingWriter {
 
   /// The first sound of a recording.
   enum Beginning {
-    /// None is on disk.
+    /// No sound is on disk.
     case waiting
-    /// It is in the file at this path; the event follows when all is on disk that had come by then.
+    /// Sound is in the file at this path; the event follows when all is on disk that had come by then.
     case unreported(path: String)
     case reported
   }

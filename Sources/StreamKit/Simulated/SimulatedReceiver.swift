@@ -41,7 +41,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
     let begin: Duration
     /// The time up to which its sound has come.
     var received: Duration
-    /// Its first frame, until the search for a join with the connection before is over; nil behind a join.
+    /// The first frame, until the search for a join with the previous connection is over; nil behind a join.
     var landing: Int?
     /// True if none of it has gone into the buffer.
     var isFresh = true

@@ -24,7 +24,7 @@ public final class StationSound: Sendable {
   }
 
   /// Reads a file's bytes.
-  /// - Parameter name: what messages call it.
+  /// - Parameter name: the name in messages.
   /// - Throws: as `init(file:)`.
   public init(_ file: [UInt8], of name: String) throws(StreamError) {
     var parser = FramedFile(contentType: nil, size: file.count)
