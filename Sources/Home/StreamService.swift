@@ -23,6 +23,8 @@ public final class StreamService {
   private var thread: NetworkThread?
   /// Receives the events of the streams that are followed, with the session that plays each.
   public var onEvent: (StationEvent, Session?) -> Void = { _, _ in }
+  /// Receives the changes of the sound of the streams that are followed, with the session that plays each.
+  public var onChange: (StreamChange, Session?) -> Void = { _, _ in }
   /// The stream of `play`.
   private var playing: HouseStream?
 
@@ -69,8 +71,10 @@ public final class StreamService {
 
   // MARK: Following
 
-  /// Reports the events of a stream to `onEvent`: of the failures of one outage the first of each kind.
+  /// Reports the events of a stream to `onEvent`, of the failures of one outage the first of each kind, and its changes
+  /// to `onChange`.
   public func follow(_ stream: HouseStream) {
+    stream.stream.onChange = { [weak self, weak stream] in self?.onChange($0, stream?.session) }
     var failure: String?
     stream.listen { [weak self, weak stream] event in
       guard let self, case .stream(let event) = event else { return }

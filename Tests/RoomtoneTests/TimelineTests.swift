@@ -110,6 +110,28 @@ struct TimelineTests {
       ])
   }
 
+  @Test("a stream's own gain, and its moves back, on and to the newest sound, are lines")
+  func streamSound() throws {
+    let url = "http://radio.test/live.mp3"
+    let lines = try lines(
+      """
+      local radio = require 'stream'.new('\(url)', { buffer_wait = 1 })
+      speaker.open { add_all = false }
+      speaker.device "Kitchen":join()
+      speaker.play_stream(radio)
+      task.sleep "60s"
+      radio:set_gain(-6.5)
+      radio:rewind(20)
+      radio:forward(5)
+      radio:go_live()
+      """, stations: "station('\(url)', { file = '\(Fixtures.path("mp3-cbr128-44k.mp3"))' })")
+    #expect(
+      lines.filter { $0.hasPrefix("05 00:01") } == [
+        "05 00:01 Kitchen: the stream's gain -6.5 dB", "05 00:01 Kitchen: moves back 20 s",
+        "05 00:01 Kitchen: moves forward 5 s", "05 00:01 Kitchen: moves forward 18.1 s",
+      ], "\(lines)")
+  }
+
   @Test("the last thing that a script asks for is told, though it takes effect a moment later")
   func lastCall() throws {
     let lines = try lines(

@@ -368,6 +368,22 @@ private let lost = StreamError(.network, "lost")
     #expect(words(machine.gaveUp(lost)).contains("emit stopped") && machine.files == nil)
   }
 
+  @Test("the next address leaves the files of a list behind")
+  func nextAfterList() throws {
+    for playsSecond in [false, true] {
+      var machine = try playing()
+      _ = machine.received(["b", "c"].map { ListedURL(url: $0, depth: 1) })
+      if playsSecond {
+        _ = machine.playNext()
+        machine.connect(plays: true)
+      }
+      _ = machine.connectToNext()
+      #expect(machine.files == nil)
+      machine.connect(plays: true)
+      #expect(!words(machine.gaveUp(lost)).contains("leave player") || machine.status == .stopped)
+    }
+  }
+
   @Test("a list in a list is played in place of its entry")
   func listInList() throws {
     var machine = try playing()

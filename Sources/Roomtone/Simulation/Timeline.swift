@@ -3,6 +3,7 @@ internal import EventLoop
 internal import Home
 public import Scheduling
 internal import SpeakerKit
+internal import StreamKit
 
 /// Publishes what happens in a house, a line each, in order of time: `06:45:00  Bedroom  ▶ wake_up.mp3 at volume 5`.
 ///
@@ -41,6 +42,7 @@ public final class Timeline {
     zone = engine.options.zone
     engine.house.onOpen = { [unowned self] in follow($0) }
     engine.streams.onEvent = { [unowned self] in receive($0, $1) }
+    engine.streams.onChange = { [unowned self] in receive($0, $1) }
     engine.recordings.onReport = { [unowned self] in receive($0) }
     engine.onJob = { [unowned self] in receive($0, $1) }
     follow(engine.headsets.headsets)
@@ -115,23 +117,25 @@ public final class Timeline {
       switch change {
       case .gain(let from, let to, let over):
         over > .zero
-          ? "gain \(Self.decibels(from)) → \(Self.decibels(to)) dB over \(DurationText.describe(over))"
-          : "gain \(Self.decibels(to)) dB"
+          ? "gain \(Self.tenths(from)) → \(Self.tenths(to)) dB over \(DurationText.describe(over))"
+          : "gain \(Self.tenths(to)) dB"
       case .equalizer(let gains): "equalizer \(Self.text(of: gains))"
       case .seek(let frame): "seeks to \(Self.position(frame / session.format.sampleRate))"
       }
     add(text, room: rooms(of: session))
   }
 
-  private static func decibels(_ gain: Double) -> String {
-    gain == gain.rounded() ? "\(Int(gain))" : "\((gain * 10).rounded() / 10)"
+  /// The number with one decimal place, without it when it is whole.
+  private static func tenths(_ number: Double) -> String {
+    let tenths = (number * 10).rounded() / 10
+    return tenths == tenths.rounded() ? "\(Int(tenths))" : "\(tenths)"
   }
 
   /// The name of a preset, or the bands that are not at 0 dB.
   private static func text(of gains: EqualizerGains) -> String {
     if let preset = EqualizerGains.presets.first(where: { $0.gains == gains }) { return preset.name }
     return zip(EqualizerGains.bands, gains.decibels).filter { $0.1 != 0 }
-      .map { "\($0) Hz \($1 > 0 ? "+" : "")\(decibels($1)) dB" }.joined(separator: ", ")
+      .map { "\($0) Hz \($1 > 0 ? "+" : "")\(tenths($1)) dB" }.joined(separator: ", ")
   }
 
   /// `1:05`, `1:00:05`
@@ -176,6 +180,17 @@ public final class Timeline {
         "connected again, "
           + (tenths > 0 ? "\(tenths / 10).\(tenths % 10) s are missing" : "nothing is missing"), room: room)
     }
+  }
+
+  private func receive(_ change: StreamChange, _ session: Session?) {
+    let text: String
+    switch change {
+    case .gain(let gain): text = "the stream's gain \(Self.tenths(gain)) dB"
+    case .position(let seconds):
+      guard abs(seconds) >= 0.05 else { return }
+      text = "moves \(seconds < 0 ? "back" : "forward") \(Self.tenths(abs(seconds))) s"
+    }
+    add(text, room: session.map(rooms) ?? "")
   }
 
   private static let words: [EndReason: String] = [

@@ -49,11 +49,11 @@ extension Stream {
   /// - Throws: `stream.no_seek` when there is no play position.
   public func move(by seconds: Double) throws(StreamError) -> Double {
     guard machine.hasPosition else { throw StreamError(.noSeek, "nothing plays that could be moved") }
-    let before = position
-    if file != nil {
-      return try moveInFile(to: before + StreamTime(seconds: seconds)).seconds - before.seconds
-    }
-    return (move(to: before + StreamTime(seconds: seconds)) - before).seconds
+    let (before, wanted) = (position, position + StreamTime(seconds: seconds))
+    let new = if file != nil { try moveInFile(to: wanted) } else { move(to: wanted) }
+    let moved = (new - before).seconds
+    onChange(.position(by: moved))
+    return moved
   }
 
   /// Moves in the sound that the buffer holds.

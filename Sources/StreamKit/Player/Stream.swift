@@ -22,6 +22,8 @@ public final class Stream {
   }
   /// Called on the loop with each event, after it has happened.
   public var onEvent: (StreamEvent) -> Void = { _ in }
+  /// Receives each change of the sound, when it has been made.
+  public var onChange: (StreamChange) -> Void = { _ in }
 
   /// The address and the options that are in effect.
   var target: StreamTarget

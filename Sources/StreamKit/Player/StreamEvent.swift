@@ -15,6 +15,14 @@ public enum StreamEvent: Sendable {
   case reconnected(gap: Double, stitched: Bool, overlap: Int)
 }
 
+/// A change of a stream's sound that its owner made.
+public enum StreamChange: Sendable {
+  /// The gain in dB.
+  case gain(Double)
+  /// The position has moved by seconds of sound, back when they are negative.
+  case position(by: Double)
+}
+
 /// A title as stations send it.
 public struct StreamTitle: Sendable, Equatable {
   /// The text as it was sent; `artist - title` from a feed.

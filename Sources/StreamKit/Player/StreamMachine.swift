@@ -168,8 +168,10 @@ struct StreamMachine {
     return waiters
   }
 
-  /// Leaves the sound that plays for the next address. Its listener waits for that of the new one.
+  /// Leaves the sound that plays for the next address. Its listener waits for that of the new one. The files of a list
+  /// belong to the old address.
   mutating func connectToNext() -> [Action] {
+    files = nil
     let leave: [Action] = phase == .stopped ? [] : [.leavePlayer]
     if phase != .stopped { phase = .connecting }
     return [.finishRecordings] + leave + disconnect() + [.adoptNext, .connect(plays: true)]

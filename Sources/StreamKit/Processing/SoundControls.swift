@@ -76,6 +76,7 @@ extension Stream {
   public func setGain(_ decibels: Double) {
     precondition(Self.gainRange.contains(decibels), "a gain of \(decibels) dB is not in -90...12")
     sound.setGain(decibels)
+    onChange(.gain(decibels))
   }
 
   /// `true` if its levels are measured even without a player.

@@ -73,6 +73,8 @@ public final class StreamTap {
   public func wants(_ block: TapBlock) -> Bool { isActive && format != nil && block.isWanted }
 
   func take(_ block: TapBlock) {
+    // A decoder that is made early reports its format before the sound begins.
+    if format == nil, block.isWanted { gets(block.format) }
     guard wants(block), case .blocks(let body) = kind else {
       return block.giveBack(changed: false)
     }
