@@ -13,8 +13,7 @@ extension EventLoop {
   /// Starts asynchronous work on the loop: at once, up to its first suspension. The loop's thread.
   ///
   /// The only function that makes a task. The loop is its executor preference, so its nonisolated async
-  /// functions,
-  /// its `async let` and the children of its task groups run on the loop's thread too.
+  /// functions, its `async let` and the children of its task groups run on the loop's thread too.
   @discardableResult
   public func start(_ operation: @escaping () async -> Void) -> Task<Void, Never> {
     assertOnLoop()

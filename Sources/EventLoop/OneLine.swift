@@ -7,9 +7,8 @@ public func quoted(_ text: String, by mark: Character = "\"", atMost limit: Int 
 }
 
 extension String {
-  /// The text with characters that move it on a screen escaped as in Lua, `
-  /// `, `\x1b` and `\u{202e}`: names of files, titles of stations and the like may move a terminal's cursor,
-  /// turn the direction of writing, or look like another line.
+  /// The text with characters that move it on a screen escaped as in Lua, `\n`, `\x1b` and `\u{202e}`: names
+  /// of files, titles of stations and the like may move a terminal's cursor, turn the direction of writing, or look like another line.
   public var onOneLine: String {
     guard unicodeScalars.contains(where: \.movesText) else { return self }
     var result = ""

@@ -17,8 +17,7 @@ public struct LuaError: CodedError, Sendable {
   public var context: String?
   /// `file:line` of the Lua code that failed; nil when no Lua code was running.
   public var location: String?
-  /// Lua's traceback from the point of the failure, lines separated by `
-  /// `.
+  /// Lua's traceback from the point of the failure, lines separated by `\n`.
   public var traceback: String?
   /// The value that the script raised, kept so that it can be raised again unchanged.
   public var value: LuaReference?
