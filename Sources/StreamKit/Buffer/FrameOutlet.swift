@@ -90,11 +90,11 @@ final class FrameOutlet: Sendable {
     }
   }
 
-  /// Adds a recording, which begins with the last `back` of the buffer's sound.
-  func record(_ feed: RecordingFeed, back: StreamTime) {
+  /// Adds a recording, which begins with the last `back` of the buffer's sound, nil for all of it.
+  func record(_ feed: RecordingFeed, back: StreamTime?) {
     feed.onRoom { [weak self] in self?.diskHasRoom() }
     state.withLock { state in
-      guard back > .zero, let buffer = state.buffer else {
+      guard back.map({ $0 > .zero }) ?? true, let buffer = state.buffer else {
         var beginning = RecordingFeed.Batch()
         if let title = state.titles.last?.title { beginning.mark(.title(title)) }
         feed.append(beginning)

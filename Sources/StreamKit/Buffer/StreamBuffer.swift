@@ -322,9 +322,12 @@ final class StreamBuffer: Sendable {
   }
 
   /// Returns the newest frames, of `length` together; all when that is more.
-  func last(_ length: StreamTime) -> [(packet: PacketBuffer.Packet, bytes: [UInt8])] {
+  func last(_ length: StreamTime?) -> [(packet: PacketBuffer.Packet, bytes: [UInt8])] {
     state.withLock { state in
-      var cursor = state.packets.cursor(at: state.packets.time(at: state.packets.end) - length)
+      var cursor = state.packets.start
+      if let length {
+        cursor = state.packets.cursor(at: state.packets.time(at: state.packets.end) - length)
+      }
       var frames: [(PacketBuffer.Packet, [UInt8])] = []
       while let packet = state.packets.next(&cursor),
         let bytes = state.packets.withBytes(of: packet, { [UInt8]($0) })

@@ -5,9 +5,11 @@ internal import HTTP
 /// The reception of a stream.
 extension Stream {
   /// Begins to receive.
-  /// - Parameter plays: true to play the sound that comes.
+  /// - Parameters:
+  ///   - plays: true to play the sound that comes.
+  ///   - recording: a recording of the sound from its first frame on.
   /// - Throws: the error with which no receiver can be made; nothing is received then.
-  func connect(plays: Bool) throws {
+  func connect(plays: Bool, into recording: Recording? = nil) throws {
     let this = LoopReference(self)
     let (loop, outlet) = (loop, FrameOutlet())
     let (name, nickname) = (stationName, nickname)
@@ -28,6 +30,9 @@ extension Stream {
       receiver: receiver, outlet: outlet, hold: loop.isVirtual ? nil : loop.hold("a stream is received"))
     machine.connect(plays: plays)
     if let buffer { play(buffer) }
+    // The network thread may deliver a whole burst before `start` returns.
+    outlet.takeTitles(feed == nil)
+    if let recording { outlet.record(recording.feed, back: .zero) }
     receiver.start()
     beginFeed()
   }

@@ -26,18 +26,25 @@ extension Stream {
     let recording = try recorder.begin(options, of: self)
     recordings.append(recording)
     made(recording)
-    do {
-      if receiver == nil { try connect(plays: false) }
-    } catch {
-      recording.fail(error)
-      throw error
+    if let outlet {
+      outlet.record(recording.feed, back: back(options))
+    } else {
+      do { try connect(plays: false, into: recording) } catch {
+        recording.fail(error)
+        throw error
+      }
     }
-    let back = status == .stopped || file != nil ? .zero : options.back + options.padBefore
-    outlet?.record(recording.feed, back: StreamTime(back))
     // Sound that a full buffer refuses is recorded.
     perform(machine.restart())
     try await recording.begun()
     return recording
+  }
+
+  /// Returns the length of the buffer's sound with which a recording begins, nil for all of it: the connection of a
+  /// recording that resets may have delivered sound already.
+  private func back(_ options: RecordingOptions) -> StreamTime? {
+    if status == .stopped || file != nil { return .zero }
+    return options.resets ? nil : StreamTime(options.back + options.padBefore)
   }
 
   /// Closes the connection; a stream that plays opens a new one at once.

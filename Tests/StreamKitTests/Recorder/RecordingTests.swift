@@ -7,6 +7,22 @@ import Testing
 
 @testable import StreamKit
 
+/// The network thread of a stream, on a machine where the loop falls behind it: each second request for it, which
+/// comes from the metadata feed of a stream that has begun to receive, waits for a whole burst.
+final class LateLoop {
+  private let network: NetworkThread
+  var isLate = false
+  private var requests = 0
+
+  init(_ network: NetworkThread) { self.network = network }
+
+  func thread() -> NetworkThread {
+    requests += 1
+    if isLate, requests % 2 == 0 { usleep(300_000) }
+    return network
+  }
+}
+
 /// A test harness: a stream and its recorder, on a loop of their own, in real time. Used on the thread that
 /// calls `run`.
 final class RecordingBench {
@@ -14,6 +30,7 @@ final class RecordingBench {
   let folder: TemporaryFolder
   let stream: StreamKit.Stream
   let recorder: Recorder
+  let network: LateLoop
   private(set) var told: [String] = []
   private(set) var log: [String] = []
 
@@ -28,7 +45,9 @@ final class RecordingBench {
     options.clock = .faster(60)
     // On a busy machine no sound may come for longer than a third of a second.
     options.dataTimeout = .seconds(1_800)
-    stream = try StreamKit.Stream(url: url, options: options, loop: loop, network: { network })
+    let late = LateLoop(network)
+    self.network = late
+    stream = try StreamKit.Stream(url: url, options: options, loop: loop, network: { late.thread() })
     recorder.onLog = { [unowned self] in log.append($0) }
   }
 
@@ -149,6 +168,28 @@ struct RecordingTests {
       #expect(station.visits.count == 1)
     }
     #expect(Bytes.isSlice(try Self.sound(bench.path("a.mp3")), of: programme.bytes))
+  }
+
+  @Test(
+    "it begins with the first frame of its connection, also when the loop is later than the sound",
+    arguments: [false, true])
+  func beginning(resets: Bool) throws {
+    let programme = try Programme(.mp3, seconds: 120, seed: 8)
+    let live = Self.live(programme)
+    let station = try TestSupport.Station()
+    station.answer("/live", with: .live(live))
+    station.answer("/titles", with: .status("404 Not Found"))
+    let bench = try RecordingBench.run(station) { bench in
+      bench.stream.feed = try Feed(url: station.url("/titles"), reader: .live365, loop: bench.loop) { _ in }
+      bench.network.isLate = true
+      if resets { try await bench.stream.start() }
+      let recording = try await bench.record("d.mp3") { $0.resets = resets }
+      try await recording.stop()
+    }
+    let sound = try Self.sound(bench.path("d.mp3"))
+    let start = try #require(station.visits.last { $0.target == "/live" }).start
+    #expect(sound.count > 60_000)
+    #expect((start..<(start + 1_000)).contains { live.programme.bytes($0..<($0 + sound.count)) == sound })
   }
 
   @Test("it can begin back in the buffer")
