@@ -36,7 +36,7 @@ private let names = [
     try expectUnreadable(head + [UInt8](repeating: 0, count: 5000), name)
     try expectUnreadable(head + Array(String(repeating: "not a sound ", count: 400).utf8), name)
     for _ in 0..<20 { try expectUnreadable(head + random.bytes(5000), name) }
-    #expect(peakMemory() - before < 300_000_000)
+    #expect(peakMemory() - before < memoryLimit)
   }
 
   @Test("a file that ends early has no more than what was there, and tells so", arguments: names)
@@ -85,7 +85,7 @@ private let names = [
 
   /// Source: RFC 3533 §6: the page's position in frames is 8 bytes behind its sixth, its checksum 4 behind
   /// its 22nd.
-  @Test("an Ogg file that claims a gigabyte has the frames that are there") func oggClaims() throws {
+  @Test("an Ogg file that claims a billion frames has the frames that are there") func oggClaims() throws {
     var bytes = try readBytes(Fixtures.path("music-44k.ogg"))
     let whole = try Sound(file: Fixtures.path("music-44k.ogg")).frameCount
     let page = try #require((0..<(bytes.count - 27)).last { bytes[$0...].starts(with: "OggS".utf8) })
@@ -98,7 +98,7 @@ private let names = [
     let decoder = try AudioFile.open(folder.write(bytes, to: "claim.ogg"))
     let sound = try Sound(decoding: decoder)
     #expect(sound.frameCount <= whole + 4096 && sound.frameCount >= whole - 4096)
-    #expect(peakMemory() - before < 300_000_000)
+    #expect(peakMemory() - before < memoryLimit)
   }
 
   private static func checksum(_ page: ArraySlice<UInt8>) -> UInt32 {

@@ -19,7 +19,7 @@ import Testing
         try body(mutation.apply(to: sources[index % sources.count]), &random)
       } catch is AudioError {}
     }
-    #expect(peakMemory() - before < 300_000_000)
+    #expect(peakMemory() - before < memoryLimit)
   }
 
   /// Feeds a framing in pieces of random size: the same frames as in one piece, each whole, in order.

@@ -189,7 +189,7 @@ import Testing
       let path = try folder.write(bytes, to: "claim.m4a")
       if let decoder = try? AudioFile.open(path) { _ = try Sound(decoding: decoder) }
     }
-    #expect(peakMemory() - before < 200_000_000)
+    #expect(peakMemory() - before < memoryLimit)
   }
 
   @Test("a length that all tables but one agree on is not believed") func claimsLength() throws {

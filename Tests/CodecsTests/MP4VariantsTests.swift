@@ -56,7 +56,7 @@ import Testing
     let before = peakMemory()
     let sound = try Sound(file: folder.write(bytes, to: "claim.m4a"))
     #expect(sound.frameCount <= whole)
-    #expect(peakMemory() - before < 200_000_000)
+    #expect(peakMemory() - before < memoryLimit)
   }
 
   @Test(
