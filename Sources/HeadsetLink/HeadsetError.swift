@@ -46,20 +46,13 @@ public struct HeadsetError: CodedError, Equatable {
   public let message: String
   /// The remedy, one line.
   public let hint: String?
-  /// The board's refusal, if the failure is one.
-  package let refusal: LinkRefusal?
   private let details: [ErrorFact]
 
   /// A failure of `kind`.
   public init(_ kind: Kind, _ message: String, hint: String? = nil, facts: [ErrorFact] = []) {
-    self.init(kind, message, hint: hint, facts: facts, refusal: nil)
-  }
-
-  private init(_ kind: Kind, _ message: String, hint: String?, facts: [ErrorFact], refusal: LinkRefusal?) {
     self.kind = kind
     self.message = message
     self.hint = hint
-    self.refusal = refusal
     details = facts
   }
 
@@ -84,7 +77,7 @@ extension HeadsetError {
     self.init(
       kind, "\(operation.name): the board \(words)",
       hint: kind == .wrongMode ? "h:reboot() starts its firmware" : nil,
-      facts: refusal.nextOffset.map { [ErrorFact("next_offset", .int(Int($0)))] } ?? [], refusal: refusal)
+      facts: refusal.nextOffset.map { [ErrorFact("next_offset", .int(Int($0)))] } ?? [])
   }
 
   /// An answer or an event of the board that can't be read.

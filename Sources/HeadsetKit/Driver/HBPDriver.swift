@@ -77,9 +77,9 @@ final class HBPDriver: HeadsetDriver {
     return try await connected.value()
   }
 
-  func begin<Request: LinkRequest>(_ request: Request) -> PendingAnswer<Request.Answer> {
+  func begin<Request: LinkRequest>(_ request: Request) -> PendingAnswer<LinkReply<Request.Answer>> {
     loop.assertOnLoop()
-    let answer = PendingAnswer<Request.Answer>()
+    let answer = PendingAnswer<LinkReply<Request.Answer>>()
     let operation = Request.operation
     let payload: [UInt8]
     do throws(PayloadError) { payload = try request.payload() } catch {
@@ -87,7 +87,7 @@ final class HBPDriver: HeadsetDriver {
       return answer
     }
     lastRequest += 1
-    answers[lastRequest] = { answer.resolve($0.flatMap { Request.answer(in: $0) }) }
+    answers[lastRequest] = { answer.resolve($0.flatMap { Request.reply(in: $0) }) }
     guard let actions = session?.request(lastRequest, operation, payload, at: loop.now) else {
       answers[lastRequest] = nil
       answer.resolve(.failure(HeadsetError(.notConnected, "the headset at \(name) is not connected")))
@@ -179,13 +179,10 @@ final class HBPDriver: HeadsetDriver {
 }
 
 extension LinkRequest {
-  /// The board's answer to this request, or its no.
-  fileprivate static func answer(in payload: [UInt8]) -> Result<Answer, HeadsetError> {
-    do throws(PayloadError) {
-      switch try LinkReply<Answer>(payload: payload) {
-      case .done(let answer): return .success(answer)
-      case .refused(let refusal): return .failure(HeadsetError(refusal, to: operation))
-      }
-    } catch { return .failure(HeadsetError(error, in: operation)) }
+  /// Returns the board's reply to this request.
+  fileprivate static func reply(in payload: [UInt8]) -> Result<LinkReply<Answer>, HeadsetError> {
+    do throws(PayloadError) { return .success(try LinkReply(payload: payload)) } catch {
+      return .failure(HeadsetError(error, in: operation))
+    }
   }
 }

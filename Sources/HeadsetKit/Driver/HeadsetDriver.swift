@@ -19,8 +19,8 @@ protocol HeadsetDriver: AnyObject {
   func connect() async throws(HeadsetError) -> BoardInfo
   /// Makes a request, after those that were made before. Writes of an update may be under way together, as many as the
   /// board granted with the answer to the last `BeginTransfer`; all other requests one at a time.
-  /// - Returns: the answer to come; at the latest when the time for it has run out.
-  func begin<Request: LinkRequest>(_ request: Request) -> PendingAnswer<Request.Answer>
+  /// - Returns: the reply to come, which may be a refusal; at the latest when the time for it has run out.
+  func begin<Request: LinkRequest>(_ request: Request) -> PendingAnswer<LinkReply<Request.Answer>>
   /// Ends the session and the connection. Requests that wait fail as `notConnected`.
   func disconnect() async
   /// Ends the connection without a word.
@@ -28,9 +28,30 @@ protocol HeadsetDriver: AnyObject {
 }
 
 extension HeadsetDriver {
-  /// Makes a request and waits for its answer.
+  /// Makes a request and waits for its answer; a refusal is an error.
   func request<Request: LinkRequest>(_ request: Request) async throws(HeadsetError) -> Request.Answer {
-    try await begin(request).value()
+    try await begin(request).value().answer(to: Request.operation)
+  }
+
+  /// Makes a request that restarts the board, which may end the link before its answer arrives.
+  /// - Returns: the answer; nil when none arrived, though the board may have restarted.
+  /// - Throws: the board's refusal alone.
+  func requestRestart<Request: LinkRequest>(_ request: Request) async throws(HeadsetError) -> Request.Answer?
+  {
+    let reply: LinkReply<Request.Answer>
+    do throws(HeadsetError) { reply = try await begin(request).value() } catch { return nil }
+    return try reply.answer(to: Request.operation)
+  }
+}
+
+extension LinkReply {
+  /// Returns the answer to a request of `operation`.
+  /// - Throws: the refusal.
+  func answer(to operation: LinkOperation) throws(HeadsetError) -> Answer {
+    switch self {
+    case .done(let answer): return answer
+    case .refused(let refusal): throw HeadsetError(refusal, to: operation)
+    }
   }
 }
 

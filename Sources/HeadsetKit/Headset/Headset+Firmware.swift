@@ -25,11 +25,8 @@ extension Headset {
       for _ in 1...Self.mostTries {
         // The answer may be lost with the link: the board may be on its way all the same.
         var delay = Self.usualDelay
-        do throws(HeadsetError) {
-          let named = try await driver.request(EnterBootloader())
+        if let named = try await driver.requestRestart(EnterBootloader()) {
           delay = min(.milliseconds(Int64(named.milliseconds)), Self.longestDelay)
-        } catch {
-          if error.refusal != nil { throw error }
         }
         try await loop.sleep(for: delay)
         if let board = try await returned({ _ in true }), board.image == .bootloader { return }
@@ -46,9 +43,7 @@ extension Headset {
     try await exclusively {
       let boots = board?.boots
       // The answer may be lost with the link: that the board was started tells.
-      do throws(HeadsetError) { _ = try await driver.request(Reboot(target: .application)) } catch {
-        if error.refusal != nil { throw error }
-      }
+      _ = try await driver.requestRestart(Reboot(target: .application))
       guard try await returned({ $0.boots != boots && $0.image == .application }) != nil else {
         throw HeadsetError(.timeout, "reboot: the headset at \(address) has not come back")
       }

@@ -90,13 +90,12 @@ final class FirmwareUpdate {
   private func ask<Request: LinkRequest>(
     _ request: Request, _ event: (Request.Answer) -> UpdatePlan.Event
   ) async -> UpdatePlan.Event {
-    do throws(HeadsetError) { return event(try await driver.request(request)) } catch {
-      return Self.event(of: error)
-    }
-  }
-
-  private static func event(of error: HeadsetError) -> UpdatePlan.Event {
-    error.refusal.map { .refused($0) } ?? .lost(error)
+    do throws(HeadsetError) {
+      switch try await driver.begin(request).value() {
+      case .done(let answer): return event(answer)
+      case .refused(let refusal): return .refused(refusal)
+      }
+    } catch { return .lost(error) }
   }
 
   // MARK: Writing
@@ -106,7 +105,7 @@ final class FirmwareUpdate {
   private func write(_ transfer: TransferPlan, from offset: Int) async throws -> UpdatePlan.Event {
     var window = WriteWindow(
       size: file.image.count, start: offset, chunk: plan.chunk(of: transfer), width: plan.width(of: transfer))
-    var pending: [(part: Range<Int>, answer: PendingAnswer<NextOffset>)] = []
+    var pending: [(part: Range<Int>, answer: PendingAnswer<LinkReply<NextOffset>>)] = []
     var failure: UpdatePlan.Event?
     while true {
       let action: WriteWindow.Action =
@@ -118,21 +117,21 @@ final class FirmwareUpdate {
         pending.append((part, driver.begin(request)))
       case .wait:
         let (part, answer) = pending.removeFirst()
-        let event = await result(of: answer)
-        switch event {
-        case .success(let next):
+        switch await result(of: answer) {
+        case .success(.done(let next)):
           window.answered(part, next: Int(next.offset))
           plan.acknowledged(window.acknowledged, at: loop.now)
           reportProgress()
           if plan.isStalled(loop.now) {
             failure = failure ?? .stuck("the headset acknowledges less than is written to it")
           }
-        case .failure(let error):
-          if let offset = error.refusal?.nextOffset {
+        case .success(.refused(let refusal)):
+          if let offset = refusal.nextOffset {
             window.refused(resumeAt: Int(offset))
           } else {
-            failure = failure ?? Self.event(of: error)
+            failure = failure ?? .refused(refusal)
           }
+        case .failure(let error): failure = failure ?? .lost(error)
         }
       case .done:
         try Task.checkCancellation()
@@ -142,7 +141,7 @@ final class FirmwareUpdate {
     }
   }
 
-  private func result(of answer: PendingAnswer<NextOffset>) async -> Result<NextOffset, HeadsetError> {
+  private func result<Answer>(of answer: PendingAnswer<Answer>) async -> Result<Answer, HeadsetError> {
     do throws(HeadsetError) { return .success(try await answer.value()) } catch { return .failure(error) }
   }
 

@@ -111,9 +111,11 @@ import Testing
       let answers = writes.map { harness.driver.begin($0) }
       let status = harness.driver.begin(GetTransferStatus())
       for (write, answer) in zip(writes, answers) {
-        #expect(try await answer.value().offset == write.offset + UInt32(write.data.count))
+        let next = try await answer.value().answer(to: WriteTransfer.operation)
+        #expect(next.offset == write.offset + UInt32(write.data.count))
       }
-      #expect(try await status.value().nextOffset == UInt32(image.count))
+      let written = try await status.value().answer(to: GetTransferStatus.operation)
+      #expect(written.nextOffset == UInt32(image.count))
       var (open, widest) = (0, 0)
       for (way, bytes) in harness.middle.seen {
         guard Middle.packet(bytes)?.frame.operation == .writeTransfer else { continue }
@@ -121,11 +123,10 @@ import Testing
         widest = max(widest, open)
       }
       #expect(widest == Int(plan.window))
-      let gap = await harness.failure(
-        WriteTransfer(transfer: plan.transfer, offset: UInt32(image.count + 64), data: [1]))
-      #expect(gap?.refusal?.status == .wrongOffset)
-      #expect(gap?.refusal?.nextOffset == UInt32(image.count))
-      #expect(gap?.facts.first == ErrorFact("next_offset", .int(image.count)))
+      let gap = WriteTransfer(transfer: plan.transfer, offset: UInt32(image.count + 64), data: [1])
+      let refusal = LinkRefusal(resumeAt: UInt32(image.count))
+      #expect(try await harness.driver.begin(gap).value() == .refused(refusal))
+      #expect(await harness.failure(gap)?.facts.first == ErrorFact("next_offset", .int(image.count)))
     }
   }
 }

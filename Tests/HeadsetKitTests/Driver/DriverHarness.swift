@@ -54,9 +54,11 @@ final class DriverHarness {
 
   /// The error of a request.
   func failure<Request: LinkRequest>(_ request: Request) async -> HeadsetError? {
-    await failure(driver.begin(request))
+    do throws(HeadsetError) { _ = try await driver.request(request) } catch { return error }
+    return nil
   }
 
+  /// The error of a request that gets no reply.
   func failure<Answer>(_ answer: PendingAnswer<Answer>) async -> HeadsetError? {
     do throws(HeadsetError) { _ = try await answer.value() } catch { return error }
     return nil

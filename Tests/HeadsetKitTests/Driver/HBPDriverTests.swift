@@ -90,12 +90,12 @@ import Testing
   @Test("a request in an event's turn goes behind what is under way, in order") func reentry() throws {
     let harness = try DriverHarness()
     try harness.runConnected {
-      var answer: PendingAnswer<Flag>?
+      var answer: PendingAnswer<LinkReply<Flag>>?
       harness.driver.onEvent = { [unowned harness] _ in answer = harness.driver.begin(GetNoiseCancelling()) }
       let changes = [true, false].map { harness.driver.begin(SetNoiseCancelling(isOn: $0)) }
       for change in changes { _ = try await change.value() }
       try await harness.settle()
-      #expect(try await answer?.value() == Flag(isOn: false))
+      #expect(try await answer?.value() == .done(Flag(isOn: false)))
       #expect(harness.board.report.repeated == 0)
     }
   }

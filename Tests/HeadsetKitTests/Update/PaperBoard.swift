@@ -81,13 +81,13 @@ final class PaperBoard: HeadsetDriver {
     writes = 0
   }
 
-  func begin<Request: LinkRequest>(_ request: Request) -> PendingAnswer<Request.Answer> {
+  func begin<Request: LinkRequest>(_ request: Request) -> PendingAnswer<LinkReply<Request.Answer>> {
     let operation = Request.operation
     guard isConnected else { return PendingAnswer(.failure(notConnected)) }
     let number = asked.count
     asked.append(operation)
     notice(operation)
-    let (answer, generation) = (PendingAnswer<Request.Answer>(), generation)
+    let (answer, generation) = (PendingAnswer<LinkReply<Request.Answer>>(), generation)
     loop.after(latency) { [self] in
       if operation == .writeTransfer { writes -= 1 }
       guard generation == self.generation else { return answer.resolve(.failure(notConnected)) }
@@ -98,16 +98,16 @@ final class PaperBoard: HeadsetDriver {
       }
       if case .failed(let error) = mishap { return answer.resolve(.failure(error)) }
       if case .answered(let message) = mishap, let message = message as? Request.Answer {
-        return answer.resolve(.success(message))
+        return answer.resolve(.success(.done(message)))
       }
       if case .refused(let refusal) = mishap {
-        return answer.resolve(.failure(HeadsetError(refusal, to: operation)))
+        return answer.resolve(.success(.refused(refusal)))
       }
-      let result: Result<Request.Answer, HeadsetError>
+      let result: Result<LinkReply<Request.Answer>, HeadsetError>
       do throws(LinkRefusal) {
         let value = try perform(request) as? Request.Answer
-        result = value.map { .success($0) } ?? .failure(HeadsetError(.noData, "no answer"))
-      } catch { result = .failure(HeadsetError(error, to: operation)) }
+        result = value.map { .success(.done($0)) } ?? .failure(HeadsetError(.noData, "no answer"))
+      } catch { result = .success(.refused(error)) }
       if mishap == nil { return answer.resolve(result) }
       if case .powerLoss = mishap { start(.application) }
       lose()
