@@ -111,8 +111,8 @@ let package = Package(
     tests(of: "Database", ["Database", "EventLoop", "TestSupport"]),
     tests(of: "HTTP", ["HTTP", "EventLoop", "TestSupport", "TestTraits"]),
     tests(of: "LuaRuntime", ["LuaRuntime", "EventLoop", "TestSupport"]),
-    tests(of: "AudioCore", ["AudioCore", "TestSupport"]),
-    tests(of: "Codecs", ["Codecs", "AudioCore", "TestSupport"]),
+    tests(of: "AudioCore", ["AudioCore", "EventLoop", "TestSupport"]),
+    tests(of: "Codecs", ["Codecs", "AudioCore", "EventLoop", "TestSupport"]),
     tests(
       of: "SpeakerKit",
       ["SpeakerKit", "AudioCore", "CALSA", "Codecs", "EventLoop", "TestSupport", "TestTraits"]),

@@ -1,44 +1,18 @@
 public import EventLoop
 
-/// A failure between a file and a loudspeaker.
-///
-/// Matched by `reason` in Swift and by `code` in scripts.
-public struct AudioError: CodedError, Equatable {
-  /// The kinds of failure; the raw value is the code that scripts see.
-  public enum Reason: String, Sendable {
-    /// The file does not exist, is a folder, or may not be opened.
-    case notFound = "audio.not_found"
-    /// The bytes are not audio that can be decoded, or the medium failed while reading or writing.
-    case unreadable = "audio.unreadable"
-    /// The bytes are audio of a kind, or the call is one, that is not supported.
-    case unsupported = "audio.unsupported"
-    /// The output device is missing, or the target is not writable.
-    case noOutput = "audio.no_output"
-  }
+/// A failure between a file and a loudspeaker. Matched by `kind` in Swift and by `code` in scripts.
+public typealias AudioError = Failure<AudioErrorKind>
 
-  /// The kind of failure.
-  public let reason: Reason
-  /// The failure and its location: one line without a full stop.
-  public let message: String
-  /// The advice to the user; nil when there is none.
-  public let hint: String?
-  /// Structured details for programs, in the order in which they are shown.
-  public let facts: [ErrorFact]
-
-  /// The reason as scripts see it.
-  public var code: String { reason.rawValue }
-
-  /// An error of `reason`.
-  /// - Parameters:
-  ///   - message: one line without a full stop at its end.
-  ///   - hint: the advice to the user.
-  ///   - facts: for programs, in the order in which they are shown.
-  public init(_ reason: Reason, _ message: String, hint: String? = nil, facts: [ErrorFact] = []) {
-    self.reason = reason
-    self.message = message
-    self.hint = hint
-    self.facts = facts
-  }
+/// The kinds of failure between a file and a loudspeaker; the raw value is the stable code, as scripts see it.
+public enum AudioErrorKind: String, FailureKind {
+  /// The file does not exist, is a folder, or may not be opened.
+  case notFound = "audio.not_found"
+  /// The bytes are not audio that can be decoded, or the medium failed while reading or writing.
+  case unreadable = "audio.unreadable"
+  /// The bytes are audio of a kind, or the call is one, that is not supported.
+  case unsupported = "audio.unsupported"
+  /// The output device is missing, or the target is not writable.
+  case noOutput = "audio.no_output"
 }
 
 extension AudioError {

@@ -1,3 +1,5 @@
+public import EventLoop
+
 /// A source of PCM that is read from its beginning to its end, and may be repositioned.
 ///
 /// Confined to one thread at a time; may be moved to another between calls.

@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 
 /// The gains of the ten bands of an `Equalizer`, in dB.
 public struct EqualizerGains: Sendable, Equatable {

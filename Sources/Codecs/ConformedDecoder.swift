@@ -1,4 +1,5 @@
 public import AudioCore
+public import EventLoop
 
 /// A decoder that converts another one's sound to a given format: the source of a session.
 ///

@@ -1,4 +1,5 @@
 internal import AudioCore
+internal import EventLoop
 internal import Glibc
 
 /// An open regular file, closed when the value is destroyed.

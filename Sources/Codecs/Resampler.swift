@@ -1,5 +1,6 @@
 internal import AudioCore
 internal import CSoxr
+internal import EventLoop
 
 /// Changes the sample rate of a stream of interleaved Float32 frames, through libsoxr's HQ recipe (20 bits,
 /// linear phase, a pass band without roll-off; the delay is compensated, so frame 0 of the output is frame 0

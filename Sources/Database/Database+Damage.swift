@@ -1,3 +1,4 @@
+public import EventLoop
 internal import Glibc
 
 extension Database {

@@ -1,3 +1,4 @@
+public import EventLoop
 internal import Glibc
 
 /// A SQLite database in a file. Confined to the thread that uses it; other threads and processes open their

@@ -1,43 +1,26 @@
 public import EventLoop
 
-/// The failure of a database. Matched by `kind` in Swift and by `code` in scripts.
-public struct DatabaseError: CodedError, Equatable {
-  /// The kinds of failure; the raw value is the stable code.
-  public enum Kind: String, Sendable, CaseIterable {
-    /// A lock of another process was not released in time.
-    case busy = "database.busy"
-    /// The disk is full.
-    case full = "database.full"
-    /// The file is no database, or a broken one.
-    case damaged = "database.damaged"
-    /// The file was made by a later version of the program.
-    case newer = "database.newer"
-    /// The file can't be opened, read or written.
-    case unavailable = "database.unavailable"
-    /// A statement is wrong, or violates a constraint of a table.
-    case statement = "database.statement"
-  }
+/// The failure of a database, with the fact `path`. Matched by `kind` in Swift and by `code` in scripts.
+public typealias DatabaseError = Failure<DatabaseErrorKind>
 
-  /// The kind of failure.
-  public let kind: Kind
-  /// The path of the file.
-  public let path: String
-  /// The failure in one line, with SQLite's and the system's words where they have some.
-  public let message: String
+/// The kinds of failure of a database; the raw value is the stable code, as scripts see it.
+public enum DatabaseErrorKind: String, FailureKind, CaseIterable {
+  /// A lock of another process was not released in time.
+  case busy = "database.busy"
+  /// The disk is full.
+  case full = "database.full"
+  /// The file is no database, or a broken one.
+  case damaged = "database.damaged"
+  /// The file was made by a later version of the program.
+  case newer = "database.newer"
+  /// The file can't be opened, read or written.
+  case unavailable = "database.unavailable"
+  /// A statement is wrong, or violates a constraint of a table.
+  case statement = "database.statement"
 
-  /// A failure of `kind` with the database at `path`; `words` add details.
-  public init(_ kind: Kind, path: String, _ words: String = "") {
-    self.kind = kind
-    self.path = path
-    let what = kind.phrase(path.onOneLine)
-    message = words.isEmpty ? what : "\(what): \(words.onOneLine)"
-  }
-
-  /// The stable code, as scripts see it.
-  public var code: String { kind.rawValue }
   /// The advice to the user; nil when there is none.
   public var hint: String? {
-    switch kind {
+    switch self {
     case .busy: "end the process that holds it, or try again"
     case .full: "make room on its disk"
     case .newer: "run the newer roomtone, or move the file away"
@@ -45,11 +28,20 @@ public struct DatabaseError: CodedError, Equatable {
     case .damaged, .statement: nil
     }
   }
-  /// The path of the file.
-  public var facts: [ErrorFact] { [ErrorFact("path", .string(path))] }
 }
 
-extension DatabaseError.Kind {
+extension DatabaseError {
+  /// Creates a failure of the database at `path`, whose message begins with the words for `kind`.
+  /// - Parameter detail: words behind those for `kind`, SQLite's and the system's where they have some.
+  public init(_ kind: Kind, path: String, _ detail: String = "") {
+    let phrase = kind.phrase(path.onOneLine)
+    self.init(
+      kind, detail.isEmpty ? phrase : "\(phrase): \(detail.onOneLine)",
+      facts: [ErrorFact("path", .string(path))])
+  }
+}
+
+extension DatabaseErrorKind {
   fileprivate func phrase(_ path: String) -> String {
     switch self {
     case .busy: "another process holds the database \(path)"

@@ -1,3 +1,5 @@
+public import EventLoop
+
 /// A value of a column, or of a `?` in a statement.
 public enum DatabaseValue: Sendable, Equatable {
   case null

@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import EventLoop
 
 /// A prepared statement, used repeatedly.
 final class Statement {

@@ -18,6 +18,8 @@ extension CodedError {
   public var hint: String? { nil }
   /// Empty, unless the conforming type provides them.
   public var facts: [ErrorFact] { [] }
+  /// Returns the value of the fact called `name`; nil without one.
+  public func fact(_ name: String) -> ErrorFact.Value? { facts.first { $0.name == name }?.value }
   /// The message, code and hint in one line for a person.
   public var description: String {
     hint.map { "\(message) (\(code)); \($0)" } ?? "\(message) (\(code))"

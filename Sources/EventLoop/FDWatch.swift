@@ -107,7 +107,7 @@ struct WatchTable {
     if status == EPERM {
       alwaysReady.append(watch)
     } else if status != 0 {
-      throw LoopError(code: "loop.descriptor", "cannot watch descriptor \(watch.fd)", errno: status)
+      throw LoopError(.descriptor, "cannot watch descriptor \(watch.fd)", errno: status)
     }
     if watch.keepsAlive { keepAliveCount += 1 }
   }

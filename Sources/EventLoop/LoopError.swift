@@ -1,26 +1,38 @@
 internal import Glibc
 
+/// The failure of a system call, for callers that look at its number.
+public struct SystemError: Error, Equatable {
+  /// The error number, above 0.
+  public let number: Int32
+
+  /// The failure with an error number of `errno.h`.
+  public init(_ number: Int32) { self.number = number }
+
+  /// The system's text: "No such file or directory".
+  public var text: String { String(cString: strerror(number)) }
+}
+
 /// A failure of an event loop: a refusal by the operating system, or a misuse.
-public struct LoopError: CodedError, Equatable {
-  /// The code: `loop.descriptor`, `loop.signal` or `loop.thread`.
-  public let code: String
-  /// The refused operation and the reason.
-  public let message: String
+public typealias LoopError = Failure<LoopErrorKind>
+
+/// The kinds of failure of an event loop; the raw value is the stable code.
+public enum LoopErrorKind: String, FailureKind {
+  /// A descriptor can't be created or watched.
+  case descriptor = "loop.descriptor"
+  /// A signal can't be watched.
+  case signal = "loop.signal"
+  /// A thread can't be started.
+  case thread = "loop.thread"
+}
+
+extension LoopError {
   /// The error number of the system call, 0 when no call failed.
-  public let errno: Int32
+  public var errno: Int32 { if case .int(let number) = fact("errno") { Int32(number) } else { 0 } }
 
-  init(code: String, _ what: String, errno: Int32) {
-    self.code = code
-    self.errno = errno
-    message = "\(what): \(String(cString: strerror(errno)))"
+  /// Creates the failure of a system call from its error number, which is the fact `errno`.
+  /// - Parameter what: the refused operation, as in "cannot watch signals".
+  init(_ kind: Kind, _ what: String, errno number: Int32) {
+    self.init(
+      kind, "\(what): \(SystemError(number).text)", facts: [ErrorFact("errno", .int(Int(number)))])
   }
-
-  init(code: String, _ message: String) {
-    self.code = code
-    self.errno = 0
-    self.message = message
-  }
-
-  /// The error number, for programs.
-  public var facts: [ErrorFact] { errno == 0 ? [] : [ErrorFact("errno", .int(Int(errno)))] }
 }

@@ -53,7 +53,7 @@ public final class SignalThread {
   private static func makePipe() throws(LoopError) -> (read: Int32, write: Int32) {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else {
-      throw LoopError(code: "loop.descriptor", "no pipe for signals", errno: errno)
+      throw LoopError(.descriptor, "no pipe for signals", errno: errno)
     }
     for end in ends {
       _ = fcntl(end, F_SETFD, FD_CLOEXEC)

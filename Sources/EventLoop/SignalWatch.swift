@@ -73,14 +73,14 @@ extension EventLoop {
     sigemptyset(&wanted)
     for signal in signals {
       if signalsWatched.contains(signal) {
-        throw LoopError(code: "loop.signal", "signal \(signal) is watched already")
+        throw LoopError(.signal, "signal \(signal) is watched already")
       }
       guard sigaddset(&wanted, signal) == 0 else {
-        throw LoopError(code: "loop.signal", "\(signal) is not a signal")
+        throw LoopError(.signal, "\(signal) is not a signal")
       }
     }
     let fd = signalfd(-1, &wanted, Int32(LINUX_SIGNALFD_FLAGS))
-    if fd < 0 { throw LoopError(code: "loop.signal", "cannot watch signals", errno: errno) }
+    if fd < 0 { throw LoopError(.signal, "cannot watch signals", errno: errno) }
     var before = sigset_t()
     pthread_sigmask(SIG_BLOCK, &wanted, &before)
     for signal in signals where sigismember(&before, signal) == 1 { sigdelset(&wanted, signal) }

@@ -24,7 +24,7 @@ public func startThread(
     }, start.toOpaque())
   guard status == 0 else {
     start.release()
-    throw LoopError(code: "loop.thread", failure, errno: status)
+    throw LoopError(.thread, failure, errno: status)
   }
   return thread
 }

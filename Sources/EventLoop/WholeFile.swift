@@ -4,7 +4,7 @@ internal import Glibc
 /// writer of a pipe. Any thread.
 public enum WholeFile {
   /// The reason for which a file was not read.
-  public struct Failure: Error {
+  public struct ReadError: Error {
     /// The reason as the end of a sentence: "it is not a regular file".
     public let reason: String
     /// The remedy.
@@ -19,18 +19,18 @@ public enum WholeFile {
   ///   - isSecret: `true` if only its owner may have access to the file.
   public static func read(
     _ path: String, atMost limit: Int, isSecret: Bool = false, followsLink: Bool = true
-  ) throws(Failure) -> [UInt8] {
+  ) throws(ReadError) -> [UInt8] {
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLink ? 0 : O_NOFOLLOW))
-    guard file >= 0 else { throw Failure(errno) }
+    guard file >= 0 else { throw ReadError(errno) }
     defer { close(file) }
     var status = stat()
-    guard fstat(file, &status) == 0 else { throw Failure(errno) }
-    guard status.st_mode & S_IFMT == S_IFREG else { throw Failure(reason: "it is not a regular file") }
+    guard fstat(file, &status) == 0 else { throw ReadError(errno) }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw ReadError(reason: "it is not a regular file") }
     guard !isSecret || status.st_mode & 0o077 == 0 else {
-      throw Failure(reason: "it can be read by others than its owner", hint: "chmod 600 \(path)")
+      throw ReadError(reason: "it can be read by others than its owner", hint: "chmod 600 \(path)")
     }
     guard status.st_size <= limit else {
-      throw Failure(reason: "it has \(status.st_size) bytes, and \(limit) are the most")
+      throw ReadError(reason: "it has \(status.st_size) bytes, and \(limit) are the most")
     }
     var failure: CInt = 0
     let size = Int(status.st_size)
@@ -45,11 +45,11 @@ public enum WholeFile {
         count += more
       }
     }
-    if failure != 0 { throw Failure(failure) }
+    if failure != 0 { throw ReadError(failure) }
     return bytes
   }
 }
 
-extension WholeFile.Failure {
-  fileprivate init(_ number: CInt) { self.init(reason: String(cString: strerror(number)), errno: number) }
+extension WholeFile.ReadError {
+  fileprivate init(_ number: CInt) { self.init(reason: SystemError(number).text, errno: number) }
 }

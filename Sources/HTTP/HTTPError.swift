@@ -1,66 +1,60 @@
 public import EventLoop
 
-/// The failure of a transfer. Matched by `kind` in Swift and by `code` in scripts; never contains
-/// credentials.
-public struct HTTPError: CodedError, Equatable {
-  /// The kinds of failure; the raw value is the stable code.
-  public enum Kind: String, Sendable, CaseIterable {
-    /// The text is no URL.
-    case badURL = "http.bad_url"
-    /// A URL, or a redirect to one, that is neither http nor https.
-    case unsupportedScheme = "http.scheme"
-    /// A header or user agent with characters that would end it.
-    case badHeader = "http.bad_header"
-    /// The name of the host, or of the proxy, has no address.
-    case resolve = "http.resolve"
-    /// The host can't be reached.
-    case connect = "http.connect"
-    /// The host refuses the connection at the port.
-    case refused = "http.refused"
-    /// The connection ended before the response was complete.
-    case reset = "http.reset"
-    /// A timeout of the request was reached.
-    case timeout = "http.timeout"
-    /// The certificate is not valid, or there is no common way to encrypt.
-    case tls = "http.tls"
-    /// More redirects than the request allows.
-    case tooManyRedirects = "http.redirects"
-    /// The other side does not speak HTTP, or speaks it wrongly.
-    case protocolViolation = "http.protocol"
-    /// The headers exceed the limits of `HeaderCollector`.
-    case headersTooLarge = "http.headers"
-    /// The body is compressed without a request, or wrongly.
-    case encoding = "http.encoding"
-    /// The body is larger than the caller's limit.
-    case tooLarge = "http.too_large"
-    /// The network thread was closed before the transfer ended.
-    case cancelled = "http.cancelled"
-    /// A failure of the system or libcurl: no memory, no descriptor, no thread.
-    case system = "http.system"
-  }
+/// The failure of a transfer, with the fact `host` when it is known. Matched by `kind` in Swift and by `code` in scripts;
+/// never contains credentials.
+public typealias HTTPError = Failure<HTTPErrorKind>
 
-  /// The kind of failure.
-  public let kind: Kind
-  /// The host of the request, empty when there is none.
-  public let host: String
-  /// The failure in one line, with libcurl's words where it has some.
-  public let message: String
-
-  /// A failure of `kind` in a transfer from `host`; `words` add details.
-  public init(_ kind: Kind, host: String = "", _ words: String = "") {
-    self.kind = kind
-    self.host = host
-    let what = kind.phrase(host.isEmpty ? "the server" : host)
-    message = words.isEmpty ? what : "\(what): \(words)"
-  }
-
-  /// The stable code, as scripts see it.
-  public var code: String { kind.rawValue }
-  /// The host, if any.
-  public var facts: [ErrorFact] { host.isEmpty ? [] : [ErrorFact("host", .string(host))] }
+/// The kinds of failure of a transfer; the raw value is the stable code, as scripts see it.
+public enum HTTPErrorKind: String, FailureKind, CaseIterable {
+  /// The text is no URL.
+  case badURL = "http.bad_url"
+  /// A URL, or a redirect to one, that is neither http nor https.
+  case unsupportedScheme = "http.scheme"
+  /// A header or user agent with characters that would end it.
+  case badHeader = "http.bad_header"
+  /// The name of the host, or of the proxy, has no address.
+  case resolve = "http.resolve"
+  /// The host can't be reached.
+  case connect = "http.connect"
+  /// The host refuses the connection at the port.
+  case refused = "http.refused"
+  /// The connection ended before the response was complete.
+  case reset = "http.reset"
+  /// A timeout of the request was reached.
+  case timeout = "http.timeout"
+  /// The certificate is not valid, or there is no common way to encrypt.
+  case tls = "http.tls"
+  /// More redirects than the request allows.
+  case tooManyRedirects = "http.redirects"
+  /// The other side does not speak HTTP, or speaks it wrongly.
+  case protocolViolation = "http.protocol"
+  /// The headers exceed the limits of `HeaderCollector`.
+  case headersTooLarge = "http.headers"
+  /// The body is compressed without a request, or wrongly.
+  case encoding = "http.encoding"
+  /// The body is larger than the caller's limit.
+  case tooLarge = "http.too_large"
+  /// The network thread was closed before the transfer ended.
+  case cancelled = "http.cancelled"
+  /// A failure of the system or libcurl: no memory, no descriptor, no thread.
+  case system = "http.system"
 }
 
-extension HTTPError.Kind {
+extension HTTPError {
+  /// Creates the failure of a transfer, whose message begins with the words for `kind`.
+  /// - Parameters:
+  ///   - host: the host of the request; nil when there is none.
+  ///   - detail: words behind those for `kind`, libcurl's where it has some.
+  public init(_ kind: Kind, host: String?, _ detail: String = "") {
+    let host = host.flatMap { $0.isEmpty ? nil : $0 }
+    let phrase = kind.phrase(host ?? "the server")
+    self.init(
+      kind, detail.isEmpty ? phrase : "\(phrase): \(detail)",
+      facts: host.map { [ErrorFact("host", .string($0))] } ?? [])
+  }
+}
+
+extension HTTPErrorKind {
   fileprivate func phrase(_ host: String) -> String {
     switch self {
     case .badURL: "this is no URL"

@@ -1,3 +1,5 @@
+public import EventLoop
+
 /// A receiver's decision about the rest of a transfer.
 public enum HTTPFlow: Sendable {
   /// Continue: bytes as they arrive.

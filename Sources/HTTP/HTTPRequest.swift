@@ -1,3 +1,4 @@
+public import EventLoop
 internal import Glibc
 
 /// A request to a server, with GET.

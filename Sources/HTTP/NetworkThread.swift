@@ -20,7 +20,7 @@ public final class NetworkThread: Sendable {
     self.core = core
     do throws(LoopError) {
       thread = Lock(try startThread("no thread for the network") { core.run() })
-    } catch { throw HTTPError(.system, error.message) }
+    } catch { throw HTTPError(.system, host: nil, error.message) }
   }
 
   deinit {

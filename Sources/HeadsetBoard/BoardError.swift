@@ -1,35 +1,26 @@
 public import EventLoop
 
 /// A failure of an emulated board.
-public struct BoardError: CodedError, Equatable {
-  /// The stable names.
-  public enum Kind: String, Sendable, CaseIterable {
-    /// The profile is unknown.
-    case profile = "board.profile"
-    /// A fault that can't be read.
-    case fault = "board.fault"
-    /// An address that a board can't listen at.
-    case address = "board.address"
-    /// The address to listen at can't be used.
-    case listen = "board.listen"
-    /// The state can't be read or written.
-    case state = "board.state"
-    /// A line of the wearer's that can't be done.
-    case gesture = "board.gesture"
-  }
+public typealias BoardError = Failure<BoardErrorKind>
 
-  /// The kind of failure.
-  public let kind: Kind
-  /// A description of the failure, one line.
-  public let message: String
-  /// The remedy, one line.
-  public let hint: String?
+/// The kinds of failure of an emulated board; the raw value is the stable code.
+public enum BoardErrorKind: String, FailureKind, CaseIterable {
+  /// The profile is unknown.
+  case profile = "board.profile"
+  /// A fault that can't be read.
+  case fault = "board.fault"
+  /// An address that a board can't listen at.
+  case address = "board.address"
+  /// The address to listen at can't be used.
+  case listen = "board.listen"
+  /// The state can't be read or written.
+  case state = "board.state"
+  /// A line of the wearer's that can't be done.
+  case gesture = "board.gesture"
+}
 
-  init(_ kind: Kind, _ message: String, hint: String? = nil) {
-    (self.kind, self.message, self.hint) = (kind, message, hint)
-  }
-
-  /// A failure of the store.
+extension BoardError {
+  /// Creates the failure of a store.
   init(_ error: BoardStoreError) {
     switch error {
     case .powerLost: self.init(.state, "the board has lost its power")
@@ -37,10 +28,7 @@ public struct BoardError: CodedError, Equatable {
     }
   }
 
-  /// The stable name.
-  public var code: String { kind.rawValue }
-
-  /// A name that is none, with the nearest that is one.
+  /// Returns the failure of a name that is none; the hint names the nearest that is one.
   static func unknown(_ kind: Kind, _ what: String, _ name: String, among known: [String]) -> BoardError {
     let hint =
       nearest(name, among: known).map { "did you mean \($0)?" } ?? "known: \(known.joined(separator: ", "))"

@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 public import HeadsetLink
 
 /// The options of an emulated board.

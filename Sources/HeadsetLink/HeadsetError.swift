@@ -1,68 +1,48 @@
 public import EventLoop
 
 /// A failure with a headset. Matched by `kind` in Swift and by `code` in scripts.
-public struct HeadsetError: CodedError, Equatable {
-  /// The stable names.
-  public enum Kind: String, Sendable, CaseIterable {
-    /// The headset did not answer in time.
-    case timeout = "headset.timeout"
-    /// The board, or an update of its firmware, accepts no requests at present.
-    case busy = "headset.busy"
-    /// The board can't do that in the mode it is in.
-    case wrongMode = "headset.wrong_mode"
-    /// The two sides have different keys.
-    case auth = "headset.auth"
-    /// The headset is connected already.
-    case alreadyConnected = "headset.already_connected"
-    /// The address has no headset.
-    case notAvailable = "headset.not_available"
-    /// The connection did not come about, for another reason.
-    case connectionFailed = "headset.connection_failed"
-    /// The headset is not connected.
-    case notConnected = "headset.not_connected"
-    /// A request can't be written.
-    case writeFailed = "headset.write_failed"
-    /// A message was empty, or could not be read.
-    case noData = "headset.no_data"
-    /// A challenge or its answer is not 16 bytes long.
-    case challengeLength = "headset.challenge_length"
-    /// The headset has no equalizer bands.
-    case noBands = "headset.no_bands"
-    /// The headset has more than ten equalizer bands.
-    case tooManyBands = "headset.too_many_bands"
-    /// The number of values differs from the number of equalizer bands.
-    case wrongBandCount = "headset.wrong_band_count"
-    /// A value is outside the range that the headset accepts.
-    case range = "headset.range"
-    /// The headset has no such thing.
-    case unsupported = "headset.unsupported"
-    /// Firmware can't be written, or was not.
-    case updateFailed = "headset.update_failed"
-  }
+public typealias HeadsetError = Failure<HeadsetErrorKind>
 
-  /// The kind of failure.
-  public let kind: Kind
-  /// A description of the failure, one line.
-  public let message: String
-  /// The remedy, one line.
-  public let hint: String?
-  private let details: [ErrorFact]
+/// The kinds of failure with a headset; the raw value is the stable code, as scripts see it.
+public enum HeadsetErrorKind: String, FailureKind, CaseIterable {
+  /// The headset did not answer in time.
+  case timeout = "headset.timeout"
+  /// The board, or an update of its firmware, accepts no requests at present.
+  case busy = "headset.busy"
+  /// The board can't do that in the mode it is in.
+  case wrongMode = "headset.wrong_mode"
+  /// The two sides have different keys.
+  case auth = "headset.auth"
+  /// The headset is connected already.
+  case alreadyConnected = "headset.already_connected"
+  /// The address has no headset.
+  case notAvailable = "headset.not_available"
+  /// The connection did not come about, for another reason.
+  case connectionFailed = "headset.connection_failed"
+  /// The headset is not connected.
+  case notConnected = "headset.not_connected"
+  /// A request can't be written.
+  case writeFailed = "headset.write_failed"
+  /// A message was empty, or could not be read.
+  case noData = "headset.no_data"
+  /// A challenge or its answer is not 16 bytes long.
+  case challengeLength = "headset.challenge_length"
+  /// The headset has no equalizer bands.
+  case noBands = "headset.no_bands"
+  /// The headset has more than ten equalizer bands.
+  case tooManyBands = "headset.too_many_bands"
+  /// The number of values differs from the number of equalizer bands.
+  case wrongBandCount = "headset.wrong_band_count"
+  /// A value is outside the range that the headset accepts.
+  case range = "headset.range"
+  /// The headset has no such thing.
+  case unsupported = "headset.unsupported"
+  /// Firmware can't be written, or was not.
+  case updateFailed = "headset.update_failed"
 
-  /// A failure of `kind`.
-  public init(_ kind: Kind, _ message: String, hint: String? = nil, facts: [ErrorFact] = []) {
-    self.kind = kind
-    self.message = message
-    self.hint = hint
-    details = facts
-  }
-
-  /// The stable name, as scripts see it.
-  public var code: String { kind.rawValue }
-
-  /// The facts, and behind them the name that the SDHMI framework has for the failure, as `seed_name`.
+  /// The name that the SDHMI framework has for the failure, as `seed_name`; empty when it has none.
   public var facts: [ErrorFact] {
-    guard let name = SDHMIErrorName(code: code) else { return details }
-    return details + [ErrorFact("seed_name", .string(name.rawValue))]
+    SDHMIErrorName(code: rawValue).map { [ErrorFact("seed_name", .string($0.rawValue))] } ?? []
   }
 }
 

@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 internal import HTTP
 public import SpeakerKit
 public import StreamKit

@@ -1,4 +1,5 @@
 public import Database
+public import EventLoop
 
 /// Values that scripts keep between their runs: JSON texts by script and key, in a SQLite file that several processes
 /// may use at once. Opened by the first request.

@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import HeadsetKit
 internal import HeadsetLink
 internal import LuaModules

@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import LuaModules
 internal import LuaRuntime
 internal import StreamKit

@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 
 /// A time of day on a wall clock: `06:45`, `06:45:30`.
 public struct TimeOfDay: Sendable, Hashable, Comparable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 
 /// Durations in the text form of scripts.
 public enum DurationText {

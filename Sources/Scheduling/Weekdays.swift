@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 
 /// A set of days of the week, at least one: `mon-fri`.
 public struct Weekdays: Sendable, Hashable, CustomStringConvertible {

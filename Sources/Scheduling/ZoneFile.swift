@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 internal import Glibc
 
 /// A zone of the tz database, read from its file: `Europe/Berlin`.

@@ -1,50 +1,155 @@
 public import EventLoop
+internal import HTTP
 
 /// A failure of a stream. Matched by `kind` in Swift and by `code` in scripts.
-public struct StreamError: CodedError, Equatable {
-  /// The stable codes.
-  public enum Kind: String, Sendable {
-    /// The URL is missing, or can't be parsed.
-    case url = "stream.url"
-    /// A scheme, a kind of playlist or a format that does not work here.
-    case unsupported = "stream.unsupported"
-    /// The server has no such thing, or a playlist lists nothing that can be played.
-    case notFound = "stream.not_found"
-    /// The server answers with another status of 400 or more.
-    case http = "stream.http"
-    /// The server requires credentials, or refuses those sent.
-    case auth = "stream.auth"
-    /// The server's name is not known.
-    case dns = "stream.dns"
-    /// The time limit for an answer passed.
-    case timeout = "stream.timeout"
-    /// The connection was refused or broke, or there is no network.
-    case network = "stream.network"
-    /// The content is not audio.
-    case content = "stream.content"
-    /// The stream can't be moved to that position.
-    case noSeek = "stream.no_seek"
-    /// The stream plays on another session.
-    case inUse = "stream.in_use"
+public typealias StreamError = Failure<StreamErrorKind>
+
+/// The kinds of failure of a stream; the raw value is the stable code, as scripts see it.
+public enum StreamErrorKind: String, FailureKind {
+  /// The URL is missing, or can't be parsed.
+  case url = "stream.url"
+  /// A scheme, a kind of playlist or a format that does not work here.
+  case unsupported = "stream.unsupported"
+  /// The server has no such thing, or a playlist lists nothing that can be played.
+  case notFound = "stream.not_found"
+  /// The server answers with another status of 400 or more.
+  case http = "stream.http"
+  /// The server requires credentials, or refuses those sent.
+  case auth = "stream.auth"
+  /// The server's name is not known.
+  case dns = "stream.dns"
+  /// The time limit for an answer passed.
+  case timeout = "stream.timeout"
+  /// The connection was refused or broke, or there is no network.
+  case network = "stream.network"
+  /// The content is not audio.
+  case content = "stream.content"
+  /// The stream can't be moved to that position.
+  case noSeek = "stream.no_seek"
+  /// The stream plays on another session.
+  case inUse = "stream.in_use"
+}
+
+extension StreamError {
+  /// A server that has closed.
+  static func ended(_ url: String) -> StreamError {
+    StreamError(.network, "\(url) ended the connection", facts: [.init("url", .string(url))])
   }
 
-  /// The kind of failure.
-  public let kind: Kind
-  /// The failure, in one line.
-  public let message: String
-  /// The remedy, in one line.
-  public let hint: String?
-  /// The facts, in a fixed order.
-  public let facts: [ErrorFact]
-
-  /// Creates a failure of `kind`.
-  public init(_ kind: Kind, _ message: String, hint: String? = nil, facts: [ErrorFact] = []) {
-    self.kind = kind
-    self.message = message
-    self.hint = hint
-    self.facts = facts
+  /// A station that sent nothing as long as it was wanted.
+  static func silent(_ url: String) -> StreamError {
+    StreamError(
+      .timeout, "\(url) gave no sound before the recording was to end",
+      facts: [.init("url", .string(url))])
   }
 
-  /// The stable name, as scripts see it.
-  public var code: String { kind.rawValue }
+  /// A file that is played, or is on this machine.
+  static func notRecorded(_ url: String) -> StreamError {
+    StreamError(
+      .unsupported, "\(url) is a file, which can't be recorded while it plays",
+      hint: "stop it, or record it by another stream", facts: [.init("url", .string(url))])
+  }
+
+  /// A file that is recorded as what it is not.
+  static func recordedAsIs(_ url: String) -> StreamError {
+    StreamError(
+      .unsupported, "\(url) is a file, which is recorded as it is, once",
+      hint: "leave out split, append and format, and record it by one recording",
+      facts: [.init("url", .string(url))])
+  }
+
+  /// A file that is being recorded: its bytes come as fast as they can.
+  static func copied(_ url: String) -> StreamError {
+    StreamError(
+      .unsupported, "\(url) is a file that is being recorded, and can't be played meanwhile",
+      hint: "play it by another stream", facts: [.init("url", .string(url))])
+  }
+
+  /// The error of a file that another one has replaced while it was received.
+  static func changed(_ url: String, while done: String) -> StreamError {
+    StreamError(
+      .content, "\(url) has changed while it was \(done)", hint: "start it again",
+      facts: [.init("url", .string(url))])
+  }
+
+  /// A station whose sound can only be recorded.
+  static func notPlayed(_ codec: StreamCodec, _ url: String) -> StreamError {
+    let name = codec == .other ? "this kind" : "\(codec)"
+    return StreamError(
+      .unsupported, "\(url) can't be played: a live stream of \(name) can't be decoded here",
+      hint: "look for one in MP3 or AAC, or record it", facts: [.init("url", .string(url))])
+  }
+
+  /// A server that sends something else than sound.
+  static func noAudio(_ found: String, from url: String) -> StreamError {
+    let facts: [ErrorFact] = [.init("url", .string(url)), .init("found", .string(found))]
+    if found == ContentSniffer.transportStream {
+      return StreamError(
+        .unsupported, "\(url) can't be played: found \(found)", hint: "look for one in MP3 or AAC",
+        facts: facts)
+    }
+    return StreamError(
+      .content, "\(url) sends no audio: found \(found)", hint: "check the address in a browser", facts: facts)
+  }
+
+  /// The error of a failed transfer.
+  init(_ error: HTTPError, url: String) {
+    let kind: Kind =
+      switch error.kind {
+      case .badURL: .url
+      case .unsupportedScheme: .unsupported
+      case .resolve: .dns
+      case .timeout: .timeout
+      case .protocolViolation, .headersTooLarge, .encoding, .tooLarge: .content
+      case .badHeader, .connect, .refused, .reset, .tls, .tooManyRedirects, .cancelled, .system: .network
+      }
+    let facts: [ErrorFact] = [.init("url", .string(url))]
+    // A name is not found and a host not reached where there is no network at all.
+    let isUnreached = [.resolve, .connect, .timeout].contains(error.kind)
+    if isUnreached, !NetworkThread.isNetworkUp(for: StreamURL.host(url) ?? "") {
+      self.init(
+        .network, "no network: \(error.message)", hint: "connect this machine to a network", facts: facts)
+      return
+    }
+    self.init(kind, error.message, hint: Self.hint(error.kind), facts: facts)
+  }
+
+  private static func hint(_ kind: HTTPError.Kind) -> String? {
+    switch kind {
+    case .tls: "check the clock of this machine and its certificates (ca-certificates)"
+    case .tooManyRedirects: "check the address in a browser"
+    case .refused, .resolve: "check the address, and that the server runs"
+    default: nil
+    }
+  }
+}
+
+extension StreamError {
+  /// The HTTP status that it is about.
+  public var status: Int? { if case .int(let status) = fact("status") { status } else { nil } }
+
+  /// The address that it is about.
+  public var url: String? { if case .string(let url) = fact("url") { url } else { nil } }
+
+  /// The wait that the server asks for.
+  public var retryAfter: Duration? {
+    if case .int(let seconds) = fact("retry_after") { .seconds(seconds) } else { nil }
+  }
+
+  /// A server's answer of 400 or more.
+  /// - Parameter retryAfter: the delay that the server asks for.
+  public static func answer(_ status: Int, url: String, retryAfter: Duration? = nil) -> StreamError {
+    var facts: [ErrorFact] = [.init("url", .string(url)), .init("status", .int(status))]
+    if let retryAfter { facts.append(.init("retry_after", .int(Int(retryAfter.components.seconds)))) }
+    switch status {
+    case 401, 403:
+      return StreamError(
+        .auth, "\(url) lets nobody in without the right user and password (HTTP \(status))",
+        hint: "set them with auth = {user, password}", facts: facts)
+    case 404, 410:
+      return StreamError(
+        .notFound, "there is nothing at \(url) (HTTP \(status))", hint: "check the address", facts: facts)
+    default: return StreamError(.http, "\(url) answered with HTTP \(status)", facts: facts)
+    }
+  }
 }

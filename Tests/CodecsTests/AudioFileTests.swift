@@ -1,5 +1,6 @@
 import AudioCore
 import Codecs
+import EventLoop
 import TestSupport
 import Testing
 
@@ -114,7 +115,7 @@ import Testing
     var bytes = WAVBytes(bits: 16, channels: 2).bytes(data: [1, 2, 3, 4])
     bytes[16...19] = [0xFF, 0xFF, 0xFF, 0x7F]
     let error = try error(bytes)
-    #expect(error?.reason == .unreadable || error?.reason == .unsupported)
+    #expect(error?.kind == .unreadable || error?.kind == .unsupported)
   }
 
   @Test("1,000 files of random bytes end in an error or in silence, never in more memory")

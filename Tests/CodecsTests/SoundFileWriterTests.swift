@@ -1,5 +1,6 @@
 import AudioCore
 import Codecs
+import EventLoop
 import Glibc
 import TestSupport
 import Testing
@@ -88,7 +89,7 @@ import Testing
       try write([0, 0, 0, 0], to: writer)
       try writer.finish()
     }
-    #expect(error?.reason == .noOutput)
+    #expect(error?.kind == .noOutput)
     #expect(error?.message.lowercased().contains("no space left on device") == true)
   }
 
@@ -108,7 +109,7 @@ import Testing
     let error = #expect(throws: AudioError.self) {
       try SoundFileWriter(path: folder.file("no/a.wav"), format: .session)
     }
-    #expect(error?.reason == .noOutput)
+    #expect(error?.kind == .noOutput)
     #expect(error?.message.hasSuffix("no/a.wav: no such file or directory") == true)
   }
 }

@@ -29,7 +29,7 @@ private let file: CInt = {
       _ = try source.next()
     }
   } catch let error as AudioError {
-    require(error.reason == .unreadable || error.reason == .unsupported, "bad files are told as such")
+    require(error.kind == .unreadable || error.kind == .unsupported, "bad files are told as such")
     check(error, size: count)
   } catch {
     require(false, "errors are AudioErrors")

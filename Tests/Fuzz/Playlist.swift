@@ -1,3 +1,4 @@
+import EventLoop
 @testable import StreamKit
 
 private let bases = [

@@ -1,4 +1,5 @@
 import AudioCore
+import EventLoop
 import SpeakerKit
 import TestSupport
 import Testing

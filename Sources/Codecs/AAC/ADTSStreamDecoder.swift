@@ -1,4 +1,5 @@
 public import AudioCore
+internal import EventLoop
 
 /// Decodes AAC in ADTS frame by frame as they arrive, through libfaad.
 ///

@@ -1,4 +1,5 @@
 public import AudioCore
+public import EventLoop
 
 /// AAC in MP4 files (M4A, M4B): AAC-LC, HE-AAC and HE-AAC v2.
 ///

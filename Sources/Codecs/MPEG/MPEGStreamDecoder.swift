@@ -1,5 +1,6 @@
 public import AudioCore
 internal import CMPG123
+public import EventLoop
 
 /// Decodes MPEG audio frame by frame as they arrive, through libmpg123.
 ///

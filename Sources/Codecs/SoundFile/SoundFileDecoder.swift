@@ -1,6 +1,6 @@
 public import AudioCore
 internal import CSndfile
-internal import EventLoop
+public import EventLoop
 internal import Glibc
 
 /// Sound files through libsndfile: WAV, RF64, AIFF, CAF, AU, W64, FLAC, Ogg.

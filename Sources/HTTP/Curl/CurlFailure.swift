@@ -1,4 +1,5 @@
 internal import CCurl
+internal import EventLoop
 internal import Glibc
 
 /// A failure of libcurl with the state of its transfer, on which the meaning of libcurl's codes depends.

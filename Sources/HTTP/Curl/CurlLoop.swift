@@ -31,7 +31,7 @@ final class CurlLoop: @unchecked Sendable {
   /// - Throws: `.system`.
   init() throws(HTTPError) {
     guard Self.isReady, let multi = curl_multi_init() else {
-      throw HTTPError(.system, "libcurl does not start")
+      throw HTTPError(.system, host: nil, "libcurl does not start")
     }
     self.multi = multi
   }

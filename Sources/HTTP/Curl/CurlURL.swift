@@ -1,4 +1,5 @@
 internal import CCurl
+internal import EventLoop
 
 /// A URL parsed by libcurl, separated from its credentials.
 struct CurlURL {
@@ -12,25 +13,25 @@ struct CurlURL {
   /// - Throws: `.badURL`, `.unsupportedScheme`. The text is not in the message: it may hold credentials.
   init(_ text: String) throws(HTTPError) {
     guard text.utf8.count <= Self.maximumLength else {
-      throw HTTPError(.badURL, "it is longer than \(Self.maximumLength) bytes")
+      throw HTTPError(.badURL, host: nil, "it is longer than \(Self.maximumLength) bytes")
     }
     guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
-      throw HTTPError(.badURL, "it has a control character")
+      throw HTTPError(.badURL, host: nil, "it has a control character")
     }
-    guard let parser = curl_url() else { throw HTTPError(.system, "no memory for a URL") }
+    guard let parser = curl_url() else { throw HTTPError(.system, host: nil, "no memory for a URL") }
     defer { curl_url_cleanup(parser) }
     // Schemes that libcurl does not support are reported by the check below, as those that it does.
     let flags = UInt32(CURLU_ALLOW_SPACE) | UInt32(CURLU_URLENCODE) | UInt32(CURLU_NON_SUPPORT_SCHEME)
     let status = curl_url_set(parser, CURLUPART_URL, text, flags)
     guard status == CURLUE_OK else {
-      throw HTTPError(.badURL, String(cString: curl_url_strerror(status)))
+      throw HTTPError(.badURL, host: nil, String(cString: curl_url_strerror(status)))
     }
     let scheme = Self.part(CURLUPART_SCHEME, of: parser) ?? ""
     guard scheme == "http" || scheme == "https" else {
-      throw HTTPError(.unsupportedScheme, "not \(scheme.prefix(32)):")
+      throw HTTPError(.unsupportedScheme, host: nil, "not \(scheme.prefix(32)):")
     }
     guard let host = Self.part(CURLUPART_HOST, of: parser), !host.isEmpty else {
-      throw HTTPError(.badURL, "it has no host")
+      throw HTTPError(.badURL, host: nil, "it has no host")
     }
     self.host = host
     let decoded = UInt32(CURLU_URLDECODE)

@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 internal import HeadsetLink
 
 /// Faults that are injected into a board.

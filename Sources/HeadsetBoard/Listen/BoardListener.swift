@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 public import HeadsetLink
 
 /// The address at which hosts reach a board. Confined to the board's loop; ends with `close`.

@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import HeadsetLink
 
 /// The connection to a headset of one make: the seam for other protocols. Confined to a loop.

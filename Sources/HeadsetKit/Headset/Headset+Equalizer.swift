@@ -1,3 +1,4 @@
+public import EventLoop
 public import HeadsetLink
 
 extension Headset {

@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 public import HeadsetLink
 
 extension Headset {

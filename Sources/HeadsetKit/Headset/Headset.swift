@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 public import HeadsetLink
 
 /// A headset, as scripts see it. Confined to a loop.

@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 public import HeadsetLink
 
 /// The state of a headset's battery.

@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 public import HeadsetLink
 
 extension FirmwareFile {
@@ -32,7 +32,7 @@ extension HeadsetError {
     self.init(check: path, fault.reason, hint: fault.hint)
   }
 
-  fileprivate init(_ failure: WholeFile.Failure, file path: String) {
+  fileprivate init(_ failure: WholeFile.ReadError, file path: String) {
     self.init(check: path, "it can't be read: \(failure.reason)", hint: failure.hint)
   }
 

@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 
 /// The secret that a headset and its hosts share: 32 bytes. Never shown.
 public struct LinkKey: Sendable, Equatable {

@@ -1,5 +1,5 @@
 internal import CCrypto
-internal import EventLoop
+public import EventLoop
 
 /// An Ed25519 key that signs firmware. Source: RFC 8032.
 public struct SigningKey: Sendable {

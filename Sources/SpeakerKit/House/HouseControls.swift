@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 
 /// Simulated physical changes of an embedded house, as a person with a ladder would make them: for tests and
 /// demonstrations. Confined to the loop.

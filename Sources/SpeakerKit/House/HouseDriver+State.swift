@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 
 /// Access to a house that is kept in a state folder.
 public enum HouseAccess: Sendable {

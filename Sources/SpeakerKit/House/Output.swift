@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 
 /// The output of an embedded house's speakers.
 public enum Output: Sendable, Equatable {

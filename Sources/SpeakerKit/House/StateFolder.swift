@@ -101,7 +101,7 @@ final class StateFolder {
   ///   - log: receives one line about damage.
   func read(setsAside: Bool = true, _ log: (String) -> Void) -> HouseState? {
     var bytes: [UInt8] = []
-    do throws(WholeFile.Failure) {
+    do throws(WholeFile.ReadError) {
       bytes = try WholeFile.read(statePath, atMost: HouseState.sizeLimit, followsLink: false)
     } catch {
       if error.errno == ENOENT { return nil }

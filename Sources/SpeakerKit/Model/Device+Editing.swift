@@ -1,5 +1,5 @@
 public import AudioCore
-internal import EventLoop
+public import EventLoop
 
 extension Device {
   /// Renames the speaker; returns when the new name is in effect. The current name again changes nothing and

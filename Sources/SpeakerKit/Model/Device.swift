@@ -1,5 +1,5 @@
 public import AudioCore
-internal import EventLoop
+public import EventLoop
 
 /// A speaker of a house: the same object for as long as the house is open; its fields follow events.
 ///

@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 
 /// Speakers that share a group name, at the time of the query. A value: query the house again after a change.
 ///

@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 
 extension House {
   /// Returns the speaker with that id or name, in any case; a part of a name suffices when only one speaker

@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 
 /// Rooms and speakers in one namespace, as people name them: "the kitchen", "the left one in the bedroom".
 extension House {

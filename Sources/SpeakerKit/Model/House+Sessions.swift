@@ -1,5 +1,5 @@
 internal import AudioCore
-internal import EventLoop
+public import EventLoop
 
 extension House {
   /// Creates a session: speakers that sound together, apart from the others. It lives until it is closed, or

@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 
 extension House {
   /// Average level: rounded to the nearest whole number over the available speakers, a muted one counts as 0;

@@ -1,5 +1,5 @@
 public import AudioCore
-internal import EventLoop
+public import EventLoop
 
 extension Session {
   /// Range of gains, in dB. The lowest cannot be distinguished from silence at 16 bits.

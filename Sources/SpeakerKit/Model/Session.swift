@@ -1,5 +1,5 @@
 public import AudioCore
-internal import EventLoop
+public import EventLoop
 
 /// Speakers that sound together: one source, one state, one position. Confined to the loop.
 public final class Session {

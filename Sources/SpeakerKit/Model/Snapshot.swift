@@ -1,5 +1,5 @@
 internal import AudioCore
-internal import EventLoop
+public import EventLoop
 
 /// A saved state of speakers: levels, sessions, and the sources of those sessions. Confined to the loop.
 public final class Snapshot {

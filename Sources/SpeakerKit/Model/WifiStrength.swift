@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 
 /// Class of a speaker's received signal strength.
 ///

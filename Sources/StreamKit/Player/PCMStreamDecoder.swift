@@ -1,5 +1,6 @@
 internal import AudioCore
 internal import Codecs
+internal import EventLoop
 
 /// Decodes the pieces of PCM of a source to samples. For one thread at a time.
 final class PCMStreamDecoder: Decoder {

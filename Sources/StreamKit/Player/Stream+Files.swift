@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 
 /// The time of a file, and moves to any of it.
 extension Stream {

@@ -1,5 +1,5 @@
 internal import AudioCore
-internal import EventLoop
+public import EventLoop
 
 /// The play position: runs, rests, and is moved in the sound that the buffer holds.
 extension Stream {

@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 
 /// An event of a stream.
 public enum StreamEvent: Sendable {

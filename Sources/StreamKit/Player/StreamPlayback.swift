@@ -1,5 +1,5 @@
 public import AudioCore
-internal import EventLoop
+public import EventLoop
 
 extension Stream {
   /// Attaches a player of its sound: the play position follows what is heard from now on.

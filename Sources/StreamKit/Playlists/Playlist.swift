@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 
 /// A playlist: addresses of a stream, as pls, m3u, xspf or asx.
 public struct Playlist: Sendable, Equatable {

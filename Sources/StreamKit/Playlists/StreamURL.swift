@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 
 /// Addresses of streams: checks and parts of a URL, without a connection.
 public enum StreamURL {

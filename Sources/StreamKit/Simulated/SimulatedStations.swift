@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 
 /// The stations of a simulation, by URL. Any URL leads to one: those that are not listed play a tune. Confined to the
 /// loop.

@@ -1,5 +1,5 @@
 internal import Codecs
-internal import EventLoop
+public import EventLoop
 
 /// The sound of a simulated station: the frames of a sound file, over and over, as one stream without an end. A frame
 /// that only describes the others (Xing, Info, VBRI) is left out.

@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 internal import Glibc
 
 /// The titles of a recording with their positions: a text that players read beside the sound.

@@ -1,5 +1,5 @@
 internal import Codecs
-internal import EventLoop
+public import EventLoop
 internal import Glibc
 
 /// Appends the frames of a part to an existing recording: the last step of `append`.

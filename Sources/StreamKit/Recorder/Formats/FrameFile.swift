@@ -1,5 +1,5 @@
 internal import Codecs
-internal import EventLoop
+public import EventLoop
 
 /// Finds the frames of a recording's file: MPEG audio and AAC behind a tag, or bytes that have no frames.
 public struct FrameFile {

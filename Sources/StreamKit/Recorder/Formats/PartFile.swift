@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 internal import Glibc
 
 /// The part of a recording, its file while it is recorded: `NAME.part`, locked with flock(2), renamed to

@@ -1,6 +1,6 @@
 internal import CTag
 internal import Codecs
-internal import EventLoop
+public import EventLoop
 internal import Glibc
 
 /// The metadata in a recording's file: an ID3v2 tag in front of the frames, with room for what is known only

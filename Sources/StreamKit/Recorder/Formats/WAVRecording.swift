@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 
 /// Reads and repairs recordings of decoded sound: WAV files.
 public struct WAVRecording {

@@ -139,12 +139,11 @@ public struct RecordingTemplate: Sendable, Equatable {
   }
 }
 
-/// A mistake in a template.
-public struct TemplateError: CodedError, Equatable {
-  /// `argument`: the mistake is the script's.
-  public let code = "argument"
-  /// The mistake, in one line.
-  public let message: String
-  /// The correction to make; nil when none is known.
-  public let hint: String?
+/// A mistake in a template; the hint is the correction to make.
+public typealias TemplateError = Failure<TemplateErrorKind>
+
+/// The kinds of mistakes in a template; the raw value is the stable code, as scripts see it.
+public enum TemplateErrorKind: String, FailureKind {
+  /// The script gave a template that can't be read.
+  case argument
 }

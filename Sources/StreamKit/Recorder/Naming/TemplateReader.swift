@@ -78,6 +78,6 @@ struct TemplateReader {
   }
 
   private func error(_ what: String, hint: String?) -> TemplateError {
-    TemplateError(message: "the template \"\(text.onOneLine)\" \(what)", hint: hint)
+    TemplateError(.argument, "the template \"\(text.onOneLine)\" \(what)", hint: hint)
   }
 }

@@ -2,41 +2,26 @@ public import EventLoop
 internal import Glibc
 
 /// A failure of a recording. Matched by `kind` in Swift and by `code` in scripts.
-public struct RecordError: CodedError, Equatable {
-  /// The stable codes.
-  public enum Kind: String, Sendable {
-    /// The disk, or the part of it that this user may fill, has no room.
-    case diskFull = "record.disk_full"
-    /// The system refuses to create, write, rename or read a file.
-    case write = "record.write"
-    /// The file exists, and nothing can be appended to it.
-    case exists = "record.exists"
-  }
+public typealias RecordError = Failure<RecordErrorKind>
 
-  /// The kind of failure.
-  public let kind: Kind
-  /// The failure, in one line.
-  public let message: String
-  /// The remedy, in one line.
-  public let hint: String?
-  /// The facts, in a fixed order.
-  public let facts: [ErrorFact]
+/// The kinds of failure of a recording; the raw value is the stable code, as scripts see it.
+public enum RecordErrorKind: String, FailureKind {
+  /// The disk, or the part of it that this user may fill, has no room.
+  case diskFull = "record.disk_full"
+  /// The system refuses to create, write, rename or read a file.
+  case write = "record.write"
+  /// The file exists, and nothing can be appended to it.
+  case exists = "record.exists"
+}
 
-  /// Creates a failure of `kind`.
-  public init(_ kind: Kind, _ message: String, hint: String? = nil, facts: [ErrorFact] = []) {
-    self.kind = kind
-    self.message = message
-    self.hint = hint
-    self.facts = facts
-  }
-
+extension RecordError {
   /// Creates the failure of a system call from its error number: `can't write /radio/a.mp3: no space left on
   /// device`.
   /// - Parameters:
   ///   - what: the operation, as in "write".
   ///   - path: the file or folder.
   public init(_ what: String, _ path: String, errno number: Int32) {
-    let words = String(cString: strerror(number))
+    let words = SystemError(number).text
     let cause = words.prefix(1).lowercased() + words.dropFirst()
     let isFull = number == ENOSPC || number == EDQUOT
     self.init(
@@ -65,9 +50,6 @@ public struct RecordError: CodedError, Equatable {
       .write, "can't go on with \(template.onOneLine): the station changes its format all the time",
       hint: "record another stream of it", facts: [.init("path", .string(template))])
   }
-
-  /// The stable name, as scripts see it.
-  public var code: String { kind.rawValue }
 
   private static func hint(_ number: Int32) -> String? {
     switch number {
