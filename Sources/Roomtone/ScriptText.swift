@@ -2,6 +2,15 @@ public import EventLoop
 internal import Glibc
 internal import LuaRuntime
 
+/// The failure to read a script. The process exits with status 2, as after other wrong usage.
+public typealias ScriptTextError = Failure<ScriptTextErrorKind>
+
+/// The kinds of failure to read a script; the raw value is the stable code.
+public enum ScriptTextErrorKind: String, FailureKind {
+  /// The path is wrong, or leads to something that can't be a script.
+  case missing = "script.missing"
+}
+
 /// The text of a script, and its names in messages.
 public struct ScriptText: Sendable {
   /// The path as it was given, or `-e`, `-`.
@@ -13,14 +22,6 @@ public struct ScriptText: Sendable {
   /// The text.
   public let bytes: [UInt8]
 
-  /// A text that can't be read: a wrong path, which is wrong usage.
-  public struct Missing: CodedError {
-    /// The stable name of the error.
-    public let code = "script.missing"
-    /// The reason, with the path.
-    public let message: String
-  }
-
   /// Creates a text of code from the command line.
   public init(code: String) {
     self.init(name: "-e", chunkName: "=-e", isFile: false, bytes: Array(code.utf8))
@@ -28,12 +29,11 @@ public struct ScriptText: Sendable {
 
   /// Reads a file, or standard input for `-`.
   /// - Parameter kind: the word for it in messages.
-  /// - Throws: `Missing`.
-  public init(path: String, kind: String = "script") throws(Missing) {
+  public init(path: String, kind: String = "script") throws(ScriptTextError) {
     let isInput = path == "-"
     let fd = isInput ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
     guard fd >= 0 else {
-      throw Missing(message: "can't open the \(kind) \(path): \(String(cString: strerror(errno)))")
+      throw ScriptTextError(.missing, "can't open the \(kind) \(path): \(SystemError(errno).text)")
     }
     defer { if !isInput { close(fd) } }
     var bytes: [UInt8] = []
@@ -42,11 +42,11 @@ public struct ScriptText: Sendable {
       let count = read(fd, &buffer, buffer.count)
       if count == 0 { break }
       guard count > 0 else {
-        throw Missing(message: "can't read the \(kind) \(path): \(String(cString: strerror(errno)))")
+        throw ScriptTextError(.missing, "can't read the \(kind) \(path): \(SystemError(errno).text)")
       }
       bytes += buffer[..<count]
       guard bytes.count <= 16 << 20 else {
-        throw Missing(message: "\(path) is larger than 16 MB: no \(kind)")
+        throw ScriptTextError(.missing, "\(path) is larger than 16 MB: no \(kind)")
       }
     }
     self.init(name: path, chunkName: isInput ? "=stdin" : "@\(path)", isFile: !isInput, bytes: bytes)

@@ -28,7 +28,7 @@ enum Command {
       } catch let error as UsageError {
         Terminal.writeError(error.line + "\n")
         return UsageError.exitStatus
-      } catch let error as ScriptText.Missing {
+      } catch let error as ScriptTextError {
         Terminal.failure(error.message)
         return UsageError.exitStatus
       } catch let error as StreamError where error.kind == .auth {

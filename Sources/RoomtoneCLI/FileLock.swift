@@ -5,14 +5,8 @@ internal import Glibc
 final class FileLock {
   private let descriptor: Int32
 
-  /// Failure to open or lock the file.
-  struct Failure: CodedError {
-    let code = "lock.failed"
-    let message: String
-  }
-
   /// Acquires the lock, waiting while another process holds it. Creates the folders of the path.
-  convenience init(waitingFor path: String) throws(Failure) {
+  convenience init(waitingFor path: String) throws(CommandFailure) {
     try self.init(opening: path)
     while flock(descriptor, LOCK_EX) != 0 {
       guard errno == EINTR else { throw Self.failure("lock", path) }
@@ -21,14 +15,14 @@ final class FileLock {
 
   /// Acquires the lock at once.
   /// - Returns: nil while another process holds it.
-  static func take(_ path: String) throws(Failure) -> FileLock? {
+  static func take(_ path: String) throws(CommandFailure) -> FileLock? {
     let lock = try FileLock(opening: path)
     if flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 { return lock }
     guard errno == EWOULDBLOCK else { throw failure("lock", path) }
     return nil
   }
 
-  private init(opening path: String) throws(Failure) {
+  private init(opening path: String) throws(CommandFailure) {
     let folders = path.split(separator: "/").dropLast()
     for count in folders.indices { mkdir("/" + folders[...count].joined(separator: "/"), 0o700) }
     var file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -40,7 +34,7 @@ final class FileLock {
 
   deinit { if descriptor >= 0 { close(descriptor) } }
 
-  private static func failure(_ what: String, _ path: String) -> Failure {
-    Failure(message: "can't \(what) \(path): \(String(cString: strerror(errno)))")
+  private static func failure(_ what: String, _ path: String) -> CommandFailure {
+    CommandFailure(.lock, "can't \(what) \(path): \(SystemError(errno).text)")
   }
 }

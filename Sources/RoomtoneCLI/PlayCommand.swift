@@ -16,11 +16,10 @@ enum PlayCommand {
     var source = StationSettings()
   }
 
-  /// Failure to play a source, or to play it to its end.
-  struct Failure: CodedError {
+  /// A failure that the house reported by an event, with any of its codes.
+  private struct ReportedFailure: CodedError {
     let code: String
     let message: String
-    var hint: String?
   }
 
   static func run(_ options: Options) throws -> Int32 {
@@ -41,13 +40,13 @@ enum PlayCommand {
     let session = house.session
     if let volume = options.volume { try session.setVolume(volume) }
 
-    var failure: Failure?
+    var failure: ReportedFailure?
     var silent: [String] = []
     house.events.on { event in
       switch event {
       case .time(_, let session): line.show(session)
       case .error(let code, let message, _, let session) where session != nil:
-        failure = Failure(code: code, message: message)
+        failure = ReportedFailure(code: code, message: message)
       case .error(let code, let message, let device, _):
         // A shared sound card may be reopened; the output of a single speaker is not.
         if let device, devices.contains(where: { $0 === device }) { silent.append(device.name) }
@@ -87,8 +86,8 @@ enum PlayCommand {
     }
   }
 
-  private static func ended(_ what: String, _ options: Options) -> Failure {
-    Failure(code: "speaker.ended", message: "\(options.file) \(what)")
+  private static func ended(_ what: String, _ options: Options) -> CommandFailure {
+    CommandFailure(.playback, "\(options.file) \(what)")
   }
 
   /// Returns the speakers of the named rooms and speakers, in the order of the house, each once; all for no

@@ -92,7 +92,7 @@ extension PipeWriter {
 enum FileFailure {
   /// - Parameter path: stands in front of the text.
   static func results(_ number: Int32, of path: String? = nil) -> [LuaValue] {
-    let text = String(cString: strerror(number))
+    let text = SystemError(number).text
     return [.nil, .string(path.map { "\($0): \(text)" } ?? text), .int(Int(number))]
   }
 }

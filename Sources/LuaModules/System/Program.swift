@@ -8,15 +8,13 @@ final class Program: Sendable {
   /// True if the process id is free for others again.
   private let isReaped = Lock(false)
 
-  struct Failure: Error { let number: Int32 }
-
   private init(process: pid_t) { self.process = process }
 
   /// Starts it in a process group of its own, and with the signals that it would have in a terminal: this process
   /// ignores SIGPIPE and SIGXFSZ, and blocks those that it watches.
   /// - Parameter descriptor: takes the place of one of the program's own: 0 for its input, 1 for its output.
   static func start(_ command: String, _ descriptor: (own: Int32, for: Int32)? = nil) -> Result<
-    Program, Failure
+    Program, SystemError
   > {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -39,7 +37,7 @@ final class Program: Sendable {
     defer { for text in shell { free(text) } }
     var process = pid_t()
     let failure = posix_spawn(&process, "/bin/sh", &actions, &attributes, shell + [nil], environ)
-    return failure == 0 ? .success(Program(process: process)) : .failure(Failure(number: failure))
+    return failure == 0 ? .success(Program(process: process)) : .failure(SystemError(failure))
   }
 
   /// Calls `ended` on the loop with the status that `waitpid` gave.

@@ -44,8 +44,7 @@ final class ProgramFiles {
     switch ProgramFile.start(command, isRead: mode == "r", script) {
     case .success(let file): return call.return(files(file))
     case .failure(let failure):
-      return call.return(
-        .nil, .string("\(command): \(String(cString: strerror(failure.number)))"), .int(Int(failure.number)))
+      return call.results(FileFailure.results(failure.number, of: command))
     }
   }
 }
@@ -77,9 +76,9 @@ final class ProgramFile {
 
   static func start(
     _ command: String, isRead: Bool, _ script: Script
-  ) -> Result<ProgramFile, Program.Failure> {
+  ) -> Result<ProgramFile, SystemError> {
     var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { return .failure(.init(number: errno)) }
+    guard pipe(&ends) == 0 else { return .failure(SystemError(errno)) }
     // No other program inherits them: programs are started on this thread.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     let (own, other) = isRead ? (ends[0], ends[1]) : (ends[1], ends[0])

@@ -53,8 +53,7 @@ enum SystemModule {
     switch Program.start(command) {
     case .success(let started): program = started
     case .failure(let failure):
-      return call.return(
-        .nil, .string("/bin/sh: \(String(cString: strerror(failure.number)))"), .int(Int(failure.number)))
+      return call.results(FileFailure.results(failure.number, of: "/bin/sh"))
     }
     return try call.suspend { continuation in
       program.wait(on: call.state.loop) { continuation.resume(returning: Program.results(of: $0)) }

@@ -39,10 +39,9 @@ enum CronCommand {
       let command = try command(job.words(named: name), variables)
       let line = Crontab.Job(name: name, schedule: expression.description, command: command)
       guard Crontab.length(of: line) <= Crontab.longestCommand else {
-        throw UserCrontab.Failure(
-          code: "cron.long",
-          message:
-            "the line has \(Crontab.length(of: line)) bytes, of which cron would cut what is beyond \(Crontab.longestCommand)",
+        throw CommandFailure(
+          .cronLine,
+          "the line has \(Crontab.length(of: line)) bytes, of which cron would cut what is beyond \(Crontab.longestCommand)",
           hint: "put it into a script, and have cron run that")
       }
       crontab.add(line)
@@ -59,8 +58,8 @@ enum CronCommand {
   private static func name(_ wanted: String, isGiven: Bool, in crontab: Crontab) throws -> String {
     if isGiven {
       guard crontab.job(wanted) == nil else {
-        throw UserCrontab.Failure(
-          code: "cron.duplicate", message: "a job is called \(quoted(wanted)) already",
+        throw CommandFailure(
+          .duplicateJob, "a job is called \(quoted(wanted)) already",
           hint: "remove it first (roomtone cron remove), or give another --name")
       }
       return wanted
@@ -78,7 +77,7 @@ enum CronCommand {
     -> String
   {
     guard let executable = executable() else {
-      throw UserCrontab.Failure(code: "cron.failed", message: "can't find out where roomtone itself is")
+      throw CommandFailure(.cron, "can't find out where roomtone itself is")
     }
     let settings = variables.map { "\($0.name)=\($0.value)" }
     let all = (settings.isEmpty ? [] : ["/usr/bin/env"] + settings) + [executable] + words
@@ -102,8 +101,7 @@ enum CronCommand {
         let hint =
           probable(name, among: names).map { "did you mean '\($0)'?" }
           ?? (names.isEmpty ? "there are none" : "there are: \(names.joined(separator: ", "))")
-        throw UserCrontab.Failure(
-          code: "cron.unknown", message: "no job is called \(quoted(name))", hint: hint)
+        throw CommandFailure(.unknownJob, "no job is called \(quoted(name))", hint: hint)
       }
       crontab.remove(name)
     }

@@ -11,16 +11,14 @@ enum ExternalProgram {
     let errors: String
   }
 
-  /// Failure to find or run the program, as an errno.
-  struct Failure: Error { let number: Int32 }
-
   /// Runs a program that is found on PATH; blocks the calling thread.
   /// - Parameters:
   ///   - input: the contents of its standard input.
   ///   - variables: environment variables besides this process's.
+  /// - Throws: the failure to find or run the program.
   static func run(
     _ program: String, _ arguments: [String], input: [UInt8] = [], variables: [String: String] = [:]
-  ) throws(Failure) -> Result {
+  ) throws(SystemError) -> Result {
     let files = (try Spool(), try Spool(), try Spool())
     try files.0.fill(input)
     var actions = posix_spawn_file_actions_t()
@@ -45,7 +43,7 @@ enum ExternalProgram {
     defer { for text in words + entries { free(text) } }
     var process = pid_t()
     let failure = posix_spawnp(&process, program, &actions, &attributes, words + [nil], entries + [nil])
-    guard failure == 0 else { throw Failure(number: failure) }
+    guard failure == 0 else { throw SystemError(failure) }
     var status: Int32 = 0
     while waitpid(process, &status, 0) == -1 && errno == EINTR {}
     return Result(
@@ -70,21 +68,21 @@ enum ExternalProgram {
     /// Maximum size of the output, in bytes.
     private static let limit = 4 << 20
 
-    init() throws(Failure) {
+    init() throws(SystemError) {
       descriptor = LinuxFiles.inMemory(name: "roomtone")
-      guard descriptor >= 0 else { throw Failure(number: -descriptor) }
+      guard descriptor >= 0 else { throw SystemError(-descriptor) }
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    func fill(_ bytes: [UInt8]) throws(Failure) {
+    func fill(_ bytes: [UInt8]) throws(SystemError) {
       var done = 0
       while done < bytes.count {
         let count = bytes.withUnsafeBytes {
           write(descriptor, $0.baseAddress.map { $0 + done }, $0.count - done)
         }
         if count < 0, errno == EINTR { continue }
-        guard count > 0 else { throw Failure(number: count == 0 ? EIO : errno) }
+        guard count > 0 else { throw SystemError(count == 0 ? EIO : errno) }
         done += count
       }
       lseek(descriptor, 0, SEEK_SET)
@@ -92,14 +90,14 @@ enum ExternalProgram {
 
     /// Returns the whole output.
     /// - Throws: above `limit`, since a part would be mistaken for the whole.
-    func contents() throws(Failure) -> [UInt8] {
+    func contents() throws(SystemError) -> [UInt8] {
       let size = Int(lseek(descriptor, 0, SEEK_END))
-      guard size >= 0 else { throw Failure(number: errno) }
-      guard size <= Self.limit else { throw Failure(number: EFBIG) }
+      guard size >= 0 else { throw SystemError(errno) }
+      guard size <= Self.limit else { throw SystemError(EFBIG) }
       let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
         count = max(0, pread(descriptor, buffer.baseAddress, size, 0))
       }
-      guard bytes.count == size else { throw Failure(number: EIO) }
+      guard bytes.count == size else { throw SystemError(EIO) }
       return bytes
     }
   }

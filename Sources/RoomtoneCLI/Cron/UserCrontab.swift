@@ -3,13 +3,6 @@ internal import Glibc
 
 /// The user's crontab, read and written through the system's `crontab`.
 enum UserCrontab {
-  /// Failure to read or change the crontab.
-  struct Failure: CodedError {
-    let code: String
-    let message: String
-    var hint: String?
-  }
-
   /// Reads the crontab; an empty one when there is none.
   static func read() throws -> Crontab {
     // Debian's `crontab -l` omits its own first lines unless this variable is set.
@@ -30,8 +23,8 @@ enum UserCrontab {
     let result = try run(["-"], input: crontab.bytes, variables: ["LC_ALL": "C"])
     guard result.status == 0 else { throw refused("change", result) }
     guard try crontab.isAll(of: read()) else {
-      throw Failure(
-        code: "cron.failed", message: "the crontab is not what was written into it",
+      throw CommandFailure(
+        .cron, "the crontab is not what was written into it",
         hint: "look at it with crontab -l")
     }
   }
@@ -43,17 +36,15 @@ enum UserCrontab {
       return try ExternalProgram.run("crontab", arguments, input: input, variables: variables)
     } catch let failure {
       guard failure.number == ENOENT else {
-        throw Failure(
-          code: "cron.failed", message: "can't run crontab: \(String(cString: strerror(failure.number)))")
+        throw CommandFailure(.cron, "can't run crontab: \(failure.text)")
       }
-      throw Failure(
-        code: "cron.missing", message: "this system has no crontab", hint: "install cron (apt install cron)")
+      throw CommandFailure(.noCron, "this system has no crontab", hint: "install cron (apt install cron)")
     }
   }
 
-  private static func refused(_ what: String, _ result: ExternalProgram.Result) -> Failure {
+  private static func refused(_ what: String, _ result: ExternalProgram.Result) -> CommandFailure {
     let words = result.errors.split(separator: "\n").joined(separator: "; ")
     let reason = words.isEmpty ? "crontab ended with status \(result.status)" : words
-    return Failure(code: "cron.failed", message: "can't \(what) the crontab: \(reason)")
+    return CommandFailure(.cron, "can't \(what) the crontab: \(reason)")
   }
 }

@@ -59,7 +59,7 @@ enum FirmwareCommand {
   }
 
   private static func write(_ file: FirmwareFile, to path: String, replaces: Bool) throws {
-    try OutputFile.write(file.bytes, to: path, replaces: replaces, code: "firmware.write")
+    try OutputFile.write(file.bytes, to: path, replaces: replaces)
   }
 
   // MARK: inspect

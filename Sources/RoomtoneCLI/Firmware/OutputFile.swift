@@ -1,32 +1,23 @@
 internal import EventLoop
 internal import Glibc
 
-/// Atomic file output: written under another name in the same folder, then renamed.
+/// Atomic output of a firmware file: written under another name in the same folder, then renamed.
 enum OutputFile {
-  /// Failure to write the file.
-  struct Failure: CodedError {
-    let code: String
-    let message: String
-    var hint: String?
-  }
-
   /// Writes `bytes` to `path`.
-  /// - Parameters:
-  ///   - replaces: `true` if an existing file may be replaced, which keeps its permissions; else it remains
-  ///     unchanged.
-  ///   - code: the code of the errors.
-  static func write(_ bytes: [UInt8], to path: String, replaces: Bool, code: String) throws {
+  /// - Parameter replaces: `true` if an existing file may be replaced, which keeps its permissions; else it remains
+  ///   unchanged.
+  static func write(_ bytes: [UInt8], to path: String, replaces: Bool) throws {
     // A symbolic link remains; its target is replaced.
     let target = realPath(path) ?? path
     var old = stat()
     let isThere = stat(target, &old) == 0
     if isThere, old.st_mode & S_IFMT != S_IFREG {
-      throw Failure(code: code, message: "\(path) is there and is not a file")
+      throw CommandFailure(.firmwareFile, "\(path) is there and is not a file")
     }
-    if isThere, !replaces { throw taken(path, code) }
+    if isThere, !replaces { throw taken(path) }
     var name = Array("\(target).XXXXXX".utf8CString)
     let file = mkstemp(&name)
-    guard file >= 0 else { throw failure(path, errno, code) }
+    guard file >= 0 else { throw failure(path, errno) }
     let new = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     let mask = umask(0o077)
     umask(mask)
@@ -40,7 +31,7 @@ enum OutputFile {
     }
     guard problem != 0 else { return }
     unlink(new)
-    throw problem == EEXIST ? taken(path, code) : failure(path, problem, code)
+    throw problem == EEXIST ? taken(path) : failure(path, problem)
   }
 
   /// Returns `true` if two paths lead to the same file.
@@ -67,11 +58,11 @@ enum OutputFile {
     return 0
   }
 
-  private static func taken(_ path: String, _ code: String) -> Failure {
-    Failure(code: code, message: "\(path) is there already", hint: "--force replaces it")
+  private static func taken(_ path: String) -> CommandFailure {
+    CommandFailure(.firmwareFile, "\(path) is there already", hint: "--force replaces it")
   }
 
-  private static func failure(_ path: String, _ number: Int32, _ code: String) -> Failure {
-    Failure(code: code, message: "can't write \(path): \(String(cString: strerror(number)))")
+  private static func failure(_ path: String, _ number: Int32) -> CommandFailure {
+    CommandFailure(.firmwareFile, "can't write \(path): \(SystemError(number).text)")
   }
 }

@@ -1,3 +1,5 @@
+internal import EventLoop
+
 /// The request of a command line.
 enum Request: Sendable, Equatable {
   /// Performs a command.

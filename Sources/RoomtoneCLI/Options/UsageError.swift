@@ -1,33 +1,28 @@
 internal import EventLoop
 
 /// An error in a command line. The process exits with status 2.
-struct UsageError: CodedError, Equatable {
-  /// Kinds of errors.
-  enum Kind: String, Sendable {
-    /// An unknown command.
-    case command = "usage.command"
-    /// An option that does not exist, or that another one excludes.
-    case option = "usage.option"
-    /// A missing value, one for an option without a value, or one that cannot be parsed.
-    case value = "usage.value"
-    /// A missing operand, or one too many.
-    case operand = "usage.operand"
-  }
+typealias UsageError = Failure<UsageErrorKind>
 
+/// The kinds of errors in a command line; the raw value is the stable code.
+enum UsageErrorKind: String, FailureKind {
+  /// An unknown command.
+  case command = "usage.command"
+  /// An option that does not exist, or that another one excludes.
+  case option = "usage.option"
+  /// A missing value, one for an option without a value, or one that cannot be parsed.
+  case value = "usage.value"
+  /// A missing operand, or one too many.
+  case operand = "usage.operand"
+}
+
+extension UsageError {
   /// Exit status for wrong usage.
-  static let exitStatus: Int32 = 2
+  static var exitStatus: Int32 { 2 }
 
-  let kind: Kind
-  let message: String
-  /// Reference to the help: `see roomtone run --help`.
-  let hint: String?
-
+  /// Creates an error with a hint at the help of a command: `see roomtone run --help`.
   init(_ kind: Kind, _ message: String, help command: String) {
-    (self.kind, self.message, hint) = (kind, message, "see \(command) --help")
+    self.init(kind, message, hint: "see \(command) --help")
   }
-
-  /// Stable name of the kind.
-  var code: String { kind.rawValue }
 
   /// Line for standard error, without its end and without the code, which is for programs.
   var line: String { "roomtone: \(message)" + (hint.map { " (\($0))" } ?? "") }

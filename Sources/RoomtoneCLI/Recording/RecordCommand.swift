@@ -6,13 +6,6 @@ internal import StreamKit
 
 /// Command `roomtone record`.
 enum RecordCommand {
-  /// Failure to record.
-  struct Failure: CodedError {
-    let code: String
-    let message: String
-    var hint: String?
-  }
-
   /// Checked arguments of the command.
   struct Plan {
     let url: String
@@ -108,7 +101,7 @@ enum RecordCommand {
     // FNV-1a: a file name for any text.
     let hash = key.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     let taken: FileLock?
-    do throws(FileLock.Failure) {
+    do throws(CommandFailure) {
       taken = try FileLock.take("\(folder)/locks/\(String(hash, radix: 16)).lock")
     } catch {
       // A recording matters more than the lock.
@@ -116,9 +109,9 @@ enum RecordCommand {
       return nil
     }
     guard let taken else {
-      throw Failure(
-        code: "record.busy",
-        message: plan.options.job.map { "the job \(quoted($0)) is being recorded already" }
+      throw CommandFailure(
+        .recordingJob,
+        plan.options.job.map { "the job \(quoted($0)) is being recorded already" }
           ?? "\(StreamURL.shown(plan.url)) is being recorded into the same place already",
         hint: "give another --job if both are wanted")
     }

@@ -7,17 +7,10 @@ internal import StreamKit
 
 /// Command `roomtone recordings`: recordings in the catalogue and on disk.
 enum RecordingsCommand {
-  /// Failure of the command.
-  struct Failure: CodedError {
-    let code: String
-    let message: String
-    var hint: String?
-  }
-
   static func run(_ arguments: ParsedArguments) throws -> Int32 {
     guard let path = UserFolders.catalogue else {
-      throw Failure(
-        code: "record.write", message: "there is no home folder, and so no catalogue of recordings",
+      throw CommandFailure(
+        .recordingFolder, "there is no home folder, and so no catalogue of recordings",
         hint: "set HOME or XDG_STATE_HOME")
     }
     // Listing creates no catalogue.
@@ -82,8 +75,8 @@ enum RecordingsCommand {
   private static func repair(_ arguments: ParsedArguments, _ library: RecordingLibrary) throws -> Int32 {
     let settings = try EngineSetup.configuration(file: arguments.text(.config)).recordings
     if let given = arguments.operands.first, access(given, R_OK | X_OK) != 0 {
-      throw Failure(
-        code: "record.write", message: "can't read the folder \(given): \(String(cString: strerror(errno)))")
+      throw CommandFailure(
+        .recordingFolder, "can't read the folder \(given): \(SystemError(errno).text)")
     }
     let folder = arguments.operands.first.map(UserFolders.absolute) ?? settings.folder
     var isGood = true
@@ -109,8 +102,8 @@ enum RecordingsCommand {
     for given in arguments.operands {
       do {
         guard try library.forget(known(given, catalogue)) else {
-          throw Failure(
-            code: "record.unknown", message: "the catalogue knows no recording \(given)",
+          throw CommandFailure(
+            .unknownRecording, "the catalogue knows no recording \(given)",
             hint: "'roomtone recordings' lists them")
         }
       } catch let error as any CodedError {

@@ -4,11 +4,6 @@ internal import Glibc
 /// The temporary folder of a simulation: always the same path, so that equal scripts print equal paths, and
 /// empty at the beginning; removed with its contents.
 final class ScratchFolder {
-  struct Failure: CodedError {
-    let code = "simulate.scratch"
-    let message: String
-  }
-
   /// Absolute path.
   let path: String
   /// Lock held while the simulation runs; nil in the folder for temporary files.
@@ -17,11 +12,11 @@ final class ScratchFolder {
   /// Acquires the first of the user's simulation folders without another simulation; a new one in the folder
   /// for temporary files where they can't be written.
   /// - Throws: `simulate.scratch` when the folder for temporary files can't be written either.
-  init() throws(Failure) {
+  init() throws(CommandFailure) {
     for number in 1...64 {
       guard let state = UserFolders.state else { break }
       let folder = "\(state)/simulation/\(number)"
-      do throws(FileLock.Failure) {
+      do throws(CommandFailure) {
         guard let lock = try FileLock.take("\(folder).lock") else { continue }
         (path, self.lock) = (folder, lock)
       } catch { break }
@@ -32,7 +27,7 @@ final class ScratchFolder {
     let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
     var template = Array("\(parent)/roomtone-simulation-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else {
-      throw Failure(message: "can't make a folder in \(parent): \(String(cString: strerror(errno)))")
+      throw CommandFailure(.scratchFolder, "can't make a folder in \(parent): \(SystemError(errno).text)")
     }
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     lock = nil
