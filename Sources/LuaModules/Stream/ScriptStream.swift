@@ -19,8 +19,7 @@ final class ScriptStream {
   /// The stream for sessions.
   let playable: HouseStream
   private let loop: EventLoop
-  private var listeners: [(number: Int, name: String, deliver: (LuaValue) -> Void)] = []
-  private var listenerCount = 0
+  private var listeners = Listeners<(name: String, deliver: (LuaValue) -> Void)>()
   /// The taps of its sound, which end with it.
   var taps: [ScriptTap] = []
   /// The count among the objects of its script.
@@ -40,19 +39,15 @@ final class ScriptStream {
 
   /// Calls `deliver` with the payload of every event of that name; the returned function ends that.
   func listen(to name: String, _ deliver: @escaping (LuaValue) -> Void) -> () -> Void {
-    listenerCount += 1
-    let number = listenerCount
-    listeners.append((number, name, deliver))
-    return { [weak self] in self?.listeners.removeAll { $0.number == number } }
+    let number = listeners.add((name, deliver))
+    return { [weak self] in self?.listeners.remove(number) }
   }
 
   /// Delivers an event in a turn of the loop of its own, after its cause has returned, to those who listen now.
   func emit(_ name: String, _ payload: LuaValue = .record([])) {
-    let last = listenerCount
+    let last = listeners.lastNumber
     loop.next { [self] in
-      for listener in listeners where listener.name == name && listener.number <= last {
-        listener.deliver(payload)
-      }
+      for listener in listeners.all(upTo: last) where listener.name == name { listener.deliver(payload) }
     }
   }
 
