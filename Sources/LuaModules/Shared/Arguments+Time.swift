@@ -65,9 +65,6 @@ extension LuaOptions {
 }
 
 extension Duration {
-  /// Seconds as Lua counts them.
-  var luaSeconds: Double { inSeconds }
-
   fileprivate init?(_ value: LuaValue, _ problem: (String, _ isSyntax: Bool) -> any Error) throws {
     let seconds: Double
     switch value {

@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import Home
 internal import LuaRuntime
 internal import StreamKit
@@ -13,7 +14,7 @@ extension StreamModule {
 
   func defineFiles() {
     streams.method(ofStream: "seek", takes: 1) { stream, call in
-      try stream.seek(to: try call.duration(2).luaSeconds)
+      try stream.seek(to: try call.duration(2).inSeconds)
       return .none
     }
     streams.field(ofStream: "can_seek") { .bool($0.canSeek) }

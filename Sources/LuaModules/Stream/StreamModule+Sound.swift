@@ -145,7 +145,7 @@ final class StreamSoundModule {
     case .gets(let format): object.emit("tap_created", facts(format))
     case .ended(let format): object.emit("tap_disposed", facts(format))
     case .overran(let time):
-      object.emit("tap_overrun", .record([("tap", taps(tap)), ("seconds", .number(time.luaSeconds))]))
+      object.emit("tap_overrun", .record([("tap", taps(tap)), ("seconds", .number(time.inSeconds))]))
     }
   }
 

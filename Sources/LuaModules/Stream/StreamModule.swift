@@ -119,16 +119,16 @@ final class StreamModule {
       return .none
     }
     streams.method(ofStream: "rewind", takes: 1) { stream, call in
-      call.return(.number(-(try stream.move(by: -(try call.duration(2).luaSeconds)))))
+      call.return(.number(-(try stream.move(by: -(try call.duration(2).inSeconds)))))
     }
     streams.method(ofStream: "forward", takes: 1) { stream, call in
-      call.return(.number(try stream.move(by: try call.duration(2).luaSeconds)))
+      call.return(.number(try stream.move(by: try call.duration(2).inSeconds)))
     }
     streams.method(ofStream: "can_rewind", takes: 1) { stream, call in
-      call.return(stream.canMove(by: -(try call.duration(2).luaSeconds)))
+      call.return(stream.canMove(by: -(try call.duration(2).inSeconds)))
     }
     streams.method(ofStream: "can_forward", takes: 1) { stream, call in
-      call.return(stream.canMove(by: try call.duration(2).luaSeconds))
+      call.return(stream.canMove(by: try call.duration(2).inSeconds))
     }
     streams.method(ofStream: "go_live", takes: 0) { stream, _ in
       try stream.goLive()

@@ -59,7 +59,7 @@ struct StreamOption: Sendable {
           user: try given.userName("auth", user), password: try given.line("auth", password))
       }),
     StreamOption(
-      "buffer_wait", read: { options in options.bufferWait.map { .number($0.luaSeconds) } ?? .nil },
+      "buffer_wait", read: { options in options.bufferWait.map { .number($0.inSeconds) } ?? .nil },
       apply: { given, options in
         if let time = try given.duration("buffer_wait") { options.bufferWait = time }
       }),
@@ -95,11 +95,11 @@ struct StreamOption: Sendable {
     atLeast least: Duration = .zero
   ) -> StreamOption {
     StreamOption(
-      name, read: { .number($0[keyPath: path].luaSeconds) },
+      name, read: { .number($0[keyPath: path].inSeconds) },
       apply: { given, options in
         guard let time = try given.duration(name) else { return }
         guard time >= least else {
-          throw given.problem(name, "at least \(Int(least.luaSeconds)) s expected")
+          throw given.problem(name, "at least \(Int(least.inSeconds)) s expected")
         }
         options[keyPath: path] = time
       })
