@@ -70,7 +70,8 @@ let package = Package(
     library(
       "Home",
       [
-        "EventLoop", "AudioCore", "Database", "HTTP", "SpeakerKit", "StreamKit", "HeadsetKit", "HeadsetLink",
+        "EventLoop", "AudioCore", "Database", "HTTP", "Scheduling", "SpeakerKit", "StreamKit", "HeadsetKit",
+        "HeadsetLink",
       ]),
 
     // Scripts.
@@ -122,7 +123,7 @@ let package = Package(
     tests(of: "HeadsetLink", ["HeadsetLink", "EventLoop", "TestSupport"]),
     tests(of: "HeadsetBoard", ["HeadsetBoard", "HeadsetKit", "HeadsetLink", "EventLoop", "TestSupport"]),
     tests(of: "HeadsetKit", ["HeadsetKit", "HeadsetLink", "HeadsetBoard", "EventLoop", "TestSupport"]),
-    tests(of: "Scheduling", ["Scheduling", "EventLoop"]),
+    tests(of: "Scheduling", ["Scheduling", "EventLoop", "TestSupport"]),
     tests(
       of: "Home",
       [

@@ -132,7 +132,9 @@ extension EventLoop {
     let hasReadyFiles = watches.collectAlwaysReady(into: &ready)
     poller.wait(nanoseconds: hasReadyFiles ? 0 : nanoseconds) { event in
       switch event {
-      case .civil: collectCivilTimers()
+      case .civil:
+        followClock()
+        collectCivilTimers()
       case .descriptor(let token, let events): watches.collect(token: token, events, into: &ready)
       }
     }

@@ -40,9 +40,36 @@ extension EventLoop {
   public func at(_ wall: WallTime, _ body: @escaping () -> Void) -> LoopTimer {
     assertOnLoop()
     if isVirtual {
-      return timers.add(due: wall.nanoseconds.subtractingHeld(virtualStart.nanoseconds), body)
+      return timers.add(
+        due: wall.nanoseconds.subtractingHeld(virtualStart.nanoseconds), followsWall: true, body)
     }
     return civilTimers.add(due: wall.nanoseconds, body)
+  }
+
+  /// Calls `body` whenever the wall clock is found to have been set by more than a second, before the timers that are
+  /// due thereby: with the time by which it was set, negative for back. The sleep of the machine counts as set forward.
+  /// Detected while there are timers by the wall clock. The loop's thread.
+  public func onClockSet(_ body: @escaping (Duration) -> Void) {
+    assertOnLoop()
+    clockListeners.append(body)
+  }
+
+  /// Sets the wall clock of a loop under virtual time forward, or back, as a daemon of the machine may do.
+  package func setVirtualClock(by time: Duration) {
+    assertOnLoop()
+    precondition(isVirtual, "the clock of the machine is not ours")
+    virtualStart = virtualStart.advanced(by: time)
+    timers.moveWallTimers(by: -time.nanoseconds)
+    for listener in clockListeners { listener(time) }
+  }
+
+  /// Compares the wall clock with the monotonic one, and reports a difference.
+  func followClock() {
+    let lead = nanoseconds(of: CLOCK_REALTIME) - nanoseconds(of: CLOCK_MONOTONIC)
+    let change = lead.subtractingHeld(wallLead)
+    wallLead = lead
+    guard change.magnitude > 1_000_000_000 else { return }
+    for listener in clockListeners { listener(.nanoseconds(change)) }
   }
 
   /// Calls `body` after everything that is ready now. The loop's thread.

@@ -70,7 +70,10 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
   let timers = TimerHeap()
   /// Timers by civil time; empty under virtual time, where both kinds are one.
   let civilTimers = TimerHeap()
-  var civilRang = false
+  /// The wall clock's lead over the monotonic clock in nanoseconds, when it was last compared.
+  var wallLead: Int64 = 0
+  /// Called with the time by which the wall clock was set forward, or back when negative.
+  var clockListeners: [(Duration) -> Void] = []
   var watches = WatchTable()
   var signalsWatched: Set<Int32> = []
   var workSincePoll = 0
@@ -78,7 +81,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
   /// Nanoseconds of CLOCK_MONOTONIC at the loop's first moment.
   let origin: Int64
-  let virtualStart: WallTime
+  var virtualStart: WallTime
   var virtualNow: Int64 = 0
 
   /// A loop that has not run yet; the calling thread may set it up.
@@ -99,6 +102,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     case .virtual(let start): (isVirtual, virtualStart) = (true, start)
     }
     origin = nanoseconds(of: CLOCK_MONOTONIC)
+    wallLead = nanoseconds(of: CLOCK_REALTIME) - origin
     owner = Atomic(pthread_self())
   }
 
@@ -112,6 +116,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     timers.cancelAll()
     civilTimers.cancelAll()
     for watch in watches.takeAll(poller) { watch.detach() }
+    clockListeners = []
     isClosed = true
     let inbox = shared.withLock { shared in
       defer { shared.inbox = [] }

@@ -10,10 +10,13 @@ public final class LoopTimer {
   fileprivate unowned let heap: TimerHeap
   /// `true` if `run` waits for the timer when nothing else is left.
   fileprivate let keepsAlive: Bool
+  /// `true` for a timer under virtual time that is due by the wall clock.
+  fileprivate let followsWall: Bool
   private var body: (() -> Void)?
 
-  fileprivate init(heap: TimerHeap, keepsAlive: Bool, body: @escaping () -> Void) {
+  fileprivate init(heap: TimerHeap, keepsAlive: Bool, followsWall: Bool, body: @escaping () -> Void) {
     self.heap = heap
+    self.followsWall = followsWall
     self.keepsAlive = keepsAlive
     self.body = body
   }
@@ -48,7 +51,7 @@ public final class LoopTimer {
 /// An indexed binary heap: adding and removing take O(log n). Confined to the loop's thread.
 final class TimerHeap {
   private struct Entry {
-    let due: Int64
+    var due: Int64
     let sequence: UInt64
     let timer: LoopTimer
 
@@ -71,8 +74,10 @@ final class TimerHeap {
   /// The due time of the first timer.
   var nextDue: Int64? { entries.first?.due }
 
-  func add(due: Int64, keepsAlive: Bool = true, _ body: @escaping () -> Void) -> LoopTimer {
-    let timer = LoopTimer(heap: self, keepsAlive: keepsAlive, body: body)
+  func add(
+    due: Int64, keepsAlive: Bool = true, followsWall: Bool = false, _ body: @escaping () -> Void
+  ) -> LoopTimer {
+    let timer = LoopTimer(heap: self, keepsAlive: keepsAlive, followsWall: followsWall, body: body)
     if keepsAlive { keepAliveCount += 1 }
     sequence += 1
     entries.append(Entry(due: due, sequence: sequence, timer: timer))
@@ -85,6 +90,16 @@ final class TimerHeap {
     guard let first = entries.first, first.due <= now else { return nil }
     remove(first.timer)
     return first.timer
+  }
+
+  /// Moves the due times of the timers that follow the wall clock.
+  func moveWallTimers(by time: Int64) {
+    for index in entries.indices where entries[index].timer.followsWall {
+      entries[index].due = entries[index].due.addingHeld(time)
+    }
+    // A sorted array is a heap.
+    entries.sort { $0.precedes($1) }
+    for (index, entry) in entries.enumerated() { entry.timer.index = index }
   }
 
   func cancelAll() {

@@ -1,8 +1,9 @@
 public import Database
 public import EventLoop
+public import Scheduling
 
-/// Values that scripts keep between their runs: JSON texts by script and key, in a SQLite file that several processes
-/// may use at once. Opened by the first request.
+/// The memory of scripts between their runs, in a SQLite file that several processes may use at once: values as JSON
+/// texts by script and key, and the records of jobs. Opened by the first request.
 ///
 /// No value is cached, so that those of another process are seen at once. A damaged file is set aside and replaced by a
 /// new one, as is one that was removed meanwhile. Confined to the loop.
@@ -20,7 +21,18 @@ public final class ScriptStore {
       json TEXT NOT NULL,
       PRIMARY KEY (script, key)
     ) STRICT;
+    """,
     """
+    CREATE TABLE job (
+      script TEXT NOT NULL,
+      name TEXT NOT NULL,
+      next INTEGER,
+      last INTEGER,
+      last_due INTEGER,
+      failures_in_row INTEGER NOT NULL,
+      PRIMARY KEY (script, name)
+    ) STRICT;
+    """,
   ]
 
   /// Creates a store in the file at `path`; nil for one in memory, which ends with this object.
@@ -91,7 +103,63 @@ public final class ScriptStore {
     return renewed.database
   }
 
+  /// `true` after a failure with the records of jobs, which is reported once.
+  private var hasFailed = false
+
   private func reportDamage(setAside place: String) {
     onLog("what scripts had stored was damaged and is now \(place); a new store begins")
+  }
+}
+
+// MARK: Jobs
+
+/// Times are kept in nanoseconds since 1970. A record that can't be read or kept is reported once: a job that runs matters
+/// more than its record.
+extension ScriptStore: JobMemory {
+  /// Returns the record of a job; nil without one.
+  public func record(of name: String, owner: String) -> JobRecord? {
+    attempt {
+      try perform {
+        try $0.query(
+          "SELECT next, last, last_due, failures_in_row FROM job WHERE script = ? AND name = ?",
+          [.text(owner), .text(name)]
+        ).first.map { row in
+          JobRecord(
+            next: try row.intOrNil(0).map(WallTime.init(nanoseconds:)),
+            last: try row.intOrNil(1).map(WallTime.init(nanoseconds:)),
+            lastDue: try row.intOrNil(2).map(WallTime.init(nanoseconds:)), failuresInRow: Int(try row.int(3)))
+        }
+      }
+    } ?? nil
+  }
+
+  /// Keeps the record of a job; nil removes it.
+  public func keep(_ record: JobRecord?, of name: String, owner: String) {
+    _ = attempt {
+      try perform { database in
+        guard let record else {
+          return try database.execute(
+            "DELETE FROM job WHERE script = ? AND name = ?", [.text(owner), .text(name)])
+        }
+        func value(_ time: WallTime?) -> DatabaseValue { time.map { .int($0.nanoseconds) } ?? .null }
+        return try database.execute(
+          """
+          INSERT INTO job VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET next = excluded.next,
+            last = excluded.last, last_due = excluded.last_due, failures_in_row = excluded.failures_in_row
+          """,
+          [
+            .text(owner), .text(name), value(record.next), value(record.last), value(record.lastDue),
+            .int(Int64(record.failuresInRow)),
+          ])
+      }
+    }
+  }
+
+  private func attempt<Result>(_ work: () throws -> Result) -> Result? {
+    do { return try work() } catch {
+      if !hasFailed { onLog("the last runs of jobs are not kept: \(error)") }
+      hasFailed = true
+      return nil
+    }
   }
 }

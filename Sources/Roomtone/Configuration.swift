@@ -3,6 +3,7 @@ public import HeadsetKit
 public import Home
 internal import LuaModules
 public import LuaRuntime
+public import Scheduling
 public import SpeakerKit
 public import StreamKit
 
@@ -20,6 +21,8 @@ public struct Configuration: Sendable {
   public var recordings = RecorderSettings()
   /// The stations by name.
   public var stations = NamedStations()
+  /// The point at which times by the sun count; nil without one.
+  public var location: Location?
   /// The address and the keys of the headset.
   public var headset = HeadsetSettings()
 
@@ -28,8 +31,8 @@ public struct Configuration: Sendable {
 
   /// Reads a file.
   ///
-  /// The file is Lua in an environment that has only `headset`, `house`, `limits`, `log`, `recordings` and
-  /// `stations`, each of which takes one table.
+  /// The file is Lua in an environment that has only `headset`, `house`, `limits`, `location`, `log`, `recordings`
+  /// and `stations`, each with one table as its argument.
   /// - Throws: `LuaError`: what is wrong with file and line.
   public init(text: [UInt8], path: String) throws {
     self.init()
@@ -53,7 +56,8 @@ public struct Configuration: Sendable {
   private static var sections: [Section] {
     [
       Section(name: "headset", read: readHeadset), Section(name: "house", read: readHouse),
-      Section(name: "limits", read: readLimits), Section(name: "log", read: readLog),
+      Section(name: "limits", read: readLimits), Section(name: "location", read: readLocation),
+      Section(name: "log", read: readLog),
       Section(name: "recordings", read: readRecordings), Section(name: "stations", read: readStations),
     ]
   }
@@ -72,6 +76,17 @@ public struct Configuration: Sendable {
       }
       configuration.limits.run = run
     }
+  }
+
+  private static func readLocation(_ configuration: inout Configuration, _ call: LuaCall) throws {
+    let options = try call.options(1, ["latitude", "longitude"])
+    guard let latitude = try options.number("latitude", in: -90...90) else {
+      throw options.problem("latitude", "missing: degrees north of the equator expected, as in 52.5")
+    }
+    guard let longitude = try options.number("longitude", in: -180...180) else {
+      throw options.problem("longitude", "missing: degrees east of Greenwich expected, as in 13.4")
+    }
+    configuration.location = Location(latitude: latitude, longitude: longitude)
   }
 
   private static func readLog(_ configuration: inout Configuration, _ call: LuaCall) throws {

@@ -112,7 +112,8 @@ public final class Engine {
           processName: options.processName,
           log: { relay.log(.warn, $0) }))
     }
-    jobs = JobTable(loop: loop, zone: options.zone) { job, event in relay.receive(job, event) }
+    let memory = options.store == nil ? nil : store
+    jobs = JobTable(loop: loop, zone: options.zone, memory: memory) { relay.receive($0, $1) }
     relay.engine = self
     recorder.onLog = { relay.log(.warn, $0) }
     store.onLog = { relay.log(.warn, $0) }
@@ -141,8 +142,26 @@ public final class Engine {
     func log(_ level: LogLevel, _ message: String) { engine?.onLog(level, message, []) }
     func receive(_ job: Job, _ event: JobEvent) {
       engine?.onJob(job, event)
-      guard case .skipped = event else { return }
-      log(.warn, "job \"\(job.name)\": a run is left out, as the one before still goes on")
+      guard let (level, text) = Self.line(event, of: job) else { return }
+      log(level, "job \"\(job.name)\": \(text)")
+    }
+
+    /// Returns the line of the log for an event; nil for one that is reported elsewhere, or is as it should be.
+    private static func line(_ event: JobEvent, of job: Job) -> (LogLevel, String)? {
+      func local(_ time: WallTime) -> String { "\(job.zone.local(time))" }
+      return switch event {
+      case .started, .succeeded, .failed, .queued, .ended: nil
+      case .skipped: (.warn, "a run is left out, as the one before still goes on")
+      case .missed(let due): (.warn, "the run of \(local(due)) was missed")
+      case .omitted(let due): (.info, "the run of \(local(due)) is left out, as requested")
+      case .failing(let runs, _): (.error, "\(runs) runs in a row have failed")
+      case .withoutSun(let date, let next):
+        (
+          .info,
+          "no run from \(date) on, as the sun stays up or down all day; "
+            + (next.map { "the next is at \(local($0))" } ?? "none follows in the coming year")
+        )
+      }
     }
   }
 
@@ -164,7 +183,8 @@ public final class Engine {
     try script.registerModules(
       ModuleServices(
         house: house, jobs: jobs, zone: options.zone, input: input, streams: streams,
-        recordings: recordings, headsets: headsets, store: store),
+        recordings: recordings, headsets: headsets, location: options.configuration.location,
+        store: store),
       global: global)
     let folders = [folder ?? ".", options.standardLibrary].compactMap { $0 }
     state.setModulePath(folders.flatMap { ["\($0)/?.lua", "\($0)/?/init.lua"] })

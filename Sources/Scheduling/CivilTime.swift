@@ -8,6 +8,9 @@ public struct TimeOfDay: Sendable, Hashable, Comparable, CustomStringConvertible
   /// The time 00:00.
   public static let midnight = TimeOfDay(checkedSeconds: 0)
 
+  /// The time 12:00.
+  static let midday = TimeOfDay(checkedSeconds: 43_200)
+
   init(checkedSeconds: Int) { seconds = checkedSeconds }
 
   /// Reads `"06:45"` or `"06:45:30"`, two digits each.

@@ -22,6 +22,14 @@ public enum JobEvent: Sendable, Equatable {
   case skipped(due: WallTime)
   /// The run for this moment waits for another one to end.
   case queued(due: WallTime)
+  /// The run for this moment is left out: it was due too long ago.
+  case missed(due: WallTime)
+  /// The run for this moment is left out on request.
+  case omitted(due: WallTime)
+  /// So many runs in a row have failed, the last for this reason.
+  case failing(runs: Int, String)
+  /// The sun has no event for the job from that date on, until the next run; nil for none in the coming year.
+  case withoutSun(from: CalendarDate, next: WallTime?)
   /// The job has no further runs, and is removed.
   case ended
 }
@@ -32,6 +40,8 @@ public enum JobEvent: Sendable, Equatable {
 public final class Job {
   /// The number of runs that may wait under `.queue`.
   public static let queueLimit = 16
+  /// The number of failures in a row that is reported.
+  public static let failureLimit = 3
 
   /// The name, unique among the jobs of its owner.
   public let name: String
@@ -45,10 +55,14 @@ public final class Job {
   public let overlap: OverlapPolicy
   /// The time by which it runs before its moments.
   public let early: Duration
-  /// The start of the last run, nil before the first.
+  /// The policy for a moment that was missed.
+  public let lateRuns: LateRunPolicy
+  /// The start of the last run, nil before the first. Of a job that is remembered also that of a process before.
   public private(set) var last: WallTime?
   /// The moment for which the last run was due, nil before the first.
   public private(set) var lastDue: WallTime?
+  /// The number of runs in a row that have failed, up to the last one.
+  public private(set) var failuresInRow = 0
   /// The number of runs that have begun.
   public private(set) var runs = 0
   /// The number of runs that have failed.
@@ -61,6 +75,8 @@ public final class Job {
   private let loop: EventLoop
   private var body: ((JobRun) -> Void)?
   private let observe: (Job, JobEvent) -> Void
+  private let keep: (JobRecord?) -> Void
+  private var listeners = Listeners<(JobEvent) -> Void>()
   private var onEnd: ((Job) -> Void)?
   private var timer: LoopTimer?
   private var due: Due?
@@ -79,16 +95,32 @@ public final class Job {
     let zone: any LocalZone
     let overlap: OverlapPolicy
     let early: Duration
+    let lateRuns: LateRunPolicy
+    /// The record that an earlier process kept.
+    let record: JobRecord?
   }
 
   init(
-    _ setup: Setup, loop: EventLoop, observe: @escaping (Job, JobEvent) -> Void,
-    onEnd: @escaping (Job) -> Void, body: @escaping (JobRun) -> Void
+    _ setup: Setup, loop: EventLoop, keep: @escaping (JobRecord?) -> Void,
+    observe: @escaping (Job, JobEvent) -> Void, onEnd: @escaping (Job) -> Void,
+    body: @escaping (JobRun) -> Void
   ) {
     (name, owner, recurrence) = (setup.name, setup.owner, setup.recurrence)
-    (zone, overlap, early) = (setup.zone, setup.overlap, setup.early)
-    (self.loop, self.observe, self.onEnd, self.body) = (loop, observe, onEnd, body)
+    (zone, overlap, early, lateRuns) = (setup.zone, setup.overlap, setup.early, setup.lateRuns)
+    (self.loop, self.keep, self.observe, self.onEnd, self.body) = (loop, keep, observe, onEnd, body)
+    if let record = setup.record {
+      (last, lastDue, failuresInRow) = (record.last, record.lastDue, record.failuresInRow)
+    }
     advance(from: nil)
+    if let next = setup.record?.next { resume(from: next) }
+  }
+
+  /// Adds a listener for the events of the job, called on the loop behind the observer of its table.
+  /// - Returns: a closure that removes it.
+  public func onEvent(_ listener: @escaping (JobEvent) -> Void) -> () -> Void {
+    loop.assertOnLoop()
+    let number = listeners.add(listener)
+    return { [weak self] in self?.listeners.remove(number) }
   }
 
   /// The time of the next run, nil when no run is scheduled.
@@ -103,7 +135,23 @@ public final class Job {
   /// Ends the job: no further run begins, and queued runs are dropped. Runs under way are not touched.
   public func cancel() {
     loop.assertOnLoop()
+    if isActive { keep(nil) }
     finish(nil)
+  }
+
+  /// Ends the job with its process: as `cancel`, but its record stays.
+  func leave() { finish(nil) }
+
+  /// Leaves out the next run. Does nothing without one, and for a plain interval.
+  /// - Returns: the moment that is left out.
+  @discardableResult
+  public func skipNext() -> WallTime? {
+    loop.assertOnLoop()
+    guard case .wall(let moment) = due else { return nil }
+    advance(from: due)
+    report(.omitted(due: moment))
+    endIfOver()
+    return moment
   }
 
   /// Begins a run now, as if the job were due; `next` does not change. Returns `false` when the job has
@@ -120,7 +168,6 @@ public final class Job {
 
   /// Sets the timer for the moment after `previous`, nil: for the first.
   private func advance(from previous: Due?) {
-    let now = loop.wallNow
     if case .every(let distance, aligned: false) = recurrence {
       var instant = loop.now
       if case .loop(let last) = previous {
@@ -133,20 +180,77 @@ public final class Job {
       timer = loop.at(instant) { self.fire() }
       return
     }
-    var start = now
-    if case .wall(let last) = previous { start = max(last, now) }
-    guard let moment = recurrence.next(after: start, in: zone) else {
-      (due, timer) = (nil, nil)
-      return
+    var start = loop.wallNow
+    if case .wall(let last) = previous { start = max(last, start) }
+    let moment = recurrence.next(after: start, in: zone)
+    timer?.cancel()
+    due = moment.map { .wall($0) }
+    timer = moment.map { loop.at($0.advanced(by: .zero - early)) { self.fire() } }
+    remember()
+    if case .sun(let time, let days, let location) = recurrence,
+      let date = time.dateWithout(after: start, on: days, at: location, in: zone)
+    {
+      later { $0.report(.withoutSun(from: date, next: moment)) }
     }
-    due = .wall(moment)
-    timer = loop.at(moment.advanced(by: .zero - early)) { self.fire() }
   }
 
   private func fire() {
     guard let come = due, let next else { return }
     advance(from: come)
-    if case .wall(let moment) = come { self.come(due: moment) } else { self.come(due: next) }
+    switch come {
+    case .loop: self.come(due: next)
+    case .wall(let moment):
+      let missed = missed(from: moment)
+      if missed.isTooLate { leaveOut(missed.due) } else { self.come(due: missed.due) }
+    }
+  }
+
+  /// Returns the last of the moments from `due` on that have passed, which stands for all of them.
+  private func missed(from due: WallTime) -> (due: WallTime, isTooLate: Bool) {
+    let now = loop.wallNow
+    guard due < now else { return (due, false) }
+    let last = recurrence.last(upTo: now, from: due, in: zone)
+    return (last, !lateRuns.begins(after: last.duration(to: now)))
+  }
+
+  private func leaveOut(_ due: WallTime) {
+    report(.missed(due: due))
+    endIfOver()
+  }
+
+  /// Makes up for the runs that were due since an earlier process ended, or leaves them out.
+  private func resume(from next: WallTime) {
+    guard next <= loop.wallNow else { return }
+    let missed = missed(from: next)
+    later { missed.isTooLate ? $0.leaveOut(missed.due) : $0.come(due: missed.due) }
+  }
+
+  /// Calls `body` when the caller, who may be about to listen, has returned; not if the job ends before.
+  private func later(_ body: @escaping (Job) -> Void) {
+    loop.next { [weak self] in
+      if let self, isActive { body(self) }
+    }
+  }
+
+  /// Applies a change of the wall clock. Set back by hours, the clock has moments ahead of it again that had passed.
+  func clockWasSet(by change: Duration) {
+    guard change < .seconds(-3 * 3600), case .wall = due else { return }
+    advance(from: nil)
+  }
+
+  // MARK: Memory and events
+
+  private func report(_ event: JobEvent) {
+    observe(self, event)
+    for listener in listeners.all { listener(event) }
+  }
+
+  /// Keeps the facts for the next process. Intervals begin anew with each.
+  private func remember() {
+    if case .every = recurrence { return }
+    var record = JobRecord(next: nil, last: last, lastDue: lastDue, failuresInRow: failuresInRow)
+    if case .wall(let moment) = due { record.next = moment }
+    keep(record)
   }
 
   // MARK: Runs
@@ -157,26 +261,36 @@ public final class Job {
     case .parallel: begin(due: due)
     case .queue where waiting.count < Self.queueLimit:
       waiting.append(due)
-      observe(self, .queued(due: due))
-    case .skip, .queue: observe(self, .skipped(due: due))
+      report(.queued(due: due))
+    case .skip, .queue: report(.skipped(due: due))
     }
   }
 
   private func begin(due: WallTime) {
     guard let body else { return }
     (running, runs, last, lastDue) = (running + 1, runs + 1, loop.wallNow, due)
+    remember()
     let run = JobRun(job: self, due: due, number: runs)
-    observe(self, .started)
+    report(.started)
     body(run)
   }
 
   fileprivate func ended(_ failure: String?) {
     running -= 1
+    failuresInRow = failure == nil ? 0 : failuresInRow + 1
     if failure != nil { failures += 1 }
-    observe(self, failure.map { .failed($0) } ?? .succeeded)
+    report(failure.map { .failed($0) } ?? .succeeded)
+    if let failure, failuresInRow == Self.failureLimit { report(.failing(runs: failuresInRow, failure)) }
     guard isActive else { return }
+    remember()
     if !waiting.isEmpty, running == 0 { return begin(due: waiting.removeFirst()) }
-    if due == nil, running == 0 { finish(.ended) }
+    endIfOver()
+  }
+
+  private func endIfOver() {
+    guard due == nil, running == 0 else { return }
+    keep(nil)
+    finish(.ended)
   }
 
   private func finish(_ event: JobEvent?) {
@@ -190,7 +304,7 @@ public final class Job {
     withExtendedLifetime((held, onEnd)) {
       (body, self.onEnd) = (nil, nil)
       onEnd?(self)
-      if let event { observe(self, event) }
+      if let event { report(event) }
     }
   }
 }

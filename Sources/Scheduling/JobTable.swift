@@ -8,27 +8,40 @@ public final class JobTable {
   private let loop: EventLoop
   private let zone: any LocalZone
   private let observe: (Job, JobEvent) -> Void
+  private let memory: (any JobMemory)?
   private var jobs: [Job] = []
 
   /// A table without jobs.
-  /// - Parameter zone: the default for jobs without one.
-  /// - Parameter observe: called on the loop with each event of a job, skipped runs included.
+  /// - Parameters:
+  ///   - zone: the default for jobs without one.
+  ///   - memory: the records of jobs with an identity.
+  ///   - observe: called on the loop with each event of a job, skipped runs included.
   public init(
-    loop: EventLoop, zone: any LocalZone, observe: @escaping (Job, JobEvent) -> Void = { _, _ in }
+    loop: EventLoop, zone: any LocalZone, memory: (any JobMemory)? = nil,
+    observe: @escaping (Job, JobEvent) -> Void = { _, _ in }
   ) {
-    (self.loop, self.zone, self.observe) = (loop, zone, observe)
+    (self.loop, self.zone, self.memory, self.observe) = (loop, zone, memory, observe)
+    loop.onClockSet { [weak self] change in
+      for job in self?.jobs ?? [] { job.clockWasSet(by: change) }
+    }
   }
 
   /// Adds a job.
-  /// - Parameter name: nil derives one from the recurrence: `at 06:45 mon-fri`.
-  /// - Parameter early: the time by which it runs before its moments, at least 0; a moment that is nearer
-  ///   runs at once. Not for plain intervals.
-  /// - Parameter body: begins a run; called on the loop, each time with a run that it must end.
+  ///
+  /// A job that is remembered continues that of the process before with the same identity and name: a run that was due
+  /// meanwhile begins late or is left out, as `lateRuns` says.
+  /// - Parameters:
+  ///   - name: nil derives one from the recurrence: `at 06:45 mon-fri`.
+  ///   - identity: the identity of the owner in all processes; nil for a job that is not remembered.
+  ///   - early: the time by which it runs before its moments, at least 0; a moment that is nearer runs at once. Not for
+  ///     plain intervals.
+  ///   - body: begins a run; called on the loop, each time with a run that it must end.
   /// - Throws: `schedule.duplicate`, `schedule.past`, `schedule.syntax` for an invalid interval.
   @discardableResult
   public func add(
-    _ recurrence: Recurrence, name: String? = nil, owner: Int = 0, zone: (any LocalZone)? = nil,
-    overlap: OverlapPolicy = .skip, early: Duration = .zero, _ body: @escaping (JobRun) -> Void
+    _ recurrence: Recurrence, name: String? = nil, owner: Int = 0, identity: String? = nil,
+    zone: (any LocalZone)? = nil, overlap: OverlapPolicy = .skip, early: Duration = .zero,
+    lateRuns: LateRunPolicy = .init(), _ body: @escaping (JobRun) -> Void
   ) throws(ScheduleError) -> Job {
     loop.assertOnLoop()
     try recurrence.validate()
@@ -38,14 +51,21 @@ public final class JobTable {
         hint: "give it another name, or cancel the other job first")
     }
     let zone = zone ?? self.zone
-    if case .once(let moment) = recurrence, recurrence.next(after: loop.wallNow, in: zone) == nil {
-      throw Recurrence.past(moment, now: loop.wallNow, in: zone)
+    let unique = name ?? freeName("\(recurrence)", owner: owner)
+    let record = identity.flatMap { memory?.record(of: unique, owner: $0) }
+    let now = loop.wallNow
+    let wasMissed = record?.next.map { $0 <= now } ?? false
+    if case .once(let moment) = recurrence, recurrence.next(after: now, in: zone) == nil, !wasMissed {
+      throw Recurrence.past(moment, now: now, in: zone)
     }
     let setup = Job.Setup(
-      name: name ?? freeName("\(recurrence)", owner: owner), owner: owner, recurrence: recurrence, zone: zone,
-      overlap: overlap, early: early)
+      name: unique, owner: owner, recurrence: recurrence, zone: zone, overlap: overlap, early: early,
+      lateRuns: lateRuns, record: record)
     let job = Job(
-      setup, loop: loop, observe: observe,
+      setup, loop: loop,
+      keep: { [memory] record in
+        if let identity { memory?.keep(record, of: unique, owner: identity) }
+      }, observe: observe,
       onEnd: { [weak self] ended in self?.jobs.removeAll { $0 === ended } }, body: body)
     jobs.append(job)
     return job
@@ -59,9 +79,9 @@ public final class JobTable {
     jobs.first { $0.owner == owner && $0.name == name }
   }
 
-  /// Cancels all jobs of `owner`, nil: of all.
-  public func cancelAll(of owner: Int? = nil) {
-    for job in jobs(of: owner) { job.cancel() }
+  /// Ends all jobs of `owner`, nil: of all, with their process: those that are remembered continue in the next one.
+  public func endAll(of owner: Int? = nil) {
+    for job in jobs(of: owner) { job.leave() }
   }
 
   private func freeName(_ base: String, owner: Int) -> String {

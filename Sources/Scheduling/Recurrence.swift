@@ -13,14 +13,25 @@ public enum Recurrence: Sendable, Hashable, CustomStringConvertible {
   case every(Duration, aligned: Bool)
   /// The minutes of a line of a crontab.
   case cron(CronExpression)
+  /// A time by the sun on each of these days, where there is one.
+  case sun(SunTime, Weekdays, Location)
 
-  /// Parses the argument of `schedule.at`: a time of day, once or on certain days, or a date and time.
+  /// Parses the argument of `schedule.at`: a time of day by the clock or the sun, once or on certain days, or a date
+  /// and time.
   ///
   /// A time of day without days means its next occurrence: today, or tomorrow when it has passed.
-  /// - Throws: `schedule.syntax`; `schedule.past` for a date that has passed.
+  /// - Parameters:
+  ///   - location: the point at which the sun counts.
+  ///   - acceptsPast: `true` for a date that may have passed.
+  /// - Throws: `schedule.syntax`; `schedule.past` for a date that has passed; `schedule.location` for a time by the sun
+  ///   without a location.
   public static func at(
-    _ text: String, days: String? = nil, now: WallTime, in zone: any LocalZone
+    _ text: String, days: String? = nil, now: WallTime, in zone: any LocalZone, location: Location? = nil,
+    acceptsPast: Bool = false
   ) throws(ScheduleError) -> Recurrence {
+    if SunTime.isMeant(by: text) {
+      return try bySun(SunTime(parsing: text), days: days, now: now, in: zone, location)
+    }
     // A text that begins like a date is parsed as one, so that the error is about dates.
     if text.utf8.prefix(5).last == UInt8(ascii: "-") {
       let moment = try LocalDateTime(parsing: text)
@@ -30,7 +41,7 @@ public enum Recurrence: Sendable, Hashable, CustomStringConvertible {
           hint: "give a time of day with days, or a date without")
       }
       let once = Recurrence.once(moment)
-      if once.next(after: now, in: zone) == nil { throw Self.past(moment, now: now, in: zone) }
+      if !acceptsPast, once.next(after: now, in: zone) == nil { throw past(moment, now: now, in: zone) }
       return once
     }
     let time = try TimeOfDay(parsing: text)
@@ -38,6 +49,21 @@ public enum Recurrence: Sendable, Hashable, CustomStringConvertible {
     let today = LocalDateTime(zone.local(now).date, time)
     let tomorrow = LocalDateTime(today.date.advanced(by: 1), time)
     return .once(zone.match(today).moment > now ? today : tomorrow)
+  }
+
+  private static func bySun(
+    _ time: SunTime, days: String?, now: WallTime, in zone: any LocalZone, _ location: Location?
+  ) throws(ScheduleError) -> Recurrence {
+    guard let location else {
+      throw ScheduleError(
+        .location, "\(quoted("\(time)")) needs a location",
+        hint: "write location { latitude = 52.5, longitude = 13.4 } with yours into the configuration")
+    }
+    let days = try days.map { text throws(ScheduleError) in try Weekdays(parsing: text) }
+    guard let next = time.next(after: now, on: days ?? .all, at: location, in: zone) else {
+      throw ScheduleError(.syntax, "there is no \(time.event.rawValue) at \(location) in the coming year")
+    }
+    return days.map { .sun(time, $0, location) } ?? .once(zone.local(next))
   }
 
   static func past(_ moment: LocalDateTime, now: WallTime, in zone: any LocalZone) -> ScheduleError {
@@ -63,7 +89,23 @@ public enum Recurrence: Sendable, Hashable, CustomStringConvertible {
       let seconds = Int(distance.components.seconds)
       return seconds > 0 ? Self.nextMark(after: moment, every: seconds, in: zone) : nil
     case .cron(let expression): return expression.next(after: moment, in: zone)
+    case .sun(let time, let days, let location):
+      return time.next(after: moment, on: days, at: location, in: zone)
     }
+  }
+
+  /// Returns the last moment up to `now`, after a first one that is known to be before it.
+  func last(upTo now: WallTime, from first: WallTime, in zone: any LocalZone) -> WallTime {
+    // From near `now`, so that the minutes of a year need not be counted.
+    var last = first
+    for distance in [3_600, 86_400, 8 * 86_400, 32 * 86_400, 400 * 86_400] {
+      let start = now.advanced(by: .seconds(-distance))
+      guard start > first, let due = next(after: start, in: zone), due <= now else { continue }
+      last = due
+      break
+    }
+    while let due = next(after: last, in: zone), due <= now { last = due }
+    return last
   }
 
   /// Returns the first moment after `moment` at which the clock shows a multiple of `distance` seconds since
@@ -124,6 +166,7 @@ public enum Recurrence: Sendable, Hashable, CustomStringConvertible {
     case .daily(let time, let days): "at \(time) \(days)"
     case .every(let distance, _): "every \(DurationText.describe(distance))"
     case .cron(let expression): "cron \(expression)"
+    case .sun(let time, let days, _): "at \(time) \(days)"
     }
   }
 

@@ -13,4 +13,6 @@ public enum ScheduleErrorKind: String, FailureKind {
   case duplicate = "schedule.duplicate"
   /// A time zone that does not exist or cannot be read.
   case zone = "schedule.zone"
+  /// A time by the sun without a location.
+  case location = "schedule.location"
 }

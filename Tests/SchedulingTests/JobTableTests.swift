@@ -24,7 +24,7 @@ private final class Bench {
 
   /// Cancels all jobs: they and the harness retain each other.
   func close() {
-    table.cancelAll()
+    table.endAll()
     loop.close()
   }
 
@@ -57,7 +57,7 @@ private final class Bench {
     #expect(job.runs == 5 && job.failures == 0 && job.name == "at 06:45 mon-fri")
     #expect(shown(job.next, bench.zone) == "2026-01-12 06:45 +60")
     #expect(shown(job.last, bench.zone) == "2026-01-09 06:45 +60")
-    bench.table.cancelAll()
+    bench.table.endAll()
     #expect(bench.loop.run(until: { false }) == .idle, "a cancelled job leaves no timer")
   }
 
@@ -90,6 +90,7 @@ private final class Bench {
       bench.seen == [
         "poll failed(\"no network\") at 00:01", "poll failed(\"late\") at 00:02:05",
         "poll failed(\"the run was dropped before it had ended\") at 00:03",
+        "poll failing(runs: 3, \"the run was dropped before it had ended\") at 00:03",
       ])
     #expect(job.runs == 5 && job.failures == 3 && job.running == 0 && job.isActive)
   }
@@ -129,7 +130,7 @@ private final class Bench {
         "every 1m", "every 1m #2", "every 1m #3",
       ])
     #expect(bench.table.jobs(of: 3).count == 3 && bench.table.jobs().count == 5)
-    bench.table.cancelAll(of: 3)
+    bench.table.endAll(of: 3)
     #expect(bench.table.jobs().map(\.owner) == [2, 1])
   }
 
@@ -232,7 +233,7 @@ private final class Bench {
     // The second run was about 50 ms late; the third is due on the old beat, within the difference of the two
     // clocks.
     #expect(phase.map { $0 < 20 || $0 > 80 } == true, "\(phase ?? -1)")
-    table.cancelAll()
+    table.endAll()
   }
 
   @Test("a job can cancel itself, and its run may end afterwards")

@@ -8,12 +8,17 @@
 --   end)
 --   schedule.cron("30 20 * * sat", { timezone = "Europe/Berlin" }, function() print "the show begins" end)
 --   schedule.every("15m", { align = true }, function() print("a quarter", os.date()) end)
+--   schedule.at("sunset-20m", { days = "daily" }, function() speaker.play("evening.mp3") end)
 --   for _, job in ipairs(schedule.jobs()) do print(job) end
 --
 -- A job lives until it is cancelled, has no further run, or its script ends; a script with jobs keeps running. Each run
 -- is a routine of its own. A failed run is logged and counted, and the job continues. A run that is due during the
 -- previous one is skipped, which is logged, unless `overlap` is set. When clocks change, a skipped time runs right
 -- after the gap, and a repeated time runs once.
+--
+-- Jobs of a script file are remembered by their names, intervals excepted: a run that was due while the machine was off
+-- or asleep begins late, or is missed, as `catch_up` and `grace` say. A clock that is set forward counts the same, so a
+-- machine that starts with a wrong clock runs no job for each day that it never had.
 
 error("stdlib/meta/schedule.lua is a description, not a module: require \"schedule\" finds the module itself")
 
@@ -26,13 +31,21 @@ local schedule = {}
 ---The policy for a run that is due during the previous one: skipped, queued (at most 16), or started at once.
 ---@alias schedule.Overlap "skip"|"queue"|"parallel"
 
+---The policy for runs that were missed, because the machine was off, for example: each is left out; or the last of them
+---is made up for as soon as possible, once.
+---@alias schedule.CatchUp "skip"|"run_once"
+
 ---@class schedule.AtOptions
+---@field catch_up? schedule.CatchUp (default: `"skip"`).
+---@field grace? Duration Delay up to which a run begins late (default: `"10m"`; with `"run_once"` no limit).
 ---@field early? Duration Time by which a run begins before its due time, at most `"24h"`; at once if that has passed (default: 0).
 ---@field overlap? schedule.Overlap (default: `"skip"`).
 ---@field days? string Days of the week to repeat on: `"mon-fri"`, `"sat,sun"`, `"daily"`, `"weekdays"`, `"weekends"` (default: one run).
 ---@field name? string Name of the job, unique in the script (default: derived from the time, `"at 06:45 mon-fri"`).
 
 ---@class schedule.CronOptions
+---@field catch_up? schedule.CatchUp (default: `"skip"`).
+---@field grace? Duration Delay up to which a run begins late (default: `"10m"`; with `"run_once"` no limit).
 ---@field early? Duration Time by which a run begins before its due time, at most `"24h"`; at once if that has passed (default: 0).
 ---@field name? string Name of the job, unique in the script (default: derived from the line, `"cron 30 6 * * 1-5"`).
 ---@field overlap? schedule.Overlap (default: `"skip"`).
@@ -45,9 +58,14 @@ local schedule = {}
 
 ---Runs a function at a wall-clock time: once, or on certain days of the week.
 ---
----A time of day without `days` that has passed today means tomorrow. Raises `schedule.syntax`, `schedule.past` (a date
----in the past), `schedule.duplicate` (the name is taken), `argument`.
----@param time string `"06:45"`, `"06:45:30"` or `"2026-12-24 18:00"`.
+---A time of day without `days` that has passed today means tomorrow. Times by the sun are `"dawn"`, `"sunrise"`,
+---`"noon"`, `"sunset"` and `"dusk"` (civil dawn and dusk: the sun is 6° below the horizon), at most `"12h"` before or
+---after: `"sunset-20m"`, `"sunrise+1h30m"`. They need `location { latitude = 52.5, longitude = 13.4 }` in the
+---configuration. On days without such an event, near the poles, there is no run, which is logged.
+---
+---Raises `schedule.syntax`, `schedule.past` (a date in the past), `schedule.location` (a time by the sun without a
+---location), `schedule.duplicate` (the name is taken), `argument`.
+---@param time string `"06:45"`, `"06:45:30"`, `"sunset-20m"` or `"2026-12-24 18:00"`.
 ---@param options schedule.AtOptions
 ---@param fn async fun() May suspend.
 ---@return schedule.Job
@@ -87,7 +105,7 @@ function schedule.jobs() end
 ---@class schedule.Job
 ---@field name string Unique among the jobs of the script.
 ---@field next? number Start of the next run, in seconds since 1970 as `os.time` counts; nil if the job has ended.
----@field last? number Start of the last run, in seconds since 1970; nil before the first.
+---@field last? number Start of the last run, in seconds since 1970, also before a restart; nil before the first.
 ---@field due? number Due time of the last run, in seconds since 1970; later than `last` with `early`.
 ---@field runs integer Number of runs started.
 ---@field failures integer Number of failed runs.
@@ -96,6 +114,39 @@ local Job = {}
 
 ---Cancels the job: no further run begins; a run in progress continues.
 function Job:cancel() end
+
+---Leaves out the next run.
+---@return number? due Due time of the run that is left out, in seconds since 1970; nil without one, and for an interval.
+function Job:skip() end
+
+---Calls a function with the payload of every event of that name of the job. Raises `argument`.
+---@param event schedule.JobEventName
+---@param listener fun(payload: table)
+---@return Subscription
+function Job:on(event, listener) end
+
+---Calls a function with the payload of the next event of that name, once. Raises `argument`.
+---@param event schedule.JobEventName
+---@param listener fun(payload: table)
+---@return Subscription
+function Job:once(event, listener) end
+
+---Waits for the next event of that name of the job. Raises `argument`, `task.cannot_suspend`.
+---@async
+---@param event schedule.JobEventName
+---@param timeout? Duration Longest wait (default: none).
+---@return table? payload
+---@return "timeout"|"closed"? why The reason for nil; `"closed"`: the job has ended.
+function Job:wait(event, timeout) end
+
+---@alias schedule.JobEventName
+---| "started" # a run has begun.
+---| "finished" # a run has succeeded.
+---| "failed" # `{error}`: a run has failed.
+---| "failing" # `{failures, error}`: the third run in a row has failed.
+---| "missed" # `{due}`: a run was missed, and is not made up for.
+---| "skipped" # `{due}`: a run is left out during another one, or by `skip`.
+---| "ended" # the job has no further runs.
 
 ---Starts a run now, as if the job were due; `next` does not change.
 ---@return boolean begun `false` if the job has ended.

@@ -7,12 +7,18 @@ final class ScheduleModule {
   private unowned let script: Script
   private let table: JobTable
   private let zone: any LocalZone
+  private let location: Location?
+  /// The identity of the script, under which its jobs are remembered; nil for text that comes from no file.
+  private let identity: String?
   private let jobs: LuaClass<Job>
   /// The largest `early` of a job.
   private static let maximumEarly = Duration.seconds(86_400)
 
-  static func register(in script: Script, table: JobTable, zone: any LocalZone) throws {
-    let module = try ScheduleModule(script, table, zone)
+  static func register(
+    in script: Script, table: JobTable, zone: any LocalZone, location: Location?, events: ScriptEvents
+  ) throws {
+    let module = try ScheduleModule(script, table, zone, location)
+    events.add(to: module.jobs, Self.events)
     let number = script.number
     script.state.register(
       "schedule",
@@ -25,13 +31,14 @@ final class ScheduleModule {
         },
       ])
     script.staysAlive { !table.jobs(of: number).isEmpty }
-    script.root { table.cancelAll(of: number) }
+    script.root { table.endAll(of: number) }
   }
 
-  private init(_ script: Script, _ table: JobTable, _ zone: any LocalZone) throws {
-    self.script = script
-    self.table = table
-    self.zone = zone
+  private init(
+    _ script: Script, _ table: JobTable, _ zone: any LocalZone, _ location: Location?
+  ) throws {
+    (self.script, self.table, self.zone, self.location) = (script, table, zone, location)
+    identity = script.folder == nil ? nil : script.identity
     jobs = try LuaClass("job", in: script.state) { job in
       guard job.isActive else { return "job \"\(job.name)\" (ended)" }
       let next = job.next.map { "next \(zone.local($0))" } ?? "no next run"
@@ -50,12 +57,13 @@ final class ScheduleModule {
       return .none
     }
     jobs.method("run_now", takes: 0) { job, call in call.return(job.runNow()) }
+    jobs.method("skip", takes: 0) { job, call in call.return(seconds(job.skipNext())) }
   }
 
   /// `at(time, [options,] fn)`
   private func at(_ call: LuaCall) throws -> LuaReturn {
     let text = try call.string(1, .header)
-    let (options, function) = try arguments(call, ["days", "early", "name", "overlap"])
+    let (options, function) = try arguments(call, ["catch_up", "days", "early", "grace", "name", "overlap"])
     let days = try options.string("days", .name)
     if let days {
       do {
@@ -66,7 +74,8 @@ final class ScheduleModule {
     }
     let recurrence: Recurrence
     do {
-      recurrence = try Recurrence.at(text, days: days, now: script.loop.wallNow, in: zone)
+      recurrence = try Recurrence.at(
+        text, days: days, now: script.loop.wallNow, in: zone, location: location, acceptsPast: true)
     } catch {
       guard error.kind == .syntax else { throw error }
       throw call.problem(1, error.message, code: error.code, hint: error.hint)
@@ -77,7 +86,8 @@ final class ScheduleModule {
   /// `cron(expression, [options,] fn)`
   private func cron(_ call: LuaCall) throws -> LuaReturn {
     let text = try call.string(1, .header)
-    let (options, function) = try arguments(call, ["early", "name", "overlap", "timezone"])
+    let (options, function) = try arguments(
+      call, ["catch_up", "early", "grace", "name", "overlap", "timezone"])
     let expression: CronExpression
     do {
       expression = try CronExpression(parsing: text)
@@ -118,6 +128,15 @@ final class ScheduleModule {
     return early
   }
 
+  private func lateRuns(_ options: LuaOptions) throws -> LateRunPolicy {
+    let grace = try options.duration("grace")
+    switch try options.string("catch_up", .name) {
+    case nil, "skip": return LateRunPolicy(grace: grace)
+    case "run_once": return LateRunPolicy(catchesUp: true, grace: grace)
+    case let name?: throw options.problem("catch_up", "\"skip\" or \"run_once\" expected, got \"\(name)\"")
+    }
+  }
+
   private func overlap(_ options: LuaOptions) throws -> OverlapPolicy {
     guard let name = try options.string("overlap", .name) else { return .skip }
     guard let policy = OverlapPolicy(rawValue: name) else {
@@ -138,8 +157,8 @@ final class ScheduleModule {
     }
     let held = try script.objects.hold(.job)
     let job = try table.add(
-      recurrence, name: name, owner: script.number, zone: zone, overlap: try overlap(options),
-      early: try early(options)
+      recurrence, name: name, owner: script.number, identity: identity, zone: zone,
+      overlap: try overlap(options), early: try early(options), lateRuns: try lateRuns(options)
     ) { [unowned script] run in
       // Until the job ends, and with it this closure.
       withExtendedLifetime(held) {}
@@ -149,5 +168,36 @@ final class ScheduleModule {
       }
     }
     return call.return(jobs(job))
+  }
+}
+
+// MARK: Events
+
+extension ScheduleModule {
+  private static let eventNames = ["started", "finished", "failed", "failing", "missed", "skipped", "ended"]
+
+  fileprivate static var events: EventSource<Job> {
+    EventSource(names: eventNames) { job, name, deliver, closed in
+      job.onEvent { event in
+        if let fields = fields(of: event, named: name) {
+          deliver(.record([("name", .string(name))] + fields))
+        }
+        if event == .ended { closed() }
+      }
+    }
+  }
+
+  /// Returns the fields of an event if it is the one called `name`.
+  private static func fields(of event: JobEvent, named name: String) -> [(name: String, value: LuaValue)]? {
+    func due(_ time: WallTime) -> [(name: String, value: LuaValue)] { [("due", .number(time.inSeconds))] }
+    switch (name, event) {
+    case ("started", .started), ("finished", .succeeded), ("ended", .ended): return []
+    case ("failed", .failed(let reason)): return [("error", .string(reason))]
+    case ("failing", .failing(let runs, let reason)):
+      return [("failures", .int(runs)), ("error", .string(reason))]
+    case ("missed", .missed(let time)): return due(time)
+    case ("skipped", .skipped(let time)), ("skipped", .omitted(let time)): return due(time)
+    default: return nil
+    }
   }
 }

@@ -18,13 +18,16 @@ public struct ModuleServices {
   public let recordings: RecordingService
   /// The headsets of all scripts.
   public let headsets: HeadsetService
-  /// The values that scripts keep.
+  /// The point at which times by the sun count; nil without one.
+  public let location: Location?
+  /// The memory of scripts.
   public let store: ScriptStore
 
   /// Services of an engine.
   public init(
     house: HouseDoor, jobs: JobTable, zone: any LocalZone, input: InputReader, streams: StreamService,
-    recordings: RecordingService, headsets: HeadsetService, store: ScriptStore = ScriptStore(path: nil)
+    recordings: RecordingService, headsets: HeadsetService, location: Location? = nil,
+    store: ScriptStore = ScriptStore(path: nil)
   ) {
     self.house = house
     self.jobs = jobs
@@ -33,6 +36,7 @@ public struct ModuleServices {
     self.streams = streams
     self.recordings = recordings
     self.headsets = headsets
+    self.location = location
     self.store = store
   }
 }
@@ -46,7 +50,8 @@ extension Script {
     LogModule.register(in: self)
     LibraryModule.register(in: self)
     StoreModule.register(in: self, store: services.store)
-    try ScheduleModule.register(in: self, table: services.jobs, zone: services.zone)
+    try ScheduleModule.register(
+      in: self, table: services.jobs, zone: services.zone, location: services.location, events: events)
     let streams = try StreamModule.register(in: self, service: services.streams, events: events)
     try RecordingModule.register(
       in: self, service: services.recordings, zone: services.zone, streams: streams, events: events)

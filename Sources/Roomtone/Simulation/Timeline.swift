@@ -156,7 +156,7 @@ public final class Timeline {
       let run = runs.remove(at: index)
       // What failed is reported with its reason elsewhere.
       if event == .succeeded { addQuietRun(run) }
-    case .skipped, .queued, .ended: break
+    case .skipped, .missed, .omitted, .queued, .failing, .withoutSun, .ended: break
     }
   }
 
