@@ -90,12 +90,15 @@ extension LuaCall {
   }
 
   /// Returns a table of named options; an absent argument is an empty one.
-  /// - Parameter known: the accepted names; any other raises and suggests the nearest.
-  public func options(_ number: Int, _ known: [String]) throws -> LuaOptions {
+  /// - Parameters:
+  ///   - known: the accepted names; any other raises and suggests the nearest.
+  ///   - besideList: `true` for a table that is a list, too: its elements are left alone.
+  public func options(_ number: Int, _ known: [String], besideList: Bool = false) throws -> LuaOptions {
     if isNil(number) { return LuaOptions(call: self, number: number, fields: [:]) }
     var fields: [String: LuaValue] = [:]
     var unknownNames: [String] = []
     for (key, value) in try entries(number) {
+      if besideList, case .int = key { continue }
       if case .string(let name) = key, known.contains(name) {
         fields[name] = value
       } else {

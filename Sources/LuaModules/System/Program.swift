@@ -16,10 +16,28 @@ final class Program: Sendable {
   static func start(_ command: String, _ descriptor: (own: Int32, for: Int32)? = nil) -> Result<
     Program, SystemError
   > {
+    start(["/bin/sh", "-c", command], descriptor.map { [$0] } ?? [])
+  }
+
+  /// Starts a program without a shell, with an empty input; found in `PATH` unless its name has a slash.
+  /// - Parameters:
+  ///   - output: the descriptor that becomes its output.
+  ///   - errors: the descriptor that becomes its output of errors.
+  static func start(_ arguments: [String], output: Int32, errors: Int32) -> Result<Program, SystemError> {
+    let null = open("/dev/null", O_RDONLY | O_CLOEXEC)
+    defer { if null >= 0 { close(null) } }
+    return start(arguments, [(null, 0), (output, 1), (errors, 2)])
+  }
+
+  private static func start(
+    _ arguments: [String], _ descriptors: [(own: Int32, for: Int32)]
+  ) -> Result<Program, SystemError> {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    if let descriptor { posix_spawn_file_actions_adddup2(&actions, descriptor.own, descriptor.for) }
+    for descriptor in descriptors {
+      posix_spawn_file_actions_adddup2(&actions, descriptor.own, descriptor.for)
+    }
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
@@ -31,12 +49,10 @@ final class Program: Sendable {
     posix_spawnattr_setsigmask(&attributes, &signals)
     for signal in [SIGPIPE, SIGXFSZ, SIGINT, SIGTERM] { sigaddset(&signals, signal) }
     posix_spawnattr_setsigdefault(&attributes, &signals)
-    let shell: [UnsafeMutablePointer<CChar>?] = ["/bin/sh", "-c", command].map { (text: String) in
-      strdup(text)
-    }
-    defer { for text in shell { free(text) } }
+    let texts: [UnsafeMutablePointer<CChar>?] = arguments.map { (text: String) in strdup(text) }
+    defer { for text in texts { free(text) } }
     var process = pid_t()
-    let failure = posix_spawn(&process, "/bin/sh", &actions, &attributes, shell + [nil], environ)
+    let failure = posix_spawnp(&process, arguments[0], &actions, &attributes, texts + [nil], environ)
     return failure == 0 ? .success(Program(process: process)) : .failure(SystemError(failure))
   }
 
@@ -68,7 +84,12 @@ final class Program: Sendable {
   }
 
   /// Ends the whole group, unless the process is gone: its number may be somebody else's then.
-  func end() { isReaped.withLock { if !$0 { kill(-process, SIGTERM) } } }
+  func end() { signal(SIGTERM) }
+
+  /// Kills the whole group, if the process is still there.
+  func kill() { signal(SIGKILL) }
+
+  private func signal(_ number: Int32) { isReaped.withLock { if !$0 { _ = Glibc.kill(-process, number) } } }
 
   /// Waits without taking the status, so that the number stays taken until the lock is held.
   private func reap() -> Int32 {

@@ -6,6 +6,9 @@ final class TaskModule {
   private unowned let script: Script
   private let tasks: LuaClass<ScriptTask>
 
+  /// The functions that stand in for programs under simulation, by program.
+  private var standIns: [String: LuaReference] = [:]
+
   /// A routine that a script started, and whether its end concerns anybody.
   final class ScriptTask {
     let routine: LuaRoutine
@@ -52,6 +55,7 @@ final class TaskModule {
         LuaFunction("all", takes: 1, module.all),
         LuaFunction("race", takes: 1, module.race),
         LuaFunction("timeout", module.timeout),
+        LuaFunction("exec", takes: 1, module.exec), LuaFunction("stand_in", takes: 2, module.standIn),
         LuaFunction("now", takes: 0) { call in
           call.return(.number(Instant.start.duration(to: call.state.loop.now).inSeconds))
         },
@@ -258,5 +262,19 @@ final class TaskModule {
         crew.stop()
       }
     }
+  }
+}
+
+// MARK: Programs
+
+extension TaskModule {
+  private func exec(_ call: LuaCall) throws -> LuaReturn {
+    script.loop.isVirtual ? try ProgramRun.simulated(call) { standIns[$0] } : try ProgramRun.exec(call)
+  }
+
+  /// `stand_in(program, fn)`: the function that `exec` calls in place of a program under simulation.
+  private func standIn(_ call: LuaCall) throws -> LuaReturn {
+    standIns[try call.string(1, .path)] = try call.function(2)
+    return .none
   }
 }

@@ -1,0 +1,89 @@
+import EventLoop
+import Glibc
+import LuaRuntime
+import TestSupport
+import TestTraits
+import Testing
+
+@Suite("task.exec", .waiting)
+struct ExecTests {
+  @Test("returns code, output and errors of a program without a shell, with an empty input")
+  func result() throws {
+    let lines = try EngineHarness(wall: true).printed(
+      """
+      local one = task.exec { "printf", "%s|%s", "a b", "$HOME" }
+      print(one.code, one.stdout, one.stderr, one.signal)
+      local two = task.exec { "sh", "-c", "cat; echo no >&2; exit 3" }
+      print(two.code, two.stdout == "", two.stderr)
+      local three = task.exec { "sh", "-c", "kill -9 $$" }
+      print(three.code, three.signal)
+      print(#task.exec { "head", "-c", 1000000, "/dev/zero" }.stdout)
+      """)
+    #expect(lines == ["0\ta b|$HOME\t\tnil", "3\ttrue\tno\n", "137\t9", "1000000"])
+  }
+
+  @Test("suspends its routine only, and several run side by side")
+  func sideBySide() throws {
+    let lines = try EngineHarness(wall: true).printed(
+      """
+      local begin = task.now()
+      task.spawn(function() print "meanwhile" end)
+      task.all { function() task.exec { "sleep", "1" } end, function() task.exec { "sleep", "1" } end }
+      print(task.now() - begin < 1.9)
+      """)
+    #expect(lines == ["meanwhile", "true"])
+  }
+
+  @Test(
+    "a program that is not done in time, or whose routine is cancelled, is ended with all that it started")
+  func killed() throws {
+    let harness = try EngineHarness(wall: true)
+    let lines = try harness.printed(
+      """
+      local folder = arg and "" or "\(harness.folder.file(""))"
+      local line = "sleep 300 & echo $! >> pids; trap '' TERM; sleep 300 & echo $! >> pids; wait; wait"
+      print(code(task.exec, { "sh", "-c", "cd " .. folder .. "; " .. line, timeout = "300ms" }))
+      local one = task.spawn(function() task.exec { "sh", "-c", "cd " .. folder .. "; " .. line } end)
+      task.sleep "300ms"
+      one:cancel()
+      task.sleep "3s"
+      """)
+    #expect(lines == ["task.timeout"])
+    let pids = String(decoding: try readBytes(harness.folder.file("pids")), as: UTF8.self)
+      .split(separator: "\\n").compactMap { pid_t($0) }
+    #expect(pids.count == 4)
+    #expect(pids.allSatisfy { kill($0, 0) == -1 })
+  }
+
+  @Test(
+    "raises for what can't be run",
+    arguments: [
+      ("{ 'no-such-program' }", "task.no_program", "no program is called 'no-such-program'"),
+      ("{ '/etc/passwd' }", "task.no_program", "Permission denied"), ("{}", "argument", "name of a program"),
+      ("{ 'sh', {} }", "argument", "element 2: string"), ("{ 'sh', 'a\\0b' }", "argument", "element 2"),
+      ("{ 'sh', time = 3 }", "argument", "timeout"), ("'sh'", "argument", "table expected"),
+      ("{ 'head', '-c', '3M', '/dev/zero' }", "task.output", "more than 1 MiB"),
+    ])
+  func refused(_ argument: String, _ code: String, _ reason: String) throws {
+    let lines = try EngineHarness(wall: true).printed(
+      "local err = failure(task.exec, \(argument)) print(err.code, err.message)")
+    #expect(lines.first?.hasPrefix(code + "\t") == true && lines.first?.contains(reason) == true, "\(lines)")
+  }
+
+  @Test("calls a stand-in under simulation, and is refused without one")
+  func standIn() throws {
+    let lines = try EngineHarness.printed(
+      """
+      print(code(task.exec, { "espeak-ng" }))
+      task.stand_in("espeak-ng", function(arguments)
+        task.sleep "1s"
+        return { code = 2, stdout = table.concat(arguments, "+"), stderr = "" }
+      end)
+      local result = task.exec { "espeak-ng", "-w", "a.wav" }
+      print(result.code, result.stdout, task.now())
+      task.stand_in("date", function() return "noon" end)
+      print(task.exec { "date" }.code, task.exec { "date" }.stdout)
+      """)
+    #expect(lines == ["simulate.not_here", "2\t-w+a.wav\t1.0", "0\tnoon"])
+  }
+}
