@@ -49,6 +49,7 @@ enum Command {
     switch arguments.command {
     case .run: try run(arguments)
     case .simulate: try simulate(arguments)
+    case .test: try TestCommand.run(arguments)
     case .play: try play(arguments)
     case .record: try RecordCommand.run(arguments)
     case .recordings: try RecordingsCommand.run(arguments)

@@ -2,6 +2,7 @@ internal import EventLoop
 internal import Glibc
 internal import Home
 internal import Roomtone
+internal import Scheduling
 internal import SpeakerKit
 internal import StreamKit
 
@@ -40,6 +41,24 @@ enum EngineSetup {
     options.recorder.catalogue = UserFolders.catalogue
     options.processName = "roomtone \(command)"
     if let name = script?.split(separator: "/").last { options.processName += " \(name)" }
+    return options
+  }
+
+  /// Returns options of an engine under virtual time, whose recordings, catalogue and store end with `scratch`.
+  /// - Throws: `LuaError` of the stations file.
+  static func simulation(
+    _ configuration: Configuration, from start: LocalDateTime, in zone: any LocalZone, stations: ScriptText?,
+    seed: UInt64, _ scratch: ScratchFolder
+  ) throws -> EngineOptions {
+    var options = EngineOptions()
+    options.configuration = configuration
+    options.clock = .virtual(start: zone.match(start).moment)
+    options.zone = zone
+    options.seed = seed
+    if let stations { options.stations = try StationsFile.read(stations.bytes, path: stations.name) }
+    options.recorder = configuration.recordings
+    options.recorder.root = scratch.path
+    options.recorder.catalogue = scratch.path + "/catalogue.sqlite"
     return options
   }
 

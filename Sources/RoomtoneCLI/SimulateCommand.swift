@@ -26,21 +26,14 @@ enum SimulateCommand {
   static let defaultStart = "2026-01-05 00:00"
 
   static func run(_ options: Options) throws -> Int32 {
-    var engineOptions = EngineOptions()
-    engineOptions.configuration = try EngineSetup.configuration(file: options.configuration)
-    engineOptions.configuration.output = options.renderFolder.map { .wav(folder: $0) } ?? .null
-    engineOptions.clock = .virtual(start: options.zone.match(options.from).moment)
-    engineOptions.zone = options.zone
-    engineOptions.seed = options.seed
-    if let file = options.stations {
-      engineOptions.stations = try StationsFile.read(file.bytes, path: file.name)
-    }
+    let configuration = try EngineSetup.configuration(
+      file: options.configuration, output: options.renderFolder.map { .wav(folder: $0) } ?? .null)
     let scratch = try ScratchFolder()
     defer { scratch.remove() }
-    engineOptions.recorder = engineOptions.configuration.recordings
-    engineOptions.recorder.root = scratch.path
-    engineOptions.recorder.catalogue = scratch.path + "/catalogue.sqlite"
-    let engine = try EngineSetup.engine(engineOptions)
+    let engine = try EngineSetup.engine(
+      EngineSetup.simulation(
+        configuration, from: options.from, in: options.zone, stations: options.stations, seed: options.seed,
+        scratch))
     let timeline = Timeline(engine)
     let printer = TimelinePrinter(json: options.json)
     timeline.onEntry = printer.print

@@ -10,7 +10,8 @@ extension ProgramSpec {
     version: Product.version,
     summary: "Roomtone runs a home's audio from Lua scripts.",
     commands: [
-      .run, .simulate, .repl, .play, .record, .recordings, .headset, .firmware, .board, .cron, .devices,
+      .run, .simulate, .test, .repl, .play, .record, .recordings, .headset, .firmware, .board, .cron,
+      .devices,
       .groups,
       .status,
     ],
@@ -83,6 +84,29 @@ extension CommandSpec {
       ExampleSpec(
         "roomtone simulate radio.lua --stations stations.lua", "with stations that drop, or are not there"),
       ExampleSpec("roomtone simulate wake_up.lua --render out", "with the sound, as WAV files in out/"),
+    ])
+
+  static let test = CommandSpec(
+    name: "test",
+    summary: "runs specs of routines, in virtual time",
+    operands: [.specs],
+    options: [.filter, .junit, .config],
+    notes: [
+      """
+      A spec is a Lua file with describe("…", function() … end), it("…", function() … end) and expect(value):to_equal(…). \
+      Each test has a house, a store and a clock of its own, which begins on Monday 2026-01-05; it("…", {from=, timezone=, \
+      stations=}, fn) begins elsewhere. A folder stands for the files in it whose names end in _spec.lua.
+      """,
+      """
+      Expectations: to_equal, to_differ_from, to_be_near(number, tolerance), to_be_true, to_be_false, to_be_nil, \
+      to_contain, to_match, to_raise. A test fails with the first that is not met, and with any error of a routine.
+      """,
+      "Exit status: 0 when all tests passed, 1 when one failed or none was run, 2 for wrong usage.",
+    ],
+    examples: [
+      ExampleSpec("roomtone test bedtime_spec.lua", "all tests of a file"),
+      ExampleSpec(
+        "roomtone test specs --filter alarm --junit report.xml", "some of a folder, with a report for CI"),
     ])
 
   static let repl = CommandSpec(
@@ -184,6 +208,8 @@ extension OperandSpec {
   }
   static let firstScript = OperandSpec(
     name: "SCRIPT", summary: "a Lua file to run before the first prompt", isOptional: true)
+  static let specs = OperandSpec(
+    name: "SPEC", summary: "a spec, or a folder of specs", isRepeated: true)
   static let scriptArguments = OperandSpec(
     name: "ARGS", summary: "what the script finds in 'arg'", isOptional: true, isRepeated: true)
 }
@@ -220,6 +246,11 @@ extension OptionSpec {
     "prints the events as JSON objects, one a line; of kind \"print\" is what the script prints")
   static let seed = OptionSpec(
     "seed", .number(0...UInt64.max), "where the script's random numbers begin (default: 1)")
+
+  // Of `test`.
+  static let filter = OptionSpec(
+    "filter", .text, "runs only tests with this text in their titles, in any case")
+  static let junit = OptionSpec("junit", .file, "writes a report in the XML format of JUnit to this file")
 
   // Of `play`.
   static let on = OptionSpec(

@@ -1,0 +1,201 @@
+-- Functions of specs, which `roomtone test` runs: each test in a house, a store and a virtual time of its own.
+--
+--   local speaker, task = require "speaker", require "task"
+--   describe("the bedroom", function()
+--     it("is quiet at night", function()
+--       task.sleep "23h"
+--       expect(speaker.group("Bedroom").volume):to_equal(5)
+--     end)
+--     it("rings in summer, too", { from = "2026-03-29T00:00", timezone = "Europe/Berlin" }, function() … end)
+--   end)
+
+local checks = require "roomtone.misuse"
+local runner = require "roomtone.runner"
+local task = require "task"
+
+local spec = checks.module "roomtone.spec"
+local OPTIONS = { from = true, timezone = true, stations = true }
+
+-- Descriptions
+
+local titles, count = {}, 0
+
+function spec.describe(title, fn)
+  if type(title) ~= "string" or type(fn) ~= "function" then
+    checks.raise("bad arguments to 'describe' (a title and a function expected)")
+  end
+  table.insert(titles, title)
+  fn()
+  table.remove(titles)
+end
+
+function spec.it(title, options, fn)
+  if type(options) == "function" then
+    options, fn = {}, options
+  end
+  if type(title) ~= "string" or type(options) ~= "table" or type(fn) ~= "function" then
+    checks.raise("bad arguments to 'it' (a title, perhaps options, and a function expected)")
+  end
+  for name in pairs(options) do
+    if not OPTIONS[name] then
+      checks.raise(checks.unknown("option of 'it'", name, OPTIONS))
+    end
+  end
+  count = count + 1
+  if runner.number == 0 then
+    runner.found(table.concat(titles, " ") .. (#titles > 0 and " " or "") .. title, {
+      from = options.from, timezone = options.timezone, stations = options.stations,
+    })
+  elseif runner.number == count then
+    local _, err = task.try(fn)
+    runner.ended(err and tostring(err) or nil)
+    os.exit()
+  end
+end
+
+-- Expectations
+
+local DEPTH, LENGTH = 4, 300
+
+-- Returns a value as text: tables with sorted keys, cut at a depth and a length.
+local function shown(value, depth)
+  if type(value) == "string" then
+    return ("%q"):format(value):gsub("\\\n", "\\n")
+  elseif type(value) ~= "table" or getmetatable(value) then
+    return tostring(value)
+  elseif (depth or 0) == DEPTH then
+    return "{…}"
+  end
+  local parts, keys = {}, {}
+  for index, element in ipairs(value) do
+    parts[index] = shown(element, (depth or 0) + 1)
+  end
+  for key in pairs(value) do
+    if not (math.type(key) == "integer" and key >= 1 and key <= #parts) then
+      table.insert(keys, key)
+    end
+  end
+  table.sort(keys, function(a, b)
+    return tostring(a) < tostring(b)
+  end)
+  for _, key in ipairs(keys) do
+    local name = type(key) == "string" and key or ("[%s]"):format(tostring(key))
+    table.insert(parts, ("%s = %s"):format(name, shown(value[key], (depth or 0) + 1)))
+  end
+  local text = "{ " .. table.concat(parts, ", ") .. " }"
+  return #text > LENGTH and text:sub(1, LENGTH) .. "…" or text
+end
+
+-- Returns true if two values are equal: tables by their contents.
+local function equal(one, other)
+  if one == other then
+    return true
+  elseif type(one) ~= "table" or type(other) ~= "table" or getmetatable(one) or getmetatable(other) then
+    return false
+  end
+  for key, value in pairs(one) do
+    if not equal(value, other[key]) then
+      return false
+    end
+  end
+  for key in pairs(other) do
+    if one[key] == nil then
+      return false
+    end
+  end
+  return true
+end
+
+local function fail(expected, got)
+  checks.raise(("expected %s, got %s"):format(expected, got), "spec.expectation")
+end
+
+local Expectation = {}
+Expectation.__index = function(_, name)
+  return Expectation[name] or checks.raise(checks.unknown("expectation", name, Expectation))
+end
+
+function Expectation:to_equal(expected)
+  if not equal(self.value, expected) then
+    fail(shown(expected), shown(self.value))
+  end
+end
+
+function Expectation:to_differ_from(other)
+  if equal(self.value, other) then
+    fail("anything but " .. shown(other), "the same")
+  end
+end
+
+function Expectation:to_be_near(expected, tolerance)
+  local value = self.value
+  local distance = type(value) == "number" and math.abs(value - expected) or math.huge
+  if distance ~= distance or distance > tolerance then
+    fail(("%s ± %s"):format(expected, tolerance), shown(value))
+  end
+end
+
+function Expectation:to_be_true()
+  if self.value ~= true then
+    fail("true", shown(self.value))
+  end
+end
+
+function Expectation:to_be_false()
+  if self.value ~= false then
+    fail("false", shown(self.value))
+  end
+end
+
+function Expectation:to_be_nil()
+  if self.value ~= nil then
+    fail("nil", shown(self.value))
+  end
+end
+
+-- A text contains another one; a list contains an element.
+function Expectation:to_contain(part)
+  local value = self.value
+  if type(value) == "string" then
+    if not value:find(part, 1, true) then
+      fail("a text with " .. shown(part), shown(value))
+    end
+    return
+  end
+  for _, element in ipairs(type(value) == "table" and value or {}) do
+    if equal(element, part) then
+      return
+    end
+  end
+  fail("a list with " .. shown(part), shown(value))
+end
+
+function Expectation:to_match(pattern)
+  if type(self.value) ~= "string" or not self.value:find(pattern) then
+    fail("a text that matches " .. shown(pattern), shown(self.value))
+  end
+end
+
+-- The function raises an error with that code, or with that text in its message; any error without argument.
+function Expectation:to_raise(expected)
+  if type(self.value) ~= "function" then
+    checks.raise(("expect(function() … end):to_raise expected, got %s"):format(type(self.value)))
+  end
+  local _, err = task.try(self.value)
+  if err == nil then
+    fail("an error" .. (expected and " " .. shown(expected) or ""), "none")
+  elseif expected and err.code ~= expected and not tostring(err):find(expected, 1, true) then
+    fail("an error " .. shown(expected), tostring(err))
+  end
+end
+
+function spec.expect(value)
+  return setmetatable({ value = value }, Expectation)
+end
+
+-- Defines the functions as globals of the spec.
+function spec.install()
+  describe, it, expect = spec.describe, spec.it, spec.expect -- luacheck: ignore
+end
+
+return checks.sealed("roomtone.spec", spec)
