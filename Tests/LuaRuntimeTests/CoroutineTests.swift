@@ -6,7 +6,7 @@ import Testing
 struct CoroutineTests {
   @Test("coroutines that close one another without end raise an error, as nested calls do")
   func nestedClosing() throws {
-    let lines = try ScriptBench().printed(
+    let lines = try ScriptHarness().printed(
       """
       local last, failure
       for i = 1, 20000 do
@@ -49,7 +49,7 @@ struct CoroutineTests {
 
   @Test("closing coroutines in a row, and a few inside one another, is no overflow")
   func ordinaryClosing() throws {
-    let lines = try ScriptBench().printed(
+    let lines = try ScriptHarness().printed(
       """
       local closed, last = 0, nil
       for i = 1, 50 do
@@ -70,8 +70,8 @@ struct CoroutineTests {
 
   @Test("a script can't resume, close or wrap a routine of the host: each raises and names the routine")
   func hostRoutines() throws {
-    let bench = try ScriptBench()
-    let lines = try bench.printed(
+    let harness = try ScriptHarness()
+    let lines = try harness.printed(
       """
       local main = coroutine.running()
       local function told(f, ...)
@@ -95,10 +95,10 @@ struct CoroutineTests {
 
   @Test("the thread on which the host itself calls a script belongs to the host too")
   func mainThread() throws {
-    let bench = try ScriptBench()
-    bench.state.register(
+    let harness = try ScriptHarness()
+    harness.state.register(
       "log", [LuaFunction("info") { call in call.return(.int(try call.fields(1).count)) }], global: true)
-    let lines = try bench.printed(
+    let lines = try harness.printed(
       """
       local threads = {}
       local shown = setmetatable({}, { __tostring = function()

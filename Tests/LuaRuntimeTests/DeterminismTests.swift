@@ -5,7 +5,7 @@ import Testing
 /// addresses.
 @Suite("Determinism of Lua's own functions")
 struct SeededLibraryTests {
-  static func printed(_ code: String) throws -> [String] { try ScriptBench(seed: 7).printed(code) }
+  static func printed(_ code: String) throws -> [String] { try ScriptHarness(seed: 7).printed(code) }
 
   @Test("table.sort sorts, also large and lopsided lists, and equal keys come in the same order each time")
   func sort() throws {
@@ -118,7 +118,7 @@ struct SeededLibraryTests {
     #expect(!lines.joined().contains("0x"))
     #expect(lines[0].hasPrefix("file (") && lines[0].hasSuffix("\tfalse"))
     #expect(lines[2] == "file (closed)")
-    let error = try #require(try ScriptBench(seed: 7).failure("error({})"))
+    let error = try #require(try ScriptHarness(seed: 7).failure("error({})"))
     #expect(!error.description.contains("0x"))
   }
 
@@ -166,8 +166,8 @@ struct SeededLibraryTests {
     var limits = LuaLimits()
     // Many times the time needed, and less than with a walk over all empty slots at each `next`.
     limits.run = .seconds(20)
-    let bench = try ScriptBench(limits: limits, watched: true, seed: 7)
-    let lines = try bench.printed(
+    let harness = try ScriptHarness(limits: limits, watched: true, seed: 7)
+    let lines = try harness.printed(
       """
       local q, n = {}, 0
       for i = 1, 200000 do q["k" .. i] = i end

@@ -7,8 +7,8 @@ import Testing
 struct ErrorTests {
   @Test("a thrown Swift error reaches pcall with code, message, hint and facts")
   func swiftErrorReachesPcall() throws {
-    let bench = try ScriptBench()
-    let lines = try bench.printed(
+    let harness = try ScriptHarness()
+    let lines = try harness.printed(
       """
       local ok, err = pcall(host.fail)
       print(ok, err.code, err.message, err.hint, err.status)
@@ -23,8 +23,8 @@ struct ErrorTests {
 
   @Test("a thrown Swift error of an async function reaches pcall, and later code runs on")
   func asyncErrorReachesPcall() throws {
-    let bench = try ScriptBench()
-    let lines = try bench.printed(
+    let harness = try ScriptHarness()
+    let lines = try harness.printed(
       """
       local ok, err = pcall(function()
         host.fail_later()
@@ -37,9 +37,9 @@ struct ErrorTests {
 
   @Test("an uncaught Lua error returns to Swift with file, line and traceback")
   func luaErrorReachesSwift() throws {
-    let bench = try ScriptBench()
+    let harness = try ScriptHarness()
     let error = try #require(
-      try bench.failure(
+      try harness.failure(
         """
         local function deeper() local x = nil; return x.y end
         deeper()
@@ -52,28 +52,29 @@ struct ErrorTests {
 
   @Test("an error in a callback returns to Swift, and the next callback runs")
   func callbackError() throws {
-    let bench = try ScriptBench()
-    _ = try bench.run("host.later(function() error('first') end) host.later(function() print('second') end)")
-    _ = bench.loop.run(until: { false })
-    #expect(bench.lines == ["second"])
+    let harness = try ScriptHarness()
+    _ = try harness.run(
+      "host.later(function() error('first') end) host.later(function() print('second') end)")
+    _ = harness.loop.run(until: { false })
+    #expect(harness.lines == ["second"])
   }
 
   @Test("a value that a script raised is the same value when it is raised again")
   func identityIsKept() throws {
-    let bench = try ScriptBench()
-    guard case .failed(let error) = try bench.run("mine = {} ; error(mine)") else {
+    let harness = try ScriptHarness()
+    guard case .failed(let error) = try harness.run("mine = {} ; error(mine)") else {
       Issue.record("no error")
       return
     }
     let again = LuaFunction("again") { _ in throw error }
-    bench.state.register("raiser", [again], global: true)
-    #expect(try bench.printed("local ok, err = pcall(raiser.again) print(err == mine)") == ["true"])
+    harness.state.register("raiser", [again], global: true)
+    #expect(try harness.printed("local ok, err = pcall(raiser.again) print(err == mine)") == ["true"])
   }
 
   @Test("errors concatenate with text, and can't be given another metatable")
   func errorsConcatenate() throws {
-    let bench = try ScriptBench()
-    let lines = try bench.printed(
+    let harness = try ScriptHarness()
+    let lines = try harness.printed(
       """
       local _, err = pcall(host.fail)
       print("oh: " .. err)
@@ -85,9 +86,9 @@ struct ErrorTests {
 
   @Test("a syntax error names file and line")
   func syntaxError() throws {
-    let bench = try ScriptBench()
+    let harness = try ScriptHarness()
     do {
-      _ = try bench.run("print(1)\nlocal = 3")
+      _ = try harness.run("print(1)\nlocal = 3")
       Issue.record("compiled")
     } catch let error as LuaError {
       #expect(error.code == "script.syntax")
@@ -97,8 +98,8 @@ struct ErrorTests {
 
   @Test("binary chunks are refused")
   func textOnly() throws {
-    let bench = try ScriptBench()
-    let lines = try bench.printed(
+    let harness = try ScriptHarness()
+    let lines = try harness.printed(
       """
       local binary = string.dump(function() return 1 end)
       print(load(binary))
@@ -155,8 +156,8 @@ struct ArgumentTests {
       ("host.new_thing().nothing = 4", "a thing can't be given a field 'nothing'"),
     ])
   func misuse(code: String, message: String) throws {
-    let bench = try ScriptBench()
-    let error = try #require(try bench.failure(code))
+    let harness = try ScriptHarness()
+    let error = try #require(try harness.failure(code))
     #expect(
       error.description.replacing("nan", with: "nan") == "test.lua:1: " + message
         || error.description == "test.lua:1: " + message.replacing("got nan", with: "got -nan"))
@@ -164,8 +165,8 @@ struct ArgumentTests {
 
   @Test("an object is the same userdata each time, has fields, methods and one line of text")
   func objects() throws {
-    let bench = try ScriptBench()
-    let lines = try bench.printed(
+    let harness = try ScriptHarness()
+    let lines = try harness.printed(
       """
       local t = host.new_thing()
       t:set_size(9)
@@ -176,20 +177,20 @@ struct ArgumentTests {
 
   @Test("a userdata's Swift object is freed when Lua collects it, and when the state closes")
   func objectsAreFreed() throws {
-    let bench = try ScriptBench()
-    _ = try bench.run("kept = host.new_thing(); local gone = host.new_thing()")
-    _ = try bench.run("collectgarbage()")
-    #expect(bench.census.alive == 1)
-    bench.state.close()
-    #expect(bench.census.alive == 0)
+    let harness = try ScriptHarness()
+    _ = try harness.run("kept = host.new_thing(); local gone = host.new_thing()")
+    _ = try harness.run("collectgarbage()")
+    #expect(harness.census.alive == 1)
+    harness.state.close()
+    #expect(harness.census.alive == 0)
   }
 
   @Test("a reference let go on another thread frees its value on the loop")
   func referencesFromOtherThreads() throws {
-    let bench = try ScriptBench()
-    _ = try bench.run("weak = setmetatable({}, {__mode = 'k'}); big = {}; weak[big] = true")
-    let box = Holder(bench.state[global: "big"])
-    _ = try bench.run("big = nil; collectgarbage(); print(next(weak) ~= nil)")
+    let harness = try ScriptHarness()
+    _ = try harness.run("weak = setmetatable({}, {__mode = 'k'}); big = {}; weak[big] = true")
+    let box = Holder(harness.state[global: "big"])
+    _ = try harness.run("big = nil; collectgarbage(); print(next(weak) ~= nil)")
     var thread = pthread_t()
     let started = pthread_create(
       &thread, nil,
@@ -199,8 +200,8 @@ struct ArgumentTests {
       }, Unmanaged.passUnretained(box).toOpaque())
     #expect(started == 0)
     pthread_join(thread, nil)
-    _ = try bench.run("collectgarbage(); print(next(weak) ~= nil)")
-    #expect(bench.lines == ["true", "false"])
+    _ = try harness.run("collectgarbage(); print(next(weak) ~= nil)")
+    #expect(harness.lines == ["true", "false"])
   }
 
   private final class Holder: @unchecked Sendable {  // handed to one thread, which is joined
@@ -210,8 +211,8 @@ struct ArgumentTests {
 
   @Test("scripts get neither __gc nor the doors out of the sandbox")
   func sandbox() throws {
-    let bench = try ScriptBench()
-    let lines = try bench.printed(
+    let harness = try ScriptHarness()
+    let lines = try harness.printed(
       """
       print(pcall(setmetatable, {}, {__gc = function() end}))
       print(package.loadlib, os.setlocale, debug.sethook, debug.getregistry, package.searchers)

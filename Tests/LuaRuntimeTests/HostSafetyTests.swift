@@ -4,16 +4,16 @@ import Testing
 
 @Suite("What a script can do to its host")
 struct HostSafetyTests {
-  static func watched(run: Duration = .milliseconds(200)) throws -> ScriptBench {
+  static func watched(run: Duration = .milliseconds(200)) throws -> ScriptHarness {
     var limits = LuaLimits()
     limits.run = run
     limits.memory = 64 << 20
-    return try ScriptBench(limits: limits, watched: true)
+    return try ScriptHarness(limits: limits, watched: true)
   }
 
   @Test("more results than the script's stack holds raise, and the script goes on")
   func fullStack() throws {
-    let bench = try ScriptBench()
+    let harness = try ScriptHarness()
     let many = LuaFunction("many") { call in
       try call.suspend { continuation in
         continuation.resume(returning: [LuaValue](repeating: .int(7), count: 900_000))
@@ -23,8 +23,8 @@ struct HostSafetyTests {
     let manyAtOnce = LuaFunction("many_at_once") { call in
       call.results([LuaValue](repeating: .int(7), count: 900_000))
     }
-    bench.state.register("flood", [many, manyAtOnce], global: true)
-    let lines = try bench.printed(
+    harness.state.register("flood", [many, manyAtOnce], global: true)
+    let lines = try harness.printed(
       """
       local t = {}
       for i = 1, 400000 do t[i] = i end
@@ -40,12 +40,12 @@ struct HostSafetyTests {
 
   @Test("tables may be returned to a script whose stack is nearly full")
   func nearlyFullStack() throws {
-    let bench = try ScriptBench()
+    let harness = try ScriptHarness()
     let nested = LuaFunction("nested") { call in
       call.return(.list([.record([("a", .list([.int(1)]))])]))
     }
-    bench.state.register("flood", [nested], global: true)
-    let lines = try bench.printed(
+    harness.state.register("flood", [nested], global: true)
+    let lines = try harness.printed(
       """
       local t = {}
       for i = 1, 999000 do t[i] = i end
@@ -59,8 +59,8 @@ struct HostSafetyTests {
   @Test(
     "the function behind an object's fields stands any arguments: no script gets at the host by calling it")
   func strayIndex() throws {
-    let bench = try ScriptBench()
-    let lines = try bench.printed(
+    let harness = try ScriptHarness()
+    let lines = try harness.printed(
       """
       local found
       xpcall(function() local size = host.new_thing().nonesuch return size end, function()
@@ -85,18 +85,18 @@ struct HostSafetyTests {
     let error = try #require(try Self.watched().failure("\(evil) error(evil)"))
     #expect(error.message.contains("tostring failed"))
     #expect(error.location == "test.lua:1")
-    let bench = try Self.watched()
-    _ = try bench.run("shown = setmetatable({}, {__tostring = function() while true do end end})")
-    #expect(bench.state.inspect(bench.state[global: "shown"]).contains("tostring failed"))
+    let harness = try Self.watched()
+    _ = try harness.run("shown = setmetatable({}, {__tostring = function() while true do end end})")
+    #expect(harness.state.inspect(harness.state[global: "shown"]).contains("tostring failed"))
   }
 
   @Test("a script that is stopped inside a function of the host's can't go on there")
   func blockedInsideHost() throws {
-    let bench = try Self.watched()
-    bench.state.register(
+    let harness = try Self.watched()
+    harness.state.register(
       "log", [LuaFunction("info") { call in call.return(.int(try call.fields(1).count)) }], global: true)
     let error = try #require(
-      try bench.failure(
+      try harness.failure(
         """
         local evil = setmetatable({}, {__tostring = function() while true do end end})
         while true do pcall(log.info, {a = evil}) end
@@ -104,7 +104,7 @@ struct HostSafetyTests {
     #expect(error.code == "script.blocked")
     // Later routines do not see that error.
     for number in 1...40 {
-      #expect(try bench.failure("error('mine \(number)', 0)")?.message == "mine \(number)")
+      #expect(try harness.failure("error('mine \(number)', 0)")?.message == "mine \(number)")
     }
   }
 
@@ -112,18 +112,18 @@ struct HostSafetyTests {
   func longRun() throws {
     var limits = LuaLimits()
     (limits.run, limits.uninterruptible) = (.seconds(60), .milliseconds(10))
-    let bench = try ScriptBench(limits: limits, watched: true)
-    let lines = try bench.printed(
+    let harness = try ScriptHarness(limits: limits, watched: true)
+    let lines = try harness.printed(
       "local start = os.clock() while os.clock() - start < 0.3 do end print 'done'")
     #expect(lines == ["done"])
   }
 
   @Test("a table that changes while the host describes it does no harm, and the memory limit still holds")
   func changingTable() throws {
-    let bench = try Self.watched(run: .seconds(30))
-    bench.state.register(
+    let harness = try Self.watched(run: .seconds(30))
+    harness.state.register(
       "log", [LuaFunction("info") { call in call.return(.int(try call.fields(1).count)) }], global: true)
-    let lines = try bench.printed(
+    let lines = try harness.printed(
       """
       local t = {}
       local function change() t.a = nil for i = 1, 200 do t["x" .. i] = 1 end collectgarbage() return "k" end
@@ -137,24 +137,24 @@ struct HostSafetyTests {
     #expect(lines[0] == "2")
     #expect(lines[1].contains("no option is called '[k]'"))
     #expect(lines[2] == "script.memory")
-    #expect(bench.state.inspect(bench.state[global: "shown"]).contains("[k] = "))
+    #expect(harness.state.inspect(harness.state[global: "shown"]).contains("[k] = "))
   }
 
   @Test("an error without a message, or that is no text, is told with its place")
   func placeless() throws {
-    #expect(try ScriptBench().failure("error()")?.description == "test.lua:1: an error without a message")
-    #expect(try ScriptBench().failure("error({})")?.description.hasPrefix("test.lua:1: table: ") == true)
-    #expect(try ScriptBench().failure("error('x', 0)")?.description == "test.lua:1: x")
-    #expect(try ScriptBench().failure("error('x')")?.description == "test.lua:1: x")
+    #expect(try ScriptHarness().failure("error()")?.description == "test.lua:1: an error without a message")
+    #expect(try ScriptHarness().failure("error({})")?.description.hasPrefix("test.lua:1: table: ") == true)
+    #expect(try ScriptHarness().failure("error('x', 0)")?.description == "test.lua:1: x")
+    #expect(try ScriptHarness().failure("error('x')")?.description == "test.lua:1: x")
   }
 
   @Test("a coroutine that is closed while it loads a module leaves the module to others")
   func closedWhileLoading() throws {
     try ModuleTests.withModules(["pause.lua": "if not ready then coroutine.yield() end return 'loaded'"]) {
       folder in
-      let bench = try ScriptBench()
-      bench.state.setModulePath(["\(folder)/?.lua"])
-      let lines = try bench.printed(
+      let harness = try ScriptHarness()
+      harness.state.setModulePath(["\(folder)/?.lua"])
+      let lines = try harness.printed(
         """
         local co = coroutine.create(function() return require "pause" end)
         coroutine.resume(co)
@@ -163,9 +163,9 @@ struct HostSafetyTests {
         ready = true
         print(require "pause")
         """)
-      _ = bench.loop.run(until: { false })
+      _ = harness.loop.run(until: { false })
       #expect(lines == ["true", "loaded"])
-      #expect(bench.lines.last == "other\tloaded")
+      #expect(harness.lines.last == "other\tloaded")
     }
   }
 }

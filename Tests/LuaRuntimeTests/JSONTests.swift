@@ -6,9 +6,9 @@ import Testing
 struct JSONTests {
   /// Returns a harness with `write(value)`, which returns the text or the problem, and `read(text)`, which
   /// returns the value.
-  private func bench(limit: Int = 1 << 20) throws -> ScriptBench {
-    let bench = try ScriptBench(seed: 1)
-    bench.state.register(
+  private func harness(limit: Int = 1 << 20) throws -> ScriptHarness {
+    let harness = try ScriptHarness(seed: 1)
+    harness.state.register(
       "json",
       [
         LuaFunction("write") { call in
@@ -23,12 +23,12 @@ struct JSONTests {
           return call.return(value)
         },
       ], global: true)
-    return bench
+    return harness
   }
 
   @Test("is what it should be, byte for byte: sorted, without spaces, whole numbers apart from others")
   func text() throws {
-    let lines = try bench().printed(
+    let lines = try harness().printed(
       """
       print(json.write { b = { 1, 2.0, -0.5 }, a = true, Z = "é\\n\\"", [""] = {} })
       print(json.write(1e20), json.write(10 ^ 15), json.write(math.mininteger), json.write(nil), json.write "\\127\\0")
@@ -42,7 +42,7 @@ struct JSONTests {
 
   @Test("random values come back as they were, and as the same text again")
   func roundTrip() throws {
-    let lines = try bench().printed(
+    let lines = try harness().printed(
       """
       local function text()
         local list = {}
@@ -80,7 +80,7 @@ struct JSONTests {
 
   @Test("what others write is read: spaces, escapes, pairs of surrogates")
   func foreign() throws {
-    let lines = try bench().printed(
+    let lines = try harness().printed(
       #"""
       local v = json.read [=[ {"a" : [ 1 ,2E1, -0 , 1e-2, null,
         "\/\b\f\n\r\t\\\"\u00e9\ud83c\udfb6" ] } ]=]
@@ -92,11 +92,11 @@ struct JSONTests {
 
   @Test("text that is changed anywhere is refused, or read as what can be written and read again")
   func changed() throws {
-    let bench = try bench()
+    let harness = try harness()
     let texts = Self.changedTexts().map { LuaValue.string($0) }
-    bench.state.register(
+    harness.state.register(
       "texts", [LuaFunction("all") { call in call.return(.list(texts)) }], global: true)
-    let lines = try bench.printed(
+    let lines = try harness.printed(
       """
       local read, refused = 0, 0
       for _, text in ipairs(texts.all()) do
@@ -133,7 +133,7 @@ struct JSONTests {
 
   @Test("is never longer than it may be, and stops where it would be")
   func limit() throws {
-    let lines = try bench(limit: 64).printed(
+    let lines = try harness(limit: 64).printed(
       """
       for n = 0, 100 do
         local text, problem = json.write(("x"):rep(n))

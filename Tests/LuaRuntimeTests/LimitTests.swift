@@ -4,10 +4,10 @@ import Testing
 
 @Suite("Memory limit")
 struct MemoryTests {
-  static func bench(megabytes: Int = 32) throws -> ScriptBench {
+  static func harness(megabytes: Int = 32) throws -> ScriptHarness {
     var limits = LuaLimits()
     limits.memory = megabytes << 20
-    return try ScriptBench(limits: limits)
+    return try ScriptHarness(limits: limits)
   }
 
   @Test(
@@ -26,8 +26,8 @@ struct MemoryTests {
       ("concatenation", "local s = ('x'):rep(2^20) while true do s = s .. s end"),
     ])
   func limit(place: String, code: String) throws {
-    let bench = try Self.bench()
-    let lines = try bench.printed(
+    let harness = try Self.harness()
+    let lines = try harness.printed(
       """
       local ok, err = pcall(function()
         \(code)
@@ -37,39 +37,39 @@ struct MemoryTests {
       print(#("y"):rep(100))
       """)
     #expect(lines == ["false\ttable\tscript.memory\ttest.lua:2", "100"])
-    #expect(bench.state.memory.peak < 110 << 20)
+    #expect(harness.state.memory.peak < 110 << 20)
   }
 
   @Test("uncaught it ends the routine with file and line")
   func uncaught() throws {
-    let bench = try Self.bench()
-    let error = try #require(try bench.failure("\n\nlocal t = {} for i = 1, 1e9 do t[i] = {} end"))
+    let harness = try Self.harness()
+    let error = try #require(try harness.failure("\n\nlocal t = {} for i = 1, 1e9 do t[i] = {} end"))
     #expect(error.code == "script.memory")
     #expect(error.description.hasPrefix("test.lua:3: "))
   }
 
   @Test("a loop of pcalls that run out of memory ends")
   func pcallLoop() throws {
-    let bench = try Self.bench(megabytes: 8)
-    let lines = try bench.printed(
+    let harness = try Self.harness(megabytes: 8)
+    let lines = try harness.printed(
       "for i = 1, 50 do assert(not pcall(string.rep, 'x', 2^25)) end print('done')")
     #expect(lines == ["done"])
   }
 
   @Test("a finalizer of a file that fails to close, and a warning, raise nothing")
   func warnings() throws {
-    let bench = try ScriptBench()
-    let lines = try bench.printed("warn('@on') warn('low ', 'battery') print('on')")
+    let harness = try ScriptHarness()
+    let lines = try harness.printed("warn('@on') warn('low ', 'battery') print('on')")
     #expect(lines == ["warning: low battery", "on"])
   }
 }
 
 @Suite("Time limit")
 struct TimeLimitTests {
-  static func bench() throws -> ScriptBench {
+  static func harness() throws -> ScriptHarness {
     var limits = LuaLimits()
     limits.run = .milliseconds(200)
-    return try ScriptBench(limits: limits, watched: true)
+    return try ScriptHarness(limits: limits, watched: true)
   }
 
   @Test(
@@ -101,33 +101,33 @@ struct TimeLimitTests {
       ("calls of Swift", "while true do pcall(host.fail) end"),
     ])
   func endless(place: String, code: String) throws {
-    let bench = try Self.bench()
-    let error = try #require(try bench.failure(code))
+    let harness = try Self.harness()
+    let error = try #require(try harness.failure(code))
     #expect(error.code == "script.blocked", "\(error)")
     #expect(error.description.hasPrefix("test.lua:1: ran for 0.2 s without suspending"))
   }
 
   @Test("its <close> variables run, and an endless one of those ends too")
   func closeVariables() throws {
-    let bench = try Self.bench()
+    let harness = try Self.harness()
     let error = try #require(
-      try bench.failure(
+      try harness.failure(
         """
         local a <close> = setmetatable({}, {__close = function() print("closed") end})
         local b <close> = setmetatable({}, {__close = function() while true do end end})
         while true do end
         """))
     #expect(error.code == "script.blocked")
-    #expect(bench.lines == ["closed"])
+    #expect(harness.lines == ["closed"])
   }
 
   @Test("other routines of the script go on, and one that suspends in time is left alone")
   func othersGoOn() throws {
-    let bench = try Self.bench()
-    _ = try bench.run("host.later(function() for i = 1, 5 do host.sleep(0.1) end print('alive') end)")
-    _ = try bench.run("while true do end")
-    _ = bench.loop.run(until: { false })
-    #expect(bench.lines == ["alive"])
+    let harness = try Self.harness()
+    _ = try harness.run("host.later(function() for i = 1, 5 do host.sleep(0.1) end print('alive') end)")
+    _ = try harness.run("while true do end")
+    _ = harness.loop.run(until: { false })
+    #expect(harness.lines == ["alive"])
   }
 }
 
@@ -149,9 +149,9 @@ struct DeterminismTests {
 
   @Test("with a seed, keys come sorted, addresses are numbers and chance repeats")
   func sorted() throws {
-    let first = try ScriptBench(seed: 7).printed(Self.script)
-    let second = try ScriptBench(seed: 7).printed(Self.script)
-    let other = try ScriptBench(seed: 8).printed(Self.script)
+    let first = try ScriptHarness(seed: 7).printed(Self.script)
+    let second = try ScriptHarness(seed: 7).printed(Self.script)
+    let other = try ScriptHarness(seed: 8).printed(Self.script)
     #expect(first == second)
     #expect(first[3] != other[3])
     #expect(
@@ -163,7 +163,7 @@ struct DeterminismTests {
 
   @Test("fields may be cleared and changed while pairs walks; __pairs is honoured")
   func pairsWhileChanging() throws {
-    let lines = try ScriptBench(seed: 1).printed(
+    let lines = try ScriptHarness(seed: 1).printed(
       """
       local t = {a = 1, b = 2, c = 3}
       for k in pairs(t) do print(k) t.b = nil t[k] = nil end

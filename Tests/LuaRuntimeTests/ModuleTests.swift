@@ -24,12 +24,12 @@ struct ModuleTests {
   @Test("a module may suspend while it loads; it loads once, for both routines that want it")
   func suspends() throws {
     try Self.withModules(["slow.lua": "print('loading') host.sleep(5) return {answer = 42}"]) { folder in
-      let bench = try ScriptBench()
-      bench.state.setModulePath(["\(folder)/?.lua"])
-      _ = try bench.run(
+      let harness = try ScriptHarness()
+      harness.state.setModulePath(["\(folder)/?.lua"])
+      _ = try harness.run(
         "host.later(function() print('second', require('slow').answer) end) print(require('slow').answer)")
-      _ = bench.loop.run(until: { false })
-      #expect(bench.lines == ["loading", "42", "second\t42"])
+      _ = harness.loop.run(until: { false })
+      #expect(harness.lines == ["loading", "42", "second\t42"])
     }
   }
 
@@ -39,9 +39,9 @@ struct ModuleTests {
       "bad.lua": "local = 1", "cycle.lua": "require 'cycle'",
       "once.lua": "if not ready then error('not yet') end return 'now'",
     ]) { folder in
-      let bench = try ScriptBench()
-      bench.state.setModulePath(["\(folder)/?.lua"])
-      let lines = try bench.printed(
+      let harness = try ScriptHarness()
+      harness.state.setModulePath(["\(folder)/?.lua"])
+      let lines = try harness.printed(
         """
         print(select(2, pcall(require, "missing")).code, (select(2, pcall(require, "bad")).code))
         print(select(2, pcall(require, "cycle")).message)

@@ -44,21 +44,21 @@ struct SuspensionTests {
       ("a method of an object", "print(pcall(function() return host.new_thing():rest() end))", "true\t3"),
     ])
   func suspends(_ place: String, code: String, result: String) throws {
-    let bench = try ScriptBench()
-    _ = try bench.run("host.later(function() print('other') end)")
-    let start = bench.loop.now
-    let lines = try bench.printed(
+    let harness = try ScriptHarness()
+    _ = try harness.run("host.later(function() print('other') end)")
+    let start = harness.loop.now
+    let lines = try harness.printed(
       code.replacing("host.sleep(1)", with: "host.sleep(2)").replacing("host.sleep, 1", with: "host.sleep, 2")
     )
     #expect(lines.contains("other") || place == "a method of an object")
     #expect(lines.contains(result), "\(lines)")
-    #expect(start.duration(to: bench.loop.now) >= .seconds(1))
+    #expect(start.duration(to: harness.loop.now) >= .seconds(1))
   }
 
   @Test("a script's coroutine goes on yielding to the script after it waited for the host")
   func yieldsAfterWaiting() throws {
-    let bench = try ScriptBench()
-    let lines = try bench.printed(
+    let harness = try ScriptHarness()
+    let lines = try harness.printed(
       """
       local co = coroutine.create(function(a)
         local b = coroutine.yield(a .. host.sleep(1))
@@ -76,8 +76,8 @@ struct SuspensionTests {
 
   @Test("a coroutine that waits for the host can be neither resumed nor closed by another routine")
   func waitingCoroutineIsNormal() throws {
-    let bench = try ScriptBench()
-    let lines = try bench.printed(
+    let harness = try ScriptHarness()
+    let lines = try harness.printed(
       """
       co = coroutine.create(function() host.sleep(5) end)
       host.later(function() print(coroutine.status(co), coroutine.resume(co)) print(pcall(coroutine.close, co)) end)
@@ -100,23 +100,24 @@ struct SuspensionTests {
       "local c = coroutine.create(function() local x <close> = setmetatable({}, {__close = function() host.sleep(1) end}) coroutine.yield() end) coroutine.resume(c) print(coroutine.close(c)) error(select(2, coroutine.close(c)) or 'task.cannot_suspend')",
     ])
   func cannotSuspend(code: String) throws {
-    let bench = try ScriptBench()
-    let error = try #require(try bench.failure(code))
-    #expect(error.code == "task.cannot_suspend" || bench.lines.first?.contains("task.cannot_suspend") == true)
+    let harness = try ScriptHarness()
+    let error = try #require(try harness.failure(code))
+    #expect(
+      error.code == "task.cannot_suspend" || harness.lines.first?.contains("task.cannot_suspend") == true)
   }
 
   @Test("a routine is no coroutine of the script's")
   func routineIsMain() throws {
-    let bench = try ScriptBench()
-    let lines = try bench.printed(
+    let harness = try ScriptHarness()
+    let lines = try harness.printed(
       "print(select(2, coroutine.running()), coroutine.isyieldable()) print(pcall(coroutine.yield, 1))")
     #expect(lines == ["true\tfalse", "false\tattempt to yield from outside a coroutine"])
   }
 
   @Test("cancelling unwinds through pcall, coroutines and <close> variables, which may suspend")
   func cancellation() throws {
-    let bench = try ScriptBench()
-    let outcome = try bench.run(
+    let harness = try ScriptHarness()
+    let outcome = try harness.run(
       """
       local function closing(name)
         return setmetatable({}, {__close = function()
@@ -134,28 +135,28 @@ struct SuspensionTests {
         print("not reached")
       end)
       print("not reached")
-      """, then: { routine in bench.loop.after(.seconds(2)) { routine.cancel() } })
+      """, then: { routine in harness.loop.after(.seconds(2)) { routine.cancel() } })
     guard case .cancelled = outcome else {
       Issue.record("\(outcome)")
       return
     }
-    #expect(bench.lines == ["c\tslept\tfalse\tinner", "b\tslept\tfalse\tinner", "a\tslept\tfalse\tinner"])
-    #expect(bench.loop.now == Instant(nanoseconds: 5_000_000_000))
+    #expect(harness.lines == ["c\tslept\tfalse\tinner", "b\tslept\tfalse\tinner", "a\tslept\tfalse\tinner"])
+    #expect(harness.loop.now == Instant(nanoseconds: 5_000_000_000))
   }
 
   @Test("a loop around pcall can't swallow a cancellation")
   func pcallLoopIsCancelled() throws {
-    let bench = try ScriptBench()
-    _ = try bench.run(
+    let harness = try ScriptHarness()
+    _ = try harness.run(
       "while true do pcall(host.sleep, 1) end",
-      then: { routine in bench.loop.after(.seconds(10)) { routine.cancel() } })
-    #expect(bench.loop.now == Instant(nanoseconds: 10_000_000_000))
+      then: { routine in harness.loop.after(.seconds(10)) { routine.cancel() } })
+    #expect(harness.loop.now == Instant(nanoseconds: 10_000_000_000))
   }
 
   @Test("a <close> handler that fails can't turn a cancellation into an error that pcall catches")
   func failingCloseHandler() throws {
-    let bench = try ScriptBench()
-    _ = try bench.run(
+    let harness = try ScriptHarness()
+    _ = try harness.run(
       """
       while true do
         pcall(function()
@@ -164,17 +165,17 @@ struct SuspensionTests {
         end)
         print("round")
       end
-      """, then: { routine in bench.loop.after(.milliseconds(1500)) { routine.cancel() } })
-    #expect(bench.lines == ["round"])
+      """, then: { routine in harness.loop.after(.milliseconds(1500)) { routine.cancel() } })
+    #expect(harness.lines == ["round"])
   }
 
   @Test("cancelling a Swift async function ends it at once")
   func cancelsSwiftTask() throws {
-    let bench = try ScriptBench()
-    _ = try bench.run(
-      "host.sleep(100)", then: { routine in bench.loop.after(.seconds(1)) { routine.cancel() } })
-    _ = bench.loop.run(until: { false })
-    #expect(bench.loop.now < Instant(nanoseconds: 2_000_000_000))
+    let harness = try ScriptHarness()
+    _ = try harness.run(
+      "host.sleep(100)", then: { routine in harness.loop.after(.seconds(1)) { routine.cancel() } })
+    _ = harness.loop.run(until: { false })
+    #expect(harness.loop.now < Instant(nanoseconds: 2_000_000_000))
   }
 
   @Test("two states and two loops in one process don't see each other")
@@ -182,9 +183,9 @@ struct SuspensionTests {
     let results = await withTaskGroup(of: String.self) { group in
       for number in 1...4 {
         group.addTask {
-          let bench = try? ScriptBench(virtual: false)
-          _ = try? bench?.run("n = \(number) for i = 1, 20 do host.sleep(0.005) n = n + 100 end print(n)")
-          return bench?.lines.first ?? "none"
+          let harness = try? ScriptHarness(virtual: false)
+          _ = try? harness?.run("n = \(number) for i = 1, 20 do host.sleep(0.005) n = n + 100 end print(n)")
+          return harness?.lines.first ?? "none"
         }
       }
       return await group.reduce(into: Set<String>()) { $0.insert($1) }

@@ -6,7 +6,7 @@ import Testing
 struct AvailabilityTests {
   @Test("an unplugged speaker stays a member, is left out of the average, refuses levels, and comes back")
   func unplugged() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local house, kitchen = speaker.house(), speaker.device "Kitchen"
       speaker.set_volume(20)
@@ -41,7 +41,7 @@ struct AvailabilityTests {
     "the average rounds to the nearest whole number, halves up", arguments: [(1, "10"), (3, "11"), (2, "11")])
   func average(_ steps: Int, _ expected: String) throws {
     // Four speakers that can be reached: 10.25, 10.5, 10.75.
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local house = speaker.house()
       house:unplug(speaker.device "Bathroom")
@@ -56,7 +56,7 @@ struct AvailabilityTests {
 
   @Test("when the last member is unplugged playback goes on for 30 s, then stops with no_devices")
   func silence() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.open { add_all = false }
       local house, kitchen = speaker.house(), speaker.device "Kitchen"
@@ -78,7 +78,7 @@ struct AvailabilityTests {
 
   @Test("every change of a speaker is told with its reason")
   func reasons() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.open { add_all = false }
       local house = speaker.house()
@@ -117,7 +117,7 @@ struct AvailabilityTests {
   @Test(
     "what waits for a removed speaker, or a closed session, gets nil and \"closed\"; its last event is told")
   func gone() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local house, kitchen = speaker.house(), speaker.device "Kitchen"
       local session = speaker.session { name = "mine", devices = { "Bathroom" } }
@@ -154,7 +154,7 @@ struct AvailabilityTests {
     "the signal in words",
     arguments: [(-50, "excellent"), (-60, "good"), (-70, "fair"), (-89, "weak"), (-90, "none")])
   func strength(_ signal: Int, _ word: String) throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen = speaker.device "Kitchen"
       speaker.house():set_wifi(kitchen, \(signal))
@@ -165,7 +165,7 @@ struct AvailabilityTests {
 
   @Test("watch asks every two seconds, and no longer once it is told not to")
   func watch() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local house, kitchen = speaker.house(), speaker.device "Kitchen"
       speaker.on("device", function(e) if e.reason == "wifi" then print("told", e.device.wifi_signal) end end)

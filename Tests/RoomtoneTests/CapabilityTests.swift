@@ -59,7 +59,7 @@ struct CapabilityTests {
 
   /// Returns the lines that `code` printed in a house of that driver.
   private func printed(_ code: String, and more: Set<String> = []) throws -> [String] {
-    let loop = EventLoop(clock: .virtual(start: EngineBench.monday))
+    let loop = EventLoop(clock: .virtual(start: EngineHarness.monday))
     let state = try LuaState(name: "test.lua", loop: loop, limits: LuaLimits(), watchdog: try LuaWatchdog())
     let script = Script(name: "test.lua", folder: nil, number: 1, state: state)
     let door = HouseDoor(loop: loop) { _ in House(loop: loop, driver: PlainDriver(loop, and: more)) }

@@ -74,10 +74,10 @@ struct ConfigurationTests {
 
   @Test("names stations, which scripts find and may call by name")
   func stations() throws {
-    var bench = try EngineBench()
-    bench.configuration =
+    var harness = try EngineHarness()
+    harness.configuration =
       "stations { morning = 'http://127.0.0.1:8000/morning.mp3', ['Radio 5'] = 'https://five.example/live' }"
-    let lines = try bench.printed(
+    let lines = try harness.printed(
       """
       local stream = require "stream"
       local stations = stream.stations()
@@ -103,13 +103,13 @@ struct ConfigurationTests {
   @Test("a station has a charset, a name for who asks, and a password in a file that nobody else may read")
   func stationSettings() throws {
     let station = try Station()
-    let live = try StreamBench.live(titles: [.init("\u{E9}", at: 0)])
+    let live = try LiveStationHarness.live(titles: [.init("\u{E9}", at: 0)])
     station.answer("/live", with: Answer.live(live).requiring(user: "me", password: "secret"))
     let folder = try TemporaryFolder()
     let file = try folder.write(Array("secret\n".utf8), to: "password")
     let url = station.url("/live")
-    var bench = try EngineBench(wall: true)
-    bench.configuration = """
+    var harness = try EngineHarness(wall: true)
+    harness.configuration = """
       house { output = 'null' }
       stations { morning = { url = '\(url)', charset = 'koi8-r', user_agent = 'Kitchen', user = 'me',
         password_file = '\(file)' }, open = { url = '\(url)', auth = { 'me', 'secret' } } }
@@ -124,21 +124,21 @@ struct ConfigurationTests {
       radio:stop()
       """
     chmod(file, 0o600)
-    #expect(try bench.printed(script) == ["koi8-r\tKitchen\ttrue", "playing\tBath"])
+    #expect(try harness.printed(script) == ["koi8-r\tKitchen\ttrue", "playing\tBath"])
     #expect(station.visits.map { $0["User-Agent"] } == ["Kitchen", "Bath"])
     #expect(Set(station.visits.map { $0["Authorization"] }) == ["Basic bWU6c2VjcmV0"])
     chmod(file, 0o644)
     let code = "print(code(require 'stream'.new, 'morning'), message(require 'stream'.new, 'morning'))"
-    let lines = try bench.printed(code)
+    let lines = try harness.printed(code)
     #expect(lines.first?.hasPrefix("stream.auth") == true && lines.first?.contains("by others") == true)
   }
 
   @Test("its speakers are those of the house")
   func speakers() throws {
-    var bench = try EngineBench()
-    bench.configuration =
+    var harness = try EngineHarness()
+    harness.configuration =
       "house { output = 'null', speakers = { { name = 'Bed left', group = 'Bedroom', role = 'left', volume = 10, balance = -3 } } }"
-    let lines = try bench.printed(
+    let lines = try harness.printed(
       "local d = speaker.devices()[1] print(#speaker.devices(), d.name, d.group_name, d.role, d.volume, d.balance)"
     )
     #expect(lines == ["1\tBed left\tBedroom\tleft\t10\t-3"])
@@ -219,17 +219,17 @@ struct ConfigurationTests {
 
   @Test("two speakers of one name are an error when the house opens, which names them")
   func sameName() throws {
-    var bench = try EngineBench()
-    bench.configuration = "house { output = 'null', speakers = { { name = 'A' }, { name = 'A' } } }"
-    let lines = try bench.printed("local err = failure(speaker.devices) print(err.code, err.message)")
+    var harness = try EngineHarness()
+    harness.configuration = "house { output = 'null', speakers = { { name = 'A' }, { name = 'A' } } }"
+    let lines = try harness.printed("local err = failure(speaker.devices) print(err.code, err.message)")
     #expect(lines == ["speaker.unknown\ttwo speakers are called \"A\""])
   }
 
   @Test("its memory limit ends what takes too much, and the script can catch it")
   func memory() throws {
-    var bench = try EngineBench()
-    bench.configuration = "house { output = 'null' } limits { memory = 8 }"
-    let lines = try bench.printed(
+    var harness = try EngineHarness()
+    harness.configuration = "house { output = 'null' } limits { memory = 8 }"
+    let lines = try harness.printed(
       "print(code(function() local t = {} for i = 1, 1e7 do t[i] = { i } end end)) print(#string.rep('x', 1000000))"
     )
     #expect(lines == ["script.memory", "1000000"])
@@ -237,9 +237,9 @@ struct ConfigurationTests {
 
   @Test("its time limit ends what never suspends, also through pcall")
   func run() throws {
-    var bench = try EngineBench(wall: true)
-    bench.configuration = "house { output = 'null' } limits { run = '1s' }"
-    let outcome = try bench.run(
+    var harness = try EngineHarness(wall: true)
+    harness.configuration = "house { output = 'null' } limits { run = '1s' }"
+    let outcome = try harness.run(
       """
       task.spawn(function() task.sleep "2s" print "goes on" end)
       task.spawn(function() while true do pcall(error) end end)

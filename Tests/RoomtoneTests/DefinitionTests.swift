@@ -12,7 +12,7 @@ struct DefinitionTests {
     ])
   func modules(_ module: String) throws {
     let definitions = try Definitions()
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local module = require "\(module)"
       for name, value in pairs(module) do
@@ -49,7 +49,7 @@ struct DefinitionTests {
   func classes(_ name: String, _ expression: String) throws {
     let definitions = try Definitions()
     // The error for a name that resembles none lists them all.
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local object = \(expression)
       local list = message(function() return object.qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq end):match("known: (.*)")
@@ -66,12 +66,12 @@ struct DefinitionTests {
   @Test("describe the fields of error objects: all that failures of the modules carry")
   func errors() throws {
     let definitions = try Definitions()
-    var bench = try EngineBench()
-    let owner = try HouseOwner(of: bench.folder.file("state"), as: "night watch")
+    var harness = try EngineHarness()
+    let owner = try HouseOwner(of: harness.folder.file("state"), as: "night watch")
     defer { withExtendedLifetime(owner) {} }
-    bench.stateFolder = owner.folder
-    _ = try bench.folder.write(Array("no sound at all, but a text".utf8), to: "text.wav")
-    let lines = try bench.printed(
+    harness.stateFolder = owner.folder
+    _ = try harness.folder.write(Array("no sound at all, but a text".utf8), to: "text.wav")
+    let lines = try harness.printed(
       """
       local seen = {}
       local function note(f, ...) for name in pairs(failure(f, ...)) do seen[name] = true end end
@@ -141,7 +141,7 @@ struct DefinitionTests {
       ("schedule.EveryOptions", "schedule.every, '1h', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
     ])
   func options(_ name: String, _ call: String) throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       "for name in message(\(call)):match('known: ([%w_, ]*)'):gmatch('[%w_]+') do print(name) end")
     #expect(try lines.sorted() == Definitions().fields[name]?.sorted())
   }
@@ -165,7 +165,7 @@ struct DefinitionTests {
       ("recorder.EventName", "(require 'recorder'.schedule \(show)).on, nil"),
     ])
   func events(_ name: String, _ call: String) throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       "for name in message(\(call), 'qq', print):match('events here: ([%w_, ]*)'):gmatch('[%w_]+') do print(name) end os.exit(0)"
     )
     #expect(try lines.sorted() == Definitions().aliases[name]?.sorted())
@@ -182,8 +182,8 @@ struct DefinitionTests {
   @Test("are valid Lua, and say what they are when a script requires them", arguments: Definitions.files)
   func guarded(_ file: String) throws {
     let name = String(file.dropLast(4))
-    let bench = try EngineBench()
-    let lines = try bench.printed("print(select(2, pcall(require, 'meta.\(name)')))")
+    let harness = try EngineHarness()
+    let lines = try harness.printed("print(select(2, pcall(require, 'meta.\(name)')))")
     #expect(lines.first?.contains("is a description, not a module") == true)
   }
 
@@ -194,7 +194,7 @@ struct DefinitionTests {
     }
     #expect(functions.count > 20)
     let names = functions.map { "'\($0.name)'" }.joined(separator: ", ")
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       for _, name in ipairs { \(names) } do
         local value = _G
@@ -276,7 +276,7 @@ struct DefinitionTests {
       let head = parts.count == 2 ? "(\(objects[parts[0]] ?? "nil")):\(parts[1])" : function.name
       return "probe('\(function.name)', function() \(head)(\(arguments[function.name] ?? "")) end)"
     }
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local stream, recordings, recorder = require "stream", require "recordings", require "recorder"
       local store, eq, headset = require "store", require "eq", require "headset"

@@ -6,12 +6,12 @@ import Testing
 
 @Suite("files that may block", .waiting)
 struct DeviceFileTests {
-  /// A bench with a FIFO in `fifo`; `ticks()` is how often another routine has run.
+  /// A harness with a FIFO in `fifo`; `ticks()` is how often another routine has run.
   private func printed(_ code: String) throws -> [String] {
-    let bench = try EngineBench(wall: true)
-    let fifo = bench.folder.file("fifo")
-    try #require(mkfifo(fifo, 0o600) == 0 && mkfifo(bench.folder.file("blocking.lua"), 0o600) == 0)
-    return try bench.printed(
+    let harness = try EngineHarness(wall: true)
+    let fifo = harness.folder.file("fifo")
+    try #require(mkfifo(fifo, 0o600) == 0 && mkfifo(harness.folder.file("blocking.lua"), 0o600) == 0)
+    return try harness.printed(
       """
       local fifo, count = '\(fifo)', 0 local function ticks() return count end \
       task.spawn(function() while count < 10000 do task.sleep(0.01) count = count + 1 end end)\u{20}

@@ -10,10 +10,10 @@ import Testing
 struct EngineTests {
   @Test("two engines live in one process, each with its own house, clock and jobs")
   func two() throws {
-    let first = try EngineBench()
-    let second = try EngineBench()
+    let first = try EngineHarness()
+    let second = try EngineHarness()
     // Both exist before either runs, and the second runs while the first's script is suspended.
-    var inner: EngineBench.Outcome?
+    var inner: EngineHarness.Outcome?
     let engine = try first.engine()
     var lines: [String] = []
     let script = try engine.makeScript("first", isFile: false, global: true)
@@ -43,7 +43,7 @@ struct EngineTests {
     let outcomes = Lock<[String]>([])
     let threads = try (0..<4).map { number in
       try TestThread {
-        let lines = try? EngineBench().printed(
+        let lines = try? EngineHarness().printed(
           """
           speaker.set_volume(\(number))
           for i = 1, 20 do task.sleep(1) collectgarbage() end
@@ -67,19 +67,19 @@ struct EngineTests {
       task.sleep(1)
       """
     let runs = try (0..<2).map { _ in
-      var bench = try EngineBench()
-      bench.seed = 7
-      return try bench.printed(code)
+      var harness = try EngineHarness()
+      harness.seed = 7
+      return try harness.printed(code)
     }
     #expect(runs[0] == runs[1] && runs[0].count == 11)
-    var other = try EngineBench()
+    var other = try EngineHarness()
     other.seed = 8
     #expect(try other.printed(code) != runs[0])
   }
 
   @Test("an error of the script itself is told with its place and traceback, and gives status 1")
   func fails() throws {
-    let outcome = try EngineBench().run("local function inner()\n  speaker.device 'Nobody'\nend\ninner()")
+    let outcome = try EngineHarness().run("local function inner()\n  speaker.device 'Nobody'\nend\ninner()")
     let failure = try #require(outcome.failures.first)
     #expect(outcome.failures.count == 1 && outcome.status == 1 && failure.code == "speaker.unknown")
     #expect(failure.location == "test.lua:2")
@@ -88,18 +88,18 @@ struct EngineTests {
 
   @Test("its limit ends the script, which is no failure")
   func limit() throws {
-    var bench = try EngineBench()
-    bench.limit = .seconds(10)
-    let outcome = try bench.run("task.spawn(function() while true do task.sleep(3) print 'tick' end end)")
+    var harness = try EngineHarness()
+    harness.limit = .seconds(10)
+    let outcome = try harness.run("task.spawn(function() while true do task.sleep(3) print 'tick' end end)")
     #expect(outcome.lines.count == 3 && outcome.status == 0)
     #expect(outcome.seconds >= 10 && outcome.seconds < 11)
   }
 
   @Test("a simulated script that is always busy ends and is told so: it would keep time from passing")
   func standsStill() throws {
-    var bench = try EngineBench()
-    bench.longestStandstill = 20_000
-    let busy = try bench.run("task.sleep(1) while true do task.sleep(0) end")
+    var harness = try EngineHarness()
+    harness.longestStandstill = 20_000
+    let busy = try harness.run("task.sleep(1) while true do task.sleep(0) end")
     #expect(busy.failures.map(\.code) == ["simulate.stuck"] && busy.status == 1 && busy.seconds < 2)
     let message = try #require(busy.failures.first?.description)
     #expect(
@@ -107,7 +107,7 @@ struct EngineTests {
         "test.lua is busy and lets next to no time pass (simulate.stuck); sleep longer between steps"))
     #expect(message.hasPrefix("test.lua:1: "))
     // A billionth of a second is next to none, also where a routine is not the one that waits.
-    let creeping = try bench.run(
+    let creeping = try harness.run(
       """
       task.sleep(1)
       local function step()
@@ -119,17 +119,17 @@ struct EngineTests {
     #expect(creeping.failures.map(\.code) == ["simulate.stuck"] && creeping.seconds < 2)
     #expect(creeping.failures.first?.location.map { ["test.lua:2", "test.lua:3"].contains($0) } == true)
     // Many turns are no standstill when time passes in between.
-    let long = try bench.run(
+    let long = try harness.run(
       "for i = 1, 200 do for j = 1, 200 do task.sleep(0) end task.sleep(0.01) end print 'through'")
     #expect(long.lines == ["through"] && long.status == 0)
   }
 
   @Test("a simulated <close> variable that is always busy is dropped, so that the limit holds")
   func standsStillUnwinding() throws {
-    var bench = try EngineBench()
-    bench.longestStandstill = 20_000
-    bench.limit = .seconds(3600)
-    let outcome = try bench.run(
+    var harness = try EngineHarness()
+    harness.longestStandstill = 20_000
+    harness.limit = .seconds(3600)
+    let outcome = try harness.run(
       """
       local x <close> = setmetatable({}, { __close = function() while true do task.sleep(0) end end })
       task.sleep "10d"
@@ -143,7 +143,7 @@ struct EngineTests {
   func letsGo() throws {
     weak var gone: Script?
     do {
-      let engine = try EngineBench().engine()
+      let engine = try EngineHarness().engine()
       let script = try engine.makeScript("-e", isFile: false, global: true)
       gone = script
       let main = try script.state.load(
@@ -156,7 +156,7 @@ struct EngineTests {
   @Test("at the prompt all modules are globals; in a script none is")
   func globals() throws {
     for isGlobal in [true, false] {
-      let engine = try EngineBench().engine()
+      let engine = try EngineHarness().engine()
       let script = try engine.makeScript("-e", isFile: false, global: isGlobal)
       var lines: [String] = []
       engine.onPrint = { lines.append($0) }
@@ -170,7 +170,7 @@ struct EngineTests {
 
   @Test("arguments are arg and ...")
   func arguments() throws {
-    let engine = try EngineBench().engine()
+    let engine = try EngineHarness().engine()
     let script = try engine.makeScript("name.lua", isFile: true)
     var lines: [String] = []
     engine.onPrint = { lines.append($0) }
@@ -183,15 +183,15 @@ struct EngineTests {
 
   @Test("a speaker's WAV file holds what was heard of it, at its level")
   func rendered() throws {
-    var bench = try EngineBench()
-    bench.configuration =
-      "house { output = 'wav:\(bench.folder.file("out"))', speakers = { { name = 'A', volume = 50 }, { name = 'B', volume = 0 } } }"
+    var harness = try EngineHarness()
+    harness.configuration =
+      "house { output = 'wav:\(harness.folder.file("out"))', speakers = { { name = 'A', volume = 50 }, { name = 'B', volume = 0 } } }"
     try Sound(
       sampleRate: 48_000, channels: [Signal.sine(440, amplitude: 0.5, frames: 48_000, sampleRate: 48_000)]
-    ).write(to: bench.folder.file("sine.wav"))
-    #expect(try bench.printed("speaker.play 'sine.wav' print(speaker.finish())") == ["finished"])
-    let loud = try Sound(file: bench.folder.file("out/A.wav"))
+    ).write(to: harness.folder.file("sine.wav"))
+    #expect(try harness.printed("speaker.play 'sine.wav' print(speaker.finish())") == ["finished"])
+    let loud = try Sound(file: harness.folder.file("out/A.wav"))
     #expect(loud.frameCount >= 48_000 && loud.peak > 0.49 && loud.peak < 0.51)
-    #expect(try Sound(file: bench.folder.file("out/B.wav")).peak == 0)
+    #expect(try Sound(file: harness.folder.file("out/B.wav")).peak == 0)
   }
 }

@@ -31,14 +31,14 @@ struct EqTests {
     local function told(h) return table.concat(h.told, '; ') end\u{20}
     """
 
-  private func bench() throws -> EngineBench {
-    var bench = try EngineBench()
-    bench.store = bench.folder.file("store.db")
-    return bench
+  private func harness() throws -> EngineHarness {
+    var harness = try EngineHarness()
+    harness.store = harness.folder.file("store.db")
+    return harness
   }
 
-  private func printed(_ code: String, _ bench: EngineBench? = nil) throws -> [String] {
-    try (bench ?? self.bench()).printed(Self.prelude + code)
+  private func printed(_ code: String, _ harness: EngineHarness? = nil) throws -> [String] {
+    try (harness ?? self.harness()).printed(Self.prelude + code)
   }
 
   @Test("every preset of speaker.set_eq has the same gains here")
@@ -212,7 +212,7 @@ struct EqTests {
 
   @Test("what is defined stays for later runs of the script, can be defined anew, and be let go")
   func keeps() throws {
-    let bench = try bench()
+    let harness = try harness()
     let first = try printed(
       """
       local before = #eq.presets()
@@ -222,7 +222,7 @@ struct EqTests {
       local names = eq.presets()
       print(names[1], #names - before, names[#names - 1], names[#names])
       store.set("eq.preset.odd", "not mine") store.set("other", 1)
-      """, bench)
+      """, harness)
     #expect(first == ["flat\t2\tkitchen\tété"])
     let second = try printed(
       """
@@ -231,7 +231,7 @@ struct EqTests {
       eq.define("kitchen", false)
       print((message(eq.apply, speaker, "kitchen"):gsub("known:.*", "")), store.get "other")
       print((message(eq.apply, speaker, "odd"):gsub("known:.*", "")))
-      """, bench)
+      """, harness)
     #expect(
       second == [
         "-5.5\t0.0", "bad argument #2 to 'apply' (no preset is called 'kitchen'; \t1",
@@ -258,15 +258,15 @@ struct EqTests {
       apply "movie"
       """
     #expect(
-      try HeadsetBench.printed(code + "print(table.concat(h:equalizer('user').values, ' '))") == [
+      try HeadsetHarness.printed(code + "print(table.concat(h:equalizer('user').values, ' '))") == [
         "event\tuser\t0 0 0 0 0 -1 -3 -5 -6 -7", "1\tnil", "event\tmovie\t6 5 3 1 0 1 2 3 3 2", "1\tnil",
         "0 0 0 0 0 -1 -3 -5 -6 -7",
       ])
     #expect(
-      try HeadsetBench.printed(code, profile: BoardProfile(named: "one-band"))
+      try HeadsetHarness.printed(code, profile: BoardProfile(named: "one-band"))
         == ["event\tuser\t-1", "1\tnil", "event\tmovie\t6", "1\tnil"])
     #expect(
-      try HeadsetBench.printed(code, profile: BoardProfile(named: "no-bands"))
+      try HeadsetHarness.printed(code, profile: BoardProfile(named: "no-bands"))
         == ["headset.no_bands\ttest.lua:6", "headset.no_bands\ttest.lua:6"])
   }
 

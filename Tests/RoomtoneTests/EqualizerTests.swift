@@ -6,7 +6,7 @@ import Testing
 struct EqualizerTests {
   @Test("a preset or bands are set; eq tells the bands, and the preset's name when they are one")
   func sets() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local bands, preset = speaker.eq()
       print(bands[31], bands[16000], preset)
@@ -28,7 +28,7 @@ struct EqualizerTests {
 
   @Test("each session has its own")
   func perSession() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local session = speaker.session { devices = { "Kitchen" } }
       session:set_eq "voice"
@@ -52,7 +52,7 @@ struct EqualizerTests {
       ("nil", "name of a preset, or table of bands expected, got nil"),
     ])
   func wrong(argument: String, problem: String) throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local _, err = task.try(speaker.set_eq, \(argument))
       print(err)

@@ -11,7 +11,7 @@ struct EventTests {
   func order() throws {
     for object in ["speaker", "speaker.default_session()", "speaker.device 'Kitchen'"] {
       let on = object == "speaker" ? "on(" : "on(object, "
-      let lines = try EngineBench.printed(
+      let lines = try EngineHarness.printed(
         """
         speaker.open()
         local object, default = \(object), speaker.default_session()
@@ -34,7 +34,7 @@ struct EventTests {
 
   @Test("device tells who is playing, and volume never triggers it")
   func device() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.open { add_all = false }
       local kitchen = speaker.device "Kitchen"
@@ -55,7 +55,7 @@ struct EventTests {
 
   @Test("a speaker's playing is told when it has changed, not with every change of its session")
   func playing() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.open { add_all = false }
       local kitchen, bath = speaker.device "Kitchen", speaker.device "Bathroom"
@@ -90,7 +90,7 @@ struct EventTests {
 
   @Test("the last time event of a file finds the session as it plays: its length, its position, its source")
   func lastSecond() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local session = speaker.default_session()
       for _, object in ipairs { speaker, session, speaker.device "Kitchen", speaker.group "Kitchen" } do
@@ -107,7 +107,7 @@ struct EventTests {
 
   @Test("subscribing opens the house first, and tells nothing of the speakers that this found")
   func added() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local found = {}
       speaker.on("device", function(e) if e.reason == "added" then found[#found + 1] = e.device end end)
@@ -119,12 +119,12 @@ struct EventTests {
 
   @Test("a source that turns bad: error with code, message and session, then stopped, then ended failed")
   func error() throws {
-    var bench = try EngineBench()
+    var harness = try EngineHarness()
     var bytes = try readBytes(Fixtures.path("music-44k.flac"))
     for index in (bytes.count / 2)..<(bytes.count / 2 + 2_000) { bytes[index] = UInt8(index & 0x7f) }
-    _ = try bench.folder.write(bytes, to: "bad.flac")
-    bench.configuration = "house { output = 'wav:\(bench.folder.file("out"))' }"
-    let lines = try bench.printed(
+    _ = try harness.folder.write(bytes, to: "bad.flac")
+    harness.configuration = "house { output = 'wav:\(harness.folder.file("out"))' }"
+    let lines = try harness.printed(
       """
       speaker.open()
       speaker.on("state", function(e) print("state", e.state) end)
@@ -145,7 +145,7 @@ struct EventTests {
 
   @Test("listeners are called in order of subscription, each in a routine of its own that may suspend")
   func listeners() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.open()
       for number = 1, 3 do
@@ -163,7 +163,7 @@ struct EventTests {
 
   @Test("a listener that fails is told with its place, counted on its subscription, and harms no other")
   func failing() throws {
-    let outcome = try EngineBench().run(
+    let outcome = try EngineHarness().run(
       """
       speaker.open()
       local bad = speaker.on("time", function() local x = nil; x.y = 1 end)
@@ -181,7 +181,7 @@ struct EventTests {
 
   @Test("once is told once; cancel ends a subscription, also for the event that is being told")
   func cancel() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.open()
       local first = speaker.once("time", function(e) print("once", e.elapsed) end)
@@ -207,7 +207,7 @@ struct EventTests {
 
   @Test("subscriptions live though nobody keeps them")
   func rooted() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.open()
       speaker.on("ended", function() print "heard" end)
@@ -220,7 +220,7 @@ struct EventTests {
 
   @Test("wait gives the next payload, not one that has been; nil and \"timeout\" after its time")
   func wait() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.play "long.wav"
       task.sleep(0.1)
@@ -233,7 +233,7 @@ struct EventTests {
 
   @Test("what waits when the house closes gets nil and \"closed\"; listeners hear nothing any more")
   func closed() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen, session = speaker.device "Kitchen", speaker.default_session()
       local subscription = speaker.on("state", function(e) if e.state == "stopped" then print "told" end end)
@@ -261,13 +261,13 @@ struct EventTests {
       ("speaker.group'Kitchen':wait('error')", "device, volume, state, time, ended, " + suspensions),
     ])
   func unknown(_ call: String, _ known: String) throws {
-    let line = try #require(try EngineBench.printed("print(failure(function() \(call) end))").first)
+    let line = try #require(try EngineHarness.printed("print(failure(function() \(call) end))").first)
     #expect(line.hasPrefix("test.lua:1: bad argument #1 to '") && line.hasSuffix("events here: \(known))"))
   }
 
   @Test("a listener that is no function, and a time that is none, are named")
   func misuse() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       print(message(speaker.on, "time"))
       print(message(speaker.wait, "time", "soon"))
@@ -280,7 +280,7 @@ struct EventTests {
 
   @Test("events that callbacks cause come after the current one has reached all listeners")
   func causes() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.open()
       speaker.on("state", function(e) print("first", e.state) if e.state == "playing" then speaker.pause() end end)
@@ -296,9 +296,9 @@ struct EventTests {
 
   @Test("a script that waits for what can't happen any more is told so, and fails")
   func stuck() throws {
-    var bench = try EngineBench()
-    bench.limit = nil
-    let outcome = try bench.run("speaker.wait 'volume'")
+    var harness = try EngineHarness()
+    harness.limit = nil
+    let outcome = try harness.run("speaker.wait 'volume'")
     #expect(outcome.failures.map(\.code) == ["script.stuck"] && outcome.status == 1)
   }
 }

@@ -7,7 +7,7 @@ import Testing
 struct FloodTests {
   @Test("a listener that causes its own event ends the script, which names it", arguments: [false, true])
   func listener(wall: Bool) throws {
-    let outcome = try EngineBench(wall: wall).run(
+    let outcome = try EngineHarness(wall: wall).run(
       """
       speaker.open()
       speaker.on("volume", function(event)
@@ -27,7 +27,7 @@ struct FloodTests {
 
   @Test("tasks that start tasks end the script once, which names their function", arguments: [false, true])
   func tasks(wall: Bool) throws {
-    let outcome = try EngineBench(wall: wall).run(
+    let outcome = try EngineHarness(wall: wall).run(
       """
       local function grow()
         task.spawn(grow)
@@ -43,7 +43,7 @@ struct FloodTests {
 
   @Test("changes of speakers that come faster than the house takes them raise")
   func changes() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.open()
       local count, err = 0
@@ -61,9 +61,9 @@ struct FloodTests {
 
   @Test("objects that a script holds at once have a limit, which the error names; others make room")
   func objects() throws {
-    var bench = try EngineBench()
-    bench.configuration += " limits { objects = 100 }"
-    let lines = try bench.printed(
+    var harness = try EngineHarness()
+    harness.configuration += " limits { objects = 100 }"
+    let lines = try harness.printed(
       """
       local stream = require "stream"
       local function fill(make, let_go)

@@ -14,17 +14,17 @@ struct FocusTests {
   /// Runs it for a day, and shows at these times how the headset is set.
   private func day(
     showing times: [String], profile: BoardProfile = .standard, gestures: [(Double, String)] = []
-  ) throws -> EngineBench.Outcome {
-    var bench = try EngineBench()
-    bench.limit = .seconds(86_400)
-    bench.boardProfile = profile
-    bench.prepare = { engine in
+  ) throws -> EngineHarness.Outcome {
+    var harness = try EngineHarness()
+    harness.limit = .seconds(86_400)
+    harness.boardProfile = profile
+    harness.prepare = { engine in
       for (hour, line) in gestures { engine.gesture(line, after: hour * 3600) }
     }
     let script = String(
       decoding: try readBytes(Fixtures.repository("scripts/focus.lua")), as: UTF8.self)
     let names = times.map { "\"\($0)\"" }.joined(separator: ", ")
-    return try bench.run(
+    return try harness.run(
       script + """
 
         for _, time in ipairs { \(names) } do

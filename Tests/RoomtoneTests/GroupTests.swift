@@ -6,7 +6,7 @@ import Testing
 struct GroupTests {
   @Test("speakers and groups are there by index, as the seed has them")
   func indexes() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       print(#speaker.devices(), speaker.devices()[1].name, speaker.devices()[6].name, speaker.devices()[7])
       print(#speaker.groups(), speaker.groups()[3].name, speaker.groups()[3].id == speaker.device "Bedroom Left".id)
@@ -23,7 +23,7 @@ struct GroupTests {
 
   @Test("a founder that founds another group leaves its id to the longest member, and all are told")
   func founder() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.open { add_all = false }
       local left, right, kitchen = speaker.device "Bedroom Left", speaker.device "Bedroom Right", speaker.device "Kitchen"
@@ -48,7 +48,7 @@ struct GroupTests {
 
   @Test("a group without members does not exist; the same group again changes nothing and tells nothing")
   func empty() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.open { add_all = false }
       local kitchen, group = speaker.device "Kitchen", speaker.group "Kitchen"
@@ -74,7 +74,7 @@ struct GroupTests {
 
   @Test("a group tells volume and device of its speakers, also of one that leaves it, and of no other")
   func devices() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local bedroom, right, kitchen = speaker.group "Bedroom", speaker.device "Bedroom Right", speaker.device "Kitchen"
       bedroom:on("volume", function(e) print("volume", e.device.name, e.volume) end)
@@ -102,7 +102,7 @@ struct GroupTests {
 
   @Test("a group tells state, time and ended of the sessions its speakers are in, each event once")
   func sessions() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local bedroom = speaker.group "Bedroom"
       local bath = speaker.session { name = "bath", devices = { "Bathroom" } }
@@ -129,7 +129,7 @@ struct GroupTests {
 
   @Test("renaming or regrouping stops what plays, with an error event that names speaker and session")
   func whilePlaying() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.on("error", function(e) print(e.code, e.device.name, e.session.name) end)
       local bath = speaker.session { devices = { "Bathroom" } }

@@ -5,21 +5,21 @@ import Testing
 
 @Suite("a headset's firmware, from a script", .waiting)
 struct HeadsetFirmwareTests {
-  /// A bench with firmware 2.0.0 for the usual headset, whole as `new.rtfw` and damaged as `bad.rtfw`.
-  private func bench() throws -> EngineBench {
-    let bench = try EngineBench()
+  /// A harness with firmware 2.0.0 for the usual headset, whole as `new.rtfw` and damaged as `bad.rtfw`.
+  private func harness() throws -> EngineHarness {
+    let harness = try EngineHarness()
     let image = (0..<20_000).map { UInt8(truncatingIfNeeded: $0 &* 7 >> 2) }
     let version = try #require(FirmwareVersion("2.0.0"))
     let file = try FirmwareFile(image: image, model: "RT-1", version: version, key: .development)
-    _ = try bench.folder.write(file.bytes, to: "new.rtfw")
+    _ = try harness.folder.write(file.bytes, to: "new.rtfw")
     var damaged = file.bytes
     damaged[damaged.count - 1] ^= 1
-    _ = try bench.folder.write(damaged, to: "bad.rtfw")
-    return bench
+    _ = try harness.folder.write(damaged, to: "bad.rtfw")
+    return harness
   }
 
   private func printed(_ code: String) throws -> [String] {
-    try bench().printed(
+    try harness().printed(
       "local headset = require 'headset' local h = headset.connect() local start = task.now() " + code)
   }
 

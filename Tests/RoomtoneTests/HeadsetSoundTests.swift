@@ -7,7 +7,7 @@ import Testing
 struct HeadsetSoundTests {
   @Test("noise cancelling is asked for, turned on and off, and told")
   func noiseCancelling() throws {
-    let lines = try HeadsetBench.printed(
+    let lines = try HeadsetHarness.printed(
       """
       h:on("noise_cancelling", function(event) print("event", event.enabled, event.headset == h) end)
       print(h:noise_cancelling())
@@ -25,7 +25,7 @@ struct HeadsetSoundTests {
 
   @Test("ambient sound has two sides and the most of each; either may stay as it is")
   func ambient() throws {
-    let lines = try HeadsetBench.printed(
+    let lines = try HeadsetHarness.printed(
       """
       local function show(a) return a.left, a.right, a.max.left, a.max.right end
       h:on("ambient", function(event) print("event", event.left, event.right) end)
@@ -51,7 +51,7 @@ struct HeadsetSoundTests {
   @Test(
     "the equalizer has bands with units, presets with names, and values that are set one by one or together")
   func equalizer() throws {
-    let lines = try HeadsetBench.printed(
+    let lines = try HeadsetHarness.printed(
       """
       local function show(e)
         print(e.preset, e.preset_name, e.min, e.max, table.concat(e.values, " "))
@@ -98,7 +98,7 @@ struct HeadsetSoundTests {
 
   @Test("the battery is asked for and told")
   func battery() throws {
-    let lines = try HeadsetBench.printed(
+    let lines = try HeadsetHarness.printed(
       """
       h:on("battery", function(event) print("event", event.percent, event.charging) end)
       print(h:battery().percent, h:battery().charging)
@@ -129,7 +129,7 @@ struct HeadsetSoundTests {
       ("standard", "h.set_equalizer, h, 0, { 0, 0, 0, 0, 0, 0, 0, 0, 0, -13 }", "headset.range\tnil"),
     ]
     for (profile, call, expected) in cases {
-      let lines = try HeadsetBench.printed(
+      let lines = try HeadsetHarness.printed(
         "local err = failure(\(call)) print(tostring(err.code) .. '\t' .. tostring(err.seed_name))",
         profile: try BoardProfile(named: profile))
       #expect(lines == [expected], "\(profile): \(call)")
@@ -212,7 +212,7 @@ struct HeadsetSoundTests {
       ),
     ])
   func misuse(_ call: String, _ message: String) throws {
-    let lines = try HeadsetBench.printed(
+    let lines = try HeadsetHarness.printed(
       "\nlocal err = failure(function()\n\(call) end) print(err.code, err.where, err.message)")
     #expect(lines == ["argument\ttest.lua:3\t\(message)"])
   }

@@ -16,7 +16,7 @@ struct HeadsetTests {
 
   @Test("connects, says who it is, is in the list, and disconnects")
   func connects() throws {
-    let lines = try HeadsetBench.printed(
+    let lines = try HeadsetHarness.printed(
       """
       print(h.connected, h.name, h.address, h.model, h.firmware_version, table.concat(h.capabilities, " "))
       print(h, #headset.list(), headset.list()[1] == h)
@@ -41,7 +41,7 @@ struct HeadsetTests {
 
   @Test("one that is connected can't be connected again; the list has it")
   func twice() throws {
-    let lines = try HeadsetBench.printed(
+    let lines = try HeadsetHarness.printed(
       """
       local err = failure(headset.connect)
       print(err.code, err.seed_name, err.message, err.hint)
@@ -61,7 +61,7 @@ struct HeadsetTests {
 
   @Test("a connection that nobody waits for any more is given up, however far it has come")
   func givenUp() throws {
-    let lines = try HeadsetBench.printed(
+    let lines = try HeadsetHarness.printed(
       """
       local connected = 0
       for turns = 0, 60 do
@@ -86,7 +86,7 @@ struct HeadsetTests {
 
   @Test("a lost link is made again, which the headset tells; requests meanwhile say that it is not connected")
   func reconnects() throws {
-    let lines = try HeadsetBench.printed(
+    let lines = try HeadsetHarness.printed(
       """
       h:set_noise_cancelling(true)
       h:on("disconnected", function(event) print("lost", event.reason, event.headset == h, code(h.ambient, h)) end)
@@ -102,7 +102,7 @@ struct HeadsetTests {
 
   @Test("a wait ends as closed when a headset is disconnected for good while its link is lost")
   func closedWhileLost() throws {
-    let lines = try HeadsetBench.printed(
+    let lines = try HeadsetHarness.printed(
       """
       task.spawn(function() h:wait("disconnected") h:disconnect() end)
       print(h:wait("connected"))
@@ -112,16 +112,16 @@ struct HeadsetTests {
 
   @Test("a script that has nothing but a headset has ended, and its headset is told good-bye")
   func ends() throws {
-    var bench = try EngineBench()
+    var harness = try EngineHarness()
     var board: Board?
     var log: [String] = []
-    bench.prepare = { engine in
+    harness.prepare = { engine in
       engine.loop.after(.seconds(1)) {
         board = engine.boards?[SimulatedBoards.usualAddress]
         engine.boards?.onLog = { log.append($0) }
       }
     }
-    let outcome = try bench.run(
+    let outcome = try harness.run(
       """
       local h = require "headset".connect()
       h:on("battery", print)
@@ -134,8 +134,8 @@ struct HeadsetTests {
 
   @Test("scripts of one engine share a headset: the last one that has it lets it go")
   func shared() throws {
-    let bench = try EngineBench()
-    let engine = try bench.engine()
+    let harness = try EngineHarness()
+    let engine = try harness.engine()
     var lines: [String] = []
     engine.onPrint = { lines.append($0) }
     engine.onFailure = { lines.append($0.description) }
@@ -165,8 +165,8 @@ struct HeadsetTests {
 
   @Test("auto_connect tells of the headset whenever it comes, and keeps the script until it is switched off")
   func automatic() throws {
-    let bench = try EngineBench()
-    let outcome = try bench.run(
+    let harness = try EngineHarness()
+    let outcome = try harness.run(
       """
       local headset = require "headset"
       headset.on("connected", function(event)
@@ -189,7 +189,7 @@ struct HeadsetTests {
 
   @Test("auto_connect of a headset that is connected emits nothing, and keeps it connected")
   func automaticallyConnected() throws {
-    let outcome = try EngineBench().run(
+    let outcome = try EngineHarness().run(
       """
       local headset = require "headset"
       local h = headset.connect()
@@ -205,15 +205,15 @@ struct HeadsetTests {
 
   @Test("auto_connect goes on until the limit when nobody switches it off")
   func patient() throws {
-    var bench = try EngineBench()
-    bench.limit = .seconds(86_400)
-    let outcome = try bench.run("require 'headset'.auto_connect(true)")
+    var harness = try EngineHarness()
+    harness.limit = .seconds(86_400)
+    let outcome = try harness.run("require 'headset'.auto_connect(true)")
     #expect(outcome.failures.isEmpty && outcome.status == 0 && outcome.seconds >= 86_400)
   }
 
   @Test("auto_connect is over when the script disconnects the headset")
   func gaveUp() throws {
-    let outcome = try EngineBench().run(
+    let outcome = try EngineHarness().run(
       """
       local headset = require "headset"
       headset.on("connected", function(event) print(event.name) event.headset:disconnect() end)
@@ -224,7 +224,7 @@ struct HeadsetTests {
 
   @Test("a wait ends as closed when the headset is disconnected for good, and with a timeout")
   func closed() throws {
-    let lines = try HeadsetBench.printed(
+    let lines = try HeadsetHarness.printed(
       """
       print(h:wait("battery", 3))
       task.spawn(function() task.sleep(1) h:disconnect() end)
@@ -236,11 +236,11 @@ struct HeadsetTests {
 
   @Test("a key file that others may read, or that is no key, is refused without a word of what is in it")
   func keys() throws {
-    let bench = try EngineBench()
-    let open = try bench.folder.write(Array(String(repeating: "a1", count: 32).utf8), to: "open.key")
-    let text = try bench.folder.write(Array("secret words".utf8), to: "text.key")
+    let harness = try EngineHarness()
+    let open = try harness.folder.write(Array(String(repeating: "a1", count: 32).utf8), to: "open.key")
+    let text = try harness.folder.write(Array("secret words".utf8), to: "text.key")
     #expect(chmod(open, 0o644) == 0 && chmod(text, 0o600) == 0)
-    let lines = try bench.printed(
+    let lines = try harness.printed(
       """
       local headset = require "headset"
       for _, name in ipairs { "open.key", "text.key", "none.key" } do
@@ -259,8 +259,8 @@ struct HeadsetTests {
 
   @Test("the time line of a simulation tells what headsets do")
   func timeline() throws {
-    let bench = try EngineBench()
-    let engine = try bench.engine()
+    let harness = try EngineHarness()
+    let engine = try harness.engine()
     var lines: [String] = []
     let timeline = Timeline(engine)
     timeline.onEntry = { lines.append("\($0.time) \($0.room): \($0.text)") }

@@ -5,32 +5,34 @@ import Testing
 
 @Suite("speaker: what is heard", .waiting)
 struct HeardTests {
-  private let bench: EngineBench
+  private let harness: EngineHarness
   private let noise: Sound
 
   /// Two speakers at unity, which sound into files, and four seconds of noise for them.
   init() throws {
-    var bench = try EngineBench()
-    bench.configuration = """
-      house { output = 'wav:\(bench.folder.file("out"))',
+    var harness = try EngineHarness()
+    harness.configuration = """
+      house { output = 'wav:\(harness.folder.file("out"))',
               speakers = { { name = 'A', volume = 50 }, { name = 'B', volume = 50 } } }
       """
-    let path = bench.folder.file("noise.wav")
+    let path = harness.folder.file("noise.wav")
     try Sound(
       sampleRate: 48_000,
       channels: [1, 2].map { Signal.noise(seed: $0, amplitude: 0.5, frames: 192_000) }
     ).write(to: path)
     noise = try Sound(file: path)
     try Sound(sampleRate: 48_000, channels: [Signal.constant(0.9, frames: 24_000)])
-      .write(to: bench.folder.file("bell.wav"))
-    self.bench = bench
+      .write(to: harness.folder.file("bell.wav"))
+    self.harness = harness
   }
 
   /// Returns the sound of both speakers, `a` and `b` in `code`, while it ran.
   private func heard(_ code: String) throws -> (a: Sound, b: Sound) {
-    let lines = try bench.printed("local a, b = speaker.device 'A', speaker.device 'B' \(code)")
+    let lines = try harness.printed("local a, b = speaker.device 'A', speaker.device 'B' \(code)")
     #expect(lines == [])
-    return (try Sound(file: bench.folder.file("out/A.wav")), try Sound(file: bench.folder.file("out/B.wav")))
+    return (
+      try Sound(file: harness.folder.file("out/A.wav")), try Sound(file: harness.folder.file("out/B.wav"))
+    )
   }
 
   /// Returns the level of a sound against that of the noise, in dB.

@@ -6,7 +6,7 @@ import Testing
 struct HouseTests {
   @Test("the first use opens the house with all speakers in the default session")
   func opensItself() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       print(speaker.is_open(), speaker.is_opening())
       print(#speaker.devices(), speaker.is_open())
@@ -17,7 +17,7 @@ struct HouseTests {
 
   @Test("open leaves the speakers alone when told so; it takes its time, and others see it opening")
   func opens() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       task.spawn(function() task.sleep "50ms" print("meanwhile", speaker.is_open(), speaker.is_opening()) end)
       speaker.open { driver = "house", license = "", add_all = false }
@@ -30,7 +30,7 @@ struct HouseTests {
 
   @Test("two routines that open the house at once get the same one")
   func opensOnce() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local both = task.all { function() return speaker.device "Kitchen" end, function() return speaker.device "Kitchen" end }
       print(both[1] == both[2], both[1] == speaker.device "Kitchen")
@@ -40,7 +40,7 @@ struct HouseTests {
 
   @Test("cancelling who opens the house leaves the opening to those who wait for it too")
   func openerCancelled() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local first = task.spawn(function() speaker.open() print "never" end)
       local second = task.spawn(function() return speaker.device("Kitchen").name end)
@@ -55,7 +55,7 @@ struct HouseTests {
   @Test(
     "a house that is closed while it opens ends closed; whoever waited is told, and it can be opened again")
   func closedWhileOpening() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local opening = task.spawn(function() local err = failure(speaker.open) return err.code, err.message end)
       task.sleep(0.01)
@@ -71,7 +71,7 @@ struct HouseTests {
 
   @Test("objects of a house that was closed say so while another one is open, and harm nothing")
   func oldObjects() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local old, session = speaker.device "Kitchen", speaker.default_session()
       speaker.close()
@@ -91,7 +91,7 @@ struct HouseTests {
 
   @Test("a name with a zero byte is named, and no part of it is looked for")
   func zeroByte() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       print(message(speaker.device, "Kitchen\\0"))
       print(message(speaker.play, "tone.wav\\0.mp3"))
@@ -101,7 +101,7 @@ struct HouseTests {
 
   @Test("a closed house raises speaker.closed, says what to do, and can be opened again")
   func closes() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local old = speaker.device "Kitchen"
       speaker.close()
@@ -120,7 +120,7 @@ struct HouseTests {
 
   @Test("a driver that is not there, and wrong options, are named")
   func openFails() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       print(code(speaker.open, { driver = "sonos" }), message(speaker.open, { driver = "sonos" }))
       print(message(speaker.open, { add_al = true }))
@@ -135,7 +135,7 @@ struct HouseTests {
 
   @Test("devices come in stable order, and the same object stands for a speaker every time")
   func devices() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       print(names(speaker.devices()))
       print(speaker.devices()[3] == speaker.device "Kitchen", speaker.device "Kitchen")
@@ -146,7 +146,7 @@ struct HouseTests {
 
   @Test("a speaker is found by id, name, any case, and a part that only one has")
   func finds() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen = speaker.device "Kitchen"
       print(speaker.device(kitchen.id) == kitchen, speaker.device "KITCHEN" == kitchen, speaker.device "kit" == kitchen)
@@ -159,7 +159,7 @@ struct HouseTests {
     "an unknown name raises speaker.unknown with the nearest; an ambiguous part lists the candidates, also in find"
   )
   func unknown() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local err = failure(speaker.device, "Kitchn")
       print(err.code, err.name, err.suggestion, err)
@@ -180,7 +180,7 @@ struct HouseTests {
 
   @Test("groups tell id, name, devices and whether all of them are active")
   func groups() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.open { add_all = false }
       print(names(speaker.groups()))
@@ -199,7 +199,7 @@ struct HouseTests {
 
   @Test("a device has the 17 attributes of the contract, of the right kinds and ranges")
   func attributes() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local d = speaker.device "Bedroom Right"
       local master = speaker.device "Bedroom Left"
@@ -221,13 +221,13 @@ struct HouseTests {
 
   @Test("a speaker in no group is its own master, has no group object, and \"harman\" is no group")
   func ungrouped() throws {
-    var bench = try EngineBench()
-    bench.configuration =
+    var harness = try EngineHarness()
+    harness.configuration =
       """
       house { output = "null", speakers = {
         { name = "Shed", volume = 7, balance = -2 }, { name = "Bed", group = "Bedroom", role = "left" } } }
       """
-    let lines = try bench.printed(
+    let lines = try harness.printed(
       """
       local shed = speaker.device "Shed"
       print(shed.group_name == speaker.UNGROUPED, shed.group, shed.group_id == shed.id, shed.is_master)
@@ -245,7 +245,7 @@ struct HouseTests {
       ("role", "set_role"), ("channel_type", "set_role"),
     ])
   func assigning(_ field: String, _ method: String) throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen = speaker.device "Kitchen"
       local err = failure(function()
@@ -259,7 +259,7 @@ struct HouseTests {
 
   @Test("reading what is not there raises and suggests the nearest name")
   func unknownField() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen = speaker.device "Kitchen"
       print(failure(function() return kitchen.volum end))
@@ -272,7 +272,7 @@ struct HouseTests {
 
   @Test("join and leave change the members, the active speakers and the groups, and are told")
   func members() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.open { add_all = false }
       local kitchen = speaker.device "Kitchen"
@@ -295,7 +295,7 @@ struct HouseTests {
   @Test("capabilities are a set of names")
   func capabilities() throws {
     #expect(
-      try EngineBench.printed("local c = speaker.capabilities() print(c.volume, c.seek, c.juggle)") == [
+      try EngineHarness.printed("local c = speaker.capabilities() print(c.volume, c.seek, c.juggle)") == [
         "true\ttrue\tnil"
       ])
   }

@@ -7,7 +7,7 @@ struct InterruptionTests {
   @Test(
     "suspending, suspended and resumed are told to the house, the session, a speaker and a group, once each")
   func events() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local default, bedroom = speaker.default_session(), speaker.group "Bedroom"
       local mine = speaker.session { name = "mine", devices = { "Kitchen" } }
@@ -34,7 +34,7 @@ struct InterruptionTests {
 
   @Test("with a fade suspending comes first, suspended after the fade; wait gives the payload")
   func fade() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.play "long.wav"
       task.sleep(1)
@@ -56,7 +56,7 @@ struct InterruptionTests {
 
   @Test("it comes back to a paused session paused, at its position")
   func paused() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.play "long.wav"
       task.sleep(2)
@@ -76,7 +76,7 @@ struct InterruptionTests {
 
   @Test("interruptions nest, and each restores what it found, in whatever order they end", arguments: [2, 6])
   func nests(_ seconds: Int) throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen = speaker.device "Kitchen"
       speaker.play "long.wav"
@@ -105,7 +105,7 @@ struct InterruptionTests {
 
   @Test("of equal priorities the later one wins")
   func equals() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen = speaker.device "Kitchen"
       local first = speaker.session { name = "first", devices = { kitchen }, priority = 120 }
@@ -121,7 +121,7 @@ struct InterruptionTests {
 
   @Test("outranked is all or nothing")
   func outranked() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen, bath = speaker.device "Kitchen", speaker.device "Bathroom"
       local alarm = speaker.session { name = "alarm", devices = { kitchen }, priority = 200 }
@@ -141,7 +141,7 @@ struct InterruptionTests {
 
   @Test("some members of a session: the others play on, those given back rejoin, and nothing is suspended")
   func partial() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen, session = speaker.device "Kitchen", speaker.default_session()
       speaker.on("suspended", function() print "suspended" end)
@@ -162,7 +162,7 @@ struct InterruptionTests {
 
   @Test("a volume or mute that somebody changes meanwhile stays, the others come back")
   func touched() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen, bath, left = speaker.device "Kitchen", speaker.device "Bathroom", speaker.device "Bedroom Left"
       left:mute()
@@ -189,7 +189,7 @@ struct InterruptionTests {
       ("speaker.pause() speaker.resume()", "playing\t2.5\tlong.wav"),
     ])
   func suspended(_ command: String, _ expected: String) throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local session = speaker.default_session()
       speaker.play "long.wav"
@@ -211,7 +211,7 @@ struct InterruptionTests {
 
   @Test("without restore everything stays as it is at the end")
   func noRestore() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen = speaker.device "Kitchen"
       speaker.on("ended", function(e) if e.session == speaker.default_session() then print(e.reason) end end)
@@ -225,7 +225,7 @@ struct InterruptionTests {
 
   @Test("a cancelled interruption gives back too; a speaker that left meanwhile stays where it was put")
   func cancelled() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen, bath = speaker.device "Kitchen", speaker.device "Bathroom"
       speaker.play "long.wav"
@@ -244,7 +244,7 @@ struct InterruptionTests {
 
   @Test("a speaker that can't be reached at the end has its level back when it can, unless it is set before")
   func unplugged() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local house, kitchen, bath = speaker.house(), speaker.device "Kitchen", speaker.device "Bathroom"
       kitchen:mute()
@@ -269,7 +269,7 @@ struct InterruptionTests {
 
   @Test("without a speaker that can be reached it raises speaker.no_active_device")
   func nobody() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen = speaker.device "Kitchen"
       speaker.house():unplug(kitchen)

@@ -12,11 +12,11 @@ struct KeptHouseTests {
       ("speaker.open { wait = '1m' }", 60),
     ])
   func waits(_ call: String, _ seconds: Double) throws {
-    var bench = try EngineBench()
-    let owner = try HouseOwner(of: bench.folder.file("state"), as: "night watch")
+    var harness = try EngineHarness()
+    let owner = try HouseOwner(of: harness.folder.file("state"), as: "night watch")
     defer { withExtendedLifetime(owner) {} }
-    bench.stateFolder = owner.folder
-    let outcome = try bench.run(
+    harness.stateFolder = owner.folder
+    let outcome = try harness.run(
       """
       local begin = task.now()
       local err = failure(function() \(call) end)
@@ -32,11 +32,11 @@ struct KeptHouseTests {
 
   @Test("with wait = false it does not wait; what has the house may let it go meanwhile")
   func opens() throws {
-    var bench = try EngineBench()
-    let owner = try HouseOwner(of: bench.folder.file("state"), as: "night watch")
+    var harness = try EngineHarness()
+    let owner = try HouseOwner(of: harness.folder.file("state"), as: "night watch")
     defer { withExtendedLifetime(owner) {} }
-    bench.stateFolder = owner.folder
-    let outcome = try bench.run(
+    harness.stateFolder = owner.folder
+    let outcome = try harness.run(
       """
       local begin = task.now()
       print(code(speaker.open, { wait = false }), code(speaker.open, { wait = 0 }), task.now() - begin)
@@ -50,11 +50,11 @@ struct KeptHouseTests {
 
   @Test("closing ends the waiting, and so does the end of the script")
   func closes() throws {
-    var bench = try EngineBench()
-    let owner = try HouseOwner(of: bench.folder.file("state"), as: "night watch")
+    var harness = try EngineHarness()
+    let owner = try HouseOwner(of: harness.folder.file("state"), as: "night watch")
     defer { withExtendedLifetime(owner) {} }
-    bench.stateFolder = owner.folder
-    let outcome = try bench.run(
+    harness.stateFolder = owner.folder
+    let outcome = try harness.run(
       """
       local opening = task.spawn(speaker.open, { wait = "1h" })
       task.sleep(1)
@@ -69,7 +69,8 @@ struct KeptHouseTests {
 
   @Test("a wait that is none is named", arguments: ["true", "-1", "'soon'", "{}"])
   func misuse(_ wait: String) throws {
-    let lines = try EngineBench.printed("print(message(speaker.open, { wait = \(wait) }), speaker.is_open())")
+    let lines = try EngineHarness.printed(
+      "print(message(speaker.open, { wait = \(wait) }), speaker.is_open())")
     let line = try #require(lines.first)
     #expect(
       line.contains("bad argument #1 to 'open' (option 'wait': ") && line.hasSuffix("\tfalse"), "\(line)")
@@ -77,9 +78,9 @@ struct KeptHouseTests {
 
   @Test("the next house is as the last one was left, also within one run")
   func reopened() throws {
-    var bench = try EngineBench()
-    bench.stateFolder = bench.folder.file("state")
-    let lines = try bench.printed(
+    var harness = try EngineHarness()
+    harness.stateFolder = harness.folder.file("state")
+    let lines = try harness.printed(
       """
       local kitchen = speaker.device "Kitchen"
       kitchen:set_name "Cuisine"
@@ -90,22 +91,22 @@ struct KeptHouseTests {
       print(speaker.find "Kitchen", speaker.device "Cuisine", speaker.device "Cuisine" == kitchen)
       """)
     #expect(lines == ["nil\tspeaker \"Cuisine\" (volume 33, active)\tfalse"])
-    #expect(try bench.printed("print(speaker.device 'Cuisine'.volume)") == ["33"])
+    #expect(try harness.printed("print(speaker.device 'Cuisine'.volume)") == ["33"])
   }
 
   @Test("a folder that can't be made raises speaker.lost")
   func unwritable() throws {
-    var bench = try EngineBench()
-    bench.stateFolder = bench.folder.file("tone.wav") + "/state"
-    let lines = try bench.printed(
+    var harness = try EngineHarness()
+    harness.stateFolder = harness.folder.file("tone.wav") + "/state"
+    let lines = try harness.printed(
       "local err = failure(speaker.open) print(err.code, err.path, #err.hint > 0)")
-    #expect(lines == ["speaker.lost\t\(bench.stateFolder ?? "")\ttrue"])
+    #expect(lines == ["speaker.lost\t\(harness.stateFolder ?? "")\ttrue"])
   }
 
   @Test(
     "objects of a house that was closed say so, whether or not another one is open", arguments: [false, true])
   func closed(_ reopens: Bool) throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local objects = {
         speaker.device "Kitchen", speaker.group "Kitchen", speaker.default_session(),

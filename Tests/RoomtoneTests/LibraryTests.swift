@@ -9,7 +9,7 @@ import Testing
 struct LibraryTests {
   @Test("each level logs its message with fields sorted by name")
   func log() throws {
-    let outcome = try EngineBench().run(
+    let outcome = try EngineHarness().run(
       """
       log.debug "one"
       log.info("two", { volume = 20, room = "Kitchen" })
@@ -28,7 +28,7 @@ struct LibraryTests {
 
   @Test("a message that is none, and fields that are none, are named")
   func logMisuse() throws {
-    let lines = try EngineBench.printed("print(message(log.info)) print(message(log.info, 'x', 'y'))")
+    let lines = try EngineHarness.printed("print(message(log.info)) print(message(log.info, 'x', 'y'))")
     #expect(
       lines == [
         "bad argument #1 to 'info' (string expected, got no value)",
@@ -47,13 +47,13 @@ struct LibraryTests {
       ("task.try(function() pcall(os.exit, 8) end) os.exit(9)", 8),
     ] as [(String, Int32)])
   func exit(_ code: String, _ status: Int32) throws {
-    let outcome = try EngineBench().run(code)
+    let outcome = try EngineHarness().run(code)
     #expect(outcome.status == status && outcome.lines.isEmpty && outcome.failures.isEmpty)
   }
 
   @Test("os.exit lets <close> variables run in every routine, and stops what plays")
   func exitUnwinds() throws {
-    let outcome = try EngineBench().run(
+    let outcome = try EngineHarness().run(
       """
       local function guard(name) return setmetatable({}, { __close = function() task.sleep(1) print(name, speaker.is_open()) end }) end
       task.spawn(function() local other <close> = guard "other" task.sleep "1h" end)
@@ -68,12 +68,12 @@ struct LibraryTests {
 
   @Test("a status that is none raises", arguments: ["300", "-1", "'x'", "1.5"])
   func badStatus(_ status: String) throws {
-    #expect(try EngineBench.printed("print(code(os.exit, \(status)))") == ["argument"])
+    #expect(try EngineHarness.printed("print(code(os.exit, \(status)))") == ["argument"])
   }
 
   @Test("under simulation os.time, os.date and os.clock follow the virtual clock")
   func time() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local begin = os.time()
       print(os.date "%Y-%m-%d %H:%M:%S", os.clock())
@@ -98,13 +98,13 @@ struct LibraryTests {
       "os.execute, 'true'", "os.execute", "io.popen, 'ls'", "os.tmpname",
     ])
   func notHere(_ call: String) throws {
-    #expect(try EngineBench.printed("print(code(\(call)))") == ["simulate.not_here"])
+    #expect(try EngineHarness.printed("print(code(\(call)))") == ["simulate.not_here"])
   }
 
   @Test("on the wall clock os.execute gives what Lua's does, and suspends its own routine only")
   func execute() throws {
-    let bench = try EngineBench(wall: true)
-    let lines = try bench.printed(
+    let harness = try EngineHarness(wall: true)
+    let lines = try harness.printed(
       """
       local ticks, ended = 0, false
       task.spawn(function() while not ended do task.sleep "20ms" ticks = ticks + 1 end end)
@@ -121,8 +121,8 @@ struct LibraryTests {
   @Test("io.popen reads from a program and writes to one; only the routine that waits stands still")
   func popen() throws {
     signal(SIGPIPE, SIG_IGN)
-    let bench = try EngineBench(wall: true)
-    let outcome = try bench.run(
+    let harness = try EngineHarness(wall: true)
+    let outcome = try harness.run(
       """
       local ticks = 0
       local clock = task.spawn(function() while true do task.sleep(0.01) ticks = ticks + 1 end end)
@@ -140,7 +140,7 @@ struct LibraryTests {
       print(select(3, closed:write(("x"):rep(200000))))
       print(code(io.popen, "true", "rw"), code(closed.read, closed))
       clock:cancel()
-      """.replacing("sorted.txt", with: bench.folder.file("sorted.txt")))
+      """.replacing("sorted.txt", with: harness.folder.file("sorted.txt")))
     #expect(outcome.failures.isEmpty, "\(outcome.failures)")
     #expect(
       outcome.lines == [
@@ -152,16 +152,16 @@ struct LibraryTests {
 
   @Test("a routine that is cancelled ends the program that it waits for")
   func executeCancelled() throws {
-    let outcome = try EngineBench(wall: true).run(
+    let outcome = try EngineHarness(wall: true).run(
       "print(code(task.timeout, 0.1, os.execute, 'exec sleep 60')) ")
     #expect(outcome.lines == ["task.timeout"] && outcome.seconds < 10)
   }
 
   @Test("what such a program has started ends with it, and it has no signals ignored or blocked")
   func executeGroup() throws {
-    let bench = try EngineBench(wall: true)
-    let pid = bench.folder.file("pid")
-    let outcome = try bench.run(
+    let harness = try EngineHarness(wall: true)
+    let pid = harness.folder.file("pid")
+    let outcome = try harness.run(
       """
       print(code(task.timeout, 2, os.execute, "sleep 60 & echo $! > \(pid); wait"))
       print(os.execute [[
@@ -179,7 +179,7 @@ struct LibraryTests {
 
   @Test("an error that a script gives the code of os.exit is an error")
   func forgedExit() throws {
-    let outcome = try EngineBench().run(
+    let outcome = try EngineHarness().run(
       "task.spawn(error, { code = 'script.exit' }) task.sleep(1) print 'on'")
     #expect(outcome.failures.map(\.code) == ["script.exit"])
     #expect(outcome.lines == ["on"] && outcome.status == 1)
@@ -187,11 +187,11 @@ struct LibraryTests {
 
   @Test("require finds modules beside the script before those of the standard library")
   func require() throws {
-    let bench = try EngineBench()
-    _ = try bench.folder.write(
+    let harness = try EngineHarness()
+    _ = try harness.folder.write(
       Array("task = require 'task' task.sleep(1) return { answer = 42 }".utf8), to: "mine.lua")
-    _ = try bench.folder.write(Array("return ...".utf8), to: "init.lua")
-    let lines = try bench.printed(
+    _ = try harness.folder.write(Array("return ...".utf8), to: "init.lua")
+    let lines = try harness.printed(
       """
       print(require("mine").answer, require "mine" == require "mine", task.now())
       print(select(2, pcall(require, "meta.log")))
@@ -204,15 +204,15 @@ struct LibraryTests {
 
   @Test("a module of the script's own hides one of the standard library")
   func hides() throws {
-    let bench = try EngineBench()
-    #expect(mkdir(bench.folder.file("meta"), 0o755) == 0)
-    _ = try bench.folder.write(Array("return 'mine'".utf8), to: "meta/log.lua")
-    #expect(try bench.printed("print((require 'meta.log'))") == ["mine"])
+    let harness = try EngineHarness()
+    #expect(mkdir(harness.folder.file("meta"), 0o755) == 0)
+    _ = try harness.folder.write(Array("return 'mine'".utf8), to: "meta/log.lua")
+    #expect(try harness.printed("print((require 'meta.log'))") == ["mine"])
   }
 
   @Test("Lua's own library: text only, no finalizers, and debug that only looks")
   func restricted() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       print(code(load, string.dump(function() end), "x", "b") ~= "none", load(string.dump(function() end)))
       print((message(setmetatable, {}, { __gc = print })))

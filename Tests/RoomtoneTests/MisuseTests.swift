@@ -27,13 +27,14 @@ struct MisuseTests {
       ),
     ])
   func unknownName(_ call: String, _ message: String) throws {
-    let lines = try EngineBench.printed("\nlocal err = failure(function() \(call) end)\nprint(err.code, err)")
+    let lines = try EngineHarness.printed(
+      "\nlocal err = failure(function() \(call) end)\nprint(err.code, err)")
     #expect(lines == ["argument\ttest.lua:2: \(message)"])
   }
 
   @Test("assigning a field of a module raises and names the function, whether or not there is such a field")
   func assigned() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local store, stream, eq = require "store", require "stream", require "eq"
       local function refused(f) local err = failure(f) print(err.code, err.where, err.message, err.hint) end
@@ -61,7 +62,7 @@ struct MisuseTests {
 
   @Test("rawget asks a module without harm, and pairs, ipairs and require go on as they were")
   func asking() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       print(rawget(task, "slep"), task[1], #task, require "task" == task)
       local count = 0
@@ -76,7 +77,7 @@ struct MisuseTests {
 
   @Test("an argument too many raises before anything is done; nils at the end are none")
   func surplus() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen = speaker.device "Kitchen"
       print(message(function() kitchen:mute(false) end), kitchen.muted)
@@ -92,14 +93,14 @@ struct MisuseTests {
         "'mute' takes no argument\tfalse", "'set_volume' takes one argument, got 2\tfalse",
         "'mute' takes no argument\tfalse", "'play' takes at most 2 arguments, got 4", "true",
       ])
-    let advice = try EngineBench.printed(
+    let advice = try EngineHarness.printed(
       "print(failure(function() speaker.device 'Kitchen':mute(false) end).hint)")
     #expect(advice == ["unmute is the other way"])
   }
 
   @Test("a function of a module can be a listener, a routine or a job, though it is told more than it takes")
   func listeners() throws {
-    let outcome = try EngineBench().run(
+    let outcome = try EngineHarness().run(
       """
       speaker.on("volume", speaker.pause)
       speaker.play "long.wav"
@@ -113,7 +114,7 @@ struct MisuseTests {
 
   @Test("a dot for a colon, and a colon for a dot, are told as that")
   func dotAndColon() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       print(message(function() speaker:play "tone.wav" end))
       print(message(function() speaker:stop() end))
@@ -131,7 +132,7 @@ struct MisuseTests {
 
   @Test("errors of modules in Lua are error objects, with a traceback from the script's line on")
   func library() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local recorder = require "recorder"
       local function plan() local show = recorder.schedule {} return show end
@@ -170,7 +171,7 @@ struct MisuseTests {
       let head = parts.count == 2 ? "(\(objects[parts[0]] ?? "nil")):\(parts[1])" : function.name
       return "probe('\(function.name)', \(function.parameters.count), function() \(head)(\(many)) end)"
     }
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local stream, recordings = require "stream", require "recordings"
       local store, headset = require "store", require "headset"
@@ -191,7 +192,7 @@ struct MisuseTests {
 
   @Test("what goes to another function is sent there")
   func otherFunctions() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local stream = require "stream"
       local function told(f, ...) local err = failure(f, ...) print(err.code, err.message, err.hint) end
@@ -221,7 +222,7 @@ struct MisuseTests {
 
   @Test("a position may be text, as every duration")
   func positions() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.play("long.wav", { start = "2s" })
       speaker.pause()
@@ -239,9 +240,9 @@ struct MisuseTests {
 
   @Test("stations and shows tell no password")
   func passwords() throws {
-    var bench = try EngineBench()
-    bench.configuration += " stations { mine = 'http://me:secret@radio/x' }"
-    let lines = try bench.printed(
+    var harness = try EngineHarness()
+    harness.configuration += " stations { mine = 'http://me:secret@radio/x' }"
+    let lines = try harness.printed(
       """
       local stream = require "stream"
       print(stream.stations().mine, stream.new("mine").url, stream.new("mine"))
@@ -258,7 +259,7 @@ struct MisuseTests {
 
   @Test("an interruption with a file that is missing interrupts nothing")
   func interruption() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.play "long.wav"
       speaker.on("suspending", function() print "suspending" end)
@@ -270,7 +271,7 @@ struct MisuseTests {
 
   @Test("who failed is told with what failed: a job and a listener by their names")
   func context() throws {
-    let outcome = try EngineBench().run(
+    let outcome = try EngineHarness().run(
       """
       schedule.every(1, { name = "hub" }, function() error "no milk" end)
       speaker.on("volume", function() error "too loud" end)

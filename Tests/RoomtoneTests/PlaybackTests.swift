@@ -16,7 +16,7 @@ struct PlaybackTests {
 
   @Test("play returns when it plays; finish when the last frame was heard; the script is beside its file")
   func plays() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       Self.told + """
         speaker.play("tone.wav", { title = "the tone" })
         print(speaker.state(), speaker.is_playing(), speaker.position(), speaker.duration())
@@ -38,7 +38,7 @@ struct PlaybackTests {
 
   @Test("start begins inside the source; the title is the file's name unless told")
   func start() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.on("ended", function(e) print(e.source.title, e.source.path:match "[^/]+$", e.reason) end)
       speaker.play("long.wav", { start = 7.5 })
@@ -55,7 +55,7 @@ struct PlaybackTests {
 
   @Test("a loop goes on for ever; its position is that in the source, and time counts on")
   func loop() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local last
       speaker.on("time", function(e) last = e.elapsed end)
@@ -69,7 +69,7 @@ struct PlaybackTests {
 
   @Test("the priority is the session's from then on")
   func priority() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       print(speaker.default_session().priority)
       speaker.play("tone.wav", { priority = 200 })
@@ -82,7 +82,7 @@ struct PlaybackTests {
 
   @Test("pause keeps the place, resume goes on; each is told")
   func pause() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       Self.told + """
         speaker.play "tone.wav"
         task.sleep(1)
@@ -107,7 +107,7 @@ struct PlaybackTests {
 
   @Test("resume raises speaker.not_paused when stopped, when playing, after stop and after the end")
   func notPaused() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       print(code(speaker.resume))
       speaker.play "tone.wav"
@@ -124,14 +124,14 @@ struct PlaybackTests {
 
   @Test("pause and stop when stopped do nothing and tell nothing")
   func idle() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       Self.told + "speaker.pause() speaker.stop() speaker.stop() task.sleep(1) print 'quiet'")
     #expect(lines == ["quiet"])
   }
 
   @Test("play while playing replaces: ended replaced, then playing, and no stopped in between")
   func replaces() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       Self.told + """
         speaker.play "tone.wav"
         task.sleep(1)
@@ -149,7 +149,7 @@ struct PlaybackTests {
 
   @Test("play on a paused session replaces it; with resume = true it goes on instead")
   func playOnPaused() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       Self.told + """
         speaker.play "tone.wav"
         task.sleep(1)
@@ -173,7 +173,7 @@ struct PlaybackTests {
 
   @Test("seek goes there, playing and paused; to the end ends; past it raises and changes nothing")
   func seek() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       print(code(speaker.seek, 1))
       speaker.play "long.wav"
@@ -203,7 +203,7 @@ struct PlaybackTests {
 
   @Test("without an active speaker play raises before it looks at the file")
   func noActiveDevice() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.open { add_all = false }
       print(code(speaker.play, "nowhere.wav"))
@@ -215,9 +215,9 @@ struct PlaybackTests {
 
   @Test("what can't be decoded is named with what was found where, and what played goes on")
   func unreadable() throws {
-    let bench = try EngineBench()
-    _ = try bench.folder.write(Array("<html>not found</html>".utf8), to: "page.mp3")
-    let lines = try bench.printed(
+    let harness = try EngineHarness()
+    _ = try harness.folder.write(Array("<html>not found</html>".utf8), to: "page.mp3")
+    let lines = try harness.printed(
       """
       speaker.play "tone.wav"
       local err = failure(speaker.play, "page.mp3")
@@ -233,7 +233,7 @@ struct PlaybackTests {
 
   @Test("finish gives up after its timeout and the source goes on; stop ends it")
   func finishTimeout() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.play "long.wav"
       print(speaker.finish "2s")
@@ -252,7 +252,7 @@ struct PlaybackTests {
     "a speaker that joins while it plays keeps its level and mute; when the last one leaves, playback stops at once"
   )
   func members() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.open { add_all = false }
       local kitchen, bath = speaker.device "Kitchen", speaker.device "Bathroom"
@@ -275,7 +275,7 @@ struct PlaybackTests {
 
   @Test("a session has all functions of the module that concern playback")
   func session() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local session = speaker.default_session()
       session:play("tone.wav", { title = "by session" })
@@ -294,9 +294,9 @@ struct PlaybackTests {
 
   @Test("stop right after play stops what has hardly begun")
   func stopRightAfterPlay() throws {
-    var bench = try EngineBench()
-    bench.configuration = "house { output = 'wav:\(bench.folder.file("out"))' }"
-    let lines = try bench.printed(
+    var harness = try EngineHarness()
+    harness.configuration = "house { output = 'wav:\(harness.folder.file("out"))' }"
+    let lines = try harness.printed(
       """
       speaker.open()
       local playing = task.spawn(function() return code(speaker.play, "long.wav") end)
@@ -308,10 +308,10 @@ struct PlaybackTests {
 
   @Test("a script that only listens ends; one that plays goes on to the end of the source")
   func lifetime() throws {
-    let bench = try EngineBench()
-    let idle = try bench.run("speaker.on('ended', print)")
+    let harness = try EngineHarness()
+    let idle = try harness.run("speaker.on('ended', print)")
     #expect(idle.status == 0 && idle.seconds < 1)
-    let playing = try bench.run(
+    let playing = try harness.run(
       "speaker.on('ended', function(e) print(e.reason) end) speaker.play 'tone.wav'")
     #expect(playing.lines == ["finished"] && playing.seconds > 3 && playing.seconds < 4)
   }

@@ -8,16 +8,16 @@ import Testing
 struct RecordTests {
   private static let url = "http://radio.example/show.mp3"
 
-  /// A bench whose station plays 20 s at 128 kbit/s over and over, with what `fields` say besides.
-  private func bench(_ fields: String = "") throws -> EngineBench {
-    var bench = try EngineBench()
-    bench.stations =
+  /// A harness whose station plays 20 s at 128 kbit/s over and over, with what `fields` say besides.
+  private func harness(_ fields: String = "") throws -> EngineHarness {
+    var harness = try EngineHarness()
+    harness.stations =
       "station('\(Self.url)', { file = '\(Fixtures.path("mp3-cbr128-44k.mp3"))', name = 'Show FM', \(fields) })"
-    return bench
+    return harness
   }
 
   private func printed(_ fields: String, _ code: String) throws -> [String] {
-    try bench(fields).printed(
+    try harness(fields).printed(
       "local stream, recordings = require 'stream', require 'recordings' local radio = stream.new '\(Self.url)' "
         + code)
   }

@@ -21,27 +21,27 @@ struct RecorderTests {
       show:on('failed', function(e) print(clock(), 'failed', e.error.code, e.path) end) end\u{20}
     """
 
-  /// A bench with two stations, that play 20 s over and over unless told otherwise.
-  private func bench(_ first: String = "", other: String = "", days: Int = 7) throws -> EngineBench {
-    var bench = try EngineBench()
+  /// A harness with two stations, that play 20 s over and over unless told otherwise.
+  private func harness(_ first: String = "", other: String = "", days: Int = 7) throws -> EngineHarness {
+    var harness = try EngineHarness()
     let file = Fixtures.path("mp3-cbr128-44k.mp3")
-    bench.stations =
+    harness.stations =
       """
       station('\(Self.url)', { file = '\(file)', name = 'Show', burst = '4s', \(first) })
       station('\(Self.other)', { file = '\(file)', name = 'Other', burst = '4s', \(other) })
       """
-    bench.limit = .seconds(days * 86_400)
-    return bench
+    harness.limit = .seconds(days * 86_400)
+    return harness
   }
 
-  private func run(_ bench: EngineBench, _ code: String) throws -> EngineBench.Outcome {
-    try bench.run(Self.prelude + code)
+  private func run(_ harness: EngineHarness, _ code: String) throws -> EngineHarness.Outcome {
+    try harness.run(Self.prelude + code)
   }
 
   @Test("a week of shows is recorded, each with its padding, under the name and the job that it was given")
   func week() throws {
     let outcome = try run(
-      try bench(),
+      try harness(),
       """
       local show = recorder.schedule {
         url = url, template = "{station}/{start:%a %H.%M}.{ext}", cron = "0 20 * * *", duration = "10m",
@@ -67,7 +67,7 @@ struct RecorderTests {
   @Test("a station that is not there gives way to the next, and a run is counted once")
   func fallback() throws {
     let outcome = try run(
-      try bench("status = 404", days: 2),
+      try harness("status = 404", days: 2),
       """
       local show = recorder.schedule {
         url = url, template = "a.mp3", cron = "0 20 * * *", duration = "10m", fallbacks = { other },
@@ -86,7 +86,7 @@ struct RecorderTests {
   @Test("a station that goes for good in the middle gives way too, and what both brought is kept")
   func goes() throws {
     let outcome = try run(
-      try bench("drops = { { at = '4m', outage = '1h', status = 503 } }", days: 1),
+      try harness("drops = { { at = '4m', outage = '1h', status = 503 } }", days: 1),
       """
       local show = recorder.schedule {
         url = url, template = "{station}.mp3", at = "20:00", duration = "30m", fallbacks = { other },
@@ -112,7 +112,7 @@ struct RecorderTests {
   @Test("without another station a short outage is a gap, not an end")
   func gap() throws {
     let outcome = try run(
-      try bench("drops = { { at = '4m', outage = '5m' } }", days: 1),
+      try harness("drops = { { at = '4m', outage = '5m' } }", days: 1),
       """
       follow(recorder.schedule { url = url, template = "a.mp3", at = "20:00", duration = "30m" })
       """)
@@ -127,7 +127,7 @@ struct RecorderTests {
   )
   func failure() throws {
     let outcome = try run(
-      try bench("refuses = true", other: "status = 503", days: 2),
+      try harness("refuses = true", other: "status = 503", days: 2),
       """
       local show = recorder.schedule {
         url = url, template = "a.mp3", cron = "0 20 * * *", duration = "10m", fallbacks = { other },
@@ -147,10 +147,10 @@ struct RecorderTests {
 
   @Test("what can't be written fails at once, with the error of the disk")
   func disk() throws {
-    let bench = try bench(days: 1)
-    _ = try bench.folder.write([], to: "file")
+    let harness = try harness(days: 1)
+    _ = try harness.folder.write([], to: "file")
     let outcome = try run(
-      bench,
+      harness,
       """
       local show = recorder.schedule {
         url = url, template = "a/b.mp3", at = "20:00", duration = "10m", fallbacks = { other }, min_free = "900TB",
@@ -164,7 +164,7 @@ struct RecorderTests {
   @Test("the padding of one show goes on beside the beginning of the next")
   func overlap() throws {
     let outcome = try run(
-      try bench(days: 1),
+      try harness(days: 1),
       """
       local show = recorder.schedule {
         url = url, template = "{start:%H.%M}.mp3", cron = "0 20-21 * * *", duration = "1h", pad_before = "2m",
@@ -185,7 +185,7 @@ struct RecorderTests {
   @Test("cancel ends the plan and what is recorded now, which is kept and told")
   func cancel() throws {
     let outcome = try run(
-      try bench(days: 2),
+      try harness(days: 2),
       """
       local show = recorder.schedule { url = url, template = "a.mp3", cron = "0 20 * * *", duration = "1h" }
       follow(show)
@@ -204,7 +204,7 @@ struct RecorderTests {
   @Test("cancelled while it connects it records no more than what has come by then")
   func cancelWhileConnecting() throws {
     let outcome = try run(
-      try bench(days: 2),
+      try harness(days: 2),
       """
       local show = recorder.schedule { url = url, template = "a.mp3", cron = "0 20 * * *", duration = "1h" }
       follow(show)
@@ -221,7 +221,7 @@ struct RecorderTests {
   @Test("once is told once, a subscription ends, and a listener that fails harms nothing")
   func listeners() throws {
     let outcome = try run(
-      try bench(days: 3),
+      try harness(days: 3),
       """
       local show = recorder.schedule { url = url, template = "a.mp3", cron = "0 20 * * *", duration = "1m" }
       show:once("started", function() print "once" end)
@@ -240,7 +240,7 @@ struct RecorderTests {
   @Test("what is older than keep is deleted, of this job alone")
   func keep() throws {
     let outcome = try run(
-      try bench(days: 6),
+      try harness(days: 6),
       """
       local function plan(name, keep)
         return recorder.schedule {
@@ -267,7 +267,7 @@ struct RecorderTests {
   @Test("a show whose padding has begun already is recorded at once")
   func late() throws {
     let outcome = try run(
-      try bench(days: 1),
+      try harness(days: 1),
       """
       task.sleep "19h59m"
       follow(recorder.schedule { url = url, template = "a.mp3", at = "20:00", duration = "10m", pad_before = "5m" })
@@ -312,7 +312,7 @@ struct RecorderTests {
     ])
   func misuse(_ options: String, _ part: String, _ code: String) throws {
     let outcome = try run(
-      try bench(),
+      try harness(),
       """
 
       local err = failure(function()
@@ -331,7 +331,7 @@ struct RecorderTests {
   @Test("what the object does not have is named where it is asked for")
   func object() throws {
     let outcome = try run(
-      try bench(),
+      try harness(),
       """
       local show = recorder.schedule { url = url, template = "a.mp3", cron = "@daily", duration = 60 }
       print(message(function() return show.nxt end))

@@ -6,7 +6,7 @@ import Testing
 struct RoomTests {
   @Test("a group joins and leaves a session, also one that plays")
   func joins() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.open { add_all = false }
       local bedroom, mine = speaker.group "Bedroom", speaker.session { name = "mine" }
@@ -32,7 +32,7 @@ struct RoomTests {
 
   @Test("a group joins whole or not at all: a session of higher priority keeps its speaker")
   func outranked() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.open { add_all = false }
       local bedroom = speaker.group "Bedroom"
@@ -44,7 +44,7 @@ struct RoomTests {
 
   @Test("volume, mute and unmute of a group act on its speakers and on no other")
   func levels() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local bedroom, kitchen = speaker.group "Bedroom", speaker.device "Kitchen"
       bedroom:set_volume(31)
@@ -71,7 +71,7 @@ struct RoomTests {
 
   @Test("a fade of a group or a speaker ends at its volume, and leaves a speaker alone that leaves the group")
   func fades() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local bedroom, left, right = speaker.group "Bedroom", speaker.device "Bedroom Left", speaker.device "Bedroom Right"
       local kitchen = speaker.device "Kitchen"
@@ -96,7 +96,7 @@ struct RoomTests {
 
   @Test("of two fades of the same speaker the later one wins, whoever began them")
   func newestFade() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen = speaker.device "Kitchen"
       speaker.set_volume(20)
@@ -112,7 +112,7 @@ struct RoomTests {
 
   @Test("speakers, groups, their names and single ones are taken wherever devices= is")
   func options() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.open { add_all = false }
       local bedroom, kitchen = speaker.group "Bedroom", speaker.device "Kitchen"
@@ -140,7 +140,7 @@ struct RoomTests {
 
   @Test("interrupt without devices takes the speakers of the default session, and not the sleeping bedroom")
   func interruption() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.open { add_all = false }
       speaker.group "Living Room":join()
@@ -161,7 +161,7 @@ struct RoomTests {
 
   @Test("a group that has lost its last speaker says so")
   func empty() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen, group = speaker.device "Kitchen", speaker.group "Kitchen"
       kitchen:leave_group()

@@ -12,7 +12,7 @@ struct RowTests {
       "he-aac-v1-48k.m4a", "music-44k.flac", "music-44k.ogg",
     ])
   func formats(_ file: String) throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.play "\(Fixtures.path(file))"
       local begin, length = task.now(), speaker.duration()
@@ -23,19 +23,19 @@ struct RowTests {
 
   @Test("what can't be played has a code of its own, and what can't sound too")
   func codes() throws {
-    var bench = try EngineBench()
-    let lines = try bench.printed(
+    var harness = try EngineHarness()
+    let lines = try harness.printed(
       """
       print(code(speaker.play, "\(Fixtures.path("alac.m4a"))"), code(speaker.play, "nowhere.wav"))
       """)
     #expect(lines == ["audio.unsupported\taudio.not_found"])
-    bench.configuration = "house { output = 'wav:\(bench.folder.file("tone.wav"))/out' }"
-    #expect(try bench.printed("print(code(speaker.open), speaker.is_open())") == ["audio.no_output\tfalse"])
+    harness.configuration = "house { output = 'wav:\(harness.folder.file("tone.wav"))/out' }"
+    #expect(try harness.printed("print(code(speaker.open), speaker.is_open())") == ["audio.no_output\tfalse"])
   }
 
   @Test("a session that was made has everything that the default one has, for its members alone")
   func session() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen, bath = speaker.device "Kitchen", speaker.device "Bathroom"
       local mine = speaker.session { name = "mine", devices = { kitchen, "Bathroom" }, priority = 120 }
@@ -72,7 +72,7 @@ struct RowTests {
 
   @Test("set_volume acts on members of the default session and speakers in none, mute on members alone")
   func levels() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen, bath = speaker.device "Kitchen", speaker.device "Bathroom"
       local mine = speaker.session { devices = { kitchen } }
@@ -94,7 +94,7 @@ struct RowTests {
 
   @Test("joining takes a speaker from another session, also while that plays; the last one ends it")
   func taken() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen, bath = speaker.device "Kitchen", speaker.device "Bathroom"
       local mine = speaker.session { devices = { kitchen, bath } }
@@ -117,7 +117,7 @@ struct RowTests {
 
   @Test("there is room for sixteen sessions; a closed one makes room")
   func room() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local sessions = {}
       for i = 1, 15 do sessions[i] = speaker.session() end
@@ -131,7 +131,7 @@ struct RowTests {
 
   @Test("a role decides what kind of channel a speaker is; what it can't be is named with what it can")
   func roles() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen = speaker.device "Kitchen"
       for _, role in ipairs { "stereo", "left", "right", "mono" } do
@@ -150,7 +150,7 @@ struct RowTests {
 
   @Test("a snapshot brings back volume, mute, sessions and what was paused, once and again")
   func snapshot() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen, bath = speaker.device "Kitchen", speaker.device "Bathroom"
       local mine = speaker.session { name = "mine", devices = { bath } }
@@ -185,7 +185,7 @@ struct RowTests {
 
   @Test("fade{to=} fades the volume, and gives way to whoever sets a level meanwhile")
   func fades() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen, bath = speaker.device "Kitchen", speaker.device "Bathroom"
       local told = 0
@@ -202,7 +202,7 @@ struct RowTests {
 
   @Test("nothing is told after the script has ended")
   func afterTheEnd() throws {
-    let outcome = try EngineBench().run(
+    let outcome = try EngineHarness().run(
       """
       speaker.on("state", function(e) print(e.state) end)
       speaker.on("ended", function(e) print(e.reason) end)

@@ -8,7 +8,7 @@ import Testing
 struct ScheduleTests {
   @Test("a time of day runs once, today or tomorrow; a script with a job lives until then")
   func at() throws {
-    let outcome = try EngineBench().run(
+    let outcome = try EngineHarness().run(
       """
       task.sleep "7h"
       schedule.at("06:45", function() print(os.date "%a %H:%M:%S") end)
@@ -20,9 +20,9 @@ struct ScheduleTests {
 
   @Test("days repeat it; a date runs once")
   func days() throws {
-    var bench = try EngineBench()
-    bench.limit = .seconds(9 * 86_400)
-    let lines = try bench.printed(
+    var harness = try EngineHarness()
+    harness.limit = .seconds(9 * 86_400)
+    let lines = try harness.printed(
       """
       schedule.at("06:45", { days = "fri-mon", name = "alarm" }, function() print(os.date "%a %H:%M") end)
       schedule.at("2026-01-08 18:00", function() print(os.date "%Y-%m-%d %H:%M") end)
@@ -33,9 +33,9 @@ struct ScheduleTests {
 
   @Test("an interval counts from now; aligned, from midnight")
   func every() throws {
-    var bench = try EngineBench()
-    bench.limit = .seconds(3500)
-    let lines = try bench.printed(
+    var harness = try EngineHarness()
+    harness.limit = .seconds(3500)
+    let lines = try harness.printed(
       """
       task.sleep "5m"
       schedule.every("20m", function() print("plain", os.date "%H:%M") end)
@@ -49,7 +49,7 @@ struct ScheduleTests {
 
   @Test("jobs tell name, next, last, runs and failures, and are listed in order until they end")
   func fields() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local job = schedule.at("06:45", { days = "daily", name = "alarm" }, function() task.sleep "1m" end)
       local other = schedule.every(3600, os.time)
@@ -71,7 +71,7 @@ struct ScheduleTests {
 
   @Test("next is what os.time gives at the run")
   func next() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local job job = schedule.at("06:45", { days = "daily" }, function()
         print(os.time() == due, job.last == due)
@@ -84,9 +84,9 @@ struct ScheduleTests {
 
   @Test("a line of cron runs by the clocks of its zone, and knows the moment that a run is for")
   func cron() throws {
-    var bench = try EngineBench()
-    bench.limit = .seconds(4 * 86_400)
-    let lines = try bench.printed(
+    var harness = try EngineHarness()
+    harness.limit = .seconds(4 * 86_400)
+    let lines = try harness.printed(
       """
       local job job = schedule.cron("30 20 * * tue,thu", function()
         print(os.date "%a %H:%M", job.due == os.time())
@@ -104,9 +104,9 @@ struct ScheduleTests {
     "early runs begin before their moment, at once where that has passed, and none is left out or comes twice"
   )
   func early() throws {
-    var bench = try EngineBench()
-    bench.limit = .seconds(3 * 3600)
-    let lines = try bench.printed(
+    var harness = try EngineHarness()
+    harness.limit = .seconds(3 * 3600)
+    let lines = try harness.printed(
       """
       task.sleep "57m"
       local hour hour = schedule.cron("0 * * * *", { early = "5m", overlap = "parallel" }, function()
@@ -121,7 +121,7 @@ struct ScheduleTests {
 
   @Test("a failing run is told and counted, and the job goes on")
   func failing() throws {
-    let outcome = try EngineBench().run(
+    let outcome = try EngineHarness().run(
       """
       local job job = schedule.every("1h", { name = "bad" }, function()
         if job.runs == 4 then print(job.runs, job.failures) job:cancel() end
@@ -135,7 +135,7 @@ struct ScheduleTests {
 
   @Test("run_now begins a run and leaves the plan as it is; an ended job says no")
   func runNow() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local job = schedule.at("06:45", { days = "daily" }, function() print "runs" end)
       local next = job.next
@@ -150,9 +150,9 @@ struct ScheduleTests {
 
   @Test("a run that is due while the one before goes on is left out, and the log says so")
   func overlap() throws {
-    var bench = try EngineBench()
-    bench.limit = .seconds(3600)
-    let outcome = try bench.run(
+    var harness = try EngineHarness()
+    harness.limit = .seconds(3600)
+    let outcome = try harness.run(
       "schedule.every('10m', { name = 'slow' }, function() print(os.date '%M') task.sleep '15m' end)")
     #expect(outcome.lines == ["10", "30", "50"])
     #expect(outcome.log.first?.level == .warn && outcome.log.first?.message.contains("\"slow\"") == true)
@@ -160,7 +160,7 @@ struct ScheduleTests {
 
   @Test("a job lives though nobody keeps it; cancelled from its own run it comes no more")
   func rooted() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       schedule.every("1h", { name = "tick" }, function()
         collectgarbage()
@@ -174,7 +174,7 @@ struct ScheduleTests {
 
   @Test("a name that is taken raises schedule.duplicate; after cancel it is free; unnamed ones never clash")
   func duplicate() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local first = schedule.at("06:45", { name = "alarm" }, print)
       local err = failure(function() schedule.every("1h", { name = "alarm" }, print) end)
@@ -190,14 +190,14 @@ struct ScheduleTests {
   @Test(
     "a name that is empty or has control characters is refused", arguments: ["", "a\\n", "\\27[2J", "\\0"])
   func oddName(_ name: String) throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       "print(code(schedule.every, 1, { name = '\(name)' }, print), #schedule.jobs())")
     #expect(lines == ["argument\t0"])
   }
 
   @Test("a date that has passed raises schedule.past and says what time it is")
   func past() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       "local err = failure(schedule.at, '2026-01-04 18:00', print) print(err.code, err)")
     #expect(lines.first?.hasPrefix("schedule.past\ttest.lua:1: 2026-01-04 18:00 has passed") == true)
     #expect(lines.first?.contains("2026-01-05 00:00") == true)
@@ -231,7 +231,7 @@ struct ScheduleTests {
       ("schedule.at, '06:45', { overlap = 'both' }, print", ["'overlap'", "\"both\""], "argument"),
     ])
   func syntax(_ call: String, _ parts: [String], _ code: String) throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       "local err = failure(\(call)) print(err.code) print(err) print(#schedule.jobs())")
     try #require(lines.count == 3)
     #expect(lines[0] == code)

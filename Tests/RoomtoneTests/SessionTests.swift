@@ -6,7 +6,7 @@ struct SessionTests {
   @Test(
     "a session plays beside the default one, takes its speakers from there, and gives them up when it closes")
   func sessions() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen, bathroom = speaker.device "Kitchen", speaker.device "Bathroom"
       speaker.play "long.wav"
@@ -29,7 +29,7 @@ struct SessionTests {
 
   @Test("an interruption gives back what it took: speakers, volume, position")
   func interrupt() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen = speaker.device "Kitchen"
       speaker.play "long.wav"
@@ -61,7 +61,7 @@ struct SessionTests {
 
   @Test("a snapshot restores volumes, sessions and what played from where it was")
   func snapshot() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen = speaker.device "Kitchen"
       speaker.play "long.wav"
@@ -81,7 +81,7 @@ struct SessionTests {
 
   @Test("a fade of the volume has arrived when it returns, from the level that was asked for last")
   func arrives() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen = speaker.device "Kitchen"
       local levels = {}
@@ -104,7 +104,7 @@ struct SessionTests {
 
   @Test("fades take their time and end where they were told; a fade needs one aim")
   func fades() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.play "long.wav"
       local start = task.now()
@@ -131,7 +131,7 @@ struct SessionTests {
 struct EditingTests {
   @Test("speakers are renamed, regrouped and aimed; events tell why")
   func editing() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.open { add_all = false }
       local kitchen, bathroom = speaker.device "Kitchen", speaker.device "Bathroom"
@@ -160,7 +160,7 @@ struct EditingTests {
 
   @Test("renaming or regrouping a playing speaker stops playback with an error event")
   func whilePlaying() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.on("error", function(e) print(e.code, e.device.name) end)
       speaker.on("ended", function(e) print(e.reason) end)
@@ -174,7 +174,7 @@ struct EditingTests {
 
   @Test("the house's own controls unplug, plug, add and remove; refresh and watch learn the signal")
   func controls() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen = speaker.device "Kitchen"
       local house = speaker.house()

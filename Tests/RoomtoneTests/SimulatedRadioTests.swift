@@ -11,23 +11,23 @@ struct SimulatedRadioTests {
   private static let url = "http://radio.example/morning.mp3"
   private static let prelude = "local stream = require 'stream' local url = '\(url)' "
 
-  /// A bench whose station plays 20 s at 128 kbit/s over and over, with what `fields` say besides.
-  private func bench(_ fields: String) throws -> EngineBench {
-    var bench = try EngineBench()
-    bench.stations =
+  /// A harness whose station plays 20 s at 128 kbit/s over and over, with what `fields` say besides.
+  private func harness(_ fields: String) throws -> EngineHarness {
+    var harness = try EngineHarness()
+    harness.stations =
       "station('\(Self.url)', { file = '\(Fixtures.path("mp3-cbr128-44k.mp3"))', \(fields) })"
-    return bench
+    return harness
   }
 
   private func printed(_ fields: String, _ code: String) throws -> [String] {
-    try bench(fields).printed(Self.prelude + code)
+    try harness(fields).printed(Self.prelude + code)
   }
 
   @Test("a week of radio alarms plays each morning, and takes no longer than a moment")
   func week() throws {
     let clock = ContinuousClock()
     let start = clock.now
-    let lines = try EngineBench().printed(
+    let lines = try EngineHarness().printed(
       """
       local stream = require "stream"
       speaker.open()
@@ -87,9 +87,9 @@ struct SimulatedRadioTests {
     "session and stream follow each other; what is rewound and forwarded is there to the tenth",
     arguments: [false, true])
   func follows(isRendered: Bool) throws {
-    var bench = try bench("name = 'Morning', burst = '12s'")
-    if isRendered { bench.configuration = "house { output = 'wav:\(bench.folder.file("out"))' }" }
-    let lines = try bench.printed(
+    var harness = try harness("name = 'Morning', burst = '12s'")
+    if isRendered { harness.configuration = "house { output = 'wav:\(harness.folder.file("out"))' }" }
+    let lines = try harness.printed(
       Self.prelude + """
         local function show(text) print(text, speaker.state(), radio.status, math.floor(speaker.position() + 0.5), math.floor(radio.time_shift + 0.5)) end
         speaker.open()
@@ -124,9 +124,9 @@ struct SimulatedRadioTests {
   @Test(
     "while nothing is left to hear the position stands, and goes on with the sound", arguments: [false, true])
   func dry(isRendered: Bool) throws {
-    var bench = try bench("burst = '12s', drops = { { at = 20, outage = 60 } }")
-    if isRendered { bench.configuration = "house { output = 'wav:\(bench.folder.file("out"))' }" }
-    let lines = try bench.printed(
+    var harness = try harness("burst = '12s', drops = { { at = 20, outage = 60 } }")
+    if isRendered { harness.configuration = "house { output = 'wav:\(harness.folder.file("out"))' }" }
+    let lines = try harness.printed(
       Self.prelude + """
         speaker.open()
         local radio = stream.new(url)
@@ -169,10 +169,10 @@ struct SimulatedRadioTests {
   @Test(
     "a file of this machine plays to its end, as the one that a URL leads to", arguments: ["local", "url"])
   func files(kind: String) throws {
-    var bench = try EngineBench()
-    bench.stations = "station('\(Self.url)', { file = 'tone.wav', is_file = true })"
+    var harness = try EngineHarness()
+    harness.stations = "station('\(Self.url)', { file = 'tone.wav', is_file = true })"
     let source = kind == "local" ? "stream.file 'tone.wav'" : "stream.new(url)"
-    let lines = try bench.printed(
+    let lines = try harness.printed(
       Self.prelude + """
         speaker.open()
         local file = \(source)
@@ -223,8 +223,8 @@ struct SimulatedRadioTests {
       ("print 'hello'", "'print'"),
     ])
   func wrong(_ text: String, _ part: String) throws {
-    let bench = try EngineBench()
-    let path = bench.folder.file("stations.lua")
+    let harness = try EngineHarness()
+    let path = harness.folder.file("stations.lua")
     let error = #expect(throws: LuaError.self) {
       try StationsFile.read(Array(("\n" + text).utf8), path: path)
     }
@@ -234,7 +234,7 @@ struct SimulatedRadioTests {
 
   @Test("titles, drops and their order are checked where they stand")
   func wrongEntries() throws {
-    let bench = try EngineBench()
+    let harness = try EngineHarness()
     for (fields, part) in [
       ("titles = { { title = 'A' } }", "titles[1]"),
       ("titles = { { at = 5, title = 'A' }, { at = 1, title = 'B' } }", "titles[2]"),
@@ -244,7 +244,7 @@ struct SimulatedRadioTests {
     ] {
       let text = "station('\(Self.url)', { file = '\(Fixtures.path("mp3-cbr128-44k.mp3"))', \(fields) })"
       let error = #expect(throws: LuaError.self) {
-        try StationsFile.read(Array(text.utf8), path: bench.folder.file("stations.lua"))
+        try StationsFile.read(Array(text.utf8), path: harness.folder.file("stations.lua"))
       }
       #expect(error?.description.contains(part) == true, "\(error?.description ?? "")")
     }
@@ -252,8 +252,8 @@ struct SimulatedRadioTests {
 
   @Test("the time line tells of recordings: where they go, how long they got, and why there is none")
   func timeline() throws {
-    let bench = try bench("")
-    let engine = try bench.engine()
+    let harness = try harness("")
+    let engine = try harness.engine()
     var lines: [String] = []
     let timeline = Timeline(engine)
     timeline.onEntry = { lines.append("\($0.time) \($0.room): \($0.text)") }

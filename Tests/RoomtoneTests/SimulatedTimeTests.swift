@@ -6,7 +6,7 @@ import Testing
 struct SimulatedTimeTests {
   @Test("fields may be numeric texts, and other fields don't matter")
   func fields() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local plain = os.time { year = 2026, month = 7, day = 1, hour = 8 }
       print(os.time { year = "2026", month = " 7 ", day = 1.0, hour = "0x8", title = "breakfast", [1] = {} } == plain)
@@ -22,7 +22,7 @@ struct SimulatedTimeTests {
 
   @Test("isdst says which of two offsets is meant")
   func summerTime() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       for month = 1, 12 do
         local function at(isdst) return os.time { year = 2026, month = month, day = 28, isdst = isdst } end
@@ -35,7 +35,7 @@ struct SimulatedTimeTests {
 
   @Test("%Z is the zone's, E and O modify, and what no calendar reaches is told")
   func dates() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       print(os.date("!%Z", 0), os.date("%Z", 0))
       print(os.date("!%Ey %Od %EY", 0))

@@ -23,9 +23,9 @@ import Testing
   }
 
   @Test("is found without any file, behind the modules of the script") func modules() throws {
-    var bench = try EngineBench()
-    bench.standardLibrary = nil
-    let lines = try bench.printed(
+    var harness = try EngineHarness()
+    harness.standardLibrary = nil
+    let lines = try harness.printed(
       """
       print(type(require "eq".presets), type(require "recorder".schedule))
       print(select(2, pcall(require "eq".apply, 5)).where, select(2, pcall(require, "recordr")).hint)
@@ -34,9 +34,9 @@ import Testing
   }
 
   @Test("gives simulated stations their tune without any file") func tune() throws {
-    var bench = try EngineBench()
-    bench.standardLibrary = nil
-    let outcome = try bench.run(
+    var harness = try EngineHarness()
+    harness.standardLibrary = nil
+    let outcome = try harness.run(
       """
       speaker.open()
       speaker.play_stream(require "stream".new "http://a.example/b.mp3")

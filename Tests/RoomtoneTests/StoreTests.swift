@@ -13,35 +13,35 @@ struct StoreTests {
   private static let prelude =
     "local store = require 'store' local function show(v) return math.type(v) or type(v), v end "
 
-  /// A bench whose scripts keep what they store.
-  private func bench() throws -> EngineBench {
-    var bench = try EngineBench()
-    bench.store = bench.folder.file("state/store.db")
-    return bench
+  /// A harness whose scripts keep what they store.
+  private func harness() throws -> EngineHarness {
+    var harness = try EngineHarness()
+    harness.store = harness.folder.file("state/store.db")
+    return harness
   }
 
-  private func printed(_ bench: EngineBench, _ code: String) throws -> [String] {
-    try bench.printed(Self.prelude + code)
+  private func printed(_ harness: EngineHarness, _ code: String) throws -> [String] {
+    try harness.printed(Self.prelude + code)
   }
 
   @Test("what one run sets the next one gets; the file is its owner's alone")
   func restarts() throws {
-    let bench = try bench()
+    let harness = try harness()
     #expect(
-      try printed(bench, "print(store.get 'volume', store.get('volume', 15)) store.set('volume', 20)") == [
+      try printed(harness, "print(store.get 'volume', store.get('volume', 15)) store.set('volume', 20)") == [
         "nil\t15"
       ])
-    #expect(try printed(bench, "print(store.get 'volume', store.get('volume', 15))") == ["20\t20"])
+    #expect(try printed(harness, "print(store.get 'volume', store.get('volume', 15))") == ["20\t20"])
     var info = stat()
-    for name in ["store.db", "store.db-wal"] where stat(bench.folder.file("state/\(name)"), &info) == 0 {
+    for name in ["store.db", "store.db-wal"] where stat(harness.folder.file("state/\(name)"), &info) == 0 {
       #expect(info.st_mode & 0o777 == 0o600, "\(name)")
     }
-    #expect(stat(bench.folder.file("state/store.db"), &info) == 0)
+    #expect(stat(harness.folder.file("state/store.db"), &info) == 0)
   }
 
   @Test("every value comes back as it was, integers and floats apart")
   func values() throws {
-    let bench = try bench()
+    let harness = try harness()
     let list =
       """
       local list = {
@@ -49,9 +49,9 @@ struct StoreTests {
         "Café \\0 \\"\\\\/\\b\\n\\127 🎶", ("x"):rep(1000),
       }\u{20}
       """
-    _ = try printed(bench, list + "store.set('list', list)")
+    _ = try printed(harness, list + "store.set('list', list)")
     let lines = try printed(
-      bench,
+      harness,
       list
         + """
         local back = store.get "list"
@@ -70,7 +70,7 @@ struct StoreTests {
   @Test("tables come back whole: lists, names of any kind, the same table twice, 64 in one another")
   func tables() throws {
     let lines = try printed(
-      try bench(),
+      try harness(),
       """
       local same = { 1, 2 }
       store.set("t", { alarms = { { at = "06:45", on = true }, { at = "07:15" } }, ["odd key"] = same, [""] = same, ["é"] = {} })
@@ -92,10 +92,10 @@ struct StoreTests {
 
   @Test("what is in the file is JSON for other programs too")
   func otherPrograms() throws {
-    let bench = try bench()
+    let harness = try harness()
     _ = try printed(
-      bench, "store.set('t', { at = '06:45', list = { 1, 2.5, true, {} }, ['\\0\\n\"é'] = 1e300 })")
-    let rows = try Database(path: try #require(bench.store)).query(
+      harness, "store.set('t', { at = '06:45', list = { 1, 2.5, true, {} }, ['\\0\\n\"é'] = 1e300 })")
+    let rows = try Database(path: try #require(harness.store)).query(
       "SELECT json_valid(json), json_extract(json, '$.at'), json_extract(json, '$.list[1]') FROM value")
     #expect(rows.map(\.values) == [[1, "06:45", 2.5]])
   }
@@ -103,7 +103,7 @@ struct StoreTests {
   @Test("keys are sorted; delete and a nil let go")
   func keys() throws {
     let lines = try printed(
-      try bench(),
+      try harness(),
       """
       for _, key in ipairs { "b", "a b", "", "B", "é", "a'; DROP TABLE value; --", ("k"):rep(1024) } do store.set(key, 1) end
       local keys = store.keys()
@@ -148,7 +148,7 @@ struct StoreTests {
     ])
   func notStorable(_ value: String, _ problem: String) throws {
     let lines = try printed(
-      try bench(),
+      try harness(),
       """
       store.set("key", "before")
       local err = failure(function()
@@ -166,10 +166,10 @@ struct StoreTests {
 
   @Test("a value may take 1 MiB and no byte more, however it is made")
   func tooLarge() throws {
-    var bench = try bench()
-    bench.configuration = "house { output = 'null' } limits { run = '60s' }"
+    var harness = try harness()
+    harness.configuration = "house { output = 'null' } limits { run = '60s' }"
     let lines = try printed(
-      bench,
+      harness,
       """
       local most = ("x"):rep(2 ^ 20 - 2)
       store.set("most", most)
@@ -205,14 +205,14 @@ struct StoreTests {
       ("store.delete, ('x'):rep(1025)", "bad argument #1 to 'delete' (at most 1024 bytes expected)"),
     ])
   func misuse(_ call: String, _ problem: String) throws {
-    #expect(try printed(try bench(), "print(message(\(call)))") == [problem])
+    #expect(try printed(try harness(), "print(message(\(call)))") == [problem])
   }
 
   @Test("each script has its own by its file, however that is named; text from nowhere has one by its kind")
   func scripts() throws {
-    let bench = try bench()
+    let harness = try harness()
     func run(_ name: String, isFile: Bool, _ code: String) throws -> [String] {
-      let engine = try bench.engine()
+      let engine = try harness.engine()
       var lines: [String] = []
       engine.onPrint = { lines.append($0) }
       let script = try engine.makeScript(name, isFile: isFile)
@@ -220,18 +220,18 @@ struct StoreTests {
       #expect(engine.run(script, main).status == 0)
       return lines
     }
-    for name in ["a.lua", "b.lua"] { _ = try bench.folder.write([], to: name) }
-    #expect(symlink(bench.folder.path, bench.folder.file("link")) == 0)
-    for name in [bench.folder.file("a.lua"), "-e", "repl"] {
+    for name in ["a.lua", "b.lua"] { _ = try harness.folder.write([], to: name) }
+    #expect(symlink(harness.folder.path, harness.folder.file("link")) == 0)
+    for name in [harness.folder.file("a.lua"), "-e", "repl"] {
       #expect(
         try run(name, isFile: name.hasSuffix("lua"), "print(store.get 'me') store.set('me', 'x')") == ["nil"])
     }
     for name in [
-      "./a.lua", "link/a.lua", "link/../\(bench.folder.path.split(separator: "/").last ?? "")/a.lua",
+      "./a.lua", "link/a.lua", "link/../\(harness.folder.path.split(separator: "/").last ?? "")/a.lua",
     ] {
-      #expect(try run(bench.folder.file(name), isFile: true, "print(store.get 'me')") == ["x"], "\(name)")
+      #expect(try run(harness.folder.file(name), isFile: true, "print(store.get 'me')") == ["x"], "\(name)")
     }
-    #expect(try run(bench.folder.file("b.lua"), isFile: true, "print(store.get 'me')") == ["nil"])
+    #expect(try run(harness.folder.file("b.lua"), isFile: true, "print(store.get 'me')") == ["nil"])
     #expect(try run("-", isFile: false, "print(store.get 'me')") == ["nil"])
     #expect(try run("-e", isFile: false, "print(store.get 'me')") == ["x"])
   }
@@ -239,38 +239,38 @@ struct StoreTests {
   @Test("runs that go on at once see what each has set, and lose nothing of it")
   func together() throws {
     // Each thread runs with a copy.
-    nonisolated(unsafe) let bench = try bench()
+    nonisolated(unsafe) let harness = try harness()
     let outcomes = Lock<[[String]]>([])
     let threads = try (0..<4).map { number in
       try TestThread {
         let lines = try? printed(
-          bench, "for i = 1, 50 do store.set('\(number)/' .. i, i) end print(#store.keys())")
+          harness, "for i = 1, 50 do store.set('\(number)/' .. i, i) end print(#store.keys())")
         outcomes.withLock { $0.append(lines ?? ["failed"]) }
       }
     }
     for thread in threads { thread.join() }
     let counts = outcomes.withLock { $0.compactMap { $0.first.flatMap { Int($0) } } }
     #expect(counts.count == 4 && counts.max() == 200, "\(counts)")
-    #expect(try printed(bench, "print(#store.keys(), store.get '3/50')") == ["200\t50"])
+    #expect(try printed(harness, "print(#store.keys(), store.get '3/50')") == ["200\t50"])
   }
 
   @Test("without a file it lives in memory, as long as its engine")
   func inMemory() throws {
-    let bench = try EngineBench()
+    let harness = try EngineHarness()
     for _ in 0..<2 {
       #expect(
-        try printed(bench, "print(#store.keys()) store.set('a', 1) print(store.get 'a')") == ["0", "1"])
+        try printed(harness, "print(#store.keys()) store.set('a', 1) print(store.get 'a')") == ["0", "1"])
     }
     #expect(fileNames(in: ".").contains { $0.contains("memory") } == false)
   }
 
   @Test("a damaged file is set aside and told, one that was removed is begun again, and the script goes on")
   func damaged() throws {
-    let bench = try bench()
-    _ = try printed(bench, "store.set('a', 1)")
-    let folder = bench.folder.file("state")
-    _ = try bench.folder.write(Array(repeating: 7, count: 8192), to: "state/store.db")
-    let outcome = try bench.run(
+    let harness = try harness()
+    _ = try printed(harness, "store.set('a', 1)")
+    let folder = harness.folder.file("state")
+    _ = try harness.folder.write(Array(repeating: 7, count: 8192), to: "state/store.db")
+    let outcome = try harness.run(
       Self.prelude
         + """
         print(store.get 'a') store.set('a', 2)
@@ -282,27 +282,27 @@ struct StoreTests {
       outcome.log.map(\.message) == [
         "what scripts had stored was damaged and is now \(folder)/store.db.damaged; a new store begins"
       ])
-    #expect(try printed(bench, "print(store.get 'a')") == ["3"])
+    #expect(try printed(harness, "print(store.get 'a')") == ["3"])
   }
 
   @Test("a file that can't be used, and text in it that is no JSON, raise what they are")
   func unusable() throws {
-    var bench = try bench()
-    let store = try #require(bench.store)
-    _ = try printed(bench, "store.set('a', 1)")
+    var harness = try harness()
+    let store = try #require(harness.store)
+    _ = try printed(harness, "store.set('a', 1)")
     for text in [
       "", "{", "[1,]", "{\"a\":1", "\"\\ud800\"", "01x", "+1", "[1] 2", "nul",
       String(repeating: "[", count: 1000),
     ] {
       try Database(path: store).execute("UPDATE value SET json = ?", [.text(text)])
-      #expect(try printed(bench, "print(code(store.get, 'a'))") == ["database.damaged"], "\(text)")
+      #expect(try printed(harness, "print(code(store.get, 'a'))") == ["database.damaged"], "\(text)")
     }
     try Database(path: store).execute(
       "UPDATE value SET json = ?", [" [ \"\\u00e9\\ud83c\\udfb6\\/\" , 1E2 ,{ } , null]"])
-    #expect(try printed(bench, "local v = store.get 'a' print(v[1], v[2], #v)") == ["é🎶/\t100.0\t3"])
-    bench.store = bench.folder.file("tone.wav/store.db")
+    #expect(try printed(harness, "local v = store.get 'a' print(v[1], v[2], #v)") == ["é🎶/\t100.0\t3"])
+    harness.store = harness.folder.file("tone.wav/store.db")
     #expect(
-      try printed(bench, "print(code(store.get, 'a'), code(store.set, 'a', 1), code(store.keys))") == [
+      try printed(harness, "print(code(store.get, 'a'), code(store.set, 'a', 1), code(store.keys))") == [
         "database.unavailable\tdatabase.unavailable\tdatabase.unavailable"
       ])
   }

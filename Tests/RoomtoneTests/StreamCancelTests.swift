@@ -4,10 +4,10 @@ import Testing
 
 @Suite("streams, cancelled and interrupted", .waiting, .serialized)
 struct StreamCancelTests {
-  private let bench: StreamBench
-  private var station: Station { bench.station }
+  private let harness: LiveStationHarness
+  private var station: Station { harness.station }
 
-  init() throws { bench = try StreamBench() }
+  init() throws { harness = try LiveStationHarness() }
 
   @Test(
     "a routine that is cancelled while a stream starts unwinds at once, and the stream that it began stops",
@@ -16,8 +16,8 @@ struct StreamCancelTests {
       "speaker.play_stream(url)",
     ])
   func cancelled(_ call: String) throws {
-    station.answer("/live", with: .live(try StreamBench.live()).stalling(at: 0))
-    let lines = try bench.printed(
+    station.answer("/live", with: .live(try LiveStationHarness.live()).stalling(at: 0))
+    let lines = try harness.printed(
       """
       local radio = stream.new(url, { data_timeout = 600 })
       speaker.open()
@@ -46,8 +46,8 @@ struct StreamCancelTests {
 
   @Test("a stream that somebody else waits for too goes on")
   func shared() throws {
-    station.answer("/live", with: .live(try StreamBench.live()))
-    let lines = try bench.printed(
+    station.answer("/live", with: .live(try LiveStationHarness.live()))
+    let lines = try harness.printed(
       """
       local radio = stream.new(url, { buffer_wait = 6 })
       local first, second = task.spawn(radio.start, radio), task.spawn(radio.start, radio)
@@ -66,8 +66,8 @@ struct StreamCancelTests {
 
   @Test("stop in the moment of the start stops it")
   func stoppedAtOnce() throws {
-    station.answer("/live", with: .live(try StreamBench.live()))
-    let lines = try bench.printed(
+    station.answer("/live", with: .live(try LiveStationHarness.live()))
+    let lines = try harness.printed(
       """
       local radio = stream.new(url, quick)
       local routine = task.spawn(radio.start, radio)
@@ -83,8 +83,8 @@ struct StreamCancelTests {
   @Test(
     "while an interruption has the speakers a paused stream goes on buffering, and no pause gets too long")
   func interrupted() throws {
-    station.answer("/live", with: .live(try StreamBench.live()))
-    let lines = try bench.printed(
+    station.answer("/live", with: .live(try LiveStationHarness.live()))
+    let lines = try harness.printed(
       """
       local radio = stream.new(url, { buffer_wait = 0.5, pause_timeout = 2 })
       speaker.play_stream(radio)
@@ -104,8 +104,8 @@ struct StreamCancelTests {
 
   @Test("one that played is suspended and resumed, keeps what it missed, and plays on from there")
   func playsOn() throws {
-    station.answer("/live", with: .live(try StreamBench.live()))
-    let lines = try bench.printed(
+    station.answer("/live", with: .live(try LiveStationHarness.live()))
+    let lines = try harness.printed(
       """
       -- With less it could run dry, and start again, as it is followed.
       local radio = stream.new(url, { buffer_wait = 3, pause_timeout = 1 })

@@ -4,10 +4,10 @@ import Testing
 
 @Suite("what a stream is told when it can't be received", .waiting, .serialized)
 struct StreamConditionTests {
-  private let bench: StreamBench
-  private var station: Station { bench.station }
+  private let harness: LiveStationHarness
+  private var station: Station { harness.station }
 
-  init() throws { bench = try StreamBench() }
+  init() throws { harness = try LiveStationHarness() }
 
   @Test(
     "an answer of 400 or more: missing_content, then http_error, each with the status",
@@ -17,7 +17,7 @@ struct StreamConditionTests {
   func statuses(_ status: Int, _ code: String) throws {
     station.answer("/live", with: .status("\(status) No"))
     #expect(
-      try bench.failure(of: "url") == [
+      try harness.failure(of: "url") == [
         "connecting", "missing_content stream.\(code) \(status)", "http_error stream.\(code) \(status)",
         "stopped",
         "raised stream.\(code) \(status) stopped",
@@ -38,7 +38,7 @@ struct StreamConditionTests {
         "/live", with: .page("\u{1}\u{2}\u{3}", type: "audio/mpeg").with("Content-Encoding", "rot13"))
     }
     #expect(
-      try bench.failure(of: "url") == [
+      try harness.failure(of: "url") == [
         "connecting", "bad_content stream.content", "stopped", "raised stream.content stopped",
       ])
   }
@@ -48,8 +48,8 @@ struct StreamConditionTests {
     let page = Array(("<!DOCTYPE html><html><body>" + String(repeating: "closed <br> ", count: 16_000)).utf8)
     let sound = try readBytes(Fixtures.path("mp3-cbr128-44k.mp3")).prefix(41_800)
     let head = Array("HTTP/1.0 200 OK\r\nContent-Type: audio/mpeg\r\nicy-name: Turncoat\r\n\r\n".utf8)
-    station.answer("/live", with: .raw(head + sound + page), .live(try StreamBench.live()))
-    let lines = try bench.printed(
+    station.answer("/live", with: .raw(head + sound + page), .live(try LiveStationHarness.live()))
+    let lines = try harness.printed(
       """
       local radio = stream.new(url, quick)
       task.spawn(function()
@@ -67,7 +67,7 @@ struct StreamConditionTests {
 
   @Test("no URL, and schemes that don't work: raised by new, by set_url and told as bad_content")
   func addresses() throws {
-    let lines = try bench.printed(
+    let lines = try harness.printed(
       """
       local radio = stream.new(url)
       radio:on("bad_content", function(event) print("told", event.code, event.url) end)
@@ -98,18 +98,18 @@ struct StreamConditionTests {
   func unreached() throws {
     let told = ["connecting", "url_not_found stream.network", "stopped", "raised stream.network stopped"]
     station.answer("/live", with: .page("gone", type: "audio/mpeg").dropping(at: 0, by: .reset))
-    #expect(try bench.failure(of: "url") == told)
+    #expect(try harness.failure(of: "url") == told)
     station.answer("/live", with: .redirect(to: station.url("/live")))
-    #expect(try bench.failure(of: "url") == told)
+    #expect(try harness.failure(of: "url") == told)
     station.refuse()
-    #expect(try bench.failure(of: "url") == told)
+    #expect(try harness.failure(of: "url") == told)
   }
 
   @Test("a playlist that lists nothing: url_not_found")
   func emptyPlaylist() throws {
     station.answer("/live", with: .page("[playlist]\nNumberOfEntries=0\n", type: "audio/x-scpls"))
     #expect(
-      try bench.failure(of: "url") == [
+      try harness.failure(of: "url") == [
         "connecting", "url_not_found stream.not_found", "stopped", "raised stream.not_found stopped",
       ])
   }
@@ -117,17 +117,17 @@ struct StreamConditionTests {
   @Test("a silent server, a slow head, sound that trickles: timeout")
   func timeouts() throws {
     let told = ["connecting", "timeout stream.timeout", "stopped", "raised stream.timeout stopped"]
-    let live = try StreamBench.live()
+    let live = try LiveStationHarness.live()
     station.answer("/live", with: .live(live).withSlowHead(.seconds(1)))
-    #expect(try bench.failure(of: "url", options: "{ data_timeout = 1 }") == told)
+    #expect(try harness.failure(of: "url", options: "{ data_timeout = 1 }") == told)
     station.answer("/live", with: .live(live).stalling(at: 0))
-    #expect(try bench.failure(of: "url", options: "{ data_timeout = 1 }") == told)
+    #expect(try harness.failure(of: "url", options: "{ data_timeout = 1 }") == told)
   }
 
   @Test("a name that does not resolve: timeout, with a code of its own")
   func unresolved() throws {
     #expect(
-      try bench.failure(of: "'http://nowhere.invalid/'") == [
+      try harness.failure(of: "'http://nowhere.invalid/'") == [
         "connecting", "timeout stream.dns", "stopped", "raised stream.dns stopped",
       ])
   }

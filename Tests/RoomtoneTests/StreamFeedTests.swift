@@ -21,10 +21,10 @@ struct StreamFeedTests {
     station.answer("/live", with: .live(live))
   }
 
-  private func run(_ code: String) throws -> EngineBench.Outcome {
-    var bench = try EngineBench(wall: true)
-    bench.limit = .seconds(90)
-    let outcome = try bench.run(
+  private func run(_ code: String) throws -> EngineHarness.Outcome {
+    var harness = try EngineHarness(wall: true)
+    harness.limit = .seconds(90)
+    let outcome = try harness.run(
       """
       local stream = require 'stream'
       local radio = stream.new('\(station.url("/live"))', { buffer_wait = 0.5 })

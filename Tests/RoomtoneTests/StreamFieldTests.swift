@@ -4,19 +4,19 @@ import Testing
 
 @Suite("fields of streams, and what they connect with", .waiting, .serialized)
 struct StreamFieldTests {
-  private let bench: StreamBench
-  private var station: Station { bench.station }
+  private let harness: LiveStationHarness
+  private var station: Station { harness.station }
 
-  init() throws { bench = try StreamBench() }
+  init() throws { harness = try LiveStationHarness() }
 
   @Test(
     "a station tells its genre and the address of a title; the buffer tells what it holds and where it is heard"
   )
   func fields() throws {
-    var live = try StreamBench.live(titles: [.init("One';StreamUrl='http://page.example/one", at: 0)])
+    var live = try LiveStationHarness.live(titles: [.init("One';StreamUrl='http://page.example/one", at: 0)])
     live.stationHeaders += [("icy-genre", "Jazz")]
     station.answer("/live", with: .live(live))
-    let lines = try bench.printed(
+    let lines = try harness.printed(
       """
       local radio = stream.new(url, quick)
       print(radio.genre, radio.stream_url, radio.buffer_playing, radio.buffer_max_seconds)
@@ -38,7 +38,7 @@ struct StreamFieldTests {
 
   @Test("the version of the library is that of the program")
   func version() throws {
-    let parts = try #require(bench.printed("print(stream.version)").first).split(separator: ".")
+    let parts = try #require(harness.printed("print(stream.version)").first).split(separator: ".")
     #expect(parts.count == 3 && parts.allSatisfy { Int($0) != nil })
   }
 
@@ -47,8 +47,8 @@ struct StreamFieldTests {
   func type(name: String) throws {
     let list = name == "pls" ? "[playlist]\nFile1=/live\n" : "/live\n"
     station.answer("/list", with: .page(list, type: "application/octet-stream"))
-    station.answer("/live", with: .live(try StreamBench.live()))
-    let lines = try bench.printed(
+    station.answer("/live", with: .live(try LiveStationHarness.live()))
+    let lines = try harness.printed(
       """
       local radio = stream.new(root .. "/list", { type = "\(name)", buffer_wait = 0.5, data_timeout = "5s" })
       radio:start()
@@ -62,9 +62,9 @@ struct StreamFieldTests {
 
   @Test("a recording with reset begins a new connection, unless another one runs")
   func reset() throws {
-    station.answer("/live", with: .live(try StreamBench.live()))
+    station.answer("/live", with: .live(try LiveStationHarness.live()))
     let folder = try TemporaryFolder()
-    let lines = try bench.printed(
+    let lines = try harness.printed(
       """
       local radio = stream.new(url, quick)
       radio:start()

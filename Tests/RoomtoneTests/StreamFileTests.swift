@@ -14,9 +14,10 @@ struct StreamFileTests {
   }
 
   private func printed(_ code: String, output: String? = nil) throws -> [String] {
-    var bench = try EngineBench(wall: true)
-    if let output { bench.configuration = "house { output = 'wav:\(output)' }" }
-    return try bench.printed("local stream = require 'stream' local url = '\(station.url("/file"))' " + code)
+    var harness = try EngineHarness(wall: true)
+    if let output { harness.configuration = "house { output = 'wav:\(output)' }" }
+    return try harness.printed(
+      "local stream = require 'stream' local url = '\(station.url("/file"))' " + code)
   }
 
   @Test("a file tells what it is, and is gone to by seek, rewind and forward; paused it stays paused")
@@ -215,7 +216,7 @@ struct StreamFileTests {
       "playing\ttrue\t3.0", "2.0\tpaused\t1.5", "stopped", "stream.not_found",
     ]
     for isWall in [true, false] {
-      let lines = try EngineBench(wall: isWall).printed(code)
+      let lines = try EngineHarness(wall: isWall).printed(code)
       #expect(Array(lines.prefix(4)) == expected, "\(lines)")
       #expect(lines.last?.hasPrefix("stream.") == true)
     }
@@ -223,7 +224,7 @@ struct StreamFileTests {
 
   @Test("what is sent stays within what was asked for")
   func throttled() throws {
-    let wave = EngineBench.silence(seconds: 600)
+    let wave = EngineHarness.silence(seconds: 600)
     station.answer("/file", with: .file(wave, type: "audio/wav"))
     let lines = try printed(
       """

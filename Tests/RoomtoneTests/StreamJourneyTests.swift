@@ -4,14 +4,14 @@ import Testing
 
 @Suite("stations as they are", .waiting, .serialized)
 struct StreamJourneyTests {
-  private let bench: StreamBench
-  private var station: Station { bench.station }
+  private let harness: LiveStationHarness
+  private var station: Station { harness.station }
 
-  init() throws { bench = try StreamBench() }
+  init() throws { harness = try LiveStationHarness() }
 
   /// Plays a stream at `url`; returns its state, name, format and bit rate.
   private func start(_ url: String = "url") throws -> [String] {
-    try bench.printed(
+    try harness.printed(
       """
       local radio = stream.new(\(url), quick)
       radio:start()
@@ -22,7 +22,7 @@ struct StreamJourneyTests {
 
   @Test("a Shoutcast 1 station, and one that sends in chunks, is played")
   func servers() throws {
-    let live = try StreamBench.live()
+    let live = try LiveStationHarness.live()
     station.answer("/live", with: .live(live).asShoutcast(), .live(live).chunked(700))
     #expect(try start() == ["playing\tTest station\tmp3\t128"])
     #expect(try start() == ["playing\tTest station\tmp3\t128"])
@@ -30,7 +30,7 @@ struct StreamJourneyTests {
 
   @Test("lists that lead to lists, a redirect and a compressed answer lead to the station")
   func playlists() throws {
-    station.answer("/live", with: .live(try StreamBench.live()))
+    station.answer("/live", with: .live(try LiveStationHarness.live()))
     station.answer("/moved", with: .redirect(to: station.url("/live")))
     station.answer("/list.m3u", with: .page("#EXTM3U\n#EXTINF:-1,Radio\nmoved\n", type: "audio/x-mpegurl"))
     station.answer(
@@ -60,7 +60,7 @@ struct StreamJourneyTests {
     live.stationHeaders = []
     live.burst = rate * 125 * 8
     station.answer("/live", with: .live(live))
-    let lines = try bench.printed(
+    let lines = try harness.printed(
       """
       local radio = stream.new(url, { buffer_wait = 4 })
       print(radio.bit_rate)
@@ -73,10 +73,10 @@ struct StreamJourneyTests {
 
   @Test("titles are read wherever they stand, and in whatever pieces they come", arguments: [1, 16, 1_000])
   func titles(_ metaint: Int) throws {
-    var live = try StreamBench.live(titles: [.init("Ä - Süß", at: 0)])
+    var live = try LiveStationHarness.live(titles: [.init("Ä - Süß", at: 0)])
     live.metaint = metaint
     station.answer("/live", with: .live(live).inPieces(1, 7, 300))
-    let lines = try bench.printed(
+    let lines = try harness.printed(
       """
       local radio = stream.new(url, quick)
       radio:start()
@@ -107,7 +107,7 @@ struct StreamJourneyTests {
     }
     station.answer("/live", with: .redirect(to: "https://localhost:\(port)/"))
     for url in ["'https://localhost:\(port)/'", "url"] {
-      let lines = try bench.printed(
+      let lines = try harness.printed(
         """
         local radio = stream.new(\(url))
         radio:on("url_not_found", function(event) print(event.code) end)
@@ -125,9 +125,9 @@ struct StreamJourneyTests {
 
   @Test("when the buffer runs dry that is told, then buffering, then started")
   func dry() throws {
-    let live = try StreamBench.live()
+    let live = try LiveStationHarness.live()
     station.answer("/live", with: .live(live).stalling(at: 40_000, for: .seconds(6)))
-    let lines = try bench.printed(
+    let lines = try harness.printed(
       """
       local radio = stream.new(url, quick)
       radio:start()
@@ -144,9 +144,9 @@ struct StreamJourneyTests {
 
   @Test("received again while it is paused, it is paused")
   func joinedPaused() throws {
-    let live = try StreamBench.live()
+    let live = try LiveStationHarness.live()
     station.answer("/live", with: .live(live).dropping(at: 120_000, by: .reset), .live(live))
-    let lines = try bench.printed(
+    let lines = try harness.printed(
       """
       local radio = stream.new(url, quick)
       radio:start()

@@ -4,13 +4,13 @@ import Testing
 
 @Suite("options of streams", .waiting, .serialized)
 struct StreamOptionTests {
-  private let bench: StreamBench
+  private let harness: LiveStationHarness
 
-  init() throws { bench = try StreamBench() }
+  init() throws { harness = try LiveStationHarness() }
 
   @Test("can be given at the start, changed by methods and read as fields, durations in seconds")
   func fields() throws {
-    let lines = try bench.printed(
+    let lines = try harness.printed(
       """
       local names = { "type", "buffer_blocks", "user_agent", "data_timeout", "pause_timeout",
         "metadata_encoding", "buffer_wait" }
@@ -58,7 +58,7 @@ struct StreamOptionTests {
       ("buffer_wait_file", "3.2e9", "at most a hundred years expected, got 3200000000.0 seconds"),
     ])
   func checks(_ name: String, _ value: String, _ problem: String) throws {
-    let lines = try bench.printed(
+    let lines = try harness.printed(
       """
       local radio = stream.new(url)
       print(message(stream.new, url, { \(name) = \(value) }))
@@ -83,15 +83,16 @@ struct StreamOptionTests {
       ("stream.effect.equalizer()", "name of a preset, or table of bands"),
     ])
   func missing(_ call: String, _ expected: String) throws {
-    let lines = try bench.printed("local radio = stream.new(url) print(message(function() \(call) end))")
+    let lines = try harness.printed("local radio = stream.new(url) print(message(function() \(call) end))")
     #expect(lines.count == 1 && lines[0].hasSuffix("(\(expected) expected, got no value)"), "\(lines)")
   }
 
   @Test("user and password open a station, can be changed and taken away, and can't be read")
   func auth() throws {
-    bench.station.answer(
-      "/live", with: .live(try StreamBench.live()).requiring(user: "listener", password: "open sesame"))
-    let lines = try bench.printed(
+    harness.station.answer(
+      "/live", with: .live(try LiveStationHarness.live()).requiring(user: "listener", password: "open sesame")
+    )
+    let lines = try harness.printed(
       """
       local radio = stream.new(url, quick)
       local err = failure(radio.start, radio)
@@ -124,9 +125,9 @@ struct StreamOptionTests {
 
   @Test("a data timeout that is changed reaches the connection that is silent")
   func dataTimeout() throws {
-    bench.station.answer(
-      "/live", with: .live(try StreamBench.live()).stalling(at: 40_000), .status("404 Not Found"))
-    let lines = try bench.printed(
+    harness.station.answer(
+      "/live", with: .live(try LiveStationHarness.live()).stalling(at: 40_000), .status("404 Not Found"))
+    let lines = try harness.printed(
       """
       local radio = stream.new(url, { buffer_wait = 0.5, data_timeout = "10m" })
       radio:start()
@@ -141,8 +142,8 @@ struct StreamOptionTests {
 
   @Test("a pause timeout that is changed counts anew while it is paused, and 0 waits for ever")
   func pauseTimeout() throws {
-    bench.station.answer("/live", with: .live(try StreamBench.live()))
-    let lines = try bench.printed(
+    harness.station.answer("/live", with: .live(try LiveStationHarness.live()))
+    let lines = try harness.printed(
       """
       local radio = stream.new(url, { buffer_wait = 0.5, pause_timeout = 1 })
       radio:start()
@@ -158,7 +159,7 @@ struct StreamOptionTests {
 
   @Test("user agent, encoding, wait and blocks: each takes effect when it is said to")
   func moments() throws {
-    let station = bench.station
+    let station = harness.station
     // "Süß" in Latin-1; in KOI8-R the same bytes are Cyrillic.
     let title = Array("StreamTitle='S".utf8) + [0xFC, 0xDF] + Array("';".utf8)
     let block = [UInt8((title.count + 15) / 16)] + title
@@ -168,7 +169,7 @@ struct StreamOptionTests {
     let body = sound.prefix(20_000) + padded + sound[20_000...].prefix(20_000)
     let answer = Answer.raw(Array(head.utf8) + body + [0])
     station.answer("/live", with: answer.stalling(at: head.utf8.count + body.count + 1))
-    let lines = try bench.printed(
+    let lines = try harness.printed(
       """
       local radio = stream.new(url, { buffer_wait = 5, user_agent = "First/1", metadata_encoding = "koi8-r" })
       radio:on("metadata_realtime", function(event) print(event.title) end)
@@ -195,8 +196,8 @@ struct StreamOptionTests {
 
   @Test("more wanted than fits in the buffer is what fits")
   func smallBuffer() throws {
-    bench.station.answer("/live", with: .live(try StreamBench.live()))
-    let lines = try bench.printed(
+    harness.station.answer("/live", with: .live(try LiveStationHarness.live()))
+    let lines = try harness.printed(
       """
       local radio = stream.new(url, { buffer_blocks = 10, buffer_wait = "1h" })
       radio:start()

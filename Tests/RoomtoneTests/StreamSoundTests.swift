@@ -21,10 +21,10 @@ struct StreamSoundTests {
   private static let prelude =
     "local stream = require 'stream' local radio = stream.new(url, { buffer_wait = 0.5 }) "
 
-  private func run(_ code: String, output: String? = nil) throws -> EngineBench.Outcome {
-    var bench = try EngineBench(wall: true)
-    if let output { bench.configuration = "house { output = 'wav:\(output)' }" }
-    return try bench.run("local url = '\(station.url("/live"))' " + Self.prelude + code)
+  private func run(_ code: String, output: String? = nil) throws -> EngineHarness.Outcome {
+    var harness = try EngineHarness(wall: true)
+    if let output { harness.configuration = "house { output = 'wav:\(output)' }" }
+    return try harness.run("local url = '\(station.url("/live"))' " + Self.prelude + code)
   }
 
   private func printed(_ code: String, output: String? = nil) throws -> [String] {
@@ -165,9 +165,9 @@ struct StreamSoundTests {
 
   @Test("a tap that loops is removed when it ran too long, with one failure and a warning that name it")
   func loopingTap() throws {
-    var bench = try EngineBench()
-    bench.configuration += " limits { run = 0.2 }"
-    let outcome = try bench.run(
+    var harness = try EngineHarness()
+    harness.configuration += " limits { run = 0.2 }"
+    let outcome = try harness.run(
       """
       local file = require "stream".file "\(Fixtures.path("mp3-mpeg25-32-11k-mono.mp3"))"
       local tap = file:tap(function() while true do end end)
@@ -187,7 +187,7 @@ struct StreamSoundTests {
   @Test("a script that waits for a silent file with a tap is not stuck, under simulation and for real")
   func silentTappedFile() throws {
     for wall in [false, true] {
-      let outcome = try EngineBench(wall: wall).run(
+      let outcome = try EngineHarness(wall: wall).run(
         """
         local file = require "stream".file "\(Fixtures.path("mp3-mpeg25-32-11k-mono.mp3"))"
         local blocks = 0
@@ -282,8 +282,8 @@ struct StreamSoundTests {
 
   @Test("a tap that fails is logged with its traceback, and again once a minute with a count")
   func failing() throws {
-    let bench = try EngineBench()
-    let outcome = try bench.run(
+    let harness = try EngineHarness()
+    let outcome = try harness.run(
       """
       local stream = require "stream"
       local radio = stream.new "http://127.0.0.1:1/live.mp3"

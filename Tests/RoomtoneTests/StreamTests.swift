@@ -19,9 +19,10 @@ struct StreamTests {
   }
 
   private func printed(_ code: String, output: String? = nil) throws -> [String] {
-    var bench = try EngineBench(wall: true)
-    if let output { bench.configuration = "house { output = 'wav:\(output)' }" }
-    return try bench.printed("local stream = require 'stream' local url = '\(station.url("/live"))' " + code)
+    var harness = try EngineHarness(wall: true)
+    if let output { harness.configuration = "house { output = 'wav:\(output)' }" }
+    return try harness.printed(
+      "local stream = require 'stream' local url = '\(station.url("/live"))' " + code)
   }
 
   @Test("a stream starts, tells what it is, pauses, moves and stops; each event comes with the new state")

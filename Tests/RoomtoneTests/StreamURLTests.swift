@@ -4,20 +4,20 @@ import Testing
 
 @Suite("set_url: a stream goes over to another station", .waiting, .serialized)
 struct StreamURLTests {
-  private let bench: StreamBench
-  private var station: Station { bench.station }
+  private let harness: LiveStationHarness
+  private var station: Station { harness.station }
 
   init() throws {
-    bench = try StreamBench()
-    station.answer("/live", with: .live(try StreamBench.live()))
-    var other = try StreamBench.live("mp3-cbr128-44k.mp3")
+    harness = try LiveStationHarness()
+    station.answer("/live", with: .live(try LiveStationHarness.live()))
+    var other = try LiveStationHarness.live("mp3-cbr128-44k.mp3")
     other.stationHeaders = [("icy-name", "Other"), ("icy-br", "64")]
     station.answer("/other", with: .live(other))
   }
 
   @Test("a stopped stream is started, with the options that were given")
   func stopped() throws {
-    let lines = try bench.printed(
+    let lines = try harness.printed(
       """
       local radio = stream.new(url)
       radio:set_url(root .. "/other", { buffer_wait = "1s", user_agent = "B" })
@@ -29,7 +29,7 @@ struct StreamURLTests {
 
   @Test("one that plays goes over at once, without a stop; nothing of the old one is left")
   func playing() throws {
-    let lines = try bench.printed(
+    let lines = try harness.printed(
       """
       local radio = stream.new(url, quick)
       radio:start()
@@ -57,7 +57,7 @@ struct StreamURLTests {
 
   @Test("for the next start: what plays goes on, and start goes over, also from a pause and while it plays")
   func later() throws {
-    let lines = try bench.printed(
+    let lines = try harness.printed(
       """
       local other = root .. "/other"
       local radio = stream.new(url, quick)
@@ -91,7 +91,7 @@ struct StreamURLTests {
   @Test("a session goes on with the new station, under its name, and follows it to the end")
   func onSession() throws {
     let folder = try TemporaryFolder()
-    let lines = try bench.printed(
+    let lines = try harness.printed(
       """
       local radio = stream.new(url, quick)
       speaker.set_volume(50)
@@ -123,10 +123,10 @@ struct StreamURLTests {
   @Test("user and password stay on their server")
   func credentials() throws {
     let elsewhere = try Station()
-    elsewhere.answer("/live", with: .live(try StreamBench.live()))
+    elsewhere.answer("/live", with: .live(try LiveStationHarness.live()))
     // Another port of the same host, and another name of it.
     let others = [elsewhere.url("/live"), elsewhere.url("/live").replacing("127.0.0.1", with: "localhost")]
-    let lines = try bench.printed(
+    let lines = try harness.printed(
       """
       local radio = stream.new(url, { buffer_wait = 0.5, auth = { "me", "secret" } })
       radio:start()
@@ -145,7 +145,7 @@ struct StreamURLTests {
 
   @Test("what the new station fails with is raised, and the stream is stopped")
   func fails() throws {
-    let lines = try bench.printed(
+    let lines = try harness.printed(
       """
       local radio = stream.new(url, quick)
       radio:start()

@@ -6,7 +6,7 @@ import Testing
 struct TaskTests {
   @Test("spawned routines run beside the one that spawned them, and their results are awaited")
   func spawn() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local t = task.spawn(function(a, b) print "runs" task.sleep "250ms" return a + b, "two" end, 3, 4)
       print(t, t.done, t.name)
@@ -25,9 +25,9 @@ struct TaskTests {
       ("0.5", 0.5), ("2", 2), ("'250ms'", 0.25), ("'1h30m'", 5400), ("'90s'", 90), ("'7d'", 604_800),
     ])
   func sleep(_ time: String, _ seconds: Double) throws {
-    var bench = try EngineBench()
-    bench.limit = .seconds(8 * 86_400)
-    let lines = try bench.printed(
+    var harness = try EngineHarness()
+    harness.limit = .seconds(8 * 86_400)
+    let lines = try harness.printed(
       "local b = task.now() task.sleep(\(time)) print(task.now() - b == \(seconds))")
     #expect(lines == ["true"])
   }
@@ -35,13 +35,13 @@ struct TaskTests {
   @Test("times that are none name the argument", arguments: ["'soon'", "-1", "'5'", "{}", "", "0/0", "1/0"])
   func noTime(_ time: String) throws {
     let line = try #require(
-      try EngineBench.printed("print(failure(task.sleep, \(time.isEmpty ? "nil" : time)))").first)
+      try EngineHarness.printed("print(failure(task.sleep, \(time.isEmpty ? "nil" : time)))").first)
     #expect(line.hasPrefix("test.lua:1: bad argument #1 to 'sleep' ("))
   }
 
   @Test("an error comes through await as the very value that was raised, to everybody who awaits")
   func identity() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local mine = setmetatable({ code = "mine" }, { __tostring = function() return "mine!" end })
       local t = task.spawn(function() task.sleep(1) error(mine) end)
@@ -59,7 +59,7 @@ struct TaskTests {
 
   @Test("a failing task that nobody awaits is told with its place, and the script goes on")
   func unawaited() throws {
-    let outcome = try EngineBench().run(
+    let outcome = try EngineHarness().run(
       """
       task.spawn(function()
         error "lost"
@@ -74,7 +74,7 @@ struct TaskTests {
 
   @Test("a task that fails after await has given up on it is told too")
   func failsAfterTimeout() throws {
-    let outcome = try EngineBench().run(
+    let outcome = try EngineHarness().run(
       """
       local t = task.spawn(function() task.sleep(2) error "late" end)
       print(code(t.await, t, 1))
@@ -86,7 +86,7 @@ struct TaskTests {
 
   @Test("a failure while a cancelled task unwinds is told")
   func failsWhileUnwinding() throws {
-    let outcome = try EngineBench().run(
+    let outcome = try EngineHarness().run(
       """
       local t = task.spawn(function()
         local guard <close> = setmetatable({}, { __close = function() error "broken close" end })
@@ -101,7 +101,7 @@ struct TaskTests {
 
   @Test("await with a timeout raises task.timeout and the task goes on")
   func awaitTimeout() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local t = task.spawn(function() task.sleep(2) return "late" end)
       print(code(t.await, t, "1s"), task.now(), t.done)
@@ -112,7 +112,7 @@ struct TaskTests {
 
   @Test("cancel unwinds through pcall; <close> variables run and may suspend; await raises task.cancelled")
   func cancel() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local t = task.spawn(function()
         local guard <close> = setmetatable({}, { __close = function(_, err)
@@ -135,7 +135,7 @@ struct TaskTests {
   @Test(
     "a task that is cancelled before its first line does not run; cancelling what is done changes nothing")
   func cancelEarly() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local t = task.spawn(print, "never")
       t:cancel()
@@ -150,7 +150,7 @@ struct TaskTests {
 
   @Test("all gives the first results in order; a failure cancels the others and is raised")
   func all() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local slow = task.spawn(function() task.sleep(2) return "slow", "rest" end)
       local list = task.all { slow, function() return "quick" end, function() end }
@@ -167,7 +167,7 @@ struct TaskTests {
 
   @Test("race gives what the first returned and cancels the others")
   func race() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local loser = task.spawn(function() task.sleep(2) return "slow" end)
       print(task.race { loser, function() task.sleep(1) return "quick", 2 end })
@@ -180,7 +180,7 @@ struct TaskTests {
 
   @Test("timeout gives the results in time, and else cancels the function and raises task.timeout")
   func timeout() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       print(task.timeout("2s", function(a) task.sleep(1) return a, "b" end, "a"))
       print(failure(task.timeout, 1, function()
@@ -195,7 +195,7 @@ struct TaskTests {
 
   @Test("all, race and timeout return when what they cancelled has unwound")
   func unwound() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local function slow()
         local guard <close> = setmetatable({}, { __close = function() task.sleep(2) print("unwound", task.now()) end })
@@ -218,14 +218,14 @@ struct TaskTests {
 
   @Test("what is no time is named by its type")
   func typeOfTime() throws {
-    let lines = try EngineBench.printed("print(message(task.sleep, {})) print(message(task.sleep, print))")
+    let lines = try EngineHarness.printed("print(message(task.sleep, {})) print(message(task.sleep, print))")
     #expect(lines.first?.hasSuffix("(seconds or text like \"5m\" expected, got table)") == true)
     #expect(lines.last?.hasSuffix("(seconds or text like \"5m\" expected, got function)") == true)
   }
 
   @Test("cancelling who awaits all, race or timeout cancels what they started")
   func structured() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local function guarded(name)
         return function()
@@ -245,7 +245,7 @@ struct TaskTests {
 
   @Test("try gives results, or nil and the error, and suspends inside")
   func tries() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       print(task.try(function(a) task.sleep(1) return a, nil, 3 end, 1))
       local device, err = task.try(speaker.device, "Kitchn")
@@ -263,7 +263,7 @@ struct TaskTests {
       "task.timeout(1, function() print 'began' end)",
     ])
   func cannotSuspend(_ call: String) throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.open()
       table.sort({ 1, 2 }, function() print(code(function() \(call) end)) return false end)
@@ -277,7 +277,7 @@ struct TaskTests {
 
   @Test("functions that suspend pass through a script's own coroutines")
   func coroutines() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local steps = coroutine.wrap(function() for i = 1, 2 do task.sleep(1) coroutine.yield(i, task.now()) end end)
       print(steps()) print(steps())
@@ -287,7 +287,7 @@ struct TaskTests {
 
   @Test("a function before the house is open may suspend, and can't where nothing can")
   func beforeOpening() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       table.sort({ 1, 2 }, function() print(code(speaker.devices)) return false end)
       print(#speaker.devices())

@@ -7,7 +7,7 @@ import Testing
 struct TextTests {
   @Test("have greatest lengths, which the errors name")
   func lengths() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local stream, recordings = require "stream", require "recordings"
       local function bytes(count) return ("x"):rep(count) end
@@ -37,7 +37,7 @@ struct TextTests {
 
   @Test("are UTF-8, and the error says where they are not")
   func encoding() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local stream = require "stream"
       print(message(stream.new, "http://caf\\xe9.example/"))
@@ -61,7 +61,7 @@ struct TextTests {
 
   @Test("are no paths when a zero byte is in them")
   func zeroBytes() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local stream, recordings = require "stream", require "recordings"
       local radio = stream.new "http://radio.example/"
@@ -82,9 +82,9 @@ struct TextTests {
       ("\" \"", "is blank"), ("\"a\\nb\"", "has a control character in it"),
       ("\"\(String(repeating: "x", count: 101))\"", "has more than 100 letters or 255 bytes"),
     ] {
-      var bench = try EngineBench()
-      bench.configuration = "house { output = 'null', speakers = { { name = \(name) } } }"
-      let error = #expect(throws: LuaError.self) { try bench.run("") }
+      var harness = try EngineHarness()
+      harness.configuration = "house { output = 'null', speakers = { { name = \(name) } } }"
+      let error = #expect(throws: LuaError.self) { try harness.run("") }
       #expect(
         error?.description.contains("option 'name' of speakers[1]: it \(problem)") == true, "\(error as Any)")
     }

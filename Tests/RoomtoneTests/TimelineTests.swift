@@ -10,10 +10,10 @@ struct TimelineTests {
   /// Returns the time line of a script: `00:00:05 Kitchen: volume 22 → 30`.
   private func lines(_ code: String, configuration: String? = nil, stations: String? = nil) throws -> [String]
   {
-    var bench = try EngineBench()
-    if let configuration { bench.configuration = configuration }
-    bench.stations = stations
-    let engine = try bench.engine()
+    var harness = try EngineHarness()
+    if let configuration { harness.configuration = configuration }
+    harness.stations = stations
+    let engine = try harness.engine()
     var lines: [String] = []
     let timeline = Timeline(engine)
     timeline.onEntry = { entry in
@@ -23,7 +23,7 @@ struct TimelineTests {
     engine.onPrint = { timeline.addPrinted($0) }
     var failures: [LuaError] = []
     engine.onFailure = { failures.append($0) }
-    let script = try engine.makeScript(bench.folder.file("test.lua"), isFile: true)
+    let script = try engine.makeScript(harness.folder.file("test.lua"), isFile: true)
     let modules =
       "local speaker, task, schedule, stream = require 'speaker', require 'task', require 'schedule', require 'stream' "
     let main = try script.state.load(Array((modules + code).utf8), chunkName: "@test.lua")

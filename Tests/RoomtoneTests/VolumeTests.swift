@@ -6,7 +6,7 @@ import Testing
 struct VolumeTests {
   @Test("a device's level takes effect a moment later; its event tells device, level, mute and average")
   func device() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen = speaker.device "Kitchen"
       kitchen:set_volume(40)
@@ -20,7 +20,7 @@ struct VolumeTests {
 
   @Test("the house's level sets every speaker, one event each; the average is rounded")
   func house() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.open { add_all = false }
       print(speaker.volume())
@@ -39,7 +39,7 @@ struct VolumeTests {
 
   @Test("a session's level is that of its members and leaves the others alone")
   func session() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       speaker.open { add_all = false }
       local session, kitchen, bath = speaker.default_session(), speaker.device "Kitchen", speaker.device "Bathroom"
@@ -59,7 +59,7 @@ struct VolumeTests {
 
   @Test("muted, a speaker keeps its level and counts as 0; unmute gives it back, and so does a new level")
   func mute() throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen = speaker.device "Kitchen"
       speaker.on("volume", function(e) if e.device == kitchen then print("told", e.volume, e.muted) end end)
@@ -97,7 +97,7 @@ struct VolumeTests {
       ("'20'", "number expected, got string"), ("", "number expected, got no value"),
     ])
   func misuse(_ argument: String, _ problem: String) throws {
-    let lines = try EngineBench.printed(
+    let lines = try EngineHarness.printed(
       """
       local kitchen, session = speaker.device "Kitchen", speaker.default_session()
       print(failure(function() kitchen:set_volume(\(argument)) end))

@@ -4,7 +4,7 @@ import Scheduling
 import Testing
 
 /// A test harness: a virtual clock, a table of jobs, and a record of their events.
-private final class Bench {
+private final class JobHarness {
   let zone: ZoneFile
   let loop: EventLoop
   private(set) var table: JobTable
@@ -47,35 +47,35 @@ private final class Bench {
 @Suite struct JobTableTests {
   @Test("a week of 06:45 on weekdays runs five times")
   func week() throws {
-    let bench = try Bench("2026-01-05 00:00")
-    defer { bench.close() }
-    let job = try bench.table.add(
-      try .at("06:45", days: "mon-fri", now: bench.loop.wallNow, in: bench.zone), bench.note)
-    #expect(shown(job.next, bench.zone) == "2026-01-05 06:45 +60" && job.last == nil)
-    try bench.run(until: "2026-01-12 00:00")
-    #expect(bench.seen == (5...9).map { "2026-01-0\($0) 06:45 +60" })
+    let harness = try JobHarness("2026-01-05 00:00")
+    defer { harness.close() }
+    let job = try harness.table.add(
+      try .at("06:45", days: "mon-fri", now: harness.loop.wallNow, in: harness.zone), harness.note)
+    #expect(shown(job.next, harness.zone) == "2026-01-05 06:45 +60" && job.last == nil)
+    try harness.run(until: "2026-01-12 00:00")
+    #expect(harness.seen == (5...9).map { "2026-01-0\($0) 06:45 +60" })
     #expect(job.runs == 5 && job.failures == 0 && job.name == "at 06:45 mon-fri")
-    #expect(shown(job.next, bench.zone) == "2026-01-12 06:45 +60")
-    #expect(shown(job.last, bench.zone) == "2026-01-09 06:45 +60")
-    bench.table.endAll()
-    #expect(bench.loop.run(until: { false }) == .idle, "a cancelled job leaves no timer")
+    #expect(shown(job.next, harness.zone) == "2026-01-12 06:45 +60")
+    #expect(shown(job.last, harness.zone) == "2026-01-09 06:45 +60")
+    harness.table.endAll()
+    #expect(harness.loop.run(until: { false }) == .idle, "a cancelled job leaves no timer")
   }
 
   @Test("over a change of the clocks a job runs once each day")
   func clockChange() throws {
-    let bench = try Bench("2026-10-24 12:00")
-    defer { bench.close() }
-    try bench.table.add(.daily(try TimeOfDay(parsing: "02:30"), .all), bench.note)
-    try bench.run(until: "2026-10-27 00:00")
-    #expect(bench.seen == ["2026-10-25 02:30 +120", "2026-10-26 02:30 +60"])
+    let harness = try JobHarness("2026-10-24 12:00")
+    defer { harness.close() }
+    try harness.table.add(.daily(try TimeOfDay(parsing: "02:30"), .all), harness.note)
+    try harness.run(until: "2026-10-27 00:00")
+    #expect(harness.seen == ["2026-10-25 02:30 +120", "2026-10-26 02:30 +60"])
   }
 
   @Test("a run that fails, at once or later, or that is dropped, is counted and does not end the job")
   func failures() throws {
-    let bench = try Bench("2026-01-05 00:00")
-    defer { bench.close() }
-    let loop = bench.loop
-    let job = try bench.table.add(.every(.seconds(60), aligned: true), name: "poll") { run in
+    let harness = try JobHarness("2026-01-05 00:00")
+    defer { harness.close() }
+    let loop = harness.loop
+    let job = try harness.table.add(.every(.seconds(60), aligned: true), name: "poll") { run in
       switch run.number {
       case 1: run.fail("no network")
       case 2: loop.after(.seconds(5)) { run.fail("late") }
@@ -85,9 +85,9 @@ private final class Bench {
         run.fail("ended twice")
       }
     }
-    try bench.run(until: "2026-01-05 00:05:30")
+    try harness.run(until: "2026-01-05 00:05:30")
     #expect(
-      bench.seen == [
+      harness.seen == [
         "poll failed(\"no network\") at 00:01", "poll failed(\"late\") at 00:02:05",
         "poll failed(\"the run was dropped before it had ended\") at 00:03",
         "poll failing(runs: 3, \"the run was dropped before it had ended\") at 00:03",
@@ -97,47 +97,47 @@ private final class Bench {
 
   @Test("a job that runs once ends by itself when its run has ended")
   func once() throws {
-    let bench = try Bench("2026-12-24 12:00")
-    defer { bench.close() }
-    let loop = bench.loop
-    let job = try bench.table.add(.once(try local("2026-12-24 18:00")), name: "gifts") { run in
+    let harness = try JobHarness("2026-12-24 12:00")
+    defer { harness.close() }
+    let loop = harness.loop
+    let job = try harness.table.add(.once(try local("2026-12-24 18:00")), name: "gifts") { run in
       loop.after(.seconds(60)) { run.succeed() }
     }
     #expect(job.runNow())
-    try bench.run(until: "2026-12-24 17:00")
+    try harness.run(until: "2026-12-24 17:00")
     #expect(job.isActive && job.runs == 1, "running it by hand does not use it up")
     #expect(loop.run(until: { false }) == .idle)
-    #expect(bench.seen == ["gifts ended at 18:01"] && bench.table.jobs().isEmpty)
+    #expect(harness.seen == ["gifts ended at 18:01"] && harness.table.jobs().isEmpty)
     #expect(job.runs == 2 && job.next == nil && !job.isActive && !job.runNow())
   }
 
   @Test("names are unique for each owner")
   func duplicate() throws {
-    let bench = try Bench("2026-01-05 00:00")
-    defer { bench.close() }
+    let harness = try JobHarness("2026-01-05 00:00")
+    defer { harness.close() }
     let every = Recurrence.every(.seconds(60), aligned: false)
-    let job = try bench.table.add(every, name: "a", owner: 1, bench.note)
-    try bench.table.add(every, name: "a", owner: 2, bench.note)
+    let job = try harness.table.add(every, name: "a", owner: 1, harness.note)
+    try harness.table.add(every, name: "a", owner: 2, harness.note)
     let error = #expect(throws: ScheduleError.self) {
-      try bench.table.add(every, name: "a", owner: 1, bench.note)
+      try harness.table.add(every, name: "a", owner: 1, harness.note)
     }
     #expect(error?.code == "schedule.duplicate")
     #expect(error?.message == "there is already a job \"a\" (every 1m)")
     job.cancel()
-    try bench.table.add(every, name: "a", owner: 1, bench.note)
+    try harness.table.add(every, name: "a", owner: 1, harness.note)
     #expect(
-      (1...3).map { _ in try? bench.table.add(every, owner: 3, bench.note).name } == [
+      (1...3).map { _ in try? harness.table.add(every, owner: 3, harness.note).name } == [
         "every 1m", "every 1m #2", "every 1m #3",
       ])
-    #expect(bench.table.jobs(of: 3).count == 3 && bench.table.jobs().count == 5)
-    bench.table.endAll(of: 3)
-    #expect(bench.table.jobs().map(\.owner) == [2, 1])
+    #expect(harness.table.jobs(of: 3).count == 3 && harness.table.jobs().count == 5)
+    harness.table.endAll(of: 3)
+    #expect(harness.table.jobs().map(\.owner) == [2, 1])
   }
 
   @Test("a date that has passed and an interval that cannot be are refused")
   func refused() throws {
-    let bench = try Bench("2026-01-05 00:00")
-    defer { bench.close() }
+    let harness = try JobHarness("2026-01-05 00:00")
+    defer { harness.close() }
     let refused: [(Recurrence, String)] = [
       (.once(try local("2026-01-05 00:00")), "schedule.past"),
       (.every(.zero, aligned: false), "schedule.syntax"),
@@ -146,10 +146,10 @@ private final class Bench {
       (.every(.seconds(90_000), aligned: true), "schedule.syntax"),
     ]
     for (recurrence, code) in refused {
-      let error = #expect(throws: ScheduleError.self) { try bench.table.add(recurrence, bench.note) }
+      let error = #expect(throws: ScheduleError.self) { try harness.table.add(recurrence, harness.note) }
       #expect(error?.code == code)
     }
-    #expect(bench.table.jobs().isEmpty)
+    #expect(harness.table.jobs().isEmpty)
   }
 
   @Test(
@@ -159,18 +159,18 @@ private final class Bench {
       (.parallel, [0, 10, 20, 30, 40, 50, 60]),
     ])
   func overlap(policy: OverlapPolicy, starts: [Int]) throws {
-    let bench = try Bench("2026-01-05 00:00")
-    defer { bench.close() }
-    let loop = bench.loop
+    let harness = try JobHarness("2026-01-05 00:00")
+    defer { harness.close() }
+    let loop = harness.loop
     var begun: [Int] = []
     var events: [JobEvent] = []
     // A table of its own: the harness's would record each skipped run.
-    let table = JobTable(loop: loop, zone: bench.zone) { events.append($1) }
+    let table = JobTable(loop: loop, zone: harness.zone) { events.append($1) }
     let job = try table.add(.every(.seconds(10), aligned: false), overlap: policy) { run in
       begun.append(Int(loop.now.nanoseconds / 1_000_000_000) - 10)
       loop.after(.seconds(25)) { run.succeed() }
     }
-    try bench.run(until: "2026-01-05 00:01:11")
+    try harness.run(until: "2026-01-05 00:01:11")
     #expect(begun == starts)
     let left = events.count { if case .skipped = $0 { true } else { false } }
     #expect(policy == .skip ? left == 4 : left == 0)
@@ -181,39 +181,40 @@ private final class Bench {
 
   @Test("a queue that is full tells that it leaves runs out")
   func fullQueue() throws {
-    let bench = try Bench("2026-01-05 00:00")
-    defer { bench.close() }
+    let harness = try JobHarness("2026-01-05 00:00")
+    defer { harness.close() }
     var runs: [JobRun] = []
-    let job = try bench.table.add(.daily(.midnight, .all), name: "q", overlap: .queue) { runs.append($0) }
+    let job = try harness.table.add(.daily(.midnight, .all), name: "q", overlap: .queue) { runs.append($0) }
     for _ in 0..<(Job.queueLimit + 3) { job.runNow() }
-    #expect(bench.seen.count { $0.contains("queued") } == Job.queueLimit)
-    #expect(bench.seen.count { $0.contains("skipped") } == 2)
+    #expect(harness.seen.count { $0.contains("queued") } == Job.queueLimit)
+    #expect(harness.seen.count { $0.contains("skipped") } == 2)
     while let run = runs.popLast() { run.succeed() }
     #expect(job.runs == Job.queueLimit + 1 && job.running == 0)
   }
 
   @Test("jobs that are due together run in the order in which they were added, day after day")
   func order() throws {
-    let bench = try Bench("2026-01-05 00:00")
-    defer { bench.close() }
+    let harness = try JobHarness("2026-01-05 00:00")
+    defer { harness.close() }
     var seen = ""
     for name in ["a", "b", "c"] {
-      try bench.table.add(.daily(try TimeOfDay(parsing: "06:00"), .all), name: name) { run in
+      try harness.table.add(.daily(try TimeOfDay(parsing: "06:00"), .all), name: name) { run in
         seen += run.job.name
         run.succeed()
       }
     }
-    try bench.run(until: "2026-01-08 00:00")
+    try harness.run(until: "2026-01-08 00:00")
     #expect(seen == "abcabcabc")
   }
 
   @Test("a plain interval keeps its beat")
   func beat() throws {
-    let bench = try Bench("2026-01-05 00:00:07")
-    defer { bench.close() }
-    try bench.table.add(.every(.seconds(20), aligned: false), bench.note)
-    try bench.run(until: "2026-01-05 00:01:10")
-    #expect(bench.seen == ["2026-01-05 00:00:27 +60", "2026-01-05 00:00:47 +60", "2026-01-05 00:01:07 +60"])
+    let harness = try JobHarness("2026-01-05 00:00:07")
+    defer { harness.close() }
+    try harness.table.add(.every(.seconds(20), aligned: false), harness.note)
+    try harness.run(until: "2026-01-05 00:01:10")
+    #expect(
+      harness.seen == ["2026-01-05 00:00:27 +60", "2026-01-05 00:00:47 +60", "2026-01-05 00:01:07 +60"])
   }
 
   @Test("a plain interval that came late goes on in its old beat")
@@ -238,23 +239,23 @@ private final class Bench {
 
   @Test("a job can cancel itself, and its run may end afterwards")
   func cancelInside() throws {
-    let bench = try Bench("2026-01-05 00:00")
-    defer { bench.close() }
-    let job = try bench.table.add(.every(.seconds(20), aligned: true)) { run in
+    let harness = try JobHarness("2026-01-05 00:00")
+    defer { harness.close() }
+    let job = try harness.table.add(.every(.seconds(20), aligned: true)) { run in
       run.job.cancel()
       run.succeed()
     }
-    #expect(bench.loop.run(until: { false }) == .idle)
-    #expect(job.runs == 1 && job.running == 0 && bench.table.jobs().isEmpty)
+    #expect(harness.loop.run(until: { false }) == .idle)
+    #expect(job.runs == 1 && job.running == 0 && harness.table.jobs().isEmpty)
   }
 
   @Test("a job in another zone follows the clocks there")
   func otherZone() throws {
-    let bench = try Bench("2026-03-20 00:00")
-    defer { bench.close() }
+    let harness = try JobHarness("2026-03-20 00:00")
+    defer { harness.close() }
     let newYork = try zone("America/New_York")
-    try bench.table.add(.daily(try TimeOfDay(parsing: "06:45"), .all), zone: newYork, bench.note)
-    try bench.run(until: "2026-03-20 23:00")
-    #expect(bench.seen == ["2026-03-20 11:45 +60"])
+    try harness.table.add(.daily(try TimeOfDay(parsing: "06:45"), .all), zone: newYork, harness.note)
+    try harness.run(until: "2026-03-20 23:00")
+    #expect(harness.seen == ["2026-03-20 11:45 +60"])
   }
 }

@@ -43,12 +43,12 @@ struct ALSATests {
 
   @Test("a house without a card is silent, says so in one line, and plays all the same")
   func missing() throws {
-    let bench = try HouseBench.run(isVirtual: false, output: .alsa(device: "hw:77")) { bench in
-      try await bench.house.session.play(try bench.source("a.wav", Signal.constant(0.5, frames: 4_800)))
-      #expect(try await bench.house.session.finish() == .ended(.finished))
+    let harness = try HouseHarness.run(isVirtual: false, output: .alsa(device: "hw:77")) { harness in
+      try await harness.house.session.play(try harness.source("a.wav", Signal.constant(0.5, frames: 4_800)))
+      #expect(try await harness.house.session.finish() == .ended(.finished))
     }
-    #expect(bench.logged.count == 1)
-    #expect(bench.logged[0].hasPrefix("no sound: cannot write audio to the sound card \"hw:77\""))
+    #expect(harness.logged.count == 1)
+    #expect(harness.logged[0].hasPrefix("no sound: cannot write audio to the sound card \"hw:77\""))
   }
 
   @Test("a card that takes everything at once is fed at the pace of the clock, speakers mixed")
@@ -56,14 +56,14 @@ struct ALSATests {
     let folder = try TemporaryFolder()
     let clock = ContinuousClock()
     var took = Duration.zero
-    let bench = try HouseBench.run(isVirtual: false, output: file(folder.file("card.raw"))) { bench in
-      let path = try bench.source("a.wav", Signal.constant(0.125, frames: 48_000))
+    let harness = try HouseHarness.run(isVirtual: false, output: file(folder.file("card.raw"))) { harness in
+      let path = try harness.source("a.wav", Signal.constant(0.125, frames: 48_000))
       let start = clock.now
-      try await bench.house.session.play(path)
-      #expect(try await bench.house.session.finish() == .ended(.finished))
+      try await harness.house.session.play(path)
+      #expect(try await harness.house.session.finish() == .ended(.finished))
       took = start.duration(to: clock.now)
     }
-    try #require(bench.logged.isEmpty, "\(bench.logged)")
+    try #require(harness.logged.isEmpty, "\(harness.logged)")
     // Two speakers of 0.125 on one card.
     #expect(try samples(of: folder.file("card.raw")).filter { $0 == 8192 }.count == 96_000)
     #expect(took > .milliseconds(700))
@@ -75,22 +75,22 @@ struct ALSATests {
     let wave = wave(frames: 24_001)
     let one = [SpeakerSpec(name: "A", volume: 50)]
     let output = file(folder.file("card.raw"))
-    let bench = try HouseBench.run(isVirtual: false, speakers: one, output: output) { bench in
+    let harness = try HouseHarness.run(isVirtual: false, speakers: one, output: output) { harness in
       let left = stride(from: 0, to: wave.count, by: 2).map { SampleConversion.float(wave[$0]) }
       let right = stride(from: 1, to: wave.count, by: 2).map { SampleConversion.float(wave[$0]) }
-      try await bench.house.session.play(try bench.source("a.wav", left, right))
-      #expect(try await bench.house.session.finish() == .ended(.finished))
+      try await harness.house.session.play(try harness.source("a.wav", left, right))
+      #expect(try await harness.house.session.finish() == .ended(.finished))
     }
-    #expect(bench.logged.isEmpty)
+    #expect(harness.logged.isEmpty)
     #expect(try samples(of: folder.file("card.raw")) == wave)
   }
 
   @Test("speakers whose sum is above full scale are limited to −0.3 dBFS on the card")
   func limited() throws {
     let folder = try TemporaryFolder()
-    try HouseBench.run(isVirtual: false, output: file(folder.file("card.raw"))) { bench in
-      try await bench.house.session.play(try bench.source("a.wav", Signal.constant(0.75, frames: 9_600)))
-      #expect(try await bench.house.session.finish() == .ended(.finished))
+    try HouseHarness.run(isVirtual: false, output: file(folder.file("card.raw"))) { harness in
+      try await harness.house.session.play(try harness.source("a.wav", Signal.constant(0.75, frames: 9_600)))
+      #expect(try await harness.house.session.finish() == .ended(.finished))
     }
     let samples = try samples(of: folder.file("card.raw"))
     #expect(samples.count == 19_200)
@@ -176,19 +176,19 @@ struct ALSATests {
     try #require(symlink("/dev/full", card) == 0)
     let wave = wave(frames: 192_000)
     var told: [String] = []
-    let bench = try HouseBench.run(isVirtual: false, speakers: one, output: file(card)) { bench in
-      bench.record()
+    let harness = try HouseHarness.run(isVirtual: false, speakers: one, output: file(card)) { harness in
+      harness.record()
       let left = stride(from: 0, to: wave.count, by: 2).map { SampleConversion.float(wave[$0]) }
       let right = stride(from: 1, to: wave.count, by: 2).map { SampleConversion.float(wave[$0]) }
-      try await bench.house.session.play(try bench.source("a.wav", left, right))
-      while !bench.told.contains("error audio.no_output") { try await bench.wait(0.01) }
+      try await harness.house.session.play(try harness.source("a.wav", left, right))
+      while !harness.told.contains("error audio.no_output") { try await harness.wait(0.01) }
       // Atomic, so that no retry finds the name missing.
       #expect(symlink(works, card + ".new") == 0 && rename(card + ".new", card) == 0)
-      #expect(try await bench.house.session.finish(timeout: .seconds(60)) == .ended(.finished))
-      try await bench.wait(0.1)
-      told = bench.toldOfSession
+      #expect(try await harness.house.session.finish(timeout: .seconds(60)) == .ended(.finished))
+      try await harness.wait(0.1)
+      told = harness.toldOfSession
     }
-    #expect(bench.logged.isEmpty)
+    #expect(harness.logged.isEmpty)
     // On a busy machine the first retry may precede the working card: that is a loss of its own.
     let errors = told.filter { $0.hasPrefix("error") }
     #expect((1...2).contains(errors.count) && Set(errors) == ["error audio.no_output"], "\(errors)")

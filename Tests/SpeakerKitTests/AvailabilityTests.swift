@@ -9,25 +9,25 @@ struct AvailabilityTests {
   @Test("an unplugged speaker leaves the mix, stays a member, and is back in step")
   func unplugs() throws {
     var told: [String] = []
-    let bench = try HouseBench.run { bench in
-      let (house, controls) = (bench.house, try bench.house.controls())
+    let harness = try HouseHarness.run { harness in
+      let (house, controls) = (harness.house, try harness.house.controls())
       let device = house.devices[1]
       let noise = Signal.noise(seed: 1, amplitude: 0.9, frames: 96_000)
-      try await house.session.play(try bench.source("a.wav", noise))
-      try await bench.wait(0.5)
-      bench.record()
+      try await house.session.play(try harness.source("a.wav", noise))
+      try await harness.wait(0.5)
+      harness.record()
       try controls.unplug(device)
       try controls.unplug(device)
       #expect(!device.isAvailable && device.session === house.session && !device.isPlaying)
       #expect(house.session.state == .playing)
-      #expect(await bench.failure { try device.setVolume(3) }?.code == "speaker.unavailable")
-      #expect(await bench.failure { try await device.setName("X") }?.code == "speaker.unavailable")
+      #expect(await harness.failure { try device.setVolume(3) }?.code == "speaker.unavailable")
+      #expect(await harness.failure { try await device.setName("X") }?.code == "speaker.unavailable")
       try house.setVolume(50)
-      try await bench.wait(0.5)
+      try await harness.wait(0.5)
       try controls.plug(device)
       #expect(device.isAvailable)
-      try await bench.wait(0.1)
-      told = bench.told.filter { $0.hasPrefix("device") || $0.hasPrefix("volume") }
+      try await harness.wait(0.1)
+      told = harness.told.filter { $0.hasPrefix("device") || $0.hasPrefix("volume") }
       _ = try await house.session.finish()
     }
     #expect(
@@ -35,7 +35,7 @@ struct AvailabilityTests {
         "device B unavailable", "device B playing", "volume A 50, average 50", "device B available",
         "device B playing",
       ])
-    let (first, second) = (try bench.played("A").channels[0], try bench.played("B").channels[0])
+    let (first, second) = (try harness.played("A").channels[0], try harness.played("B").channels[0])
     #expect(second[26_000..<47_000].allSatisfy { $0 == 0 })
     #expect(second[50_000...] == first[50_000...])
     #expect(second[..<23_000] == first[..<23_000])
@@ -44,85 +44,85 @@ struct AvailabilityTests {
   @Test(
     "when the last one is gone, playback goes on silently for 30 s, then stops", arguments: [false, true])
   func lastOne(returns: Bool) throws {
-    try HouseBench.run(output: .null) { bench in
-      let (house, controls) = (bench.house, try bench.house.controls())
-      let path = try bench.source("a.wav", Signal.constant(0.5, frames: 48_000))
+    try HouseHarness.run(output: .null) { harness in
+      let (house, controls) = (harness.house, try harness.house.controls())
+      let path = try harness.source("a.wav", Signal.constant(0.5, frames: 48_000))
       try await house.session.play(path, loops: true)
-      try await bench.wait(0.01)
+      try await harness.wait(0.01)
       for device in house.devices { try controls.unplug(device) }
-      try await bench.wait(29.9)
+      try await harness.wait(29.9)
       #expect(house.session.state == .playing)
       if returns { try controls.plug(house.devices[0]) }
-      bench.record()
-      try await bench.wait(0.2)
-      #expect(bench.toldOfSession.contains("ended a.wav no_devices") == !returns)
+      harness.record()
+      try await harness.wait(0.2)
+      #expect(harness.toldOfSession.contains("ended a.wav no_devices") == !returns)
       #expect((house.session.state == .playing) == returns)
       #expect(house.session.devices.count == 2)
       if returns {
-        try await bench.wait(60)
+        try await harness.wait(60)
         #expect(house.session.state == .playing)
       } else {
         #expect(
-          await bench.failure { try await house.session.play(path) }?.code == "speaker.no_active_device")
+          await harness.failure { try await house.session.play(path) }?.code == "speaker.no_active_device")
       }
     }
   }
 
   @Test("a paused session waits for its speakers for as long as it takes")
   func paused() throws {
-    try HouseBench.run(output: .null) { bench in
-      let (house, controls) = (bench.house, try bench.house.controls())
-      try await house.session.play(try bench.source("a.wav", Signal.constant(0.5, frames: 480_000)))
+    try HouseHarness.run(output: .null) { harness in
+      let (house, controls) = (harness.house, try harness.house.controls())
+      try await house.session.play(try harness.source("a.wav", Signal.constant(0.5, frames: 480_000)))
       house.session.pause()
       for device in house.devices { try controls.unplug(device) }
-      try await bench.wait(100)
+      try await harness.wait(100)
       #expect(house.session.state == .paused)
       try house.session.resume()
-      try await bench.wait(5)
+      try await harness.wait(5)
       #expect(house.session.state == .playing)
     }
   }
 
   @Test("the house learns a signal when it asks, and tells a change once")
   func wifi() throws {
-    try HouseBench.run(output: .null) { bench in
-      let (house, controls) = (bench.house, try bench.house.controls())
+    try HouseHarness.run(output: .null) { harness in
+      let (house, controls) = (harness.house, try harness.house.controls())
       let device = house.devices[0]
-      bench.record()
+      harness.record()
       try controls.setWifi(device, dBm: -83)
-      try await bench.wait(5)
+      try await harness.wait(5)
       #expect(device.wifiSignal == -45 && device.wifiStrength == .excellent)
       try await device.refreshWifi()
       #expect(device.wifiSignal == -83 && device.wifiStrength == .weak)
       try await house.refresh()
       try controls.setWifi(house.devices[1], dBm: -65)
       try await device.refreshWifi()
-      try await bench.wait(0.01)
-      #expect(bench.told == ["device A wifi"])
+      try await harness.wait(0.01)
+      #expect(harness.told == ["device A wifi"])
       try controls.unplug(device)
       #expect(device.wifiStrength == .none)
-      #expect(await bench.failure { try await device.refreshWifi() }?.code == "speaker.unavailable")
-      #expect(await bench.failure { try controls.setWifi(device, dBm: 1) }?.code == "speaker.range")
+      #expect(await harness.failure { try await device.refreshWifi() }?.code == "speaker.unavailable")
+      #expect(await harness.failure { try controls.setWifi(device, dBm: 1) }?.code == "speaker.range")
     }
   }
 
   @Test("watching asks every two seconds, until it is turned off")
   func watches() throws {
-    try HouseBench.run(output: .null) { bench in
-      let (house, controls) = (bench.house, try bench.house.controls())
+    try HouseHarness.run(output: .null) { harness in
+      let (house, controls) = (harness.house, try harness.house.controls())
       try house.watch(true)
       try house.watch(true)
       for (round, dBm) in [-61, -62, -63].enumerated() {
-        bench.record()
+        harness.record()
         try controls.setWifi(house.devices[0], dBm: dBm)
-        try await bench.wait(2.01)
-        #expect(bench.told == ["device A wifi"], "\(round)")
+        try await harness.wait(2.01)
+        #expect(harness.told == ["device A wifi"], "\(round)")
       }
       try house.watch(false)
-      bench.record()
+      harness.record()
       try controls.setWifi(house.devices[0], dBm: -50)
-      try await bench.wait(10)
-      #expect(bench.told.isEmpty && !house.isWatched)
+      try await harness.wait(10)
+      #expect(harness.told.isEmpty && !house.isWatched)
     }
   }
 
@@ -138,25 +138,25 @@ struct AvailabilityTests {
 
   @Test("a speaker that is put up later joins in step; its file has the length of the others")
   func adds() throws {
-    let bench = try HouseBench.run { bench in
-      let (house, controls) = (bench.house, try bench.house.controls())
-      bench.record()
+    let harness = try HouseHarness.run { harness in
+      let (house, controls) = (harness.house, try harness.house.controls())
+      harness.record()
       try await house.session.play(
-        try bench.source("a.wav", Signal.noise(seed: 1, amplitude: 0.9, frames: 96_000)))
-      try await bench.wait(0.5)
+        try harness.source("a.wav", Signal.noise(seed: 1, amplitude: 0.9, frames: 96_000)))
+      try await harness.wait(0.5)
       let new = try controls.add(SpeakerSpec(name: "C", group: "Attic", volume: 50))
       #expect(house.devices.map(\.name) == ["A", "B", "C"] && !new.isActive)
       #expect(try house.group("Attic").id == new.id)
-      #expect(await bench.failure { try controls.add(SpeakerSpec(name: "C")) }?.code == "speaker.range")
-      try await bench.wait(0.5)
+      #expect(await harness.failure { try controls.add(SpeakerSpec(name: "C")) }?.code == "speaker.range")
+      try await harness.wait(0.5)
       try await new.join()
       _ = try await house.session.finish()
       #expect(
-        bench.told.filter { $0.hasPrefix("device C") } == [
+        harness.told.filter { $0.hasPrefix("device C") } == [
           "device C added", "device C joined", "device C playing", "device C playing",
         ])
     }
-    let (first, new) = (try bench.played("A").channels[0], try bench.played("C").channels[0])
+    let (first, new) = (try harness.played("A").channels[0], try harness.played("C").channels[0])
     #expect(new.count == first.count)
     #expect(new[..<47_000].allSatisfy { $0 == 0 } && new[50_000...] == first[50_000...])
   }
@@ -164,21 +164,21 @@ struct AvailabilityTests {
   @Test(
     "a removed speaker leaves its session and its group; the last one ends what plays; its object is dead")
   func removes() throws {
-    try HouseBench.run(speakers: EditingTests.three, output: .null) { bench in
-      let (house, controls) = (bench.house, try bench.house.controls())
+    try HouseHarness.run(speakers: EditingTests.three, output: .null) { harness in
+      let (house, controls) = (harness.house, try harness.house.controls())
       let all = house.devices
-      try await house.session.play(try bench.source("a.wav", Signal.constant(0.5, frames: 480_000)))
-      try await bench.wait(0.01)
-      bench.record()
+      try await house.session.play(try harness.source("a.wav", Signal.constant(0.5, frames: 480_000)))
+      try await harness.wait(0.01)
+      harness.record()
       try controls.remove(all[0])
       #expect(house.devices.map(\.name) == ["B", "C"] && house.session.state == .playing)
-      #expect(await bench.failure { try await all[0].join() }?.code == "speaker.unavailable")
+      #expect(await harness.failure { try await all[0].join() }?.code == "speaker.unavailable")
       try controls.remove(all[1])
       try controls.remove(all[2])
       #expect(house.session.state == .stopped && house.groups.isEmpty)
-      try await bench.wait(0.01)
+      try await harness.wait(0.01)
       #expect(
-        bench.told == [
+        harness.told == [
           "device A left", "device A playing", "device A removed", "device B regrouped", "device C regrouped",
           "device B left", "device B playing", "device B removed", "device C regrouped", "device C left",
           "state stopped", "ended a.wav no_devices", "device C playing", "device C removed",
@@ -186,17 +186,17 @@ struct AvailabilityTests {
       let back = try controls.add(SpeakerSpec(name: "A"))
       #expect(back.id == all[0].id && back !== all[0] && back.isAvailable)
       try back.setVolume(7)
-      try await bench.wait(0.01)
+      try await harness.wait(0.01)
       #expect(back.volume == 7)
     }
   }
 
   @Test("there is room for eight speakers more than the house began with")
   func room() throws {
-    try HouseBench.run(output: .null) { bench in
-      let controls = try bench.house.controls()
+    try HouseHarness.run(output: .null) { harness in
+      let controls = try harness.house.controls()
       for index in 0..<8 { try controls.add(SpeakerSpec(name: "N\(index)")) }
-      #expect(await bench.failure { try controls.add(SpeakerSpec(name: "N8")) }?.code == "speaker.range")
+      #expect(await harness.failure { try controls.add(SpeakerSpec(name: "N8")) }?.code == "speaker.range")
     }
   }
 }

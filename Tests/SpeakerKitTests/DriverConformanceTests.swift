@@ -32,7 +32,7 @@ extension RealTimeTests {
   @Suite("What every driver does, as far as it says that it can")
   struct DriverConformanceTests {
     /// Fixture of a test.
-    private struct Bench {
+    private struct Harness {
       let house: House
       let folder: TemporaryFolder
 
@@ -57,14 +57,14 @@ extension RealTimeTests {
       }
     }
 
-    private func run(_ driver: DriverUnderTest, _ body: @escaping (Bench) async throws -> Void) throws {
+    private func run(_ driver: DriverUnderTest, _ body: @escaping (Harness) async throws -> Void) throws {
       let loop = EventLoop(clock: driver.isVirtual ? .virtual(start: WallTime(seconds: 0)) : .wall)
       let folder = try TemporaryFolder()
       let house = House(loop: loop, driver: driver.make(loop, folder))
       try loop.finish(
         {
           try await house.open()
-          try await body(Bench(house: house, folder: folder))
+          try await body(Harness(house: house, folder: folder))
         }, last: { await house.close() })
     }
 
@@ -72,8 +72,8 @@ extension RealTimeTests {
       "it finds speakers with ids and names of their own, and values in range", arguments: DriverUnderTest.all
     )
     func discovery(driver: DriverUnderTest) throws {
-      try run(driver) { bench in
-        let devices = bench.house.devices
+      try run(driver) { harness in
+        let devices = harness.house.devices
         #expect(devices.count >= 2)
         #expect(
           Set(devices.map(\.id)).count == devices.count && Set(devices.map(\.name)).count == devices.count)
@@ -85,62 +85,62 @@ extension RealTimeTests {
     @Test(
       "levels come back as they were set, told once each; mute keeps them", arguments: DriverUnderTest.all)
     func levels(driver: DriverUnderTest) throws {
-      try run(driver) { bench in
-        guard bench.can("volume") else { return }
-        let device = bench.house.devices[0]
+      try run(driver) { harness in
+        guard harness.can("volume") else { return }
+        let device = harness.house.devices[0]
         var told: [Int] = []
-        bench.house.events.on(.volume) { if case .volume(_, let volume, _, _) = $0 { told.append(volume) } }
+        harness.house.events.on(.volume) { if case .volume(_, let volume, _, _) = $0 { told.append(volume) } }
         for volume in [0, 1, 25, 50] {
           try device.setVolume(volume)
-          try await bench.eventually { device.volume == volume && told.last == volume }
+          try await harness.eventually { device.volume == volume && told.last == volume }
         }
         #expect(told == [0, 1, 25, 50])
-        guard bench.can("mute") else { return }
+        guard harness.can("mute") else { return }
         try device.mute()
-        try await bench.eventually { device.isMuted }
+        try await harness.eventually { device.isMuted }
         #expect(device.volume == 50)
         try device.unmute()
-        try await bench.eventually { !device.isMuted }
+        try await harness.eventually { !device.isMuted }
         #expect(device.volume == 50)
       }
     }
 
     @Test("a source plays to its end, with its states in order", arguments: DriverUnderTest.all)
     func plays(driver: DriverUnderTest) throws {
-      try run(driver) { bench in
-        guard bench.can("play") else { return }
-        let session = bench.house.session
+      try run(driver) { harness in
+        guard harness.can("play") else { return }
+        let session = harness.house.session
         var states: [PlayerState] = []
-        bench.house.events.on(.state) { if case .state(let state, _) = $0 { states.append(state) } }
-        #expect(await bench.code { try await session.play("/nowhere.wav") } == "audio.not_found")
-        try await session.play(try bench.source(seconds: 0.5))
+        harness.house.events.on(.state) { if case .state(let state, _) = $0 { states.append(state) } }
+        #expect(await harness.code { try await session.play("/nowhere.wav") } == "audio.not_found")
+        try await session.play(try harness.source(seconds: 0.5))
         #expect(session.state == .playing)
         #expect(try await session.finish(timeout: .seconds(20)) == .ended(.finished))
-        try await bench.eventually { states.count == 2 }
+        try await harness.eventually { states.count == 2 }
         #expect(states == [.playing, .stopped])
       }
     }
 
     @Test("pause holds the position, resume goes on, stop ends", arguments: DriverUnderTest.all)
     func pauses(driver: DriverUnderTest) throws {
-      try run(driver) { bench in
-        guard bench.can("play"), bench.can("pause") else { return }
-        let session = bench.house.session
-        try await session.play(try bench.source(seconds: 30))
-        try await bench.eventually { session.position > 9_600 }
+      try run(driver) { harness in
+        guard harness.can("play"), harness.can("pause") else { return }
+        let session = harness.house.session
+        try await session.play(try harness.source(seconds: 30))
+        try await harness.eventually { session.position > 9_600 }
         session.pause()
         // A block rendered before the pause may still be heard.
         var position = -1
         for _ in 0..<300 where session.position != position {
           position = session.position
-          try await bench.house.loop.sleep(for: .milliseconds(200))
+          try await harness.house.loop.sleep(for: .milliseconds(200))
         }
         #expect(session.position == position)
         try session.resume()
-        try await bench.eventually { session.position > position + 4_800 }
-        if bench.can("seek") {
+        try await harness.eventually { session.position > position + 4_800 }
+        if harness.can("seek") {
           try session.seek(toSeconds: 20)
-          try await bench.eventually { session.position > 20 * 48_000 }
+          try await harness.eventually { session.position > 20 * 48_000 }
         }
         session.stop()
         #expect(session.position == 0 && session.state == .stopped)
@@ -149,10 +149,10 @@ extension RealTimeTests {
 
     @Test("speakers join and leave; the last that leaves stops what plays", arguments: DriverUnderTest.all)
     func members(driver: DriverUnderTest) throws {
-      try run(driver) { bench in
-        guard bench.can("play"), bench.can("join") else { return }
-        let (house, session) = (bench.house, bench.house.session)
-        try await session.play(try bench.source(seconds: 30))
+      try run(driver) { harness in
+        guard harness.can("play"), harness.can("join") else { return }
+        let (house, session) = (harness.house, harness.house.session)
+        try await session.play(try harness.source(seconds: 30))
         for device in house.devices.dropLast() { try await device.leave() }
         #expect(session.state == .playing)
         try await house.devices.last?.leave()
@@ -164,13 +164,13 @@ extension RealTimeTests {
 
     @Test("several sessions, as many as it says, or none", arguments: DriverUnderTest.all)
     func sessions(driver: DriverUnderTest) throws {
-      try run(driver) { bench in
-        let house = bench.house
-        guard bench.can("sessions") else {
-          return #expect(await bench.code { _ = try house.makeSession() } == "speaker.unsupported")
+      try run(driver) { harness in
+        let house = harness.house
+        guard harness.can("sessions") else {
+          return #expect(await harness.code { _ = try house.makeSession() } == "speaker.unsupported")
         }
         let other = try house.makeSession(devices: [house.devices[0]])
-        let path = try bench.source(seconds: 0.5)
+        let path = try harness.source(seconds: 0.5)
         try await house.session.play(path, loops: true)
         try await other.play(path)
         #expect(try await other.finish(timeout: .seconds(20)) == .ended(.finished))
@@ -181,29 +181,29 @@ extension RealTimeTests {
 
     @Test("names and groups change, or are refused", arguments: DriverUnderTest.all)
     func edits(driver: DriverUnderTest) throws {
-      try run(driver) { bench in
-        let device = bench.house.devices[0]
-        let name = await bench.code { try await device.setName("Another name") }
-        #expect(name == (bench.can("rename") ? nil : "speaker.unsupported"))
-        let group = await bench.code { try await device.setGroup("Another group") }
-        #expect(group == (bench.can("group") ? nil : "speaker.unsupported"))
-        if bench.can("rename") { #expect(device.name == "Another name") }
-        if bench.can("group") { #expect(device.isMaster && device.group?.name == "Another group") }
+      try run(driver) { harness in
+        let device = harness.house.devices[0]
+        let name = await harness.code { try await device.setName("Another name") }
+        #expect(name == (harness.can("rename") ? nil : "speaker.unsupported"))
+        let group = await harness.code { try await device.setGroup("Another group") }
+        #expect(group == (harness.can("group") ? nil : "speaker.unsupported"))
+        if harness.can("rename") { #expect(device.name == "Another name") }
+        if harness.can("group") { #expect(device.isMaster && device.group?.name == "Another group") }
       }
     }
 
     @Test("after close nothing is told, and everything is refused", arguments: DriverUnderTest.all)
     func closes(driver: DriverUnderTest) throws {
-      try run(driver) { bench in
-        let house = bench.house
-        if bench.can("play") { try await house.session.play(try bench.source(seconds: 30)) }
+      try run(driver) { harness in
+        let house = harness.house
+        if harness.can("play") { try await house.session.play(try harness.source(seconds: 30)) }
         try house.devices[0].setVolume(3)
         try await house.loop.sleep(for: .milliseconds(1))
         await house.close()
         house.events.on { _ in Issue.record("told after close") }
         try await house.loop.sleep(for: .milliseconds(100))
-        #expect(await bench.code { try house.setVolume(3) } == "speaker.closed")
-        #expect(await bench.code { try await house.devices[0].join() } == "speaker.closed")
+        #expect(await harness.code { try house.setVolume(3) } == "speaker.closed")
+        #expect(await harness.code { try await house.devices[0].join() } == "speaker.closed")
       }
     }
   }

@@ -9,18 +9,18 @@ struct GainTests {
   @Test("a fade of 20 dB over a second is a straight line of decibels that ends with its fiftieth block")
   func exact() throws {
     var took = Duration.zero
-    let bench = try HouseBench.run { bench in
-      let session = bench.house.session
-      try await session.play(try bench.source("a.wav", Signal.constant(0.5, frames: 144_000)))
-      try await bench.wait(0.5)
-      let start = bench.loop.now
+    let harness = try HouseHarness.run { harness in
+      let session = harness.house.session
+      try await session.play(try harness.source("a.wav", Signal.constant(0.5, frames: 144_000)))
+      try await harness.wait(0.5)
+      let start = harness.loop.now
       try await session.fade(gain: -20, over: .seconds(1))
-      took = start.duration(to: bench.loop.now)
+      took = start.duration(to: harness.loop.now)
       #expect(session.gain == -20)
       _ = try await session.finish()
     }
     #expect(took == .seconds(1))
-    let sound = try bench.played("A").channels[0]
+    let sound = try harness.played("A").channels[0]
     let start = try #require(sound.firstIndex { $0 != 0.5 }) / 960 * 960
     #expect((24_000...24_960).contains(start))
     for block in 1...50 {
@@ -29,25 +29,25 @@ struct GainTests {
     }
     #expect(sound[start + 49 * 960] > 0.0505)
     #expect(sound[(start + 50 * 960)...].allSatisfy { abs($0 - 0.05) < 0x1p-15 })
-    #expect(try bench.played("A").largestStep < 0.5 / 960 * 0.06)
+    #expect(try harness.played("A").largestStep < 0.5 / 960 * 0.06)
   }
 
   @Test("gain above full scale is limited to −0.3 dBFS, back at 0 dB samples are exact again")
   func limited() throws {
     let noise = Signal.noise(seed: 1, amplitude: 0.9, frames: 240_000)
     var source: Sound?
-    let bench = try HouseBench.run { bench in
-      let session = bench.house.session
-      let path = try bench.source("a.wav", noise)
+    let harness = try HouseHarness.run { harness in
+      let session = harness.house.session
+      let path = try harness.source("a.wav", noise)
       source = try Sound(file: path)
       try await session.play(path)
-      try await bench.wait(1)
+      try await harness.wait(1)
       try session.setGain(12)
-      try await bench.wait(1)
+      try await harness.wait(1)
       try session.setGain(0)
       _ = try await session.finish()
     }
-    let sound = try bench.played("A")
+    let sound = try harness.played("A")
     #expect(sound.peak <= Decibels.gain(-0.3) + 0x1p-15)
     let (played, exact) = (sound.channels[0], try #require(source).channels[0])
     #expect(played[..<47_000] == exact[..<47_000])
@@ -57,26 +57,26 @@ struct GainTests {
 
   @Test("a fade stands still while paused, and goes on")
   func paused() throws {
-    let bench = try HouseBench.run { bench in
-      let session = bench.house.session
-      try await session.play(try bench.source("a.wav", Signal.constant(0.5, frames: 240_000)))
+    let harness = try HouseHarness.run { harness in
+      let session = harness.house.session
+      try await session.play(try harness.source("a.wav", Signal.constant(0.5, frames: 240_000)))
       var isThere = false
-      bench.loop.start {
+      harness.loop.start {
         try? await session.fade(gain: -40, over: .seconds(2))
         isThere = true
       }
-      try await bench.wait(1)
+      try await harness.wait(1)
       session.pause()
-      try await bench.wait(10)
+      try await harness.wait(10)
       #expect(!isThere)
       try session.resume()
-      try await bench.wait(0.9)
+      try await harness.wait(0.9)
       #expect(!isThere)
-      try await bench.wait(0.2)
+      try await harness.wait(0.2)
       #expect(isThere)
       _ = try await session.finish()
     }
-    let sound = try bench.played("A").channels[0]
+    let sound = try harness.played("A").channels[0]
     #expect(abs(sound[47_999] - 0.5 * Decibels.gain(-20)) < 0.005)
     #expect(abs(try #require(sound.last) - 0.005) < 0x1p-15)
   }
@@ -84,45 +84,45 @@ struct GainTests {
   @Test(
     "who fades goes on at once when what plays ends, and when another gain is set", arguments: [true, false])
   func fadeGivenUp(stops: Bool) throws {
-    try HouseBench.run(output: .null) { bench in
-      let session = bench.house.session
-      try await session.play(try bench.source("a.wav", Signal.constant(0.5, frames: 480_000)))
-      bench.loop.after(.seconds(1)) { if stops { session.stop() } else { try? session.setGain(-3) } }
-      let start = bench.loop.now
+    try HouseHarness.run(output: .null) { harness in
+      let session = harness.house.session
+      try await session.play(try harness.source("a.wav", Signal.constant(0.5, frames: 480_000)))
+      harness.loop.after(.seconds(1)) { if stops { session.stop() } else { try? session.setGain(-3) } }
+      let start = harness.loop.now
       try await session.fade(gain: -60, over: .seconds(3600))
-      #expect(start.duration(to: bench.loop.now) == .seconds(1))
+      #expect(start.duration(to: harness.loop.now) == .seconds(1))
     }
   }
 
   @Test("a newer gain takes the place of a fade, whose caller goes on; nothing jumps")
   func superseded() throws {
-    let bench = try HouseBench.run { bench in
-      let session = bench.house.session
-      try await session.play(try bench.source("a.wav", Signal.constant(0.5, frames: 240_000)), start: 0.5)
+    let harness = try HouseHarness.run { harness in
+      let session = harness.house.session
+      try await session.play(try harness.source("a.wav", Signal.constant(0.5, frames: 240_000)), start: 0.5)
       var isThere = false
-      bench.loop.start {
+      harness.loop.start {
         try? await session.fade(gain: -60, over: .seconds(100))
         isThere = true
       }
-      try await bench.wait(1)
+      try await harness.wait(1)
       try await session.fade(gain: 0, over: .seconds(1))
       session.pause()
       session.stop()
-      try await bench.wait(100)
+      try await harness.wait(100)
       #expect(isThere)
     }
-    #expect(try bench.played("A").largestStep < 0.5 / 960 * 1.1)
+    #expect(try harness.played("A").largestStep < 0.5 / 960 * 1.1)
   }
 
   @Test("when nothing plays the gain is there at once, and a made session begins at 0 dB")
   func idle() throws {
-    let bench = try HouseBench.run { bench in
-      let house = bench.house
-      let path = try bench.source("a.wav", Signal.constant(0.5, frames: 9_600))
+    let harness = try HouseHarness.run { harness in
+      let house = harness.house
+      let path = try harness.source("a.wav", Signal.constant(0.5, frames: 9_600))
       let first = try house.makeSession(devices: house.devices)
-      let start = bench.loop.now
+      let start = harness.loop.now
       try await first.fade(gain: -20, over: .seconds(100))
-      #expect(start == bench.loop.now)
+      #expect(start == harness.loop.now)
       try await first.play(path)
       _ = try await first.finish()
       try first.close()
@@ -130,36 +130,36 @@ struct GainTests {
       try await second.play(path)
       _ = try await second.finish()
       for gain in [12.1, -90.1, .nan] {
-        #expect(await bench.failure { try second.setGain(gain) }?.code == "speaker.range")
+        #expect(await harness.failure { try second.setGain(gain) }?.code == "speaker.range")
       }
       #expect(
-        await bench.failure { try await second.fade(gain: 0, over: .seconds(-1)) }?.code == "speaker.range")
+        await harness.failure { try await second.fade(gain: 0, over: .seconds(-1)) }?.code == "speaker.range")
     }
-    let sound = try bench.played("A").channels[0]
+    let sound = try harness.played("A").channels[0]
     #expect(sound[..<9_600].allSatisfy { abs($0 - 0.05) < 0x1p-15 })
     #expect(sound[9_600...].allSatisfy { $0 == 0.5 })
   }
 
   @Test("a gain set while paused is there when something else plays, from its first frame", arguments: 0..<3)
   func setWhilePaused(how: Int) throws {
-    let bench = try HouseBench.run { bench in
-      let session = bench.house.session
-      let path = try bench.source("a.wav", Signal.constant(0.5, frames: 9_600))
+    let harness = try HouseHarness.run { harness in
+      let session = harness.house.session
+      let path = try harness.source("a.wav", Signal.constant(0.5, frames: 9_600))
       try await session.play(path)
-      try await bench.wait(0.05)
+      try await harness.wait(0.05)
       session.pause()
-      try await bench.wait(0.05)
+      try await harness.wait(0.05)
       if how == 0 {
-        bench.loop.start { try? await session.fade(gain: -20, over: .seconds(1)) }
+        harness.loop.start { try? await session.fade(gain: -20, over: .seconds(1)) }
       } else {
         try session.setGain(-20)
       }
-      try await bench.wait(0.05)
+      try await harness.wait(0.05)
       if how < 2 { session.stop() }
       try await session.play(path)
       _ = try await session.finish()
     }
-    #expect(try bench.played("A").channels[0].suffix(9_600).allSatisfy { abs($0 - 0.05) < 0x1p-15 })
+    #expect(try harness.played("A").channels[0].suffix(9_600).allSatisfy { abs($0 - 0.05) < 0x1p-15 })
   }
 
   @Test(
@@ -167,18 +167,18 @@ struct GainTests {
   )
   func volume() throws {
     let specs = [("A", 10), ("B", 20), ("C", 40)].map { SpeakerSpec(name: $0.0, volume: $0.1) }
-    try HouseBench.run(speakers: specs, output: .null) { bench in
-      let (house, start) = (bench.house, bench.loop.now)
-      bench.record()
-      bench.loop.after(.seconds(5)) { try? house.devices[2].setVolume(50) }
+    try HouseHarness.run(speakers: specs, output: .null) { harness in
+      let (house, start) = (harness.house, harness.loop.now)
+      harness.record()
+      harness.loop.after(.seconds(5)) { try? house.devices[2].setVolume(50) }
       try await house.session.fade(volume: 30, over: .seconds(10))
       // The last step takes effect a moment after its request.
-      #expect(start.duration(to: bench.loop.now) < .seconds(10.1))
+      #expect(start.duration(to: harness.loop.now) < .seconds(10.1))
       #expect(house.devices.map(\.volume) == [30, 30, 50])
-      let first = bench.told.filter { $0.hasPrefix("volume A") }.map { $0.split(separator: ",")[0] }
+      let first = harness.told.filter { $0.hasPrefix("volume A") }.map { $0.split(separator: ",")[0] }
       #expect(first == (11...30).map { "volume A \($0)" })
-      #expect(bench.told.filter { $0.hasPrefix("volume B") }.count == 10)
-      #expect(bench.told.filter { $0.hasPrefix("volume C") }.count < 7)
+      #expect(harness.told.filter { $0.hasPrefix("volume B") }.count == 10)
+      #expect(harness.told.filter { $0.hasPrefix("volume C") }.count < 7)
     }
   }
 }

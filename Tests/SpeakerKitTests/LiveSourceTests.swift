@@ -91,30 +91,30 @@ struct LiveSourceTests {
   func runsDry(isVirtual: Bool) throws {
     // Whole blocks, and the last one ends on a peak of the tone.
     let station = Station(frames: 47_040)
-    let bench = try HouseBench.run(isVirtual: isVirtual) { bench in
-      let session = bench.house.session
-      bench.record()
+    let harness = try HouseHarness.run(isVirtual: isVirtual) { harness in
+      let session = harness.house.session
+      harness.record()
       try await session.play(station, as: info)
       if isVirtual {
-        try await bench.wait(1.5)
+        try await harness.wait(1.5)
       } else {
-        try await bench.wait { session.position >= 46_000 }
-        try await bench.rest(session)
+        try await harness.wait { session.position >= 46_000 }
+        try await harness.rest(session)
       }
       let position = session.position
       #expect((46_000...47_040).contains(position))
       // Too few frames to continue with.
       station.receive(4_800)
-      try await bench.wait(0.5)
+      try await harness.wait(0.5)
       #expect(session.position == position)
       #expect(session.state == .playing)
       station.receive(24_000, isLast: true)
       #expect(try await session.finish(timeout: .seconds(60)) == .ended(.finished))
-      #expect(bench.toldOfSession.first == "state playing")
-      #expect(bench.toldOfSession.suffix(2) == ["state stopped", "ended Station finished"])
+      #expect(harness.toldOfSession.first == "state playing")
+      #expect(harness.toldOfSession.suffix(2) == ["state stopped", "ended Station finished"])
     }
-    let sound = try bench.played("A").channels[0]
-    #expect(try bench.played("A").largestStep < largestStep)
+    let sound = try harness.played("A").channels[0]
+    #expect(try harness.played("A").largestStep < largestStep)
     let isLoud = sound.map { abs($0) > 0.001 }
     let start = try #require(isLoud.firstIndex(of: true))
     let silence = try #require(
@@ -129,50 +129,50 @@ struct LiveSourceTests {
   @Test("a dry source keeps no other session waiting", arguments: [true, false])
   func others(isVirtual: Bool) throws {
     let tone = Signal.sine(1000, amplitude: 0.25, frames: 48_000, sampleRate: 48_000)
-    let bench = try HouseBench.run(isVirtual: isVirtual) { bench in
-      let house = bench.house
+    let harness = try HouseHarness.run(isVirtual: isVirtual) { harness in
+      let house = harness.house
       let other = try house.makeSession(devices: [house.devices[1]])
       try await house.session.play(Station(frames: 0), as: info)
-      try await other.play(try bench.source("a.wav", tone))
+      try await other.play(try harness.source("a.wav", tone))
       #expect(try await other.finish(timeout: .seconds(60)) == .ended(.finished))
     }
-    let sound = try bench.played("B").channels[0]
+    let sound = try harness.played("B").channels[0]
     let start = try #require(sound.firstIndex { $0 != 0 }) - 1
     #expect(Array(sound[start...].prefix(48_000)).count > 47_990)
-    #expect(try bench.played("A").peak == 0)
+    #expect(try harness.played("A").peak == 0)
   }
 
   @Test("it pauses, resumes, leaves and joins as files do, and moves to another place without a click")
   func controls() throws {
     let station = Station(frames: 480_000)
-    let bench = try HouseBench.run { bench in
-      let session = bench.house.session
+    let harness = try HouseHarness.run { harness in
+      let session = harness.house.session
       try await session.play(station, as: info)
-      try await bench.wait(0.5)
+      try await harness.wait(0.5)
       session.pause()
-      try await bench.wait(0.5)
+      try await harness.wait(0.5)
       let position = session.position
       try session.resume()
-      try await bench.wait(0.5)
+      try await harness.wait(0.5)
       session.soundMoved(station)
-      try await bench.wait(0.5)
+      try await harness.wait(0.5)
       #expect(station.decodersMade == 2)
       #expect((45_000...50_000).contains(session.position - position))
-      let error = await bench.failure { try session.seek(toSeconds: 1) }
+      let error = await harness.failure { try session.seek(toSeconds: 1) }
       #expect(error?.code == "speaker.no_seek")
       session.stop()
       session.soundMoved(station)
     }
-    #expect(try bench.played("A").largestStep < largestStep)
+    #expect(try harness.played("A").largestStep < largestStep)
   }
 
   @Test("a source that makes no decoder says why, and what played goes on")
   func refuses() throws {
     let bad = Station(frames: 0, failure: AudioError(.unreadable, "the station sends no audio"))
-    try HouseBench.run { bench in
-      let session = bench.house.session
+    try HouseHarness.run { harness in
+      let session = harness.house.session
       try await session.play(Station(frames: 96_000), as: info)
-      let error = await bench.failure { try await session.play(bad, as: info) }
+      let error = await harness.failure { try await session.play(bad, as: info) }
       #expect(error?.message == "the station sends no audio")
       #expect(session.state == .playing)
     }

@@ -7,8 +7,8 @@ import Testing
 struct LookUpTests {
   @Test("the demonstration house has six speakers in four rooms, in stable order")
   func demonstration() throws {
-    try HouseBench.run(speakers: nil, output: .null) { bench in
-      let house = bench.house
+    try HouseHarness.run(speakers: nil, output: .null) { harness in
+      let house = harness.house
       #expect(
         house.devices.map(\.name) == [
           "Living Room Left", "Living Room Right", "Kitchen", "Bedroom Left", "Bedroom Right", "Bathroom",
@@ -24,30 +24,30 @@ struct LookUpTests {
 
   @Test("a group has the id of its founder, who is its master")
   func founder() throws {
-    try HouseBench.run(speakers: nil, output: .null) { bench in
-      let group = try bench.house.group("living room")
+    try HouseHarness.run(speakers: nil, output: .null) { harness in
+      let group = try harness.house.group("living room")
       #expect(group.id == group.devices.first?.id)
       #expect(group.devices.map(\.name) == ["Living Room Left", "Living Room Right"])
       #expect(group.devices.map(\.isMaster) == [true, false])
       #expect(group.devices.allSatisfy { $0.groupID == group.id })
       #expect(group.isActive)
-      #expect(try bench.house.group(group.id).name == "Living Room")
+      #expect(try harness.house.group(group.id).name == "Living Room")
     }
   }
 
   @Test("a speaker in no group is in no list of groups")
   func ungrouped() throws {
-    try HouseBench.run(output: .null) { bench in
-      #expect(bench.house.groups.isEmpty)
-      #expect(bench.house.devices.first?.group == nil)
-      #expect(bench.house.devices.first?.groupName == "harman")
+    try HouseHarness.run(output: .null) { harness in
+      #expect(harness.house.groups.isEmpty)
+      #expect(harness.house.devices.first?.group == nil)
+      #expect(harness.house.devices.first?.groupName == "harman")
     }
   }
 
   @Test("id, name, and a part that only one has, find a speaker in any case")
   func find() throws {
-    try HouseBench.run(speakers: nil, output: .null) { bench in
-      let house = bench.house
+    try HouseHarness.run(speakers: nil, output: .null) { harness in
+      let house = harness.house
       let kitchen = try #require(try house.find("Kitchen"))
       #expect(try house.find(kitchen.id) === kitchen)
       #expect(try house.find("kitCHEN") === kitchen)
@@ -60,8 +60,8 @@ struct LookUpTests {
 
   @Test("a part that several have is an error that lists them")
   func ambiguous() async throws {
-    try HouseBench.run(speakers: nil, output: .null) { bench in
-      let error = await bench.failure { _ = try bench.house.find("bedro") }
+    try HouseHarness.run(speakers: nil, output: .null) { harness in
+      let error = await harness.failure { _ = try harness.house.find("bedro") }
       #expect(error?.code == "speaker.unknown")
       #expect(error?.hint == "write more of the name: \"Bedroom Left\", \"Bedroom Right\"")
     }
@@ -69,11 +69,11 @@ struct LookUpTests {
 
   @Test("the name of a group is not a speaker's, and the error says how to get the group")
   func groupForSpeaker() async throws {
-    try HouseBench.run(speakers: nil, output: .null) { bench in
+    try HouseHarness.run(speakers: nil, output: .null) { harness in
       for look in [
-        { _ = try bench.house.find("living room") }, { _ = try bench.house.device("Living Room") },
+        { _ = try harness.house.find("living room") }, { _ = try harness.house.device("Living Room") },
       ] {
-        let error = await bench.failure { try look() }
+        let error = await harness.failure { try look() }
         #expect(error?.code == "speaker.unknown")
         #expect(error?.message == "\"Living Room\" is a group, not a speaker")
         #expect(error?.hint?.hasPrefix("speaker.group \"Living Room\" is the group") == true)
@@ -88,8 +88,8 @@ struct LookUpTests {
       ("Bedroom Rihgt", "Bedroom Right"),
     ])
   func suggestion(typed: String, meant: String) throws {
-    try HouseBench.run(speakers: nil, output: .null) { bench in
-      let error = await bench.failure { _ = try bench.house.device(typed) }
+    try HouseHarness.run(speakers: nil, output: .null) { harness in
+      let error = await harness.failure { _ = try harness.house.device(typed) }
       #expect(error?.code == "speaker.unknown")
       #expect(error?.hint == "did you mean \"\(meant)\"?")
     }
@@ -103,26 +103,26 @@ struct LookUpTests {
       ("bedroom l", ["Bedroom Left"]), ("Living Room Right", ["Living Room Right"]), ("bath", ["Bathroom"]),
     ])
   func places(typed: String, speakers: [String]) throws {
-    try HouseBench.run(speakers: nil, output: .null) { bench in
-      let found = try bench.house.speakers(in: typed).map(\.name)
+    try HouseHarness.run(speakers: nil, output: .null) { harness in
+      let found = try harness.house.speakers(in: typed).map(\.name)
       #expect(found == speakers)
     }
   }
 
   @Test("a place that could be several, or is none, is an error that says what to write")
   func noPlace() throws {
-    try HouseBench.run(speakers: nil, output: .null) { bench in
+    try HouseHarness.run(speakers: nil, output: .null) { harness in
       let hints = [
         ("room", "write more of the name: \"Living Room\", \"Bedroom\", \"Bathroom\""),
         ("left", "write more of the name: \"Living Room Left\", \"Bedroom Left\""),
         ("kichen", "did you mean \"Kitchen\"?"), ("Bedrom", "did you mean \"Bedroom\"?"),
       ]
       for (typed, hint) in hints {
-        let error = await bench.failure { _ = try bench.house.speakers(in: typed) }
+        let error = await harness.failure { _ = try harness.house.speakers(in: typed) }
         #expect(
           error?.code == "speaker.unknown" && error?.hint == hint, "\(typed): \(String(describing: error))")
       }
-      let error = await bench.failure { _ = try bench.house.speakers(in: "") }
+      let error = await harness.failure { _ = try harness.house.speakers(in: "") }
       #expect(error?.message == "no room or speaker is called \"\"")
     }
   }
@@ -135,21 +135,21 @@ struct LookUpTests {
       SpeakerSpec(name: "Kitchen", group: "Upstairs"), SpeakerSpec(name: "Sink", group: "Kitchen"),
       SpeakerSpec(name: "Portable"),
     ]
-    try HouseBench.run(speakers: specs, output: .null) { bench in
-      let house = bench.house
+    try HouseHarness.run(speakers: specs, output: .null) { harness in
+      let house = harness.house
       for (typed, speaker) in [("kitchen", "Sink"), (house.devices[0].id, "Kitchen"), ("port", "Portable")] {
         let found = try house.speakers(in: typed).map(\.name)
         #expect(found == [speaker], "\(typed)")
       }
-      let error = await bench.failure { _ = try house.speakers(in: "harman") }
+      let error = await harness.failure { _ = try house.speakers(in: "harman") }
       #expect(error?.code == "speaker.unknown")
     }
   }
 
   @Test("a name like no other lists what there is")
   func noSuggestion() throws {
-    try HouseBench.run(output: .null) { bench in
-      let error = await bench.failure { _ = try bench.house.device("xyzzy plugh") }
+    try HouseHarness.run(output: .null) { harness in
+      let error = await harness.failure { _ = try harness.house.device("xyzzy plugh") }
       #expect(error?.hint == "there are \"A\", \"B\"")
     }
   }
@@ -157,9 +157,9 @@ struct LookUpTests {
   @Test("a speaker keeps its id when the configured list is put in another order")
   func stableIDs() throws {
     var ids: [[String: String]] = []
-    for specs in [HouseBench.pair, HouseBench.pair.reversed()] {
-      try HouseBench.run(speakers: specs, output: .null) { bench in
-        ids.append(Dictionary(uniqueKeysWithValues: bench.house.devices.map { ($0.name, $0.id) }))
+    for specs in [HouseHarness.pair, HouseHarness.pair.reversed()] {
+      try HouseHarness.run(speakers: specs, output: .null) { harness in
+        ids.append(Dictionary(uniqueKeysWithValues: harness.house.devices.map { ($0.name, $0.id) }))
       }
     }
     #expect(ids[0] == ids[1])
@@ -171,7 +171,7 @@ struct LookUpTests {
       [SpeakerSpec(name: "A"), SpeakerSpec(name: "A")], [SpeakerSpec(name: "")],
       [SpeakerSpec(name: "A", volume: 51)], [SpeakerSpec(name: "A", balance: 7)],
     ] {
-      #expect(throws: SpeakerError.self) { try HouseBench.run(speakers: specs, output: .null) { _ in } }
+      #expect(throws: SpeakerError.self) { try HouseHarness.run(speakers: specs, output: .null) { _ in } }
     }
   }
 

@@ -51,21 +51,21 @@ import Testing
     var blocks: [MixModel.Block] = []
     var seen: Set<String> = []
     var largestStep: Float = 0
-    let bench = try HouseBench.run(speakers: RandomWalk.speakers) { bench in
+    let harness = try HouseHarness.run(speakers: RandomWalk.speakers) { harness in
       var paths: [String: String] = [:]
       for (title, frames) in WalkStep.lengths {
         let signal = Self.signal(source, frames: frames)
         largestStep = max(largestStep, Self.largestStep(of: signal))
         // The other channel is quieter, so that roles differ, but has the same sign: no mix of the two is
         // larger.
-        paths[title] = try bench.source("\(title).wav", signal, signal.map { $0 / 2 })
+        paths[title] = try harness.source("\(title).wav", signal, signal.map { $0 / 2 })
       }
-      let walk = try RandomWalk(bench, seed: seed, paths: paths)
+      let walk = try RandomWalk(harness, seed: seed, paths: paths)
       try await walk.run(steps: Self.steps)
       (blocks, seen) = (walk.model.mix.blocks, walk.seen)
     }
     for (index, speaker) in RandomWalk.speakers.enumerated() {
-      let path = bench.folder.file("out/\(speaker.name).wav")
+      let path = harness.folder.file("out/\(speaker.name).wav")
       if let problem = try Self.problem(
         in: path, speaker: index, blocks: blocks, largestStep: largestStep)
       {

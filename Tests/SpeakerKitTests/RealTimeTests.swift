@@ -37,68 +37,68 @@ struct RealTimeTests {
     var source: Sound?
     let clock = ContinuousClock()
     var took = Duration.zero
-    let bench = try HouseBench.run(isVirtual: false) { bench in
-      let path = try bench.source("a.wav", Signal.noise(seed: 7, frames: 48_001))
+    let harness = try HouseHarness.run(isVirtual: false) { harness in
+      let path = try harness.source("a.wav", Signal.noise(seed: 7, frames: 48_001))
       source = try Sound(file: path)
-      bench.record()
+      harness.record()
       let start = clock.now
-      try await bench.house.session.play(path)
-      #expect(try await bench.house.session.finish() == .ended(.finished))
+      try await harness.house.session.play(path)
+      #expect(try await harness.house.session.finish() == .ended(.finished))
       took = start.duration(to: clock.now)
-      try await bench.wait(0.01)
+      try await harness.wait(0.01)
       #expect(
-        bench.toldOfSession == ["state playing", "time 1", "state stopped", "ended a.wav finished"])
+        harness.toldOfSession == ["state playing", "time 1", "state stopped", "ended a.wav finished"])
     }
-    #expect(try bench.played("A") == source)
-    #expect(try bench.played("B") == source)
+    #expect(try harness.played("A") == source)
+    #expect(try harness.played("B") == source)
     #expect(took > .milliseconds(990) && took < .seconds(60))
   }
 
   @Test("a loop that is hogged for a second leaves no gap and no step in the files")
   func hogged() throws {
     var source: Sound?
-    let bench = try HouseBench.run(isVirtual: false) { bench in
-      let path = try bench.source("a.wav", Signal.noise(seed: 8, frames: 72_000))
+    let harness = try HouseHarness.run(isVirtual: false) { harness in
+      let path = try harness.source("a.wav", Signal.noise(seed: 8, frames: 72_000))
       source = try Sound(file: path)
-      try await bench.house.session.play(path)
-      try await bench.wait(0.1)
+      try await harness.house.session.play(path)
+      try await harness.wait(0.1)
       usleep(1_000_000)
       // The audio continued meanwhile; on a busy machine it may not have got far.
       var tries = 0
-      while bench.house.session.position <= 40_000, tries < 6_000 {
+      while harness.house.session.position <= 40_000, tries < 6_000 {
         usleep(10_000)
         tries += 1
       }
-      #expect(bench.house.session.position > 40_000)
-      _ = try await bench.house.session.finish()
+      #expect(harness.house.session.position > 40_000)
+      _ = try await harness.house.session.finish()
     }
-    #expect(try bench.played("A") == source)
-    #expect(try bench.played("B") == source)
+    #expect(try harness.played("A") == source)
+    #expect(try harness.played("B") == source)
   }
 
   @Test("without an output time passes all the same: pause, seek, end")
   func silent() throws {
-    try HouseBench.run(isVirtual: false, output: .null) { bench in
-      let session = bench.house.session
-      let path = try bench.source("a.wav", Signal.constant(0.5, frames: 480_000))
-      bench.record()
+    try HouseHarness.run(isVirtual: false, output: .null) { harness in
+      let session = harness.house.session
+      let path = try harness.source("a.wav", Signal.constant(0.5, frames: 480_000))
+      harness.record()
       let start = ContinuousClock.now
       try await session.play(path)
-      try await bench.wait { session.position > 9_000 }
+      try await harness.wait { session.position > 9_000 }
       let (position, passed) = (session.position, start.duration(to: .now))
       // A tenth of a second more than has passed, at most.
       #expect(position > 9_000 && Double(position) / 48_000 - 0.1 <= passed / .seconds(1))
       session.pause()
-      try await bench.rest(session)
+      try await harness.rest(session)
       try session.seek(toSeconds: 9.8)
-      try await bench.wait(0.3)
+      try await harness.wait(0.3)
       #expect(session.position == 470_400)
       try session.resume()
       #expect(try await session.finish(timeout: .seconds(60)) == .ended(.finished))
-      try await bench.wait(0.01)
+      try await harness.wait(0.01)
       // The pause may have come late, after the first second.
       #expect(
-        bench.toldOfSession.filter { $0 != "time 1" } == [
+        harness.toldOfSession.filter { $0 != "time 1" } == [
           "state playing", "state paused", "state playing", "time 10", "state stopped",
           "ended a.wav finished",
         ])
@@ -107,18 +107,18 @@ struct RealTimeTests {
 
   @Test("a joined speaker is in step with the others, and nothing clicks")
   func joins() throws {
-    let bench = try HouseBench.run(isVirtual: false) { bench in
-      try await bench.house.devices[1].leave()
-      try await bench.house.session.play(
-        try bench.source("a.wav", Signal.sine(200, amplitude: 0.9, frames: 480_000, sampleRate: 48_000)))
-      try await bench.wait { bench.house.session.position > 14_400 }
-      try await bench.house.devices[1].join()
-      try await bench.wait(0.2)
+    let harness = try HouseHarness.run(isVirtual: false) { harness in
+      try await harness.house.devices[1].leave()
+      try await harness.house.session.play(
+        try harness.source("a.wav", Signal.sine(200, amplitude: 0.9, frames: 480_000, sampleRate: 48_000)))
+      try await harness.wait { harness.house.session.position > 14_400 }
+      try await harness.house.devices[1].join()
+      try await harness.wait(0.2)
       // There was time enough, however busy the machine is; the rest need not be waited for.
-      try bench.house.session.seek(toSeconds: 9.7)
-      _ = try await bench.house.session.finish()
+      try harness.house.session.seek(toSeconds: 9.7)
+      _ = try await harness.house.session.finish()
     }
-    let (first, second) = (try bench.played("A"), try bench.played("B"))
+    let (first, second) = (try harness.played("A"), try harness.played("B"))
     let joined = try #require(second.channels[0].firstIndex { $0 != 0 }) / 960 * 960
     #expect(joined >= 12_000 && second.frameCount == first.frameCount)
     #expect(second.channels[0][(joined + 960)...] == first.channels[0][(joined + 960)...])
@@ -127,28 +127,29 @@ struct RealTimeTests {
 
   @Test("a speaker that is put up later has a file as long as the others', silent up to when it joined")
   func added() throws {
-    let bench = try HouseBench.run(isVirtual: false) { bench in
-      let controls = try bench.house.controls()
-      try await bench.house.session.play(try bench.source("a.wav", Signal.noise(seed: 3, frames: 480_000)))
-      try await bench.wait { bench.house.session.position > 14_400 }
+    let harness = try HouseHarness.run(isVirtual: false) { harness in
+      let controls = try harness.house.controls()
+      try await harness.house.session.play(
+        try harness.source("a.wav", Signal.noise(seed: 3, frames: 480_000)))
+      try await harness.wait { harness.house.session.position > 14_400 }
       let late = try controls.add(SpeakerSpec(name: "C", volume: 50))
       try await late.join()
-      try await bench.wait(0.2)
+      try await harness.wait(0.2)
       // Never heard, but present.
       try controls.add(SpeakerSpec(name: "D", volume: 50))
-      try bench.house.session.seek(toSeconds: 9.7)
-      _ = try await bench.house.session.finish()
+      try harness.house.session.seek(toSeconds: 9.7)
+      _ = try await harness.house.session.finish()
       // After the last block.
       try controls.add(SpeakerSpec(name: "a", volume: 50))
     }
-    let first = try bench.played("A")
-    let late = try bench.played("C")
+    let first = try harness.played("A")
+    let late = try harness.played("C")
     let joined = try #require(late.channels[0].firstIndex { $0 != 0 }) / 960 * 960
     #expect(joined >= 12_000)
     #expect(late.frameCount == first.frameCount)
     #expect(late.channels[0][(joined + 960)...] == first.channels[0][(joined + 960)...])
     for name in ["D", "a 2"] {
-      let silent = try bench.played(name)
+      let silent = try harness.played(name)
       #expect(silent.frameCount == first.frameCount)
       #expect(silent.channels[0].allSatisfy { $0 == 0 })
     }
@@ -156,28 +157,28 @@ struct RealTimeTests {
 
   @Test("a speaker that is put up before anything played gets what the others get")
   func addedFirst() throws {
-    let bench = try HouseBench.run(isVirtual: false) { bench in
-      try await bench.house.controls().add(SpeakerSpec(name: "C", volume: 50)).join()
-      try await bench.house.session.play(try bench.source("a.wav", Signal.noise(seed: 4, frames: 4_801)))
-      _ = try await bench.house.session.finish()
+    let harness = try HouseHarness.run(isVirtual: false) { harness in
+      try await harness.house.controls().add(SpeakerSpec(name: "C", volume: 50)).join()
+      try await harness.house.session.play(try harness.source("a.wav", Signal.noise(seed: 4, frames: 4_801)))
+      _ = try await harness.house.session.finish()
     }
-    #expect(try bench.played("C") == bench.played("A"))
+    #expect(try harness.played("C") == harness.played("A"))
   }
 
   @Test("a speaker that is put up later and whose file can't be written is told; the others' files are whole")
   func addedOnFullDisk() throws {
     var devices: [String?] = []
-    let bench = try HouseBench.run(isVirtual: false) { bench in
-      bench.house.events.on(.error) { devices.append($0.device?.name) }
-      try await bench.house.session.play(try bench.source("a.wav", Signal.noise(seed: 5, frames: 24_000)))
-      #expect(mkdir(bench.folder.file("out/C.wav"), 0o755) == 0)
-      try bench.house.controls().add(SpeakerSpec(name: "C", volume: 50))
-      _ = try await bench.house.session.finish()
-      try await bench.wait(0.1)
-      try await bench.wait { !devices.isEmpty }
+    let harness = try HouseHarness.run(isVirtual: false) { harness in
+      harness.house.events.on(.error) { devices.append($0.device?.name) }
+      try await harness.house.session.play(try harness.source("a.wav", Signal.noise(seed: 5, frames: 24_000)))
+      #expect(mkdir(harness.folder.file("out/C.wav"), 0o755) == 0)
+      try harness.house.controls().add(SpeakerSpec(name: "C", volume: 50))
+      _ = try await harness.house.session.finish()
+      try await harness.wait(0.1)
+      try await harness.wait { !devices.isEmpty }
     }
     #expect(devices == ["C"])
-    #expect(try bench.played("A").frameCount == 24_000)
+    #expect(try harness.played("A").frameCount == 24_000)
   }
 
   @Test("two houses of one process do not know of each other")
@@ -191,7 +192,7 @@ struct RealTimeTests {
     for name in ["one", "two"] {
       loop.start {
         let driver = HouseDriver(
-          loop: loop, speakers: HouseBench.pair, output: .wav(folder: folder.file(name)))
+          loop: loop, speakers: HouseHarness.pair, output: .wav(folder: folder.file(name)))
         let house = House(loop: loop, driver: driver)
         do {
           try await house.open()
@@ -244,10 +245,10 @@ struct RealTimeTests {
     try nameThread(name)
     defer { try? nameThread(old) }
     for _ in 0..<3 {
-      try HouseBench.run(isVirtual: false, speakers: nil) { bench in
-        let path = try bench.source("a.wav", Signal.constant(0.5, frames: 480_000))
-        try await bench.house.session.play(path)
-        try await bench.wait(0.05)
+      try HouseHarness.run(isVirtual: false, speakers: nil) { harness in
+        let path = try harness.source("a.wav", Signal.constant(0.5, frames: 480_000))
+        try await harness.house.session.play(path)
+        try await harness.wait(0.05)
         #expect(try self.threads(named: name) >= 1 + 8)
       }
     }

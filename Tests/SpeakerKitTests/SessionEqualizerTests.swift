@@ -16,21 +16,21 @@ struct SessionEqualizerTests {
   func perSession() throws {
     let tone = Signal.sine(1000, amplitude: 0.2, frames: 96_000, sampleRate: 48_000)
     var source: Sound?
-    let bench = try HouseBench.run { bench in
-      let house = bench.house
+    let harness = try HouseHarness.run { harness in
+      let house = harness.house
       let other = try house.makeSession(devices: [house.devices[1]])
       try house.session.setEqualizer(try Self.gains(5, 6))
-      let path = try bench.source("a.wav", tone)
+      let path = try harness.source("a.wav", tone)
       source = try Sound(file: path)
       try await house.session.play(path)
       try await other.play(path)
       _ = try await other.finish()
     }
-    let (raised, exact) = (try bench.played("A").channels[0], try #require(source).channels[0])
+    let (raised, exact) = (try harness.played("A").channels[0], try #require(source).channels[0])
     let start = try #require(raised.firstIndex { $0 != 0 }) - 1
     let peak = raised[(start + 4800)..<(start + 90_000)].map { abs($0) }.max() ?? 0
     #expect(abs(peak / 0.2 - Decibels.gain(6)) < 0.02)
-    let untouched = try bench.played("B").channels[0]
+    let untouched = try harness.played("B").channels[0]
     let first = try #require(untouched.firstIndex { $0 != 0 }) - 1
     #expect(Array(untouched[first...].prefix(90_000)) == Array(exact.prefix(90_000)))
   }
@@ -39,19 +39,19 @@ struct SessionEqualizerTests {
   func limited() throws {
     let noise = Signal.noise(seed: 3, amplitude: 0.9, frames: 240_000)
     var source: Sound?
-    let bench = try HouseBench.run { bench in
-      let session = bench.house.session
-      let path = try bench.source("a.wav", noise)
+    let harness = try HouseHarness.run { harness in
+      let session = harness.house.session
+      let path = try harness.source("a.wav", noise)
       source = try Sound(file: path)
       try await session.play(path)
-      try await bench.wait(1)
+      try await harness.wait(1)
       try session.setEqualizer(EqualizerGains([Double](repeating: 12, count: 10)))
-      try await bench.wait(1)
+      try await harness.wait(1)
       try session.setEqualizer(.flat)
       #expect(session.equalizer == .flat)
       _ = try await session.finish()
     }
-    let sound = try bench.played("A")
+    let sound = try harness.played("A")
     #expect(sound.peak <= Decibels.gain(-0.3) + 0x1p-15)
     let (played, exact) = (sound.channels[0], try #require(source).channels[0])
     #expect(played[..<47_000] == exact[..<47_000])
@@ -62,12 +62,12 @@ struct SessionEqualizerTests {
   @Test("changes while it plays make no click, also paused and over a seek")
   func noClicks() throws {
     let tone = Signal.sine(250, amplitude: 0.25, frames: 480_000, sampleRate: 48_000)
-    let bench = try HouseBench.run { bench in
-      let session = bench.house.session
-      try await session.play(try bench.source("a.wav", tone))
+    let harness = try HouseHarness.run { harness in
+      let session = harness.house.session
+      try await session.play(try harness.source("a.wav", tone))
       for (index, preset) in EqualizerGains.presets.enumerated() {
         try session.setEqualizer(preset.gains)
-        try await bench.wait(0.13)
+        try await harness.wait(0.13)
         if index == 4 { session.pause() }
         if index == 6 { try session.resume() }
         if index == 8 { try session.seek(toSeconds: 0.5) }
@@ -77,27 +77,27 @@ struct SessionEqualizerTests {
     // The tone's own slope at the maximum by which a preset raises 250 Hz (3 dB and the contribution of the
     // neighbouring bands), and the ramp of one block from a peak.
     let slope = 2 * Float.pi * 250 / 48_000 * 0.25 * Decibels.gain(5)
-    #expect(try bench.played("A").largestStep < slope + 0.4 / 960 + 2 * 0x1p-15)
+    #expect(try harness.played("A").largestStep < slope + 0.4 / 960 + 2 * 0x1p-15)
   }
 
   @Test("a session that takes the place of a closed one begins flat")
   func freshSession() throws {
     let tone = Signal.sine(1000, amplitude: 0.2, frames: 24_000, sampleRate: 48_000)
     var source: Sound?
-    let bench = try HouseBench.run { bench in
-      let first = try bench.house.makeSession()
+    let harness = try HouseHarness.run { harness in
+      let first = try harness.house.makeSession()
       try first.setEqualizer(try Self.gains(5, 12))
       try first.close()
-      let second = try bench.house.makeSession(devices: [bench.house.devices[0]])
+      let second = try harness.house.makeSession(devices: [harness.house.devices[0]])
       #expect(second.id == first.id)
-      let path = try bench.source("a.wav", tone)
+      let path = try harness.source("a.wav", tone)
       source = try Sound(file: path)
       try await second.play(path)
       _ = try await second.finish()
-      let error = await bench.failure { try first.setEqualizer(.flat) }
+      let error = await harness.failure { try first.setEqualizer(.flat) }
       #expect(error?.code == "speaker.closed")
     }
-    let played = try bench.played("A").channels[0]
+    let played = try harness.played("A").channels[0]
     let first = try #require(played.firstIndex { $0 != 0 }) - 1
     #expect(Array(played[first...].prefix(20_000)) == Array(try #require(source).channels[0].prefix(20_000)))
   }

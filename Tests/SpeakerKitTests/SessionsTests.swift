@@ -10,19 +10,19 @@ struct SessionsTests {
   func apart() throws {
     let (left, right) = (Signal.noise(seed: 1, frames: 48_000), Signal.noise(seed: 2, frames: 24_000))
     var sources: [Sound] = []
-    let bench = try HouseBench.run { bench in
-      let paths = [try bench.source("a.wav", left), try bench.source("b.wav", right)]
+    let harness = try HouseHarness.run { harness in
+      let paths = [try harness.source("a.wav", left), try harness.source("b.wav", right)]
       sources = try paths.map { try Sound(file: $0) }
-      let other = try bench.house.makeSession(name: "other", devices: [bench.house.devices[1]])
-      #expect(bench.house.sessions.map(\.name) == ["default", "other"])
-      try await bench.house.session.play(paths[0])
+      let other = try harness.house.makeSession(name: "other", devices: [harness.house.devices[1]])
+      #expect(harness.house.sessions.map(\.name) == ["default", "other"])
+      try await harness.house.session.play(paths[0])
       try await other.play(paths[1])
       #expect(try await other.finish() == .ended(.finished))
-      #expect(bench.house.session.state == .playing)
-      _ = try await bench.house.session.finish()
+      #expect(harness.house.session.state == .playing)
+      _ = try await harness.house.session.finish()
     }
-    #expect(try bench.played("A") == sources[0])
-    let second = try bench.played("B").channels[0]
+    #expect(try harness.played("A") == sources[0])
+    let second = try harness.played("B").channels[0]
     // A block of the first session was being heard when the second began.
     #expect(second.prefix(960).allSatisfy { $0 == 0 })
     #expect(Array(second[960..<24_960]) == sources[1].channels[0])
@@ -31,19 +31,19 @@ struct SessionsTests {
 
   @Test("joining takes a speaker from another session; the one that lost its last member stops")
   func takes() throws {
-    try HouseBench.run(output: .null) { bench in
-      let house = bench.house
-      let path = try bench.source("a.wav", Signal.constant(0.5, frames: 480_000))
+    try HouseHarness.run(output: .null) { harness in
+      let house = harness.house
+      let path = try harness.source("a.wav", Signal.constant(0.5, frames: 480_000))
       let other = try house.makeSession(name: "other")
       try await house.session.play(path)
-      bench.record()
+      harness.record()
       try await house.devices[0].join(other)
       #expect(house.session.devices.map(\.name) == ["B"] && other.devices.map(\.name) == ["A"])
       #expect(house.session.state == .playing)
       try await house.devices[1].join(other)
-      try await bench.wait(0.1)
+      try await harness.wait(0.1)
       #expect(
-        bench.told == [
+        harness.told == [
           "device A left", "device A joined", "device A playing", "device B left", "device B joined",
           "state stopped", "ended a.wav no_devices", "device B playing",
         ])
@@ -52,16 +52,16 @@ struct SessionsTests {
 
   @Test("a session of lower priority takes nothing, one of equal priority does")
   func outranked() throws {
-    try HouseBench.run(output: .null) { bench in
-      let house = bench.house
+    try HouseHarness.run(output: .null) { harness in
+      let house = harness.house
       let alarm = try house.makeSession(name: "alarm", devices: [house.devices[0]], priority: 200)
-      bench.record()
-      let error = await bench.failure { try await house.devices[0].join() }
+      harness.record()
+      let error = await harness.failure { try await house.devices[0].join() }
       #expect(error?.code == "speaker.outranked")
       #expect(error?.facts.contains(.init("session", .string("alarm"))) == true)
       // All or none: the free one remains too.
       #expect(
-        await bench.failure {
+        await harness.failure {
           _ = try house.makeSession(name: "low", devices: [house.devices[1], house.devices[0]])
         }?.code == "speaker.outranked")
       #expect(house.sessions.count == 2 && house.devices[1].session === house.session)
@@ -70,76 +70,76 @@ struct SessionsTests {
       #expect(alarm.devices.isEmpty)
       try await house.devices[0].leave()
       try await house.devices[0].join()
-      try await bench.wait(0.01)
+      try await harness.wait(0.01)
       #expect(
-        bench.told == ["device A left", "device A joined", "device A left", "device A joined"])
+        harness.told == ["device A left", "device A joined", "device A left", "device A joined"])
     }
   }
 
   @Test("a closed session has stopped, has no members, and refuses commands")
   func closes() throws {
-    try HouseBench.run(output: .null) { bench in
-      let house = bench.house
-      let path = try bench.source("a.wav", Signal.constant(0.5, frames: 480_000))
+    try HouseHarness.run(output: .null) { harness in
+      let house = harness.house
+      let path = try harness.source("a.wav", Signal.constant(0.5, frames: 480_000))
       let session = try house.makeSession(name: "mine", devices: [house.devices[0]])
       try await session.play(path)
-      try await bench.wait(0.01)
-      bench.record()
+      try await harness.wait(0.01)
+      harness.record()
       var closings = 0
       session.whenClosed { closings += 1 }
       try session.close()
       try session.close()
       #expect(closings == 1 && !session.isOpen && house.sessions.count == 1)
-      #expect(await bench.failure { try await session.play(path) }?.code == "speaker.closed")
-      #expect(await bench.failure { try await house.devices[0].join(session) }?.code == "speaker.closed")
-      #expect(await bench.failure { try session.setVolume(3) }?.code == "speaker.closed")
-      #expect(await bench.failure { try house.session.close() }?.code == "speaker.unsupported")
-      try await bench.wait(0.01)
-      #expect(bench.told == ["state stopped", "ended a.wav stopped", "device A playing", "device A left"])
+      #expect(await harness.failure { try await session.play(path) }?.code == "speaker.closed")
+      #expect(await harness.failure { try await house.devices[0].join(session) }?.code == "speaker.closed")
+      #expect(await harness.failure { try session.setVolume(3) }?.code == "speaker.closed")
+      #expect(await harness.failure { try house.session.close() }?.code == "speaker.unsupported")
+      try await harness.wait(0.01)
+      #expect(harness.told == ["state stopped", "ended a.wav stopped", "device A playing", "device A left"])
     }
   }
 
   @Test("the house has room for sixteen sessions; a closed one makes room")
   func limit() throws {
-    try HouseBench.run(output: .null) { bench in
-      let sessions = try (1..<16).map { try bench.house.makeSession(name: "s\($0)") }
-      let error = await bench.failure { _ = try bench.house.makeSession() }
+    try HouseHarness.run(output: .null) { harness in
+      let sessions = try (1..<16).map { try harness.house.makeSession(name: "s\($0)") }
+      let error = await harness.failure { _ = try harness.house.makeSession() }
       #expect(error?.code == "speaker.no_stream")
       #expect(error?.hint?.hasPrefix("close one of: \"s1\", \"s2\"") == true)
       try sessions[6].close()
-      #expect(try bench.house.makeSession().name == "session 7")
+      #expect(try harness.house.makeSession().name == "session 7")
     }
   }
 
   @Test("a session takes the place of a closed one within the same block, without a click")
   func reused() throws {
-    let bench = try HouseBench.run { bench in
-      let path = try bench.source("a.wav", Signal.constant(0.9, frames: 480_000))
+    let harness = try HouseHarness.run { harness in
+      let path = try harness.source("a.wav", Signal.constant(0.9, frames: 480_000))
       for _ in 0..<3 {
-        let session = try bench.house.makeSession(devices: bench.house.devices)
+        let session = try harness.house.makeSession(devices: harness.house.devices)
         try await session.play(path, start: 1)
-        try await bench.wait(0.1)
+        try await harness.wait(0.1)
         try session.close()
       }
     }
-    #expect(try bench.played("A").largestStep < 0.9 / 960 * 2.1)
-    #expect(try bench.played("A").peak > 0.89)
+    #expect(try harness.played("A").largestStep < 0.9 / 960 * 2.1)
+    #expect(try harness.played("A").peak > 0.89)
   }
 
   @Test("levels of the house leave alone what is in a session of its own")
   func levels() throws {
-    try HouseBench.run(output: .null) { bench in
-      let house = bench.house
+    try HouseHarness.run(output: .null) { harness in
+      let house = harness.house
       _ = try house.makeSession(name: "mine", devices: [house.devices[0]])
       try house.setVolume(10)
       try house.mute()
-      try await bench.wait(0.01)
+      try await harness.wait(0.01)
       #expect(house.devices.map(\.volume) == [50, 10])
       #expect(house.devices.map(\.isMuted) == [false, true])
       #expect(house.isMuted)
       try await house.devices[1].leave()
       try house.setVolume(20)
-      try await bench.wait(0.01)
+      try await harness.wait(0.01)
       #expect(house.devices.map(\.volume) == [50, 20])
     }
   }
@@ -147,12 +147,12 @@ struct SessionsTests {
   @Test("closing the house stops every session, and what waits goes on")
   func closingHouse() throws {
     var result: FinishResult?
-    try HouseBench.run { bench in
-      let path = try bench.source("a.wav", Signal.constant(0.5, frames: 480_000))
-      let session = try bench.house.makeSession(devices: [bench.house.devices[0]])
+    try HouseHarness.run { harness in
+      let path = try harness.source("a.wav", Signal.constant(0.5, frames: 480_000))
+      let session = try harness.house.makeSession(devices: [harness.house.devices[0]])
       try await session.play(path)
-      bench.loop.start { result = try? await session.finish() }
-      try await bench.wait(0.1)
+      harness.loop.start { result = try? await session.finish() }
+      try await harness.wait(0.1)
     }
     #expect(result == .ended(.stopped))
   }

@@ -88,19 +88,19 @@ struct SinkWriterTests {
     var told: [String] = []
     var devices: [String?] = []
     var messages: [String] = []
-    try HouseBench.run(isVirtual: isVirtual, output: .wav(folder: folder.path)) { bench in
-      bench.record()
-      bench.house.events.on(.error) { event in
+    try HouseHarness.run(isVirtual: isVirtual, output: .wav(folder: folder.path)) { harness in
+      harness.record()
+      harness.house.events.on(.error) { event in
         devices.append(event.device?.name)
         if case .error(_, let message, _, _) = event { messages.append(message) }
       }
-      try await bench.house.session.play(
-        try bench.source("a.wav", Signal.noise(seed: 1, frames: 24_000)))
-      #expect(try await bench.house.session.finish(timeout: .seconds(60)) == .ended(.finished))
-      try await bench.wait(0.1)
+      try await harness.house.session.play(
+        try harness.source("a.wav", Signal.noise(seed: 1, frames: 24_000)))
+      #expect(try await harness.house.session.finish(timeout: .seconds(60)) == .ended(.finished))
+      try await harness.wait(0.1)
       // The disk belongs to another thread: its failure may be reported after the end.
-      try await bench.wait { !devices.isEmpty }
-      told = bench.toldOfSession
+      try await harness.wait { !devices.isEmpty }
+      told = harness.toldOfSession
     }
     #expect(told.filter { $0.hasPrefix("error") } == ["error audio.no_output"])
     #expect(devices == ["A"], "\(messages)")

@@ -80,9 +80,9 @@ private let surround = [
 
   /// Returns the speaker's sound of a file from `start` on.
   private func played(_ path: String, start: Double = 0) throws -> Sound {
-    try HouseBench.run(speakers: [SpeakerSpec(name: "A", volume: 50)]) { bench in
-      try await bench.house.session.play(path, start: start)
-      #expect(try await bench.house.session.finish() == .ended(.finished))
+    try HouseHarness.run(speakers: [SpeakerSpec(name: "A", volume: 50)]) { harness in
+      try await harness.house.session.play(path, start: start)
+      #expect(try await harness.house.session.finish() == .ended(.finished))
     }.played("A")
   }
 
@@ -152,13 +152,13 @@ private let surround = [
       "ffmpeg", ["-v", "error", "-channel_layout", "5.1", "-i", wav] + format.options + [path])
     let roles: [ChannelRole] = [.frontLeft, .frontRight, .center, .lfe, .surroundLeft, .surroundRight]
     let speakers = roles.map { SpeakerSpec(name: $0.rawValue, role: $0, volume: 50) }
-    let bench = try HouseBench.run(speakers: speakers) { bench in
-      try await bench.house.session.play(path)
-      #expect(try await bench.house.session.finish() == .ended(.finished))
+    let harness = try HouseHarness.run(speakers: speakers) { harness in
+      try await harness.house.session.play(path)
+      #expect(try await harness.house.session.finish() == .ended(.finished))
     }
     for (index, role) in roles.enumerated() {
       // A second, in which each tone has a whole number of periods.
-      let second = try bench.played(role.rawValue).channels[0][24_000..<72_000]
+      let second = try harness.played(role.rawValue).channels[0][24_000..<72_000]
       let amplitudes = tones.map { tone in
         let step = 2 * Double.pi * tone / 48_000
         let (sine, cosine) = second.enumerated().reduce((0.0, 0.0)) { sum, sample in
@@ -191,14 +191,14 @@ private let surround = [
     let bytes = try readBytes(path)
     let cut = try folder.write(Array(bytes.prefix(bytes.count * 6 / 10)), to: "cut-\(name)")
     var (codes, elapsed): ([String], Double) = ([], 0)
-    try HouseBench.run(output: output) { bench in
-      bench.house.events.on { event in
+    try HouseHarness.run(output: output) { harness in
+      harness.house.events.on { event in
         if case .error(let code, _, _, _) = event { codes.append(code) }
       }
-      try await bench.house.session.play(cut)
-      let begin = bench.loop.now
-      #expect(try await bench.house.session.finish() == .ended(.failed))
-      elapsed = begin.duration(to: bench.loop.now) / .seconds(1)
+      try await harness.house.session.play(cut)
+      let begin = harness.loop.now
+      #expect(try await harness.house.session.finish() == .ended(.failed))
+      elapsed = begin.duration(to: harness.loop.now) / .seconds(1)
     }
     #expect(codes == ["audio.unreadable"])
     let there = try #require(try AudioFile.open(cut).frameCount)
@@ -215,25 +215,25 @@ private let surround = [
       "base-24bit.wav", "base.aiff", "base.caf", "music-44k.flac", "music-44k.ogg", "mp3-cbr128-44k.mp3",
       "mp3-mpeg25-32-11k-mono.mp3", "aac-lc-44k.aac", "he-aac-v2-48k.aac", "aac-lc-44k.m4a",
     ]
-    let bench = try HouseBench.run(speakers: [SpeakerSpec(name: "A", volume: 50)]) { bench in
-      let good = try bench.source("good.wav", Signal.noise(seed: 7, amplitude: 0.5, frames: 96_000))
+    let harness = try HouseHarness.run(speakers: [SpeakerSpec(name: "A", volume: 50)]) { harness in
+      let good = try harness.source("good.wav", Signal.noise(seed: 7, amplitude: 0.5, frames: 96_000))
       source = try Sound(file: good)
-      try await bench.house.session.play(good)
+      try await harness.house.session.play(good)
       var random = SeededRandom(seed: 70)
       for name in names {
         let head = try Array(readBytes(Fixtures.path(name)).prefix(12))
         for bytes in [[], head, head + [UInt8](repeating: 0, count: 3000), head + random.bytes(3000)] {
-          let bad = try bench.folder.write(bytes, to: "bad")
-          let error = await bench.failure { try await bench.house.session.play(bad) }
+          let bad = try harness.folder.write(bytes, to: "bad")
+          let error = await harness.failure { try await harness.house.session.play(bad) }
           #expect(error?.code == "audio.unreadable", "\(name): \(error?.message ?? "it plays")")
           #expect(error?.message.contains("found ") == true && error?.message.contains(" at byte ") == true)
-          #expect(bench.house.session.state == .playing)
-          try await bench.wait(0.01)
+          #expect(harness.house.session.state == .playing)
+          try await harness.wait(0.01)
         }
       }
-      #expect(bench.house.session.source?.path == good)
-      #expect(try await bench.house.session.finish() == .ended(.finished))
+      #expect(harness.house.session.source?.path == good)
+      #expect(try await harness.house.session.finish() == .ended(.finished))
     }
-    #expect(try bench.played("A") == source)
+    #expect(try harness.played("A") == source)
   }
 }

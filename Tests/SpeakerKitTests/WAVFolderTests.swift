@@ -20,8 +20,8 @@ struct WAVFolderTests {
 
   @Test("a script that never plays leaves a folder without files")
   func lazily() throws {
-    let bench = try HouseBench.run { bench in try await bench.wait(1) }
-    #expect(try Command.run("ls", ["-A", bench.folder.file("out")]).output.isEmpty)
+    let harness = try HouseHarness.run { harness in try await harness.wait(1) }
+    #expect(try Command.run("ls", ["-A", harness.folder.file("out")]).output.isEmpty)
   }
 
   @Test("a folder that can't be made is told at open")
@@ -30,7 +30,7 @@ struct WAVFolderTests {
     let file = try folder.write([1], to: "file")
     for path in [file, file + "/sub", "/proc/none/x"] {
       let error = #expect(throws: AudioError.self) {
-        try HouseBench.run(output: .wav(folder: path)) { _ in }
+        try HouseHarness.run(output: .wav(folder: path)) { _ in }
       }
       #expect(error?.code == "audio.no_output")
     }

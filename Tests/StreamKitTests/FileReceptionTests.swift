@@ -9,7 +9,7 @@ import Testing
 @testable import StreamKit
 
 /// A file that a test receives from a station, and listens to as fast as it comes. Used on the thread that calls `run`.
-private final class FileBench {
+private final class FileHarness {
   let loop = EventLoop()
   let station: TestSupport.Station
   let stream: StreamKit.Stream
@@ -31,15 +31,15 @@ private final class FileBench {
     _ station: TestSupport.Station, path: String = "/file", wait: Duration = .milliseconds(300),
     isFile: Bool? = nil,
     dataTimeout: Duration = .seconds(20), blocks: Int = 1200,
-    _ body: @escaping (FileBench) async throws -> Void
+    _ body: @escaping (FileHarness) async throws -> Void
   ) throws {
     let network = try NetworkThread()
     defer { network.close() }
     var options = StreamOptions()
     (options.bufferWaitFile, options.isFile, options.bufferBlocks) = (wait, isFile, blocks)
     options.dataTimeout = dataTimeout
-    let bench = try FileBench(station, station.url(path), network, options)
-    try bench.loop.finish({ try await body(bench) }, last: { bench.stream.stop() })
+    let harness = try FileHarness(station, station.url(path), network, options)
+    try harness.loop.finish({ try await body(harness) }, last: { harness.stream.stop() })
   }
 
   /// Waits until it is so, a minute at most.
@@ -90,9 +90,9 @@ struct FileReceptionTests {
   /// The whole file as a stream gives it.
   private func sound(_ station: TestSupport.Station, blocks: Int = 1200) throws -> Sound {
     var sound: Sound?
-    try FileBench.run(station, blocks: blocks) { bench in
-      try await bench.stream.start()
-      sound = try await bench.rest(of: bench.attach())
+    try FileHarness.run(station, blocks: blocks) { harness in
+      try await harness.stream.start()
+      sound = try await harness.rest(of: harness.attach())
     }
     return try #require(sound)
   }
@@ -146,8 +146,8 @@ struct FileReceptionTests {
     let start = Int(share * Double(reference.frameCount))
     let target = Double(start) / Double(reference.sampleRate)
     var sound: Sound?
-    try FileBench.run(station, wait: .milliseconds(100)) { bench in
-      let stream = bench.stream
+    try FileHarness.run(station, wait: .milliseconds(100)) { harness in
+      let stream = harness.stream
       try await stream.start()
       stream.pause()
       #expect(stream.canSeek)
@@ -159,7 +159,7 @@ struct FileReceptionTests {
       try stream.seek(to: duration * 0.95)
       try stream.seek(to: target)
       #expect(abs((stream.fileTime ?? -1) - target) < 0.0001 && stream.status == .paused)
-      sound = try await bench.rest(of: bench.attach())
+      sound = try await harness.rest(of: harness.attach())
     }
     let found = try #require(sound)
     let expected = reference.frameCount - start
@@ -174,17 +174,17 @@ struct FileReceptionTests {
   func throttles() throws {
     let station = try TestSupport.Station()
     station.answer("/file", with: .file(wave(seconds: 300), type: "audio/wav"))
-    try FileBench.run(station, wait: .seconds(2)) { bench in
-      try await bench.stream.start()
-      bench.stream.pause()
-      try await bench.loop.sleep(for: .milliseconds(300))
-      let buffered = bench.stream.figures.buffered
+    try FileHarness.run(station, wait: .seconds(2)) { harness in
+      try await harness.stream.start()
+      harness.stream.pause()
+      try await harness.loop.sleep(for: .milliseconds(300))
+      let buffered = harness.stream.figures.buffered
       #expect(buffered < 4.7)
-      #expect(abs((bench.stream.fileDuration ?? 0) - 300) < 0.001)
-      bench.stream.goOnIfPaused()
-      try await bench.wait { bench.stream.position.seconds > buffered + 0.5 }
-      #expect(!bench.told.contains("queueExhausted"))
-      #expect(bench.stream.figures.buffered < 4.7)
+      #expect(abs((harness.stream.fileDuration ?? 0) - 300) < 0.001)
+      harness.stream.goOnIfPaused()
+      try await harness.wait { harness.stream.position.seconds > buffered + 0.5 }
+      #expect(!harness.told.contains("queueExhausted"))
+      #expect(harness.stream.figures.buffered < 4.7)
       #expect(station.visits.count == 1)
     }
   }
@@ -193,14 +193,15 @@ struct FileReceptionTests {
   func completes() throws {
     let station = try TestSupport.Station()
     station.answer("/file", with: try answer("mp3-mpeg25-32-11k-mono.mp3"))
-    try FileBench.run(station) { bench in
-      try await bench.stream.start()
-      #expect(abs((bench.stream.fileDuration ?? 0) - 3) < 0.2)
-      try bench.stream.seek(to: 2.5)
-      try await bench.wait { bench.stream.status == .stopped }
-      #expect(bench.told.suffix(2) == ["fileComplete", "stopped"] && !bench.told.contains("queueExhausted"))
-      try await bench.stream.start()
-      #expect(try #require(bench.stream.fileTime) < 2.4)
+    try FileHarness.run(station) { harness in
+      try await harness.stream.start()
+      #expect(abs((harness.stream.fileDuration ?? 0) - 3) < 0.2)
+      try harness.stream.seek(to: 2.5)
+      try await harness.wait { harness.stream.status == .stopped }
+      #expect(
+        harness.told.suffix(2) == ["fileComplete", "stopped"] && !harness.told.contains("queueExhausted"))
+      try await harness.stream.start()
+      #expect(try #require(harness.stream.fileTime) < 2.4)
       #expect(station.visits.count >= 2)
     }
   }
@@ -212,10 +213,10 @@ struct FileReceptionTests {
     station.answer(
       "/file", with: (hasTag ? old.with("ETag", "\"1\"") : old).dropping(at: 20_000),
       hasTag ? old.with("ETag", "\"2\"") : new)
-    try FileBench.run(station, wait: .seconds(5)) { bench in
-      try? await bench.stream.start()
-      try await bench.wait { bench.stream.status == .stopped }
-      #expect(bench.failure?.kind == .content && bench.failure?.message.contains("has changed") == true)
+    try FileHarness.run(station, wait: .seconds(5)) { harness in
+      try? await harness.stream.start()
+      try await harness.wait { harness.stream.status == .stopped }
+      #expect(harness.failure?.kind == .content && harness.failure?.message.contains("has changed") == true)
     }
     if hasTag { #expect(station.visits.last?["If-Range"] == "\"1\"") }
   }
@@ -234,14 +235,14 @@ struct FileReceptionTests {
   func withoutRanges() throws {
     let station = try TestSupport.Station()
     station.answer("/file", with: try answer("mp3-cbr128-44k.mp3").withoutRanges())
-    try FileBench.run(station, wait: .seconds(1)) { bench in
-      try await bench.stream.start()
-      bench.stream.pause()
-      #expect(!bench.stream.canSeek && !bench.stream.canMove(by: 15) && bench.stream.canMove(by: 0.2))
-      #expect(throws: StreamError.self) { try bench.stream.seek(to: 15) }
-      try bench.stream.seek(to: 0.5)
-      #expect(bench.stream.fileTime == 0.5 && station.visits.count == 1)
-      let error = #expect(throws: StreamError.self) { try bench.stream.seek(to: 21) }
+    try FileHarness.run(station, wait: .seconds(1)) { harness in
+      try await harness.stream.start()
+      harness.stream.pause()
+      #expect(!harness.stream.canSeek && !harness.stream.canMove(by: 15) && harness.stream.canMove(by: 0.2))
+      #expect(throws: StreamError.self) { try harness.stream.seek(to: 15) }
+      try harness.stream.seek(to: 0.5)
+      #expect(harness.stream.fileTime == 0.5 && station.visits.count == 1)
+      let error = #expect(throws: StreamError.self) { try harness.stream.seek(to: 21) }
       #expect(error?.kind == .noSeek && error?.message.contains("20.") == true)
     }
   }
@@ -254,10 +255,10 @@ struct FileReceptionTests {
     let bytes =
       try tag + [UInt8](repeating: 0x55, count: size) + readBytes(Fixtures.path("mp3-without-tag.mp3"))
     station.answer("/file", with: .file(bytes, type: "audio/mpeg"))
-    try FileBench.run(station) { bench in
-      try await bench.stream.start()
-      #expect(abs((bench.stream.fileDuration ?? 0) - 3.03) < 0.05)
-      #expect(bench.stream.figures.byteOffset ?? 0 >= size)
+    try FileHarness.run(station) { harness in
+      try await harness.stream.start()
+      #expect(abs((harness.stream.fileDuration ?? 0) - 3.03) < 0.05)
+      #expect(harness.stream.figures.byteOffset ?? 0 >= size)
     }
   }
 
@@ -267,17 +268,17 @@ struct FileReceptionTests {
     station.answer("/file", with: .page("/song\n", type: "audio/x-mpegurl"))
     station.answer("/song", with: try answer("mp3-cbr128-44k.mp3"))
     station.answer("/flac", with: try answer("music-44k.flac"))
-    try FileBench.run(station) { bench in
-      try await bench.stream.start()
-      #expect(bench.stream.canSeek && bench.stream.fileTime != nil)
+    try FileHarness.run(station) { harness in
+      try await harness.stream.start()
+      #expect(harness.stream.canSeek && harness.stream.fileTime != nil)
     }
-    try FileBench.run(station, path: "/flac") { bench in
-      try? await bench.stream.start()
-      #expect(bench.failure?.kind == .unsupported && bench.failure?.hint != nil)
+    try FileHarness.run(station, path: "/flac") { harness in
+      try? await harness.stream.start()
+      #expect(harness.failure?.kind == .unsupported && harness.failure?.hint != nil)
     }
-    try FileBench.run(station, path: "/song", isFile: false) { bench in
-      try await bench.stream.start()
-      #expect(bench.stream.fileTime == nil && bench.stream.fileDuration == nil && !bench.stream.canSeek)
+    try FileHarness.run(station, path: "/song", isFile: false) { harness in
+      try await harness.stream.start()
+      #expect(harness.stream.fileTime == nil && harness.stream.fileDuration == nil && !harness.stream.canSeek)
     }
   }
 
@@ -285,13 +286,13 @@ struct FileReceptionTests {
   func seeksToEnd(isPaused: Bool) throws {
     let station = try TestSupport.Station()
     station.answer("/file", with: .file(wave(seconds: 60), type: "audio/wav"))
-    try FileBench.run(station) { bench in
-      try await bench.stream.start()
-      if isPaused { bench.stream.pause() }
-      try bench.stream.seek(to: try #require(bench.stream.fileDuration))
-      if isPaused { try await bench.stream.start() }
-      try await bench.wait { bench.told.contains("stopped") }
-      #expect(bench.told.suffix(2) == ["fileComplete", "stopped"])
+    try FileHarness.run(station) { harness in
+      try await harness.stream.start()
+      if isPaused { harness.stream.pause() }
+      try harness.stream.seek(to: try #require(harness.stream.fileDuration))
+      if isPaused { try await harness.stream.start() }
+      try await harness.wait { harness.told.contains("stopped") }
+      #expect(harness.told.suffix(2) == ["fileComplete", "stopped"])
     }
   }
 
@@ -299,8 +300,8 @@ struct FileReceptionTests {
   func empty() throws {
     let station = try TestSupport.Station()
     station.answer("/file", with: .file(wave(seconds: 0), type: "audio/wav"))
-    try FileBench.run(station) { bench in
-      let stream = bench.stream
+    try FileHarness.run(station) { harness in
+      let stream = harness.stream
       let error = await #expect(throws: StreamError.self) { try await stream.start() }
       #expect(error?.code == "stream.content" && error?.message.contains("without any sound") == true)
     }
@@ -311,13 +312,13 @@ struct FileReceptionTests {
     let station = try TestSupport.Station()
     let file = Answer.file(wave(seconds: 300), type: "audio/wav")
     station.answer("/file", with: file, file.withSlowHead(.milliseconds(3)))
-    try FileBench.run(station) { bench in
-      try await bench.stream.start()
-      bench.stream.pause()
-      try bench.stream.seek(to: 200)
-      try await bench.stream.start()
-      #expect(bench.stream.status == .playing)
-      #expect(bench.told.suffix(3) == ["paused", "buffering", "started"])
+    try FileHarness.run(station) { harness in
+      try await harness.stream.start()
+      harness.stream.pause()
+      try harness.stream.seek(to: 200)
+      try await harness.stream.start()
+      #expect(harness.stream.status == .playing)
+      #expect(harness.told.suffix(3) == ["paused", "buffering", "started"])
     }
   }
 
@@ -326,11 +327,11 @@ struct FileReceptionTests {
     let station = try TestSupport.Station()
     let file = Answer.file(wave(seconds: 10), type: "audio/wav").withoutRanges()
     station.answer("/file", with: file.dropping(at: 100_000))
-    try FileBench.run(station) { bench in
-      try await bench.stream.start()
-      try await bench.wait { station.visits.count > 2 }
+    try FileHarness.run(station) { harness in
+      try await harness.stream.start()
+      try await harness.wait { station.visits.count > 2 }
       let before = station.visits.count
-      try await bench.loop.sleep(for: .seconds(2))
+      try await harness.loop.sleep(for: .seconds(2))
       // At most every quarter of a second.
       #expect(station.visits.count - before <= 12)
     }

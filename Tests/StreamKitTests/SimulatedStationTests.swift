@@ -6,7 +6,7 @@ import Testing
 @testable import StreamKit
 
 /// A stream from a simulated station, on a loop of its own in virtual time. Used on the thread that calls `run`.
-private final class SimulationBench {
+private final class SimulationHarness {
   static let url = "http://radio.example/live.mp3"
 
   let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 1_700_000_000)))
@@ -26,11 +26,11 @@ private final class SimulationBench {
   @discardableResult
   static func run(
     _ stations: SimulatedStations, options: StreamOptions = StreamOptions(),
-    _ body: @escaping (SimulationBench) async throws -> Void
+    _ body: @escaping (SimulationHarness) async throws -> Void
   ) throws -> [String] {
-    let bench = try SimulationBench(stations, options)
-    try bench.loop.finish({ try await body(bench) }, last: { bench.stream.stop() })
-    return bench.told
+    let harness = try SimulationHarness(stations, options)
+    try harness.loop.finish({ try await body(harness) }, last: { harness.stream.stop() })
+    return harness.told
   }
 
   func sleep(_ seconds: Double) async throws { try await loop.sleep(for: .seconds(seconds)) }
@@ -68,7 +68,7 @@ struct SimulatedStationTests {
   }
 
   private func stations(_ change: (inout SimulatedStation) -> Void = { _ in }) throws -> SimulatedStations {
-    SimulatedStations([SimulationBench.url: try station(change)])
+    SimulatedStations([SimulationHarness.url: try station(change)])
   }
 
   /// The lines without what repeats while it connects again and again.
@@ -82,20 +82,20 @@ struct SimulatedStationTests {
 
   @Test("tells events in the order of the real one, titles when they come and when they are heard")
   func titles() throws {
-    let told = try SimulationBench.run(
+    let told = try SimulationHarness.run(
       try stations {
         $0.name = "Morning FM"
         $0.titles = [.init("A - One", at: .zero), .init("B - Two", at: .seconds(90))]
       }
-    ) { bench in
-      try await bench.stream.start()
-      #expect(bench.stream.station.name == "Morning FM" && bench.stream.station.bitRate == 128)
-      #expect(bench.now == 0)
-      try await bench.sleep(120)
-      #expect(bench.stream.title?.text == "B - Two")
+    ) { harness in
+      try await harness.stream.start()
+      #expect(harness.stream.station.name == "Morning FM" && harness.stream.station.bitRate == 128)
+      #expect(harness.now == 0)
+      try await harness.sleep(120)
+      #expect(harness.stream.title?.text == "B - Two")
       // Heard at the pace of the clock, 12 s behind, as much as the burst.
-      #expect(abs(bench.stream.position.seconds - 120) < 0.01)
-      #expect(abs(bench.stream.figures.timeShift - 12) < 1.1)
+      #expect(abs(harness.stream.position.seconds - 120) < 0.01)
+      #expect(abs(harness.stream.figures.timeShift - 12) < 1.1)
     }
     #expect(
       told == [
@@ -106,9 +106,9 @@ struct SimulatedStationTests {
 
   @Test("behind a burst of 1 s it plays at once, without one after 2 s", arguments: [0, 1])
   func wait(burst: Int) throws {
-    _ = try SimulationBench.run(try stations { $0.burst = .seconds(burst) }) { bench in
-      try await bench.stream.start()
-      #expect((burst == 0 ? 2.0...3.1 : 0...1.1).contains(bench.now))
+    _ = try SimulationHarness.run(try stations { $0.burst = .seconds(burst) }) { harness in
+      try await harness.stream.start()
+      #expect((burst == 0 ? 2.0...3.1 : 0...1.1).contains(harness.now))
     }
   }
 
@@ -116,9 +116,10 @@ struct SimulatedStationTests {
   func smallBurst() throws {
     var options = StreamOptions()
     options.bufferWait = .seconds(10)
-    let told = try SimulationBench.run(try stations { $0.burst = .seconds(4) }, options: options) { bench in
-      try await bench.stream.start()
-      #expect((6...7.1).contains(bench.now))
+    let told = try SimulationHarness.run(try stations { $0.burst = .seconds(4) }, options: options) {
+      harness in
+      try await harness.stream.start()
+      #expect((6...7.1).contains(harness.now))
     }
     #expect(told.contains { $0.hasSuffix("started") })
   }
@@ -126,19 +127,19 @@ struct SimulatedStationTests {
   @Test("over a drop that the burst covers nothing is missing; over a longer one the gap is told")
   func drops() throws {
     let told = news(
-      try SimulationBench.run(
+      try SimulationHarness.run(
         try stations {
           $0.drops = [
             .init(at: .seconds(60), outage: .seconds(3)), .init(at: .seconds(120), outage: .seconds(40)),
           ]
         }
-      ) { bench in
-        try await bench.stream.start()
-        try await bench.sleep(100)
+      ) { harness in
+        try await harness.stream.start()
+        try await harness.sleep(100)
         // 12 s behind what the station sends, as before the drop.
-        #expect(abs(bench.stream.position.seconds - 100) < 0.01)
-        try await bench.sleep(110)
-        #expect(bench.stream.status == .playing)
+        #expect(abs(harness.stream.position.seconds - 100) < 0.01)
+        try await harness.sleep(110)
+        #expect(harness.stream.status == .playing)
       })
     #expect(
       told.prefix(4) == ["0.0 connecting", "0.0 buffering", "0.0 started", "60.0 failed stream.network"])
@@ -155,11 +156,11 @@ struct SimulatedStationTests {
 
   @Test("a station that falls silent is left when data_timeout is over, as the real one")
   func silence() throws {
-    let told = try SimulationBench.run(
+    let told = try SimulationHarness.run(
       try stations { $0.drops = [.init(at: .seconds(60), outage: .seconds(30), answer: .silence)] }
-    ) { bench in
-      try await bench.stream.start()
-      try await bench.sleep(120)
+    ) { harness in
+      try await harness.stream.start()
+      try await harness.sleep(120)
     }
     #expect(told.contains { $0.hasSuffix("queue exhausted") && $0.hasPrefix("72") }, "\(told)")
     #expect(told.contains("80.0 failed stream.timeout"), "\(told)")
@@ -168,12 +169,12 @@ struct SimulatedStationTests {
 
   @Test("a station that goes on before that has lost nothing, and nothing is told", arguments: [2, 6, 11])
   func pause(seconds: Double) throws {
-    let told = try SimulationBench.run(
+    let told = try SimulationHarness.run(
       try stations { $0.drops = [.init(at: .seconds(60), outage: .seconds(seconds), answer: .silence)] }
-    ) { bench in
-      try await bench.stream.start()
-      try await bench.sleep(100)
-      #expect(abs(bench.stream.figures.timeShift - 12) < 1.1)
+    ) { harness in
+      try await harness.stream.start()
+      try await harness.sleep(100)
+      #expect(abs(harness.stream.figures.timeShift - 12) < 1.1)
     }
     #expect(told == ["0.0 connecting", "0.0 buffering", "0.0 started", "100.0 stopped"])
   }
@@ -185,11 +186,11 @@ struct SimulatedStationTests {
       (.status(503), "stream.http"), (.refusal, "stream.network"), (.page, "stream.content"),
     ])
   func failures(answer: SimulatedStation.Answer, code: String) throws {
-    let told = try SimulationBench.run(try stations { $0.answer = answer }) { bench in
-      let error = await #expect(throws: StreamError.self) { try await bench.stream.start() }
+    let told = try SimulationHarness.run(try stations { $0.answer = answer }) { harness in
+      let error = await #expect(throws: StreamError.self) { try await harness.stream.start() }
       #expect(error?.code == code)
       if case .status(let status) = answer { #expect(error?.status == status) }
-      #expect(bench.stream.status == .stopped && bench.now == 0)
+      #expect(harness.stream.status == .stopped && harness.now == 0)
     }
     let isPage = answer == .page
     #expect(
@@ -200,8 +201,8 @@ struct SimulatedStationTests {
   func noAnswer() throws {
     var options = StreamOptions()
     options.dataTimeout = .seconds(7)
-    let told = try SimulationBench.run(try stations { $0.answer = .silence }, options: options) { bench in
-      let error = await #expect(throws: StreamError.self) { try await bench.stream.start() }
+    let told = try SimulationHarness.run(try stations { $0.answer = .silence }, options: options) { harness in
+      let error = await #expect(throws: StreamError.self) { try await harness.stream.start() }
       #expect(error?.kind == .timeout)
     }
     #expect(told == ["0.0 connecting", "7.0 failed stream.timeout", "7.0 stopped"])
@@ -209,12 +210,12 @@ struct SimulatedStationTests {
 
   @Test("a status that begins during an outage is told once, and it connects for ever")
   func status() throws {
-    let told = try SimulationBench.run(
+    let told = try SimulationHarness.run(
       try stations { $0.drops = [.init(at: .seconds(60), outage: .seconds(300), answer: .status(404))] }
-    ) { bench in
-      try await bench.stream.start()
-      try await bench.sleep(500)
-      #expect(bench.stream.status == .playing)
+    ) { harness in
+      try await harness.stream.start()
+      try await harness.sleep(500)
+      #expect(harness.stream.status == .playing)
     }
     #expect(told.filter { $0.hasSuffix("failed stream.not_found") }.count == 1)
     #expect(told.filter { $0.hasSuffix("connecting") }.count > 5)
@@ -225,16 +226,16 @@ struct SimulatedStationTests {
     var options = StreamOptions()
     options.bufferBlocks = 100
     options.pauseTimeout = .zero
-    let told = try SimulationBench.run(try stations(), options: options) { bench in
-      try await bench.stream.start()
-      try await bench.sleep(5)
-      bench.stream.pause()
-      try await bench.sleep(300)
-      #expect(bench.stream.figures.buffered > 20 && bench.stream.figures.buffered < 33)
-      try await bench.stream.start()
-      #expect(abs(bench.stream.position.seconds - 5) < 0.01)
-      try await bench.sleep(60)
-      #expect(bench.stream.status == .playing)
+    let told = try SimulationHarness.run(try stations(), options: options) { harness in
+      try await harness.stream.start()
+      try await harness.sleep(5)
+      harness.stream.pause()
+      try await harness.sleep(300)
+      #expect(harness.stream.figures.buffered > 20 && harness.stream.figures.buffered < 33)
+      try await harness.stream.start()
+      #expect(abs(harness.stream.position.seconds - 5) < 0.01)
+      try await harness.sleep(60)
+      #expect(harness.stream.status == .playing)
     }
     #expect(told.contains { $0.contains("reconnected") && $0.hasSuffix("false false") }, "\(told)")
   }
@@ -245,16 +246,16 @@ struct SimulatedStationTests {
   func noWait(milliseconds: Int) throws {
     var options = StreamOptions()
     options.bufferWait = .milliseconds(milliseconds)
-    let told = try SimulationBench.run(
+    let told = try SimulationHarness.run(
       try stations {
         $0.drops = [
           .init(at: .seconds(60), outage: .seconds(30)), .init(at: .seconds(150), outage: .seconds(30)),
         ]
       }, options: options
-    ) { bench in
-      try await bench.stream.start()
-      try await bench.sleep(240)
-      #expect(bench.stream.status == .playing)
+    ) { harness in
+      try await harness.stream.start()
+      try await harness.sleep(240)
+      #expect(harness.stream.status == .playing)
     }
     #expect(told.count { $0.hasSuffix("queue exhausted") } == 2, "\(told)")
   }
@@ -265,11 +266,11 @@ struct SimulatedStationTests {
     options.bufferWaitFile = .zero
     var station = SimulatedStation(.file(Fixtures.path("mp3-cbr128-44k.mp3")))
     station.name = "A file"
-    let told = try SimulationBench.run(
-      SimulatedStations([SimulationBench.url: station]), options: options
-    ) { bench in
-      try await bench.stream.start()
-      try await bench.sleep(60)
+    let told = try SimulationHarness.run(
+      SimulatedStations([SimulationHarness.url: station]), options: options
+    ) { harness in
+      try await harness.stream.start()
+      try await harness.sleep(60)
     }
     #expect(told.contains { $0.hasSuffix("file complete") }, "\(told)")
   }
@@ -309,9 +310,9 @@ struct SimulatedStationTests {
       ]
     }
     let runs = try (0..<2).map { _ in
-      try SimulationBench.run(stations) { bench in
-        try await bench.stream.start()
-        try await bench.sleep(600)
+      try SimulationHarness.run(stations) { harness in
+        try await harness.stream.start()
+        try await harness.sleep(600)
       }
     }
     #expect(runs[0] == runs[1] && runs[0].count > 30)
@@ -324,10 +325,10 @@ struct SimulatedStationTests {
     }
     #expect(try stations.station(at: "http://radio.example/a/morning.mp3", asFile: nil).name == "morning")
     #expect(try stations.station(at: "http://radio.example:8000/", asFile: nil).name == "radio.example")
-    try SimulationBench.run(stations) { bench in
-      try await bench.stream.start()
+    try SimulationHarness.run(stations) { harness in
+      try await harness.stream.start()
       // The tune's burst is more than a stream waits for.
-      #expect(bench.now == 0 && bench.stream.title?.artist == "live")
+      #expect(harness.now == 0 && harness.stream.title?.artist == "live")
     }
     let error = #expect(throws: StreamError.self) {
       try SimulatedStations().station(at: "http://a.example/", asFile: nil)

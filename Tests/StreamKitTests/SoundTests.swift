@@ -45,7 +45,7 @@ private final class Pieces: LiveDecoder {
 }
 
 /// A test harness: a decoder with taps, read on the loop's thread.
-private final class SoundBench {
+private final class SoundHarness {
   let loop = EventLoop()
   let controls: SoundControls
   let levels = LevelMap()
@@ -140,29 +140,29 @@ struct SoundTests {
   @Test("without taps and gain every bit passes")
   func transparent() throws {
     let tone = tone()
-    let bench = SoundBench(tone)
-    try bench.read()
-    #expect(bench.sound == tone)
+    let harness = SoundHarness(tone)
+    try harness.read()
+    #expect(harness.sound == tone)
   }
 
   @Test("effects do what they are called, in the order in which they were added")
   func effects() throws {
     let tone = tone()
-    let swapped = SoundBench(tone)
+    let swapped = SoundHarness(tone)
     _ = swapped.tap(.effect(.swap))
     try swapped.read()
     #expect(swapped.sound.channels == [tone.channels[1], tone.channels[0]])
     #expect(swapped.loop.run(until: { false }) == .idle && swapped.told == ["1 gets 48000/2"])
-    let mono = SoundBench(tone)
+    let mono = SoundHarness(tone)
     _ = mono.tap(.effect(.mono))
     try mono.read()
     let mean = zip(tone.channels[0], tone.channels[1]).map { ($0 + $1) * 0.5 }
     #expect(mono.sound.channels == [mean, mean])
-    let quieter = SoundBench(tone)
+    let quieter = SoundHarness(tone)
     _ = quieter.tap(.effect(.gain(-6)))
     try quieter.read()
     #expect(abs(quieter.sound.level - tone.level + 6) < 0.001)
-    let filtered = SoundBench(tone)
+    let filtered = SoundHarness(tone)
     _ = filtered.tap(.effect(.lowpass(440)))
     _ = filtered.tap(.effect(.highpass(440)))
     try filtered.read()
@@ -172,81 +172,81 @@ struct SoundTests {
   @Test("effects come, change places with others and go without a click, and leave nothing behind")
   func comeAndGo() throws {
     let tone = tone(seconds: 4)
-    let bench = SoundBench(tone)
-    try bench.read(20_000)
+    let harness = SoundHarness(tone)
+    try harness.read(20_000)
     let taps = [
       .gain(-12), .equalizer(EqualizerGains.preset("rock") ?? .flat), .mono, .swap, .highpass(1000),
     ]
-    .map { bench.tap(.effect($0)) }
-    try bench.read(20_000)
-    #expect(abs(bench.sound[30_000..<40_000].level - tone.level) > 6)
+    .map { harness.tap(.effect($0)) }
+    try harness.read(20_000)
+    #expect(abs(harness.sound[30_000..<40_000].level - tone.level) > 6)
     for tap in taps {
       tap.remove()
-      try bench.read(5_000)
+      try harness.read(5_000)
     }
-    try bench.read()
-    #expect(bench.sound.clicks() == [])
-    #expect(bench.sound[0..<20_000] == tone[0..<20_000])
-    #expect(bench.sound[70_000..<192_000] == tone[70_000..<192_000])
+    try harness.read()
+    #expect(harness.sound.clicks() == [])
+    #expect(harness.sound[0..<20_000] == tone[0..<20_000])
+    #expect(harness.sound[70_000..<192_000] == tone[70_000..<192_000])
   }
 
   @Test("the gain moves without a click, and a limiter keeps what exceeds full scale below it")
   func gain() throws {
     let tone = tone(seconds: 3)
-    let bench = SoundBench(tone)
+    let harness = SoundHarness(tone)
     for (index, gain) in [0, -20, 6, -90, 12, 0].enumerated() {
-      bench.controls.setGain(Double(gain))
-      try bench.read(10_000)
+      harness.controls.setGain(Double(gain))
+      try harness.read(10_000)
       guard gain == -20 else { continue }
       let range = (10_000 * index + 2_000)..<(10_000 * index + 9_000)
-      #expect(abs(bench.sound[range].level - tone[range].level + 20) < 0.001)
+      #expect(abs(harness.sound[range].level - tone[range].level + 20) < 0.001)
     }
-    try bench.read()
-    #expect(bench.sound.clicks() == [])
-    #expect(bench.sound.peak <= 0.9661 && bench.sound.peak > 0.9)
-    #expect(bench.sound[120_000..<144_000] == tone[120_000..<144_000])
+    try harness.read()
+    #expect(harness.sound.clicks() == [])
+    #expect(harness.sound.peak <= 0.9661 && harness.sound.peak > 0.9)
+    #expect(harness.sound[120_000..<144_000] == tone[120_000..<144_000])
   }
 
   @Test("a script's taps get every sample once, in order, and what they make of it is heard")
   func blocks() throws {
     let tone = tone()
-    let bench = SoundBench(tone)
+    let harness = SoundHarness(tone)
     var seen = 0
-    _ = bench.tap(
+    _ = harness.tap(
       .blocks { block in
         seen += block.frames
         block.giveBack(changed: false)
       })
-    _ = bench.tap { $0 + 0.1 }
-    _ = bench.tap(.effect(.swap))
-    _ = bench.tap { $0 / 2 }
-    try bench.read()
-    #expect(seen == tone.frameCount && bench.sound.frameCount == tone.frameCount)
+    _ = harness.tap { $0 + 0.1 }
+    _ = harness.tap(.effect(.swap))
+    _ = harness.tap { $0 / 2 }
+    try harness.read()
+    #expect(seen == tone.frameCount && harness.sound.frameCount == tone.frameCount)
     // The constant is added before the gain of one half; both fade in over the first block.
-    for (output, input) in zip(bench.sound.channels, tone.channels.reversed()) {
+    for (output, input) in zip(harness.sound.channels, tone.channels.reversed()) {
       let wrong = (2_000..<96_000).count { output[$0] != (input[$0] + 0.1) / 2 }
       #expect(wrong == 0)
     }
-    #expect(bench.sound.clicks() == [])
-    #expect(bench.told == (1...4).map { "\($0) gets 48000/2" })
+    #expect(harness.sound.clicks() == [])
+    #expect(harness.told == (1...4).map { "\($0) gets 48000/2" })
   }
 
   @Test(
     "a script's tap that is removed leaves the sound as it came, without a click, also while blocks are out")
   func removal() throws {
     let tone = tone()
-    let bench = SoundBench(tone)
-    let tap = bench.tap { $0 / 2 }
-    try bench.read(30_000)
-    try bench.read(20_000, isThere: false)
+    let harness = SoundHarness(tone)
+    let tap = harness.tap { $0 / 2 }
+    try harness.read(30_000)
+    try harness.read(20_000, isThere: false)
     tap.remove()
-    let frames = bench.sound.frameCount
-    try bench.read()
-    #expect(bench.sound.frameCount == tone.frameCount && bench.sound.clicks() == [])
-    #expect(bench.sound[(frames + 4_000)..<96_000] == tone[(frames + 4_000)..<96_000])
-    #expect(abs(bench.sound[5_000..<25_000].level - tone[5_000..<25_000].level + 6.02) < 0.01)
-    #expect(bench.told == ["1 gets 48000/2", "1 ended 48000/2"])
-    bench.turn()  // pending work of the loop keeps it alive
+    let frames = harness.sound.frameCount
+    try harness.read()
+    #expect(harness.sound.frameCount == tone.frameCount && harness.sound.clicks() == [])
+    #expect(harness.sound[(frames + 4_000)..<96_000] == tone[(frames + 4_000)..<96_000])
+    #expect(abs(harness.sound[5_000..<25_000].level - tone[5_000..<25_000].level + 6.02) < 0.01)
+    #expect(harness.told == ["1 gets 48000/2", "1 ended 48000/2"])
+    harness.turn()  // pending work of the loop keeps it alive
   }
 
   @Test(
@@ -254,73 +254,73 @@ struct SoundTests {
   )
   func overrun() throws {
     let tone = tone(seconds: 6)
-    let bench = SoundBench(tone)
-    let tap = bench.tap { $0 / 2 }
-    try bench.read(48_000)
+    let harness = SoundHarness(tone)
+    let tap = harness.tap { $0 / 2 }
+    try harness.read(48_000)
     // The player is full at first, then reads again and again.
-    bench.now += .milliseconds(700)
-    var given = try bench.read(96_000, isThere: false)
+    harness.now += .milliseconds(700)
+    var given = try harness.read(96_000, isThere: false)
     #expect(given < 6_000)
     for _ in 0..<12 {
-      bench.now += .milliseconds(20)
-      given += try bench.read(96_000, isThere: false)
+      harness.now += .milliseconds(20)
+      given += try harness.read(96_000, isThere: false)
     }
     #expect(given < 6_000 && tap.overruns == 0)
     for _ in 0..<50 {
-      bench.now += .milliseconds(20)
-      given += try bench.read(96_000, isThere: false)
+      harness.now += .milliseconds(20)
+      given += try harness.read(96_000, isThere: false)
     }
     // The limit is a second in all, and a quarter so that the loop has some time when it responds again.
     #expect((50_000...70_000).contains(given), "\(given)")
-    bench.turn()
-    #expect(tap.overruns == 1 && bench.told.count == 2)
-    let start = bench.sound.frameCount
-    try bench.read()
-    #expect(bench.sound.frameCount == tone.frameCount && bench.sound.clicks() == [])
-    #expect(bench.sound[60_000..<90_000] == tone[60_000..<90_000])
-    #expect(bench.sound[(start + 9_000)..<288_000] == scaled(tone, by: 0.5)[(start + 9_000)..<288_000])
+    harness.turn()
+    #expect(tap.overruns == 1 && harness.told.count == 2)
+    let start = harness.sound.frameCount
+    try harness.read()
+    #expect(harness.sound.frameCount == tone.frameCount && harness.sound.clicks() == [])
+    #expect(harness.sound[60_000..<90_000] == tone[60_000..<90_000])
+    #expect(harness.sound[(start + 9_000)..<288_000] == scaled(tone, by: 0.5)[(start + 9_000)..<288_000])
     #expect(tap.overruns == 1)
   }
 
   @Test("a block that went on its way as it was late stays whole for the tap that still has it")
   func lateBlock() throws {
     let tone = tone()
-    let bench = SoundBench(tone)
+    let harness = SoundHarness(tone)
     var kept: TapBlock?
-    _ = bench.tap(
+    _ = harness.tap(
       .blocks { block in
         if kept == nil { kept = block } else { block.giveBack(changed: false) }
       })
-    try bench.read(1)
-    bench.turn()
+    try harness.read(1)
+    harness.turn()
     let block = try #require(kept)
     let frames = block.frames
     for _ in 0..<50 {
-      bench.now += .milliseconds(20)
-      try bench.read(4_800, isThere: false)
+      harness.now += .milliseconds(20)
+      try harness.read(4_800, isThere: false)
     }
-    #expect(!block.isWanted && bench.sound.frameCount > frames)
+    #expect(!block.isWanted && harness.sound.frameCount > frames)
     #expect(block.frames == frames && frames > 0 && block.view.frames == frames)
     block.view.clear()
     block.giveBack(changed: true)
-    try bench.read()
-    #expect(bench.sound == tone)
+    try harness.read()
+    #expect(harness.sound == tone)
   }
 
   @Test("a tap that takes longer than its blocks last is passed by, so that the sound keeps its pace")
   func slow() throws {
     let tone = tone(seconds: 20)
-    let bench = SoundBench(tone)
+    let harness = SoundHarness(tone)
     var waiting: [TapBlock] = []
-    let tap = bench.tap(.blocks { waiting.append($0) })
+    let tap = harness.tap(.blocks { waiting.append($0) })
     var given = 0
     // Blocks of 40 ms return every 60 ms.
     for step in 0..<1000 {
-      bench.now += .milliseconds(10)
+      harness.now += .milliseconds(10)
       if step % 6 == 0, !waiting.isEmpty { waiting.removeFirst().giveBack(changed: true) }
-      bench.turn()
+      harness.turn()
       waiting.removeAll { !$0.isWanted }
-      given += try bench.read(min(4_800, 480 * (step + 1) - given))
+      given += try harness.read(min(4_800, 480 * (step + 1) - given))
     }
     #expect(Double(given) / 48_000 > 9.2)
     #expect(tap.overruns > 0)
@@ -329,20 +329,20 @@ struct SoundTests {
   @Test("with a new format effects follow, and taps are told; nothing is lost on the way")
   func formats() throws {
     let pieces = [tone(), tone(rate: 22_050, channels: 1), tone(rate: 44_100)]
-    let bench = SoundBench(pieces[0], pieces[1], pieces[2])
-    _ = bench.tap(.effect(.lowpass(440)))
-    _ = bench.tap { $0 }
-    try bench.read()
-    bench.turn()
-    #expect(bench.sounds.map(\.format) == pieces.map(\.format))
-    #expect(bench.sounds.map(\.frameCount) == pieces.map(\.frameCount))
-    for (output, input) in zip(bench.sounds, pieces) {
+    let harness = SoundHarness(pieces[0], pieces[1], pieces[2])
+    _ = harness.tap(.effect(.lowpass(440)))
+    _ = harness.tap { $0 }
+    try harness.read()
+    harness.turn()
+    #expect(harness.sounds.map(\.format) == pieces.map(\.format))
+    #expect(harness.sounds.map(\.frameCount) == pieces.map(\.frameCount))
+    for (output, input) in zip(harness.sounds, pieces) {
       let rest = (input.sampleRate)..<(2 * input.sampleRate)
       #expect(abs(output[rest].level - input[rest].level + 3.01) < 0.05)
     }
     for tap in 1...2 {
       #expect(
-        bench.told.filter { $0.hasPrefix("\(tap)") } == [
+        harness.told.filter { $0.hasPrefix("\(tap)") } == [
           "\(tap) gets 48000/2", "\(tap) ended 48000/2", "\(tap) gets 22050/1", "\(tap) ended 22050/1",
           "\(tap) gets 44100/2",
         ])
@@ -352,16 +352,16 @@ struct SoundTests {
   @Test("sound that has not come is waited for, and what comes late goes through")
   func waits() throws {
     let tone = tone()
-    let bench = SoundBench(tone[0..<10_000])
-    bench.inner.isComplete = false
-    _ = bench.tap { $0 / 2 }
-    try bench.read()
-    #expect(bench.sound.frameCount > 5_000 && bench.sound.frameCount < 10_000)
-    bench.inner.pieces.append(tone[10_000..<96_000])
-    bench.inner.isComplete = true
-    try bench.read()
-    #expect(bench.sound.frameCount == 96_000)
-    #expect(bench.sound[2_000..<96_000] == scaled(tone, by: 0.5)[2_000..<96_000])
+    let harness = SoundHarness(tone[0..<10_000])
+    harness.inner.isComplete = false
+    _ = harness.tap { $0 / 2 }
+    try harness.read()
+    #expect(harness.sound.frameCount > 5_000 && harness.sound.frameCount < 10_000)
+    harness.inner.pieces.append(tone[10_000..<96_000])
+    harness.inner.isComplete = true
+    try harness.read()
+    #expect(harness.sound.frameCount == 96_000)
+    #expect(harness.sound[2_000..<96_000] == scaled(tone, by: 0.5)[2_000..<96_000])
   }
 
   @Test("what is no number in a file is silence, so that filters go on behind it")
@@ -390,13 +390,13 @@ struct SoundTests {
   @Test("levels are those of what is heard, not of what was decoded last")
   func levels() throws {
     let (loud, quiet) = (tone(seconds: 1), scaled(tone(seconds: 1), by: 0.1))
-    let bench = SoundBench(loud, quiet)
-    try bench.read()
-    let first = try #require(bench.levels.reading(heard: 0.5))
+    let harness = SoundHarness(loud, quiet)
+    try harness.read()
+    let first = try #require(harness.levels.reading(heard: 0.5))
     #expect(abs(first.left.rmsDBFS + 10.97) < 0.1 && abs(first.right.rmsDBFS + 16.99) < 0.1)
     #expect(abs(first.left.peakDBFS + 7.96) < 0.05)
-    let second = try #require(bench.levels.reading(heard: 1.5))
+    let second = try #require(harness.levels.reading(heard: 1.5))
     #expect(abs(second.left.rmsDBFS + 30.97) < 0.1)
-    #expect(bench.levels.reading(heard: 2.5) == nil)
+    #expect(harness.levels.reading(heard: 2.5) == nil)
   }
 }

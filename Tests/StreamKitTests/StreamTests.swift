@@ -9,7 +9,7 @@ import Testing
 @testable import StreamKit
 
 /// A stream of a test on a loop of its own, in real time. Used on the thread that calls `run`.
-private final class StreamBench {
+private final class StreamHarness {
   let loop = EventLoop()
   let station: TestSupport.Station
   let stream: StreamKit.Stream
@@ -24,7 +24,7 @@ private final class StreamBench {
 
   static func run(
     _ station: TestSupport.Station, bufferWait: Duration? = .milliseconds(500), blocks: Int = 1200,
-    pauseTimeout: Duration = .seconds(300), _ body: @escaping (StreamBench) async throws -> Void
+    pauseTimeout: Duration = .seconds(300), _ body: @escaping (StreamHarness) async throws -> Void
   ) throws {
     let network = try NetworkThread()
     defer { network.close() }
@@ -32,8 +32,8 @@ private final class StreamBench {
     options.bufferWait = bufferWait
     options.bufferBlocks = blocks
     options.pauseTimeout = pauseTimeout
-    let bench = try StreamBench(station, network, options)
-    try bench.loop.finish({ try await body(bench) }, last: { bench.stream.stop() })
+    let harness = try StreamHarness(station, network, options)
+    try harness.loop.finish({ try await body(harness) }, last: { harness.stream.stop() })
   }
 
   /// Waits until it is so, a minute at most.
@@ -80,24 +80,24 @@ struct StreamTests {
   func starts() throws {
     let station = try TestSupport.Station()
     station.answer("/live", with: .live(try live()))
-    try StreamBench.run(station, bufferWait: .seconds(3)) { bench in
-      let stream = bench.stream
+    try StreamHarness.run(station, bufferWait: .seconds(3)) { harness in
+      let stream = harness.stream
       #expect(stream.status == .stopped && !stream.isPlaying)
       try await stream.start()
-      #expect(bench.told == ["connecting (connecting)", "buffering (buffering)", "started (playing)"])
+      #expect(harness.told == ["connecting (connecting)", "buffering (buffering)", "started (playing)"])
       #expect(stream.isPlaying && stream.station.name == "Test station" && stream.station.bitRate == 128)
       #expect(stream.format?.codec == .mp3)
       func look() -> (earliest: Instant, position: StreamTime, latest: Instant) {
-        (bench.loop.now, stream.position, bench.loop.now)
+        (harness.loop.now, stream.position, harness.loop.now)
       }
       let first = look()
-      try await bench.loop.sleep(for: .milliseconds(300))
+      try await harness.loop.sleep(for: .milliseconds(300))
       let second = look()
       let moved = (second.position - first.position).seconds
       #expect(moved > Double(first.latest.duration(to: second.earliest).nanoseconds) / 1e9 - 0.25)
       #expect(moved < Double(first.earliest.duration(to: second.latest).nanoseconds) / 1e9 + 0.25)
       stream.stop()
-      #expect(bench.told.last == "stopped (stopped)" && !stream.isPlaying)
+      #expect(harness.told.last == "stopped (stopped)" && !stream.isPlaying)
     }
   }
 
@@ -105,15 +105,15 @@ struct StreamTests {
   func pauses() throws {
     let station = try TestSupport.Station()
     station.answer("/live", with: .live(try live()))
-    try StreamBench.run(station) { bench in
-      let stream = bench.stream
+    try StreamHarness.run(station) { harness in
+      let stream = harness.stream
       try await stream.start()
       stream.pause()
-      #expect(bench.told.last == "paused (paused)" && stream.isPlaying)
+      #expect(harness.told.last == "paused (paused)" && stream.isPlaying)
       let position = stream.position
-      try await bench.loop.sleep(for: .milliseconds(500))
+      try await harness.loop.sleep(for: .milliseconds(500))
       #expect(stream.position == position)
-      try await bench.wait { stream.figures.timeShift > 3.5 }
+      try await harness.wait { stream.figures.timeShift > 3.5 }
       let shift = stream.figures.timeShift
       #expect(stream.canMove(by: 2) && !stream.canMove(by: 60) && !stream.canMove(by: -60))
       let forward = try stream.move(by: 2)
@@ -121,7 +121,7 @@ struct StreamTests {
       let back = try stream.move(by: -1000)
       #expect(back < -1.9 && stream.status == .paused)
       try await stream.start()
-      #expect(bench.told.last == "started (playing)")
+      #expect(harness.told.last == "started (playing)")
     }
   }
 
@@ -129,11 +129,11 @@ struct StreamTests {
   func pauseTimeout() throws {
     let station = try TestSupport.Station()
     station.answer("/live", with: .live(try live()))
-    try StreamBench.run(station, pauseTimeout: .milliseconds(200)) { bench in
-      try await bench.stream.start()
-      bench.stream.pause()
-      try await bench.wait { bench.stream.status == .stopped }
-      #expect(bench.told.last == "stopped (stopped)")
+    try StreamHarness.run(station, pauseTimeout: .milliseconds(200)) { harness in
+      try await harness.stream.start()
+      harness.stream.pause()
+      try await harness.wait { harness.stream.status == .stopped }
+      #expect(harness.told.last == "stopped (stopped)")
     }
   }
 
@@ -144,17 +144,17 @@ struct StreamTests {
     station.answer(
       "/live",
       with: .live(try live(titles: [.init("A - One", at: 0), .init("B - Two", at: 160_000)])))
-    try StreamBench.run(station) { bench in
-      let stream = bench.stream
+    try StreamHarness.run(station) { harness in
+      let stream = harness.stream
       try await stream.start()
-      try await bench.wait { bench.told.contains("heard: B - Two") }
+      try await harness.wait { harness.told.contains("heard: B - Two") }
       #expect(stream.title?.artist == "B" && stream.title?.withoutArtist == "Two")
       for way in ["came", "heard"] {
-        #expect(bench.told.filter { $0.hasPrefix(way) } == ["\(way): A - One", "\(way): B - Two"])
+        #expect(harness.told.filter { $0.hasPrefix(way) } == ["\(way): A - One", "\(way): B - Two"])
       }
       let moved = try stream.move(by: -10)
       #expect(moved < -0.5)
-      #expect(bench.told.last == "heard: A - One" && stream.title?.text == "A - One")
+      #expect(harness.told.last == "heard: A - One" && stream.title?.text == "A - One")
     }
   }
 
@@ -163,14 +163,14 @@ struct StreamTests {
     let station = try TestSupport.Station()
     let live = try live()
     station.answer("/live", with: .live(live).dropping(at: 80_000, by: .reset), .live(live))
-    try StreamBench.run(station, bufferWait: .seconds(3)) { bench in
-      let stream = bench.stream
+    try StreamHarness.run(station, bufferWait: .seconds(3)) { harness in
+      let stream = harness.stream
       try await stream.start()
-      try await bench.wait { bench.told.contains("reconnected true") }
-      let tail = Array(bench.told.drop { $0 != "failed stream.network" })
+      try await harness.wait { harness.told.contains("reconnected true") }
+      let tail = Array(harness.told.drop { $0 != "failed stream.network" })
       #expect(tail.prefix(3) == ["failed stream.network", "connecting (connecting)", "reconnected true"])
-      try await bench.wait { bench.told.last == "started (playing)" }
-      #expect(!bench.told.contains("queue exhausted"))
+      try await harness.wait { harness.told.last == "started (playing)" }
+      #expect(!harness.told.contains("queue exhausted"))
     }
   }
 
@@ -180,12 +180,12 @@ struct StreamTests {
     var live = try live()
     live.burst = 16_000
     station.answer("/live", with: .live(live).stalling(at: 20_000, for: .seconds(3)))
-    try StreamBench.run(station) { bench in
-      try await bench.stream.start()
-      try await bench.wait { bench.told.contains("queue exhausted") }
-      let tail = bench.told.drop { $0 != "queue exhausted" }
+    try StreamHarness.run(station) { harness in
+      try await harness.stream.start()
+      try await harness.wait { harness.told.contains("queue exhausted") }
+      let tail = harness.told.drop { $0 != "queue exhausted" }
       #expect(tail.prefix(2) == ["queue exhausted", "buffering (buffering)"])
-      try await bench.wait { bench.told.last == "started (playing)" }
+      try await harness.wait { harness.told.last == "started (playing)" }
     }
   }
 
@@ -194,9 +194,9 @@ struct StreamTests {
     var live = try live()
     live.burst = 40_000
     station.answer("/live", with: .live(live).stalling(at: 40_000))
-    try StreamBench.run(station, bufferWait: nil) { bench in
-      try await bench.stream.start()
-      #expect(bench.stream.status == .playing)
+    try StreamHarness.run(station, bufferWait: nil) { harness in
+      try await harness.stream.start()
+      #expect(harness.stream.status == .playing)
     }
   }
 
@@ -205,10 +205,10 @@ struct StreamTests {
     var live = try live()
     live.burst = 0
     station.answer("/live", with: .live(live))
-    try StreamBench.run(station, bufferWait: nil) { bench in
-      try await bench.stream.start()
-      #expect((1.8...4).contains(bench.stream.figures.buffered))
-      #expect(bench.stream.buffer?.wanted == StreamTime(seconds: 2))
+    try StreamHarness.run(station, bufferWait: nil) { harness in
+      try await harness.stream.start()
+      #expect((1.8...4).contains(harness.stream.figures.buffered))
+      #expect(harness.stream.buffer?.wanted == StreamTime(seconds: 2))
     }
   }
 
@@ -223,8 +223,8 @@ struct StreamTests {
     // from it while this one is read.
     station.answer(
       "/live", with: .live(live).stalling(at: 40_000), .live(live).withSlowHead(.seconds(120)))
-    try StreamBench.run(station, bufferWait: nil) { bench in
-      let stream = bench.stream
+    try StreamHarness.run(station, bufferWait: nil) { harness in
+      let stream = harness.stream
       try await stream.start()
       var heard = 0.0
       let playback = try stream.attach(heard: { heard }, moved: { heard = 0 })
@@ -234,16 +234,16 @@ struct StreamTests {
       func decodeAll() throws { while try decoder.read(into: block.view.buffer) > 0 {} }
       try decodeAll()
       heard = 0.2
-      try await bench.loop.sleep(for: .milliseconds(1))
-      #expect(stream.status == .playing && !bench.told.contains("queue exhausted"))
+      try await harness.loop.sleep(for: .milliseconds(1))
+      #expect(stream.status == .playing && !harness.told.contains("queue exhausted"))
       #expect(stream.buffer?.isFilling == false)
       // A second, or two where the burst took its time.
       let wanted = try #require(stream.buffer?.wanted)
       heard = 60
-      try await bench.wait {
+      try await harness.wait {
         // The rest of the burst may have come since.
         _ = try? decodeAll()
-        return bench.told.contains("queue exhausted")
+        return harness.told.contains("queue exhausted")
       }
       #expect(stream.status == .buffering && stream.buffer?.isFilling == true)
       #expect(stream.buffer?.wanted == wanted + wanted)
@@ -255,13 +255,13 @@ struct StreamTests {
   func fails() throws {
     let station = try TestSupport.Station()
     station.answer("/live", with: .status("404 Not Found"))
-    try StreamBench.run(station) { bench in
+    try StreamHarness.run(station) { harness in
       do {
-        try await bench.stream.start()
+        try await harness.stream.start()
         Issue.record("it started")
       } catch let error as StreamError { #expect(error.kind == .notFound && error.status == 404) }
-      #expect(bench.stream.status == .stopped)
-      #expect(bench.told == ["connecting (connecting)", "failed stream.not_found", "stopped (stopped)"])
+      #expect(harness.stream.status == .stopped)
+      #expect(harness.told == ["connecting (connecting)", "failed stream.not_found", "stopped (stopped)"])
     }
   }
 
@@ -269,9 +269,9 @@ struct StreamTests {
   func stopsEarly() throws {
     let station = try TestSupport.Station()
     station.answer("/live", with: .live(try live()).withSlowHead(.seconds(1)))
-    try StreamBench.run(station) { bench in
-      bench.loop.after(.milliseconds(100)) { bench.stream.stop() }
-      await #expect(throws: CancellationError.self) { try await bench.stream.start() }
+    try StreamHarness.run(station) { harness in
+      harness.loop.after(.milliseconds(100)) { harness.stream.stop() }
+      await #expect(throws: CancellationError.self) { try await harness.stream.start() }
     }
   }
 
@@ -279,15 +279,15 @@ struct StreamTests {
   func fullWhileGoingOn() throws {
     let station = try TestSupport.Station()
     station.answer("/live", with: .live(try live(pace: .asRead)))
-    try StreamBench.run(station, blocks: 20) { bench in
-      let stream = bench.stream
+    try StreamHarness.run(station, blocks: 20) { harness in
+      let stream = harness.stream
       try await stream.start()
       stream.pause()
       // The loop stands still meanwhile: it has not been told that the buffer is full when it goes on.
       usleep(1_000_000)
       let end = stream.buffer?.range.end ?? .zero
       stream.goOnIfPaused()
-      try await bench.wait { (stream.buffer?.range.end ?? .zero) > end + StreamTime(seconds: 1) }
+      try await harness.wait { (stream.buffer?.range.end ?? .zero) > end + StreamTime(seconds: 1) }
     }
   }
 
@@ -307,18 +307,18 @@ struct StreamTests {
       return 200_000 + leap.withLock { $0 } + Int(elapsed.nanoseconds / 62_500)
     }
     station.answer("/live", with: .live(live))
-    try StreamBench.run(station, blocks: 60) { bench in
-      let stream = bench.stream
+    try StreamHarness.run(station, blocks: 60) { harness in
+      let stream = harness.stream
       try await stream.start()
       stream.pause()
       leap.withLock { $0 = 600_000 }
-      try await bench.wait { stream.machine.reception == .full }
+      try await harness.wait { stream.machine.reception == .full }
       let kept = try #require(stream.buffer?.range)
       let position = stream.position
       #expect((kept.end - position).seconds > 10)
       stream.goOnIfPaused()
-      try await bench.wait { bench.told.contains("reconnected false") }
-      try await bench.loop.sleep(for: .seconds(1))
+      try await harness.wait { harness.told.contains("reconnected false") }
+      try await harness.loop.sleep(for: .seconds(1))
       let range = try #require(stream.buffer?.range)
       #expect(range.start <= stream.position, "\(range.start.seconds) \(stream.position.seconds)")
       #expect(range.end > kept.end)
@@ -345,9 +345,9 @@ struct StreamTests {
     let url = elsewhere.url("/real").replacing("127.0.0.1", with: "localhost")
     station.answer("/live", with: .page("\(url)\n", type: "audio/x-mpegurl"))
     elsewhere.answer("/real", with: .live(try live()))
-    try StreamBench.run(station) { bench in
-      bench.stream.options.credentials = HTTPCredentials(user: "me", password: "secret")
-      try await bench.stream.start()
+    try StreamHarness.run(station) { harness in
+      harness.stream.options.credentials = HTTPCredentials(user: "me", password: "secret")
+      try await harness.stream.start()
     }
     #expect(station.visits.first?["Authorization"] != nil)
     #expect(elsewhere.visits.count == 1 && elsewhere.visits.first?["Authorization"] == nil)
@@ -361,8 +361,8 @@ struct StreamTests {
     live.programme = .init(repeating: file, bytesPerSecond: 16_000)
     live.age = 0
     station.answer("/live", with: .live(live))
-    try StreamBench.run(station, blocks: 100) { bench in
-      let stream = bench.stream
+    try StreamHarness.run(station, blocks: 100) { harness in
+      let stream = harness.stream
       try await stream.start()
       stream.pause()
       var heard = 0.0
@@ -377,7 +377,7 @@ struct StreamTests {
         let count = try decoder.read(into: block.view.buffer)
         if count == 0 {
           #expect(decoder.isWaiting)
-          try await bench.loop.sleep(for: .milliseconds(10))
+          try await harness.loop.sleep(for: .milliseconds(10))
         }
         samples += count
       }

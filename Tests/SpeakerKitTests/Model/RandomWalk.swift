@@ -18,7 +18,7 @@ final class RandomWalk {
     SpeakerSpec(name: "D", role: .mono, volume: 48),
   ]
 
-  private let bench: HouseBench
+  private let harness: HouseHarness
   private let seed: UInt64
   private let paths: [String: String]
   private var random: SeededRandom
@@ -36,18 +36,18 @@ final class RandomWalk {
 
   /// Creates a walk.
   /// - Parameter paths: the sources by title.
-  init(_ bench: HouseBench, seed: UInt64, paths: [String: String]) throws {
-    self.bench = bench
+  init(_ harness: HouseHarness, seed: UInt64, paths: [String: String]) throws {
+    self.harness = harness
     self.seed = seed
     self.paths = paths
     random = SeededRandom(seed: seed)
-    let house = bench.house
+    let house = harness.house
     devices = house.devices
     model = HouseModel(
       Self.speakers.map {
         .init(
           label: $0.name, name: $0.name, volume: $0.volume, role: $0.role, balance: $0.balance, session: 0)
-      }, at: bench.loop.now.nanoseconds)
+      }, at: harness.loop.now.nanoseconds)
     for (index, speaker) in Self.speakers.enumerated() {
       if let group = speaker.group { model.groups[group, default: []].append(index) }
     }
@@ -69,21 +69,21 @@ final class RandomWalk {
       try await take(step, number, wait: wait)
     }
     while interruptions > 0 {
-      try await bench.loop.sleep(for: .milliseconds(100))
+      try await harness.loop.sleep(for: .milliseconds(100))
       try compare()
     }
     for session in 0..<WalkStep.sessionCount { try await take(.stop(session), steps, wait: 50_000_001) }
   }
 
   private func take(_ step: WalkStep, _ number: Int, wait: Int64) async throws {
-    history.append("\(number) at \(bench.loop.now.nanoseconds): \(step), then \(wait) ns")
+    history.append("\(number) at \(harness.loop.now.nanoseconds): \(step), then \(wait) ns")
     let expected = model.perform(step)
     let raised = await perform(step)
     if let raised { seen.insert(raised) }
     guard raised == expected else {
       throw failure("it raised \(raised ?? "nothing"), the contract says \(expected ?? "nothing")")
     }
-    try await bench.loop.sleep(for: .nanoseconds(wait))
+    try await harness.loop.sleep(for: .nanoseconds(wait))
     try compare()
   }
 
@@ -101,7 +101,7 @@ final class RandomWalk {
   private static func code(of error: any Error) -> String { (error as? any CodedError)?.code ?? "\(error)" }
 
   private func ask(_ step: WalkStep) async throws {
-    let controls = try bench.house.controls()
+    let controls = try harness.house.controls()
     switch step {
     case .join(let speaker, let session): try await devices[speaker].join(sessions[session])
     case .leave(let speaker): try await devices[speaker].leave()
@@ -115,13 +115,13 @@ final class RandomWalk {
     case .seek(let session, let frame): try sessions[session].seek(toSeconds: Double(frame) / 48_000)
     case .volume(let target, let volume):
       switch target {
-      case .house: try bench.house.setVolume(volume)
+      case .house: try harness.house.setVolume(volume)
       case .session(let session): try sessions[session].setVolume(volume)
       case .speaker(let speaker): try devices[speaker].setVolume(volume)
       }
     case .mute(let target, let isMuted):
       switch target {
-      case .house: try isMuted ? bench.house.mute() : bench.house.unmute()
+      case .house: try isMuted ? harness.house.mute() : harness.house.unmute()
       case .session(let session): try isMuted ? sessions[session].mute() : sessions[session].unmute()
       case .speaker(let speaker): try isMuted ? devices[speaker].mute() : devices[speaker].unmute()
       }
@@ -142,15 +142,15 @@ final class RandomWalk {
   private func interrupt(_ request: WalkStep.Interruption) throws {
     var failure: (any Error)?
     interruptions += 1
-    bench.loop.start { [self] in
+    harness.loop.start { [self] in
       do {
-        try await bench.house.interrupt(
+        try await harness.house.interrupt(
           devices: request.speakers.map { devices[$0] }, priority: request.priority, volume: request.volume,
           restore: request.restores, name: request.name
         ) { session in
           sessions.append(session)
           try await session.play(paths["bell"] ?? "", title: "bell")
-          try await bench.loop.sleep(for: .nanoseconds(request.length))
+          try await harness.loop.sleep(for: .nanoseconds(request.length))
         }
       } catch { failure = error }
       interruptions -= 1
@@ -159,7 +159,7 @@ final class RandomWalk {
   }
 
   private func record() {
-    let house = bench.house
+    let house = harness.house
     house.events.on { [unowned self] event in
       switch event {
       case .device(let device, let reason): note("device \(label(device)) \(reason.rawValue)")
@@ -181,7 +181,7 @@ final class RandomWalk {
 
   private func note(_ text: String, second: (Int, player: Int)? = nil) {
     seen.formUnion(text.split(separator: " ").map(String.init))
-    inbox.append(Event(told: .init(instant: bench.loop.now.nanoseconds, text: text), second: second))
+    inbox.append(Event(told: .init(instant: harness.loop.now.nanoseconds, text: text), second: second))
   }
 
   private func label(_ device: Device) -> String {
@@ -200,7 +200,7 @@ final class RandomWalk {
       }
     }
     inbox = []
-    model.advance(to: bench.loop.now.nanoseconds)
+    model.advance(to: harness.loop.now.nanoseconds)
     if let complaint = model.complaints.first { throw failure(complaint) }
     while compared < min(told.count, model.told.count), told[compared] == model.told[compared] {
       compared += 1
@@ -228,7 +228,7 @@ final class RandomWalk {
     }
       + sessions.suffix(5).map { one in
         "\(one.name): \(one.state) \(one.position) \(one.isSuspended) \(one.isOpen) \(one.priority)"
-      } + ["average \(bench.house.volume)"]
+      } + ["average \(harness.house.volume)"]
   }
 
   private var shownByModel: [String] {

@@ -28,14 +28,14 @@ struct LeftBehindTests {
   /// Records two seconds.
   private func record(
     appends: Bool, settings: RecorderSettings
-  ) throws -> WriterBench {
-    let bench = try WriterBench(
+  ) throws -> WriterHarness {
+    let harness = try WriterHarness(
       "show.mp3", { $0.appends = appends }, settings: settings, in: folder, log: { [told] in told.add($0) })
-    bench.feed.mark(StreamTitle("Title"))
-    bench.come(2)
-    bench.pass()
-    bench.end()
-    return bench
+    harness.feed.mark(StreamTitle("Title"))
+    harness.come(2)
+    harness.pass()
+    harness.end()
+    return harness
   }
 
   private func settings(hasCatalogue: Bool) -> RecorderSettings {
@@ -49,9 +49,9 @@ struct LeftBehindTests {
     arguments: [true, false], [true, false])
   func finished(appends: Bool, hasCatalogue: Bool) throws {
     _ = try folder.write(left + [0xFF, 0xFB], to: "show.mp3.part")
-    let bench = try record(appends: appends, settings: settings(hasCatalogue: hasCatalogue))
-    let files = bench.files.filter { !$0.hasPrefix("catalogue") }
-    #expect(files == (appends ? ["show.mp3"] : ["show (2).mp3", "show.mp3"]), "\(bench.told)")
+    let harness = try record(appends: appends, settings: settings(hasCatalogue: hasCatalogue))
+    let files = harness.files.filter { !$0.hasPrefix("catalogue") }
+    #expect(files == (appends ? ["show.mp3"] : ["show (2).mp3", "show.mp3"]), "\(harness.told)")
     let sound = try readBytes(folder.file("show.mp3"))
     #expect(sound.starts(with: left) && (sound.count > left.count) == appends)
     #expect(told.lines == ["\(folder.file("show.mp3")): made whole from its part"])
@@ -65,8 +65,8 @@ struct LeftBehindTests {
     let part = try PartFile.create(path: folder.file("show.mp3"))
     try part.write(left)
     _ = try folder.write(left, to: "show.mp3")
-    let bench = try record(appends: true, settings: .init())
-    #expect(bench.told == ["stopped record.exists"] && bench.files == ["show.mp3", "show.mp3.part"])
+    let harness = try record(appends: true, settings: .init())
+    #expect(harness.told == ["stopped record.exists"] && harness.files == ["show.mp3", "show.mp3.part"])
     let error = #expect(throws: RecordError.self) { try PartFile.create(path: folder.file("show.mp3")) }
     #expect(error?.message == "\(folder.file("show.mp3.part")) is being recorded")
     part.abandon(keep: false)
@@ -79,14 +79,14 @@ struct LeftBehindTests {
     #expect(try readBytes(folder.file("show.mp3.part")) == rubbish)
     #expect(fileNames(in: folder.path).contains("show (2).mp3"))
     _ = try folder.write([], to: "show.mp3.part")
-    let bench = try record(appends: true, settings: settings(hasCatalogue: true))
-    #expect(bench.told.last == "finished show.mp3", "\(bench.told)")
+    let harness = try record(appends: true, settings: settings(hasCatalogue: true))
+    #expect(harness.told.last == "finished show.mp3", "\(harness.told)")
     #expect(!fileNames(in: folder.path).contains("show.mp3.part"))
   }
 
   @Test("is no folder: a name is wanted behind that") func folderThere() throws {
     mkdir(folder.file("show.mp3"), 0o700)
-    let bench = try record(appends: false, settings: .init())
-    #expect(bench.told == ["stopped record.exists"] && bench.files == ["show.mp3"])
+    let harness = try record(appends: false, settings: .init())
+    #expect(harness.told == ["stopped record.exists"] && harness.files == ["show.mp3"])
   }
 }

@@ -15,8 +15,8 @@ struct RecordedAnswerTests {
     let station = try TestSupport.Station()
     station.answer("/live", with: answer)
     var failure: StreamError?
-    try RecordingBench.run(station) { bench in
-      do { try await bench.record("a.mp3").stop() } catch let error as StreamError { failure = error }
+    try RecordingHarness.run(station) { harness in
+      do { try await harness.record("a.mp3").stop() } catch let error as StreamError { failure = error }
     }
     return failure
   }
@@ -49,9 +49,9 @@ struct RecordedAnswerTests {
     let bytes = Array(try Self.sound.get().prefix(300_000))
     let station = try TestSupport.Station()
     station.answer("/live", with: .file(bytes, type: "audio/mpeg"))
-    try RecordingBench.run(station) { bench in
-      try await bench.stream.start()
-      let error = await #expect(throws: StreamError.self) { _ = try await bench.record("a.mp3") }
+    try RecordingHarness.run(station) { harness in
+      try await harness.stream.start()
+      let error = await #expect(throws: StreamError.self) { _ = try await harness.record("a.mp3") }
       #expect(error?.kind == .unsupported)
     }
     let noise = [UInt8](repeating: 0x80, count: 100_000)

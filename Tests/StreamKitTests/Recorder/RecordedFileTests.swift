@@ -38,18 +38,18 @@ struct RecordedFileTests {
     let whole = answer(bytes, server)
     station.answer(
       "/live", with: whole.dropping(at: 150_001, by: .reset), whole.dropping(at: 400_003, by: .reset), whole)
-    try RecordingBench.run(station) { bench in
-      let recording = try await bench.record("{station}.{ext}")
-      try await bench.wait { bench.told.contains("finished") }
+    try RecordingHarness.run(station) { harness in
+      let recording = try await harness.record("{station}.{ext}")
+      try await harness.wait { harness.told.contains("finished") }
       #expect(recording.state == .finished && recording.path.hasSuffix(".mp3"))
       #expect(try readBytes(recording.path) == bytes)
       #expect(recording.bytes == bytes.count && abs(recording.seconds - 60) < 0.1)
-      let entry = try #require(try await bench.entries().first)
+      let entry = try #require(try await harness.entries().first)
       #expect(entry.state == .finished && entry.path == recording.path && entry.gaps.isEmpty)
       let path = recording.path
-      let verdict = try await bench.recorder.withLibrary { try $0.verify(path) }
+      let verdict = try await harness.recorder.withLibrary { try $0.verify(path) }
       #expect(verdict.agrees == true, "\(verdict.differences)")
-      #expect(bench.stream.receiver == nil)
+      #expect(harness.stream.receiver == nil)
     }
     let visits = station.visits
     #expect(visits.count == 3)
@@ -67,13 +67,13 @@ struct RecordedFileTests {
     let station = try TestSupport.Station()
     station.answer("/live", with: .page("#EXTM3U\n/\(name)\n", type: "audio/x-mpegurl"))
     station.answer("/\(name)", with: .file(bytes, type: "application/octet-stream"))
-    try RecordingBench.run(station) { bench in
-      let recording = try await bench.record("show.{ext}")
-      try await bench.wait { bench.told.contains("finished") }
+    try RecordingHarness.run(station) { harness in
+      let recording = try await harness.record("show.{ext}")
+      try await harness.wait { harness.told.contains("finished") }
       #expect(recording.path.hasSuffix("show.\(end)"))
       #expect(try readBytes(recording.path) == bytes)
       let path = recording.path
-      let verdict = try await bench.recorder.withLibrary { try $0.verify(path) }
+      let verdict = try await harness.recorder.withLibrary { try $0.verify(path) }
       #expect(verdict.agrees == true, "\(verdict.differences)")
     }
   }
@@ -84,10 +84,10 @@ struct RecordedFileTests {
     station.answer(
       "/live", with: answer(bytes, .ranges).dropping(at: 150_001, by: .reset),
       answer(bytes, .ranges, tag: "\"two\""))
-    try RecordingBench.run(station) { bench in
-      let recording = try await bench.record("a.mp3")
-      try await bench.wait { recording.state == .failed }
-      #expect(bench.told == ["stopped stream.content"])
+    try RecordingHarness.run(station) { harness in
+      let recording = try await harness.record("a.mp3")
+      try await harness.wait { recording.state == .failed }
+      #expect(harness.told == ["stopped stream.content"])
       #expect(try readBytes(recording.path) == Array(bytes.prefix(150_001)))
     }
   }
@@ -99,16 +99,16 @@ struct RecordedFileTests {
       { $0.split = .init() }, { $0.format = .wav }, { $0.appends = true },
     ]
     for change in changes {
-      try RecordingBench.run(station) { bench in
-        let error = await #expect(throws: StreamError.self) { _ = try await bench.record("a.mp3", change) }
+      try RecordingHarness.run(station) { harness in
+        let error = await #expect(throws: StreamError.self) { _ = try await harness.record("a.mp3", change) }
         #expect(error?.kind == .unsupported && error?.message.contains("recorded as it is") == true)
       }
     }
-    try RecordingBench.run(station) { bench in
-      _ = try await bench.record("a.mp3")
-      var error = await #expect(throws: StreamError.self) { _ = try await bench.record("b.mp3") }
+    try RecordingHarness.run(station) { harness in
+      _ = try await harness.record("a.mp3")
+      var error = await #expect(throws: StreamError.self) { _ = try await harness.record("b.mp3") }
       #expect(error?.message.contains("recorded as it is") == true)
-      error = await #expect(throws: StreamError.self) { try await bench.stream.start() }
+      error = await #expect(throws: StreamError.self) { try await harness.stream.start() }
       #expect(error?.message.contains("being recorded") == true, "\(String(describing: error))")
     }
   }

@@ -24,15 +24,15 @@ struct RecordedStreamTests {
   @Test("paused until its buffer was full it is received again, for the recording")
   func fullBuffer() throws {
     let station = try station(try Programme(.mp3, seconds: 120, seed: 21), pace: 4)
-    try RecordingBench.run(station) { bench in
-      bench.stream.options.bufferBlocks = 20
-      try await bench.stream.start()
-      bench.stream.pause()
-      try await bench.wait { bench.stream.machine.reception == .full }
+    try RecordingHarness.run(station) { harness in
+      harness.stream.options.bufferBlocks = 20
+      try await harness.stream.start()
+      harness.stream.pause()
+      try await harness.wait { harness.stream.machine.reception == .full }
       var recording: Recording?
-      bench.loop.start { recording = try? await bench.record("a.mp3") }
-      try await bench.wait { recording.map { $0.bytes > 50_000 } ?? false }
-      #expect(bench.stream.status == .paused)
+      harness.loop.start { recording = try? await harness.record("a.mp3") }
+      try await harness.wait { recording.map { $0.bytes > 50_000 } ?? false }
+      #expect(harness.stream.status == .paused)
       try await recording?.stop()
     }
   }
@@ -40,14 +40,14 @@ struct RecordedStreamTests {
   @Test("what a full buffer left out is a gap in a recording that begins back in it")
   func backInFullBuffer() throws {
     let station = try station(try Programme(.mp3, seconds: 120, seed: 22), pace: 4)
-    try RecordingBench.run(station) { bench in
-      bench.stream.options.bufferBlocks = 20
-      let first = try await bench.record("a.mp3")
-      try await bench.stream.start()
-      bench.stream.pause()
-      try await bench.wait { first.bytes > 300_000 }
-      let second = try await bench.record("b.mp3") { $0.back = .seconds(2) }
-      try await bench.wait { second.seconds > 4 }
+    try RecordingHarness.run(station) { harness in
+      harness.stream.options.bufferBlocks = 20
+      let first = try await harness.record("a.mp3")
+      try await harness.stream.start()
+      harness.stream.pause()
+      try await harness.wait { first.bytes > 300_000 }
+      let second = try await harness.record("b.mp3") { $0.back = .seconds(2) }
+      try await harness.wait { second.seconds > 4 }
       let gaps = second.gaps
       #expect(
         gaps.count == 1 && (gaps.first?.seconds ?? 0) > 3 && abs((gaps.first?.at ?? 0) - 2) < 0.1, "\(gaps)")
@@ -58,13 +58,13 @@ struct RecordedStreamTests {
   @Test("over to another station it goes though only recorded, and the recording ends")
   func anotherURL() throws {
     let station = try station(try Programme(.mp3, seconds: 120, seed: 23))
-    try RecordingBench.run(station) { bench in
-      let recording = try await bench.record("a.mp3")
-      try bench.stream.setNext(url: station.url("/other"), options: bench.stream.options)
-      #expect(bench.stream.url == station.url("/live"))
-      bench.loop.start { try? await bench.stream.start() }
-      try await bench.wait { recording.state == .finished && bench.stream.status == .playing }
-      #expect(bench.stream.url == station.url("/other"))
+    try RecordingHarness.run(station) { harness in
+      let recording = try await harness.record("a.mp3")
+      try harness.stream.setNext(url: station.url("/other"), options: harness.stream.options)
+      #expect(harness.stream.url == station.url("/live"))
+      harness.loop.start { try? await harness.stream.start() }
+      try await harness.wait { recording.state == .finished && harness.stream.status == .playing }
+      #expect(harness.stream.url == station.url("/other"))
       #expect(station.visits.map(\.target) == ["/live", "/other"])
     }
   }
@@ -73,48 +73,48 @@ struct RecordedStreamTests {
     "a recording of a stopped stream is of the station that was set for the next start, and its row says so")
   func nextURL() throws {
     let station = try station(try Programme(.mp3, seconds: 120, seed: 24))
-    try RecordingBench.run(station) { bench in
-      try await bench.stream.start()
-      try bench.stream.setNext(url: station.url("/other"), options: bench.stream.options)
+    try RecordingHarness.run(station) { harness in
+      try await harness.stream.start()
+      try harness.stream.setNext(url: station.url("/other"), options: harness.stream.options)
       // The current stream continues, and is the one recorded.
-      let first = try await bench.record("a.mp3")
+      let first = try await harness.record("a.mp3")
       try await first.stop()
-      bench.stream.stop()
-      let second = try await bench.record("b.mp3")
+      harness.stream.stop()
+      let second = try await harness.record("b.mp3")
       try await second.stop()
       #expect(station.visits.map(\.target) == ["/live", "/other"])
-      let urls = Dictionary(uniqueKeysWithValues: try await bench.entries().map { ($0.path, $0.url) })
+      let urls = Dictionary(uniqueKeysWithValues: try await harness.entries().map { ($0.path, $0.url) })
       #expect(
-        urls == [bench.path("a.mp3"): station.url("/live"), bench.path("b.mp3"): station.url("/other")])
+        urls == [harness.path("a.mp3"): station.url("/live"), harness.path("b.mp3"): station.url("/other")])
     }
   }
 
   @Test("what the station is called is known though the loop has other work")
   func nameWithoutLoop() throws {
     let station = try station(try Programme(.mp3, seconds: 120, seed: 25))
-    try RecordingBench.run(station) { bench in
+    try RecordingHarness.run(station) { harness in
       var recording: Recording?
-      bench.loop.start { recording = try? await bench.record("{station}.mp3") }
-      try await bench.wait { bench.stream.receiver != nil }
+      harness.loop.start { recording = try? await harness.record("{station}.mp3") }
+      try await harness.wait { harness.stream.receiver != nil }
       usleep(2_500_000)
-      try await bench.wait { recording != nil }
+      try await harness.wait { recording != nil }
       try await recording?.stop()
-      #expect(fileNames(in: bench.folder.path).contains("Test station.mp3"))
+      #expect(fileNames(in: harness.folder.path).contains("Test station.mp3"))
     }
   }
 
   @Test("the name of another station of the configuration is that of the one that is gone over to")
   func otherName() throws {
     let station = try station(try Programme(.mp3, seconds: 120, seed: 26), name: nil)
-    try RecordingBench.run(station) { bench in
-      bench.stream.nickname = "first"
-      try await bench.record("{station}.mp3").stop()
-      try bench.stream.setNext(
-        url: station.url("/other"), nickname: "other", options: bench.stream.options)
-      try await bench.record("{station}.mp3").stop()
-      try bench.stream.setNext(url: station.url("/live"), options: bench.stream.options)
-      try await bench.record("{station}.mp3").stop()
-      let names = fileNames(in: bench.folder.path).filter { $0.hasSuffix(".mp3") }.sorted()
+    try RecordingHarness.run(station) { harness in
+      harness.stream.nickname = "first"
+      try await harness.record("{station}.mp3").stop()
+      try harness.stream.setNext(
+        url: station.url("/other"), nickname: "other", options: harness.stream.options)
+      try await harness.record("{station}.mp3").stop()
+      try harness.stream.setNext(url: station.url("/live"), options: harness.stream.options)
+      try await harness.record("{station}.mp3").stop()
+      let names = fileNames(in: harness.folder.path).filter { $0.hasSuffix(".mp3") }.sorted()
       #expect(names == ["first.mp3", "other.mp3", "unknown.mp3"])
     }
   }

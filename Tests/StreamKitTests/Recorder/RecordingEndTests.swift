@@ -11,33 +11,33 @@ struct RecordingEndTests {
   @Test(
     "an outage that lasts until it is stopped is a gap, as long as the outage", arguments: [nil, 3_600])
   func outageAtTheEnd(planned: Int?) throws {
-    let bench = try WriterBench("a.mp3") { $0.duration = planned.map { .seconds($0) } }
-    bench.feed.mark(StreamTitle("Title"))
+    let harness = try WriterHarness("a.mp3") { $0.duration = planned.map { .seconds($0) } }
+    harness.feed.mark(StreamTitle("Title"))
     // A burst, then sound at the pace of playback.
-    bench.come(4)
+    harness.come(4)
     for _ in 0..<8 {
-      bench.pass()
-      bench.come(0.5)
+      harness.pass()
+      harness.come(0.5)
     }
-    for _ in 0..<10 { bench.pass() }
-    bench.end()
-    #expect(bench.told == ["began a.mp3", "finished a.mp3"])
-    let gap = try #require(bench.progress.figures.gaps.first)
+    for _ in 0..<10 { harness.pass() }
+    harness.end()
+    #expect(harness.told == ["began a.mp3", "finished a.mp3"])
+    let gap = try #require(harness.progress.figures.gaps.first)
     // The gap is four and a half seconds, of which half a second may have been on its way.
-    #expect((3.6...4.6).contains(gap.seconds) && bench.progress.figures.gaps.count == 1, "\(gap)")
+    #expect((3.6...4.6).contains(gap.seconds) && harness.progress.figures.gaps.count == 1, "\(gap)")
   }
 
   @Test("what comes in large pieces has no gap at its end, nor has what was not to come any more")
   func largePieces() throws {
-    let bench = try WriterBench("a.mp3")
-    bench.feed.mark(StreamTitle("Title"))
+    let harness = try WriterHarness("a.mp3")
+    harness.feed.mark(StreamTitle("Title"))
     for _ in 0..<5 {
-      bench.come(5)
-      for _ in 0..<10 { bench.pass() }
+      harness.come(5)
+      for _ in 0..<10 { harness.pass() }
     }
-    bench.end()
-    #expect(bench.told.last == "finished a.mp3" && bench.progress.figures.gaps.isEmpty)
-    let short = try WriterBench("a.mp3") { $0.duration = .seconds(5) }
+    harness.end()
+    #expect(harness.told.last == "finished a.mp3" && harness.progress.figures.gaps.isEmpty)
+    let short = try WriterHarness("a.mp3") { $0.duration = .seconds(5) }
     short.feed.mark(StreamTitle("Title"))
     short.come(4)
     for _ in 0..<10 { short.pass() }
@@ -47,15 +47,15 @@ struct RecordingEndTests {
 
   @Test("sound without a length has a gap at its end when nothing came for long", arguments: [4, 20])
   func withoutFrames(silence: Int) throws {
-    let bench = try WriterBench("a.ogg")
+    let harness = try WriterHarness("a.ogg")
     let piece = StreamFrame(offset: 0, length: 4, hash: 0, format: StreamFormat(codec: .ogg))
     for _ in 0..<10 {
-      [UInt8](repeating: 0, count: 4).withUnsafeBytes { bench.feed.append(piece, $0) }
-      bench.pass()
+      [UInt8](repeating: 0, count: 4).withUnsafeBytes { harness.feed.append(piece, $0) }
+      harness.pass()
     }
-    for _ in 0..<(2 * silence) { bench.pass() }
-    bench.end()
-    #expect(bench.progress.figures.gaps.map(\.seconds) == (silence > 6 ? [Double(silence)] : []))
+    for _ in 0..<(2 * silence) { harness.pass() }
+    harness.end()
+    #expect(harness.progress.figures.gaps.map(\.seconds) == (silence > 6 ? [Double(silence)] : []))
   }
 
   @Test("a reserve that was used up a while ago counts again")
@@ -81,39 +81,39 @@ struct RecordingEndTests {
     var live = Live(.init(repeating: try Programme(.mp3, seconds: 60, seed: 4).bytes))
     live.pace = .realTime(1)
     station.answer("/live", with: .live(live))
-    let bench = try RecordingBench.run(station) { bench in
-      let recording = try await bench.record("a.mp3")
-      bench.stream.endRecordings { $0.fail(StreamError.ended(bench.stream.url)) }
-      try await bench.wait { recording.state == .failed }
+    let harness = try RecordingHarness.run(station) { harness in
+      let recording = try await harness.record("a.mp3")
+      harness.stream.endRecordings { $0.fail(StreamError.ended(harness.stream.url)) }
+      try await harness.wait { recording.state == .failed }
       await #expect(throws: StreamError.self) { try await recording.stop() }
-      #expect(bench.told == ["stopped stream.network"])
+      #expect(harness.told == ["stopped stream.network"])
     }
-    #expect(try FrameFile.walk(bench.path("a.mp3")).isWhole)
+    #expect(try FrameFile.walk(harness.path("a.mp3")).isWhole)
   }
 
   // MARK: Formats that change
 
-  private func come(_ count: Int, rate: Int, to bench: WriterBench) {
+  private func come(_ count: Int, rate: Int, to harness: WriterHarness) {
     let format = StreamFormat(codec: .mp3, sampleRate: rate, channels: 2)
-    for frame in bench.programme.frames.prefix(count) {
+    for frame in harness.programme.frames.prefix(count) {
       let changed = StreamFrame(
         offset: frame.offset, length: frame.length, hash: frame.hash, format: format, samples: 1_152)
-      let bytes = Array(bench.programme.bytes[frame.range])
-      bytes.withUnsafeBytes { bench.feed.append(changed, $0) }
+      let bytes = Array(harness.programme.bytes[frame.range])
+      bytes.withUnsafeBytes { harness.feed.append(changed, $0) }
     }
   }
 
   @Test("a station that changes its format all the time ends it, one that does so now and then does not")
   func restless() throws {
-    let bench = try WriterBench("a.mp3")
+    let harness = try WriterHarness("a.mp3")
     for number in 0..<400 {
-      come(3, rate: number % 2 == 0 ? 44_100 : 22_050, to: bench)
-      if number % 40 == 39 { bench.pass() }
+      come(3, rate: number % 2 == 0 ? 44_100 : 22_050, to: harness)
+      if number % 40 == 39 { harness.pass() }
     }
-    #expect(bench.told.last == "stopped record.write")
+    #expect(harness.told.last == "stopped record.write")
     // The budget is twenty files, and one a second.
-    #expect((20...60).contains(bench.files.count), "\(bench.files.count)")
-    let calm = try WriterBench("a.mp3")
+    #expect((20...60).contains(harness.files.count), "\(harness.files.count)")
+    let calm = try WriterHarness("a.mp3")
     for number in 0..<60 {
       come(1, rate: number % 2 == 0 ? 44_100 : 22_050, to: calm)
       for _ in 0..<2 { calm.pass() }
@@ -131,15 +131,15 @@ struct RecordingEndTests {
     var live = Live(.init(repeating: parts.flatMap { $0.prefix(40_000) }, bytesPerSecond: 16_000))
     live.pace = .realTime(2)
     station.answer("/live", with: .live(live))
-    try RecordingBench.run(station) { bench in
-      let recording = try await bench.record("a.mp3")
-      try await bench.wait { recording.paths.count >= 3 }
+    try RecordingHarness.run(station) { harness in
+      let recording = try await harness.record("a.mp3")
+      try await harness.wait { recording.paths.count >= 3 }
       try await recording.stop()
-      let tracks = bench.told.filter { $0.hasPrefix("track") }
+      let tracks = harness.told.filter { $0.hasPrefix("track") }
       #expect(tracks == recording.paths.dropFirst().map { "track \($0.split(separator: "/").last ?? "") -" })
       #expect(
-        recording.paths.first == bench.path("a.mp3") && Set(recording.paths).count == recording.paths.count)
-      #expect(recording.path == recording.paths.last && bench.told.last == "finished")
+        recording.paths.first == harness.path("a.mp3") && Set(recording.paths).count == recording.paths.count)
+      #expect(recording.path == recording.paths.last && harness.told.last == "finished")
     }
   }
 }

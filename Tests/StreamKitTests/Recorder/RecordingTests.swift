@@ -25,7 +25,7 @@ final class LateLoop {
 
 /// A test harness: a stream and its recorder, on a loop of their own, in real time. Used on the thread that
 /// calls `run`.
-final class RecordingBench {
+final class RecordingHarness {
   let loop = EventLoop()
   let folder: TemporaryFolder
   let stream: StreamKit.Stream
@@ -55,19 +55,19 @@ final class RecordingBench {
   @discardableResult
   static func run(
     _ station: TestSupport.Station, settings: RecorderSettings = .init(),
-    _ body: @escaping (RecordingBench) async throws -> Void
-  ) throws -> RecordingBench {
+    _ body: @escaping (RecordingHarness) async throws -> Void
+  ) throws -> RecordingHarness {
     let network = try NetworkThread()
     defer { network.close() }
-    let bench = try RecordingBench(station.url("/live"), network, settings)
-    try bench.loop.finish(
-      { try await body(bench) },
+    let harness = try RecordingHarness(station.url("/live"), network, settings)
+    try harness.loop.finish(
+      { try await body(harness) },
       last: {
-        bench.stream.stop()
-        bench.stream.endRecordings { $0.finish() }
-        bench.recorder.close()
+        harness.stream.stop()
+        harness.stream.endRecordings { $0.finish() }
+        harness.recorder.close()
       })
-    return bench
+    return harness
   }
 
   func path(_ name: String) -> String { folder.file(name) }
@@ -133,19 +133,19 @@ struct RecordingTests {
         .live(live).dropping(at: 75_000, by: .finish), .live(live).dropping(at: 78_000, by: .reset),
         .live(live),
       ])
-    let bench = try RecordingBench.run(station) { bench in
-      let recording = try await bench.record("show.{ext}")
-      #expect(bench.stream.status == .stopped && !bench.stream.isPlaying && bench.stream.isRecorded)
-      try await bench.wait { station.visits.count >= 4 }
-      try await bench.loop.sleep(for: .seconds(2))
+    let harness = try RecordingHarness.run(station) { harness in
+      let recording = try await harness.record("show.{ext}")
+      #expect(harness.stream.status == .stopped && !harness.stream.isPlaying && harness.stream.isRecorded)
+      try await harness.wait { station.visits.count >= 4 }
+      try await harness.loop.sleep(for: .seconds(2))
       try await recording.stop()
-      #expect(recording.state == .finished && recording.gaps.isEmpty && !bench.stream.isRecorded)
-      let entries = try await bench.entries()
+      #expect(recording.state == .finished && recording.gaps.isEmpty && !harness.stream.isRecorded)
+      let entries = try await harness.entries()
       #expect(entries.map(\.state) == [.finished] && entries.first?.bytes == recording.bytes)
     }
-    let sound = try Self.sound(bench.path(kind == .aac ? "show.aac" : "show.mp3"))
+    let sound = try Self.sound(harness.path(kind == .aac ? "show.aac" : "show.mp3"))
     #expect(sound.count > 100_000 && Bytes.isSlice(sound, of: programme.bytes))
-    #expect(bench.told == ["finished"] && bench.log.isEmpty)
+    #expect(harness.told == ["finished"] && harness.log.isEmpty)
   }
 
   @Test("what is heard, paused or stopped is no matter to it")
@@ -153,21 +153,21 @@ struct RecordingTests {
     let programme = try Programme(.mp3, seconds: 120, seed: 5)
     let station = try TestSupport.Station()
     station.answer("/live", with: .live(Self.live(programme)))
-    let bench = try RecordingBench.run(station) { bench in
-      bench.stream.options.bufferBlocks = 20
-      let recording = try await bench.record("a.mp3")
-      try await bench.stream.start()
-      bench.stream.pause()
+    let harness = try RecordingHarness.run(station) { harness in
+      harness.stream.options.bufferBlocks = 20
+      let recording = try await harness.record("a.mp3")
+      try await harness.stream.start()
+      harness.stream.pause()
       // More bytes than the buffer holds.
-      try await bench.wait { recording.bytes > 200_000 }
-      #expect(bench.stream.status == .paused)
-      bench.stream.stop()
+      try await harness.wait { recording.bytes > 200_000 }
+      #expect(harness.stream.status == .paused)
+      harness.stream.stop()
       let bytes = recording.bytes
-      try await bench.wait { recording.bytes > bytes + 20_000 }
+      try await harness.wait { recording.bytes > bytes + 20_000 }
       try await recording.stop()
       #expect(station.visits.count == 1)
     }
-    #expect(Bytes.isSlice(try Self.sound(bench.path("a.mp3")), of: programme.bytes))
+    #expect(Bytes.isSlice(try Self.sound(harness.path("a.mp3")), of: programme.bytes))
   }
 
   @Test(
@@ -197,13 +197,13 @@ struct RecordingTests {
     let programme = try Programme(.mp3, seconds: 120, seed: 6)
     let station = try TestSupport.Station()
     station.answer("/live", with: .live(Self.live(programme)))
-    try RecordingBench.run(station) { bench in
-      try await bench.stream.start()
-      try await bench.wait { (bench.stream.buffer?.range.end.seconds ?? 0) > 5 }
-      let recording = try await bench.record("b.mp3") { $0.back = .seconds(4) }
+    try RecordingHarness.run(station) { harness in
+      try await harness.stream.start()
+      try await harness.wait { (harness.stream.buffer?.range.end.seconds ?? 0) > 5 }
+      let recording = try await harness.record("b.mp3") { $0.back = .seconds(4) }
       #expect(recording.seconds >= 4)
       try await recording.stop()
-      let sound = try Self.sound(bench.path("b.mp3"))
+      let sound = try Self.sound(harness.path("b.mp3"))
       #expect(Bytes.isSlice(sound, of: programme.bytes))
     }
   }
@@ -213,29 +213,29 @@ struct RecordingTests {
     let programme = try Programme(.mp3, seconds: 120, seed: 7)
     let station = try TestSupport.Station()
     station.answer("/live", with: .live(Self.live(programme)))
-    let bench = try RecordingBench.run(station) { bench in
-      let recording = try await bench.record("c.mp3") {
+    let harness = try RecordingHarness.run(station) { harness in
+      let recording = try await harness.record("c.mp3") {
         $0.duration = .seconds(5)
         $0.padAfter = .milliseconds(500)
       }
-      try await bench.wait { recording.state == .finished }
+      try await harness.wait { recording.state == .finished }
       #expect(recording.seconds >= 5.5 && recording.seconds < 5.53)
     }
-    #expect(Bytes.isSlice(try Self.sound(bench.path("c.mp3")), of: programme.bytes))
-    #expect(bench.told == ["finished"])
+    #expect(Bytes.isSlice(try Self.sound(harness.path("c.mp3")), of: programme.bytes))
+    #expect(harness.told == ["finished"])
   }
 
   @Test("it fails with what the first connection fails with, and leaves no file")
   func fails() throws {
     let station = try TestSupport.Station()
     station.answer("/live", with: .status("404 Not Found"))
-    let bench = try RecordingBench.run(station) { bench in
-      await #expect(throws: StreamError.self) { _ = try await bench.record("d.mp3") }
-      #expect(!bench.stream.isRecorded && bench.stream.receiver == nil)
-      let entries = try await bench.entries()
+    let harness = try RecordingHarness.run(station) { harness in
+      await #expect(throws: StreamError.self) { _ = try await harness.record("d.mp3") }
+      #expect(!harness.stream.isRecorded && harness.stream.receiver == nil)
+      let entries = try await harness.entries()
       #expect(entries.isEmpty)
     }
-    #expect(!fileNames(in: bench.folder.path).contains { $0.hasPrefix("d") })
+    #expect(!fileNames(in: harness.folder.path).contains { $0.hasPrefix("d") })
   }
 }
 
@@ -257,33 +257,33 @@ struct SplitTests {
     return station
   }
 
-  private func record(_ split: RecordingOptions.Split) throws -> (Programme, [[UInt8]], RecordingBench) {
+  private func record(_ split: RecordingOptions.Split) throws -> (Programme, [[UInt8]], RecordingHarness) {
     let programme = try Programme(.mp3, seconds: 120, seed: 11)
-    let bench = try RecordingBench.run(try station(programme)) { bench in
-      let recording = try await bench.record("{n} {artist} - {title}.{ext}") { $0.split = split }
-      try await bench.wait { recording.title?.text == "Three" }
+    let harness = try RecordingHarness.run(try station(programme)) { harness in
+      let recording = try await harness.record("{n} {artist} - {title}.{ext}") { $0.split = split }
+      try await harness.wait { recording.title?.text == "Three" }
       let bytes = recording.bytes
-      try await bench.wait { recording.bytes > bytes + 60_000 }
+      try await harness.wait { recording.bytes > bytes + 60_000 }
       try await recording.stop()
     }
-    let names = fileNames(in: bench.folder.path).filter { $0.hasSuffix(".mp3") }.sorted()
+    let names = fileNames(in: harness.folder.path).filter { $0.hasSuffix(".mp3") }.sorted()
     #expect(
       names == ["1 The Artist - One (incomplete).mp3", "1 The Artist - Two.mp3", "1 Three (incomplete).mp3"])
     let sounds = try names.map { name -> [UInt8] in
-      let walk = try FrameFile.walk(bench.path(name))
+      let walk = try FrameFile.walk(harness.path(name))
       #expect(walk.isWhole, "\(name): \(walk)")
-      return Array(try readBytes(bench.path(name))[walk.tagLength...])
+      return Array(try readBytes(harness.path(name))[walk.tagLength...])
     }
-    return (programme, sounds, bench)
+    return (programme, sounds, harness)
   }
 
   @Test("the files are the programme, cut on frame borders")
   func cuts() throws {
-    let (programme, sounds, bench) = try record(.init())
+    let (programme, sounds, harness) = try record(.init())
     let whole = sounds.flatMap(\.self)
     #expect(Bytes.isSlice(whole, of: programme.bytes))
-    #expect(bench.told.filter { $0.hasPrefix("track") }.count == 3 && bench.told.last == "finished")
-    #expect(fileNames(in: bench.folder.path).contains { $0.hasSuffix(".cue") })
+    #expect(harness.told.filter { $0.hasPrefix("track") }.count == 3 && harness.told.last == "finished")
+    #expect(fileNames(in: harness.folder.path).contains { $0.hasSuffix(".cue") })
   }
 
   @Test(

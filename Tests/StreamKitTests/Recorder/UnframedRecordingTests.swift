@@ -23,18 +23,18 @@ struct UnframedRecordingTests {
   func goesOn() throws {
     let station = try TestSupport.Station()
     station.answer("/live", with: .live(try Self.live(), type: "audio/ogg"))
-    let bench = try RecordingBench.run(station) { bench in
+    let harness = try RecordingHarness.run(station) { harness in
       // Three seconds of the machine's clock.
-      bench.stream.options.dataTimeout = .seconds(180)
-      let recording = try await bench.record("a.{ext}")
-      try await bench.loop.sleep(for: .milliseconds(4_500))
-      #expect(recording.state == .recording && bench.told.isEmpty, "\(bench.told)")
+      harness.stream.options.dataTimeout = .seconds(180)
+      let recording = try await harness.record("a.{ext}")
+      try await harness.loop.sleep(for: .milliseconds(4_500))
+      #expect(recording.state == .recording && harness.told.isEmpty, "\(harness.told)")
       let before = recording.bytes
-      try await bench.wait { recording.bytes > before }
+      try await harness.wait { recording.bytes > before }
       try await recording.stop()
       #expect(recording.state == .finished)
     }
-    #expect(try readBytes(bench.path("a.ogg")).starts(with: "OggS".utf8))
+    #expect(try readBytes(harness.path("a.ogg")).starts(with: "OggS".utf8))
   }
 
   @Test("a new connection is told, and a gap of as long as nothing came", arguments: [true, false])
@@ -48,13 +48,13 @@ struct UnframedRecordingTests {
       with: Answer.live(live, type: "audio/ogg").dropping(
         at: 80_000, by: .reset, refusing: .milliseconds(300)),
       staysOgg ? .live(live, type: "audio/ogg") : .live(other))
-    try RecordingBench.run(station) { bench in
+    try RecordingHarness.run(station) { harness in
       var told: [(gap: Double, stitched: Bool)] = []
-      bench.stream.onEvent = { event in
+      harness.stream.onEvent = { event in
         if case .reconnected(let gap, let stitched, _) = event { told.append((gap, stitched)) }
       }
-      let recording = try await bench.record("a.{ext}")
-      try await bench.wait { !told.isEmpty && !recording.gaps.isEmpty }
+      let recording = try await harness.record("a.{ext}")
+      try await harness.wait { !told.isEmpty && !recording.gaps.isEmpty }
       // The clock runs sixty times as fast.
       #expect(told.count == 1 && told[0].gap > 5 && !told[0].stitched, "\(told)")
       #expect(recording.gaps.map(\.seconds) == told.map(\.gap))
@@ -67,15 +67,15 @@ struct UnframedRecordingTests {
   func notPlayed() throws {
     let station = try TestSupport.Station()
     station.answer("/live", with: .live(try Self.live(), type: "audio/ogg"))
-    try RecordingBench.run(station) { bench in
-      let playing = await #expect(throws: StreamError.self) { try await bench.stream.start() }
-      #expect(playing?.kind == .unsupported && bench.stream.status == .stopped)
-      let recording = try await bench.record("a.ogg")
-      let both = await #expect(throws: StreamError.self) { try await bench.stream.start() }
-      #expect(both?.kind == .unsupported && bench.stream.status == .stopped)
+    try RecordingHarness.run(station) { harness in
+      let playing = await #expect(throws: StreamError.self) { try await harness.stream.start() }
+      #expect(playing?.kind == .unsupported && harness.stream.status == .stopped)
+      let recording = try await harness.record("a.ogg")
+      let both = await #expect(throws: StreamError.self) { try await harness.stream.start() }
+      #expect(both?.kind == .unsupported && harness.stream.status == .stopped)
       let before = recording.bytes
-      try await bench.wait { recording.bytes > before }
-      #expect(recording.state == .recording && bench.told.isEmpty)
+      try await harness.wait { recording.bytes > before }
+      #expect(recording.state == .recording && harness.told.isEmpty)
       try await recording.stop()
     }
   }
@@ -84,14 +84,14 @@ struct UnframedRecordingTests {
   func playedMeanwhile() throws {
     let station = try TestSupport.Station()
     station.answer("/live", with: .live(try Self.live(), type: "audio/ogg"))
-    try RecordingBench.run(station) { bench in
+    try RecordingHarness.run(station) { harness in
       var failure: (any Error)?
       var recording: Recording?
-      bench.loop.start { recording = try? await bench.record("a.ogg") }
-      try await bench.wait { bench.stream.receiver != nil }
-      do { try await bench.stream.start() } catch { failure = error }
-      #expect((failure as? StreamError)?.kind == .unsupported && bench.stream.status == .stopped)
-      try await bench.wait { recording != nil }
+      harness.loop.start { recording = try? await harness.record("a.ogg") }
+      try await harness.wait { harness.stream.receiver != nil }
+      do { try await harness.stream.start() } catch { failure = error }
+      #expect((failure as? StreamError)?.kind == .unsupported && harness.stream.status == .stopped)
+      try await harness.wait { recording != nil }
       try await recording?.stop()
     }
   }

@@ -2,7 +2,7 @@ import EventLoop
 import LuaRuntime
 
 /// A test harness: a loop, a state and a few Swift functions for the scripts of these tests.
-final class ScriptBench {
+final class ScriptHarness {
   let loop: EventLoop
   let state: LuaState
   var lines: [String] = []

@@ -6,17 +6,17 @@ import TestSupport
 @testable import HeadsetBoard
 
 /// Runs scripts with the headset of a simulation.
-enum HeadsetBench {
+enum HeadsetHarness {
   /// Returns the lines that `code` prints, with the headset in `h`.
   static func printed(
     _ code: String, profile: BoardProfile = .standard, gestures: [(Double, String)] = []
   ) throws -> [String] {
-    var bench = try EngineBench()
-    bench.boardProfile = profile
-    bench.prepare = { engine in
+    var harness = try EngineHarness()
+    harness.boardProfile = profile
+    harness.prepare = { engine in
       for (time, line) in gestures { engine.gesture(line, after: time) }
     }
-    return try bench.printed("local headset = require 'headset' local h = headset.connect() " + code)
+    return try harness.printed("local headset = require 'headset' local h = headset.connect() " + code)
   }
 }
 

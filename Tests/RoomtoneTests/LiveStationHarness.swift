@@ -1,7 +1,7 @@
 import TestSupport
 
 /// Scripts that listen to a station of their own.
-struct StreamBench {
+struct LiveStationHarness {
   let station: Station
 
   init() throws { station = try Station() }
@@ -18,9 +18,9 @@ struct StreamBench {
   /// Returns the lines that `code` printed, with the station's `/live` in `url` and its root in `root`. `quick` are
   /// options that let a stream play soon; `follow(radio)` prints each of its events with what is in `...`.
   func printed(_ code: String, output: String? = nil) throws -> [String] {
-    var bench = try EngineBench(wall: true)
-    if let output { bench.configuration = "house { output = 'wav:\(output)' }" }
-    return try bench.printed(
+    var harness = try EngineHarness(wall: true)
+    if let output { harness.configuration = "house { output = 'wav:\(output)' }" }
+    return try harness.printed(
       """
       local stream = require 'stream' local url, root = '\(station.url("/live"))', '\(station.url(""))' \
       local quick = { buffer_wait = 0.5 } \

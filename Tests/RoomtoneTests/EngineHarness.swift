@@ -12,7 +12,7 @@ import TestSupport
 /// Runs scripts through an engine of their own, and keeps what they told.
 ///
 /// The script lies in a folder of its own, as `test.lua`, beside `tone.wav` (three seconds) and `long.wav` (ten).
-struct EngineBench {
+struct EngineHarness {
   /// One line that was logged.
   struct LogLine: Equatable {
     let level: LogLevel
@@ -67,7 +67,7 @@ struct EngineBench {
     return WallTime(seconds: Int64(mktime(&fields)))
   }
 
-  /// An engine with the configuration of this bench.
+  /// An engine with the configuration of this harness.
   func engine() throws -> Engine {
     var options = EngineOptions()
     options.clock = isVirtual ? .virtual(start: Self.monday) : .wall
@@ -113,8 +113,8 @@ struct EngineBench {
     return outcome.lines
   }
 
-  /// The same on a bench of its own.
-  static func printed(_ code: String) throws -> [String] { try EngineBench().printed(code) }
+  /// The same on a harness of its own.
+  static func printed(_ code: String) throws -> [String] { try EngineHarness().printed(code) }
 
   private final class Record { var outcome = Outcome() }
 

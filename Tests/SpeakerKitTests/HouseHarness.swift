@@ -5,7 +5,7 @@ import TestSupport
 
 /// Test harness: a house on a loop of its own, with a record of its events. Used on the thread that calls
 /// `run`.
-final class HouseBench {
+final class HouseHarness {
   let loop: EventLoop
   let house: House
   let folder: TemporaryFolder
@@ -37,18 +37,18 @@ final class HouseBench {
   /// - Returns: the closed house.
   @discardableResult
   static func run(
-    isVirtual: Bool = true, speakers: [SpeakerSpec]? = HouseBench.pair, output: Output? = nil,
-    addAll: Bool = true, _ body: @escaping (HouseBench) async throws -> Void
-  ) throws -> HouseBench {
+    isVirtual: Bool = true, speakers: [SpeakerSpec]? = HouseHarness.pair, output: Output? = nil,
+    addAll: Bool = true, _ body: @escaping (HouseHarness) async throws -> Void
+  ) throws -> HouseHarness {
     let loop = EventLoop(clock: isVirtual ? .virtual(start: WallTime(seconds: 1_700_000_000)) : .wall)
-    let bench = try HouseBench(loop: loop, speakers: speakers, output: output)
+    let harness = try HouseHarness(loop: loop, speakers: speakers, output: output)
     try loop.finish(
       {
-        try await bench.house.open(addAll: addAll)
+        try await harness.house.open(addAll: addAll)
         try await loop.sleep(for: .milliseconds(1))
-        try await body(bench)
-      }, last: { await bench.house.close() })
-    return bench
+        try await body(harness)
+      }, last: { await harness.house.close() })
+    return harness
   }
 
   /// Writes a 16-bit WAV file at 48 kHz and returns its path.
