@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A live source: a tone that arrives in parts.
-private final class Station: SoundSource {
+private final class LiveTone: SoundSource {
   /// Frames received and read so far, and the callback for more.
   private struct State {
     var frames: Int
@@ -39,7 +39,7 @@ private final class Station: SoundSource {
   func makeDecoder() throws -> any Decoder {
     if let failure { throw failure }
     state.withLock { $0.decoders += 1 }
-    return StationDecoder(self)
+    return ToneDecoder(self)
   }
 
   fileprivate func take(_ most: Int) -> (first: Int, count: Int, isComplete: Bool) {
@@ -52,23 +52,23 @@ private final class Station: SoundSource {
 
   fileprivate func onFrames(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
 
-  fileprivate static let tone = Signal.sine(437, amplitude: 0.5, frames: 48_000, sampleRate: 48_000)
+  fileprivate static let samples = Signal.sine(437, amplitude: 0.5, frames: 48_000, sampleRate: 48_000)
 }
 
-private final class StationDecoder: LiveDecoder {
+private final class ToneDecoder: LiveDecoder {
   let format = AudioFormat.session
   let frameCount: Int? = nil
   private(set) var isWaiting = false
-  private let station: Station
+  private let station: LiveTone
 
-  init(_ station: Station) { self.station = station }
+  init(_ station: LiveTone) { self.station = station }
 
   func onFrames(_ wake: @escaping @Sendable () -> Void) { station.onFrames(wake) }
 
   func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
     let (first, count, isComplete) = station.take(buffer.count / 2)
     for frame in 0..<count {
-      let sample = Station.tone[(first + frame) % 48_000]
+      let sample = LiveTone.samples[(first + frame) % 48_000]
       buffer[2 * frame] = sample
       buffer[2 * frame + 1] = sample
     }
@@ -90,7 +90,7 @@ struct LiveSourceTests {
     arguments: [true, false])
   func runsDry(isVirtual: Bool) throws {
     // Whole blocks, and the last one ends on a peak of the tone.
-    let station = Station(frames: 47_040)
+    let station = LiveTone(frames: 47_040)
     let harness = try HouseHarness.run(isVirtual: isVirtual) { harness in
       let session = harness.house.session
       harness.record()
@@ -132,7 +132,7 @@ struct LiveSourceTests {
     let harness = try HouseHarness.run(isVirtual: isVirtual) { harness in
       let house = harness.house
       let other = try house.makeSession(devices: [house.devices[1]])
-      try await house.session.play(Station(frames: 0), as: info)
+      try await house.session.play(LiveTone(frames: 0), as: info)
       try await other.play(try harness.source("a.wav", tone))
       #expect(try await other.finish(timeout: .seconds(60)) == .ended(.finished))
     }
@@ -144,7 +144,7 @@ struct LiveSourceTests {
 
   @Test("it pauses, resumes, leaves and joins as files do, and moves to another place without a click")
   func controls() throws {
-    let station = Station(frames: 480_000)
+    let station = LiveTone(frames: 480_000)
     let harness = try HouseHarness.run { harness in
       let session = harness.house.session
       try await session.play(station, as: info)
@@ -168,10 +168,10 @@ struct LiveSourceTests {
 
   @Test("a source that makes no decoder says why, and what played goes on")
   func refuses() throws {
-    let bad = Station(frames: 0, failure: AudioError(.unreadable, "the station sends no audio"))
+    let bad = LiveTone(frames: 0, failure: AudioError(.unreadable, "the station sends no audio"))
     try HouseHarness.run { harness in
       let session = harness.house.session
-      try await session.play(Station(frames: 96_000), as: info)
+      try await session.play(LiveTone(frames: 96_000), as: info)
       let error = await harness.failure { try await session.play(bad, as: info) }
       #expect(error?.message == "the station sends no audio")
       #expect(session.state == .playing)

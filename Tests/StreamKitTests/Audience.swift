@@ -36,12 +36,12 @@ final class Audience {
   final class Member {
     let seat: Seat
     let path: String
-    let model: Station
+    let model: BurstModel
     let receiver: Receiver
     private let clock: Lock<Double>
 
     fileprivate init(
-      _ seat: Seat, _ path: String, _ model: Station, _ receiver: Receiver, _ clock: Lock<Double>
+      _ seat: Seat, _ path: String, _ model: BurstModel, _ receiver: Receiver, _ clock: Lock<Double>
     ) {
       (self.seat, self.path, self.model, self.receiver) = (seat, path, model, receiver)
       self.clock = clock
@@ -51,13 +51,13 @@ final class Audience {
     var edge: Int { model.edge(at: seat.start + clock.withLock { $0 }) }
   }
 
-  let station: TestSupport.Station
+  let station: Station
   private(set) var members: [Member] = []
   private let network: NetworkThread
   private let clock = Lock(0.0)
 
   init() throws {
-    station = try TestSupport.Station()
+    station = try Station()
     network = try NetworkThread()
   }
 
@@ -67,21 +67,21 @@ final class Audience {
   var now: Double { clock.withLock { $0 } }
 
   /// Returns the edge of a programme that was at `start` at the start of the test.
-  func edge(of programme: Programme, from start: Double) -> @Sendable () -> Int {
-    { [model = Station(programme: programme), clock] in model.edge(at: start + clock.withLock { $0 }) }
+  func edge(of programme: FrameProgramme, from start: Double) -> @Sendable () -> Int {
+    { [model = BurstModel(programme: programme), clock] in model.edge(at: start + clock.withLock { $0 }) }
   }
 
   /// Adds a listener to `programme`.
   @discardableResult
-  func add(_ programme: Programme, _ seat: Seat, blocks: Int = 150) throws -> Member {
+  func add(_ programme: FrameProgramme, _ seat: Seat, blocks: Int = 150) throws -> Member {
     let path = "/\(members.count)"
-    let model = Station(programme: programme)
+    let model = BurstModel(programme: programme)
     let count = max(seat.preRolls.count, seat.metaints.count, seat.bursts.count, seat.changes.count)
     func at<Value>(_ values: [Value], _ index: Int) -> Value { values[min(index, values.count - 1)] }
     let bytes = programme.bytes
     let edge = edge(of: programme, from: seat.start)
     let titles = stride(from: 0, to: bytes.count, by: 50_000).map {
-      TestSupport.Programme.Title("Artist - Song \($0)", at: $0)
+      Programme.Title("Artist - Song \($0)", at: $0)
     }
     let answers = (0..<count).map { index in
       var live = Live(.init(repeating: bytes, titles: titles))

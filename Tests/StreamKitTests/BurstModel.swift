@@ -3,8 +3,8 @@ import TestSupport
 
 /// A model of an Icecast station: the programme appears as it is played, in blocks of 1,400 bytes, and a new
 /// listener first receives the last 65,535 bytes of it, from the start of a block. No sockets and no clock.
-struct Station: Sendable {
-  let programme: Programme
+struct BurstModel: Sendable {
+  let programme: FrameProgramme
   var burst = 65_535
   var preRoll: [UInt8] = []
   /// The offset into the first block at which a new connection starts.
@@ -31,7 +31,7 @@ struct Station: Sendable {
 }
 
 /// A listener to a station, who loses the connection once and connects again.
-struct Listener {
+struct BurstListener {
   /// The outcome of the second connection.
   enum Outcome: Equatable {
     case stitched(overlap: Int, preRoll: Int)
@@ -48,9 +48,9 @@ struct Listener {
   /// The number of frames received before the loss.
   private(set) var before = 0
 
-  private let station: Station
+  private let station: BurstModel
 
-  init(_ station: Station) { self.station = station }
+  init(_ station: BurstModel) { self.station = station }
 
   /// Plays the station until the connection is lost, and resumes after the outage.
   /// - Parameters:

@@ -39,7 +39,7 @@ import Testing
 
   @Test("through faults of all kinds it plays on, and holds no more than before")
   func faults() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/live", with: try Self.answers())
     station.forgetHeaders()
     let network = try NetworkThread()
@@ -99,14 +99,14 @@ import Testing
   /// Returns answers that end by some fault each, and among them answers without sound.
   private static func answers() throws -> [Answer] {
     var random = SeededRandom(seed: 2)
-    let programmes = try [Programme.Kind.mp3, .aac, .mp3VBR].map { kind -> Live in
-      let programme = try Programme(kind, seconds: 200, seed: 8)
+    let programmes = try [FrameProgramme.Kind.mp3, .aac, .mp3VBR].map { kind -> Live in
+      let programme = try FrameProgramme(kind, seconds: 200, seed: 8)
       var live = Live(
         .init(repeating: programme.bytes, titles: [.init("One", at: 0), .init("Two", at: 400_000)]))
       live.pace = .realTime(1)
       return live
     }
-    let advertisement = try Programme(.aac, seconds: 1.5, seed: 9).bytes
+    let advertisement = try FrameProgramme(.aac, seconds: 1.5, seed: 9).bytes
     let silent: [Answer] = [
       .page("<html><body>We are closed</body></html>"), .status("404 Not Found"),
       .status("503 Service Unavailable", retryAfter: "0"), .raw(random.bytes(3_000)),

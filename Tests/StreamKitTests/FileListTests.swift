@@ -20,7 +20,7 @@ struct FileListTests {
 
   /// Returns the events of a stream at `/live` until it stopped.
   private func told(
-    _ station: TestSupport.Station, options: StreamOptions = .init(), limit: Duration = .seconds(30),
+    _ station: Station, options: StreamOptions = .init(), limit: Duration = .seconds(30),
     until last: String = "stopped"
   ) throws -> [String] {
     let network = try NetworkThread()
@@ -44,7 +44,7 @@ struct FileListTests {
   @Test(
     "files of a list are played in turn, those that are not there left out, and the list ends with the last")
   func inTurn() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     let file = try tone(0.2)
     station.answer(
       "/live", with: .page("#EXTM3U\n/one\n/gone\n/two\n/three\n", type: "audio/x-mpegurl"))
@@ -61,8 +61,8 @@ struct FileListTests {
 
   @Test("stations of a list are a choice: the next is asked for only when one fails")
   func choice() throws {
-    let station = try TestSupport.Station()
-    let programme = try Programme(.mp3, seconds: 20, silence: [])
+    let station = try Station()
+    let programme = try FrameProgramme(.mp3, seconds: 20, silence: [])
     station.answer("/live", with: .page("#EXTM3U\n/one\n/two\n", type: "audio/x-mpegurl"))
     station.answer("/one", with: .live(Live(.init(repeating: programme.bytes, bytesPerSecond: 16_000))))
     _ = try told(station, limit: .seconds(1), until: "started")
@@ -72,8 +72,8 @@ struct FileListTests {
   @Test(
     "the type of a list is that of the stream's own URL, not of what it lists", arguments: ["pls", "m3u"])
   func typed(name: String) throws {
-    let station = try TestSupport.Station()
-    let programme = try Programme(.mp3, seconds: 20, silence: [])
+    let station = try Station()
+    let programme = try FrameProgramme(.mp3, seconds: 20, silence: [])
     let list = name == "pls" ? "[playlist]\nFile1=/one\n" : "/one\n"
     station.answer("/live", with: .page(list, type: "application/octet-stream"))
     station.answer("/one", with: .live(Live(.init(repeating: programme.bytes, bytesPerSecond: 16_000))))
@@ -84,8 +84,8 @@ struct FileListTests {
 
   @Test("a file without a length is heard once, not fetched for ever", arguments: [4.0, 0.2])
   func endless(seconds: Double) throws {
-    let station = try TestSupport.Station()
-    let programme = try Programme(.mp3, seconds: seconds, silence: [])
+    let station = try Station()
+    let programme = try FrameProgramme(.mp3, seconds: seconds, silence: [])
     station.answer("/live", with: .page(programme.bytes, type: "audio/mpeg").chunked(1_000))
     let network = try NetworkThread()
     defer { network.close() }
@@ -98,8 +98,8 @@ struct FileListTests {
 
   @Test("a station that ends its connections in order is no file, though it says nothing of itself")
   func closing() throws {
-    let station = try TestSupport.Station()
-    let programme = try Programme(.mp3, seconds: 60, silence: [])
+    let station = try Station()
+    let programme = try FrameProgramme(.mp3, seconds: 60, silence: [])
     var live = Live(.init(repeating: programme.bytes, bytesPerSecond: 16_000))
     (live.stationHeaders, live.pace) = ([], .asRead)
     station.answer(
@@ -114,8 +114,8 @@ struct FileListTests {
   @Test(
     "user and password go to the server of the stream's URL by its scheme, host and port, also from the URL")
   func credentials() throws {
-    let (station, other) = (try TestSupport.Station(), try TestSupport.Station())
-    let programme = try Programme(.mp3, seconds: 20, silence: [])
+    let (station, other) = (try Station(), try Station())
+    let programme = try FrameProgramme(.mp3, seconds: 20, silence: [])
     let live = Answer.live(Live(.init(repeating: programme.bytes, bytesPerSecond: 16_000)))
     station.answer("/live", with: .page("/one\n", type: "audio/x-mpegurl"))
     station.answer("/away", with: .page("\(other.url("/one"))\n", type: "audio/x-mpegurl"))
@@ -138,8 +138,8 @@ struct FileListTests {
 
   @Test("a live server that sends faster than real time is read up to 20 s ahead of it")
   func throttled() throws {
-    let station = try TestSupport.Station()
-    let programme = try Programme(.mp3, seconds: 60, silence: [])
+    let station = try Station()
+    let programme = try FrameProgramme(.mp3, seconds: 60, silence: [])
     var live = Live(.init(repeating: programme.bytes, bytesPerSecond: 16_000))
     live.pace = .asRead
     station.answer("/live", with: .live(live))
@@ -173,8 +173,8 @@ struct FileListTests {
 
   @Test("where nothing is buffered and nobody sends, nothing plays")
   func nothing() throws {
-    let station = try TestSupport.Station()
-    let programme = try Programme(.mp3, seconds: 20, silence: [])
+    let station = try Station()
+    let programme = try FrameProgramme(.mp3, seconds: 20, silence: [])
     var live = Live(.init(repeating: programme.bytes, bytesPerSecond: 16_000))
     live.pace = .realTime(1)
     station.answer("/live", with: .live(live))

@@ -11,13 +11,13 @@ import Testing
 /// A file that a test receives from a station, and listens to as fast as it comes. Used on the thread that calls `run`.
 private final class FileHarness {
   let loop = EventLoop()
-  let station: TestSupport.Station
+  let station: Station
   let stream: StreamKit.Stream
   private(set) var told: [String] = []
   private(set) var failure: StreamError?
 
   private init(
-    _ station: TestSupport.Station, _ url: String, _ network: NetworkThread, _ options: StreamOptions
+    _ station: Station, _ url: String, _ network: NetworkThread, _ options: StreamOptions
   ) throws {
     self.station = station
     stream = try StreamKit.Stream(url: url, options: options, loop: loop, network: { network })
@@ -28,7 +28,7 @@ private final class FileHarness {
   }
 
   static func run(
-    _ station: TestSupport.Station, path: String = "/file", wait: Duration = .milliseconds(300),
+    _ station: Station, path: String = "/file", wait: Duration = .milliseconds(300),
     isFile: Bool? = nil,
     dataTimeout: Duration = .seconds(20), blocks: Int = 1200,
     _ body: @escaping (FileHarness) async throws -> Void
@@ -88,7 +88,7 @@ struct FileReceptionTests {
   }
 
   /// The whole file as a stream gives it.
-  private func sound(_ station: TestSupport.Station, blocks: Int = 1200) throws -> Sound {
+  private func sound(_ station: Station, blocks: Int = 1200) throws -> Sound {
     var sound: Sound?
     try FileHarness.run(station, blocks: blocks) { harness in
       try await harness.stream.start()
@@ -99,7 +99,7 @@ struct FileReceptionTests {
 
   @Test("all kinds sound as from the disk, to the first and last sample", arguments: files)
   func whole(name: String) throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/file", with: try answer(name))
     let (sound, reference) = (try sound(station), try Sound(file: Fixtures.path(name)))
     #expect(sound.format == reference.format)
@@ -110,7 +110,7 @@ struct FileReceptionTests {
   @Test(
     "over drops not a sample is missing or doubled, with parts and without", arguments: files, [true, false])
   func drops(name: String, hasRanges: Bool) throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     let whole = try answer(name)
     let file = hasRanges ? whole : whole.withoutRanges()
     // The first connections, which must give sound, are spent on finding `moov`.
@@ -128,7 +128,7 @@ struct FileReceptionTests {
 
   @Test("a small buffer loses nothing that is not heard")
   func smallBuffer() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/file", with: try answer("mp3-cbr128-44k.mp3"))
     let sound = try sound(station, blocks: 3)
     let reference = try Sound(file: Fixtures.path("mp3-cbr128-44k.mp3"))
@@ -140,7 +140,7 @@ struct FileReceptionTests {
     "behind a leap it sounds as the file there, and file_time says where",
     arguments: files.filter { $0 != "aac-lc-noise-moov-at-end.m4a" }, [0.2, 0.7, 0.0])
   func seeks(name: String, share: Double) throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/file", with: try answer(name))
     let reference = try Sound(file: Fixtures.path(name))
     let start = Int(share * Double(reference.frameCount))
@@ -172,7 +172,7 @@ struct FileReceptionTests {
 
   @Test("it is held back: paused, not much more than the wait is sent; then it goes on")
   func throttles() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/file", with: .file(wave(seconds: 300), type: "audio/wav"))
     try FileHarness.run(station, wait: .seconds(2)) { harness in
       try await harness.stream.start()
@@ -191,7 +191,7 @@ struct FileReceptionTests {
 
   @Test("played to its end it tells file_complete, then stopped, and plays again from its start")
   func completes() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/file", with: try answer("mp3-mpeg25-32-11k-mono.mp3"))
     try FileHarness.run(station) { harness in
       try await harness.stream.start()
@@ -208,7 +208,7 @@ struct FileReceptionTests {
 
   @Test("what has changed meanwhile fails, and says so", arguments: [true, false])
   func changed(hasTag: Bool) throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     let (old, new) = (try answer("mp3-cbr128-44k.mp3"), try answer("mp3-vbr-v4-44k.mp3"))
     station.answer(
       "/file", with: (hasTag ? old.with("ETag", "\"1\"") : old).dropping(at: 20_000),
@@ -223,7 +223,7 @@ struct FileReceptionTests {
 
   @Test("a length that is too large is a loss; the file ends where it ends")
   func wrongLength() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     let bytes = try readBytes(Fixtures.path("mp3-without-tag.mp3"))
     station.answer("/file", with: try answer("mp3-without-tag.mp3").claiming(bytes.count + 5000))
     let (sound, reference) = (try sound(station), try Sound(file: Fixtures.path("mp3-without-tag.mp3")))
@@ -233,7 +233,7 @@ struct FileReceptionTests {
 
   @Test("a server without parts can't seek, and says so; what is in the buffer can be gone to")
   func withoutRanges() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/file", with: try answer("mp3-cbr128-44k.mp3").withoutRanges())
     try FileHarness.run(station, wait: .seconds(1)) { harness in
       try await harness.stream.start()
@@ -249,7 +249,7 @@ struct FileReceptionTests {
 
   @Test("a big tag in front does not falsify its length")
   func bigTag() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     let size = 200_000
     let tag = Array("ID3".utf8) + [4, 0, 0] + (0..<4).map { UInt8(size >> (7 * (3 - $0)) & 0x7F) }
     let bytes =
@@ -264,7 +264,7 @@ struct FileReceptionTests {
 
   @Test("a list leads to a file; what has no parser, or is told to be live, is refused or plays as it comes")
   func kinds() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/file", with: .page("/song\n", type: "audio/x-mpegurl"))
     station.answer("/song", with: try answer("mp3-cbr128-44k.mp3"))
     station.answer("/flac", with: try answer("music-44k.flac"))
@@ -284,7 +284,7 @@ struct FileReceptionTests {
 
   @Test("gone to its end it is complete, and nothing is told behind stopped", arguments: [true, false])
   func seeksToEnd(isPaused: Bool) throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/file", with: .file(wave(seconds: 60), type: "audio/wav"))
     try FileHarness.run(station) { harness in
       try await harness.stream.start()
@@ -298,7 +298,7 @@ struct FileReceptionTests {
 
   @Test("a file without a sample is refused: it has no sound")
   func empty() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/file", with: .file(wave(seconds: 0), type: "audio/wav"))
     try FileHarness.run(station) { harness in
       let stream = harness.stream
@@ -309,7 +309,7 @@ struct FileReceptionTests {
 
   @Test("gone elsewhere while it is paused it fills before it plays on, and start waits for that")
   func resumesBehindLeap() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     let file = Answer.file(wave(seconds: 300), type: "audio/wav")
     station.answer("/file", with: file, file.withSlowHead(.milliseconds(3)))
     try FileHarness.run(station) { harness in
@@ -324,7 +324,7 @@ struct FileReceptionTests {
 
   @Test("a server that sends the same part again and again is asked ever more seldom")
   func sameAgain() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     let file = Answer.file(wave(seconds: 10), type: "audio/wav").withoutRanges()
     station.answer("/file", with: file.dropping(at: 100_000))
     try FileHarness.run(station) { harness in

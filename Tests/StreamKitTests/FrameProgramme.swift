@@ -4,7 +4,7 @@ import TestSupport
 
 /// The sound of a station: the frames of a fixture in a loop, each time with different contents, and digital
 /// silence.
-struct Programme: Sendable {
+struct FrameProgramme: Sendable {
   /// The codecs of programmes.
   enum Kind: String, CaseIterable, Sendable {
     case mp3 = "mp3-cbr128-44k.mp3"

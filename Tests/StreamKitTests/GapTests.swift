@@ -102,7 +102,7 @@ import Testing
   }
 
   /// Returns the frames of a part that need no frame before it.
-  private func playable(_ places: [Int], in programme: Programme) -> [[UInt8]] {
+  private func playable(_ places: [Int], in programme: FrameProgramme) -> [[UInt8]] {
     // The bytes of main data within reach of a layer III frame.
     var reach = 0
     return places.map { programme.frames[$0] }.filter { frame in
@@ -118,7 +118,7 @@ import Testing
   }
 
   /// Returns the positions of frames in the programme, each as close behind the one before as possible.
-  private func places(of frames: [[UInt8]], in programme: Programme) throws -> [Int] {
+  private func places(of frames: [[UInt8]], in programme: FrameProgramme) throws -> [Int] {
     let hashes = frames.map { $0.withUnsafeBytes(FrameHash.of) }
     // The first position is found by three frames, and so is one behind a gap, as some frames repeat.
     var places: [Int] = []

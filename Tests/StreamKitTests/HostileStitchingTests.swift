@@ -7,9 +7,9 @@ import Testing
 /// Programmes and servers that make stitching hard.
 @Suite("Stitching against the odds", .waiting) struct HostileStitchingTests {
   private func listen(
-    _ station: Station, from first: Double = 12, loss: Double = 20, outage: Double, seconds: Double = 0.8
-  ) throws -> Listener {
-    var listener = Listener(station)
+    _ station: BurstModel, from first: Double = 12, loss: Double = 20, outage: Double, seconds: Double = 0.8
+  ) throws -> BurstListener {
+    var listener = BurstListener(station)
     try listener.listen(from: first, loss: loss, outage: outage, seconds: seconds)
     return listener
   }
@@ -17,15 +17,15 @@ import Testing
   @Test("a loop shorter than what is remembered is joined where the time says", arguments: [0, 1.3, 2.9])
   func shortLoop(outage: Double) throws {
     // A period of a second and a half, so that the right position is nearer than the next.
-    let station = Station(programme: try Programme(.mp3, seconds: 40, period: 60))
+    let station = BurstModel(programme: try FrameProgramme(.mp3, seconds: 40, period: 60))
     let listener = try listen(station, outage: outage)
     let isExact = listener.isExact
     #expect(isExact)
   }
 
-  @Test("endless silence is joined to a tenth of a second", arguments: Programme.Kind.promised)
-  func endlessSilence(kind: Programme.Kind) throws {
-    var station = Station(programme: try Programme(kind, seconds: 60, silence: [0..<100]))
+  @Test("endless silence is joined to a tenth of a second", arguments: FrameProgramme.Kind.promised)
+  func endlessSilence(kind: FrameProgramme.Kind) throws {
+    var station = BurstModel(programme: try FrameProgramme(kind, seconds: 60, silence: [0..<100]))
     for (outage, burst) in [(0, 8000), (0.4, 8000), (0.4, 65_535)] {
       station.burst = burst
       let listener = try listen(station, outage: outage)
@@ -43,8 +43,8 @@ import Testing
   }
 
   @Test("silence before and behind a long outage is no overlap") func silenceOnBothSides() throws {
-    let programme = try Programme(.mp3, seconds: 60, silence: [19..<20.5, 30..<31.5])
-    let station = Station(programme: programme)
+    let programme = try FrameProgramme(.mp3, seconds: 60, silence: [19..<20.5, 30..<31.5])
+    let station = BurstModel(programme: programme)
     // The burst begins in the second silence.
     let listener = try listen(station, outage: 14.3)
     guard case .gap(let seconds) = listener.outcome else {
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test("another format behind a reconnect is a gap, with its frames whole") func otherFormat() throws {
-    let (mp3, aac) = (try Programme(.mp3, seconds: 30), try Programme(.aac, seconds: 30))
+    let (mp3, aac) = (try FrameProgramme(.mp3, seconds: 30), try FrameProgramme(.aac, seconds: 30))
     var stitcher = Stitcher()
     let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
     for frame in mp3.frames { #expect(stitcher.receive(frame, nothing) == .pass) }
@@ -98,9 +98,9 @@ import Testing
     // Frames of nine bytes differ in two of them: most are not unique, and yet in the right order.
     let count = min(6000, max(250, 400_000 / length))
     let bytes = adts([Int](repeating: length, count: count), seed: UInt64(length))
-    let programme = Programme(bytes: bytes)
+    let programme = FrameProgramme(bytes: bytes)
     #expect(programme.frames.count == count)
-    let station = Station(programme: programme, burst: length < 100 ? 6000 : 65_535)
+    let station = BurstModel(programme: programme, burst: length < 100 ? 6000 : 65_535)
     let overlap = Double(station.burst) / Double(length) * 1024 / 44_100
     let loss = programme.seconds / 2
     let outage = min(0.5, overlap / 2)
@@ -113,14 +113,14 @@ import Testing
   }
 
   @Test("a burst that reaches back further than what is remembered") func longBurst() throws {
-    let station = Station(programme: try Programme(.mp3, seconds: 60), burst: 450_000)
+    let station = BurstModel(programme: try FrameProgramme(.mp3, seconds: 60), burst: 450_000)
     let listener = try listen(station, from: 20, loss: 50, outage: 1)
     let isExact = listener.isExact
     #expect(isExact)
   }
 
   @Test("a server that sends slowly what it still has is waited for") func slowServer() throws {
-    let programme = try Programme(.mp3, seconds: 40)
+    let programme = try FrameProgramme(.mp3, seconds: 40)
     var stitcher = Stitcher()
     let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
     for frame in programme.frames[0..<700] { _ = stitcher.receive(frame, nothing) }
@@ -141,7 +141,7 @@ import Testing
   @Test(
     "a connection that goes again before the join is found is as if it had not been", arguments: [1, 40, 130])
   func flapping(count: Int) throws {
-    let programme = try Programme(.mp3, seconds: 30)
+    let programme = try FrameProgramme(.mp3, seconds: 30)
     var stitcher = Stitcher()
     var received: [StreamFrame] = []
     func receive(_ range: Range<Int>, at time: Double) {
@@ -167,7 +167,7 @@ import Testing
 
   @Test("frames of a connection that was new for certain are kept when it goes again")
   func flappingBehindGap() throws {
-    let programme = try Programme(.mp3, seconds: 60)
+    let programme = try FrameProgramme(.mp3, seconds: 60)
     var stitcher = Stitcher()
     var received: [StreamFrame] = []
     func receive(_ range: Range<Int>, at time: Double) {
@@ -200,7 +200,7 @@ import Testing
   }
 
   @Test("a loss that is told before the frames are released waits for them") func lostBeforeRelease() throws {
-    let programme = try Programme(.mp3, seconds: 20)
+    let programme = try FrameProgramme(.mp3, seconds: 20)
     var stitcher = Stitcher()
     func receive(_ range: Range<Int>, at time: Double) -> Stitcher.Action? {
       var last: Stitcher.Action?
@@ -222,7 +222,7 @@ import Testing
   }
 
   @Test("streams without frames pass, and a reconnect of theirs is a gap") func withoutFrames() throws {
-    let programme = try Programme(.mp3, seconds: 5)
+    let programme = try FrameProgramme(.mp3, seconds: 5)
     var stitcher = Stitcher()
     let piece = StreamFrame(offset: 0, length: 3, hash: 0, format: StreamFormat(codec: .ogg))
     [1 as UInt8, 2, 3].withUnsafeBytes { bytes in
@@ -248,8 +248,8 @@ import Testing
 
   @Test("while it joins it holds no more than its budget, whatever comes", arguments: [9, 200, 8191])
   func memory(length: Int) {
-    let old = Programme(bytes: adts([Int](repeating: length, count: 400_000 / length), seed: 1))
-    let new = Programme(bytes: adts([Int](repeating: length, count: 600_000 / length), seed: 2))
+    let old = FrameProgramme(bytes: adts([Int](repeating: length, count: 400_000 / length), seed: 1))
+    let new = FrameProgramme(bytes: adts([Int](repeating: length, count: 600_000 / length), seed: 2))
     var stitcher = Stitcher()
     let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
     for frame in old.frames { _ = stitcher.receive(frame, nothing) }

@@ -56,8 +56,8 @@ struct IcecastStreamTests {
   @Test("after each cut the frames received are exactly those that were sent", .enabled(if: runs > 0))
   func exact() throws {
     let icecast = try Icecast()
-    let programmes = try Programme.Kind.promised.map { try Programme($0, seconds: 90) }
-    let encoders = try zip(Programme.Kind.promised, programmes).map { kind, programme in
+    let programmes = try FrameProgramme.Kind.promised.map { try FrameProgramme($0, seconds: 90) }
+    let encoders = try zip(FrameProgramme.Kind.promised, programmes).map { kind, programme in
       let encoder = try Encoder(
         icecast, "/\(kind)", type: kind == .mp3 ? "audio/mpeg" : "audio/aac", programme.bytes,
         bytesPerSecond: Double(programme.bytes.count) / programme.seconds)
@@ -68,7 +68,7 @@ struct IcecastStreamTests {
     let faults = Lock<[String]>([])
     var threads: [TestThread] = []
     for run in 0..<Self.runs {
-      for (kind, programme) in zip(Programme.Kind.promised, programmes) {
+      for (kind, programme) in zip(FrameProgramme.Kind.promised, programmes) {
         threads.append(
           try TestThread {
             let fault: String?
@@ -87,7 +87,7 @@ struct IcecastStreamTests {
   /// Listens through all outages, in a random order and at random moments.
   /// - Returns: the fault; nil for none.
   private static func listen(
-    to mount: String, of icecast: Icecast, _ programme: Programme, seed: Int
+    to mount: String, of icecast: Icecast, _ programme: FrameProgramme, seed: Int
   ) throws -> String? {
     var random = SeededRandom(seed: UInt64(seed))
     let proxy = try CuttingProxy(to: icecast.port)

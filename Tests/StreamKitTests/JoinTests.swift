@@ -21,17 +21,17 @@ enum Proof {
   }
 
   /// Returns a programme of 90 s, with half a second of silence every four seconds or none.
-  static func programme(_ kind: Programme.Kind, silent: Bool = false) throws -> Programme {
+  static func programme(_ kind: FrameProgramme.Kind, silent: Bool = false) throws -> FrameProgramme {
     guard let programme = try programmes.get()["\(kind) \(silent)"] else { throw TestFailure("no \(kind)") }
     return programme
   }
 
   private static let programmes = Result {
     let silence = stride(from: 2.0, to: 120, by: 4).map { $0..<($0 + 0.5) }
-    var all: [String: Programme] = [:]
-    for kind in Programme.Kind.promised {
-      all["\(kind) false"] = try Programme(kind, seconds: 90, seed: 5)
-      all["\(kind) true"] = try Programme(kind, seconds: 90, silence: silence, seed: 6)
+    var all: [String: FrameProgramme] = [:]
+    for kind in FrameProgramme.Kind.promised {
+      all["\(kind) false"] = try FrameProgramme(kind, seconds: 90, seed: 5)
+      all["\(kind) true"] = try FrameProgramme(kind, seconds: 90, silence: silence, seed: 6)
     }
     return all
   }
@@ -41,7 +41,7 @@ enum Proof {
   /// Runs all seeds: each listens, loses the connection, is refused and comes back.
   /// - Returns: the faults, by seed.
   private func faults(
-    _ programme: Programme, outage: Double,
+    _ programme: FrameProgramme, outage: Double,
     seat: (inout Audience.Seat, inout SeededRandom) -> Void = { _, _ in }
   ) throws -> [String] {
     var faults: [String] = []
@@ -71,16 +71,16 @@ enum Proof {
 
   @Test(
     "after a reset and refusals for less than the burst every frame is there once",
-    arguments: [Programme.Kind.mp3, .aac], [0, 0.5, 2, 3])
-  func exact(kind: Programme.Kind, outage: Double) throws {
+    arguments: [FrameProgramme.Kind.mp3, .aac], [0, 0.5, 2, 3])
+  func exact(kind: FrameProgramme.Kind, outage: Double) throws {
     let faults = try faults(Proof.programme(kind), outage: outage)
     #expect(faults.isEmpty, "\(faults.count) of \(Proof.seeds): \(faults.prefix(5))")
   }
 
   @Test(
     "a loss or a burst that begins in silence shorter than the overlap changes nothing",
-    arguments: [Programme.Kind.mp3, .aac], [0, 0.5, 2, 3])
-  func silence(kind: Programme.Kind, outage: Double) throws {
+    arguments: [FrameProgramme.Kind.mp3, .aac], [0, 0.5, 2, 3])
+  func silence(kind: FrameProgramme.Kind, outage: Double) throws {
     let programme = try Proof.programme(kind, silent: true)
     let burst = 65_535 / Double(programme.bytes.count) * programme.seconds
     let faults = try faults(programme, outage: outage) { seat, random in
@@ -96,9 +96,9 @@ enum Proof {
 
   @Test(
     "a pre-roll of up to two seconds in front of each burst is left out",
-    arguments: [Programme.Kind.mp3, .aac], [0, 0.5, 2, 3])
-  func preRoll(kind: Programme.Kind, outage: Double) throws {
-    let advertisement = try Programme(kind == .mp3 ? .mp3 : .aac, seconds: 2, seed: 99)
+    arguments: [FrameProgramme.Kind.mp3, .aac], [0, 0.5, 2, 3])
+  func preRoll(kind: FrameProgramme.Kind, outage: Double) throws {
+    let advertisement = try FrameProgramme(kind == .mp3 ? .mp3 : .aac, seconds: 2, seed: 99)
     let faults = try faults(Proof.programme(kind), outage: outage) { seat, random in
       let count = Int.random(in: 1...advertisement.bytes.count, using: &random)
       seat.preRolls = [[], Array(advertisement.bytes.prefix(count))]
@@ -108,8 +108,8 @@ enum Proof {
 
   @Test(
     "a connection that stays open in silence gives way to a second one in time to find all again",
-    arguments: [Programme.Kind.mp3, .aac])
-  func stall(kind: Programme.Kind) throws {
+    arguments: [FrameProgramme.Kind.mp3, .aac])
+  func stall(kind: FrameProgramme.Kind) throws {
     let (audience, programme) = (try Audience(), try Proof.programme(kind))
     for seed in 0..<20 {
       var random = SeededRandom(seed: UInt64(seed))
@@ -160,8 +160,8 @@ enum Proof {
 
   @Test(
     "titles at other distances, bursts of other lengths and refusals in between change nothing",
-    arguments: [Programme.Kind.mp3, .aac])
-  func changes(kind: Programme.Kind) throws {
+    arguments: [FrameProgramme.Kind.mp3, .aac])
+  func changes(kind: FrameProgramme.Kind) throws {
     let audience = try Audience()
     for seed in 0..<10 {
       var random = SeededRandom(seed: UInt64(seed))

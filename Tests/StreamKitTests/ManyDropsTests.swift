@@ -6,12 +6,12 @@ import Testing
 /// A listener on a bad line: connections are lost again and again, some before they have sent a new frame.
 @Suite("Stitching on a bad line", .waiting) struct ManyDropsTests {
   private struct Line {
-    let station: Station
+    let station: BurstModel
     var stitcher = Stitcher()
     var framer = StreamFramer()
     var received: [StreamFrame] = []
 
-    init(_ station: Station) { self.station = station }
+    init(_ station: BurstModel) { self.station = station }
 
     mutating func feed(_ range: Range<Int>, at time: Double) {
       station.programme.bytes[range].withUnsafeBytes { framer.feed($0) }
@@ -41,10 +41,10 @@ import Testing
     }
   }
 
-  @Test("ten drops in a row leave every frame there once", arguments: Programme.Kind.promised)
-  func drops(kind: Programme.Kind) throws {
+  @Test("ten drops in a row leave every frame there once", arguments: FrameProgramme.Kind.promised)
+  func drops(kind: FrameProgramme.Kind) throws {
     let silence = stride(from: 5.0, to: 80, by: 7).map { $0..<($0 + 0.7) }
-    let station = Station(programme: try Programme(kind, seconds: 80, silence: silence, seed: 3))
+    let station = BurstModel(programme: try FrameProgramme(kind, seconds: 80, silence: silence, seed: 3))
     var failures: [UInt64] = []
     for seed in 0..<25 {
       var random = SeededRandom(seed: UInt64(seed))
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test("a connection that sends no audio, or nothing, changes nothing") func noise() throws {
-    let station = Station(programme: try Programme(.mp3, seconds: 30))
+    let station = BurstModel(programme: try FrameProgramme(.mp3, seconds: 30))
     var line = Line(station)
     line.feed(0..<station.edge(at: 15), at: 15)
     line.lose(at: 15)

@@ -43,7 +43,7 @@ import Testing
     live.burst = count
     live.metaint = 8_192
     live.pace = .told { count }
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/live", with: .live(live))
     let receiver = try Receiver(station)
     #expect(receiver.wait(for: "format", count: 6), "\(receiver.events)")
@@ -94,10 +94,10 @@ import Testing
 
   @Test("a server that sends the same burst again and again is asked ever more rarely, and heard once")
   func sameBurst() throws {
-    let programme = try Programme(.mp3, seconds: 20, seed: 3)
+    let programme = try FrameProgramme(.mp3, seconds: 20, seed: 3)
     var live = Live(.init(repeating: programme.bytes))
     live.pace = .told { 200_000 }
-    let station = try TestSupport.Station()
+    let station = try Station()
     let start = live.start(edge: 200_000)
     station.answer("/live", with: .live(live).dropping(at: 200_000 - start, by: .finish))
     var options = ReceiverOptions()
@@ -116,10 +116,10 @@ import Testing
 
   @Test("a station with a Content-Length is received beyond it", arguments: [90_000, 1 << 40])
   func length(claimed: Int) throws {
-    let programme = try Programme(.mp3, seconds: 60, seed: 3)
+    let programme = try FrameProgramme(.mp3, seconds: 60, seed: 3)
     var live = Live(.init(repeating: programme.bytes, bytesPerSecond: 16_000))
     live.pace = .asRead
-    let station = try TestSupport.Station()
+    let station = try Station()
     let claiming = Answer.live(live).claiming(claimed)
     station.answer(
       "/live", with: claiming.dropping(at: 100_000), claiming.dropping(at: 100_000), .live(live))
@@ -141,7 +141,9 @@ import Testing
   func restart() throws {
     let audience = try Audience()
     // The programmes have frames of the same length, so that both have the same edge.
-    let (old, new) = (try Programme(.mp3, seconds: 90, seed: 5), try Programme(.mp3, seconds: 90, seed: 77))
+    let (old, new) = (
+      try FrameProgramme(.mp3, seconds: 90, seed: 5), try FrameProgramme(.mp3, seconds: 90, seed: 77)
+    )
     for index in 0..<5 {
       var seat = Audience.Seat(start: 20 + Double(index) * 0.37)
       seat.metaints = [nil]
@@ -183,10 +185,10 @@ import Testing
 
   @Test(
     "silence for longer than the overlap is joined to the frame, or nearly",
-    arguments: [Programme.Kind.mp3, .aac])
-  func silence(kind: Programme.Kind) throws {
+    arguments: [FrameProgramme.Kind.mp3, .aac])
+  func silence(kind: FrameProgramme.Kind) throws {
     let audience = try Audience()
-    let programme = try Programme(kind, seconds: 90, silence: [10..<80], seed: 5)
+    let programme = try FrameProgramme(kind, seconds: 90, silence: [10..<80], seed: 5)
     for index in 0..<10 {
       var seat = Audience.Seat(start: 40 + Double(index) * 0.37)
       seat.bursts = [kind == .mp3 ? 65_535 : 6_000]

@@ -13,7 +13,7 @@ enum RealSound: String, CaseIterable, Sendable {
   static let length = 75
 
   /// Returns the programme, which is made once.
-  func programme() throws -> Programme {
+  func programme() throws -> FrameProgramme {
     try Self.made.withLock { made in
       if let programme = made[self] { return programme }
       let programme = try make()
@@ -34,10 +34,10 @@ enum RealSound: String, CaseIterable, Sendable {
     }
   }
 
-  private static let made = Lock<[RealSound: Programme]>([:])
+  private static let made = Lock<[RealSound: FrameProgramme]>([:])
   private static let decoded = Lock<[RealSound: Sound]>([:])
 
-  private func make() throws -> Programme {
+  private func make() throws -> FrameProgramme {
     guard self != .heAAC else { return try Self.shuffled() }
     let folder = try TemporaryFolder()
     let (source, coded) = (folder.file("source.wav"), folder.file("coded"))
@@ -53,7 +53,7 @@ enum RealSound: String, CaseIterable, Sendable {
         "ffmpeg",
         ["-v", "error", "-i", source, "-c:a", "aac", "-b:a", "128k", "-aac_pns", "0", "-f", "adts", coded])
     }
-    return Programme(bytes: try readBytes(coded))
+    return FrameProgramme(bytes: try readBytes(coded))
   }
 
   /// Returns sound that is easy and hard by turns, so that an encoder saves bits for later.
@@ -68,13 +68,13 @@ enum RealSound: String, CaseIterable, Sendable {
   }
 
   /// Returns the frames of a recording in shuffled order, repeated: no encoder of HE-AAC is available.
-  private static func shuffled() throws -> Programme {
+  private static func shuffled() throws -> FrameProgramme {
     let source = try readBytes(Fixtures.path("he-aac-v1-48k.aac"))
     let frames = StreamFramer.frames(of: source).map { Array(source[$0.range]) }
     var random = SeededRandom(seed: 12)
     var bytes: [UInt8] = []
     while bytes.count < length * 6_000 { bytes += frames.shuffled(using: &random).joined() }
-    return Programme(bytes: bytes)
+    return FrameProgramme(bytes: bytes)
   }
 }
 

@@ -15,7 +15,7 @@ final class Receiver: Sendable {
   private let reception: Lock<StationReceiver?>
 
   /// Receives `/live` of a station until the buffer is full.
-  convenience init(_ station: TestSupport.Station) throws { try self.init(url: station.url("/live")) }
+  convenience init(_ station: Station) throws { try self.init(url: station.url("/live")) }
 
   /// Receives a stream until the buffer is full.
   init(

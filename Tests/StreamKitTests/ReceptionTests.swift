@@ -11,8 +11,8 @@ import Testing
 struct ReceptionTests {
   private static let programmes = Result {
     try Dictionary(
-      uniqueKeysWithValues: [Programme.Kind.mp3, .aac].map {
-        ($0, try Programme($0, seconds: 60, silence: []))
+      uniqueKeysWithValues: [FrameProgramme.Kind.mp3, .aac].map {
+        ($0, try FrameProgramme($0, seconds: 60, silence: []))
       })
   }
 
@@ -22,7 +22,7 @@ struct ReceptionTests {
     return [0x47, 0x41, 0, 0x10] + payload
   }
 
-  private func live(_ kind: Programme.Kind) throws -> (Live, [UInt8]) {
+  private func live(_ kind: FrameProgramme.Kind) throws -> (Live, [UInt8]) {
     guard let programme = try Self.programmes.get()[kind] else { throw TestFailure("no programme") }
     var live = Live(.init(repeating: programme.bytes, bytesPerSecond: 16_000))
     live.metaint = 8_192
@@ -38,10 +38,10 @@ struct ReceptionTests {
 
   @Test(
     "what is received over drops is a slice of what the station sent",
-    arguments: [Programme.Kind.mp3, .aac], [0, 8_000, 32_000, 48_000])
-  func exact(kind: Programme.Kind, outage: Int) throws {
+    arguments: [FrameProgramme.Kind.mp3, .aac], [0, 8_000, 32_000, 48_000])
+  func exact(kind: FrameProgramme.Kind, outage: Int) throws {
     let (live, programme) = try live(kind)
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer(
       "/live", with: .live(live).dropping(at: 150_000, by: .reset, outage: outage),
       .live(live).dropping(at: 190_001, by: .finish, outage: outage), .live(live))
@@ -57,11 +57,11 @@ struct ReceptionTests {
 
   @Test(
     "a proxy's page in the midst of a frame is no part of it, and the next connection joins there",
-    arguments: [Programme.Kind.mp3, .aac],
+    arguments: [FrameProgramme.Kind.mp3, .aac],
     ["HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\n\r\n<html>Bad gateway", "<HTML><BODY>gone"])
-  func pageInFrame(kind: Programme.Kind, page: String) throws {
+  func pageInFrame(kind: FrameProgramme.Kind, page: String) throws {
     let (live, programme) = try live(kind)
-    let station = try TestSupport.Station()
+    let station = try Station()
     let text = Array((page + String(repeating: "<p>The server is away.</p>\r\n", count: 30)).utf8)
     // In the midst of a frame, where what is left of it is shorter than the page.
     let frame = try #require(StreamFramer.frames(of: programme).first { $0.offset > 170_000 })
@@ -88,7 +88,7 @@ struct ReceptionTests {
   @Test("a list leads to the station; its entries are tried in turn")
   func playlist() throws {
     let (live, programme) = try live(.mp3)
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer(
       "/live", with: .page("[playlist]\nFile1=/gone\nFile2=/real\n", type: "audio/x-scpls"))
     station.answer("/real", with: .live(live))
@@ -113,7 +113,7 @@ struct ReceptionTests {
       (.page("[playlist]\n", type: "audio/x-scpls"), "stream.not_found"),
     ])
   func refused(answer: Answer, code: String) throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/live", with: answer)
     let receiver = try Receiver(station)
     #expect(receiver.wait(for: "gave up"), "\(receiver.events)")
@@ -123,7 +123,7 @@ struct ReceptionTests {
 
   @Test("a file on a server is told from a station")
   func file() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer(
       "/live", with: .file(try readBytes(Fixtures.path("mp3-cbr128-44k.mp3")), type: "audio/mpeg"))
     let receiver = try Receiver(station)
@@ -134,7 +134,7 @@ struct ReceptionTests {
 
   @Test("nobody at the port is told as a network that fails")
   func refusedConnection() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.refuse()
     let receiver = try Receiver(station)
     #expect(receiver.wait(for: "gave up"))
@@ -149,7 +149,7 @@ struct ReceptionTests {
     live.programme = .init(
       repeating: programme, bytesPerSecond: 16_000,
       titles: [.init("One - First", at: 0), .init("Two - Café", at: 300_000), .init("Three", at: 500_000)])
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/live", with: .live(live).dropping(at: 150_000, by: .reset), .live(live))
     let receiver = try Receiver(station)
     #expect(receiver.wait(for: "full"), "\(receiver.events)")
@@ -165,7 +165,7 @@ struct ReceptionTests {
     let time = Lock(20.0)
     var live = try live(.mp3).0
     live.pace = .told { Int(time.withLock { $0 } * 16_000) }
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/live", with: .live(live))
     let network = try NetworkThread()
     defer { network.close() }

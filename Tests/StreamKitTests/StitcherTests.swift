@@ -9,31 +9,31 @@ private enum Shared {
   static let silence = stride(from: 8.0, to: 60, by: 8).map { $0..<($0 + 0.5) }
   static let programmes = Result {
     try Dictionary(
-      uniqueKeysWithValues: Programme.Kind.allCases.map {
-        ($0, try Programme($0, seconds: 60, silence: silence))
+      uniqueKeysWithValues: FrameProgramme.Kind.allCases.map {
+        ($0, try FrameProgramme($0, seconds: 60, silence: silence))
       })
   }
 
-  static func station(_ kind: Programme.Kind) throws -> Station {
+  static func station(_ kind: FrameProgramme.Kind) throws -> BurstModel {
     guard let programme = try programmes.get()[kind] else { throw TestFailure("no programme \(kind)") }
-    return Station(programme: programme)
+    return BurstModel(programme: programme)
   }
 }
 
 @Suite("Stitching", .waiting) struct StitcherTests {
   /// Returns the seconds of audio that the first connection receives: as much as the burst reaches back.
-  private func reach(_ kind: Programme.Kind) -> Double { kind == .heAAC ? 13 : 7 }
+  private func reach(_ kind: FrameProgramme.Kind) -> Double { kind == .heAAC ? 13 : 7 }
 
   @Test(
     "after an outage shorter than the burst every frame is there once, in 100 of 100 seeds",
-    arguments: Programme.Kind.promised, [0, 0.5, 2, 3])
-  func exact(kind: Programme.Kind, outage: Double) throws {
+    arguments: FrameProgramme.Kind.promised, [0, 0.5, 2, 3])
+  func exact(kind: FrameProgramme.Kind, outage: Double) throws {
     let station = try Shared.station(kind)
     var failures: [String] = []
     for seed in 0..<100 {
       var random = SeededRandom(seed: UInt64(seed))
       let loss = Double.random(in: 20...40, using: &random)
-      var listener = Listener(station)
+      var listener = BurstListener(station)
       try listener.listen(
         from: loss - reach(kind), loss: loss, cut: Int.random(in: 0..<1400, using: &random), outage: outage,
         pieces: Int.random(in: 500...9000, using: &random))
@@ -44,8 +44,8 @@ private enum Shared {
 
   @Test(
     "a loss or a burst that begins in silence shorter than the overlap changes nothing",
-    arguments: Programme.Kind.promised)
-  func silence(kind: Programme.Kind) throws {
+    arguments: FrameProgramme.Kind.promised)
+  func silence(kind: FrameProgramme.Kind) throws {
     let station = try Shared.station(kind)
     let burst = Double(station.burst) / Double(station.programme.bytes.count) * station.programme.seconds
     var failures: [String] = []
@@ -56,7 +56,7 @@ private enum Shared {
         + Double.random(in: 0.1...0.5, using: &random)
       let outage = Double.random(in: 0...2.5, using: &random)
       let loss = seed % 2 == 0 ? inSilence : inSilence + burst - outage
-      var listener = Listener(station)
+      var listener = BurstListener(station)
       try listener.listen(
         from: loss - reach(kind), loss: loss, cut: Int.random(in: 0..<1400, using: &random), outage: outage)
       if !listener.isExact { failures.append("\(seed):: \(listener.outcome)") }
@@ -66,10 +66,12 @@ private enum Shared {
 
   @Test(
     "a pre-roll of up to two seconds in front of the burst is left out",
-    arguments: Programme.Kind.promised)
-  func preRoll(kind: Programme.Kind) throws {
+    arguments: FrameProgramme.Kind.promised)
+  func preRoll(kind: FrameProgramme.Kind) throws {
     var station = try Shared.station(kind)
-    let advertisements = try [Programme.Kind.mp3, .aac].map { try Programme($0, seconds: 2, seed: 99) }
+    let advertisements = try [FrameProgramme.Kind.mp3, .aac].map {
+      try FrameProgramme($0, seconds: 2, seed: 99)
+    }
     var failures: [String] = []
     for seed in 0..<100 {
       var random = SeededRandom(seed: UInt64(seed))
@@ -78,7 +80,7 @@ private enum Shared {
       station.preRoll = Array(
         advertisement.bytes.prefix(Int.random(in: 1...advertisement.bytes.count, using: &random)))
       station.startsWithin = Int.random(in: 0..<1400, using: &random)
-      var listener = Listener(station)
+      var listener = BurstListener(station)
       try listener.listen(
         from: loss - reach(kind), loss: loss, outage: Double.random(in: 0...2.5, using: &random))
       if !listener.isExact { failures.append("\(seed):: \(listener.outcome)") }
@@ -88,15 +90,15 @@ private enum Shared {
 
   @Test(
     "after an outage longer than the burst it joins at a frame and tells the gap to a tenth of a second",
-    arguments: Programme.Kind.promised)
-  func gap(kind: Programme.Kind) throws {
+    arguments: FrameProgramme.Kind.promised)
+  func gap(kind: FrameProgramme.Kind) throws {
     let station = try Shared.station(kind)
     let burst = Double(station.burst) / Double(station.programme.bytes.count) * station.programme.seconds
     var known = 0
     for seed in 0..<20 {
       var random = SeededRandom(seed: UInt64(seed))
       let loss = Double.random(in: 17...20, using: &random)
-      var listener = Listener(station)
+      var listener = BurstListener(station)
       try listener.listen(
         from: loss - 7, loss: loss, outage: burst + Double.random(in: 0.3...12, using: &random))
       guard case .gap(let seconds) = listener.outcome else {
@@ -122,7 +124,7 @@ private enum Shared {
       var random = SeededRandom(seed: UInt64(seed))
       // The loss is away from silence, of which the overlap can't be measured.
       let loss = Double.random(in: 17.5...23.5, using: &random)
-      var listener = Listener(station)
+      var listener = BurstListener(station)
       try listener.listen(
         from: loss - 3, loss: loss, outage: burst + Double.random(in: -0.3...0.1, using: &random))
       switch listener.outcome {
@@ -143,7 +145,7 @@ private enum Shared {
   @Test("a variable bit rate is stitched as a constant one") func variableBitRate() throws {
     let station = try Shared.station(.mp3VBR)
     for outage in [0, 1, 2.5] {
-      var listener = Listener(station)
+      var listener = BurstListener(station)
       try listener.listen(from: 20, loss: 30, outage: outage)
       let isExact = listener.isExact
       #expect(isExact)

@@ -11,11 +11,11 @@ import Testing
 /// A stream of a test on a loop of its own, in real time. Used on the thread that calls `run`.
 private final class StreamHarness {
   let loop = EventLoop()
-  let station: TestSupport.Station
+  let station: Station
   let stream: StreamKit.Stream
   private(set) var told: [String] = []
 
-  private init(_ station: TestSupport.Station, _ network: NetworkThread, _ options: StreamOptions) throws {
+  private init(_ station: Station, _ network: NetworkThread, _ options: StreamOptions) throws {
     self.station = station
     stream = try StreamKit.Stream(
       url: station.url("/live"), options: options, loop: loop, network: { network })
@@ -23,7 +23,7 @@ private final class StreamHarness {
   }
 
   static func run(
-    _ station: TestSupport.Station, bufferWait: Duration? = .milliseconds(500), blocks: Int = 1200,
+    _ station: Station, bufferWait: Duration? = .milliseconds(500), blocks: Int = 1200,
     pauseTimeout: Duration = .seconds(300), _ body: @escaping (StreamHarness) async throws -> Void
   ) throws {
     let network = try NetworkThread()
@@ -64,11 +64,10 @@ private final class StreamHarness {
 
 @Suite("A stream that plays", .waiting)
 struct StreamTests {
-  private static let programme = Result { try Programme(.mp3, seconds: 60, silence: []).bytes }
+  private static let programme = Result { try FrameProgramme(.mp3, seconds: 60, silence: []).bytes }
 
   /// A station at the pace of hearing.
-  private func live(titles: [TestSupport.Programme.Title] = [], pace: Live.Pace = .realTime(1)) throws -> Live
-  {
+  private func live(titles: [Programme.Title] = [], pace: Live.Pace = .realTime(1)) throws -> Live {
     let bytes = try Self.programme.get()
     var live = Live(.init(repeating: bytes, bytesPerSecond: 16_000, titles: titles))
     live.pace = pace
@@ -78,7 +77,7 @@ struct StreamTests {
 
   @Test("it connects, fills and plays, and the state is the new one when its event comes")
   func starts() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/live", with: .live(try live()))
     try StreamHarness.run(station, bufferWait: .seconds(3)) { harness in
       let stream = harness.stream
@@ -103,7 +102,7 @@ struct StreamTests {
 
   @Test("paused it stands still and keeps what comes; it can be moved there, and go on")
   func pauses() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/live", with: .live(try live()))
     try StreamHarness.run(station) { harness in
       let stream = harness.stream
@@ -127,7 +126,7 @@ struct StreamTests {
 
   @Test("paused for too long it stops")
   func pauseTimeout() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/live", with: .live(try live()))
     try StreamHarness.run(station, pauseTimeout: .milliseconds(200)) { harness in
       try await harness.stream.start()
@@ -139,7 +138,7 @@ struct StreamTests {
 
   @Test("a title is told when it comes, and when it is heard; moved back, the one before is heard again")
   func titles() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     // The station has 200,000 bytes when it opens; what it says from 190,000 on is heard 3 s after the start.
     station.answer(
       "/live",
@@ -160,7 +159,7 @@ struct StreamTests {
 
   @Test("over a drop it plays on from the buffer, tells the join, and started when it is received again")
   func drops() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     let live = try live()
     station.answer("/live", with: .live(live).dropping(at: 80_000, by: .reset), .live(live))
     try StreamHarness.run(station, bufferWait: .seconds(3)) { harness in
@@ -176,7 +175,7 @@ struct StreamTests {
 
   @Test("when the buffer runs dry that is told, then buffering, and started when enough has come again")
   func runsDry() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     var live = try live()
     live.burst = 16_000
     station.answer("/live", with: .live(live).stalling(at: 20_000, for: .seconds(3)))
@@ -190,7 +189,7 @@ struct StreamTests {
   }
 
   @Test("with a burst it plays from the burst") func startsBehindBurst() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     var live = try live()
     live.burst = 40_000
     station.answer("/live", with: .live(live).stalling(at: 40_000))
@@ -201,7 +200,7 @@ struct StreamTests {
   }
 
   @Test("without a burst it plays after 2 s") func startsWithoutBurst() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     var live = try live()
     live.burst = 0
     station.answer("/live", with: .live(live))
@@ -213,7 +212,7 @@ struct StreamTests {
   }
 
   @Test("a player that has read ahead is not dry before that is heard") func readsAhead() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     var live = try live()
     live.burst = 40_000
     live.programme = .init(
@@ -253,7 +252,7 @@ struct StreamTests {
 
   @Test("a first connection that fails is thrown by start, and the stream is stopped")
   func fails() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/live", with: .status("404 Not Found"))
     try StreamHarness.run(station) { harness in
       do {
@@ -267,7 +266,7 @@ struct StreamTests {
 
   @Test("stop while it connects ends the waiting start")
   func stopsEarly() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/live", with: .live(try live()).withSlowHead(.seconds(1)))
     try StreamHarness.run(station) { harness in
       harness.loop.after(.milliseconds(100)) { harness.stream.stop() }
@@ -277,7 +276,7 @@ struct StreamTests {
 
   @Test("gone on with in the moment in which its buffer gets full, it is received again")
   func fullWhileGoingOn() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/live", with: .live(try live(pace: .asRead)))
     try StreamHarness.run(station, blocks: 20) { harness in
       let stream = harness.stream
@@ -294,7 +293,7 @@ struct StreamTests {
   @Test(
     "what was kept over a pause that filled the buffer is heard to its end, whatever the next burst brings")
   func keepsOverFullPause() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     // The programme moves on at the pace of hearing, and by a leap when it is told to.
     let (begin, leap) = (Lock<Instant?>(nil), Lock(0))
     let clock = EventLoop()
@@ -341,7 +340,7 @@ struct StreamTests {
 
   @Test("the password is for the server of the address, not for others that a list leads to")
   func passwordOfAnother() throws {
-    let (station, elsewhere) = (try TestSupport.Station(), try TestSupport.Station())
+    let (station, elsewhere) = (try Station(), try Station())
     let url = elsewhere.url("/real").replacing("127.0.0.1", with: "localhost")
     station.answer("/live", with: .page("\(url)\n", type: "audio/x-mpegurl"))
     elsewhere.answer("/real", with: .live(try live()))
@@ -355,7 +354,7 @@ struct StreamTests {
 
   @Test("its sound is decoded for one player at a time, and the position follows what is heard")
   func sounds() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     var live = try live(pace: .asRead)
     let file = try readBytes(Fixtures.path("mp3-cbr128-44k.mp3"))
     live.programme = .init(repeating: file, bytesPerSecond: 16_000)

@@ -31,8 +31,8 @@ import Testing
 
   @Test("a server that is faster than the disk waits for it, and nothing of what it sends is lost")
   func slowDisk() throws {
-    let station = try TestSupport.Station()
-    let programme = try Programme(.mp3, seconds: 60).bytes
+    let station = try Station()
+    let programme = try FrameProgramme(.mp3, seconds: 60).bytes
     station.answer("/live", with: .live(Live(.init(repeating: programme))))
     let network = try NetworkThread()
     defer { network.close() }

@@ -21,7 +21,7 @@ struct LeftBehindTests {
 
   init() throws {
     folder = try TemporaryFolder()
-    let programme = try Programme(.mp3, seconds: 4, seed: 8)
+    let programme = try FrameProgramme(.mp3, seconds: 4, seed: 8)
     left = Array(programme.bytes[..<programme.frames[100].offset])
   }
 

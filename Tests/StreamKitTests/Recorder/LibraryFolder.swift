@@ -9,15 +9,15 @@ struct LibraryFolder {
   let folder: TemporaryFolder
   let catalogue: Catalogue
   let library: RecordingLibrary
-  let programme: Programme
+  let programme: FrameProgramme
   let now = WallTime(seconds: 1_000_000)
   let tag: [UInt8]
 
-  init(_ kind: Programme.Kind = .mp3) throws {
+  init(_ kind: FrameProgramme.Kind = .mp3) throws {
     folder = try TemporaryFolder()
     catalogue = try Catalogue(path: folder.file("catalogue.db"))
     library = RecordingLibrary(catalogue: catalogue)
-    programme = try Programme(kind, seconds: 4)
+    programme = try FrameProgramme(kind, seconds: 4)
     tag = try RecordingTag(title: "Song", start: LocalTime(WallTime(seconds: 0))).make()
   }
 

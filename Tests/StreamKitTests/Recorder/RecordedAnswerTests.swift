@@ -8,11 +8,11 @@ import Testing
 /// Recordings of answers that may be files.
 @Suite("An answer that is to be recorded", .waiting)
 struct RecordedAnswerTests {
-  private static let sound = Result { try Programme(.mp3, seconds: 60, seed: 4).bytes }
+  private static let sound = Result { try FrameProgramme(.mp3, seconds: 60, seed: 4).bytes }
 
   /// Returns the error of `record`; nil when the recording begins.
   private func failure(_ answer: Answer) throws -> StreamError? {
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/live", with: answer)
     var failure: StreamError?
     try RecordingHarness.run(station) { harness in
@@ -47,7 +47,7 @@ struct RecordedAnswerTests {
   @Test("a file that plays is not recorded, and what can't be sound is none")
   func file() throws {
     let bytes = Array(try Self.sound.get().prefix(300_000))
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/live", with: .file(bytes, type: "audio/mpeg"))
     try RecordingHarness.run(station) { harness in
       try await harness.stream.start()

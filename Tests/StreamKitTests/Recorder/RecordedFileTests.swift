@@ -8,7 +8,7 @@ import Testing
 /// Recordings of a file on a server: its bytes, whatever happens to the connection.
 @Suite("A file that is recorded", .waiting)
 struct RecordedFileTests {
-  private static let sound = Result { try Programme(.mp3, seconds: 60, seed: 4).bytes }
+  private static let sound = Result { try FrameProgramme(.mp3, seconds: 60, seed: 4).bytes }
 
   /// Returns a file with tags around its frames, which a recording of frames would leave out.
   private func tagged() throws -> [UInt8] {
@@ -34,7 +34,7 @@ struct RecordedFileTests {
     arguments: Server.allCases)
   private func drops(server: Server) throws {
     let bytes = try tagged()
-    let station = try TestSupport.Station()
+    let station = try Station()
     let whole = answer(bytes, server)
     station.answer(
       "/live", with: whole.dropping(at: 150_001, by: .reset), whole.dropping(at: 400_003, by: .reset), whole)
@@ -64,7 +64,7 @@ struct RecordedFileTests {
     ])
   func kinds(name: String, end: String) throws {
     let bytes = try readBytes(Fixtures.path(name))
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/live", with: .page("#EXTM3U\n/\(name)\n", type: "audio/x-mpegurl"))
     station.answer("/\(name)", with: .file(bytes, type: "application/octet-stream"))
     try RecordingHarness.run(station) { harness in
@@ -80,7 +80,7 @@ struct RecordedFileTests {
 
   @Test("that changes meanwhile is told, and what was there is kept") func changed() throws {
     let bytes = try tagged()
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer(
       "/live", with: answer(bytes, .ranges).dropping(at: 150_001, by: .reset),
       answer(bytes, .ranges, tag: "\"two\""))
@@ -93,7 +93,7 @@ struct RecordedFileTests {
   }
 
   @Test("as what it is not, or twice at once, is refused with what to do") func refused() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/live", with: answer(try tagged(), .ranges).stalling(at: 200_000))
     let changes: [(inout RecordingOptions) -> Void] = [
       { $0.split = .init() }, { $0.format = .wav }, { $0.appends = true },

@@ -10,9 +10,9 @@ import Testing
 @Suite("A stream that is recorded", .waiting)
 struct RecordedStreamTests {
   private func station(
-    _ programme: Programme, pace: Double = 1, name: String? = "Test station"
-  ) throws -> TestSupport.Station {
-    let station = try TestSupport.Station()
+    _ programme: FrameProgramme, pace: Double = 1, name: String? = "Test station"
+  ) throws -> Station {
+    let station = try Station()
     var live = Live(.init(repeating: programme.bytes, bytesPerSecond: 16_000))
     live.pace = .realTime(pace)
     live.stationHeaders = [("icy-br", "128")] + (name.map { [("icy-name", $0)] } ?? [])
@@ -23,7 +23,7 @@ struct RecordedStreamTests {
 
   @Test("paused until its buffer was full it is received again, for the recording")
   func fullBuffer() throws {
-    let station = try station(try Programme(.mp3, seconds: 120, seed: 21), pace: 4)
+    let station = try station(try FrameProgramme(.mp3, seconds: 120, seed: 21), pace: 4)
     try RecordingHarness.run(station) { harness in
       harness.stream.options.bufferBlocks = 20
       try await harness.stream.start()
@@ -39,7 +39,7 @@ struct RecordedStreamTests {
 
   @Test("what a full buffer left out is a gap in a recording that begins back in it")
   func backInFullBuffer() throws {
-    let station = try station(try Programme(.mp3, seconds: 120, seed: 22), pace: 4)
+    let station = try station(try FrameProgramme(.mp3, seconds: 120, seed: 22), pace: 4)
     try RecordingHarness.run(station) { harness in
       harness.stream.options.bufferBlocks = 20
       let first = try await harness.record("a.mp3")
@@ -57,7 +57,7 @@ struct RecordedStreamTests {
 
   @Test("over to another station it goes though only recorded, and the recording ends")
   func anotherURL() throws {
-    let station = try station(try Programme(.mp3, seconds: 120, seed: 23))
+    let station = try station(try FrameProgramme(.mp3, seconds: 120, seed: 23))
     try RecordingHarness.run(station) { harness in
       let recording = try await harness.record("a.mp3")
       try harness.stream.setNext(url: station.url("/other"), options: harness.stream.options)
@@ -72,7 +72,7 @@ struct RecordedStreamTests {
   @Test(
     "a recording of a stopped stream is of the station that was set for the next start, and its row says so")
   func nextURL() throws {
-    let station = try station(try Programme(.mp3, seconds: 120, seed: 24))
+    let station = try station(try FrameProgramme(.mp3, seconds: 120, seed: 24))
     try RecordingHarness.run(station) { harness in
       try await harness.stream.start()
       try harness.stream.setNext(url: station.url("/other"), options: harness.stream.options)
@@ -91,7 +91,7 @@ struct RecordedStreamTests {
 
   @Test("what the station is called is known though the loop has other work")
   func nameWithoutLoop() throws {
-    let station = try station(try Programme(.mp3, seconds: 120, seed: 25))
+    let station = try station(try FrameProgramme(.mp3, seconds: 120, seed: 25))
     try RecordingHarness.run(station) { harness in
       var recording: Recording?
       harness.loop.start { recording = try? await harness.record("{station}.mp3") }
@@ -105,7 +105,7 @@ struct RecordedStreamTests {
 
   @Test("the name of another station of the configuration is that of the one that is gone over to")
   func otherName() throws {
-    let station = try station(try Programme(.mp3, seconds: 120, seed: 26), name: nil)
+    let station = try station(try FrameProgramme(.mp3, seconds: 120, seed: 26), name: nil)
     try RecordingHarness.run(station) { harness in
       harness.stream.nickname = "first"
       try await harness.record("{station}.mp3").stop()

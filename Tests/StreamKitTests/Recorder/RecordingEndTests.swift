@@ -77,8 +77,8 @@ struct RecordingEndTests {
 
   @Test("a stream that comes no more ends it as failed, and what was written is kept")
   func streamFails() throws {
-    let station = try TestSupport.Station()
-    var live = Live(.init(repeating: try Programme(.mp3, seconds: 60, seed: 4).bytes))
+    let station = try Station()
+    var live = Live(.init(repeating: try FrameProgramme(.mp3, seconds: 60, seed: 4).bytes))
     live.pace = .realTime(1)
     station.answer("/live", with: .live(live))
     let harness = try RecordingHarness.run(station) { harness in
@@ -124,7 +124,7 @@ struct RecordingEndTests {
 
   @Test("of several files each is told once, the first too")
   func several() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     let parts = try ["mp3-cbr128-44k.mp3", "mp3-mpeg2-64-22k.mp3"].map {
       try readBytes(Fixtures.path($0))
     }

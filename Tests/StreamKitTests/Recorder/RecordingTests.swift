@@ -54,7 +54,7 @@ final class RecordingHarness {
   /// Runs `body`; returns when all recordings are on disk.
   @discardableResult
   static func run(
-    _ station: TestSupport.Station, settings: RecorderSettings = .init(),
+    _ station: Station, settings: RecorderSettings = .init(),
     _ body: @escaping (RecordingHarness) async throws -> Void
   ) throws -> RecordingHarness {
     let network = try NetworkThread()
@@ -104,7 +104,7 @@ final class RecordingHarness {
 @Suite("A recording", .waiting)
 struct RecordingTests {
   private static func live(
-    _ programme: Programme, titles: [TestSupport.Programme.Title] = [], pace: Live.Pace = .realTime(1)
+    _ programme: FrameProgramme, titles: [Programme.Title] = [], pace: Live.Pace = .realTime(1)
   ) -> Live {
     var live = Live(.init(repeating: programme.bytes, bytesPerSecond: 16_000, titles: titles))
     live.pace = pace
@@ -121,10 +121,10 @@ struct RecordingTests {
 
   @Test(
     "through three drops it is one file that is a slice of the programme",
-    arguments: [Programme.Kind.mp3, .aac])
-  func drops(kind: Programme.Kind) throws {
-    let programme = try Programme(kind, seconds: 120, seed: 4)
-    let station = try TestSupport.Station()
+    arguments: [FrameProgramme.Kind.mp3, .aac])
+  func drops(kind: FrameProgramme.Kind) throws {
+    let programme = try FrameProgramme(kind, seconds: 120, seed: 4)
+    let station = try Station()
     let live = Self.live(programme)
     station.answer(
       "/live",
@@ -150,8 +150,8 @@ struct RecordingTests {
 
   @Test("what is heard, paused or stopped is no matter to it")
   func playing() throws {
-    let programme = try Programme(.mp3, seconds: 120, seed: 5)
-    let station = try TestSupport.Station()
+    let programme = try FrameProgramme(.mp3, seconds: 120, seed: 5)
+    let station = try Station()
     station.answer("/live", with: .live(Self.live(programme)))
     let harness = try RecordingHarness.run(station) { harness in
       harness.stream.options.bufferBlocks = 20
@@ -194,8 +194,8 @@ struct RecordingTests {
 
   @Test("it can begin back in the buffer")
   func back() throws {
-    let programme = try Programme(.mp3, seconds: 120, seed: 6)
-    let station = try TestSupport.Station()
+    let programme = try FrameProgramme(.mp3, seconds: 120, seed: 6)
+    let station = try Station()
     station.answer("/live", with: .live(Self.live(programme)))
     try RecordingHarness.run(station) { harness in
       try await harness.stream.start()
@@ -210,8 +210,8 @@ struct RecordingTests {
 
   @Test("it ends by itself after its duration, on a frame border")
   func duration() throws {
-    let programme = try Programme(.mp3, seconds: 120, seed: 7)
-    let station = try TestSupport.Station()
+    let programme = try FrameProgramme(.mp3, seconds: 120, seed: 7)
+    let station = try Station()
     station.answer("/live", with: .live(Self.live(programme)))
     let harness = try RecordingHarness.run(station) { harness in
       let recording = try await harness.record("c.mp3") {
@@ -227,7 +227,7 @@ struct RecordingTests {
 
   @Test("it fails with what the first connection fails with, and leaves no file")
   func fails() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/live", with: .status("404 Not Found"))
     let harness = try RecordingHarness.run(station) { harness in
       await #expect(throws: StreamError.self) { _ = try await harness.record("d.mp3") }
@@ -242,8 +242,8 @@ struct RecordingTests {
 @Suite("A recording that is split by titles", .waiting)
 struct SplitTests {
   /// Returns a station with twenty seconds of a programme and a title every five: 80,000 bytes.
-  private func station(_ programme: Programme) throws -> TestSupport.Station {
-    let station = try TestSupport.Station()
+  private func station(_ programme: FrameProgramme) throws -> Station {
+    let station = try Station()
     var live = Live(
       .init(
         repeating: programme.bytes, bytesPerSecond: 16_000,
@@ -257,8 +257,9 @@ struct SplitTests {
     return station
   }
 
-  private func record(_ split: RecordingOptions.Split) throws -> (Programme, [[UInt8]], RecordingHarness) {
-    let programme = try Programme(.mp3, seconds: 120, seed: 11)
+  private func record(_ split: RecordingOptions.Split) throws -> (FrameProgramme, [[UInt8]], RecordingHarness)
+  {
+    let programme = try FrameProgramme(.mp3, seconds: 120, seed: 11)
     let harness = try RecordingHarness.run(try station(programme)) { harness in
       let recording = try await harness.record("{n} {artist} - {title}.{ext}") { $0.split = split }
       try await harness.wait { recording.title?.text == "Three" }

@@ -30,7 +30,7 @@ extension RecordingFeed {
 /// A test harness: one writer, whose ticks are called by the test.
 final class WriterHarness {
   let folder: TemporaryFolder
-  let programme: Programme
+  let programme: FrameProgramme
   let feed = RecordingFeed()
   let progress = RecordingProgress()
   let core: RecorderCore
@@ -50,7 +50,7 @@ final class WriterHarness {
     log: @escaping @Sendable (String) -> Void = { _ in }
   ) throws {
     self.folder = try folder ?? TemporaryFolder()
-    programme = try Programme(.mp3, seconds: 30, seed: 3)
+    programme = try FrameProgramme(.mp3, seconds: 30, seed: 3)
     var options = RecordingOptions(template: self.folder.file(template))
     change(&options)
     core = RecorderCore(loop: loop, settings: settings, localTime: { LocalTime($0) }, log: log)
@@ -345,7 +345,7 @@ struct RecordingWriterTests {
   func appendRace() throws {
     let folder = try TemporaryFolder()
     let path = folder.file("a.mp3")
-    let programme = try Programme(.mp3, seconds: 10, seed: 9)
+    let programme = try FrameProgramme(.mp3, seconds: 10, seed: 9)
     let borders = [programme.frames[50].offset, programme.frames[90].offset]
     _ = try folder.write(Array(programme.bytes[..<borders[0]]), to: "a.mp3")
     var settings = RecorderSettings()
@@ -370,7 +370,7 @@ struct RecordingWriterTests {
     arguments: [true, false])
   func changedMeanwhile(isLonger: Bool) throws {
     let folder = try TemporaryFolder()
-    let programme = try Programme(.mp3, seconds: 10, seed: 9)
+    let programme = try FrameProgramme(.mp3, seconds: 10, seed: 9)
     let before = Array(programme.bytes[..<programme.frames[50].offset])
     _ = try folder.write(before, to: "a.mp3")
     let harness = try WriterHarness("a.mp3", { $0.appends = true }, in: folder)

@@ -8,8 +8,9 @@ import Testing
 
 @Suite("Recordings whose process ended", .waiting) struct RecoveryTests {
   @Test(
-    "are cut to their last whole frame and named, wherever they ended", arguments: Programme.Kind.allCases)
-  func names(kind: Programme.Kind) throws {
+    "are cut to their last whole frame and named, wherever they ended",
+    arguments: FrameProgramme.Kind.allCases)
+  func names(kind: FrameProgramme.Kind) throws {
     let place = try LibraryFolder(kind)
     var random = SeededRandom(seed: 3)
     for round in 0..<12 {

@@ -21,7 +21,7 @@ struct UnframedRecordingTests {
 
   @Test("it goes on for longer than the data timeout")
   func goesOn() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/live", with: .live(try Self.live(), type: "audio/ogg"))
     let harness = try RecordingHarness.run(station) { harness in
       // Three seconds of the machine's clock.
@@ -39,9 +39,9 @@ struct UnframedRecordingTests {
 
   @Test("a new connection is told, and a gap of as long as nothing came", arguments: [true, false])
   func newConnection(staysOgg: Bool) throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     let live = try Self.live()
-    var other = Live(.init(repeating: try Programme(.mp3, seconds: 60, seed: 4).bytes))
+    var other = Live(.init(repeating: try FrameProgramme(.mp3, seconds: 60, seed: 4).bytes))
     other.pace = .realTime(1)
     station.answer(
       "/live",
@@ -65,7 +65,7 @@ struct UnframedRecordingTests {
 
   @Test("it is not played, which is told at once, and what is recorded goes on")
   func notPlayed() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/live", with: .live(try Self.live(), type: "audio/ogg"))
     try RecordingHarness.run(station) { harness in
       let playing = await #expect(throws: StreamError.self) { try await harness.stream.start() }
@@ -82,7 +82,7 @@ struct UnframedRecordingTests {
 
   @Test("what was to be played too while it began is only recorded")
   func playedMeanwhile() throws {
-    let station = try TestSupport.Station()
+    let station = try Station()
     station.answer("/live", with: .live(try Self.live(), type: "audio/ogg"))
     try RecordingHarness.run(station) { harness in
       var failure: (any Error)?
