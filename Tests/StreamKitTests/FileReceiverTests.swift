@@ -76,7 +76,7 @@ private final class FileHarness {
 }
 
 @Suite("A file that is received", .waiting)
-struct FileReceptionTests {
+struct FileReceiverTests {
   private static let files = [
     "mp3-cbr128-44k.mp3", "mp3-vbr-v4-44k.mp3", "mp3-without-tag.mp3", "mp3-mpeg2-64-22k.mp3",
     "aac-lc-44k.m4a",

@@ -8,7 +8,7 @@ import Testing
 @testable import StreamKit
 
 @Suite("A stream that is received", .waiting)
-struct ReceptionTests {
+struct StationReceiverTests {
   private static let programmes = Result {
     try Dictionary(
       uniqueKeysWithValues: [FrameProgramme.Kind.mp3, .aac].map {

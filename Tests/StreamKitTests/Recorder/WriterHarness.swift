@@ -1,0 +1,96 @@
+import EventLoop
+import TestSupport
+
+@testable import StreamKit
+
+extension RecordingFeed {
+  /// Appends one frame, as a batch of its own.
+  func append(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer) {
+    var batch = Batch()
+    batch.append(frame, bytes)
+    append(batch)
+  }
+
+  /// Marks a title of the frames that follow.
+  func mark(_ title: StreamTitle) { mark(.title(title)) }
+  /// Marks a gap in front of the frames that follow.
+  func miss(_ seconds: Double) { mark(.gap(seconds: seconds)) }
+
+  private func mark(_ mark: Mark) {
+    var batch = Batch()
+    batch.mark(mark)
+    append(batch)
+  }
+}
+
+/// A test harness: one writer, whose ticks are called by the test.
+final class WriterHarness {
+  let folder: TemporaryFolder
+  let programme: FrameProgramme
+  let feed = RecordingFeed()
+  let progress = RecordingProgress()
+  let core: RecorderCore
+  private(set) var writer: RecordingWriter!
+  private(set) var told: [String] = []
+  /// The files whose name changed at their end.
+  private(set) var closed: [String] = []
+  private let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 1_000_000)))
+  private var tick = 0
+  private var frame = 0
+
+  /// Creates a harness in a folder.
+  /// - Parameter log: receives each line of the log.
+  init(
+    _ template: String, _ change: (inout RecordingOptions) -> Void = { _ in },
+    settings: RecorderSettings = .init(), in folder: TemporaryFolder? = nil,
+    log: @escaping @Sendable (String) -> Void = { _ in }
+  ) throws {
+    self.folder = try folder ?? TemporaryFolder()
+    programme = try FrameProgramme(.mp3, seconds: 30, seed: 3)
+    var options = RecordingOptions(template: self.folder.file(template))
+    change(&options)
+    core = RecorderCore(loop: loop, settings: settings, localTime: { LocalTime($0) }, log: log)
+    let plan = RecordingPlan(
+      options, try RecordingTemplate(options.template), .init(url: "http://radio/", station: StationName()),
+      core)
+    writer = RecordingWriter(feed, plan, progress) { [unowned self] news in
+      switch news {
+      case .began(let path): told.append("began \(path.split(separator: "/").last ?? "")")
+      case .closed(let told, let path):
+        closed.append("\(told.split(separator: "/").last ?? "") \(path?.split(separator: "/").last ?? "-")")
+      case .track(_, let title): told.append("track \(title ?? "-")")
+      case .stopped(let error, _): told.append("stopped \(error.code)")
+      case .finished(let path): told.append("finished \(path?.split(separator: "/").last ?? "-")")
+      }
+    }
+  }
+
+  deinit { loop.close() }
+
+  /// Appends so many seconds of the programme.
+  func come(_ seconds: Double) {
+    var left = seconds
+    while left > 0 {
+      let next = programme.frames[frame]
+      let bytes = Array(programme.bytes[next.offset..<(next.offset + next.length)])
+      bytes.withUnsafeBytes { feed.append(next, $0) }
+      (frame, left) = (frame + 1, left - next.duration.seconds)
+    }
+  }
+
+  /// Advances the clock by half a second, and ticks.
+  func pass() {
+    tick += 1
+    writer.tick(
+      at: Instant.start.advanced(by: .milliseconds(500) * tick),
+      WallTime(seconds: 1_000_000 + Int64(tick / 2)))
+  }
+
+  /// Ends the recording.
+  func end() {
+    writer.finish(at: Instant.start.advanced(by: .milliseconds(500) * tick), WallTime(seconds: 1_000_000))
+  }
+
+  /// The names of the files, sorted.
+  var files: [String] { fileNames(in: folder.path).sorted() }
+}
