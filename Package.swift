@@ -133,10 +133,10 @@ let package = Package(
     tests(
       of: "Roomtone",
       [
-        "Roomtone", "Home", "Database", "LuaModules", "LuaRuntime", "EventLoop", "HeadsetKit", "HeadsetLink",
-        "HeadsetBoard", "StreamKit", "TestSupport", "TestTraits",
+        "Roomtone", "Home", "AudioCore", "Database", "LuaModules", "LuaRuntime", "EventLoop", "HeadsetKit",
+        "HeadsetLink", "HeadsetBoard", "Scheduling", "SpeakerKit", "StreamKit", "TestSupport", "TestTraits",
       ]),
-    tests(of: "RoomtoneCLI", ["RoomtoneCLI", "EventLoop", "SpeakerKit", "Scheduling"]),
+    tests(of: "RoomtoneCLI", ["RoomtoneCLI", "EventLoop", "SpeakerKit", "StreamKit", "Scheduling"]),
     tests(
       of: "Journey",
       [
