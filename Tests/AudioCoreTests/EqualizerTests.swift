@@ -121,7 +121,8 @@ import Testing
     #expect(abs(gain - 12) < 0.2, "\(gain) dB")
   }
 
-  @Test("what goes in as noise and silence comes out finite, and silence in the end") func isStable() throws {
+  @Test("noise and silence at the input give a finite output, and silence in the end") func isStable() throws
+  {
     let noise = Signal.noise(seed: 5, amplitude: 1, frames: 48_000) + Signal.constant(0, frames: 480_000)
     var equalizer = Equalizer(format: .session, gains: try EqualizerGains([Double](repeating: 12, count: 10)))
     let output = process(Sound(sampleRate: 48_000, channels: [noise, noise]), &equalizer)

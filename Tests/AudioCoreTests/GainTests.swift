@@ -72,7 +72,7 @@ import Testing
     #expect(Sound(sampleRate: 48_000, channels: [Array(cut)]).clicks().contains(4824))
   }
 
-  @Test("at rest at 1 every bit passes, applied or mixed") func unityIsTransparent() {
+  @Test("settled at 1, every bit passes, applied or mixed") func unityIsTransparent() {
     let noise = Signal.noise(seed: 1, frames: 960)
     var ramp = GainRamp(gain: 1, length: 960)
     #expect(apply(&ramp, to: noise, blocks: 960) == noise)
@@ -81,7 +81,8 @@ import Testing
     #expect(samples(target) == noise)
   }
 
-  @Test("at rest at 0 the destination stays as it is, and what is applied becomes 0") func zeroIsSkipped() {
+  @Test("settled at 0, the destination is unchanged when mixed, and samples become 0 when applied")
+  func zeroIsSkipped() {
     let noise = Signal.noise(seed: 2, frames: 960)
     var ramp = GainRamp(gain: 0, length: 960)
     let (source, target) = (block(Signal.constant(.nan, frames: 960)), block(noise))

@@ -81,7 +81,7 @@ import Testing
     for other in levels.indices where abs(other - band) > 2 && bands > 8 { #expect(levels[other] < -60) }
   }
 
-  @Test("half the amplitude has 6.02 dB less; what does not oscillate is in band 0; silence has none")
+  @Test("half the amplitude has 6.02 dB less; a constant is in band 0; silence has none")
   func scale() {
     let sine = Signal.sine(6000, amplitude: 0.5, frames: 512, sampleRate: 48_000)
     #expect(abs(levels(sine, bands: 256)[64] + 6.02) < 0.05)
@@ -89,7 +89,7 @@ import Testing
     #expect(levels(Signal.constant(0, frames: 512), bands: 256).allSatisfy { $0 == -.infinity })
   }
 
-  @Test("it is the sum that the transform's definition gives") func definition() {
+  @Test("it equals the sum in the transform's definition") func definition() {
     let noise = Signal.noise(seed: 9, amplitude: 0.5, frames: 32)
     let levels = levels(noise, bands: 16)
     for band in 0..<16 {

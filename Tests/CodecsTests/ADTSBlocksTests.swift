@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test("framing tells the blocks' samples and where the sound begins", arguments: [1, 2, 3, 4])
+  @Test("framing reports the blocks' samples and where the sound begins", arguments: [1, 2, 3, 4])
   func framing(count: Int) throws {
     let whole = try ADTSFraming.frames(of: readBytes(Fixtures.path("aac-lc-44k.aac"))).count
     for hasChecksum in [false, true] {
@@ -80,7 +80,8 @@ import Testing
   }
 
   @Test(
-    "a damaged block is silence of its length, and so is the rest of its frame; what follows keeps its place")
+    "a damaged block is silence of its length, and so is the rest of its frame; later blocks keep their position"
+  )
   func damaged() throws {
     var stream = try stream("aac-lc-44k.aac", blocks: 3, hasChecksum: true)
     let plain = try Sound(file: Fixtures.path("aac-lc-44k.aac"))

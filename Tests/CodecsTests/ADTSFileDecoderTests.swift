@@ -24,7 +24,7 @@ private let fixtures = ["aac-lc-44k.aac", "he-aac-v1-48k.aac", "he-aac-v2-48k.aa
     #expect(error < bound, "\(name): \(error) dB")
   }
 
-  @Test("replicated bands double the rate, parametric stereo gives two channels", arguments: fixtures)
+  @Test("replicated bands double the rate, parametric stereo has two channels", arguments: fixtures)
   func tellsFormat(name: String) throws {
     let decoder = try ADTSFileDecoder(path: Fixtures.path(name))
     #expect(decoder.format == AudioFormat(sampleRate: name.contains("he") ? 48_000 : 44_100, channels: 2))
@@ -38,7 +38,7 @@ private let fixtures = ["aac-lc-44k.aac", "he-aac-v1-48k.aac", "he-aac-v2-48k.aa
   /// The noise in replicated bands continues from frame to frame and can't be begun in the middle; below them
   /// everything is equal.
   @Test(
-    "after a seek the frames are those that decoding from the start gives",
+    "after a seek the frames equal those decoded from the start",
     arguments: zip(fixtures, [-300.0, -100, -75]))
   func seeksExactly(name: String, bound: Double) throws {
     let whole = try Sound(file: Fixtures.path(name))
@@ -77,7 +77,7 @@ private let fixtures = ["aac-lc-44k.aac", "he-aac-v1-48k.aac", "he-aac-v2-48k.aa
     #expect(sound[(63 * 1024)..<whole.frameCount] == whole[(63 * 1024)..<whole.frameCount])
   }
 
-  @Test("a stream that turns into another kind in mid-frame goes on") func changes() throws {
+  @Test("a stream that turns into another kind in mid-frame continues") func changes() throws {
     let lc = try readBytes(Fixtures.path("aac-lc-44k.aac"))
     let he = try readBytes(Fixtures.path("he-aac-v1-48k.aac"))
     let cut = ADTSFraming.frames(of: lc)[50].offset + 40

@@ -18,7 +18,7 @@ private let fixtures = ["aac-lc-44k.aac", "he-aac-v1-48k.aac", "he-aac-v2-48k.aa
   }
 
   @Test(
-    "tells rate and channels of the core",
+    "reports rate and channels of the core",
     arguments: zip(fixtures, [[44_100, 2], [24_000, 2], [24_000, 1]]))
   func tellsFormat(name: String, format: [Int]) throws {
     let frames = try ADTSFraming.frames(of: bytes(name))
@@ -32,7 +32,7 @@ private let fixtures = ["aac-lc-44k.aac", "he-aac-v1-48k.aac", "he-aac-v2-48k.aa
     #expect(cut.frames == whole.frames && cut.skipped == whole.skipped)
   }
 
-  @Test("gives the bytes of each frame, which put together are the stream") func givesBytes() throws {
+  @Test("returns the bytes of each frame, which together are the stream") func givesBytes() throws {
     let stream = try bytes()
     var framing = ADTSFraming(offset: 5000)
     var joined: [UInt8] = []
@@ -48,7 +48,7 @@ private let fixtures = ["aac-lc-44k.aac", "he-aac-v1-48k.aac", "he-aac-v2-48k.aa
     #expect(joined == stream)
   }
 
-  @Test("a frame is given when the header behind it has come, not later") func isPrompt() throws {
+  @Test("a frame is returned as soon as the next header has arrived") func isPrompt() throws {
     let stream = try bytes()
     let frames = ADTSFraming.frames(of: stream)
     var framing = ADTSFraming()
@@ -70,7 +70,7 @@ private let fixtures = ["aac-lc-44k.aac", "he-aac-v1-48k.aac", "he-aac-v2-48k.aa
     #expect(joined.map { $0.offset + offset } == expected.map(\.offset))
   }
 
-  @Test("a frame that another stream cuts off is not given") func cutOff() throws {
+  @Test("a frame that another stream cuts off is not returned") func cutOff() throws {
     let first = try bytes()
     let frames = ADTSFraming.frames(of: first)
     let middle = frames[20].offset + 60
@@ -104,7 +104,7 @@ private let fixtures = ["aac-lc-44k.aac", "he-aac-v1-48k.aac", "he-aac-v2-48k.aa
     #expect(skipped == 0)
   }
 
-  @Test("a frame that the end cuts off is not given") func endsInFrame() throws {
+  @Test("a frame that the end cuts off is not returned") func endsInFrame() throws {
     let stream = try bytes()
     let frames = ADTSFraming.frames(of: stream)
     let (found, skipped) = ADTSFraming.scan(Array(stream.dropLast(10)))
@@ -112,7 +112,7 @@ private let fixtures = ["aac-lc-44k.aac", "he-aac-v1-48k.aac", "he-aac-v2-48k.aa
     #expect(skipped == (frames.last?.length ?? 0) - 10)
   }
 
-  @Test("headers that say nonsense are no headers") func refusesNonsense() throws {
+  @Test("headers with invalid fields are no headers") func refusesNonsense() throws {
     let stream = try bytes()
     let frames = ADTSFraming.frames(of: stream)
     /// Returns the number of frames found after a change of every header.

@@ -22,7 +22,7 @@ import Testing
     #expect(try AudioFile.open(flac) is SoundFileDecoder)
   }
 
-  @Test("a missing file, a folder, a device and a file without permission are told apart")
+  @Test("a missing file, a folder, a device and a file without permission have errors of their own")
   func notFound() throws {
     func cause(_ path: String) -> String? {
       let error = #expect(throws: AudioError.self) { try AudioFile.open(path) }
@@ -42,12 +42,12 @@ import Testing
     }
   }
 
-  @Test("a pipe that nobody writes to does not block") func pipe() throws {
+  @Test("a pipe without a writer does not block") func pipe() throws {
     try Command.succeed("mkfifo", [folder.file("pipe.mp3")])
     #expect(throws: AudioError.self) { try AudioFile.open(folder.file("pipe.mp3")) }
   }
 
-  @Test("what is no audio is told by what it is and where")
+  @Test("data that is no audio is named in the error, with its byte")
   func unreadable() throws {
     let text = try error(Array("Dear diary, today I renamed a file. Ça marche!\n".utf8))
     #expect(text?.code == "audio.unreadable")
@@ -62,7 +62,7 @@ import Testing
     #expect(try error(endless)?.message.contains("end of the file") == true)
   }
 
-  @Test("audio of other kinds is unsupported and says which") func unsupported() throws {
+  @Test("audio of other kinds is unsupported, and the error names the kind") func unsupported() throws {
     let matroska = try error([0x1A, 0x45, 0xDF, 0xA3, 0, 0, 0, 0])
     #expect(matroska?.code == "audio.unsupported")
     #expect(matroska?.message.contains("Matroska") == true && matroska?.hint != nil)
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test(
-    "what libsndfile has no words for in an Ogg file is called by its name",
+    "an Ogg file of a codec unknown to libsndfile is reported by the codec's name",
     arguments: [
       ("Speex   1.2", "Speex in Ogg"), ("\u{80}theora", "Theora video"),
     ])
@@ -97,7 +97,7 @@ import Testing
     #expect(error?.code == "audio.unsupported" && error?.message.contains(name) == true, "\(error as Any)")
   }
 
-  @Test("files with a header and no sound say so") func withoutSound() throws {
+  @Test("files with a header and no sound have an error that names this") func withoutSound() throws {
     // Pro Tools: the chunk of the samples is empty, and others follow.
     var wav = WAVBytes(bits: 24, channels: 2).bytes(data: []) + Array("DGDA".utf8) + [200, 0, 0, 0]
     wav += [UInt8](repeating: 0x7F, count: 200)

@@ -48,7 +48,7 @@ import Testing
     #expect(skipped == 200)
   }
 
-  @Test("tells what a frame of layer III needs of those before it") func reservoir() throws {
+  @Test("reports what a frame of layer III needs of earlier frames") func reservoir() throws {
     let stream = try bytes("mp3-cbr128-44k.mp3")
     var framing = MPEGAudioFraming()
     framing.feed(stream)
@@ -62,7 +62,7 @@ import Testing
     #expect(try scan(bytes("aac-lc-44k.aac")).frames.allSatisfy { $0.overhead == 7 && $0.mainDataBegin == 0 })
   }
 
-  @Test("gives the bytes of a frame, and says how many wait") func givesBytes() throws {
+  @Test("returns the bytes of a frame, and the number that wait") func givesBytes() throws {
     let stream = try bytes("aac-lc-44k.aac")
     var framing = AudioFraming()
     framing.feed(stream[..<5000])

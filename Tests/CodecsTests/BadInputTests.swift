@@ -40,7 +40,7 @@ private let names = [
     #expect(peakMemory() - before < memoryLimit)
   }
 
-  @Test("a file that ends early has no more than what was there, and tells so", arguments: names)
+  @Test("a file that ends early has the frames that are there, and reports the shortfall", arguments: names)
   func truncated(name: String) throws {
     let bytes = try readBytes(Fixtures.path(name))
     let whole = try Sound(file: Fixtures.path(name)).frameCount

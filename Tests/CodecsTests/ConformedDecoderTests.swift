@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(
-    "blocks are whole until the end, and the length is the one that was told",
+    "blocks are whole until the end, and the length is the one reported",
     arguments: [44_100, 22_050, 32_000])
   func blocks(rate: Int) throws {
     let decoder = try ConformedDecoder(MemoryDecoder(noise(4, channels: 2, rate: rate, frames: 30_001)))
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test(
-    "a seek at another rate gives what reading from the start gives", arguments: [48_000, 44_100, 22_050])
+    "a seek at another rate equals reading from the start", arguments: [48_000, 44_100, 22_050])
   func seeks(rate: Int) throws {
     let source = MemoryDecoder(noise(5, channels: 2, rate: rate, frames: rate))
     let decoder = try ConformedDecoder(source)
@@ -86,7 +86,7 @@ import Testing
     #expect(try Sound(decoding: decoder).errorToSignal(against: whole[100_000..<144_000]) < -115)
   }
 
-  @Test("a source that changes rate and channels goes on without losing a frame") func changes() throws {
+  @Test("a source that changes rate and channels continues without losing a frame") func changes() throws {
     let first = Signal.sine(300, amplitude: 0.5, frames: 44_100, sampleRate: 44_100)
     let second = Signal.sine(300, amplitude: 0.5, frames: 24_000, sampleRate: 24_000)
     let third = Signal.sine(300, amplitude: 0.5, frames: 48_000, sampleRate: 48_000)

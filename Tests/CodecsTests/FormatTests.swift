@@ -32,7 +32,7 @@ private let formats: [(name: String, bound: Double)] = [
     #expect((0..<(isCut ? 2048 : 1)).contains(reference.frameCount - sound.frameCount))
   }
 
-  @Test("tells its length before it is read", arguments: formats) func tellsLength(
+  @Test("reports its length before it is read", arguments: formats) func tellsLength(
     name: String, bound: Double
   ) throws {
     let decoder = try AudioFile.open(Fixtures.path(name))
@@ -106,7 +106,7 @@ private let formats: [(name: String, bound: Double)] = [
   /// The position of the length of the sound in each container. Sources: AIFF-C (COMM, SSND), CAF 1.0 (data),
   /// RIFF (data), ISO/IEC 14496-12 (mdat), FLAC (STREAMINFO).
   @Test(
-    "claiming 4 GB, has the frames that are there, in the memory that they take",
+    "claiming 4 GB, has the frames that are there, in bounded memory",
     arguments: [
       ("base.aiff", "COMM", 10, 4), ("base.aiff", "SSND", 4, 4), ("base.caf", "data", 4, 8),
       ("base-24bit.wav", "data", 4, 4), ("aac-lc-44k.m4a", "mdat", 0, 0), ("music-44k.flac", "fLaC", 22, 4),

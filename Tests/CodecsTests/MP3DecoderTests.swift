@@ -27,7 +27,7 @@ private let fixtures = [
     #expect(try Sound(decoding: decoder).frameCount == frames)
   }
 
-  @Test("the length of a file without a tag is counted, and playing goes on where it was")
+  @Test("the length of a file without a tag is counted, and playing resumes where it was")
   func lengthWithoutTag() throws {
     let decoder = try MP3Decoder(path: Fixtures.path("mp3-without-tag.mp3"))
     var first = [Float](repeating: 0, count: 1152)
@@ -39,7 +39,7 @@ private let fixtures = [
     #expect(try MP3Decoder(path: Fixtures.path("mp3-without-tag.mp3")).frameCount == count)
   }
 
-  @Test("after a seek the frames are those that decoding from the start gives", arguments: fixtures)
+  @Test("after a seek the frames equal those decoded from the start", arguments: fixtures)
   func seeksExactly(name: String) throws {
     let path = Fixtures.path(name)
     let whole = try Sound(file: path)
@@ -80,7 +80,7 @@ private let fixtures = [
     #expect(try Sound(decoding: decoder) == Sound(file: Fixtures.path("mp3-vbr-v4-44k.mp3")))
   }
 
-  @Test("a file that is cut off gives what is there and counts only that")
+  @Test("a file that is cut off has the frames that are there, and counts only those")
   func truncated() throws {
     let folder = try TemporaryFolder()
     let audio = try readBytes(Fixtures.path("mp3-vbr-v4-44k.mp3"))
@@ -99,7 +99,7 @@ private let fixtures = [
     }
   }
 
-  @Test("damage in the middle costs the frames that are hit, not the rest") func damaged() throws {
+  @Test("damage in the middle costs only the frames that are hit") func damaged() throws {
     let folder = try TemporaryFolder()
     var audio = try readBytes(Fixtures.path("mp3-cbr128-44k.mp3"))
     var random = SeededRandom(seed: 12)
@@ -110,7 +110,7 @@ private let fixtures = [
     #expect(sound.frameCount > whole.frameCount - 12 * 1152)
   }
 
-  @Test("a file that changes its format says so between two reads") func changesFormat() throws {
+  @Test("a change of format within a file is reported between two reads") func changesFormat() throws {
     let folder = try TemporaryFolder()
     // At a frame's border, as a radio station joins its programmes.
     let stereo = try readBytes(Fixtures.path("mp3-cbr128-44k.mp3")).prefix(100_309)
@@ -154,7 +154,7 @@ private let fixtures = [
     #expect(joined[AudioFormat(sampleRate: 11_025, channels: 1)].map { $0.count >= 33_075 } == true)
   }
 
-  @Test("VBRI tells the length, and is not heard") func vbri() throws {
+  @Test("VBRI states the length, and is not heard") func vbri() throws {
     let folder = try TemporaryFolder()
     let path = try folder.write(id3v2(500) + VBRI.file(frames: 100), to: "vbri.mp3")
     let decoder = try MP3Decoder(path: path)

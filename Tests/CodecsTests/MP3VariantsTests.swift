@@ -117,7 +117,9 @@ import Testing
     #expect(try Sound(decoding: MPEGStreamDecoder(Frames([frame]))) == file)
   }
 
-  @Test("a file that holds only the frame which describes it says so") func onlyTag() throws {
+  @Test("a file that holds only the frame which describes it has an error that names this") func onlyTag()
+    throws
+  {
     let bytes = try readBytes(encode(["-V", "4"]))
     let first = try #require(MPEGAudioFraming.frames(of: bytes).first)
     let path = try folder.write(Array(bytes[..<first.length]), to: "tag.mp3")

@@ -53,7 +53,7 @@ import Testing
     #expect(abs(sound.level - reference.level) < 0.05)
   }
 
-  @Test("after a seek the frames are those that decoding from the start gives") func seeksExactly() throws {
+  @Test("after a seek the frames equal those decoded from the start") func seeksExactly() throws {
     let path = Fixtures.path("aac-lc-44k.m4a")
     let whole = try Sound(file: path)
     let decoder = try AudioFile.open(path)
@@ -65,7 +65,7 @@ import Testing
     #expect(throws: AudioError.self) { try decoder.seek(toFrame: -1) }
   }
 
-  @Test("chunks of any size, 64-bit places, moov first or last: the same frames") func layouts() throws {
+  @Test("chunks of any size, 64-bit offsets, moov first or last: the same frames") func layouts() throws {
     let plain = try Sound(file: Fixtures.path("he-aac-v1-48k.aac"))
     for perChunk in [1, 2, 5, 94, 200] {
       for flags in 0..<4 {
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test("parametric stereo gives two channels") func parametricStereo() throws {
+  @Test("parametric stereo has two channels") func parametricStereo() throws {
     let plain = try Sound(file: Fixtures.path("he-aac-v2-48k.aac"))
     // Mono core, not announced; then type 29 in front.
     for configuration: [UInt8] in [[0x13, 0x08], [0b1110_1011, 0b0000_1001, 0b1000_1000, 0]] {
@@ -157,7 +157,7 @@ import Testing
     #expect(try error(folder.write(bytes, to: "p.m4a"))?.message.contains("protected") == true)
   }
 
-  @Test("a damaged file is unreadable, and says what was found where") func damaged() throws {
+  @Test("a damaged file is unreadable, and the error names what was found where") func damaged() throws {
     func error(_ bytes: [UInt8]) throws -> String? {
       let path = try folder.write(bytes, to: "d.m4a")
       let error = #expect(throws: AudioError.self) { try AudioFile.open(path) }

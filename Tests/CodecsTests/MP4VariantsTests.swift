@@ -71,7 +71,7 @@ import Testing
     #expect(try Sound(decoding: decoder) == Sound(file: Fixtures.path("aac-lc-44k.aac")))
   }
 
-  @Test("what ffmpeg writes as QuickTime sounds as it decodes it", arguments: [22_050, 48_000, 96_000])
+  @Test("ffmpeg's QuickTime files decode as by ffmpeg", arguments: [22_050, 48_000, 96_000])
   func quickTime(rate: Int) throws {
     try Sound.sweep(sampleRate: rate, frames: rate / 2).write(to: folder.file("t.wav"))
     try Command.succeed(

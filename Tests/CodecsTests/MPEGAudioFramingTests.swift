@@ -26,7 +26,7 @@ private let fixtures = [
   }
 
   @Test(
-    "tells rate, channels and samples",
+    "reports rate, channels and samples",
     arguments: zip(
       fixtures,
       [[44_100, 2, 1152], [44_100, 2, 1152], [22_050, 2, 576], [11_025, 1, 576], [44_100, 1, 1152]]))
@@ -35,7 +35,7 @@ private let fixtures = [
     #expect(frames.allSatisfy { [$0.sampleRate, $0.channels, $0.samples] == format })
   }
 
-  @Test("the first frame tells the length of the file instead of sounding", arguments: fixtures.dropLast())
+  @Test("a first frame that states the length of the file is not heard", arguments: fixtures.dropLast())
   func readsLength(name: String) throws {
     let stream = try bytes(name)
     let frames = all(stream)
@@ -86,7 +86,7 @@ private let fixtures = [
     #expect(MPEGAudioFraming.scan(stream).skipped == 0)
   }
 
-  @Test("a frame that another station's programme cuts off is not given") func cutOff() throws {
+  @Test("a frame that another station's programme cuts off is not returned") func cutOff() throws {
     let first = try bytes("mp3-cbr128-44k.mp3")
     let frames = MPEGAudioFraming.frames(of: first)
     let middle = frames[40].offset + 200
@@ -106,7 +106,7 @@ private let fixtures = [
     #expect(frames[0].streamLength?.bytes == stream.count)
   }
 
-  @Test("what the bit reservoir reaches back is told") func reservoir() throws {
+  @Test("the reach of the bit reservoir is reported") func reservoir() throws {
     let frames = try all(bytes("mp3-cbr128-44k.mp3")).filter { $0.streamLength == nil }
     #expect(frames[0].mainDataBegin == 0)
     #expect(frames.contains { $0.mainDataBegin > 0 } && frames.allSatisfy { $0.mainDataBegin <= 511 })

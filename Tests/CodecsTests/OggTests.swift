@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(
-    "FLAC in Ogg plays bit for bit, and seeks to a frame, whether it tells its length or not",
+    "FLAC in Ogg plays bit for bit, and seeks to a frame, with and without a stated length",
     arguments: [false, true])
   func flac(isPiped: Bool) throws {
     let whole = try Sound(file: music)

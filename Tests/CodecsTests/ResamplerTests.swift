@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(
-    "n frames give n times the ratio, rounded",
+    "n frames become n times the ratio, rounded",
     arguments: [(44_100, 48_000), (48_000, 44_100), (22_050, 48_000), (11_025, 48_000), (96_000, 48_000)])
   func length(from: Int, to: Int) throws {
     for frames in [0, 1, 2, 3, 146, 147, 148, 1000, 44_101] {
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test("what the lower rate can't hold is gone, not folded down") func aliasing() throws {
+  @Test("frequencies beyond the lower rate are removed, not folded down") func aliasing() throws {
     let sine = Signal.sine(23_500, amplitude: 0.5, frames: 48_000, sampleRate: 48_000)
     let output = try run(Resampler(from: 48_000, to: 44_100, channels: 1), sine)
     #expect(Sound(sampleRate: 44_100, channels: [output])[2000..<42_000].level < -100)
@@ -84,7 +84,7 @@ import Testing
     #expect(same)
   }
 
-  @Test("what makes no sense is refused", arguments: [(0, 48_000, 2), (48_000, 0, 2), (48_000, 44_100, 0)])
+  @Test("invalid rates are refused", arguments: [(0, 48_000, 2), (48_000, 0, 2), (48_000, 44_100, 0)])
   func refuses(from: Int, to: Int, channels: Int) {
     #expect(throws: AudioError.self) { try Resampler(from: from, to: to, channels: channels) }
   }

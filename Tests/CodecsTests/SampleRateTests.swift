@@ -106,7 +106,7 @@ private let some = [8000, 44_100, 96_000]
     try check(rate, "ogg", bound: -75, encode: ffmpeg("-c:a", "libvorbis", "-q:a", "4"))
   }
 
-  @Test("what LAME and an edit list tell of silence in front and behind is left out", arguments: rates)
+  @Test("the silence in front and behind, as LAME and an edit list state it, is left out", arguments: rates)
   func gapless(rate: Int) throws {
     let original = Sound.sweep(sampleRate: rate, frames: 2500 + rate / 10)
     try original.write(to: folder.file("t.wav"))

@@ -36,7 +36,7 @@ import Testing
     #expect(try decode(WAVBytes(format: 3, bits: 32, channels: 1), data: data) == floats)
   }
 
-  @Test("FLAC, AIFF, CAF, AU and RF64 give the samples that ffmpeg gives")
+  @Test("FLAC, AIFF, CAF, AU and RF64 decode to the samples that ffmpeg decodes")
   func otherContainers() throws {
     let flac = Fixtures.path("music-44k.flac")
     let sound = try Sound(file: flac)
@@ -57,7 +57,7 @@ import Testing
     #expect(sound.alignment(to: try Sound(file: flac)).correlation > 0.99)
   }
 
-  @Test("a seek gives the frames from there on", arguments: ["flac", "wav"])
+  @Test("a seek continues with the frames from there on", arguments: ["flac", "wav"])
   func seeks(kind: String) throws {
     let whole = try Sound(file: Fixtures.path("music-44k.flac"))
     let path = kind == "flac" ? Fixtures.path("music-44k.flac") : folder.file("t.wav")

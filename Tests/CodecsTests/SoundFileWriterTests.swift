@@ -33,7 +33,7 @@ import Testing
     #expect(try Sound(ffmpeg: folder.file("a.wav"), format: format) == sound)
   }
 
-  @Test("what exceeds full scale is clamped") func clamps() throws {
+  @Test("samples beyond full scale are clamped") func clamps() throws {
     let writer = try SoundFileWriter(
       path: folder.file("a.wav"), format: AudioFormat(sampleRate: 48_000, channels: 1))
     try write([2, -2, 1, -1], to: writer)
@@ -58,7 +58,7 @@ import Testing
     #expect(bytes.count < noise.count * 2 + 120)
   }
 
-  @Test("while it is written, and when nobody finishes it, the file has all but the last second")
+  @Test("a file that is being written, or was never finished, has all but the last second")
   func validAtAnyMoment() throws {
     var writer: SoundFileWriter? = try SoundFileWriter(path: folder.file("a.wav"), format: .session)
     let noise = Signal.noise(seed: 21, frames: 48_000 * 2 * 5 / 2)
@@ -93,7 +93,7 @@ import Testing
     #expect(error?.message.lowercased().contains("no space left on device") == true)
   }
 
-  @Test("what a symbolic link leads to is not touched", arguments: [true, false]) func link(isThere: Bool)
+  @Test("the target of a symbolic link is not touched", arguments: [true, false]) func link(isThere: Bool)
     throws
   {
     if isThere { _ = try folder.write(Array("precious".utf8), to: "target") }

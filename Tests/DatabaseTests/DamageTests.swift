@@ -29,7 +29,7 @@ import Testing
     #expect(try songs(again.database) == ["one"])
   }
 
-  @Test("what is no database is set aside, under a name that is free") func noDatabase() throws {
+  @Test("a file that is no database is set aside, under a free name") func noDatabase() throws {
     let rubbish =
       [UInt8]("this is a list of songs, and no database at all".utf8) + [UInt8](repeating: 7, count: 9_000)
     for place in [path + ".damaged", path + ".damaged-2"] {

@@ -20,7 +20,7 @@ import Testing
     try Database(path: path, migrations: migrations, busyTimeout: .seconds(30))
   }
 
-  @Test("what was written is there when it is opened again") func keepsValues() throws {
+  @Test("written rows are there when it is opened again") func keepsValues() throws {
     let cover: [UInt8] = [0, 255, 7]
     let name = "Café d'Or '; DROP TABLE song; -- \u{0} 🎶"
     do {
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test("one in memory is nobody else's, and leaves no file") func inMemory() throws {
+  @Test("a database in memory is private, and leaves no file") func inMemory() throws {
     let database = try Database(path: Database.inMemory, migrations: Self.tables)
     try database.transaction(durable: true) { try database.execute("INSERT INTO song (name) VALUES ('new')") }
     #expect(try database.query("SELECT name FROM song").count == 1 && !database.hasMoved)
@@ -92,7 +92,9 @@ import Testing
     #expect(try database.query("SELECT name FROM song").map { try $0.text(0) } == ["first", "fourth"])
   }
 
-  @Test("rows are handed out until nobody wants more, while others are asked for") func readsNested() throws {
+  @Test("rows are delivered until the reader stops, also with other queries under way") func readsNested()
+    throws
+  {
     let database = try open()
     for number in 1...5 {
       try database.execute(
@@ -129,7 +131,8 @@ import Testing
     #expect(try open().query("SELECT name FROM sqlite_schema WHERE name = 'more'").isEmpty)
   }
 
-  @Test("mistakes in statements and values that a table refuses are told with SQLite's words") func mistakes()
+  @Test("mistakes in statements and values that a table refuses are reported with SQLite's message")
+  func mistakes()
     throws
   {
     let database = try open()
@@ -150,7 +153,7 @@ import Testing
     }
   }
 
-  @Test("what can't be opened says why") func cannotOpen() throws {
+  @Test("a file that can't be opened is reported with the reason") func cannotOpen() throws {
     mkdir(folder.path + "/state", 0o700)
     mkdir(path, 0o700)
     let error = #expect(throws: DatabaseError.self) { try open() }

@@ -22,7 +22,7 @@ import Testing
     #expect(listeners.all.isEmpty)
   }
 
-  @Test("that came after a number are told from those before it") func upTo() {
+  @Test("those added after a number are distinguished from earlier ones") func upTo() {
     var listeners = Listeners<String>()
     _ = listeners.add("a")
     let last = listeners.lastNumber

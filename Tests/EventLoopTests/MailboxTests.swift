@@ -19,7 +19,7 @@ import Testing
     #expect(seen == [Array(0..<10), [10]])
   }
 
-  @Test("a full mailbox refuses, tells how often, and takes again when it is drained")
+  @Test("a full mailbox refuses, counts the refusals, and accepts again once drained")
   func full() {
     let loop = virtualLoop()
     var seen: [String] = []
@@ -45,7 +45,7 @@ import Testing
     #expect(seen.isEmpty)
   }
 
-  @Test("what four threads send arrives, or is refused and counted")
+  @Test("every message of four threads arrives, or is refused and counted")
   func threads() {
     let loop = EventLoop()
     let taken = Counter()

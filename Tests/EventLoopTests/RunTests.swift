@@ -55,7 +55,7 @@ import Testing
     #expect(seen == Array(0..<10_000))
   }
 
-  @Test("isDone is asked after each thing, and what is left over goes on in the next run")
+  @Test("isDone is asked after each piece of work, and the rest is done in the next run")
   func done() {
     let loop = virtualLoop()
     var count = 0
@@ -120,7 +120,7 @@ import Testing
     #expect(loop.heldBy.isEmpty)
   }
 
-  @Test("a hold that is let go releases itself")
+  @Test("a hold that is deallocated releases itself")
   func forgottenHold() {
     let loop = EventLoop()
     do { _ = loop.hold("forgotten") }
@@ -190,7 +190,7 @@ import Testing
 
   // A copy of the array for each of them would need many minutes.
   @Test(
-    "timers that come due in the middle of a long round take no time for each other", .timeLimit(.minutes(1)))
+    "timers that come due in the middle of a long round do not delay each other", .timeLimit(.minutes(1)))
   func manyAhead() {
     let loop = EventLoop()
     var fired = 0

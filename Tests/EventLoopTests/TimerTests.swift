@@ -17,7 +17,7 @@ import Testing
     #expect(loop.now == Instant(nanoseconds: 2_000_000_000))
   }
 
-  @Test("what a timer posts comes after the other timers of its moment, and before a timer that it makes")
+  @Test("work that a timer posts runs after the other timers of its moment, and before a timer that it makes")
   func fairness() {
     let loop = virtualLoop()
     var seen: [String] = []
@@ -65,7 +65,7 @@ import Testing
     #expect(!fired && second?.isPending == false)
   }
 
-  @Test("the handle may be let go, and may outlive the loop")
+  @Test("the handle may be released early, and may outlive the loop")
   func handles() {
     var timer: LoopTimer?
     var fired = 0
@@ -79,7 +79,7 @@ import Testing
     timer?.cancel()
   }
 
-  @Test("of 100,000 timers in random order, half of them cancelled, the rest come in order")
+  @Test("of 100,000 timers in random order, half of them cancelled, the others fire in order")
   func many() {
     let loop = virtualLoop()
     var random: UInt64 = 1
@@ -168,7 +168,7 @@ import Testing
     #expect(fired.map { $0 >= due && $0 < due.advanced(by: .seconds(30)) } == true)
   }
 
-  @Test("a closed loop has let go of all that was to come")
+  @Test("a closed loop has released all scheduled work")
   func close() {
     final class Witness {}
     weak var held: Witness?

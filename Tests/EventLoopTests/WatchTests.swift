@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 @Suite struct WatchTests {
-  @Test("a pipe is told when there is something to read, and when its end has come")
+  @Test("a watch of a pipe is notified of data to read and of its end")
   func pipeEnds() throws {
     let loop = EventLoop()
     let ends = openPipe()
@@ -26,7 +26,7 @@ import Testing
     close(ends[0])
   }
 
-  @Test("several watches on one descriptor are all told, and end one by one")
+  @Test("several watches on one descriptor are all notified, and end one by one")
   func shared() throws {
     let loop = EventLoop()
     var pair: [Int32] = [0, 0]
@@ -53,7 +53,7 @@ import Testing
     for fd in pair { close(fd) }
   }
 
-  @Test("a watch that does not keep the loop alive is still told what has happened")
+  @Test("a watch that does not keep the loop alive is still notified")
   func background() throws {
     let loop = EventLoop()
     let pipe = Pipe()
@@ -67,7 +67,7 @@ import Testing
     #expect(seen == "late" && watch.isActive)
   }
 
-  @Test("a regular file is always ready, and takes turns with other work")
+  @Test("a regular file is always ready, and alternates with other work")
   func regularFile() throws {
     let loop = EventLoop()
     var name = Array("/tmp/roomtone-loop-XXXXXX".utf8CString)

@@ -54,7 +54,7 @@ struct FaultTests {
   }
 
   @Test(
-    "what is not HTTP is told as that",
+    "a response that is not HTTP is reported as such",
     arguments: [
       "garbage\r\n\r\n", "ICY 200 OK\r\n\r\nbytes", "220 ftp.test\r\n",
       "\u{0}\u{1}\u{2}\u{3}\u{4}\u{5}\u{6}\u{7}",
@@ -121,7 +121,7 @@ struct FaultTests {
     #expect(try network.get(station.url("/b")).text == "hello")
   }
 
-  @Test("a port where nobody listens refuses, until somebody does")
+  @Test("a port without a listener refuses, until there is one")
   func refused() throws {
     station.answer("/a", with: .page("hello"))
     station.refuse()
@@ -153,7 +153,7 @@ struct FaultTests {
     #expect(isRefused && station.visits.count == 2 * rounds)
   }
 
-  @Test("a name that nobody has is not found")
+  @Test("an unknown name is not found")
   func unresolved() throws {
     let error = try #require(try network.failure("http://jane:secret@no-such-host.invalid/"))
     #expect(error.kind == .resolve)
@@ -161,7 +161,7 @@ struct FaultTests {
     #expect(!error.message.contains("secret"))
   }
 
-  @Test("the connect timeout ends a handshake that nobody answers")
+  @Test("the connect timeout ends a handshake without a response")
   func connectTimeout() throws {
     // The station waits for the end of a request, which the beginning of a handshake does not contain.
     let url = station.url("/").replacing("http:", with: "https:")

@@ -56,7 +56,7 @@ struct FetchTests {
     #expect(kind(try fetch("/b")) == .encoding)
   }
 
-  @Test("a body that unpacks to much more than it says is refused at the limit")
+  @Test("a body that unpacks to much more than its length is refused at the limit")
   func bomb() throws {
     let folder = try TemporaryFolder()
     let zeros = try folder.write([UInt8](repeating: 0, count: 20_000_000), to: "zeros")
@@ -66,7 +66,7 @@ struct FetchTests {
     #expect(kind(try fetch("/a", limit: 1_000_000)) == .tooLarge)
   }
 
-  @Test("more than the limit is refused: by the length that is told, or as it comes")
+  @Test("more than the limit is refused: by the stated length, or as it arrives")
   func limit() throws {
     station.answer("/a", with: .page("hello"))
     #expect(try fetch("/a", limit: 5).get().1.count == 5)
@@ -89,7 +89,7 @@ struct FetchTests {
     #expect(kind(try fetch("/a")) == .cancelled)
   }
 
-  @Test("a fetch holds the loop, whose virtual time stands still meanwhile")
+  @Test("a fetch holds the loop, whose virtual time does not advance meanwhile")
   func hold() throws {
     station.answer("/a", with: .page("hello").stalling(at: 2, for: .milliseconds(100)))
     let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 0)))

@@ -69,7 +69,7 @@ struct HeaderCollectorTests {
     #expect(head.headers["icy-genre"] == "é")
   }
 
-  @Test("a folded line goes on with the one before it")
+  @Test("a folded line continues the one before it")
   func folded() throws {
     var collector = HeaderCollector()
     let heads = try collect(["HTTP/1.1 200 OK", "X: one", "\t two", ""], into: &collector)
@@ -121,7 +121,7 @@ struct HeaderCollectorTests {
   }
 
   @Test(
-    "what a head says of its body",
+    "a head describes its body",
     arguments: [
       ([("Content-Length", "12")], 12), ([("Content-Length", "-1")], nil), ([("Content-Length", "1e3")], nil),
       ([("Content-Length", "99999999999999999999")], nil), ([], nil),

@@ -44,7 +44,7 @@ struct NetworkThreadTests {
     network.close()
   }
 
-  @Test("no more than 32 connect at a time, and who waits comes when one has ended")
+  @Test("no more than 32 connect at a time, and the next begins when one has ended")
   func connecting() throws {
     let network = try NetworkThread()
     station.answer("/page", with: .page("hello"))
@@ -110,7 +110,7 @@ struct NetworkThreadTests {
     #expect(recording.ends.isEmpty)
   }
 
-  @Test("a paused transfer holds the server back, and goes on where it was", arguments: [0, 1])
+  @Test("a paused transfer holds the server back, and resumes where it was", arguments: [0, 1])
   func pause(chunked: Int) throws {
     let live = Live(Programme(repeating: SeededBytes.make(1_000_003)))
     let answer = Answer.live(live).dropping(at: 8_000_000)
@@ -170,7 +170,7 @@ struct NetworkThreadTests {
     #expect(recording.ends.isEmpty)
   }
 
-  @Test("closing tells every transfer its end, also those that wait, and takes no more")
+  @Test("closing ends every transfer, also those that wait, and refuses new ones")
   func close() throws {
     station.answer("/live", with: .live(Live(.noise(seed: 4))))
     let network = try NetworkThread()
@@ -198,7 +198,7 @@ struct NetworkThreadTests {
     try eventually("all connections have ended") { station.openConnections == 0 }
   }
 
-  @Test("a network thread that is let go ends, also by its own receiver")
+  @Test("a network thread ends when it is deallocated, also by its own receiver")
   func letGo() throws {
     station.answer("/live", with: .live(Live(.noise(seed: 5))))
     let request = try HTTPRequest(station.url("/live"))

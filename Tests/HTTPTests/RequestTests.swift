@@ -15,7 +15,7 @@ struct RequestTests {
     #expect(try HTTPRequest("http://radio.test/").credentials == nil)
   }
 
-  @Test("no description tells credentials")
+  @Test("no description contains credentials")
   func descriptions() throws {
     var request = try HTTPRequest("http://jane:secret@radio.test/")
     request.headers = [("Authorization", "Bearer secret")]
@@ -39,7 +39,7 @@ struct RequestTests {
   }
 
   @Test(
-    "what is no URL of ours is refused without telling it",
+    "an unsupported URL is refused without naming it",
     arguments: [
       ("", HTTPError.Kind.badURL), ("radio.test/live", .badURL), ("http://", .badURL),
       ("http://jane:secret@radio.test:99999/", .badURL), ("http://radio.test/\r\nX: secret", .badURL),

@@ -12,7 +12,7 @@ struct StationTests {
   init() throws { (station, network) = (try Station(), try NetworkThread()) }
 
   @Test(
-    "who comes back after a drop gets the burst again, from where the programme was then",
+    "a client that reconnects after a drop gets the burst again, up to the programme's position then",
     arguments: [
       0, 10_000, 60_000, 500_000,
     ])
@@ -86,7 +86,7 @@ struct StationTests {
     }
   }
 
-  @Test("what nobody has given an answer for is 404, and each path has its own turn")
+  @Test("a path without responses is 404, and each path has its own sequence")
   func paths() throws {
     station.answer("/a", with: .page("one"), .page("two"))
     station.answer("/b", with: .page("three"))

@@ -45,7 +45,7 @@ struct TransferTests {
   }
 
   @Test(
-    "any status is an answer, with what it says",
+    "any status is a response, with its body",
     arguments: [
       "400 Bad Request", "401 Unauthorized", "403 Forbidden", "404 Not Found", "410 Gone",
       "429 Too Many Requests",
@@ -85,7 +85,7 @@ struct TransferTests {
     #expect(beyond.heads.first?.status == 416)
   }
 
-  @Test("a server that ignores the offset says so by its status")
+  @Test("a server that ignores the offset is recognized by its status")
   func ignoredRange() throws {
     station.answer("/a", with: .page("hello", type: "audio/mpeg"))
     let recording = try network.get(station.url("/a")) { $0.offset = 3 }
@@ -94,7 +94,7 @@ struct TransferTests {
     #expect(recording.ends == [nil])
   }
 
-  @Test("redirects are followed, and only the last answer is told")
+  @Test("redirects are followed, and only the last response is reported")
   func redirects() throws {
     station.answer("/a", with: .redirect(to: station.url("/b")))
     station.answer("/b", with: .redirect(to: "/c", status: "307 Temporary Redirect"))
@@ -115,7 +115,7 @@ struct TransferTests {
     #expect(try network.get(station.url("/n")).text == "nowhere")
   }
 
-  @Test("answers that only inform are not told")
+  @Test("informational responses are not reported")
   func interim() throws {
     station.answer(
       "/a",
@@ -158,7 +158,7 @@ struct TransferTests {
     #expect(recording.heads.first?.url == station.url("/b"))
   }
 
-  @Test("a Shoutcast 1 station is understood by who wants ICY")
+  @Test("a Shoutcast 1 station is understood where ICY is asked for")
   func shoutcast() throws {
     let live = Live(.noise(seed: 1))
     station.answer("/", with: .live(live).asShoutcast().dropping(at: 5_000))
@@ -170,7 +170,9 @@ struct TransferTests {
     #expect(try network.failure(station.url("/"))?.kind == .protocolViolation)
   }
 
-  @Test("titles come where the station says, also with a title after every byte", arguments: [1, 16, 1_000])
+  @Test(
+    "titles are at the interval that the station states, also with a title after every byte",
+    arguments: [1, 16, 1_000])
   func titles(metaint: Int) throws {
     var live = Live(Programme.noise(seed: 2, titles: [.init("One", at: 0), .init("Two", at: 200_100)]))
     (live.metaint, live.burst) = (metaint, 1_400)

@@ -5,7 +5,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("What wakes the network thread", .waiting)
+@Suite("Waking the network thread", .waiting)
 struct WakeTests {
   private let station: Station
   private let network: NetworkThread

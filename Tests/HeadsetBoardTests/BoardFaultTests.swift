@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(
-    "that can't be read are told, with what was meant",
+    "that can't be parsed are reported with a suggestion",
     arguments: [
       ("drp=1", "no fault of the board is called \"drp\"", "did you mean drop?"),
       ("drop", "\"drop\" is not a fault of the board: drop=P expected", "P is a probability from 0 to 1"),

@@ -7,7 +7,7 @@ import Testing
 @testable import HeadsetLink
 
 @Suite("A board and several hosts") struct BoardHostsTests {
-  @Test("a host that says nothing keeps no other one out, and is dropped after 10 s") func silent() throws {
+  @Test("a silent host keeps no other one out, and is dropped after 10 s") func silent() throws {
     try withBoard { board async throws in
       let silent = BoardHost(board)
       let host = BoardHost(board)
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test("however many hosts say nothing, the next one is heard") func crowd() throws {
+  @Test("however many hosts are silent, the next one is served") func crowd() throws {
     try withBoard { board async throws in
       let silent = (0..<50).map { _ in BoardHost(board) }
       try await BoardHost(board).connect()
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test("a host that answers keeps its place, and the other one is turned away") func alive() throws {
+  @Test("a host that answers stays connected, and the other one is refused") func alive() throws {
     try withBoard { board async throws in
       let driver = HBPDriver(name: "board", key: .development, loop: board.loop) {
         () async throws(HeadsetError) in board.connect()

@@ -12,7 +12,7 @@ import Testing
     return LinkStatus(rawValue: try reader.u16())
   }
 
-  @Test("prove the key to each other, and the board says who it is") func hello() throws {
+  @Test("prove the key to each other, and the board identifies itself") func hello() throws {
     try withBoard { board async throws in
       let host = BoardHost(board)
       let info = try await host.connect()
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test("a session that is open is ended by nobody who lacks the key") func strangers() throws {
+  @Test("an open session can't be ended without the key") func strangers() throws {
     try withBoard { board async throws in
       let host = BoardHost(board)
       try await host.connect()
@@ -191,7 +191,7 @@ import Testing
     }
   }
 
-  @Test("what is not known, or no request, does no harm") func unknown() throws {
+  @Test("unknown messages, and those that are no requests, do no harm") func unknown() throws {
     try withHost { host, board async throws in
       for (code, payload, expected) in [
         (0x0999, [], .unsupported), (0x0011, [2], .badRequest), (0x0011, [], .badRequest),
@@ -209,14 +209,14 @@ import Testing
     }
   }
 
-  @Test("a challenge of another length is what the fault asks for", arguments: [15, 17])
+  @Test("a challenge has the length of the fault", arguments: [15, 17])
   func challenge(length: Int) throws {
     try withBoard(.with { $0.faults.challengeLength = length }) { board async throws in
       await #expect(throws: HandshakeError.challengeLength(length)) { try await BoardHost(board).connect() }
     }
   }
 
-  @Test("a slow board takes its time for each answer, in order") func slow() throws {
+  @Test("a slow board answers late and in order") func slow() throws {
     try withBoard(.with { $0.profile = try BoardProfile(named: "slow") }) { board async throws in
       let host = BoardHost(board)
       try await host.connect()

@@ -17,7 +17,7 @@ import Testing
     return try Event(payload: frame.payload)
   }
 
-  @Test("is set, asked for and told when it changes, and only then") func settings() throws {
+  @Test("is set, queried, and reported only when it changes") func settings() throws {
     try withHost { host, board async throws in
       try await host.request(SetNoiseCancelling(isOn: true))
       try await host.request(SetNoiseCancelling(isOn: true))
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  @Test("has one band fewer than it says when that is the fault") func hiddenBand() throws {
+  @Test("has one band fewer than it claims when that is the fault") func hiddenBand() throws {
     try withHost(.with { $0.faults.hidesBand = true }) { host, board async throws in
       #expect(try await host.request(GetEqualizerInfo()).bands == 10)
       #expect(try await host.request(GetEqualizerBands()).millihertz.count == 9)
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test("is changed by the wearer, too, and the host is told") func wearer() throws {
+  @Test("is changed by the wearer, too, and the host is notified") func wearer() throws {
     try withHost { host, board async throws in
       for line in ["noise on", "ambient left 3", "preset 2", "battery 25", "charging on"] {
         try board.perform(BoardGesture(parsing: line))
@@ -167,7 +167,7 @@ import Testing
     }
   }
 
-  @Test("a line of the wearer's that can't be read is told, with what was meant") func gestures() {
+  @Test("a wearer's line that can't be parsed is reported with a suggestion") func gestures() {
     for (line, expected) in [
       ("nois on", "no command of the board is called \"nois\""), ("", "the line is empty"),
       ("ambient middle 3", "\"ambient middle 3\" can't be read: ambient left|right LEVEL expected"),

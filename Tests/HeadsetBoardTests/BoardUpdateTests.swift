@@ -95,7 +95,7 @@ extension BoardHost {
     }
   }
 
-  @Test("a board that stays in its application answers, and tells nothing") func stays() throws {
+  @Test("a board that stays in its application answers, and emits no event") func stays() throws {
     try withHost(.with { $0.faults.stays = 2 }) { host, board async throws in
       for _ in 1...2 {
         try await host.request(EnterBootloader())
@@ -166,7 +166,7 @@ extension BoardHost {
     }
   }
 
-  @Test("goes on at the next offset only; the same again is fine, another is not") func offsets() throws {
+  @Test("continues at the next offset only; the same again is fine, another is not") func offsets() throws {
     try withBoard { board async throws in
       let host = try await BoardHost.inBootloader(board)
       let file = try firmware()
@@ -194,7 +194,7 @@ extension BoardHost {
     }
   }
 
-  @Test("takes a window of writes at once") func window() throws {
+  @Test("accepts a window of writes at once") func window() throws {
     try withBoard { board async throws in
       let host = try await BoardHost.inBootloader(board)
       let file = try firmware(size: 8_000)
@@ -247,7 +247,7 @@ extension BoardHost {
     }
   }
 
-  @Test("goes on after the link was lost, and after the power was, where the flash is sure") func resume()
+  @Test("resumes after the link or the power was lost, from where the flash is certain") func resume()
     throws
   {
     let store = MemoryStore()
@@ -289,7 +289,7 @@ extension BoardHost {
 }
 
 @Suite("New firmware on trial") struct BoardTrialTests {
-  @Test("gives way to the old after a minute without CONFIRM") func minute() throws {
+  @Test("falls back to the old image after a minute without CONFIRM") func minute() throws {
     try withBoard { board async throws in
       try await BoardHost.inBootloader(board).update(firmware())
       #expect(board.report.version == "2.0.0")
@@ -304,7 +304,7 @@ extension BoardHost {
     }
   }
 
-  @Test("gives way to the old after three starts") func starts() throws {
+  @Test("falls back to the old image after three starts") func starts() throws {
     let store = MemoryStore()
     try withBoard(store: store) { board async throws in
       try await BoardHost.inBootloader(board).update(firmware())
@@ -314,7 +314,7 @@ extension BoardHost {
     }
   }
 
-  @Test("gives way at once when it is damaged") func damaged() throws {
+  @Test("falls back at once when it is damaged") func damaged() throws {
     let store = MemoryStore()
     try withBoard(store: store) { board async throws in
       let host = try await BoardHost.inBootloader(board)
@@ -329,7 +329,7 @@ extension BoardHost {
     }
   }
 
-  @Test("a board without an image that it could run stays in its bootloader, and takes a new one")
+  @Test("a board without a bootable image stays in its bootloader, and accepts a new one")
   func bricked()
     throws
   {

@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test("takes any bytes for what they are, before and after AUTH", arguments: 0..<4) func bytes(seed: UInt64)
+  @Test("survives any bytes, before and after AUTH", arguments: 0..<4) func bytes(seed: UInt64)
     throws
   {
     var random = SeededRandom(seed: 1_900 + seed)
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test("refuses a state that was tampered with, or takes it for what it is", arguments: 0..<4)
+  @Test("refuses a state that was tampered with, or reads it as it is", arguments: 0..<4)
   func states(seed: UInt64) throws {
     var random = SeededRandom(seed: 2_900 + seed)
     let image = BoardImage(.a, try firmware().manifest)

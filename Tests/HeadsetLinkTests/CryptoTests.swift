@@ -112,7 +112,7 @@ import Testing
     #expect(verifying.isValid(signature: theirs.output, message: message))
   }
 
-  @Test("what is no key of Ed25519 says what it is") func otherKeys() throws {
+  @Test("data that is no Ed25519 key is named in the error") func otherKeys() throws {
     func made(_ arguments: String...) throws -> String { try Command.succeed("openssl", arguments).text }
     #expect(throws: CryptoError.otherKey) { try SigningKey(pem: made("genpkey", "-algorithm", "x25519")) }
     #expect(throws: CryptoError.otherKey) {

@@ -24,7 +24,7 @@ import Testing
     #expect(file.manifest.digest == SHA256.hash(head + signature))
   }
 
-  @Test("what was written is read again") func roundTrip() throws {
+  @Test("a written file is read again") func roundTrip() throws {
     var random = SeededRandom(seed: 1)
     for _ in 0..<200 {
       let model = String(repeating: "ü", count: Int.random(in: 1...127, using: &random))
@@ -90,7 +90,8 @@ import Testing
     }
   }
 
-  @Test("hash and signature are told apart, and signing anew mends the signature") func trust() throws {
+  @Test("a wrong hash and a wrong signature have different errors, and signing anew mends the signature")
+  func trust() throws {
     let other = try #require(SigningKey(seed: [UInt8](repeating: 7, count: 32)))
     var file = try firmware(key: other)
     #expect(throws: FirmwareFault.signature) { try file.check(trusting: .development) }

@@ -15,11 +15,11 @@ import Testing
     #expect(try version("1.2").hashValue == version("1.2.0.0").hashValue)
   }
 
-  @Test("a version is told as it is written", arguments: ["0", "1.2", "1.2.0", "1.10.2.4294967295"])
+  @Test("a version is described as it is written", arguments: ["0", "1.2", "1.2.0", "1.10.2.4294967295"])
   func text(text: String) throws { #expect(try version(text).description == text) }
 
   @Test(
-    "what is no version is refused",
+    "a text that is no version is refused",
     arguments: [
       "", ".", "1.", ".1", "1..2", "1.2.3.4.5", "v1", "1.2-beta", " 1", "1 ", "+1", "-1", "01", "1.00",
       "1.0x2",

@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test(
-    "what is no key is refused without a word of what it is",
+    "a file that is no key is refused without revealing its content",
     arguments: [
       "", " \n", "000102", String(repeating: "0", count: 63), String(repeating: "0", count: 65),
       String(repeating: "g", count: 64), String(repeating: "secret", count: 20),
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test("a file is read when nobody but its owner may read it") func file() throws {
+  @Test("a key file is read only when its owner alone may read it") func file() throws {
     let folder = try TemporaryFolder()
     let path = try folder.write(Array("\(digits)\n".utf8), to: "key")
     for mode: mode_t in [0o600, 0o400, 0o700] {

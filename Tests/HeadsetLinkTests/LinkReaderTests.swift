@@ -18,14 +18,14 @@ import Testing
     #expect(wire.flatMap { single.read([$0]) } == found)
   }
 
-  @Test("zeros between frames say nothing") func zeros() throws {
+  @Test("zeros between frames are ignored") func zeros() throws {
     let frame = try Ping().frame(sequence: 1)
     var reader = LinkReader()
     #expect(reader.read([0, 0] + frame.unsealed + [0, 0, 0] + frame.unsealed).count == 2)
     #expect(reader.droppedFrames == 0)
   }
 
-  @Test("what is no frame is dropped and counted by its fault") func faults() throws {
+  @Test("bytes that are no frame are dropped and counted by their fault") func faults() throws {
     let body = try LinkFrame(kind: .event, sequence: 1, code: 0x8010, payload: [1]).body
     func stuffed(_ bytes: [UInt8]) -> [UInt8] { COBS.encode(bytes) + [0] }
     func summed(_ head: [UInt8]) -> [UInt8] {

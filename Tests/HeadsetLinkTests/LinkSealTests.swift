@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadsetLink
 
-@Suite("Frames that nobody in between makes or repeats") struct LinkSealTests {
+@Suite("Frames that no one in between can forge or repeat") struct LinkSealTests {
   private let key = [UInt8](0..<32)
 
   /// The packet in one frame's bytes.
@@ -92,7 +92,7 @@ import Testing
     #expect(throws: LinkSeal.Exhausted()) { try host.seal(frame) }
   }
 
-  @Test("mutated sealed frames are never taken", arguments: 0..<4)
+  @Test("mutated sealed frames are never accepted", arguments: 0..<4)
   func mutations(seed: UInt64) throws {
     var random = SeededRandom(seed: 300 + seed)
     var (host, board) = (LinkSeal(key: key, side: .host), LinkSeal(key: key, side: .board))

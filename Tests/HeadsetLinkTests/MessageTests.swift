@@ -48,7 +48,7 @@ import Testing
     for type in LinkMessages.events { try event(type) }
   }
 
-  @Test("fields are little-endian, and those of any length stand behind it") func layout() throws {
+  @Test("fields are little-endian, and those of any length come last") func layout() throws {
     let plan = TransferPlan(
       transfer: 0x0102_0304, resumeOffset: 4_096, chunk: 512, eraseUnit: 4_096, window: 8)
     #expect(try plan.payload() == [4, 3, 2, 1, 0, 16, 0, 0, 0, 2, 0, 16, 0, 0, 8])
@@ -124,7 +124,7 @@ import Testing
     }
   }
 
-  @Test("what a length can't tell is not written") func long() throws {
+  @Test("a field beyond the range of its length is not written") func long() throws {
     #expect(throws: PayloadError.long(256, limit: 255)) {
       try Hello(nonce: [UInt8](repeating: 0, count: 256)).payload()
     }
@@ -177,7 +177,7 @@ import Testing
     #expect(refusal.status == nil)
   }
 
-  @Test("what a board says of itself is shown without escape sequences")
+  @Test("a board's texts are shown without escape sequences")
   func cleanInfo() {
     let info = BoardInfo(
       image: .application, capabilities: [], longestPayload: 512, model: "\u{1B}]0;owned\u{7}One",

@@ -6,7 +6,7 @@ import Testing
   private static let ascending = (1...254).map { UInt8($0) }
 
   @Test(
-    "bytes are stuffed as the paper's examples say",
+    "bytes are stuffed as in the paper's examples",
     arguments: [
       ([], [0x01]),
       ([0x00], [0x01, 0x01]),
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(
-    "what nothing is stuffed to is refused",
+    "bytes that no stuffing produces are refused",
     arguments: [[], [0], [2], [3, 1], [2, 1, 0], [3, 0, 1], [0xFF, 1]] as [[UInt8]])
   func badStuffing(stuffed: [UInt8]) {
     #expect(COBS.decode(stuffed) == nil)
@@ -88,7 +88,7 @@ import Testing
     #expect(!frame.unsealed.dropLast().contains(0))
   }
 
-  @Test("the longest sealed frame is shorter than what readers take") func longest() throws {
+  @Test("the longest sealed frame is shorter than the readers' limit") func longest() throws {
     let payload = [UInt8](repeating: 9, count: LinkFrame.longestPayload)
     let frame = try LinkFrame(kind: .request, sequence: 0, code: 0x53, payload: payload)
     var seal = LinkSeal(key: [1], side: .host)

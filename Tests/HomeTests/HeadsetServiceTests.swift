@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test("a script that only saw in the list what another looks for takes nothing along when it ends")
+  @Test("a script that only listed the headset of another leaves it when it ends")
   func looksOn() throws {
     try Harness(isOn: false).run { harness in
       try harness.service.seek(for: 2) { _ in }
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(
-    "who looks for the headset no more leaves it to a script that connected it, though it is lost just now")
+    "ending the search leaves the headset to a script that connected it, though it is lost just now")
   func leaves() throws {
     try Harness().run { harness in
       let headset = try await harness.headsets.connect()
@@ -78,8 +78,7 @@ import Testing
     }
   }
 
-  @Test("who looks for the headset no more is the end of looking when nobody else has it") func ends() throws
-  {
+  @Test("ending the search disconnects a headset that no other script has") func ends() throws {
     try Harness(isOn: false).run { harness in
       try harness.service.seek(for: 2) { _ in }
       harness.service.stopSeeking(for: 2)

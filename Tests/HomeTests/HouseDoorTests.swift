@@ -66,7 +66,7 @@ private final class SlowDriver: Driver {
     }
   }
 
-  @Test("those who open it together get one house") func together() throws {
+  @Test("concurrent callers of open get one house") func together() throws {
     try Harness.run { harness in
       harness.open("first")
       harness.open("second")
@@ -77,7 +77,8 @@ private final class SlowDriver: Driver {
     }
   }
 
-  @Test("who waits for a house that does not open gets the error; the next one tries again") func fails()
+  @Test("a caller that waits for a house that does not open gets the error; the next one tries again")
+  func fails()
     throws
   {
     try Harness.run { harness in
@@ -91,7 +92,7 @@ private final class SlowDriver: Driver {
     }
   }
 
-  @Test("closed while it opens: those who wait get the error, and who comes meanwhile gets another house")
+  @Test("closed while it opens: waiting callers get the error, and a new caller gets another house")
   func closed() throws {
     try Harness.run { harness in
       var closings = 0

@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test("what the first connection fails with is thrown, and no event") func fails() throws {
+  @Test("the error of the first connection is thrown, and no event emitted") func fails() throws {
     var station = try StationHarness.station()
     station.answer = .status(404)
     try StationHarness.run(station) { harness in

@@ -113,8 +113,7 @@ extension EventLoop {
     #expect(try board.command.finish().errors == "", "-q logs nothing")
   }
 
-  @Test("takes the socket of a board that was killed, of no other, and replaces no file") func stale() throws
-  {
+  @Test("replaces the socket of a board that was killed, of no other, and no file") func stale() throws {
     let home = try Home()
     let (path, listen) = (home.path("s"), "unix:" + home.path("s"))
     let killed = try RunningBoard(home, listen: listen)
@@ -139,7 +138,7 @@ extension EventLoop {
     #expect(mode(home.path("link"))?.kind == S_IFLNK)
   }
 
-  @Test("leaves a socket alone that another one put in its place") func replaced() throws {
+  @Test("leaves a socket alone that replaced its own") func replaced() throws {
     let home = try Home()
     let board = try RunningBoard(home, listen: "unix:" + home.path("s"))
     #expect(rename(home.path("s"), home.path("old")) == 0)
@@ -177,7 +176,7 @@ extension EventLoop {
     #expect(mode(home.path("tty")) == nil, "the link is removed")
   }
 
-  @Test("shares a secret with its hosts, that nobody else may read") func key() throws {
+  @Test("shares with its hosts a secret that no one else may read") func key() throws {
     let home = try Home()
     try home.write(Array((String(repeating: "5a", count: 32) + "\n").utf8), to: "key")
     chmod(home.path("key"), 0o644)
@@ -193,7 +192,7 @@ extension EventLoop {
     #expect(try !board.command.finish().errors.contains("development key"))
   }
 
-  @Test("loses its power where it is asked to, and goes on from its folder") func power() throws {
+  @Test("loses its power on demand, and resumes from its folder") func power() throws {
     let home = try Home()
     let listen = "unix:" + home.path("s")
     var random = SeededRandom(seed: 4)
@@ -249,7 +248,7 @@ extension EventLoop {
     #expect(try board.command.finish().errors.contains("info: update: 2.1 is confirmed\n"))
   }
 
-  @Test("says what is wrong with a damaged state, and touches nothing") func damaged() throws {
+  @Test("reports what is wrong with a damaged state, and leaves it") func damaged() throws {
     let home = try Home()
     #expect(mkdir(home.path("board"), 0o700) == 0)
     try home.write([1, 2, 3], to: "board/boot")
@@ -260,7 +259,7 @@ extension EventLoop {
   }
 
   @Test(
-    "that is called the wrong way says so in one line, and what was meant",
+    "called with a mistake reports it in one line, with a suggestion",
     arguments: [
       (["--listen", "foo"], "a board can't listen at \"foo\""), ([], "board needs --listen ADDRESS"),
       (["--listen", "tcp:0.0.0.0:80"], "a board can't listen at"),
@@ -276,7 +275,7 @@ extension EventLoop {
     #expect(outcome.errors.contains(expected), "\(outcome)")
   }
 
-  @Test("tells the wearer what can't be done, and goes on") func wearer() throws {
+  @Test("reports an impossible gesture to the wearer, and continues") func wearer() throws {
     let home = try Home()
     let board = try RunningBoard(home, listen: "pty", "--profile", "no-ambient")
     try board.command.type("nois on\nambient left 1\n\nnoise on\n")

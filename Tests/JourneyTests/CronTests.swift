@@ -81,7 +81,7 @@ struct CronTests {
       ])
   }
 
-  @Test("are told to have failed when the crontab has lost a line of somebody else")
+  @Test("are reported as failed when the crontab has lost a foreign line")
   func lostLine() throws {
     let home = try Home()
     // A crontab program that drops a line.

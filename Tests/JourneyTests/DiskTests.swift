@@ -34,7 +34,7 @@ struct DiskTests {
         + "\"$ROOMTONE\" run \(name) && { \(check); } ; true'")
   }
 
-  @Test("a full disk is told, what fitted can be played, and the stream goes on")
+  @Test("a full disk is reported, the recorded part can be played, and the stream continues")
   func full() throws {
     let outcome = try record(
       """
@@ -53,7 +53,7 @@ struct DiskTests {
       ], "\(outcome)")
   }
 
-  @Test("it goes on in a new file when there is room again, if that is asked for")
+  @Test("recording resumes in a new file when there is room again, if that is asked for")
   func resumes() throws {
     let outcome = try record(
       """
@@ -92,7 +92,7 @@ struct DiskTests {
     #expect(outcome.lines.first == "record.disk_full\t0", "\(outcome)")
   }
 
-  @Test("a folder that is removed is told, and the next recording makes it anew")
+  @Test("a removed folder is reported, and the next recording makes it anew")
   func removed() throws {
     let outcome = try record(
       """
@@ -111,7 +111,7 @@ struct DiskTests {
     #expect(outcome.lines == ["record.write\tfailed", "true\ttrue\tfinished"], "\(outcome)")
   }
 
-  @Test("a disk that can't be written to is told at once, and the stream is let go")
+  @Test("a disk that can't be written to is reported at once, and the stream is released")
   func readOnly() throws {
     let outcome = try record(
       """

@@ -57,7 +57,7 @@ struct FailingScript: CustomTestStringConvertible {
 
 @Suite("A script that fails", .waiting) struct FailureTests {
   @Test(
-    "tells what and where in one message, and leaves the house in order", arguments: FailingScript.all)
+    "reports what and where in one message, and leaves the house in order", arguments: FailingScript.all)
   func fails(_ failing: FailingScript) throws {
     let home = try Home()
     let script = try failing.write(in: home)
@@ -82,7 +82,7 @@ struct FailingScript: CustomTestStringConvertible {
     #expect(try Sound(file: home.path("out/Kitchen.wav")).frameCount == 4_800)
   }
 
-  @Test("a syntax error is told with its line before anything runs")
+  @Test("a syntax error is reported with its line before anything runs")
   func syntax() throws {
     let home = try Home()
     let script = try home.script("print 'before'\n\nlocal x = = 1\n")
@@ -117,7 +117,8 @@ struct FailingScript: CustomTestStringConvertible {
   }
 
   @Test(
-    "a callback that fails is told each time, keeps getting events, and makes the exit status 1 at the end")
+    "a callback that fails is reported each time, keeps getting events, and makes the exit status 1 at the end"
+  )
   func callback() throws {
     let home = try Home()
     let script = try home.script(
@@ -143,7 +144,7 @@ struct FailingScript: CustomTestStringConvertible {
       outcome.failures == [10, 11, 12].map { "roomtone: on \"volume\": routine.lua:5: no \($0)" })
   }
 
-  @Test("a routine or a job that fails is told, and the script goes on to its end")
+  @Test("a routine or a job that fails is reported, and the script continues to its end")
   func beside() throws {
     let home = try Home()
     let script = try home.script(
@@ -197,7 +198,7 @@ struct FailingScript: CustomTestStringConvertible {
   }
 
   @Test(
-    "output that can't be written is told once, and is a failure",
+    "output that can't be written is reported once, and is a failure",
     arguments: [
       "print(1) print(2)", "io.write(1)", "print(1) os.exit(0)",
     ])
@@ -211,7 +212,7 @@ struct FailingScript: CustomTestStringConvertible {
     #expect(piped.errors == "0\n", "\(piped)")
   }
 
-  @Test("standard streams that are closed are as empty ones, and files don't take their places")
+  @Test("standard streams that are closed are as empty ones, and files don't get their descriptors")
   func closedStreams() throws {
     let home = try Home()
     #expect(
@@ -228,7 +229,7 @@ struct FailingScript: CustomTestStringConvertible {
     #expect(try unfinishedWAVs(in: home.path("out")) == [])
   }
 
-  @Test("a log line stays one line, whatever it tells")
+  @Test("a log line stays one line, whatever it contains")
   func logLine() throws {
     let home = try Home()
     let code =
@@ -288,7 +289,7 @@ struct FailingScript: CustomTestStringConvertible {
     ]
   }
 
-  @Test("gives status 2 and one line that says what is wrong", arguments: Wrong.all)
+  @Test("ends with status 2 and one line that names the mistake", arguments: Wrong.all)
   func wrong(_ wrong: Wrong) throws {
     let home = try Home()
     let outcome = try home.start(wrong.words).finish()
@@ -298,7 +299,7 @@ struct FailingScript: CustomTestStringConvertible {
     for part in wrong.message { #expect(outcome.errors.contains(part), "\(outcome)") }
   }
 
-  @Test("a configuration that is wrong is told with its line and the nearest known key")
+  @Test("a mistake in the configuration is reported with its line and the nearest known key")
   func configuration() throws {
     let home = try Home()
     mkdir(home.path("config/roomtone"), 0o700)

@@ -43,7 +43,7 @@ import Testing
     ).status == 0
   }
 
-  @Test("a file is packed, told by what is in it, and told to be signed with the development key")
+  @Test("a file is packed, described, and reported as signed with the development key")
   func development() throws {
     let packed = try pack("--version", "1.10.2", "--lowest", "1.2", "-o", "app.rtfw")
     #expect(packed.status == 0 && packed.errors == "", "\(packed)")
@@ -68,7 +68,7 @@ import Testing
         + "'is_development': True}\n")
   }
 
-  @Test("signatures are those that openssl makes and takes, with keys that it made")
+  @Test("signatures are those that openssl makes and accepts, with keys that it made")
   func openssl() throws {
     try makeKeys()
     try makeKeys("other")
@@ -144,7 +144,7 @@ import Testing
     #expect(fileNames(in: home.path("")).contains("app.rtfw") == false)
   }
 
-  @Test("a damaged file is told by inspect, and not signed")
+  @Test("a damaged file is reported by inspect, and not signed")
   func damage() throws {
     try makeKeys()
     #expect(try pack("--version", "2", "-o", "app.rtfw").status == 0)
@@ -163,7 +163,7 @@ import Testing
     #expect(short.errors.contains("the manifest says 5000 bytes of image, and 4999 follow"), "\(short)")
   }
 
-  @Test("what is missing or can't be is wrong usage, and says what to give")
+  @Test("a missing or impossible argument is wrong usage, reported with the right form")
   func usage() throws {
     let cases: [([String], String)] = [
       (["pack", "app.bin", "--model", "RT-1", "--version", "2"], "firmware pack needs --output"),

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A day with a headset", .waiting) struct FocusTests {
   @Test(
-    "the time line of scripts/focus.lua tells how the headset is set, the same twice, and nothing is stored")
+    "the time line of scripts/focus.lua shows the headset's settings, the same twice, and nothing is stored")
   func day() throws {
     let home = try Home()
     let script = Fixtures.repository("scripts/focus.lua")

@@ -76,7 +76,7 @@ struct HeadsetCommandTests {
     #expect(try home.run("headset", "reboot", "--transport", board.address).status == 0)
   }
 
-  @Test("what it can't do is told in one line, and the exit status says whose fault it is")
+  @Test("an impossible action is reported in one line, and the exit status distinguishes usage from failure")
   func failures() throws {
     let home = try Home()
     let board = try EmulatedBoard(in: home)
@@ -108,7 +108,7 @@ struct HeadsetCommandTests {
     }
   }
 
-  @Test("Ctrl-C ends an update that can go on later")
+  @Test("Ctrl-C ends an update that can be resumed")
   func interrupted() throws {
     let home = try Home()
     let board = try EmulatedBoard(in: home, .unix, "--profile", "slow")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("headsets that fail", .waiting)
 struct HeadsetFailureTests {
-  @Test("one that takes the connection and says nothing is left alone as soon as nobody waits for it")
+  @Test("a headset that accepts the connection and stays silent is left as soon as no caller waits")
   func silent() throws {
     let home = try Home()
     let listener = try Descriptor(socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0), of: "a socket")
@@ -58,7 +58,7 @@ struct HeadsetFailureTests {
   }
 
   @Test(
-    "an update that can't be says at which step and why, and changes nothing",
+    "an impossible update is reported with its step and reason, and changes nothing",
     arguments: [
       (["--fault", "stay=3"], "enter"), (["--battery", "20"], "battery"),
       (["--profile", "no-ambient"], "check"),

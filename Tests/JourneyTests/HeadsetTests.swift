@@ -73,7 +73,7 @@ struct HeadsetTests {
     """
 
   @Test(
-    "each function and event of a headset, read back and held against what the board says",
+    "each function and event of a headset, read back and compared with the board's state",
     arguments: EmulatedBoard.Transport.allCases)
   func rows(_ transport: EmulatedBoard.Transport) throws {
     let home = try Home()
@@ -181,7 +181,7 @@ struct HeadsetTests {
     try board.expectLog("disconnected (the board ends the link)")
   }
 
-  @Test("a signal ends a script, and its headset is told good-bye", arguments: [SIGINT, SIGTERM])
+  @Test("a signal ends a script, and its headset receives GOODBYE", arguments: [SIGINT, SIGTERM])
   func signals(_ signal: Int32) throws {
     let home = try Home()
     let board = try EmulatedBoard(in: home)
@@ -204,7 +204,7 @@ struct HeadsetTests {
     #expect(try board.state().contains("\"noise_cancelling\": true"))
   }
 
-  @Test("what can't be connected says why, in one line with its code and the name that Avnera has for it")
+  @Test("a failed connection is reported in one line with its code and Avnera's name for it")
   func refused() throws {
     let home = try Home()
     try home.key("wrong.key", digit: "1")

@@ -10,7 +10,7 @@ import Testing
   private static let kills = getenv("ROOMTONE_KILLS").flatMap { Int(String(cString: $0)) }
 
   @Test(
-    "what the next start finds is whole, nearly all that was sent, and what the catalogue says",
+    "the next start finds whole files with nearly all that was sent, as in the catalogue",
     arguments: ["plain", "append", "split"])
   func survive(_ kind: String) throws {
     var sweep = try KillSweep(kind)

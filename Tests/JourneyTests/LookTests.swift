@@ -83,7 +83,7 @@ import Testing
     )
   }
 
-  @Test("while another process has the house they tell so, see what it has kept, and are not in its way")
+  @Test("while another process has the house they report it, show the stored house, and do not disturb it")
   func busy() throws {
     let home = try home()
     try home.longMusic()
@@ -111,7 +111,7 @@ import Testing
     #expect(try home.run("status").lines[2] == "Used by        nobody")
   }
 
-  @Test("a file that is damaged is told of and left where it is; a wrong command line ends with status 2")
+  @Test("a damaged file is reported and left where it is; a wrong command line ends with status 2")
   func damage() throws {
     let home = try home()
     let folder = home.path("state/roomtone")

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("What a script starts", .waiting) struct OwnershipTests {
+@Suite("Ownership by scripts", .waiting) struct OwnershipTests {
   @Test("lives without a handle: timers, jobs and subscriptions survive the garbage collector")
   func rooted() throws {
     let home = try Home()
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test("ends when its handle says so, and not before")
+  @Test("ends when its handle is cancelled, and not before")
   func cancelled() throws {
     let home = try Home()
     let script = try home.script(

@@ -80,7 +80,8 @@ import Testing
     #expect(volumes.map { $0.contains("40") } == [true, false, false, false], "\(lines)")
   }
 
-  @Test("says in one line what can't be played or found, with status 1, and the usage with status 2")
+  @Test(
+    "reports in one line a source that can't be played or found, with status 1, and the usage with status 2")
   func failures() throws {
     let (home, _) = try home(frames: 480)
     try home.script("no music", as: "text.mp3")
@@ -198,7 +199,7 @@ import Testing
     #expect(sound.frameCount > 48_000 && sound.frameCount < 20 * 48_000)
   }
 
-  @Test("waits for another process that has the house, says so once, and a signal ends the waiting")
+  @Test("waits for another process that has the house, reports it once, and a signal ends the waiting")
   func waits() throws {
     let (home, _) = try home(frames: 480)
     try home.longMusic()

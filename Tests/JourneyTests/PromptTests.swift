@@ -8,7 +8,7 @@ import Testing
     try Home().run("repl", "--output", "null", input: .text(text))
   }
 
-  @Test("takes an expression first and a statement second")
+  @Test("reads a line as an expression first and as a statement second")
   func expressions() throws {
     #expect(
       try answers("1 + 1\nx = 5\nx\n'a', nil, true\nlocal y = 3\ny\nx = x + 1 return x\n")
@@ -22,7 +22,7 @@ import Testing
         == Outcome(status: 0, output: "1\n2\n7\na\nb\n", errors: ""))
   }
 
-  @Test("takes a last line without an end, and a file as well as a pipe")
+  @Test("reads a last line without a line end, from a file as from a pipe")
   func lastLine() throws {
     #expect(try answers("print 'a'\n1 + 1") == Outcome(status: 0, output: "a\n2\n", errors: ""))
     let home = try Home()
@@ -80,7 +80,7 @@ import Testing
     #expect(outcome == Outcome(status: 0, output: "finished\nstopped\n", errors: ""))
   }
 
-  @Test("os.exit leaves with its status, and what was still to be read is not run")
+  @Test("os.exit leaves with its status, and the lines not yet read are not run")
   func exits() throws {
     #expect(
       try answers("print 'a'\nos.exit(4)\nprint 'b'\n") == Outcome(status: 4, output: "a\n", errors: ""))
@@ -98,7 +98,7 @@ import Testing
     #expect(try prompt.finish() == Outcome(status: 128 + signal, output: "ready\nclosed\n", errors: ""))
   }
 
-  @Test("refuses a line beyond its limit as a whole, and goes on with the next")
+  @Test("refuses a line beyond its limit as a whole, and continues with the next")
   func longLine() throws {
     let home = try Home()
     try home.script("1 + 1\nx = 5 ", as: "input")

@@ -55,7 +55,7 @@ struct RadioTests {
     #expect(visit["User-Agent"] == "Kitchen radio/1" && visit["Icy-MetaData"] == "1")
   }
 
-  @Test("play tells titles and failures of connections on a terminal, and plays on")
+  @Test("play shows titles and failures of connections on a terminal, and plays on")
   func play() throws {
     let station = try Station()
     var live = Live(

@@ -5,7 +5,7 @@ import Testing
 // Reports of sound that comes late, or never.
 
 extension RecordTests {
-  @Test("with -q it says nothing unless it fails, and then one line")
+  @Test("with -q it prints nothing unless it fails, and then one line")
   func quiet() throws {
     let (station, home) = (try Self.station(), try Home())
     let done = try home.run("record", station.url("/live"), "-q", "-o", "a.mp3", "--for", "2s")
@@ -17,7 +17,7 @@ extension RecordTests {
     #expect(fileNames(in: home.path("")).filter { $0.contains(".mp3") } == ["a.mp3"])
   }
 
-  @Test("with -q one line tells that a good part is missing, which is recorded all the same")
+  @Test("with -q one line reports that a good part is missing; the recording is kept")
   func missing() throws {
     var live = try Self.live()
     live.pace = .realTime(1)
@@ -47,7 +47,7 @@ extension RecordTests {
     #expect(failed.status == 1 && failed.errors.contains("stream.not_found"), "\(failed)")
   }
 
-  @Test("--wait-for-audio without an end tells once, also to nobody who watches, what it waits for")
+  @Test("--wait-for-audio without an end reports once, also without a terminal, that it waits for audio")
   func waitsForEver() throws {
     let (station, home) = (try Station(), try Home())
     let command = try home.start(
@@ -59,7 +59,7 @@ extension RecordTests {
     #expect(outcome.errors.contains("(stream.not_found); trying again"), "\(outcome)")
   }
 
-  @Test("--wait-for-audio gives up when the time is over for which was to be recorded")
+  @Test("--wait-for-audio gives up when the time to record is over")
   func waitInVain() throws {
     let (station, home) = (try Station(), try Home())
     let outcome = try home.run(

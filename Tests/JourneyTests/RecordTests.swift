@@ -59,7 +59,7 @@ struct RecordTests {
     #expect(try home.run("recordings", "verify").lines == ["good  0:03  24 kB  \(path)"])
   }
 
-  @Test("a station that does not say what it is called goes by its name in the configuration")
+  @Test("a station without a name of its own has its name in the configuration")
   func nickname() throws {
     var live = try Self.live()
     live.stationHeaders = []
@@ -78,7 +78,7 @@ struct RecordTests {
     #expect(list.status == 0 && list.lines.allSatisfy { $0.contains("  \(home.path(""))") }, "\(list)")
   }
 
-  @Test("what the configuration keeps free of the disk is not filled, by the command and by scripts")
+  @Test("the part of the disk that the configuration keeps free is not filled, by the command and by scripts")
   func room() throws {
     let (station, home) = (try Self.station(), try Home())
     try home.write(Array("recordings { min_free = '100000TB' }".utf8), to: "config.lua")
@@ -117,7 +117,7 @@ struct RecordTests {
   }
 
   @Test(
-    "what can't be recorded is told in one line, with the status of wrong usage where it was written wrong",
+    "a recording that is refused is reported in one line, with the exit status of wrong usage for mistakes in the command line",
     arguments: [
       ("record nowhere", 2, "no station \"nowhere\" is configured, and it is not a URL"),
       ("record rtsp://a/", 2, "rtsp:// addresses"),
@@ -178,7 +178,7 @@ struct RecordTests {
     #expect(fileNames(in: home.path("")).filter { $0.contains(".mp3") } == ["a.mp3"])
   }
 
-  @Test("a warning on a terminal takes the line away first, and the line is drawn again below it")
+  @Test("a warning on a terminal erases the line first, and the line is drawn again below it")
   func warningOnTerminal() throws {
     let (station, home) = (
       try Self.station(.live(try Self.live()).dropping(at: 80_000, by: .reset)), try Home()
@@ -258,7 +258,7 @@ struct RecordTests {
     #expect(try home.run("recordings", "verify").status == 0)
   }
 
-  @Test("--append goes on with the file, --split makes one of each title")
+  @Test("--append continues the file, --split makes one of each title")
   func files() throws {
     let home = try Home()
     let one = try Self.station()
@@ -281,7 +281,8 @@ struct RecordTests {
   }
 
   @Test(
-    "what a kill left behind is listed as interrupted, and made whole by repair; damage is found and mended")
+    "a recording whose process was killed is listed as interrupted, and made whole by repair; damage is found and mended"
+  )
   func repair() throws {
     let (station, home) = (try Self.station(), try Home())
     let command = try home.start(["record", station.url("/live"), "-o", "a.mp3"])

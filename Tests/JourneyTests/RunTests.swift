@@ -44,7 +44,7 @@ import Testing
     #expect(try home.run("simulate", script, "--for", "59m") == Outcome(status: 0, output: "", errors: ""))
   }
 
-  @Test("what goes wrong in a simulation has the time of the simulation")
+  @Test("errors in a simulation have the time of the simulation")
   func simulatedFailure() throws {
     let home = try Home()
     let script = try home.script(
@@ -144,7 +144,7 @@ import Testing
     #expect(try home.run("run", "--verbose", "-e", "require 'log'.debug('yes')").errors == "debug: yes\n")
   }
 
-  @Test("without the sound card that was asked for, the speakers play silently and one line says so")
+  @Test("without the sound card that was asked for, the speakers play silently and one line reports it")
   func noCard() throws {
     let home = try Home()
     try home.tune(frames: 9_600)
@@ -156,7 +156,7 @@ import Testing
     #expect(outcome.errorLines.count { $0.hasPrefix("warn: no sound: ") } == 1)
   }
 
-  @Test("a script that waits for what can't happen any more ends and says so, instead of hanging")
+  @Test("a script that waits for what can't happen any more ends with an error instead of hanging")
   func stuck() throws {
     let home = try Home()
     for code in [
@@ -178,7 +178,7 @@ import Testing
   }
 
   @Test(
-    "lines of standard input are waited for by the routine that asks alone, in every way to ask",
+    "lines of standard input are waited for by the reading routine alone, with every function",
     arguments: [
       "for line in io.lines() do print(line) end",
       "for line in io.stdin:lines() do print(line) end",

@@ -66,7 +66,7 @@ import Testing
     #expect(simulated.output.contains("Kitchen\tKitchen\t22") && !simulated.output.contains("Küche"))
   }
 
-  @Test("what was kept of a speaker goes before its configuration")
+  @Test("the stored state of a speaker takes precedence over its configuration")
   func configured() throws {
     let home = try Home()
     try home.script(
@@ -92,7 +92,7 @@ import Testing
     #expect(homeless == Outcome(status: 0, output: "", errors: ""))
   }
 
-  @Test("a folder that can't be written is told in one line, with what to do")
+  @Test("a folder that can't be written is reported in one line with a hint")
   func unwritable() throws {
     let home = try Home()
     try home.script("", as: "state/roomtone")
@@ -102,7 +102,7 @@ import Testing
     #expect(outcome.failures.first?.contains("state/roomtone") == true)
   }
 
-  @Test("a second process waits, saying for whom, and goes on when the first ends")
+  @Test("a second process waits, reports for which process, and continues when the first ends")
   func waits() throws {
     let (home, first) = try start()
     let second = try home.start([
@@ -139,7 +139,7 @@ import Testing
     )
   }
 
-  @Test("one that waits ends at once when a signal says so", arguments: [SIGINT, SIGTERM])
+  @Test("a waiting process ends at once with a signal", arguments: [SIGINT, SIGTERM])
   func signalled(_ signal: Int32) throws {
     let (home, first) = try start()
     let second = try home.start(["run", "--output", "null", "-e", "require('speaker').open { wait = '1h' }"])

@@ -35,7 +35,7 @@ struct SimulatedRadioTests {
     return home
   }
 
-  @Test("the time line tells the station, its titles, and that a drop left nothing out; twice the same")
+  @Test("the time line shows the station, its titles, and a drop without loss; twice the same")
   func timeLine() throws {
     let home = try home()
     let outcomes = try (0..<2).map { _ in
@@ -54,7 +54,7 @@ struct SimulatedRadioTests {
   }
 
   /// A station that drops: the drop is heard at 14 s, after the burst.
-  @Test("what is rendered is the file over and over, over a drop too")
+  @Test("the rendered sound is the file over and over, over a drop too")
   func sound() throws {
     let home = try home()
     let outcome = try home.run("simulate", "routine.lua", "--stations", "stations.lua", "--render", "out")
@@ -83,7 +83,7 @@ struct SimulatedRadioTests {
   }
 
   @Test(
-    "what is recorded is there until the end, in a folder of its own with its catalogue; twice the same"
+    "recordings exist until the end, in a folder of their own with its catalogue; twice the same"
   )
   func recordings() throws {
     let home = try home()

@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("What scripts keep", .waiting) struct StoreTests {
+@Suite("The store of scripts", .waiting) struct StoreTests {
   private static let counter =
     """
     local store = require "store"
@@ -11,7 +11,7 @@ import Testing
     print(store.get "runs", table.concat(store.keys(), " "))
     """
 
-  @Test("a script that is run again goes on from what it stored; a simulation neither sees nor changes it")
+  @Test("a script that is run again resumes from its stored values; a simulation neither sees nor changes it")
   func twice() throws {
     let home = try Home()
     let script = try home.script(Self.counter)
@@ -31,7 +31,7 @@ import Testing
     #expect(stat(home.path("state/roomtone/store.db"), &info) == 0 && info.st_mode & 0o777 == 0o600)
   }
 
-  @Test("what was set is there after the process was killed")
+  @Test("values are there after the process was killed")
   func killed() throws {
     let home = try Home()
     let script = try home.script(

@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test("a user with a password in a file, and a name for who asks, are told to the station that is recorded")
+  @Test("the user, the password in a file and the user agent are sent to the station that is recorded")
   func password() throws {
     let (station, home) = (try Station(), try Home())
     var live = Live(

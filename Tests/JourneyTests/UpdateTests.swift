@@ -47,7 +47,7 @@ import Testing
     get throws { String(try Command.succeed("sha256sum", [home.path("app.bin")]).text.prefix(64)) }
   }
 
-  @Test("updates a headset, tells that it is there, and what is wrong with a file for another") func whole()
+  @Test("updates a headset, reports that it is installed, and refuses a file for another") func whole()
     throws
   {
     let board = try board()
@@ -69,7 +69,7 @@ import Testing
     #expect(other.failures.count == 1 && other.errors.contains("headset.update_failed"))
   }
 
-  @Test("goes on when the headset loses its power and comes back") func powerLoss() throws {
+  @Test("resumes when the headset loses its power and comes back") func powerLoss() throws {
     let dying = try board("--fault", "die-journal=4")
     let script = try script("app.rtfw")
     #expect(try dying.finish().status == 9)
@@ -81,7 +81,7 @@ import Testing
   }
 
   /// Cuts the board's power at six steps; at each step with `ROOMTONE_POWER=all`.
-  @Test("goes on whenever the headset loses its power, which then runs what it had or what it gets")
+  @Test("resumes whenever the headset loses its power, which then runs the old or the new image")
   func anyPowerLoss() throws {
     let untouched = try board()
     let first = try steps(of: untouched) + 1
@@ -115,7 +115,7 @@ import Testing
     }
   }
 
-  @Test("goes on where it was when it was killed") func killed() throws {
+  @Test("resumes where it was when it was killed") func killed() throws {
     // 300 ms for each answer: there is time to be killed.
     let board = try board("--profile", "slow")
     let first = try script("app.rtfw")

@@ -54,7 +54,7 @@ private struct WakeUp {
   /// Frames at which the Kitchen joins, 12 s into the fade, and the Bedroom leaves, 2 s later.
   private static let (join, leave) = (12 * 48_000, 14 * 48_000)
 
-  @Test("a time line tells what the house does, in order")
+  @Test("a time line shows the actions of the house in order")
   func timeLine() throws {
     let outcome = try WakeUp.shared.get().outcome
     #expect(outcome.status == 0)
@@ -143,7 +143,8 @@ private struct WakeUp {
   }
 
   @Test(
-    "nothing clicks: not the fade, nor who joins, nor who leaves", arguments: ["Bedroom Left", "Kitchen"])
+    "nothing clicks: neither the fade, nor a speaker that joins or leaves",
+    arguments: ["Bedroom Left", "Kitchen"])
   func clicks(speaker: String) throws {
     let wakeUp = try WakeUp.shared.get()
     let sound = try wakeUp.sound(speaker)
@@ -233,7 +234,7 @@ private struct WakeUp {
     #expect(try kitchen == Sound(file: home.path("out/Bathroom.wav")))
   }
 
-  @Test("the same script gives the same bytes and the same lines in every process")
+  @Test("the same script makes the same bytes and the same lines in every process")
   func repeats() throws {
     let home = try Home()
     func simulate(_ folder: String) throws -> Outcome {
@@ -262,7 +263,7 @@ private struct WakeUp {
     print("chance", chance, math.random(1000000), math.random())
     """
 
-  @Test("chance, the order of pairs, names of tables and the time are the same every time")
+  @Test("random numbers, the order of pairs, names of tables and the time are the same every time")
   func determined() throws {
     let home = try Home()
     let script = try home.script(Self.chance)
@@ -274,7 +275,7 @@ private struct WakeUp {
     #expect(first.output.contains("2026-01-05 00:01:30"))
   }
 
-  @Test("another seed changes what is chance and nothing else")
+  @Test("another seed changes the random numbers and nothing else")
   func seeds() throws {
     let home = try Home()
     let script = try home.script(Self.chance)
@@ -287,7 +288,7 @@ private struct WakeUp {
     #expect(different.allSatisfy { $0.0.contains("chance") })
   }
 
-  @Test("--json gives one object a line")
+  @Test("--json prints one object a line")
   func json() throws {
     let home = try Home()
     let script = try home.script(
@@ -311,7 +312,7 @@ private struct WakeUp {
       ])
   }
 
-  @Test("programs and the like are not there, and say so")
+  @Test("programs and the like are unavailable, with an error that names this")
   func notHere() throws {
     let home = try Home()
     for call in ["os.execute 'true'", "io.popen 'true'"] {
@@ -322,7 +323,7 @@ private struct WakeUp {
     }
   }
 
-  @Test("a week of routines takes no time to speak of")
+  @Test("a week of routines is simulated in a moment")
   func week() throws {
     let home = try Home()
     try home.tune(frames: 96_000)

@@ -140,7 +140,7 @@ struct SeededLibraryTests {
     #expect(lines == ["distinct"])
   }
 
-  @Test("next goes on from a key that came later, and refuses one that never was there")
+  @Test("next continues from a key that was added later, and refuses one that never was there")
   func nextAfterChange() throws {
     let lines = try Self.printed(
       """
@@ -161,7 +161,7 @@ struct SeededLibraryTests {
     #expect(lines == ["nil", "false\tinvalid key to 'next'", "a b c d", "4\tnil"])
   }
 
-  @Test("emptying a queue by next takes no time to speak of")
+  @Test("emptying a queue by next is fast")
   func queue() throws {
     var limits = LuaLimits()
     // Many times the time needed, and less than with a walk over all empty slots at each `next`.

@@ -71,7 +71,7 @@ struct ErrorTests {
     #expect(try harness.printed("local ok, err = pcall(raiser.again) print(err == mine)") == ["true"])
   }
 
-  @Test("errors concatenate with text, and can't be given another metatable")
+  @Test("errors concatenate with text, and their metatable can't be changed")
   func errorsConcatenate() throws {
     let harness = try ScriptHarness()
     let lines = try harness.printed(
@@ -117,7 +117,7 @@ struct ErrorTests {
 @Suite("Arguments and objects")
 struct ArgumentTests {
   @Test(
-    "misuse names the argument, what is expected and what came",
+    "misuse names the argument, the expected type and the actual one",
     arguments: [
       ("host.set_volume(host.new_thing(), 51)", "bad argument #2 to 'set_volume' (0 to 50 expected, got 51)"),
       ("host.new_thing():set_size(51)", "bad argument #1 to 'set_size' (0 to 50 expected, got 51)"),
@@ -185,7 +185,7 @@ struct ArgumentTests {
     #expect(harness.census.alive == 0)
   }
 
-  @Test("a reference let go on another thread frees its value on the loop")
+  @Test("a reference that is released on another thread frees its value on the loop")
   func referencesFromOtherThreads() throws {
     let harness = try ScriptHarness()
     _ = try harness.run("weak = setmetatable({}, {__mode = 'k'}); big = {}; weak[big] = true")

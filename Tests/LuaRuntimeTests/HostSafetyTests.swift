@@ -2,7 +2,7 @@ import EventLoop
 import LuaRuntime
 import Testing
 
-@Suite("What a script can do to its host")
+@Suite("The host survives any script")
 struct HostSafetyTests {
   static func watched(run: Duration = .milliseconds(200)) throws -> ScriptHarness {
     var limits = LuaLimits()
@@ -11,7 +11,7 @@ struct HostSafetyTests {
     return try ScriptHarness(limits: limits, watched: true)
   }
 
-  @Test("more results than the script's stack holds raise, and the script goes on")
+  @Test("more results than the script's stack holds raise, and the script continues")
   func fullStack() throws {
     let harness = try ScriptHarness()
     let many = LuaFunction("many") { call in
@@ -57,7 +57,7 @@ struct HostSafetyTests {
   }
 
   @Test(
-    "the function behind an object's fields stands any arguments: no script gets at the host by calling it")
+    "the function behind an object's fields survives any arguments: no script gets at the host by calling it")
   func strayIndex() throws {
     let harness = try ScriptHarness()
     let lines = try harness.printed(
@@ -79,7 +79,7 @@ struct HostSafetyTests {
     #expect(lines.suffix(3).allSatisfy { $0.contains("thing expected, got") }, "\(lines)")
   }
 
-  @Test("a __tostring that never ends is stopped, also where the host asks after the routine has ended")
+  @Test("a __tostring that never ends is stopped, also where the host calls it after the routine has ended")
   func endlessText() throws {
     let evil = "local evil = setmetatable({}, {__tostring = function() while true do end end})"
     let error = try #require(try Self.watched().failure("\(evil) error(evil)"))
@@ -90,7 +90,7 @@ struct HostSafetyTests {
     #expect(harness.state.inspect(harness.state[global: "shown"]).contains("tostring failed"))
   }
 
-  @Test("a script that is stopped inside a function of the host's can't go on there")
+  @Test("a script that is stopped inside a function of the host's can't continue there")
   func blockedInsideHost() throws {
     let harness = try Self.watched()
     harness.state.register(
@@ -140,7 +140,7 @@ struct HostSafetyTests {
     #expect(harness.state.inspect(harness.state[global: "shown"]).contains("[k] = "))
   }
 
-  @Test("an error without a message, or that is no text, is told with its place")
+  @Test("an error without a message, or that is no text, is reported with its position")
   func placeless() throws {
     #expect(try ScriptHarness().failure("error()")?.description == "test.lua:1: an error without a message")
     #expect(try ScriptHarness().failure("error({})")?.description.hasPrefix("test.lua:1: table: ") == true)

@@ -78,7 +78,7 @@ struct JSONTests {
     #expect(lines.isEmpty, "\(lines.prefix(3))")
   }
 
-  @Test("what others write is read: spaces, escapes, pairs of surrogates")
+  @Test("JSON of other writers is read: spaces, escapes, pairs of surrogates")
   func foreign() throws {
     let lines = try harness().printed(
       #"""

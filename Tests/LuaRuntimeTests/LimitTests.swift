@@ -11,7 +11,7 @@ struct MemoryTests {
   }
 
   @Test(
-    "beyond the limit script.memory is raised where it happened, can be caught, and the script goes on",
+    "beyond the limit script.memory is raised where it happened, can be caught, and the script continues",
     arguments: [
       ("tables", "local t = {} for i = 1, 1e9 do t[i] = {i} end"),
       ("table.concat", "local t = {} for i = 1, 100 do t[i] = ('x'):rep(2^20) end"),
@@ -121,7 +121,7 @@ struct TimeLimitTests {
     #expect(harness.lines == ["closed"])
   }
 
-  @Test("other routines of the script go on, and one that suspends in time is left alone")
+  @Test("other routines of the script continue, and one that suspends in time is left alone")
   func othersGoOn() throws {
     let harness = try Self.harness()
     _ = try harness.run("host.later(function() for i = 1, 5 do host.sleep(0.1) end print('alive') end)")
@@ -147,7 +147,7 @@ struct DeterminismTests {
     print(math.random(1000000), math.random(), (math.randomseed()))
     """
 
-  @Test("with a seed, keys come sorted, addresses are numbers and chance repeats")
+  @Test("with a seed, keys come sorted, addresses are numbers and random numbers repeat")
   func sorted() throws {
     let first = try ScriptHarness(seed: 7).printed(Self.script)
     let second = try ScriptHarness(seed: 7).printed(Self.script)

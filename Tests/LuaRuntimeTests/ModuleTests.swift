@@ -33,7 +33,7 @@ struct ModuleTests {
     }
   }
 
-  @Test("what fails to load says why, and can be tried again")
+  @Test("a module that fails to load is reported with the reason, and can be tried again")
   func failures() throws {
     try Self.withModules([
       "bad.lua": "local = 1", "cycle.lua": "require 'cycle'",

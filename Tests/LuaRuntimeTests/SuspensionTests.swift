@@ -5,7 +5,7 @@ import Testing
 @Suite("Suspending in a Swift function")
 struct SuspensionTests {
   @Test(
-    "a function that takes time suspends the routine, and only it, inside",
+    "a slow function suspends the routine, and only it, inside",
     arguments: [
       ("pcall", "print(pcall(host.sleep, 1))", "true\tslept"),
       ("pcall of a function", "print(pcall(function() return host.sleep(1) end))", "true\tslept"),
@@ -55,7 +55,7 @@ struct SuspensionTests {
     #expect(start.duration(to: harness.loop.now) >= .seconds(1))
   }
 
-  @Test("a script's coroutine goes on yielding to the script after it waited for the host")
+  @Test("a script's coroutine keeps yielding to the script after it waited for the host")
   func yieldsAfterWaiting() throws {
     let harness = try ScriptHarness()
     let lines = try harness.printed(

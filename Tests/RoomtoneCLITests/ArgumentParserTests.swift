@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(
-    "a value stands behind its option, or behind an equals sign",
+    "a value follows its option, or an equals sign",
     arguments: [["--for", "1h30m"], ["--for=1h30m"], ["--for", "90m"]])
   func values(words: [String]) throws {
     let arguments = try parse(["run"] + words + ["a.lua"])
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(
-    "a short option takes its value from the same word or the next one",
+    "a short option has its value in the same word or the next one",
     arguments: [
       ["-e", "print(1)"], ["-eprint(1)"], ["-veprint(1)"], ["-ve", "print(1)"], ["-v", "-e", "print(1)"],
       ["--execute=print(1)"], ["--execute", "print(1)"],
@@ -46,7 +46,7 @@ import Testing
     #expect(arguments.has(.verbose) == (words[0].hasPrefix("-v")))
   }
 
-  @Test("what is behind the first equals sign is the value, with all other ones")
+  @Test("the value begins after the first equals sign, and may contain more")
   func equalsSigns() throws {
     #expect(try parse("run", "--execute=x = 1 == 2").text(.execute) == "x = 1 == 2")
     #expect(try parse("run", "-e=1").text(.execute) == "=1")
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test(
-    "options of run and simulate stand before the script or behind it, the script's own behind two dashes")
+    "options of run and simulate precede or follow the script, the script's own follow two dashes")
   func scriptArguments() throws {
     for command in ["run", "simulate"] {
       for words in [
@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  @Test("the command of a job keeps its options, wherever those of cron stand")
+  @Test("the command of a job keeps its options, wherever those of cron are")
   func innerCommand() throws {
     for words in [
       ["@daily", "--name", "a", "record", "morning", "--for", "2h", "-q"],
@@ -123,7 +123,7 @@ import Testing
       try parse("cron", "add", "@daily", "a.lua", "--", "--name").operands.suffix(2) == ["--", "--name"])
   }
 
-  @Test("a line of Lua takes the place of the script, and may be empty")
+  @Test("a line of Lua replaces the script, and may be empty")
   func execute() throws {
     let arguments = try parse("run", "-e", "", "one", "--", "--for")
     #expect(arguments.text(.execute) == "" && arguments.script == nil)
@@ -139,7 +139,7 @@ import Testing
     #expect(try parse("simulate", "--json", "--", "a.lua", "--json").scriptArguments == ["--json"])
   }
 
-  @Test("options of simulate and repl may stand behind the script")
+  @Test("options of simulate and repl may follow the script")
   func mixed() throws {
     let arguments = try parse("simulate", "a.lua", "--json", "x", "--for=1d", "y")
     #expect(arguments.has(.json) && arguments.scriptArguments == ["x", "y"])
@@ -153,7 +153,7 @@ import Testing
     #expect(try parse("run", "--config=--for", "a.lua").text(.config) == "--for")
   }
 
-  @Test("a flag may be given twice")
+  @Test("a flag may be repeated")
   func repeatedFlag() throws {
     #expect(try parse("run", "-vv", "--verbose", "a.lua").given.count == 1)
   }

@@ -71,7 +71,7 @@ struct CrontabTests {
   }
 
   @Test(
-    "what cron makes of % is what was meant",
+    "% is escaped for cron",
     arguments: ["50%", "\\%", "a\\\\%b", "%Y-%m-%d %H.%M", "it's %", "\\"])
   func percent(word: String) throws {
     var crontab = crontab("")

@@ -113,7 +113,7 @@ import Testing
         """))
   }
 
-  @Test("help and version go to standard output, the overview that nobody asked for to standard error")
+  @Test("help and version go to standard output, the overview after a mistake to standard error")
   func streams() {
     let overview = HelpText(.roomtone).text
     #expect(Invocation([]) == .show(overview, on: .error, status: 2))
@@ -124,7 +124,7 @@ import Testing
     )
   }
 
-  @Test("every example is a command line that the parser takes")
+  @Test("every example is a command line that the parser accepts")
   func examples() throws {
     let examples = ProgramSpec.roomtone.examples + ProgramSpec.roomtone.commands.flatMap(\.examples)
     for example in examples {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RoomtoneCLI
 
-@Suite("what a recording lacks")
+@Suite("the missing part of a recording")
 struct MissingSoundTests {
   private func told(
     late: Duration = .zero, _ seconds: Double, _ gaps: (at: Double, seconds: Double)...
@@ -13,7 +13,7 @@ struct MissingSoundTests {
       .description
   }
 
-  @Test("is told when it is more than a minute, or a twentieth of the whole")
+  @Test("is reported when it is more than a minute, or a twentieth of the whole")
   func much() {
     #expect(told(3600) == nil)
     #expect(told(0) == nil)
@@ -23,7 +23,7 @@ struct MissingSoundTests {
     #expect(told(94, (10, 6)) == "0:06 of 1:40 is missing")
   }
 
-  @Test("is told when it is the end, and when there was nothing to hear for long at the beginning")
+  @Test("is reported when it is the end, and after a long silence at the beginning")
   func ends() {
     #expect(told(3597, (3597, 3)) == "0:03 of 1:00:00 is missing, up to the end")
     #expect(told(late: .seconds(6600), 600) == "1:50:00 of 2:00:00 is missing")

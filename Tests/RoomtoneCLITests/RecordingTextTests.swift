@@ -16,7 +16,7 @@ struct RecordingTextTests {
       isWaiting: isWaiting, path: path, columns: columns)
   }
 
-  @Test("the line of a terminal tells time, size, level, lost connections and title, as far as there are any")
+  @Test("the line of a terminal shows time, size, level, lost connections and title, as far as there are any")
   func progress() {
     #expect(line() == "● 12:34  12 MB  ▮▮▮▮▮▮▯▯▯▯  Some Artist - Some Song")
     #expect(line(title: nil, level: nil) == "● 12:34  12 MB  ▯▯▯▯▯▯▯▯▯▯")
@@ -25,7 +25,7 @@ struct RecordingTextTests {
     #expect(line(title: nil, isWaiting: true).hasPrefix("waits for room on the disk 12:34"))
   }
 
-  @Test("the line tells how long it is to be and where it goes: of a long path the end") func total() {
+  @Test("the line shows the planned length and the path: of a long path the end") func total() {
     let start = "● 12:34 / 2:00:00  12 MB  ▮▮▮▮▮▮▯▯▯▯  A"
     #expect(line(title: "A", total: 7_200, path: "/radio/show.mp3") == start + "  /radio/show.mp3")
     let cut = line(title: "A", total: 7_200, path: "/home/somebody/radio/show.mp3", columns: start.count + 16)
@@ -85,7 +85,7 @@ struct RecordingTextTests {
     #expect(line.contains("\"part\": null, \"station\": null") && line.contains("\"open\": false"))
   }
 
-  @Test("numbers with a fraction are written with three digits, and what JSON can't say as null")
+  @Test("numbers with a fraction are written with three digits, and those that JSON can't express as null")
   func decimals() {
     #expect(JSON.decimal(1.23456).line == "1.235" && JSON.decimal(-2).line == "-2.0")
     for odd in [Double.nan, .infinity, -.infinity, 1e300] { #expect(JSON.decimal(odd).line == "null") }

@@ -28,13 +28,13 @@ import Testing
     #expect(table.lines == ["a\\nb\\x1b[2J  \\x9bx"])
   }
 
-  @Test("balance is told as a side")
+  @Test("balance is shown as a side")
   func balance() {
     #expect([-6, -1, 0, 6].map(LookCommand.balance) == ["6 left", "1 left", "0", "6 right"])
   }
 
   @Test(
-    "the line of progress tells time in hours only when there are some, and is cut where a terminal would break it"
+    "the line of progress shows time in hours only when there are some, and is cut where a terminal would break it"
   )
   func progress() {
     func line(_ position: Int, _ duration: Int?, columns: Int = 80, title: String = "a.mp3") -> String {
@@ -50,7 +50,7 @@ import Testing
     #expect(line(7, 83, columns: 0) == "…")
   }
 
-  @Test("URLs are told from paths by their scheme")
+  @Test("URLs are distinguished from paths by their scheme")
   func schemes() {
     for (text, scheme) in [
       ("http://x", "http"), ("HTTPS://x", "https"), ("icy+x-1.0://", "icy+x-1.0"), ("a:/b", nil),

@@ -40,7 +40,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
   }
 
   @Test(
-    "what stands in the place of the command",
+    "the first word in place of the command",
     arguments: [
       Mistake("rum", "command", "no command is called 'rum'; did you mean 'run'?"),
       Mistake("sim", "command", "no command is called 'sim'; did you mean 'simulate'?"),
@@ -86,7 +86,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
   func unknownOption(mistake: Mistake) { expect(mistake) }
 
   @Test(
-    "options that are given twice, or with one that they exclude",
+    "repeated options, and options that exclude each other",
     arguments: [
       .run("--for 1h --for=2h a.lua", "option", "--for is given twice"),
       .run("-e 1 -e 2", "option", "--execute is given twice"),
@@ -153,7 +153,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
   func operand(mistake: Mistake) { expect(mistake) }
 
   @Test(
-    "actions that do not exist, and what does not go with one",
+    "unknown actions, and options that an action does not have",
     arguments: [
       ("cron ad", "operand", "cron: unknown action 'ad'; did you mean 'add'?"),
       ("cron dance", "operand", "cron: unknown action 'dance'; known: list, add, remove"),
@@ -167,7 +167,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     expect(Mistake(line, code, message, help: "see roomtone cron --help"))
   }
 
-  @Test("the first action is meant where none is named, and options may stand on both sides")
+  @Test("the first action is the default, and options may precede or follow it")
   func actionMeant() throws {
     guard case .perform(let none) = try ArgumentParser().parse(["cron", "--json"]),
       case .perform(let add) = try ArgumentParser().parse(
@@ -179,7 +179,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
   }
 
   @Test(
-    "what is wrong about recordings",
+    "mistakes about recordings",
     arguments: [
       (
         "record", "record", "operand",
@@ -215,7 +215,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
     expect(Mistake(line, code, message, help: "see roomtone \(command) --help"))
   }
 
-  @Test("what was typed cannot spoil the message")
+  @Test("typed control characters cannot spoil the message")
   func hostile() throws {
     for words in [["\u{1b}[31m\n"], ["run", "--\u{1b}x\n"], [String(repeating: "x", count: 5000)]] {
       let error = try #require(throws: UsageError.self) { try ArgumentParser().parse(words) }

@@ -54,7 +54,7 @@ struct AvailabilityTests {
     #expect(lines == ["\(expected)\t\(expected)"])
   }
 
-  @Test("when the last member is unplugged playback goes on for 30 s, then stops with no_devices")
+  @Test("when the last member is unplugged playback continues for 30 s, then stops with no_devices")
   func silence() throws {
     let lines = try EngineHarness.printed(
       """
@@ -76,7 +76,7 @@ struct AvailabilityTests {
     #expect(lines == ["playing", "playing", "no_devices\t30.0\tstopped\ttrue", "speaker.no_active_device"])
   }
 
-  @Test("every change of a speaker is told with its reason")
+  @Test("every change of a speaker is reported with its reason")
   func reasons() throws {
     let lines = try EngineHarness.printed(
       """
@@ -115,7 +115,8 @@ struct AvailabilityTests {
   }
 
   @Test(
-    "what waits for a removed speaker, or a closed session, gets nil and \"closed\"; its last event is told")
+    "a wait for a removed speaker, or a closed session, returns nil and \"closed\"; its last event is reported"
+  )
   func gone() throws {
     let lines = try EngineHarness.printed(
       """
@@ -163,7 +164,7 @@ struct AvailabilityTests {
     #expect(lines == ["\(signal)\t\(word)\t\(signal)"])
   }
 
-  @Test("watch asks every two seconds, and no longer once it is told not to")
+  @Test("watch asks every two seconds, and stops when turned off")
   func watch() throws {
     let lines = try EngineHarness.printed(
       """

@@ -90,7 +90,9 @@ struct CapabilityTests {
     return lines
   }
 
-  @Test("capabilities say so, and what is missing raises speaker.unsupported with the driver's name")
+  @Test(
+    "capabilities list what the driver can, and anything else raises speaker.unsupported with the driver's name"
+  )
   func unsupported() throws {
     let lines = try printed(
       """
@@ -123,7 +125,7 @@ struct CapabilityTests {
   }
 
   @Test(
-    "a second play, a stop, a close and a leave give up a play that is still opening",
+    "a second play, a stop, a close and a leave cancel a play that is still opening",
     arguments: [
       ("mine:stop()", "speaker.superseded", "stopped"),
       ("mine:play 'other.wav'", "speaker.superseded", "playing"),

@@ -21,7 +21,7 @@ struct ConfigurationTests {
     return try #require(error).description
   }
 
-  @Test("says which speakers there are, what a script may use and what is logged")
+  @Test("sets the speakers, a script's limits and the log")
   func good() throws {
     let configuration = try read(
       """
@@ -42,7 +42,7 @@ struct ConfigurationTests {
     #expect(try read("").speakers == nil && read("#!/usr/bin/lua\n").logLevel == .info)
   }
 
-  @Test("says where recordings go, how long they stay, and how much of the disk they leave")
+  @Test("sets the folder of recordings, how long they are kept, and how much of the disk they leave")
   func recordings() throws {
     let recordings = try read(
       """
@@ -59,7 +59,7 @@ struct ConfigurationTests {
     #expect(usual.template == RecorderSettings().template)
   }
 
-  @Test("says where the headset is, and which files have its keys")
+  @Test("sets the address of the headset, and the files of its keys")
   func headset() throws {
     let headset = try read(
       """
@@ -100,7 +100,7 @@ struct ConfigurationTests {
       ])
   }
 
-  @Test("a station has a charset, a name for who asks, and a password in a file that nobody else may read")
+  @Test("a station has a charset, a user agent, and a password in a file that no one else may read")
   func stationSettings() throws {
     let station = try Station()
     let live = try LiveStationHarness.live(titles: [.init("\u{E9}", at: 0)])
@@ -145,7 +145,7 @@ struct ConfigurationTests {
   }
 
   @Test(
-    "what is wrong is told with file, line and the nearest that is right",
+    "a mistake is reported with file, line and the nearest known key",
     arguments: [
       ("recordings = { folder = '~/Radio' }", ["'recordings'", "write recordings { … }, without ="]),
       ("hous = {}", ["'hous'", "did you mean 'house'?"]),
@@ -225,7 +225,7 @@ struct ConfigurationTests {
     #expect(lines == ["speaker.unknown\ttwo speakers are called \"A\""])
   }
 
-  @Test("its memory limit ends what takes too much, and the script can catch it")
+  @Test("its memory limit ends an allocation beyond it, and the script can catch the error")
   func memory() throws {
     var harness = try EngineHarness()
     harness.configuration = "house { output = 'null' } limits { memory = 8 }"

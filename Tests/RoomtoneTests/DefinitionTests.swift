@@ -171,7 +171,7 @@ struct DefinitionTests {
     #expect(try lines.sorted() == Definitions().aliases[name]?.sorted())
   }
 
-  @Test("say of every function what it does, what it takes, and nothing that its head does not say")
+  @Test("describe every function and its parameters, and nothing that its head lacks")
   func functions() throws {
     for function in try Definitions().functions {
       #expect(function.comment.first?.hasPrefix("@") == false, "\(function.place): a sentence is missing")
@@ -179,7 +179,9 @@ struct DefinitionTests {
     }
   }
 
-  @Test("are valid Lua, and say what they are when a script requires them", arguments: Definitions.files)
+  @Test(
+    "are valid Lua, and raise an error that names them when a script requires them",
+    arguments: Definitions.files)
   func guarded(_ file: String) throws {
     let name = String(file.dropLast(4))
     let harness = try EngineHarness()

@@ -44,7 +44,7 @@ struct DeviceFileTests {
       ])
   }
 
-  @Test("who writes to a FIFO waits for its reader, and can be cancelled meanwhile")
+  @Test("a writer to a FIFO waits for its reader, and can be cancelled meanwhile")
   func writing() throws {
     let lines = try printed(
       """
@@ -68,7 +68,7 @@ struct DeviceFileTests {
       lines == ["task.timeout\ttrue", "true", "true\tthe file was opened for writing", "one 2\n"])
   }
 
-  @Test("what can't wait for a FIFO refuses it, and paths with zero bytes are no paths")
+  @Test("functions that can't wait refuse a FIFO, and paths with zero bytes are no paths")
   func refused() throws {
     let lines = try printed(
       """

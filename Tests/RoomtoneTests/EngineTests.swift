@@ -77,7 +77,7 @@ struct EngineTests {
     #expect(try other.printed(code) != runs[0])
   }
 
-  @Test("an error of the script itself is told with its place and traceback, and gives status 1")
+  @Test("an error of the script itself is reported with its position and traceback, and the status is 1")
   func fails() throws {
     let outcome = try EngineHarness().run("local function inner()\n  speaker.device 'Nobody'\nend\ninner()")
     let failure = try #require(outcome.failures.first)
@@ -95,7 +95,7 @@ struct EngineTests {
     #expect(outcome.seconds >= 10 && outcome.seconds < 11)
   }
 
-  @Test("a simulated script that is always busy ends and is told so: it would keep time from passing")
+  @Test("a simulated script that is always busy ends with an error: it would keep time from passing")
   func standsStill() throws {
     var harness = try EngineHarness()
     harness.longestStandstill = 20_000
@@ -139,7 +139,7 @@ struct EngineTests {
     #expect(outcome.log.map(\.message) == ["1 routine did not end within 5s and is dropped"])
   }
 
-  @Test("a script that has ended is let go, with its modules")
+  @Test("a script that has ended is released, with its modules")
   func letsGo() throws {
     weak var gone: Script?
     do {

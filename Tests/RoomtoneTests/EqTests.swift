@@ -134,7 +134,8 @@ struct EqTests {
       ])
   }
 
-  @Test("a curve that asks for too much raises before anything is written; with fit all of it gets smaller")
+  @Test(
+    "a curve beyond the headset's range raises before anything is written; with fit all of it gets smaller")
   func range() throws {
     let lines = try printed(
       """
@@ -166,7 +167,7 @@ struct EqTests {
       ] + Array(repeating: "headset.range\tnil\ttrue", count: 3), "\(lines)")
   }
 
-  @Test("what the headset raises is raised at the script's line, and its preset is not selected then")
+  @Test("an error of the headset is raised at the script's line, and the preset is not selected then")
   func fails() throws {
     let lines = try printed(
       """
@@ -210,7 +211,7 @@ struct EqTests {
     #expect(lines == (1...4).map { "\($0)\targument\ttrue" })
   }
 
-  @Test("what is defined stays for later runs of the script, can be defined anew, and be let go")
+  @Test("a definition stays for later runs of the script, can be defined anew, and be removed")
   func keeps() throws {
     let harness = try harness()
     let first = try printed(
@@ -240,7 +241,7 @@ struct EqTests {
   }
 
   @Test(
-    "a connected headset sounds by the curve, and tells it; one without bands says so at the script's line")
+    "a connected headset uses the curve, and reports it; one without bands raises at the script's line")
   func connected() throws {
     let code =
       """

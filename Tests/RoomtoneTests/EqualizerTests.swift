@@ -4,7 +4,7 @@ import Testing
 
 @Suite("speaker: equalizer", .waiting)
 struct EqualizerTests {
-  @Test("a preset or bands are set; eq tells the bands, and the preset's name when they are one")
+  @Test("a preset or bands are set; eq returns the bands, and the preset's name when they are one")
   func sets() throws {
     let lines = try EngineHarness.printed(
       """

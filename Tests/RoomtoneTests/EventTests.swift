@@ -32,7 +32,7 @@ struct EventTests {
     }
   }
 
-  @Test("device tells who is playing, and volume never triggers it")
+  @Test("the device event reports which speakers play, and volume never triggers it")
   func device() throws {
     let lines = try EngineHarness.printed(
       """
@@ -53,7 +53,7 @@ struct EventTests {
     #expect(lines == ["now", "true\tjoined\tfalse", "true\tplaying\ttrue", "true\tplaying\tfalse"])
   }
 
-  @Test("a speaker's playing is told when it has changed, not with every change of its session")
+  @Test("a speaker's playing is reported when it has changed, not with every change of its session")
   func playing() throws {
     let lines = try EngineHarness.printed(
       """
@@ -105,7 +105,7 @@ struct EventTests {
     #expect(lines == Array(repeating: ["3\t3.0\t3.0\tplaying", "finished\tnil"], count: 4).flatMap { $0 })
   }
 
-  @Test("subscribing opens the house first, and tells nothing of the speakers that this found")
+  @Test("subscribing opens the house first, and reports no event of the speakers that this found")
   func added() throws {
     let lines = try EngineHarness.printed(
       """
@@ -161,7 +161,8 @@ struct EventTests {
     #expect(lines == ["called\t1", "called\t2", "called\t3", "after\t1", "after\t2", "after\t3"])
   }
 
-  @Test("a listener that fails is told with its place, counted on its subscription, and harms no other")
+  @Test(
+    "a listener that fails is reported with its position, counted on its subscription, and harms no other")
   func failing() throws {
     let outcome = try EngineHarness().run(
       """
@@ -179,7 +180,7 @@ struct EventTests {
     #expect(told?.hasPrefix("on \"time\": test.lua:2: attempt to index a nil value") == true, "\(outcome)")
   }
 
-  @Test("once is told once; cancel ends a subscription, also for the event that is being told")
+  @Test("once is called once; cancel ends a subscription, also for the event that is being published")
   func cancel() throws {
     let lines = try EngineHarness.printed(
       """
@@ -205,7 +206,7 @@ struct EventTests {
     #expect(lines.count { $0 == "never" } == 0, "cancel came before the listener's turn")
   }
 
-  @Test("subscriptions live though nobody keeps them")
+  @Test("subscriptions live without a reference")
   func rooted() throws {
     let lines = try EngineHarness.printed(
       """
@@ -218,7 +219,7 @@ struct EventTests {
     #expect(lines == ["heard"])
   }
 
-  @Test("wait gives the next payload, not one that has been; nil and \"timeout\" after its time")
+  @Test("wait returns the next payload, not an earlier one; nil and \"timeout\" after its time")
   func wait() throws {
     let lines = try EngineHarness.printed(
       """
@@ -231,7 +232,7 @@ struct EventTests {
     #expect(lines == ["nil\ttimeout", "2\t3", "finished"])
   }
 
-  @Test("what waits when the house closes gets nil and \"closed\"; listeners hear nothing any more")
+  @Test("a wait that the close of the house ends returns nil and \"closed\"; listeners get no more events")
   func closed() throws {
     let lines = try EngineHarness.printed(
       """
@@ -294,7 +295,7 @@ struct EventTests {
       ])
   }
 
-  @Test("a script that waits for what can't happen any more is told so, and fails")
+  @Test("a script that waits for what can't happen any more fails with an error that names it")
   func stuck() throws {
     var harness = try EngineHarness()
     harness.limit = nil

@@ -41,7 +41,7 @@ struct FloodTests {
     #expect(outcome.failures.first?.message.contains("of them: task") == true)
   }
 
-  @Test("changes of speakers that come faster than the house takes them raise")
+  @Test("changes of speakers that come faster than the house applies them raise")
   func changes() throws {
     let lines = try EngineHarness.printed(
       """

@@ -52,7 +52,7 @@ struct FocusTests {
       ])
   }
 
-  @Test("a headset that comes back gets what the hour asks for; what its wearer changes stays till then")
+  @Test("a headset that comes back gets the settings of the hour; its wearer's changes stay till then")
   func comesBack() throws {
     let outcome = try day(
       showing: ["09:05", "09:30"],
@@ -64,7 +64,7 @@ struct FocusTests {
       ], "\(outcome.lines)")
   }
 
-  @Test("what a headset can't do is told once a part, and the rest is done")
+  @Test("an ability that a headset lacks is reported once a part, and the rest is done")
   func lacks() throws {
     let outcome = try day(showing: ["12:01"], profile: try BoardProfile(named: "no-ambient"))
     #expect(outcome.failures.isEmpty, "\(outcome)")

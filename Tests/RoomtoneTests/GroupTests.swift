@@ -21,7 +21,8 @@ struct GroupTests {
       ])
   }
 
-  @Test("a founder that founds another group leaves its id to the longest member, and all are told")
+  @Test(
+    "a founder that founds another group leaves its id to the longest member, and all changes are published")
   func founder() throws {
     let lines = try EngineHarness.printed(
       """
@@ -46,7 +47,7 @@ struct GroupTests {
       ])
   }
 
-  @Test("a group without members does not exist; the same group again changes nothing and tells nothing")
+  @Test("a group without members does not exist; the same group again changes and publishes nothing")
   func empty() throws {
     let lines = try EngineHarness.printed(
       """
@@ -72,7 +73,7 @@ struct GroupTests {
     #expect(lines.first == "Kitchen\tregrouped", "leave_group is told, and setting the same group was not")
   }
 
-  @Test("a group tells volume and device of its speakers, also of one that leaves it, and of no other")
+  @Test("a group publishes volume and device of its speakers, also of one that leaves it, and of no other")
   func devices() throws {
     let lines = try EngineHarness.printed(
       """
@@ -100,7 +101,7 @@ struct GroupTests {
       ])
   }
 
-  @Test("a group tells state, time and ended of the sessions its speakers are in, each event once")
+  @Test("a group publishes state, time and ended of the sessions its speakers are in, each event once")
   func sessions() throws {
     let lines = try EngineHarness.printed(
       """

@@ -23,7 +23,7 @@ struct HeadsetFirmwareTests {
       "local headset = require 'headset' local h = headset.connect() local start = task.now() " + code)
   }
 
-  @Test("the headset goes to its bootloader, which takes the time that it names, and back")
+  @Test("the headset goes to its bootloader, for the time that it announces, and back")
   func bootloader() throws {
     let lines = try printed(
       """
@@ -44,7 +44,7 @@ struct HeadsetFirmwareTests {
       ])
   }
 
-  @Test("an update tells how far it is, has the headset for itself, and ends with the new version")
+  @Test("an update reports its progress, has the headset for itself, and ends with the new version")
   func update() throws {
     let lines = try printed(
       """
@@ -95,7 +95,7 @@ struct HeadsetFirmwareTests {
       ])
   }
 
-  @Test("an update that a script gives up goes on where it was")
+  @Test("an update that a script cancels resumes where it was")
   func givenUp() throws {
     let lines = try printed(
       """

@@ -3,9 +3,9 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("what a headset does, from a script", .waiting)
+@Suite("functions of a headset, from a script", .waiting)
 struct HeadsetSoundTests {
-  @Test("noise cancelling is asked for, turned on and off, and told")
+  @Test("noise cancelling is queried, turned on and off, and reported")
   func noiseCancelling() throws {
     let lines = try HeadsetHarness.printed(
       """
@@ -96,7 +96,7 @@ struct HeadsetSoundTests {
       ])
   }
 
-  @Test("the battery is asked for and told")
+  @Test("the battery is queried and reported")
   func battery() throws {
     let lines = try HeadsetHarness.printed(
       """
@@ -108,7 +108,7 @@ struct HeadsetSoundTests {
     #expect(lines == ["80\tfalse", "event\t20\tfalse", "event\t20\ttrue", "20\ttrue"])
   }
 
-  @Test("what a headset has not got raises what it lacks, with the name that Avnera's framework has for it")
+  @Test("an ability that a headset lacks raises an error with Avnera's name for it")
   func lacks() throws {
     let cases: [(String, String, String)] = [
       ("no-bands", "h.equalizer, h", "headset.no_bands\tTARGET_HAS_NO_BANDS"),
@@ -137,7 +137,7 @@ struct HeadsetSoundTests {
   }
 
   @Test(
-    "misuse is told at the caller's line with the argument",
+    "misuse is reported at the caller's line with the argument",
     arguments: [
       (
         "h:set_noise_cancelling(1)",

@@ -14,7 +14,7 @@ import Testing
 struct HeadsetTests {
   // MARK: The connection
 
-  @Test("connects, says who it is, is in the list, and disconnects")
+  @Test("connects, identifies itself, is in the list, and disconnects")
   func connects() throws {
     let lines = try HeadsetHarness.printed(
       """
@@ -59,7 +59,7 @@ struct HeadsetTests {
       ])
   }
 
-  @Test("a connection that nobody waits for any more is given up, however far it has come")
+  @Test("a connection that no caller waits for any more is cancelled in every phase")
   func givenUp() throws {
     let lines = try HeadsetHarness.printed(
       """
@@ -84,7 +84,7 @@ struct HeadsetTests {
     #expect(lines == ["true\ttrue\ttrue\t2"])
   }
 
-  @Test("a lost link is made again, which the headset tells; requests meanwhile say that it is not connected")
+  @Test("a lost link is made again, with an event; requests meanwhile raise that it is not connected")
   func reconnects() throws {
     let lines = try HeadsetHarness.printed(
       """
@@ -110,7 +110,7 @@ struct HeadsetTests {
     #expect(lines == ["nil\tclosed"])
   }
 
-  @Test("a script that has nothing but a headset has ended, and its headset is told good-bye")
+  @Test("a script that has nothing but a headset has ended, and its headset receives GOODBYE")
   func ends() throws {
     var harness = try EngineHarness()
     var board: Board?
@@ -163,7 +163,7 @@ struct HeadsetTests {
 
   // MARK: Waiting for a headset
 
-  @Test("auto_connect tells of the headset whenever it comes, and keeps the script until it is switched off")
+  @Test("auto_connect reports the headset whenever it appears, and keeps the script until it is switched off")
   func automatic() throws {
     let harness = try EngineHarness()
     let outcome = try harness.run(
@@ -203,7 +203,7 @@ struct HeadsetTests {
     #expect(outcome.failures.isEmpty && outcome.lines == ["true\ttrue", "true"])
   }
 
-  @Test("auto_connect goes on until the limit when nobody switches it off")
+  @Test("auto_connect continues until the limit unless it is switched off")
   func patient() throws {
     var harness = try EngineHarness()
     harness.limit = .seconds(86_400)
@@ -257,7 +257,7 @@ struct HeadsetTests {
 
   // MARK: The time line
 
-  @Test("the time line of a simulation tells what headsets do")
+  @Test("the time line of a simulation shows what headsets do")
   func timeline() throws {
     let harness = try EngineHarness()
     let engine = try harness.engine()

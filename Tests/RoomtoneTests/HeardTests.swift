@@ -80,7 +80,7 @@ struct HeardTests {
     #expect(b[50_000..<94_000] == noise[50_000..<94_000])
   }
 
-  @Test("a speaker that joins while paused is silent until it goes on, then in step")
+  @Test("a speaker that joins while paused is silent until the session resumes, then in step")
   func joinsPaused() throws {
     let (a, b) = try heard(
       """
@@ -158,7 +158,7 @@ struct HeardTests {
   }
 
   @Test(
-    "what an interruption suspends loses no frame: all of the source is heard, with the interruption between")
+    "a suspended source loses no frame: all of the source is heard, with the interruption between")
   func interrupted() throws {
     let (a, b) = try heard(
       "speaker.play 'noise.wav' task.sleep(1) speaker.interrupt { play = 'bell.wav' } speaker.finish()")
@@ -171,7 +171,7 @@ struct HeardTests {
     #expect(abs(a.frameCount - expected) <= 2 * 960)
   }
 
-  @Test("an interruption of some members leaves the others exact, and gives its own back in step")
+  @Test("an interruption of some members leaves the others exact, and returns its own in step")
   func partial() throws {
     let (a, b) = try heard(
       "speaker.play 'noise.wav' task.sleep(1) speaker.interrupt { devices = { 'B' }, play = 'bell.wav' } speaker.finish()"
@@ -181,7 +181,7 @@ struct HeardTests {
     #expect(b[80_000..<192_000] == noise[80_000..<192_000])
   }
 
-  @Test("a restored snapshot plays on from the very place where it was taken")
+  @Test("a restored snapshot plays on from the exact position of the snapshot")
   func snapshot() throws {
     let (a, _) = try heard(
       """

@@ -15,7 +15,7 @@ struct HouseTests {
     #expect(lines == ["false\tfalse", "6\ttrue", "6\t6"])
   }
 
-  @Test("open leaves the speakers alone when told so; it takes its time, and others see it opening")
+  @Test("open leaves the speakers alone when asked to; it is slow, and others see it opening")
   func opens() throws {
     let lines = try EngineHarness.printed(
       """
@@ -38,7 +38,7 @@ struct HouseTests {
     #expect(lines == ["true\ttrue"])
   }
 
-  @Test("cancelling who opens the house leaves the opening to those who wait for it too")
+  @Test("cancelling the caller that opens the house leaves the opening to the other callers")
   func openerCancelled() throws {
     let lines = try EngineHarness.printed(
       """
@@ -53,7 +53,8 @@ struct HouseTests {
   }
 
   @Test(
-    "a house that is closed while it opens ends closed; whoever waited is told, and it can be opened again")
+    "a house that is closed while it opens ends closed; waiting callers get the error, and it can be opened again"
+  )
   func closedWhileOpening() throws {
     let lines = try EngineHarness.printed(
       """
@@ -69,7 +70,7 @@ struct HouseTests {
       lines == ["speaker.closed\tthe house was closed while it was opening", "6\ttrue"])
   }
 
-  @Test("objects of a house that was closed say so while another one is open, and harm nothing")
+  @Test("objects of a closed house raise speaker.closed while another one is open, and harm nothing")
   func oldObjects() throws {
     let lines = try EngineHarness.printed(
       """
@@ -99,7 +100,7 @@ struct HouseTests {
     #expect(lines.count == 2 && lines.allSatisfy { $0.contains("(contains a zero byte)") }, "\(lines)")
   }
 
-  @Test("a closed house raises speaker.closed, says what to do, and can be opened again")
+  @Test("a closed house raises speaker.closed with a hint, and can be opened again")
   func closes() throws {
     let lines = try EngineHarness.printed(
       """
@@ -133,7 +134,7 @@ struct HouseTests {
     #expect(lines[3] == "false")
   }
 
-  @Test("devices come in stable order, and the same object stands for a speaker every time")
+  @Test("devices come in stable order, and a speaker is the same object every time")
   func devices() throws {
     let lines = try EngineHarness.printed(
       """
@@ -178,7 +179,7 @@ struct HouseTests {
     )
   }
 
-  @Test("groups tell id, name, devices and whether all of them are active")
+  @Test("groups have id, name, devices and whether all of them are active")
   func groups() throws {
     let lines = try EngineHarness.printed(
       """
@@ -270,7 +271,7 @@ struct HouseTests {
     #expect(lines[1] == "test.lua:3: a speaker can't be given a field 'colour'")
   }
 
-  @Test("join and leave change the members, the active speakers and the groups, and are told")
+  @Test("join and leave change the members, the active speakers and the groups, and are published")
   func members() throws {
     let lines = try EngineHarness.printed(
       """

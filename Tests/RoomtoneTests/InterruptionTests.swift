@@ -5,7 +5,8 @@ import Testing
 @Suite("speaker.interrupt, from Lua", .waiting)
 struct InterruptionTests {
   @Test(
-    "suspending, suspended and resumed are told to the house, the session, a speaker and a group, once each")
+    "suspending, suspended and resumed are published to the house, the session, a speaker and a group, once each"
+  )
   func events() throws {
     let lines = try EngineHarness.printed(
       """
@@ -32,7 +33,7 @@ struct InterruptionTests {
     #expect(lines == expected)
   }
 
-  @Test("with a fade suspending comes first, suspended after the fade; wait gives the payload")
+  @Test("with a fade suspending comes first, suspended after the fade; wait returns the payload")
   func fade() throws {
     let lines = try EngineHarness.printed(
       """
@@ -139,7 +140,7 @@ struct InterruptionTests {
     #expect(lines.contains("2"))
   }
 
-  @Test("some members of a session: the others play on, those given back rejoin, and nothing is suspended")
+  @Test("some members of a session: the others play on, those returned rejoin, and nothing is suspended")
   func partial() throws {
     let lines = try EngineHarness.printed(
       """
@@ -160,7 +161,7 @@ struct InterruptionTests {
     #expect(lines.prefix(3) == ["state\tplaying", "35\t5\tplaying\t2.0\t1", "22\t6\ttrue\t3.005"])
   }
 
-  @Test("a volume or mute that somebody changes meanwhile stays, the others come back")
+  @Test("a volume or mute that a script changes meanwhile stays, the others are restored")
   func touched() throws {
     let lines = try EngineHarness.printed(
       """
@@ -223,7 +224,7 @@ struct InterruptionTests {
     #expect(lines == ["no_devices", "stopped\tfalse\t40"])
   }
 
-  @Test("a cancelled interruption gives back too; a speaker that left meanwhile stays where it was put")
+  @Test("a cancelled interruption also restores; a speaker that left meanwhile stays where it was put")
   func cancelled() throws {
     let lines = try EngineHarness.printed(
       """

@@ -6,7 +6,7 @@ import Testing
 @Suite("speaker.open: the house of the last run, and of another process", .waiting)
 struct KeptHouseTests {
   @Test(
-    "it waits for another process 30 s, or as long as it is told, and says so once",
+    "it waits for another process 30 s, or as long as configured, and reports that once",
     arguments: [
       ("speaker.open()", 30.0), ("speaker.devices()", 30), ("speaker.open { wait = 2 }", 2),
       ("speaker.open { wait = '1m' }", 60),
@@ -30,7 +30,7 @@ struct KeptHouseTests {
     #expect(outcome.log.map(\.message) == ["night watch (process 4711) has the house: waiting for it"])
   }
 
-  @Test("with wait = false it does not wait; what has the house may let it go meanwhile")
+  @Test("with wait = false it does not wait; its owner may release it meanwhile")
   func opens() throws {
     var harness = try EngineHarness()
     let owner = try HouseOwner(of: harness.folder.file("state"), as: "night watch")
@@ -104,7 +104,8 @@ struct KeptHouseTests {
   }
 
   @Test(
-    "objects of a house that was closed say so, whether or not another one is open", arguments: [false, true])
+    "objects of a closed house raise speaker.closed, whether or not another one is open",
+    arguments: [false, true])
   func closed(_ reopens: Bool) throws {
     let lines = try EngineHarness.printed(
       """

@@ -101,7 +101,7 @@ struct LibraryTests {
     #expect(try EngineHarness.printed("print(code(\(call)))") == ["simulate.not_here"])
   }
 
-  @Test("on the wall clock os.execute gives what Lua's does, and suspends its own routine only")
+  @Test("on the wall clock os.execute returns what Lua's does, and suspends its own routine only")
   func execute() throws {
     let harness = try EngineHarness(wall: true)
     let lines = try harness.printed(
@@ -118,7 +118,7 @@ struct LibraryTests {
     #expect(lines == ["true\tnil\texit\t3", "true\texit\t0", "nil\tsignal\t9", "true\ttrue", "argument"])
   }
 
-  @Test("io.popen reads from a program and writes to one; only the routine that waits stands still")
+  @Test("io.popen reads from a program and writes to one; only the routine that waits is suspended")
   func popen() throws {
     signal(SIGPIPE, SIG_IGN)
     let harness = try EngineHarness(wall: true)
@@ -157,7 +157,7 @@ struct LibraryTests {
     #expect(outcome.lines == ["task.timeout"] && outcome.seconds < 10)
   }
 
-  @Test("what such a program has started ends with it, and it has no signals ignored or blocked")
+  @Test("processes that such a program has started end with it, and it has no signals ignored or blocked")
   func executeGroup() throws {
     let harness = try EngineHarness(wall: true)
     let pid = harness.folder.file("pid")
@@ -177,7 +177,7 @@ struct LibraryTests {
     #expect(outcome.lines.last?.contains("contains a zero byte") == true)
   }
 
-  @Test("an error that a script gives the code of os.exit is an error")
+  @Test("an error of a script with the code of os.exit is an error")
   func forgedExit() throws {
     let outcome = try EngineHarness().run(
       "task.spawn(error, { code = 'script.exit' }) task.sleep(1) print 'on'")

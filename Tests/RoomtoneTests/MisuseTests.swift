@@ -60,7 +60,7 @@ struct MisuseTests {
       ])
   }
 
-  @Test("rawget asks a module without harm, and pairs, ipairs and require go on as they were")
+  @Test("rawget of a module is harmless, and pairs, ipairs and require keep working")
   func asking() throws {
     let lines = try EngineHarness.printed(
       """
@@ -98,7 +98,9 @@ struct MisuseTests {
     #expect(advice == ["unmute is the other way"])
   }
 
-  @Test("a function of a module can be a listener, a routine or a job, though it is told more than it takes")
+  @Test(
+    "a function of a module can be a listener, a routine or a job, though it gets more arguments than it has parameters"
+  )
   func listeners() throws {
     let outcome = try EngineHarness().run(
       """
@@ -112,7 +114,7 @@ struct MisuseTests {
     #expect(outcome.lines == ["paused", "paused"] && outcome.failures.isEmpty, "\(outcome)")
   }
 
-  @Test("a dot for a colon, and a colon for a dot, are told as that")
+  @Test("a dot for a colon, and a colon for a dot, have errors of their own")
   func dotAndColon() throws {
     let lines = try EngineHarness.printed(
       """
@@ -152,7 +154,7 @@ struct MisuseTests {
     #expect(lines[2] == "error\terror" && lines[3] == "test.lua:9", "\(lines)")
   }
 
-  @Test("take as many arguments as stdlib/meta says, each function and method")
+  @Test("accept as many arguments as in stdlib/meta, each function and method")
   func arity() throws {
     let definitions = try Definitions()
     let objects = Dictionary(uniqueKeysWithValues: DefinitionTests.objects)
@@ -190,7 +192,7 @@ struct MisuseTests {
     #expect(lines.isEmpty, "\(lines)")
   }
 
-  @Test("what goes to another function is sent there")
+  @Test("a call for another function is pointed there")
   func otherFunctions() throws {
     let lines = try EngineHarness.printed(
       """
@@ -238,7 +240,7 @@ struct MisuseTests {
     #expect(lines[4] == "bad argument #1 to 'seek' (seconds or text like \"5m\" expected, got table)")
   }
 
-  @Test("stations and shows tell no password")
+  @Test("stations and shows contain no password")
   func passwords() throws {
     var harness = try EngineHarness()
     harness.configuration += " stations { mine = 'http://me:secret@radio/x' }"
@@ -269,7 +271,7 @@ struct MisuseTests {
     #expect(lines == ["audio.not_found\ttrue\tplaying"])
   }
 
-  @Test("who failed is told with what failed: a job and a listener by their names")
+  @Test("a failure is reported with its origin: a job and a listener by their names")
   func context() throws {
     let outcome = try EngineHarness().run(
       """

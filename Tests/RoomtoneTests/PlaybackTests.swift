@@ -36,7 +36,7 @@ struct PlaybackTests {
       ])
   }
 
-  @Test("start begins inside the source; the title is the file's name unless told")
+  @Test("start begins inside the source; the title is the file's name unless set")
   func start() throws {
     let lines = try EngineHarness.printed(
       """
@@ -53,7 +53,7 @@ struct PlaybackTests {
     #expect(lines.filter { !$0.contains("long") } == ["7.5", "2.5", "speaker.range\t4.0", "argument"])
   }
 
-  @Test("a loop goes on for ever; its position is that in the source, and time counts on")
+  @Test("a loop continues for ever; its position is that in the source, and time counts on")
   func loop() throws {
     let lines = try EngineHarness.printed(
       """
@@ -80,7 +80,7 @@ struct PlaybackTests {
     #expect(lines == ["100", "200", "argument"])
   }
 
-  @Test("pause keeps the place, resume goes on; each is told")
+  @Test("pause keeps the position, resume continues; each is published")
   func pause() throws {
     let lines = try EngineHarness.printed(
       Self.told + """
@@ -122,7 +122,7 @@ struct PlaybackTests {
     #expect(lines == Array(repeating: "speaker.not_paused", count: 4))
   }
 
-  @Test("pause and stop when stopped do nothing and tell nothing")
+  @Test("pause and stop when stopped change and publish nothing")
   func idle() throws {
     let lines = try EngineHarness.printed(
       Self.told + "speaker.pause() speaker.stop() speaker.stop() task.sleep(1) print 'quiet'")
@@ -147,7 +147,7 @@ struct PlaybackTests {
       ])
   }
 
-  @Test("play on a paused session replaces it; with resume = true it goes on instead")
+  @Test("play on a paused session replaces it; with resume = true it continues instead")
   func playOnPaused() throws {
     let lines = try EngineHarness.printed(
       Self.told + """
@@ -213,7 +213,7 @@ struct PlaybackTests {
     #expect(lines == ["speaker.no_active_device", "audio.not_found\tnowhere.wav"])
   }
 
-  @Test("what can't be decoded is named with what was found where, and what played goes on")
+  @Test("an undecodable source is named with what was found where, and the old one continues")
   func unreadable() throws {
     let harness = try EngineHarness()
     _ = try harness.folder.write(Array("<html>not found</html>".utf8), to: "page.mp3")
@@ -231,7 +231,7 @@ struct PlaybackTests {
     #expect(lines[2].hasPrefix("argument\t") && lines[2].hasSuffix("did you mean 'start'?)"))
   }
 
-  @Test("finish gives up after its timeout and the source goes on; stop ends it")
+  @Test("finish ends after its timeout and the source continues; stop ends it")
   func finishTimeout() throws {
     let lines = try EngineHarness.printed(
       """
@@ -306,7 +306,7 @@ struct PlaybackTests {
     #expect(lines == ["none\tstopped"])
   }
 
-  @Test("a script that only listens ends; one that plays goes on to the end of the source")
+  @Test("a script that only listens ends; one that plays continues to the end of the source")
   func lifetime() throws {
     let harness = try EngineHarness()
     let idle = try harness.run("speaker.on('ended', print)")

@@ -49,7 +49,7 @@ struct RecordTests {
       ])
   }
 
-  @Test("an outage that the burst covers leaves nothing out; a longer one is told, and counts")
+  @Test("an outage that the burst covers leaves nothing out; a longer one is reported and counted")
   func outages() throws {
     let lines = try printed(
       "drops = { { at = 60, outage = 1 }, { at = 120, outage = 30 } }",
@@ -102,7 +102,7 @@ struct RecordTests {
       ])
   }
 
-  @Test("split makes a file of each title, told by track, and a cue sheet")
+  @Test("split makes a file of each title, reported by track, and a cue sheet")
   func split() throws {
     let lines = try printed(
       "titles = { { at = 0, title = 'One' }, { at = 60, title = 'Two' }, { at = 120, title = 'Three' } }",
@@ -162,7 +162,7 @@ struct RecordTests {
     #expect(lines == ["00:11\tfinished", "finished\ttrue", "true\tfinished\tplaying"])
   }
 
-  @Test("what can't be recorded says why, at the caller's line")
+  @Test("a recording that is refused raises at the caller's line with the reason")
   func refusals() throws {
     let lines = try printed(
       "status = 404",
@@ -181,7 +181,7 @@ struct RecordTests {
     #expect(lines[4].contains("'offset'") && lines[5].contains("'min_free'") && lines[6].contains("'format'"))
   }
 
-  @Test("a folder that can't be made is told as record.write, and the stream is left alone")
+  @Test("a folder that can't be made is reported as record.write, and the stream is left alone")
   func noFolder() throws {
     let lines = try printed(
       "",

@@ -38,7 +38,7 @@ struct RecorderTests {
     try harness.run(Self.prelude + code)
   }
 
-  @Test("a week of shows is recorded, each with its padding, under the name and the job that it was given")
+  @Test("a week of shows is recorded, each with its padding, under its name and its job")
   func week() throws {
     let outcome = try run(
       try harness(),
@@ -64,7 +64,7 @@ struct RecorderTests {
         == days.enumerated().map { "\($1) 20:13\t15\tShow/\($1) 19.58.mp3\t\($0 + 1)\tShow" })
   }
 
-  @Test("a station that is not there gives way to the next, and a run is counted once")
+  @Test("an unreachable station is replaced by the next, and a run is counted once")
   func fallback() throws {
     let outcome = try run(
       try harness("status = 404", days: 2),
@@ -83,7 +83,7 @@ struct RecorderTests {
       ], "\(outcome.lines) \(outcome.failures)")
   }
 
-  @Test("a station that goes for good in the middle gives way too, and what both brought is kept")
+  @Test("a station that is lost for good in the middle is replaced too, and the sound of both is kept")
   func goes() throws {
     let outcome = try run(
       try harness("drops = { { at = '4m', outage = '1h', status = 503 } }", days: 1),
@@ -145,7 +145,7 @@ struct RecorderTests {
     #expect(outcome.failures.count == 2 && outcome.status == 1)
   }
 
-  @Test("what can't be written fails at once, with the error of the disk")
+  @Test("a recording that can't be written fails at once, with the error of the disk")
   func disk() throws {
     let harness = try harness(days: 1)
     _ = try harness.folder.write([], to: "file")
@@ -161,7 +161,7 @@ struct RecorderTests {
     #expect(outcome.failures.map(\.code) == ["record.disk_full"])
   }
 
-  @Test("the padding of one show goes on beside the beginning of the next")
+  @Test("the padding of one show continues beside the beginning of the next")
   func overlap() throws {
     let outcome = try run(
       try harness(days: 1),
@@ -182,7 +182,7 @@ struct RecorderTests {
       ], "\(outcome.lines)")
   }
 
-  @Test("cancel ends the plan and what is recorded now, which is kept and told")
+  @Test("cancel ends the plan and the current recording, which is kept and reported")
   func cancel() throws {
     let outcome = try run(
       try harness(days: 2),
@@ -218,7 +218,7 @@ struct RecorderTests {
       "\(outcome.lines)")
   }
 
-  @Test("once is told once, a subscription ends, and a listener that fails harms nothing")
+  @Test("once is called once, a subscription ends, and a listener that fails harms nothing")
   func listeners() throws {
     let outcome = try run(
       try harness(days: 3),
@@ -237,7 +237,7 @@ struct RecorderTests {
     #expect(outcome.failures.count == 3 && outcome.failures.first?.message.contains("no milk") == true)
   }
 
-  @Test("what is older than keep is deleted, of this job alone")
+  @Test("recordings older than keep are deleted, of this job alone")
   func keep() throws {
     let outcome = try run(
       try harness(days: 6),
@@ -279,7 +279,7 @@ struct RecorderTests {
 
   /// Each with words of the message.
   @Test(
-    "what is wrong raises at the caller's line, names the option, and plans nothing",
+    "a wrong option raises at the caller's line, is named, and plans nothing",
     arguments: [
       ("nil", "table expected, got nil", "argument"), ("{}", "'url'", "argument"),
       ("{ url = url, duration = 60 }", "'cron' or option 'at'", "argument"),
@@ -328,7 +328,7 @@ struct RecorderTests {
     #expect(outcome.lines[2] == "0")
   }
 
-  @Test("what the object does not have is named where it is asked for")
+  @Test("an unknown field of the object is named at the caller's line")
   func object() throws {
     let outcome = try run(
       try harness(),

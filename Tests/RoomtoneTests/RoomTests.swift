@@ -94,7 +94,7 @@ struct RoomTests {
     #expect(lines[5].contains("'over': a duration is missing") && lines[6].contains("'gain'"))
   }
 
-  @Test("of two fades of the same speaker the later one wins, whoever began them")
+  @Test("of two fades of the same speaker the later one wins, of any script")
   func newestFade() throws {
     let lines = try EngineHarness.printed(
       """
@@ -110,7 +110,7 @@ struct RoomTests {
     #expect(lines == ["0", "0\t50"])
   }
 
-  @Test("speakers, groups, their names and single ones are taken wherever devices= is")
+  @Test("speakers, groups, their names and single ones are accepted wherever devices= is")
   func options() throws {
     let lines = try EngineHarness.printed(
       """
@@ -138,7 +138,7 @@ struct RoomTests {
         && lines[6].contains("speaker, group, name or list of these expected, got number"))
   }
 
-  @Test("interrupt without devices takes the speakers of the default session, and not the sleeping bedroom")
+  @Test("interrupt without devices uses the speakers of the default session, and not the sleeping bedroom")
   func interruption() throws {
     let lines = try EngineHarness.printed(
       """
@@ -159,7 +159,7 @@ struct RoomTests {
       lines == [members, "\(members)\t0", members, "\(members)\tfalse", "speaker.no_active_device"])
   }
 
-  @Test("a group that has lost its last speaker says so")
+  @Test("a group that has lost its last speaker raises an error that names this")
   func empty() throws {
     let lines = try EngineHarness.printed(
       """

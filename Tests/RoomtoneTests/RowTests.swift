@@ -21,7 +21,7 @@ struct RowTests {
     #expect(lines == ["playing\ttrue\tfinished\ttrue"])
   }
 
-  @Test("what can't be played has a code of its own, and what can't sound too")
+  @Test("a source that can't be played, and one without sound, have codes of their own")
   func codes() throws {
     var harness = try EngineHarness()
     let lines = try harness.printed(
@@ -92,7 +92,7 @@ struct RowTests {
     #expect(lines == ["5\t22\t30", "9\ttrue\tfalse\tfalse\tfalse", "13\tfalse\tfalse\t30"])
   }
 
-  @Test("joining takes a speaker from another session, also while that plays; the last one ends it")
+  @Test("joining moves a speaker from another session, also while that plays; the last one ends it")
   func taken() throws {
     let lines = try EngineHarness.printed(
       """
@@ -129,7 +129,8 @@ struct RowTests {
     #expect(lines == ["speaker.no_stream\ttrue\tsession 3", "again\tspeaker.no_stream"])
   }
 
-  @Test("a role decides what kind of channel a speaker is; what it can't be is named with what it can")
+  @Test(
+    "a role decides what kind of channel a speaker is; an impossible role is named with the possible ones")
   func roles() throws {
     let lines = try EngineHarness.printed(
       """
@@ -183,7 +184,7 @@ struct RowTests {
     #expect(lines == round + round + ["Kitchen\t6", "speaker.outranked"])
   }
 
-  @Test("fade{to=} fades the volume, and gives way to whoever sets a level meanwhile")
+  @Test("fade{to=} fades the volume, and ends when a level is set meanwhile")
   func fades() throws {
     let lines = try EngineHarness.printed(
       """
@@ -200,7 +201,7 @@ struct RowTests {
     #expect(lines.last?.contains("one of gain, volume and to expected") == true)
   }
 
-  @Test("nothing is told after the script has ended")
+  @Test("no event is delivered after the script has ended")
   func afterTheEnd() throws {
     let outcome = try EngineHarness().run(
       """

@@ -47,7 +47,7 @@ struct ScheduleTests {
       ] || lines == ["aligned\t00:15", "plain\t00:25", "aligned\t00:30", "aligned\t00:45", "plain\t00:45"])
   }
 
-  @Test("jobs tell name, next, last, runs and failures, and are listed in order until they end")
+  @Test("jobs have name, next, last, runs and failures, and are listed in order until they end")
   func fields() throws {
     let lines = try EngineHarness.printed(
       """
@@ -69,7 +69,7 @@ struct ScheduleTests {
       ])
   }
 
-  @Test("next is what os.time gives at the run")
+  @Test("next equals os.time at the run")
   func next() throws {
     let lines = try EngineHarness.printed(
       """
@@ -119,7 +119,7 @@ struct ScheduleTests {
     #expect(lines == ["01:20", "00:57\t01:00", "at\t01:20", "01:55\t02:00", "02:55\t03:00"])
   }
 
-  @Test("a failing run is told and counted, and the job goes on")
+  @Test("a failing run is reported and counted, and the job continues")
   func failing() throws {
     let outcome = try EngineHarness().run(
       """
@@ -133,7 +133,7 @@ struct ScheduleTests {
       outcome.failures.map(\.description) == Array(repeating: "job \"bad\": test.lua:3: no milk", count: 4))
   }
 
-  @Test("run_now begins a run and leaves the plan as it is; an ended job says no")
+  @Test("run_now begins a run and leaves the plan as it is; an ended job refuses")
   func runNow() throws {
     let lines = try EngineHarness.printed(
       """
@@ -148,7 +148,7 @@ struct ScheduleTests {
     #expect(lines == ["true", "runs", "1\ttrue", "false"])
   }
 
-  @Test("a run that is due while the one before goes on is left out, and the log says so")
+  @Test("a run that is due while the one before lasts is skipped and logged")
   func overlap() throws {
     var harness = try EngineHarness()
     harness.limit = .seconds(3600)
@@ -158,7 +158,7 @@ struct ScheduleTests {
     #expect(outcome.log.first?.level == .warn && outcome.log.first?.message.contains("\"slow\"") == true)
   }
 
-  @Test("a job lives though nobody keeps it; cancelled from its own run it comes no more")
+  @Test("a job lives without a reference; cancelled from its own run it runs no more")
   func rooted() throws {
     let lines = try EngineHarness.printed(
       """
@@ -172,7 +172,7 @@ struct ScheduleTests {
     #expect(lines == ["1", "1", "1"])
   }
 
-  @Test("a name that is taken raises schedule.duplicate; after cancel it is free; unnamed ones never clash")
+  @Test("a name in use raises schedule.duplicate; after cancel it is free; unnamed ones never clash")
   func duplicate() throws {
     let lines = try EngineHarness.printed(
       """
@@ -195,7 +195,7 @@ struct ScheduleTests {
     #expect(lines == ["argument\t0"])
   }
 
-  @Test("a date that has passed raises schedule.past and says what time it is")
+  @Test("a date that has passed raises schedule.past with the current time")
   func past() throws {
     let lines = try EngineHarness.printed(
       "local err = failure(schedule.at, '2026-01-04 18:00', print) print(err.code, err)")
@@ -205,7 +205,7 @@ struct ScheduleTests {
 
   /// Each with words of the message: the text itself, and its option.
   @Test(
-    "what can't be read raises at the caller's line and names the argument",
+    "a time that can't be parsed raises at the caller's line and names the argument",
     arguments: [
       ("schedule.at, '25:00', print", ["\"25:00\""], "schedule.syntax"),
       ("schedule.at, '6:45', print", ["\"6:45\""], "schedule.syntax"),

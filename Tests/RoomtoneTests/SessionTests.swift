@@ -4,7 +4,7 @@ import Testing
 @Suite("Several sessions, from Lua", .waiting)
 struct SessionTests {
   @Test(
-    "a session plays beside the default one, takes its speakers from there, and gives them up when it closes")
+    "a session plays beside the default one, gets its speakers from there, and releases them when it closes")
   func sessions() throws {
     let lines = try EngineHarness.printed(
       """
@@ -27,7 +27,7 @@ struct SessionTests {
     #expect(lines[4].contains("the default session can't be closed"))
   }
 
-  @Test("an interruption gives back what it took: speakers, volume, position")
+  @Test("an interruption restores what it changed: speakers, volume, position")
   func interrupt() throws {
     let lines = try EngineHarness.printed(
       """
@@ -102,7 +102,7 @@ struct SessionTests {
     #expect(lines == ["40\t40\t35 36 37 38 39 40", "38", "38", "11", "38"])
   }
 
-  @Test("fades take their time and end where they were told; a fade needs one aim")
+  @Test("fades last as long as asked and end at their target; a fade needs one target")
   func fades() throws {
     let lines = try EngineHarness.printed(
       """
@@ -129,7 +129,7 @@ struct SessionTests {
 
 @Suite("Editing the house, from Lua", .waiting)
 struct EditingTests {
-  @Test("speakers are renamed, regrouped and aimed; events tell why")
+  @Test("speakers are renamed, regrouped and aimed; events have the reason")
   func editing() throws {
     let lines = try EngineHarness.printed(
       """

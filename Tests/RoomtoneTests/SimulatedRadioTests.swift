@@ -23,7 +23,7 @@ struct SimulatedRadioTests {
     try harness(fields).printed(Self.prelude + code)
   }
 
-  @Test("a week of radio alarms plays each morning, and takes no longer than a moment")
+  @Test("a week of radio alarms plays each morning, and is simulated in a moment")
   func week() throws {
     let clock = ContinuousClock()
     let start = clock.now
@@ -70,7 +70,7 @@ struct SimulatedRadioTests {
       ])
   }
 
-  @Test("a refused connection tells url_not_found, whatever network this machine has")
+  @Test("a refused connection is reported as url_not_found, whatever network this machine has")
   func refused() throws {
     let lines = try printed(
       "refuses = true",
@@ -84,7 +84,7 @@ struct SimulatedRadioTests {
   }
 
   @Test(
-    "session and stream follow each other; what is rewound and forwarded is there to the tenth",
+    "session and stream follow each other; rewind and forward are exact to the tenth",
     arguments: [false, true])
   func follows(isRendered: Bool) throws {
     var harness = try harness("name = 'Morning', burst = '12s'")
@@ -122,7 +122,7 @@ struct SimulatedRadioTests {
   }
 
   @Test(
-    "while nothing is left to hear the position stands, and goes on with the sound", arguments: [false, true])
+    "without sound the position does not advance, and continues with the sound", arguments: [false, true])
   func dry(isRendered: Bool) throws {
     var harness = try harness("burst = '12s', drops = { { at = 20, outage = 60 } }")
     if isRendered { harness.configuration = "house { output = 'wav:\(harness.folder.file("out"))' }" }
@@ -143,7 +143,7 @@ struct SimulatedRadioTests {
     #expect(lines == ["32\tplaying\t\(isRendered)", "true\tplaying"])
   }
 
-  @Test("an interruption suspends the radio and gives it back where it was")
+  @Test("an interruption suspends the radio and resumes it where it was")
   func interruption() throws {
     let lines = try printed(
       "burst = '12s'",
@@ -193,7 +193,7 @@ struct SimulatedRadioTests {
     #expect(lines == ["stream.unsupported\tstopped"])
   }
 
-  @Test("who must say who asks is let in with the right words only")
+  @Test("a station with a password admits the right credentials only")
   func auth() throws {
     let lines = try printed(
       "auth = { 'me', 'secret' }",
@@ -206,7 +206,7 @@ struct SimulatedRadioTests {
   }
 
   @Test(
-    "what is wrong in a stations file is told with file, line and the nearest that is right",
+    "a mistake in a stations file is reported with file, line and the nearest known key",
     arguments: [
       ("station('http://a.example/', { fiel = 'tone.wav' })", "did you mean 'file'?"),
       ("station('http://a.example/', {})", "'file': it is missing"),
@@ -232,7 +232,7 @@ struct SimulatedRadioTests {
     #expect(description.contains("stations.lua:2: ") && description.contains(part), "\(description)")
   }
 
-  @Test("titles, drops and their order are checked where they stand")
+  @Test("titles, drops and their order are checked at their own line")
   func wrongEntries() throws {
     let harness = try EngineHarness()
     for (fields, part) in [
@@ -250,7 +250,7 @@ struct SimulatedRadioTests {
     }
   }
 
-  @Test("the time line tells of recordings: where they go, how long they got, and why there is none")
+  @Test("the time line shows recordings: their path, their length, and the reason of a failed one")
   func timeline() throws {
     let harness = try harness("")
     let engine = try harness.engine()

@@ -20,7 +20,7 @@ struct SimulatedTimeTests {
     #expect(lines[3].contains("field 'year' is out-of-bound"))
   }
 
-  @Test("isdst says which of two offsets is meant")
+  @Test("isdst selects one of two offsets")
   func summerTime() throws {
     let lines = try EngineHarness.printed(
       """
@@ -33,7 +33,7 @@ struct SimulatedTimeTests {
     #expect(lines == Array(repeating: "3600\ttrue", count: 12))
   }
 
-  @Test("%Z is the zone's, E and O modify, and what no calendar reaches is told")
+  @Test("%Z is the zone's, E and O modify, and a time beyond the calendar is reported")
   func dates() throws {
     let lines = try EngineHarness.printed(
       """

@@ -33,7 +33,7 @@ import Testing
     #expect(lines == ["function\tfunction", "test.lua:2\tdid you mean 'recorder'?"])
   }
 
-  @Test("gives simulated stations their tune without any file") func tune() throws {
+  @Test("supplies the tune of simulated stations without any file") func tune() throws {
     var harness = try EngineHarness()
     harness.standardLibrary = nil
     let outcome = try harness.run(

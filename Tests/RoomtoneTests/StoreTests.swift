@@ -24,7 +24,7 @@ struct StoreTests {
     try harness.printed(Self.prelude + code)
   }
 
-  @Test("what one run sets the next one gets; the file is its owner's alone")
+  @Test("the next run reads the values of the one before; the file is its owner's alone")
   func restarts() throws {
     let harness = try harness()
     #expect(
@@ -90,7 +90,7 @@ struct StoreTests {
     #expect(lines == ["06:45\ttrue\t07:15\t2\t2\tnil", "06:45", "64", "table\tnil"])
   }
 
-  @Test("what is in the file is JSON for other programs too")
+  @Test("the file holds JSON that other programs can read")
   func otherPrograms() throws {
     let harness = try harness()
     _ = try printed(
@@ -100,7 +100,7 @@ struct StoreTests {
     #expect(rows.map(\.values) == [[1, "06:45", 2.5]])
   }
 
-  @Test("keys are sorted; delete and a nil let go")
+  @Test("keys are sorted; delete and a nil remove")
   func keys() throws {
     let lines = try printed(
       try harness(),
@@ -119,7 +119,7 @@ struct StoreTests {
   }
 
   @Test(
-    "what can't be stored is named with its place, at the caller's line, and what was there stays",
+    "a value that can't be stored is named with its path, at the caller's line, and the old one stays",
     arguments: [
       ("print", "value is a function"),
       ("{ alarms = { {}, { fn = print } } }", "value.alarms[2].fn is a function"),
@@ -164,7 +164,7 @@ struct StoreTests {
       "\(lines[1])")
   }
 
-  @Test("a value may take 1 MiB and no byte more, however it is made")
+  @Test("a value may have 1 MiB and no byte more, however it is made")
   func tooLarge() throws {
     var harness = try harness()
     harness.configuration = "house { output = 'null' } limits { run = '60s' }"
@@ -236,7 +236,7 @@ struct StoreTests {
     #expect(try run("-e", isFile: false, "print(store.get 'me')") == ["x"])
   }
 
-  @Test("runs that go on at once see what each has set, and lose nothing of it")
+  @Test("concurrent runs see each other's values, and lose none")
   func together() throws {
     // Each thread runs with a copy.
     nonisolated(unsafe) let harness = try harness()
@@ -264,7 +264,8 @@ struct StoreTests {
     #expect(fileNames(in: ".").contains { $0.contains("memory") } == false)
   }
 
-  @Test("a damaged file is set aside and told, one that was removed is begun again, and the script goes on")
+  @Test(
+    "a damaged file is set aside and reported, one that was removed is begun again, and the script continues")
   func damaged() throws {
     let harness = try harness()
     _ = try printed(harness, "store.set('a', 1)")

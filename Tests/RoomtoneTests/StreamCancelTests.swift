@@ -44,7 +44,7 @@ struct StreamCancelTests {
     #expect(station.openConnections == 0)
   }
 
-  @Test("a stream that somebody else waits for too goes on")
+  @Test("a stream that another routine waits for too continues")
   func shared() throws {
     station.answer("/live", with: .live(try LiveStationHarness.live()))
     let lines = try harness.printed(
@@ -81,7 +81,7 @@ struct StreamCancelTests {
   }
 
   @Test(
-    "while an interruption has the speakers a paused stream goes on buffering, and no pause gets too long")
+    "while an interruption has the speakers a paused stream keeps buffering, and no pause gets too long")
   func interrupted() throws {
     station.answer("/live", with: .live(try LiveStationHarness.live()))
     let lines = try harness.printed(

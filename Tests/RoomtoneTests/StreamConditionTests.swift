@@ -2,7 +2,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("what a stream is told when it can't be received", .waiting, .serialized)
+@Suite("events of a stream that can't be received", .waiting, .serialized)
 struct StreamConditionTests {
   private let harness: LiveStationHarness
   private var station: Station { harness.station }
@@ -43,7 +43,7 @@ struct StreamConditionTests {
       ])
   }
 
-  @Test("a station that turns into a page is told as bad_content, and asked again")
+  @Test("a station that turns into a page is reported as bad_content, and tried again")
   func turnsIntoPage() throws {
     let page = Array(("<!DOCTYPE html><html><body>" + String(repeating: "closed <br> ", count: 16_000)).utf8)
     let sound = try readBytes(Fixtures.path("mp3-cbr128-44k.mp3")).prefix(41_800)
@@ -65,7 +65,7 @@ struct StreamConditionTests {
     #expect(lines == ["stream.content\ttrue\tstream.content\ttrue", "table"])
   }
 
-  @Test("no URL, and schemes that don't work: raised by new, by set_url and told as bad_content")
+  @Test("no URL, and schemes that don't work: raised by new, by set_url and reported as bad_content")
   func addresses() throws {
     let lines = try harness.printed(
       """

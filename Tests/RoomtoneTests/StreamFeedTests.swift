@@ -54,7 +54,7 @@ struct StreamFeedTests {
   private var visits: Int { station.visits.filter { $0.target == "/feed.xml" }.count }
 
   @Test(
-    "events come at their times and are heard with the sound of then; the feed's fields are told apart, once asked"
+    "events are emitted at their times and heard with the sound of then; the feed's fields are separate, once asked for"
   )
   func audioVault() throws {
     // Times count from the first request; asked again, it is the same page.
@@ -165,7 +165,7 @@ struct StreamFeedTests {
     #expect(station.visits.filter { $0.target == "/other.xml" }.count == 1)
   }
 
-  @Test("a feed without news is asked again 10 s later at the soonest, for what has changed")
+  @Test("a feed without changes is fetched again 10 s later at the soonest, for what has changed")
   func again() throws {
     station.answer(
       "/feed.xml",

@@ -2,7 +2,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("fields of streams, and what they connect with", .waiting, .serialized)
+@Suite("fields of streams, and connection options", .waiting, .serialized)
 struct StreamFieldTests {
   private let harness: LiveStationHarness
   private var station: Station { harness.station }
@@ -10,7 +10,7 @@ struct StreamFieldTests {
   init() throws { harness = try LiveStationHarness() }
 
   @Test(
-    "a station tells its genre and the address of a title; the buffer tells what it holds and where it is heard"
+    "a station has its genre and the address of a title; the buffer has its length and the position heard"
   )
   func fields() throws {
     var live = try LiveStationHarness.live(titles: [.init("One';StreamUrl='http://page.example/one", at: 0)])
@@ -43,7 +43,7 @@ struct StreamFieldTests {
   }
 
   @Test(
-    "a list of a type that nothing tells is read by it, and its station plays", arguments: ["pls", "m3u"])
+    "a list of an unstated type is recognized by its bytes, and its station plays", arguments: ["pls", "m3u"])
   func type(name: String) throws {
     let list = name == "pls" ? "[playlist]\nFile1=/live\n" : "/live\n"
     station.answer("/list", with: .page(list, type: "application/octet-stream"))

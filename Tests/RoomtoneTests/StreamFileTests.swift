@@ -20,7 +20,7 @@ struct StreamFileTests {
       "local stream = require 'stream' local url = '\(station.url("/file"))' " + code)
   }
 
-  @Test("a file tells what it is, and is gone to by seek, rewind and forward; paused it stays paused")
+  @Test("a file has its facts, and moves by seek, rewind and forward; paused it stays paused")
   func moves() throws {
     station.answer("/file", with: try answer("mp3-cbr128-44k.mp3"))
     let lines = try printed(
@@ -53,7 +53,7 @@ struct StreamFileTests {
   }
 
   @Test(
-    "a file of this machine tells what it is coded in, and its own bit rate",
+    "a file of this machine has its codec, and its own bit rate",
     arguments: [("mp3-cbr128-44k.mp3", "mp3 128"), ("base-24bit.wav", "pcm"), ("aac-lc-44k.m4a", "aac")])
   func localFacts(name: String, expected: String) throws {
     let lines = try printed(
@@ -67,7 +67,7 @@ struct StreamFileTests {
     #expect(facts.hasPrefix(expected) && !facts.hasSuffix("nil"), "\(facts)")
   }
 
-  @Test("paused and started again in one moment, stream and session agree, and each is told once")
+  @Test("paused and started again in one moment, stream and session agree, and each event is emitted once")
   func pausedForNothing() throws {
     let lines = try printed(
       """
@@ -141,7 +141,7 @@ struct StreamFileTests {
         && lines.filter { $0 == "finished" || $0 == "stopped" }.count == 3, "\(lines)")
   }
 
-  @Test("at its end it tells file_complete, then stopped, and never that it ran dry; then it plays again")
+  @Test("at its end it emits file_complete, then stopped, and never queue_exhausted; then it plays again")
   func completes() throws {
     station.answer("/file", with: try answer("mp3-vbr-v4-44k.mp3"))
     let lines = try printed(
@@ -193,7 +193,7 @@ struct StreamFileTests {
     #expect(try Sound(file: folder.file("out/Bathroom.wav")).peak > 0.05)
   }
 
-  @Test("a file of this machine plays, also where time is simulated; what is none is refused")
+  @Test("a file of this machine plays, also where time is simulated; other paths are refused")
   func local() throws {
     let path = Fixtures.path("mp3-vbr-v4-44k.mp3")
     let code =
@@ -222,7 +222,7 @@ struct StreamFileTests {
     }
   }
 
-  @Test("what is sent stays within what was asked for")
+  @Test("the bytes sent stay within the requested range")
   func throttled() throws {
     let wave = EngineHarness.silence(seconds: 600)
     station.answer("/file", with: .file(wave, type: "audio/wav"))

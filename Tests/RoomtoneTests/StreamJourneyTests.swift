@@ -43,7 +43,7 @@ struct StreamJourneyTests {
   }
 
   @Test(
-    "a bit rate that no header tells is measured: exactly, where it is constant", arguments: [128, 64, 8])
+    "a bit rate without a header is measured: exactly, where it is constant", arguments: [128, 64, 8])
   func measured(_ rate: Int) throws {
     let folder = try TemporaryFolder()
     // 8 kbit/s is MPEG-2.5.
@@ -71,7 +71,7 @@ struct StreamJourneyTests {
     #expect(lines == ["nil", "\(rate)"])
   }
 
-  @Test("titles are read wherever they stand, and in whatever pieces they come", arguments: [1, 16, 1_000])
+  @Test("titles are read at any position, and in pieces of any size", arguments: [1, 16, 1_000])
   func titles(_ metaint: Int) throws {
     var live = try LiveStationHarness.live(titles: [.init("Ä - Süß", at: 0)])
     live.metaint = metaint
@@ -123,7 +123,7 @@ struct StreamJourneyTests {
     }
   }
 
-  @Test("when the buffer runs dry that is told, then buffering, then started")
+  @Test("when the buffer runs dry that is reported, then buffering, then started")
   func dry() throws {
     let live = try LiveStationHarness.live()
     station.answer("/live", with: .live(live).stalling(at: 40_000, for: .seconds(6)))

@@ -8,7 +8,7 @@ struct StreamOptionTests {
 
   init() throws { harness = try LiveStationHarness() }
 
-  @Test("can be given at the start, changed by methods and read as fields, durations in seconds")
+  @Test("can be set at the start, changed by methods and read as fields, durations in seconds")
   func fields() throws {
     let lines = try harness.printed(
       """
@@ -74,7 +74,7 @@ struct StreamOptionTests {
   }
 
   @Test(
-    "what a method or an effect is not given is told as no value",
+    "a missing argument of a method or an effect is reported as no value",
     arguments: [
       ("radio:set_type()", "string"), ("radio:set_buffer_blocks()", "number"),
       ("radio:set_buffer_wait()", "seconds or text like \"5m\""), ("radio:set_url()", "string"),
@@ -87,7 +87,7 @@ struct StreamOptionTests {
     #expect(lines.count == 1 && lines[0].hasSuffix("(\(expected) expected, got no value)"), "\(lines)")
   }
 
-  @Test("user and password open a station, can be changed and taken away, and can't be read")
+  @Test("user and password open a station, can be changed and removed, and can't be read")
   func auth() throws {
     harness.station.answer(
       "/live", with: .live(try LiveStationHarness.live()).requiring(user: "listener", password: "open sesame")
@@ -157,7 +157,7 @@ struct StreamOptionTests {
     #expect(lines == ["nil\ttimeout", "paused", "table\tstopped"])
   }
 
-  @Test("user agent, encoding, wait and blocks: each takes effect when it is said to")
+  @Test("user agent, encoding, wait and blocks: each takes effect when documented")
   func moments() throws {
     let station = harness.station
     // "Süß" in Latin-1; in KOI8-R the same bytes are Cyrillic.

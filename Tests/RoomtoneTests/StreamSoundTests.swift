@@ -10,7 +10,7 @@ struct StreamSoundTests {
 
   // MARK: Gain and levels
 
-  @Test("levels tell of what plays silently, follow the gain, and are silence while nothing plays")
+  @Test("levels measure a silent stream, follow the gain, and are silence while nothing plays")
   func levels() throws {
     radio.station.answer("/live", with: .live(try StreamSoundHarness.live()))
     let lines = try radio.printed(
@@ -52,7 +52,7 @@ struct StreamSoundTests {
       ])
   }
 
-  @Test("the position of a stream that is metered goes on in real time, also where it is moved")
+  @Test("the position of a metered stream advances in real time, also where it is moved")
   func silentPosition() throws {
     radio.station.answer("/live", with: .live(try StreamSoundHarness.live()))
     let lines = try radio.printed(
@@ -87,7 +87,7 @@ struct StreamSoundTests {
     #expect(lines == ["true", "true\ttrue", "true\ttrue", "true\tpaused", "true"])
   }
 
-  @Test("a session takes over from the silent player, and gives back")
+  @Test("a session takes over from the silent player, and returns the stream")
   func takesOver() throws {
     radio.station.answer("/live", with: .live(try StreamSoundHarness.live()))
     let lines = try radio.printed(
@@ -192,7 +192,7 @@ struct StreamSoundTests {
     """
 
   @Test(
-    "a tap that halves the samples gives 6.02 dB less; an effect of 6.02 dB gives that back; removed, it is gone"
+    "a tap that halves the samples lowers the level by 6.02 dB; an effect of 6.02 dB raises it again; both end when removed"
   )
   func halves() throws {
     let original = try played("speaker.play_stream(radio) task.sleep(7)").sound
@@ -223,7 +223,7 @@ struct StreamSoundTests {
   }
 
   @Test(
-    "a script that is busy for more than a second leaves no gap and no click, and an overrun is told once")
+    "a script that is busy for more than a second leaves no gap and no click, and one overrun is reported")
   func busy() throws {
     let original = try played("speaker.play_stream(radio) task.sleep(5)").sound
     let (sound, lines) = try played(

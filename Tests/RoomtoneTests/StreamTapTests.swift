@@ -140,7 +140,7 @@ struct StreamTapTests {
     #expect(last.hasPrefix("a tap (failed ") && last.hasSuffix(" times so far)"), "\(last)")
   }
 
-  @Test("taps tell when they get sound and when that ends: removed, stopped, or in another format")
+  @Test("taps report when their sound begins and ends: removed, stopped, or in another format")
   func tells() throws {
     let first = try readBytes(Fixtures.path("mp3-cbr128-44k.mp3"))
     let second = try readBytes(Fixtures.path("mp3-mpeg2-64-22k.mp3"))
@@ -200,7 +200,7 @@ struct StreamTapTests {
   }
 
   @Test(
-    "what a tap's function holds is let go when the tap is removed, and when nobody has the stream any more")
+    "the values of a tap's function are released with the tap, and with the last reference to the stream")
   func collected() throws {
     let lines = try radio.printed(
       """
@@ -222,7 +222,7 @@ struct StreamTapTests {
     #expect(lines == ["nil\tnil\tfalse\tfalse\tstopped"])
   }
 
-  @Test("a function that fails is told with its traceback and counted, and the sound goes on")
+  @Test("a function that fails is reported with its traceback and counted, and the sound continues")
   func fails() throws {
     radio.station.answer("/live", with: .live(try StreamSoundHarness.live()))
     let outcome = try radio.run(
@@ -243,7 +243,7 @@ struct StreamTapTests {
   }
 
   @Test(
-    "what taps and effects can't be is named",
+    "impossible taps and effects are named",
     arguments: [
       "radio.tap, radio, 'mono'", "radio.tap, radio", "radio.set_gain, radio, 13",
       "radio.set_gain, radio, -91",

@@ -25,7 +25,7 @@ struct StreamTests {
       "local stream = require 'stream' local url = '\(station.url("/live"))' " + code)
   }
 
-  @Test("a stream starts, tells what it is, pauses, moves and stops; each event comes with the new state")
+  @Test("a stream starts, shows its facts, pauses, moves and stops; each event comes with the new state")
   func life() throws {
     station.answer("/live", with: .live(try live(titles: [.init("Artist - Song", at: 0)])))
     let lines = try printed(
@@ -95,7 +95,7 @@ struct StreamTests {
         ])
   }
 
-  @Test("over a drop the sound goes on, and the join is told")
+  @Test("over a drop the sound continues, and the join is reported")
   func drops() throws {
     let live = try live()
     station.answer("/live", with: .live(live).dropping(at: 80_000, by: .reset), .live(live))
@@ -164,7 +164,7 @@ struct StreamTests {
     #expect(try printed("print(code(stream.new, \(arguments)))") == [code])
   }
 
-  @Test("a stream that nobody stopped ends with its script")
+  @Test("a stream that was not stopped ends with its script")
   func endsWithScript() throws {
     station.answer("/live", with: .live(try live()))
     let lines = try printed(

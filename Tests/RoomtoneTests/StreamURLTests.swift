@@ -15,7 +15,7 @@ struct StreamURLTests {
     station.answer("/other", with: .live(other))
   }
 
-  @Test("a stopped stream is started, with the options that were given")
+  @Test("a stopped stream is started, with its options")
   func stopped() throws {
     let lines = try harness.printed(
       """
@@ -55,7 +55,9 @@ struct StreamURLTests {
     #expect(station.openConnections == 0)
   }
 
-  @Test("for the next start: what plays goes on, and start goes over, also from a pause and while it plays")
+  @Test(
+    "for the next start: the current one continues, and start switches over, also from a pause and while it plays"
+  )
   func later() throws {
     let lines = try harness.printed(
       """
@@ -88,7 +90,7 @@ struct StreamURLTests {
       ])
   }
 
-  @Test("a session goes on with the new station, under its name, and follows it to the end")
+  @Test("a session continues with the new station, under its name, and follows it to the end")
   func onSession() throws {
     let folder = try TemporaryFolder()
     let lines = try harness.printed(
@@ -143,7 +145,7 @@ struct StreamURLTests {
     #expect(elsewhere.visits.map { $0["Authorization"] } == [nil, nil])
   }
 
-  @Test("what the new station fails with is raised, and the stream is stopped")
+  @Test("the error of the new station is raised, and the stream is stopped")
   func fails() throws {
     let lines = try harness.printed(
       """

@@ -20,7 +20,7 @@ struct TaskTests {
   }
 
   @Test(
-    "sleep takes seconds and text, and names what is neither",
+    "sleep accepts seconds and text, and names anything else",
     arguments: [
       ("0.5", 0.5), ("2", 2), ("'250ms'", 0.25), ("'1h30m'", 5400), ("'90s'", 90), ("'7d'", 604_800),
     ])
@@ -39,7 +39,7 @@ struct TaskTests {
     #expect(line.hasPrefix("test.lua:1: bad argument #1 to 'sleep' ("))
   }
 
-  @Test("an error comes through await as the very value that was raised, to everybody who awaits")
+  @Test("an error comes through await as the very value that was raised, in every routine that awaits")
   func identity() throws {
     let lines = try EngineHarness.printed(
       """
@@ -57,7 +57,7 @@ struct TaskTests {
     #expect(lines == ["true\ttrue\ttrue", "false\tplain", "true\tspeaker.unknown"])
   }
 
-  @Test("a failing task that nobody awaits is told with its place, and the script goes on")
+  @Test("a failing task that nobody awaits is reported with its position, and the script continues")
   func unawaited() throws {
     let outcome = try EngineHarness().run(
       """
@@ -72,7 +72,7 @@ struct TaskTests {
     #expect(outcome.failures.first?.traceback?.contains("test.lua:2") == true)
   }
 
-  @Test("a task that fails after await has given up on it is told too")
+  @Test("a task that fails after the timeout of await is reported too")
   func failsAfterTimeout() throws {
     let outcome = try EngineHarness().run(
       """
@@ -84,7 +84,7 @@ struct TaskTests {
     #expect(outcome.failures.map(\.description) == ["test.lua:1: late"] && outcome.status == 1)
   }
 
-  @Test("a failure while a cancelled task unwinds is told")
+  @Test("a failure while a cancelled task unwinds is reported")
   func failsWhileUnwinding() throws {
     let outcome = try EngineHarness().run(
       """
@@ -99,7 +99,7 @@ struct TaskTests {
     #expect(outcome.failures.map(\.description) == ["test.lua:2: broken close"] && outcome.status == 1)
   }
 
-  @Test("await with a timeout raises task.timeout and the task goes on")
+  @Test("await with a timeout raises task.timeout and the task continues")
   func awaitTimeout() throws {
     let lines = try EngineHarness.printed(
       """
@@ -148,7 +148,7 @@ struct TaskTests {
     #expect(lines == ["true\ttask.cancelled", "5"])
   }
 
-  @Test("all gives the first results in order; a failure cancels the others and is raised")
+  @Test("all returns the first results in order; a failure cancels the others and is raised")
   func all() throws {
     let lines = try EngineHarness.printed(
       """
@@ -165,7 +165,7 @@ struct TaskTests {
     #expect(lines[3] == "bad argument #1 to 'all' (element 1: task or function expected, got number)")
   }
 
-  @Test("race gives what the first returned and cancels the others")
+  @Test("race returns the results of the first and cancels the others")
   func race() throws {
     let lines = try EngineHarness.printed(
       """
@@ -178,7 +178,7 @@ struct TaskTests {
     #expect(lines == ["quick\t2", "task.cancelled\t1.0", "mine", "argument"])
   }
 
-  @Test("timeout gives the results in time, and else cancels the function and raises task.timeout")
+  @Test("timeout returns the results in time, and else cancels the function and raises task.timeout")
   func timeout() throws {
     let lines = try EngineHarness.printed(
       """
@@ -216,14 +216,14 @@ struct TaskTests {
       ])
   }
 
-  @Test("what is no time is named by its type")
+  @Test("a value that is no time is named by its type")
   func typeOfTime() throws {
     let lines = try EngineHarness.printed("print(message(task.sleep, {})) print(message(task.sleep, print))")
     #expect(lines.first?.hasSuffix("(seconds or text like \"5m\" expected, got table)") == true)
     #expect(lines.last?.hasSuffix("(seconds or text like \"5m\" expected, got function)") == true)
   }
 
-  @Test("cancelling who awaits all, race or timeout cancels what they started")
+  @Test("cancelling a caller of all, race or timeout cancels what they started")
   func structured() throws {
     let lines = try EngineHarness.printed(
       """
@@ -243,7 +243,7 @@ struct TaskTests {
     #expect(lines == ["all", "race", "timeout"])
   }
 
-  @Test("try gives results, or nil and the error, and suspends inside")
+  @Test("try returns results, or nil and the error, and suspends inside")
   func tries() throws {
     let lines = try EngineHarness.printed(
       """
@@ -256,7 +256,7 @@ struct TaskTests {
   }
 
   @Test(
-    "inside a function that Lua's C code calls, what suspends raises task.cannot_suspend and does not begin",
+    "inside a function that Lua's C code calls, a function that suspends raises task.cannot_suspend and does not begin",
     arguments: [
       "task.sleep(1)", "speaker.play 'tone.wav'", "speaker.wait 'time'", "speaker.finish()",
       "task.all { function() print 'began' end }", "task.race { function() print 'began' end }",

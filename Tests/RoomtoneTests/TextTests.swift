@@ -3,7 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("texts that a script gives", .waiting)
+@Suite("texts from scripts", .waiting)
 struct TextTests {
   @Test("have greatest lengths, which the errors name")
   func lengths() throws {
@@ -35,7 +35,7 @@ struct TextTests {
       ])
   }
 
-  @Test("are UTF-8, and the error says where they are not")
+  @Test("are UTF-8, and the error names the first byte that is not")
   func encoding() throws {
     let lines = try EngineHarness.printed(
       """

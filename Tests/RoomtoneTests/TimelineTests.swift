@@ -85,7 +85,7 @@ struct TimelineTests {
       ])
   }
 
-  @Test("gains, fades of the gain, equalizers and seeks are told where they happen")
+  @Test("gains, fades of the gain, equalizers and seeks are shown at their times")
   func sound() throws {
     let lines = try lines(
       """
@@ -132,7 +132,7 @@ struct TimelineTests {
       ], "\(lines)")
   }
 
-  @Test("the last thing that a script asks for is told, though it takes effect a moment later")
+  @Test("the last command of a script is shown, though it takes effect a moment later")
   func lastCall() throws {
     let lines = try lines(
       """
@@ -142,7 +142,7 @@ struct TimelineTests {
     #expect(lines == ["05 00:00 Kitchen: volume 22 → 31"])
   }
 
-  @Test("a station that is not there is told each day, of the attempts of one outage the first")
+  @Test("an unreachable station is reported each day, of the attempts of one outage the first")
   func outages() throws {
     let lines = try lines(
       """

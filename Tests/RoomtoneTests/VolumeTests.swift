@@ -4,7 +4,7 @@ import Testing
 
 @Suite("speaker: volume and mute", .waiting)
 struct VolumeTests {
-  @Test("a device's level takes effect a moment later; its event tells device, level, mute and average")
+  @Test("a device's level takes effect a moment later; its event has device, level, mute and average")
   func device() throws {
     let lines = try EngineHarness.printed(
       """
@@ -57,7 +57,7 @@ struct VolumeTests {
     #expect(lines == ["44\t44\t20", "true\t0\ttrue\t44\tfalse\ttrue", "false\t44"])
   }
 
-  @Test("muted, a speaker keeps its level and counts as 0; unmute gives it back, and so does a new level")
+  @Test("muted, a speaker keeps its level and counts as 0; unmute restores it, and a new level replaces it")
   func mute() throws {
     let lines = try EngineHarness.printed(
       """

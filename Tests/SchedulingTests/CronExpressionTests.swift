@@ -67,7 +67,7 @@ struct CronExpressionTests {
         == ["2026-10-25 02:30 +120", "2026-10-26 02:30 +60"])
   }
 
-  @Test("with * for the hour or the minute, what the clocks show counts, whenever they do")
+  @Test("with * for the hour or the minute, the time that the clocks show counts")
   func intervals() throws {
     let berlin = try zone("Europe/Berlin")
     #expect(
@@ -86,7 +86,7 @@ struct CronExpressionTests {
   }
 
   @Test(
-    "what is wrong is told with the field, and what to write",
+    "a mistake is reported with the field, and the right form",
     arguments: [
       ("", "0 fields, not five"), ("30 20 * *", "4 fields"), ("30 20 * * 6 roomtone", "6 fields"),
       ("@dayly", "@daily"), ("@daily now", "not a time for cron"), ("61 * * * *", "0 to 59 expected"),
@@ -107,7 +107,7 @@ struct CronExpressionTests {
     #expect(error.code == "schedule.syntax" && error.description.contains(part), "\(error)")
   }
 
-  @Test("the real crontab takes whatever is taken here")
+  @Test("the real crontab accepts whatever is accepted here")
   func real() throws {
     var random = Random(state: 7)
     func pick(_ words: [String]) -> String { words.randomElement(using: &random) ?? "" }

@@ -153,7 +153,7 @@ private final class JobHarness {
   }
 
   @Test(
-    "when a job is due while it runs, its policy says what happens",
+    "when a job is due while it runs, its policy decides what happens",
     arguments: [
       (OverlapPolicy.skip, [0, 30, 60]), (.queue, [0, 25, 50]),
       (.parallel, [0, 10, 20, 30, 40, 50, 60]),
@@ -179,7 +179,7 @@ private final class JobHarness {
     #expect(begun == starts && job.running == 0)
   }
 
-  @Test("a queue that is full tells that it leaves runs out")
+  @Test("a full queue reports the runs that it skips")
   func fullQueue() throws {
     let harness = try JobHarness("2026-01-05 00:00")
     defer { harness.close() }
@@ -217,7 +217,7 @@ private final class JobHarness {
       harness.seen == ["2026-01-05 00:00:27 +60", "2026-01-05 00:00:47 +60", "2026-01-05 00:01:07 +60"])
   }
 
-  @Test("a plain interval that came late goes on in its old beat")
+  @Test("a plain interval that came late keeps its old beat")
   func lateBeat() throws {
     let loop = EventLoop()
     let table = JobTable(loop: loop, zone: ProcessZone())

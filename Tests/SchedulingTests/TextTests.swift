@@ -11,7 +11,7 @@ import Testing
   }
 
   @Test(
-    "what is no time of day is refused, and named",
+    "a text that is no time of day is refused, and named",
     arguments: [
       "25:00", "24:00", "6:45", "06:60", "06:45:60", "06:45 ", "", "0645", "06:45:3", "-1:00", "०६:४५",
     ])
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(
-    "what is no date says what is wrong with it",
+    "a text that is no date is reported with the reason",
     arguments: [
       ("2026-02-30 18:00", "is not a date (days 01 to 28 expected in 2026-02)"),
       ("2028-02-30 18:00", "is not a date (days 01 to 29 expected in 2028-02)"),
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test(
-    "what is no day of the week is refused, and named",
+    "a text that is no day of the week is refused, and named",
     arguments: ["", "mo", "mon-", "mon,,fri", "mon-tue-wed", "x"])
   func noWeekdays(text: String) {
     let error = #expect(throws: ScheduleError.self) { try Weekdays(parsing: text) }
@@ -105,7 +105,7 @@ import Testing
   }
 
   @Test(
-    "what is no duration says why",
+    "a text that is no duration is reported with the reason",
     arguments: [
       ("", "it is empty"), ("90", "a unit is missing after 90"),
       ("5x", "unknown unit \"x\"; use d, h, m, s, ms: 5m"),

@@ -95,7 +95,7 @@ import Testing
     #expect(try zone(name).local(moment) == (try local(text)))
   }
 
-  @Test("what a zone shows leads back to the moment, wherever it is")
+  @Test("the local time of a zone leads back to the moment")
   func roundTrip() throws {
     var random = Random(state: 3)
     for name in [
@@ -135,7 +135,7 @@ import Testing
   }
 
   @Test(
-    "the rule of a footer says what the system reads in it",
+    "the rule of a footer equals what the system reads in it",
     arguments: [
       "EST5EDT,J60,J300", "EST5EDT,59/1:30,300/3", "<-02>2<-01>,M3.5.0/-1,M10.5.0/0",
       "XXX-3<+04>-4,0/0,J365/25",
@@ -216,7 +216,7 @@ import Testing
     #expect(accepted > 100, "some changes leave a file that can be read: \(accepted)")
   }
 
-  @Test("a file that claims more than it holds is refused before memory is taken")
+  @Test("a file that claims more than it holds is refused before memory is allocated")
   func hugeCounts() {
     var data = bytes("UTC")
     let second = data.indices.filter { data[$0...].starts(with: "TZif".utf8) }.last ?? 0

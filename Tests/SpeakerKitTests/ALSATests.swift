@@ -41,7 +41,7 @@ struct ALSATests {
     try ALSASink(device: "plug", format: .session, open: card.open)
   }
 
-  @Test("a house without a card is silent, says so in one line, and plays all the same")
+  @Test("a house without a card is silent, reports it in one line, and plays all the same")
   func missing() throws {
     let harness = try HouseHarness.run(isVirtual: false, output: .alsa(device: "hw:77")) { harness in
       try await harness.house.session.play(try harness.source("a.wav", Signal.constant(0.5, frames: 4_800)))
@@ -51,7 +51,7 @@ struct ALSATests {
     #expect(harness.logged[0].hasPrefix("no sound: cannot write audio to the sound card \"hw:77\""))
   }
 
-  @Test("a card that takes everything at once is fed at the pace of the clock, speakers mixed")
+  @Test("a card that accepts everything at once is fed at the pace of the clock, speakers mixed")
   func bottomless() throws {
     let folder = try TemporaryFolder()
     let clock = ContinuousClock()
@@ -117,7 +117,7 @@ struct ALSATests {
     #expect(error?.message.contains("\"plug\"") == true)
   }
 
-  @Test("after an underrun the card is made ready, and goes on with the next sample")
+  @Test("after an underrun the card is made ready, and continues with the next sample")
   func underrun() throws {
     let card = PlugCard()
     card.underruns = [6_000, 6_500, 20_000]
@@ -154,7 +154,7 @@ struct ALSATests {
     #expect(throws: AudioError.self) { try play(wave(frames: 960), on: sink) }
   }
 
-  @Test("what the card has not played yet is counted as latency, until it rests")
+  @Test("sound that the card has not played yet is counted as latency, until it stops")
   func latency() throws {
     let card = PlugCard()
     card.delay = 4_321
@@ -167,7 +167,7 @@ struct ALSATests {
     #expect(Self.numbers(card.bytes) == wave(frames: 960) + wave(frames: 960))
   }
 
-  @Test("a card that is lost is told once and tried again; the sound comes back where it would be by then")
+  @Test("a lost card is reported once and tried again; the sound resumes where it would be by then")
   func lostAndBack() throws {
     // Writes to /dev/full fail; a second later the name leads to a card that works.
     let folder = try TemporaryFolder()

@@ -42,7 +42,7 @@ struct AvailabilityTests {
   }
 
   @Test(
-    "when the last one is gone, playback goes on silently for 30 s, then stops", arguments: [false, true])
+    "when the last one is gone, playback continues silently for 30 s, then stops", arguments: [false, true])
   func lastOne(returns: Bool) throws {
     try HouseHarness.run(output: .null) { harness in
       let (house, controls) = (harness.house, try harness.house.controls())
@@ -68,7 +68,7 @@ struct AvailabilityTests {
     }
   }
 
-  @Test("a paused session waits for its speakers for as long as it takes")
+  @Test("a paused session waits for its speakers without a timeout")
   func paused() throws {
     try HouseHarness.run(output: .null) { harness in
       let (house, controls) = (harness.house, try harness.house.controls())
@@ -83,7 +83,7 @@ struct AvailabilityTests {
     }
   }
 
-  @Test("the house learns a signal when it asks, and tells a change once")
+  @Test("the house learns a signal when it asks, and publishes a change once")
   func wifi() throws {
     try HouseHarness.run(output: .null) { harness in
       let (house, controls) = (harness.house, try harness.house.controls())

@@ -29,7 +29,7 @@ struct DriverUnderTest: Sendable, CustomTestStringConvertible {
 
 // Part of the real-time tests, which run one after the other: one of them counts threads.
 extension RealTimeTests {
-  @Suite("What every driver does, as far as it says that it can")
+  @Suite("The behaviour of every driver, by its capabilities")
   struct DriverConformanceTests {
     /// Fixture of a test.
     private struct Harness {
@@ -83,7 +83,8 @@ extension RealTimeTests {
     }
 
     @Test(
-      "levels come back as they were set, told once each; mute keeps them", arguments: DriverUnderTest.all)
+      "levels are read as they were set, published once each; mute keeps them", arguments: DriverUnderTest.all
+    )
     func levels(driver: DriverUnderTest) throws {
       try run(driver) { harness in
         guard harness.can("volume") else { return }
@@ -121,7 +122,7 @@ extension RealTimeTests {
       }
     }
 
-    @Test("pause holds the position, resume goes on, stop ends", arguments: DriverUnderTest.all)
+    @Test("pause holds the position, resume continues, stop ends", arguments: DriverUnderTest.all)
     func pauses(driver: DriverUnderTest) throws {
       try run(driver) { harness in
         guard harness.can("play"), harness.can("pause") else { return }
@@ -162,7 +163,7 @@ extension RealTimeTests {
       }
     }
 
-    @Test("several sessions, as many as it says, or none", arguments: DriverUnderTest.all)
+    @Test("several sessions, up to its own limit, or none", arguments: DriverUnderTest.all)
     func sessions(driver: DriverUnderTest) throws {
       try run(driver) { harness in
         let house = harness.house
@@ -192,7 +193,7 @@ extension RealTimeTests {
       }
     }
 
-    @Test("after close nothing is told, and everything is refused", arguments: DriverUnderTest.all)
+    @Test("after close nothing is published, and everything is refused", arguments: DriverUnderTest.all)
     func closes(driver: DriverUnderTest) throws {
       try run(driver) { harness in
         let house = harness.house

@@ -8,7 +8,7 @@ import Testing
 struct EditingTests {
   static let three = ["A", "B", "C"].map { SpeakerSpec(name: $0, group: "Room", volume: 50) }
 
-  @Test("a new name is there when the call returns, told once, and found")
+  @Test("a new name is there when the call returns, published once, and found")
   func renames() throws {
     try HouseHarness.run(output: .null) { harness in
       let device = harness.house.devices[0]
@@ -23,7 +23,7 @@ struct EditingTests {
     }
   }
 
-  @Test("a blank name, a taken one, and one with a line end are refused")
+  @Test("a blank name, a name in use, and one with a line end are refused")
   func badNames() throws {
     try HouseHarness.run(output: .null) { harness in
       let device = harness.house.devices[0]
@@ -39,7 +39,7 @@ struct EditingTests {
     }
   }
 
-  @Test("of two speakers that ask for one name at one time, one gets it")
+  @Test("of two speakers that are renamed alike at one time, one gets the name")
   func oneName() throws {
     try HouseHarness.run(output: .null) { harness in
       var codes: [String?] = []
@@ -52,7 +52,9 @@ struct EditingTests {
     }
   }
 
-  @Test("the founder founds another group: the old one takes its longest member's id, and all are told")
+  @Test(
+    "the founder founds another group: the old one gets its longest member's id, and all changes are published"
+  )
   func founderLeaves() throws {
     try HouseHarness.run(speakers: Self.three, output: .null) { harness in
       let (a, b, c) = (harness.house.devices[0], harness.house.devices[1], harness.house.devices[2])
@@ -72,7 +74,7 @@ struct EditingTests {
     }
   }
 
-  @Test("another member that moves is told alone; the same group again tells nothing")
+  @Test("another member that moves is published alone; the same group again publishes nothing")
   func memberMoves() throws {
     try HouseHarness.run(speakers: Self.three, output: .null) { harness in
       let c = harness.house.devices[2]
@@ -128,7 +130,7 @@ struct EditingTests {
     }
   }
 
-  @Test("role and balance are heard at once, over a ramp, and told once")
+  @Test("role and balance are heard at once, over a ramp, and published once")
   func roleAndBalance() throws {
     var told: [String] = []
     let harness = try HouseHarness.run { harness in

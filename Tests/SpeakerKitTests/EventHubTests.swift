@@ -30,7 +30,7 @@ struct EventHubTests {
     #expect(calls == ["first a", "second a", "first b", "second b"])
   }
 
-  @Test("what a listener causes comes after the current event has reached all")
+  @Test("an event that a listener causes is published after the current one has reached all")
   func queued() {
     let hub = EventHub(loop: loop)
     var calls: [String] = []
@@ -45,7 +45,7 @@ struct EventHubTests {
     #expect(calls == ["first a", "second a", "first b", "second b"])
   }
 
-  @Test("nobody hears of what happened before they subscribed")
+  @Test("a listener gets no event from before its subscription")
   func late() {
     let hub = EventHub(loop: loop)
     var calls: [String] = []
@@ -56,7 +56,7 @@ struct EventHubTests {
     #expect(calls == ["b"])
   }
 
-  @Test("a cancelled listener is not called, not even for the event that is being told")
+  @Test("a cancelled listener is not called, not even for the event that is being published")
   func cancelled() {
     let hub = EventHub(loop: loop)
     var calls = 0
@@ -69,7 +69,7 @@ struct EventHubTests {
     #expect(second?.isActive == false)
   }
 
-  @Test("closing inside a listener silences the rest")
+  @Test("closing inside a listener silences the other ones")
   func closing() {
     let hub = EventHub(loop: loop)
     var calls = 0

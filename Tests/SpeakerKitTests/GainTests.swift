@@ -55,7 +55,7 @@ struct GainTests {
     #expect(played.suffix(48_000) == exact.suffix(48_000))
   }
 
-  @Test("a fade stands still while paused, and goes on")
+  @Test("a fade stops while paused, and continues")
   func paused() throws {
     let harness = try HouseHarness.run { harness in
       let session = harness.house.session
@@ -82,7 +82,8 @@ struct GainTests {
   }
 
   @Test(
-    "who fades goes on at once when what plays ends, and when another gain is set", arguments: [true, false])
+    "a caller of fade continues at once when the source ends, and when another gain is set",
+    arguments: [true, false])
   func fadeGivenUp(stops: Bool) throws {
     try HouseHarness.run(output: .null) { harness in
       let session = harness.house.session
@@ -94,7 +95,7 @@ struct GainTests {
     }
   }
 
-  @Test("a newer gain takes the place of a fade, whose caller goes on; nothing jumps")
+  @Test("a newer gain replaces a fade, whose caller continues; nothing jumps")
   func superseded() throws {
     let harness = try HouseHarness.run { harness in
       let session = harness.house.session
@@ -163,7 +164,7 @@ struct GainTests {
   }
 
   @Test(
-    "a volume fade ends with all members at one level, in steps that are told, and leaves a touched one alone"
+    "a volume fade ends with all members at one level, in published steps, and leaves a speaker alone whose level was set meanwhile"
   )
   func volume() throws {
     let specs = [("A", 10), ("B", 20), ("C", 40)].map { SpeakerSpec(name: $0.0, volume: $0.1) }

@@ -4,7 +4,7 @@ import SpeakerKit
 import TestSupport
 import Testing
 
-@Suite("Interruptions give back what they changed, and only that")
+@Suite("Interruptions restore what they changed, and only that")
 struct InterruptTests {
   /// Returns the work of an interruption: plays a file to its end.
   private func whole(_ path: String) -> (Session) async throws -> Void {
@@ -14,7 +14,7 @@ struct InterruptTests {
     }
   }
 
-  @Test("a session interrupted whole goes on where it was: every sample once, the announcement between")
+  @Test("a session interrupted whole resumes where it was: every sample once, the announcement between")
   func exact() throws {
     let music = Signal.noise(seed: 1, amplitude: 0.5, frames: 96_000)
     var told: [String] = []
@@ -77,7 +77,7 @@ struct InterruptTests {
     #expect(second.suffix(90_000) == first.suffix(90_000))
   }
 
-  @Test("one outranked speaker, and nothing is taken")
+  @Test("with one outranked speaker, none is interrupted")
   func outranked() throws {
     try HouseHarness.run(output: .null) { harness in
       let house = harness.house
@@ -95,7 +95,7 @@ struct InterruptTests {
     }
   }
 
-  @Test("volume and mute come back, save where somebody has touched them since")
+  @Test("volume and mute come back, unless they were set since")
   func levels() throws {
     let specs = ["A", "B", "C"].map { SpeakerSpec(name: $0, volume: 20) }
     try HouseHarness.run(speakers: specs, output: .null) { harness in
@@ -129,7 +129,7 @@ struct InterruptTests {
     }
   }
 
-  @Test("a level that comes back muted is told once")
+  @Test("a level that is restored muted is published once")
   func mutedToldOnce() throws {
     try HouseHarness.run(output: .null) { harness in
       let house = harness.house
@@ -143,7 +143,7 @@ struct InterruptTests {
     }
   }
 
-  @Test("a speaker that somebody moved meanwhile stays where it was put")
+  @Test("a speaker that was moved meanwhile stays where it was put")
   func moved() throws {
     try HouseHarness.run(output: .null) { harness in
       let house = harness.house
@@ -230,7 +230,7 @@ struct InterruptTests {
     }
   }
 
-  @Test("it gives back also when it fails, is cancelled, or closes its session", arguments: 0..<3)
+  @Test("it also restores when it fails, is cancelled, or closes its session", arguments: 0..<3)
   func fails(how: Int) throws {
     try HouseHarness.run(output: .null) { harness in
       let (house, session) = (harness.house, harness.house.session)
@@ -255,7 +255,7 @@ struct InterruptTests {
     }
   }
 
-  @Test("without restoring, what lost its speakers has stopped, and they are free")
+  @Test("without restoring, a session that lost its speakers has stopped, and they are free")
   func keeps() throws {
     try HouseHarness.run(output: .null) { harness in
       let (house, session) = (harness.house, harness.house.session)
@@ -291,7 +291,8 @@ struct InterruptTests {
     #expect(sound.largestStep < 0.5 / 960 * 1.1)
   }
 
-  @Test("a session whose speakers two others have goes on with the first that comes back", arguments: [0, 1])
+  @Test(
+    "a session whose speakers two others have resumes with the first that is returned", arguments: [0, 1])
   func firstComesBack(first: Int) throws {
     try HouseHarness.run(output: .null) { harness in
       let (house, session) = (harness.house, harness.house.session)
@@ -316,7 +317,7 @@ struct InterruptTests {
     }
   }
 
-  @Test("what faded out fades in, also when another interruption gives it back")
+  @Test("sound that faded out fades in, also when another interruption returns it")
   func fadesForAnother() throws {
     let harness = try HouseHarness.run { harness in
       let (house, session) = (harness.house, harness.house.session)
@@ -354,7 +355,7 @@ struct InterruptTests {
     #expect(try harness.played("A").channels[0].suffix(10_000).contains(0.5))
   }
 
-  @Test("a speaker that is named twice is taken once")
+  @Test("a speaker that is named twice is interrupted once")
   func namedTwice() throws {
     try HouseHarness.run(output: .null) { harness in
       let house = harness.house

@@ -142,7 +142,7 @@ struct LiveSourceTests {
     #expect(try harness.played("A").peak == 0)
   }
 
-  @Test("it pauses, resumes, leaves and joins as files do, and moves to another place without a click")
+  @Test("it pauses, resumes, leaves and joins as files do, and moves to another position without a click")
   func controls() throws {
     let station = LiveTone(frames: 480_000)
     let harness = try HouseHarness.run { harness in
@@ -166,7 +166,7 @@ struct LiveSourceTests {
     #expect(try harness.played("A").largestStep < largestStep)
   }
 
-  @Test("a source that makes no decoder says why, and what played goes on")
+  @Test("a source that makes no decoder is reported with the reason, and the old one continues")
   func refuses() throws {
     let bad = LiveTone(frames: 0, failure: AudioError(.unreadable, "the station sends no audio"))
     try HouseHarness.run { harness in

@@ -22,7 +22,7 @@ struct LookUpTests {
     }
   }
 
-  @Test("a group has the id of its founder, who is its master")
+  @Test("a group has the id of its founder, which is its master")
   func founder() throws {
     try HouseHarness.run(speakers: nil, output: .null) { harness in
       let group = try harness.house.group("living room")
@@ -67,7 +67,7 @@ struct LookUpTests {
     }
   }
 
-  @Test("the name of a group is not a speaker's, and the error says how to get the group")
+  @Test("the name of a group is not a speaker's, and the error has a hint for the group")
   func groupForSpeaker() async throws {
     try HouseHarness.run(speakers: nil, output: .null) { harness in
       for look in [
@@ -109,7 +109,7 @@ struct LookUpTests {
     }
   }
 
-  @Test("a place that could be several, or is none, is an error that says what to write")
+  @Test("a place that could be several, or is none, is an error with the right names")
   func noPlace() throws {
     try HouseHarness.run(speakers: nil, output: .null) { harness in
       let hints = [

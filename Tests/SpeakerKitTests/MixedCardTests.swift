@@ -25,7 +25,7 @@ private final class KeepingCard: CardSink, Sendable {
 extension RealTimeTests {
   @Suite("Several sessions on one sound card")
   struct MixedCardTests {
-    @Test("what the card has not played yet has not been heard: the position waits for it")
+    @Test("sound that the card has not played yet has not been heard: the position waits for it")
     func latency() throws {
       let (folder, loop) = (try TemporaryFolder(), EventLoop())
       // A minute between the card and the ear.

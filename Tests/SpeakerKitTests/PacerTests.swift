@@ -92,7 +92,7 @@ struct PacerTests {
     #expect(pacer.next(now: second, mode: .room, isReady: false, latency: 4_800) == .waitForRoom)
   }
 
-  @Test("a card that takes everything at once is held to two per cent above the clock")
+  @Test("a card that accepts everything at once is held to two per cent above the clock")
   func bottomless() {
     var pacer = Pacer(sampleRate: 48_000)
     var now: Int64 = 0

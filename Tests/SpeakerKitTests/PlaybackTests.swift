@@ -5,7 +5,7 @@ import SpeakerKit
 import TestSupport
 import Testing
 
-@Suite("What happens when: playing, pausing, ending")
+@Suite("Events of playing, pausing, ending")
 struct PlaybackTests {
   /// Outputs of the parameterized tests: files, and none, where only the clock counts.
   static let outputs: [Output?] = [nil, .null]
@@ -33,7 +33,7 @@ struct PlaybackTests {
     }
   }
 
-  @Test("the last whole second is told before the end", arguments: outputs)
+  @Test("the last whole second is reported before the end", arguments: outputs)
   func lastSecond(output: Output?) throws {
     try HouseHarness.run(output: output) { harness in
       let file = try harness.source("a.wav", Signal.constant(0.25, frames: 48_000))
@@ -81,7 +81,7 @@ struct PlaybackTests {
     }
   }
 
-  @Test("pause keeps the place, resume goes on to the end", arguments: outputs)
+  @Test("pause keeps the position, resume continues to the end", arguments: outputs)
   func pauses(output: Output?) throws {
     try HouseHarness.run(output: output) { harness in
       let session = harness.house.session
@@ -106,7 +106,9 @@ struct PlaybackTests {
     }
   }
 
-  @Test("stop: stopped, then ended stopped; stop and pause when stopped tell nothing", arguments: outputs)
+  @Test(
+    "stop publishes stopped, then ended stopped; stop and pause when stopped publish nothing",
+    arguments: outputs)
   func stops(output: Output?) throws {
     try HouseHarness.run(output: output) { harness in
       let session = harness.house.session
@@ -136,7 +138,7 @@ struct PlaybackTests {
     }
   }
 
-  @Test("no active device is told before the file is looked for", arguments: outputs)
+  @Test("a session without an active device is refused before the file is looked for", arguments: outputs)
   func noActiveDevice(output: Output?) throws {
     try HouseHarness.run(output: output, addAll: false) { harness in
       let error = await harness.failure { try await harness.house.session.play("/nowhere.wav") }
@@ -147,7 +149,7 @@ struct PlaybackTests {
     }
   }
 
-  @Test("what can't be played leaves what plays alone", arguments: outputs)
+  @Test("an unplayable source leaves the current one alone", arguments: outputs)
   func unreadable(output: Output?) throws {
     try HouseHarness.run(output: output) { harness in
       let text = try harness.folder.write(Array("this is not a sound, not at all".utf8), to: "notes.wav")
@@ -215,7 +217,7 @@ struct PlaybackTests {
     }
   }
 
-  @Test("the end is no place past the end, whatever becomes of its frames in seconds", arguments: outputs)
+  @Test("the end is no position past the end, whatever becomes of its frames in seconds", arguments: outputs)
   func endInSeconds(output: Output?) throws {
     // 28/48000 s times 48000/s is more than 28.
     #expect(Double(28) / 48_000 * 48_000 > 28)
@@ -231,7 +233,7 @@ struct PlaybackTests {
     }
   }
 
-  @Test("play from a place in the middle, and not from past the end", arguments: outputs)
+  @Test("play from a position in the middle, and not from past the end", arguments: outputs)
   func startsInTheMiddle(output: Output?) throws {
     try HouseHarness.run(output: output) { harness in
       let session = harness.house.session
@@ -251,7 +253,7 @@ struct PlaybackTests {
     }
   }
 
-  @Test("a looped source goes on, its position stays inside, its seconds count on", arguments: outputs)
+  @Test("a looped source continues, its position stays inside, its seconds count on", arguments: outputs)
   func loops(output: Output?) throws {
     try HouseHarness.run(output: output) { harness in
       let session = harness.house.session
@@ -270,7 +272,7 @@ struct PlaybackTests {
     }
   }
 
-  @Test("stop gives up a play that is still opening", arguments: outputs)
+  @Test("stop cancels a play that is still opening", arguments: outputs)
   func superseded(output: Output?) throws {
     try HouseHarness.run(isVirtual: false, output: output) { harness in
       let session = harness.house.session
@@ -311,7 +313,7 @@ struct PlaybackTests {
     }
   }
 
-  @Test("no event comes after close, and what waits goes on")
+  @Test("no event is published after close, and waiting callers continue")
   func closes() throws {
     var result: FinishResult?
     let harness = try HouseHarness.run { harness in
@@ -327,7 +329,7 @@ struct PlaybackTests {
     #expect(throws: SpeakerError.self) { try harness.house.setVolume(10) }
   }
 
-  @Test("a week of alarms without an output makes no PCM: it takes seconds of the processor at most")
+  @Test("a week of alarms without an output makes no PCM: it needs seconds of processor time at most")
   func week() throws {
     let start = processorTime()
     try HouseHarness.run(speakers: nil, output: .null) { harness in

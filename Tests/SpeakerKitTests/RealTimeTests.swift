@@ -32,7 +32,7 @@ struct RealTimeTests {
     return count
   }
 
-  @Test("files are complete and exact, and take as long as they sound")
+  @Test("files are complete and exact, and playing takes their length")
   func files() throws {
     var source: Sound?
     let clock = ContinuousClock()
@@ -165,7 +165,8 @@ struct RealTimeTests {
     #expect(try harness.played("C") == harness.played("A"))
   }
 
-  @Test("a speaker that is put up later and whose file can't be written is told; the others' files are whole")
+  @Test(
+    "a speaker that is put up later and whose file can't be written is reported; the others' files are whole")
   func addedOnFullDisk() throws {
     var devices: [String?] = []
     let harness = try HouseHarness.run(isVirtual: false) { harness in

@@ -4,7 +4,7 @@ import SpeakerKit
 import TestSupport
 import Testing
 
-@Suite("What the speakers play, sample by sample")
+@Suite("The sound of the speakers, sample by sample")
 struct RenderTests {
   /// Returns samples as 16-bit numbers, for comparison bit for bit.
   private func int16(_ samples: some Sequence<Float>) -> [Int16] {
@@ -144,7 +144,7 @@ struct RenderTests {
     }
   }
 
-  @Test("balance takes the far side down", arguments: [-6, -3, 0, 3, 6])
+  @Test("balance lowers the far side", arguments: [-6, -3, 0, 3, 6])
   func balance(balance: Int) throws {
     let specs = [SpeakerSpec(name: "A", volume: 50, balance: balance)]
     let harness = try HouseHarness.run(speakers: specs) { harness in
@@ -299,7 +299,7 @@ struct RenderTests {
     #expect(try harness.played("B").channels[0] == twice)
   }
 
-  @Test("the time line stands still while nothing plays; all files have one length")
+  @Test("the time line does not advance while nothing plays; all files have one length")
   func timeLine() throws {
     let harness = try HouseHarness.run(speakers: nil) { harness in
       let path = try harness.source("a.wav", Signal.constant(0.5, frames: 1_500))
@@ -346,7 +346,7 @@ struct RenderTests {
     #expect(int16(sound.suffix(24_000 - 960)) == int16(noise.suffix(24_000 - 960)))
   }
 
-  @Test("the same virtual run gives the same bytes")
+  @Test("the same virtual run makes the same bytes")
   func deterministic() throws {
     let runs = try (0..<2).map { _ in
       let harness = try HouseHarness.run(speakers: nil) { harness in

@@ -35,7 +35,7 @@ struct SessionEqualizerTests {
     #expect(Array(untouched[first...].prefix(90_000)) == Array(exact.prefix(90_000)))
   }
 
-  @Test("what it raises above full scale is limited to −0.3 dBFS; flat, every bit passes again")
+  @Test("a level above full scale is limited to −0.3 dBFS; flat, every bit passes again")
   func limited() throws {
     let noise = Signal.noise(seed: 3, amplitude: 0.9, frames: 240_000)
     var source: Sound?
@@ -80,7 +80,7 @@ struct SessionEqualizerTests {
     #expect(try harness.played("A").largestStep < slope + 0.4 / 960 + 2 * 0x1p-15)
   }
 
-  @Test("a session that takes the place of a closed one begins flat")
+  @Test("a session that replaces a closed one begins flat")
   func freshSession() throws {
     let tone = Signal.sine(1000, amplitude: 0.2, frames: 24_000, sampleRate: 48_000)
     var source: Sound?

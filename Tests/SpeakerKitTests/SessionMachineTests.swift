@@ -55,7 +55,7 @@ struct SessionMachineTests {
     #expect(words(machine.ended(cue: 2, failure: nil)) == ["stop", "tell stopped", "tell 2 finished"])
   }
 
-  @Test("a source that turns bad tells the error, then stopped, then failed")
+  @Test("a source that turns bad publishes the error, then stopped, then failed")
   func failed() throws {
     var machine = SessionMachine()
     let ticket = try machine.beginOpening(hasMembers: true)

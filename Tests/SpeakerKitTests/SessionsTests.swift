@@ -29,7 +29,7 @@ struct SessionsTests {
     #expect(second.dropFirst(24_960).allSatisfy { $0 == 0 })
   }
 
-  @Test("joining takes a speaker from another session; the one that lost its last member stops")
+  @Test("joining moves a speaker from another session; the one that lost its last member stops")
   func takes() throws {
     try HouseHarness.run(output: .null) { harness in
       let house = harness.house
@@ -50,7 +50,7 @@ struct SessionsTests {
     }
   }
 
-  @Test("a session of lower priority takes nothing, one of equal priority does")
+  @Test("a session of lower priority gets no speaker, one of equal priority does")
   func outranked() throws {
     try HouseHarness.run(output: .null) { harness in
       let house = harness.house
@@ -111,7 +111,7 @@ struct SessionsTests {
     }
   }
 
-  @Test("a session takes the place of a closed one within the same block, without a click")
+  @Test("a session replaces a closed one within the same block, without a click")
   func reused() throws {
     let harness = try HouseHarness.run { harness in
       let path = try harness.source("a.wav", Signal.constant(0.9, frames: 480_000))
@@ -144,7 +144,7 @@ struct SessionsTests {
     }
   }
 
-  @Test("closing the house stops every session, and what waits goes on")
+  @Test("closing the house stops every session, and waiting callers continue")
   func closingHouse() throws {
     var result: FinishResult?
     try HouseHarness.run { harness in

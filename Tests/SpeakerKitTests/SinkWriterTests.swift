@@ -41,7 +41,7 @@ struct SinkWriterTests {
     return false
   }
 
-  @Test("a card that is lost is told once, opened again, and takes up what comes then")
+  @Test("a lost card is reported once, opened again, and plays what comes then")
   func reopens() throws {
     let card = FaultyCard()
     let (troubles, ended) = (Counter(), Counter())
@@ -81,7 +81,8 @@ struct SinkWriterTests {
   }
 
   @Test(
-    "a speaker whose file can't be written is told; the others' files are whole", arguments: [true, false])
+    "a speaker whose file can't be written is reported; the others' files are whole",
+    arguments: [true, false])
   func fullDisk(isVirtual: Bool) throws {
     let folder = try TemporaryFolder()
     #expect(symlink("/dev/full", folder.file("A.wav")) == 0)

@@ -38,7 +38,7 @@ struct SnapshotTests {
     }
   }
 
-  @Test("what was stopped is stopped; a closed session and a removed speaker are left out")
+  @Test("a stopped session is stopped; a closed session and a removed speaker are left out")
   func stopped() throws {
     try HouseHarness.run(output: .null) { harness in
       let house = harness.house
@@ -53,7 +53,7 @@ struct SnapshotTests {
     }
   }
 
-  @Test("of a session that has other speakers too, what it plays is left alone")
+  @Test("of a session that has other speakers too, its source is left alone")
   func partial() throws {
     try HouseHarness.run(output: .null) { harness in
       let (house, session) = (harness.house, harness.house.session)
@@ -81,7 +81,7 @@ struct SnapshotTests {
     }
   }
 
-  @Test("a source that is gone is told after all else is restored")
+  @Test("a missing source is reported after all else is restored")
   func sourceGone() throws {
     try HouseHarness.run(output: .null) { harness in
       let house = harness.house
@@ -98,7 +98,7 @@ struct SnapshotTests {
     }
   }
 
-  @Test("a level that comes back muted is told once, also of a speaker that is in a snapshot twice")
+  @Test("a level that is restored muted is published once, also of a speaker that is in a snapshot twice")
   func toldOnce() throws {
     try HouseHarness.run(output: .null) { harness in
       let (house, device) = (harness.house, harness.house.devices[0])

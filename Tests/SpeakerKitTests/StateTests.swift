@@ -6,7 +6,7 @@ import Testing
 
 @testable import SpeakerKit
 
-@Suite("What a house keeps between runs")
+@Suite("The stored state of a house")
 struct StateTests {
   /// Opens a house over `folder`, runs `body` and closes it.
   private func run(
@@ -76,7 +76,7 @@ struct StateTests {
   }
 
   @Test(
-    "a damaged or hostile file is set aside with a line that says so, and the house begins as configured",
+    "a damaged or hostile file is set aside with a line that reports it, and the house begins as configured",
     arguments: [
       "", "hello", "roomtone house 2\n", "roomtone house 1\nname X\n",
       "roomtone house 1\nspeaker A\nvolume 51\n",
@@ -103,7 +103,7 @@ struct StateTests {
     #expect(HouseState.parse(long).state == nil)
   }
 
-  @Test("what was kept of speakers outlives a run of a house without them")
+  @Test("the stored state of speakers outlives a run of a house without them")
   func otherHouse() throws {
     let folder = try TemporaryFolder()
     let (a, b) = (SpeakerSpec(name: "A"), SpeakerSpec(name: "B"))
@@ -125,7 +125,7 @@ struct StateTests {
     #expect(HouseState(info, besides: old).speakers.count == 106)
   }
 
-  @Test("a kept name that the configuration gives to another speaker by now is not taken up")
+  @Test("a stored name that the configuration gives to another speaker by now is not used")
   func takenName() throws {
     let folder = try TemporaryFolder()
     try run(folder.file("s"), [SpeakerSpec(name: "A")]) { try await $0.devices[0].setName("B") }
@@ -135,7 +135,8 @@ struct StateTests {
   }
 
   @Test(
-    "a second driver waits, says for whom, and is refused with that name; or gets the house when it is free")
+    "a second driver waits, reports for which process, and is refused with that name; or gets the house when it is free"
+  )
   func lock() throws {
     let folder = try TemporaryFolder()
     let path = folder.file("s")
@@ -183,7 +184,7 @@ struct StateTests {
     #expect(error?.code == "speaker.closed")
   }
 
-  @Test("who only looks sees the house as it was left while another process has it, and changes nothing")
+  @Test("a read-only driver shows the stored house while another process has it, and changes nothing")
   func looks() throws {
     let folder = try TemporaryFolder()
     let state = folder.file("s")
@@ -210,7 +211,7 @@ struct StateTests {
     #expect(try HouseDriver.owner(ofStateFolder: state)?.name == "night watch")
   }
 
-  @Test("who only looks makes no folder, and leaves a damaged file where it is")
+  @Test("a read-only driver makes no folder, and leaves a damaged file where it is")
   func looksAtNothing() throws {
     let folder = try TemporaryFolder()
     var lines: [String] = []
@@ -225,7 +226,7 @@ struct StateTests {
     #expect(try Command.succeed("ls", [folder.path]).text == "house.state\n")
   }
 
-  @Test("who has the house is told without the lock being in anybody's way")
+  @Test("the owner of the house is reported without holding up the lock")
   func owner() throws {
     let folder = try TemporaryFolder()
     let path = folder.file("s")
@@ -253,7 +254,7 @@ struct StateTests {
   }
 
   @Test(
-    "what stands in a lock that somebody has is not believed",
+    "the content of a held lock is not trusted",
     arguments: [
       ("", "another process"), ("\u{1b}[2J", "another process"), ("-4 x", "another process"),
       ("7\n", "another program (process 7)"), ("99999999999 x", "another process"),

@@ -3,9 +3,9 @@ import SpeakerKit
 import TestSupport
 import Testing
 
-@Suite("Volume, mute and membership as they are told")
+@Suite("Events of volume, mute and membership")
 struct VolumeTests {
-  @Test("a level takes effect some milliseconds after the call, and the event says when")
+  @Test("a level takes effect some milliseconds after the call, and the event has the time")
   func delayed() throws {
     try HouseHarness.run(output: .null) { harness in
       let device = harness.house.devices[0]
@@ -30,7 +30,7 @@ struct VolumeTests {
     }
   }
 
-  @Test("mute keeps the level, unmute gives it back, a second one tells nothing")
+  @Test("mute keeps the level, unmute restores it, a second one publishes nothing")
   func mute() throws {
     try HouseHarness.run(output: .null) { harness in
       let house = harness.house
@@ -108,7 +108,7 @@ struct VolumeTests {
     }
   }
 
-  @Test("joining and leaving are told once")
+  @Test("joining and leaving are published once")
   func membership() throws {
     try HouseHarness.run(output: .null, addAll: false) { harness in
       let device = harness.house.devices[0]
@@ -124,7 +124,7 @@ struct VolumeTests {
     }
   }
 
-  @Test("opening tells the speakers, and that they join")
+  @Test("opening publishes the speakers, and that they join")
   func opening() throws {
     let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 0)))
     let house = House(loop: loop, driver: HouseDriver(loop: loop, speakers: HouseHarness.pair, output: .null))

@@ -24,7 +24,7 @@ struct WAVFolderTests {
     #expect(try Command.run("ls", ["-A", harness.folder.file("out")]).output.isEmpty)
   }
 
-  @Test("a folder that can't be made is told at open")
+  @Test("a folder that can't be made is reported at open")
   func unwritable() throws {
     let folder = try TemporaryFolder()
     let file = try folder.write([1], to: "file")

@@ -63,7 +63,8 @@ struct ReconnectDelayTests {
     #expect(delay.wait(at: at(200), using: &random) == .zero)
   }
 
-  @Test("what the server asks for is the least, five minutes at most; who is not let in asks every 30 s")
+  @Test(
+    "the server's delay is the least, five minutes at most; a client that is not admitted retries every 30 s")
   func wanted() {
     var random = SeededRandom(seed: 1)
     var delay = ReconnectDelay()
@@ -109,7 +110,7 @@ struct StallTestTests {
     #expect(test.stallTime == nil && test.deadline == test.timeout)
   }
 
-  @Test("what comes in lumps stalls after twice its longest pause, for a minute at least")
+  @Test("a stream in lumps stalls after twice its longest pause, for a minute at least")
   func lumps() throws {
     let time = try #require(paced(burst: 3.8, for: 60, pause: 4).0.stallTime)
     #expect((Duration.milliseconds(7_999)...Duration.milliseconds(8_001)).contains(time))
@@ -125,7 +126,7 @@ struct StallTestTests {
     #expect(try #require(test.stallTime) < .seconds(2))
   }
 
-  @Test("what is looked at seldom has waited, which is no pause of the station")
+  @Test("a seldom read connection has waited, which is no pause of the station")
   func waited() throws {
     var (test, now) = paced(burst: 3.8, for: 12)
     for _ in 0..<20 {
@@ -138,7 +139,7 @@ struct StallTestTests {
   }
 
   @Test(
-    "what comes at a pace need not be looked at as it comes, the less the longer the burst holds",
+    "a paced stream is read at intervals, the longer the more the burst holds",
     arguments: [(4.1, 500), (1.6, 250), (0.0, 250)])
   func looks(burst: Double, expected: Int) {
     #expect(paced(burst: burst, for: 60).0.longestLook == .milliseconds(expected))
@@ -146,7 +147,7 @@ struct StallTestTests {
     #expect(paced(burst: burst, for: 60, pause: 2).0.longestLook == nil)
   }
 
-  @Test("who gives up sooner has no stall before")
+  @Test("a shorter data timeout ends before a stall")
   func short() {
     var test = StallTest(at: at(0), limit: .seconds(1))
     for step in 0...200 { test.received(.milliseconds(100), at: at(Double(step) / 10)) }
@@ -171,7 +172,7 @@ struct ConnectionMachineTests {
     return machine
   }
 
-  @Test("the first connection that fails stops the stream, with the failure told before")
+  @Test("the first connection that fails stops the stream, with the failure reported before")
   func firstFails() {
     var machine = machine()
     _ = machine.start(at: at(0))
@@ -196,7 +197,7 @@ struct ConnectionMachineTests {
   }
 
   @Test(
-    "once sound has come it connects again for ever, at once the first time, and tells when the sound is back"
+    "once sound has come it connects again for ever, at once the first time, and reports when the sound is back"
   )
   func reconnects() {
     var machine = playing()
@@ -235,7 +236,7 @@ struct ConnectionMachineTests {
     #expect(waits.count { $0 < 0.5 } < 25)
   }
 
-  @Test("a connection that gives no sound does not reset the waits")
+  @Test("a connection without sound does not reset the delays")
   func silentConnection() {
     var machine = playing()
     _ = machine.ended(lost(), at: at(10))
@@ -246,7 +247,7 @@ struct ConnectionMachineTests {
     #expect((at(10.25)...at(10.5)).contains(machine.deadline ?? at(0)))
   }
 
-  @Test("a connection that brings only what had come before gives no sound")
+  @Test("a connection that repeats received frames only has no sound")
   func sameAgain() {
     var machine = playing()
     _ = machine.ended(lost(), at: at(10))
@@ -257,7 +258,7 @@ struct ConnectionMachineTests {
     #expect((at(10.25)...at(10.5)).contains(machine.deadline ?? at(0)))
   }
 
-  @Test("a source that restarts is asked for as any lost connection, one that lets nobody in every 30 s")
+  @Test("a source that restarts is retried as any lost connection, one that admits no client every 30 s")
   func refused() {
     var machine = playing()
     let gone = StreamError.answer(404, url: url)

@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("Feeds: when they are asked, and what is told", .waiting)
+@Suite("Feeds: requests and events", .waiting)
 struct FeedMachineTests {
   /// A random source without scatter: small enough that all ranges return their first value, and large enough
   /// to be accepted.
@@ -59,7 +59,7 @@ struct FeedMachineTests {
 
   private let failure = StreamError(.network, "away")
 
-  @Test("each event is told when it begins; the feed is asked again when the last one ends")
+  @Test("each event is emitted when it begins; the feed is fetched again when the last one ends")
   func events() throws {
     var run = Run()
     run.start()
@@ -99,7 +99,7 @@ struct FeedMachineTests {
     }
   }
 
-  @Test("after failures the waits double up to 5 minutes; one is told once, and so is its end")
+  @Test("after failures the delays double up to 5 minutes; a failure is reported once, and so is its end")
   func failures() throws {
     var run = Run()
     run.start()
@@ -124,7 +124,7 @@ struct FeedMachineTests {
     #expect(other == ["warn stream.network", "warn stream.http", "recovered", "A", "warn stream.network"])
   }
 
-  @Test("while a feed fails, the events that it told before still come")
+  @Test("while a feed fails, its earlier events are still emitted")
   func failingWithEvents() throws {
     var run = Run()
     run.start()
@@ -151,7 +151,7 @@ struct FeedMachineTests {
     #expect(waits.allSatisfy { $0 >= 200 && $0 <= 205 } && Set(waits).count > 150)
   }
 
-  @Test("a stream that starts anew is told all anew, and asks at once")
+  @Test("a stream that starts anew gets all events anew, and the feed is fetched at once")
   func again() throws {
     var run = Run()
     run.start()

@@ -4,7 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("Feeds: what their answers say", .waiting)
+@Suite("Feeds: parsing", .waiting)
 struct FeedParsingTests {
   /// 2026-03-10 14:00:00 UTC.
   private let noon = WallTime(seconds: 1_773_151_200)
@@ -57,7 +57,7 @@ struct FeedParsingTests {
     }
   }
 
-  @Test("small numbers shortly after midnight are what makes sense there, or what was told")
+  @Test("small numbers shortly after midnight are what makes sense there, or as stated")
   func units() throws {
     let midnight = WallTime(seconds: 1_773_187_200)
     let now = midnight.advanced(by: .seconds(60))
@@ -150,7 +150,7 @@ struct FeedParsingTests {
     #expect((alone.artist, alone.withoutArtist, alone.text) == (nil, "A - B", "A - B"))
   }
 
-  @Test("what has no title or no time is passed over; without any time the first is played now")
+  @Test("entries without a title or a time are skipped; without any time the first is played now")
   func missing() throws {
     let text =
       event("One", 50_390_000) + "<event><title>No time</title></event><event><start>50395000</start></event>"
@@ -165,7 +165,7 @@ struct FeedParsingTests {
     }
   }
 
-  @Test("texts are in UTF-8, in what the declaration says, in Latin-1 or in UTF-16")
+  @Test("texts are in UTF-8, in the declared encoding, in Latin-1 or in UTF-16")
   func encodings() throws {
     let tag = (start: Array("<event><title>".utf8), end: Array("</title></event>".utf8))
     func title(_ bytes: [UInt8], _ declaration: String = "") throws -> String? {
@@ -182,7 +182,7 @@ struct FeedParsingTests {
         == "Café")
   }
 
-  @Test("what is no feed is refused with what was found")
+  @Test("a body that is no feed is refused with what was found")
   func refused() throws {
     func flaw(_ text: String) -> FeedFlaw? {
       do throws(FeedFlaw) { _ = try AudioVaultFeed(clock: utc).content(Array(text.utf8), at: noon) } catch {
@@ -198,7 +198,7 @@ struct FeedParsingTests {
     #expect(flaw(String(repeating: " ", count: FeedText.sizeLimit + 1)) == .notXML)
   }
 
-  @Test("entities that stand for gigabytes are text")
+  @Test("entities that expand to gigabytes are text")
   func bombs() throws {
     let bomb = """
       <!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY c SYSTEM "file:///etc/passwd">]>

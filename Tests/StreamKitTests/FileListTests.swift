@@ -96,7 +96,7 @@ struct FileListTests {
     #expect((2...10).contains(station.visits.count), "\(station.visits.count)")
   }
 
-  @Test("a station that ends its connections in order is no file, though it says nothing of itself")
+  @Test("a station that ends its connections in order is no file, though it states nothing of itself")
   func closing() throws {
     let station = try Station()
     let programme = try FrameProgramme(.mp3, seconds: 60, silence: [])
@@ -171,7 +171,7 @@ struct FileListTests {
     #expect(station.visits.count == 1)
   }
 
-  @Test("where nothing is buffered and nobody sends, nothing plays")
+  @Test("with an empty buffer and a silent server, nothing plays")
   func nothing() throws {
     let station = try Station()
     let programme = try FrameProgramme(.mp3, seconds: 20, silence: [])

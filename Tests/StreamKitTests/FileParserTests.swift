@@ -56,7 +56,7 @@ private struct Reading {
   }
 }
 
-@Suite("Files taken apart", .waiting)
+@Suite("Parsing files", .waiting)
 struct FileParserTests {
   private static let files = [
     "mp3-cbr128-44k.mp3", "mp3-vbr-v4-44k.mp3", "aac-lc-44k.m4a", "aac-lc-noise-moov-at-end.m4a",
@@ -64,7 +64,7 @@ struct FileParserTests {
     "base-24bit.wav",
   ]
 
-  @Test("what is found does not depend on how the bytes come", arguments: files)
+  @Test("the result does not depend on how the bytes are divided", arguments: files)
   func pieces(name: String) throws {
     let bytes = try readBytes(Fixtures.path(name))
     var whole = try #require(Reading(bytes, piece: bytes.count))
@@ -79,7 +79,7 @@ struct FileParserTests {
   }
 
   @Test(
-    "behind a leap the first frame has the time that it has from the start",
+    "after a seek the first frame has the time that it has from the start",
     arguments: files)
   func leaps(name: String) throws {
     let bytes = try readBytes(Fixtures.path(name))
@@ -106,7 +106,7 @@ struct FileParserTests {
   }
 
   @Test(
-    "behind a leap into what has not been read the frames in front are counted, unless there are too many",
+    "after a seek into an unread part the frames in front are counted, unless there are too many",
     arguments: ["mp3-vbr-v4-44k.mp3", "aac-lc-44k.aac"])
   func counts(name: String) throws {
     let bytes = try readBytes(Fixtures.path(name))
@@ -215,7 +215,7 @@ struct FileParserTests {
     #expect(length.marks.map(\.byte) == [0, 100, 300, 600, 1000])
   }
 
-  @Test("between known places the way is straight; what goes back is left out")
+  @Test("between known positions the time is interpolated; a position that goes back is left out")
   func table() throws {
     let places = [(100, 0), (200, 1), (150, 2), (600, 3)].map {
       SeekTable.Place(byte: Double($0.0), seconds: Double($0.1))

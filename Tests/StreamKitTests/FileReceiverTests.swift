@@ -137,7 +137,7 @@ struct FileReceiverTests {
   }
 
   @Test(
-    "behind a leap it sounds as the file there, and file_time says where",
+    "after a seek it sounds as the file there, and file_time is the position",
     arguments: files.filter { $0 != "aac-lc-noise-moov-at-end.m4a" }, [0.2, 0.7, 0.0])
   func seeks(name: String, share: Double) throws {
     let station = try Station()
@@ -170,7 +170,7 @@ struct FileReceiverTests {
     #expect(found.errorToSignal(against: rest) < limit, "\(found.errorToSignal(against: rest))")
   }
 
-  @Test("it is held back: paused, not much more than the wait is sent; then it goes on")
+  @Test("it is held back: paused, not much more than the wait is sent; then it resumes")
   func throttles() throws {
     let station = try Station()
     station.answer("/file", with: .file(wave(seconds: 300), type: "audio/wav"))
@@ -189,7 +189,7 @@ struct FileReceiverTests {
     }
   }
 
-  @Test("played to its end it tells file_complete, then stopped, and plays again from its start")
+  @Test("played to its end it emits file_complete, then stopped, and plays again from its start")
   func completes() throws {
     let station = try Station()
     station.answer("/file", with: try answer("mp3-mpeg25-32-11k-mono.mp3"))
@@ -206,7 +206,7 @@ struct FileReceiverTests {
     }
   }
 
-  @Test("what has changed meanwhile fails, and says so", arguments: [true, false])
+  @Test("a file that has changed meanwhile fails with an error that names this", arguments: [true, false])
   func changed(hasTag: Bool) throws {
     let station = try Station()
     let (old, new) = (try answer("mp3-cbr128-44k.mp3"), try answer("mp3-vbr-v4-44k.mp3"))
@@ -231,7 +231,7 @@ struct FileReceiverTests {
     #expect(station.visits.last?["Range"] == "bytes=\(bytes.count)-")
   }
 
-  @Test("a server without parts can't seek, and says so; what is in the buffer can be gone to")
+  @Test("a server without ranges can't seek, and the error names this; buffered positions can be reached")
   func withoutRanges() throws {
     let station = try Station()
     station.answer("/file", with: try answer("mp3-cbr128-44k.mp3").withoutRanges())
@@ -262,7 +262,8 @@ struct FileReceiverTests {
     }
   }
 
-  @Test("a list leads to a file; what has no parser, or is told to be live, is refused or plays as it comes")
+  @Test(
+    "a list leads to a file; a format without a parser is refused, a file set to be live plays as it comes")
   func kinds() throws {
     let station = try Station()
     station.answer("/file", with: .page("/song\n", type: "audio/x-mpegurl"))
@@ -282,7 +283,7 @@ struct FileReceiverTests {
     }
   }
 
-  @Test("gone to its end it is complete, and nothing is told behind stopped", arguments: [true, false])
+  @Test("moved to its end it is complete, and no event follows stopped", arguments: [true, false])
   func seeksToEnd(isPaused: Bool) throws {
     let station = try Station()
     station.answer("/file", with: .file(wave(seconds: 60), type: "audio/wav"))
@@ -350,7 +351,7 @@ struct FileReceiverTests {
     }
   }
 
-  @Test("places beyond what can be counted are none")
+  @Test("positions beyond the range of an integer are refused")
   func hugePlaces() throws {
     #expect(ContentRange("bytes 9223372036854775806-9223372036854775807/*") == nil)
     #expect(ContentRange("bytes 0-9/9223372036854775807")?.size == nil)

@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test(
-    "the gap is told to a tenth of a second, and what is heard around it is right or silent",
+    "the gap is reported to a tenth of a second, and the sound around it is right or silent",
     arguments: RealSound.allCases, Proof.isSanitized ? [6] : [6, 13, 20])
   func gap(kind: RealSound, outage: Double) throws {
     let programme = try kind.programme()
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test("a buffer that gets full in the middle of a join takes what fits, whole and in order")
+  @Test("a buffer that gets full in the middle of a join accepts what fits, whole and in order")
   func fullInJoin() throws {
     let programme = try Proof.programme(.mp3)
     let audience = try Audience()

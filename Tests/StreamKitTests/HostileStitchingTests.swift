@@ -14,7 +14,7 @@ import Testing
     return listener
   }
 
-  @Test("a loop shorter than what is remembered is joined where the time says", arguments: [0, 1.3, 2.9])
+  @Test("a loop shorter than what is remembered is joined by the time", arguments: [0, 1.3, 2.9])
   func shortLoop(outage: Double) throws {
     // A period of a second and a half, so that the right position is nearer than the next.
     let station = BurstModel(programme: try FrameProgramme(.mp3, seconds: 40, period: 60))
@@ -199,7 +199,9 @@ import Testing
     #expect(received == Array(programme.frames[0..<300]) + Array(programme.frames[700..<900]))
   }
 
-  @Test("a loss that is told before the frames are released waits for them") func lostBeforeRelease() throws {
+  @Test("a loss that is reported before the frames are released waits for them") func lostBeforeRelease()
+    throws
+  {
     let programme = try FrameProgramme(.mp3, seconds: 20)
     var stitcher = Stitcher()
     func receive(_ range: Range<Int>, at time: Double) -> Stitcher.Action? {

@@ -45,7 +45,7 @@ struct ICYRun {
   }
 
   @Test(
-    "gives all audio, and titles with the place they stand at, in any pieces", arguments: [1, 7, 100, 8192])
+    "returns all audio, and titles with their position, in any pieces", arguments: [1, 7, 100, 8192])
   func any(interval: Int) {
     var random = SeededRandom(seed: UInt64(interval))
     let audio = random.bytes(interval == 1 ? 500 : 20_000)
@@ -70,7 +70,7 @@ struct ICYRun {
     #expect(run.audio == [9, 8] && run.blocks.map(\.bytes.count) == [4080])
   }
 
-  @Test("positions go on from earlier connections") func position() {
+  @Test("positions continue from earlier connections") func position() {
     var icy = ICYDeinterleaver(interval: 100, audioPosition: 5000)
     var index = 0
     [UInt8](repeating: 1, count: 30).withUnsafeBytes { bytes in
@@ -104,14 +104,16 @@ struct ICYRun {
 
   private func text(_ bytes: [UInt8], _ encoding: MetadataEncoding) -> String { encoding.text(bytes[...]) }
 
-  @Test("UTF-8 is UTF-8 whatever the setting says") func utf8() {
+  @Test("UTF-8 is UTF-8 whatever the setting") func utf8() {
     for encoding in [MetadataEncoding.latin1, .utf8, .windows1252, MetadataEncoding(name: "koi8-r") ?? .utf8]
     {
       #expect(text(Array("Café – Ω".utf8), encoding) == "Café – Ω")
     }
   }
 
-  @Test("what is not UTF-8 is read as the setting says, else as Latin-1") func settings() throws {
+  @Test("text that is not UTF-8 is read in the encoding of the setting, else as Latin-1") func settings()
+    throws
+  {
     let cafe: [UInt8] = [0x43, 0x61, 0x66, 0xE9]
     #expect(text(cafe, .latin1) == "Café")
     #expect(text(cafe, .utf8) == "Café")
@@ -125,7 +127,7 @@ struct ICYRun {
     #expect(text([0x93, 0xFA, 0x96], japanese) == "ú")
   }
 
-  @Test("names of encodings are taken as people write them, and unknown ones refused") func names() {
+  @Test("names of encodings are accepted as people write them, and unknown ones refused") func names() {
     #expect(MetadataEncoding(name: "UTF-8") == .utf8)
     #expect(MetadataEncoding(name: "Latin1") == .latin1 && MetadataEncoding(name: "ISO-8859-1") == .latin1)
     #expect(MetadataEncoding(name: "cp1252") == .windows1252)

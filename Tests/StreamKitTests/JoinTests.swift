@@ -107,7 +107,7 @@ enum Proof {
   }
 
   @Test(
-    "a connection that stays open in silence gives way to a second one in time to find all again",
+    "a connection that stays open in silence is replaced by a second one in time to find all again",
     arguments: [FrameProgramme.Kind.mp3, .aac])
   func stall(kind: FrameProgramme.Kind) throws {
     let (audience, programme) = (try Audience(), try Proof.programme(kind))

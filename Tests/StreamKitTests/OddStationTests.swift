@@ -25,7 +25,7 @@ import Testing
     return try readBytes(coded)
   }
 
-  @Test("a format that changes in mid-frame is told, and heard without what is no sound")
+  @Test("a format that changes in mid-frame is reported, and heard without what is no sound")
   func formats() throws {
     let parts = [
       try coded("mp3", rate: 44_100, channels: 2), try coded("aac", rate: 44_100, channels: 2),
@@ -136,7 +136,7 @@ import Testing
   // MARK: Programmes
 
   @Test(
-    "a station that comes back with another programme is joined at a frame, and all that is held of it is given"
+    "a station that comes back with another programme is joined at a frame, and all held frames of it are delivered"
   )
   func restart() throws {
     let audience = try Audience()

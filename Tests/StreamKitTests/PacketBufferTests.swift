@@ -46,7 +46,7 @@ import Testing
     return packets
   }
 
-  @Test("gives back what was put in, in order") func order() {
+  @Test("returns what was put in, in order") func order() {
     let buffer = filled(100, blocks: 20)
     let packets = read(buffer, from: buffer.start)
     #expect(packets.map(\.frame.offset) == (0..<100).map { $0 * 418 })
@@ -109,7 +109,7 @@ import Testing
     }
   }
 
-  @Test("what has not been heard is kept when asked for: new frames are refused") func keeps() {
+  @Test("unheard frames are kept when asked for: new frames are refused") func keeps() {
     var buffer = PacketBuffer(blocks: 3)
     let heard = buffer.end
     var taken = 0
@@ -125,7 +125,7 @@ import Testing
     #expect(append(36, to: &buffer, keeping: cursor))
   }
 
-  @Test("a reader that was overtaken goes on with the oldest frame and is told what it missed")
+  @Test("a reader that was overtaken continues with the oldest frame and gets the missed duration")
   func overtaken() {
     var buffer = PacketBuffer(blocks: 2)
     let cursor = buffer.start
@@ -145,7 +145,7 @@ import Testing
     #expect(buffer.next(&cursor) == nil)
   }
 
-  @Test("seeking moves by whole frames, as far as the buffer goes, and tells how far") func seeks() {
+  @Test("seeking moves by whole frames, as far as the buffer goes, and returns the distance") func seeks() {
     let buffer = filled(100, blocks: 20)
     let frame = 1152 / 44_100.0
     var cursor = buffer.end
@@ -164,7 +164,7 @@ import Testing
     #expect(PacketBuffer(blocks: 1).seek(&empty, by: -5) == 0)
   }
 
-  @Test("tells blocks, seconds, places and bytes") func figures() {
+  @Test("reports blocks, seconds, positions and bytes") func figures() {
     var buffer = PacketBuffer()
     #expect(buffer.size == 1200 && buffer.used == 0 && buffer.duration == .zero && buffer.capacity == .zero)
     #expect(buffer.block(at: buffer.start) == nil && buffer.byteOffset(at: buffer.start) == nil)
@@ -200,7 +200,7 @@ import Testing
     #expect(read(buffer, from: buffer.start).allSatisfy { $0.discontinuity == nil })
   }
 
-  @Test("pieces without frames take the time that they are told to take") func pieces() {
+  @Test("pieces without frames have the given duration") func pieces() {
     var buffer = PacketBuffer(blocks: 4)
     let bytes = [UInt8](repeating: 7, count: 6000)
     let piece = StreamFrame(offset: 0, length: 6000, hash: 0, format: StreamFormat(codec: .ogg))
@@ -211,12 +211,12 @@ import Testing
     #expect(buffer.packet(at: buffer.start)?.duration.seconds == 0.25)
   }
 
-  @Test("a frame takes 48 bytes besides its own") func entrySize() {
+  @Test("a frame costs 48 bytes besides its own") func entrySize() {
     #expect(MemoryLayout<StreamFrame>.stride == 32)
     #expect(MemoryLayout<PacketBuffer.Entry?>.stride == 48)
   }
 
-  @Test("is empty after all was let go, and goes on") func removeAll() {
+  @Test("is empty after all was released, and works on") func removeAll() {
     var buffer = filled(50, blocks: 3)
     let cursor = buffer.end
     buffer.removeAll()

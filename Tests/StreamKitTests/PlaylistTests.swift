@@ -52,7 +52,7 @@ struct PlaylistTests {
     #expect(error?.message == "\(base) is a list of segments (HLS), which doesn't work here")
   }
 
-  @Test("titles have no escape sequences, and what is left blank by that is none")
+  @Test("titles have no escape sequences, and a title left blank by that is none")
   func cleanTitles() throws {
     let text =
       "#EXTINF:-1,\u{1B}[31mred\u{202E}\nhttp://a.example/\n#EXTINF:-1,\u{1B}[0m\nhttp://b.example/\n"
@@ -91,7 +91,7 @@ struct PlaylistTests {
       ])
   }
 
-  @Test("a list of nothing that can be played says so; of schemes that don't work, names one")
+  @Test("a list without playable entries is named in the error; of unknown schemes, one is")
   func unusable() {
     let empty = #expect(throws: StreamError.self) { try read("[playlist]\n", .pls) }
     #expect(empty?.kind == .notFound)
@@ -106,7 +106,7 @@ struct PlaylistTests {
     #expect(javascript?.kind == .unsupported)
   }
 
-  @Test("what a body is written in follows from its bytes, then its type, then its name")
+  @Test("the format of a body follows from its bytes, then its type, then its name")
   func formats() {
     func format(_ start: String, _ type: String? = nil, _ path: String = "/") -> Playlist.Format? {
       Playlist.format(start: Array(start.utf8), contentType: type, path: path)
@@ -161,7 +161,7 @@ struct PlaylistTests {
 @Suite("Stream URLs", .waiting)
 struct StreamURLTests {
   @Test(
-    "what is no address, or none that works here, is refused with its reason",
+    "a text that is no usable address is refused with its reason",
     arguments: [
       ("", StreamError.Kind.url, "the URL is empty"),
       ("morning fm", .url, "no station \"morning fm\" is configured, and it is not a URL"),
@@ -195,7 +195,7 @@ struct StreamURLTests {
   }
 
   @Test(
-    "what is shown of an address has no user and no password",
+    "the description of an address has no user and no password",
     arguments: [
       ("http://me:secret@a.example:8000/x@y", "http://a.example:8000/x@y"),
       ("http://a/x?u=@b", "http://a/x?u=@b"),

@@ -80,7 +80,7 @@ struct SimulatedStationTests {
     }
   }
 
-  @Test("tells events in the order of the real one, titles when they come and when they are heard")
+  @Test("emits events in the order of the real one, titles when received and when heard")
   func titles() throws {
     let told = try SimulationHarness.run(
       try stations {
@@ -112,7 +112,7 @@ struct SimulatedStationTests {
     }
   }
 
-  @Test("a burst that is less than what a stream was told to wait for makes it wait for the rest")
+  @Test("a burst shorter than the buffer wait makes the stream wait for the remainder")
   func smallBurst() throws {
     var options = StreamOptions()
     options.bufferWait = .seconds(10)
@@ -124,7 +124,7 @@ struct SimulatedStationTests {
     #expect(told.contains { $0.hasSuffix("started") })
   }
 
-  @Test("over a drop that the burst covers nothing is missing; over a longer one the gap is told")
+  @Test("over a drop that the burst covers nothing is missing; over a longer one the gap is reported")
   func drops() throws {
     let told = news(
       try SimulationHarness.run(
@@ -167,7 +167,8 @@ struct SimulatedStationTests {
     #expect(told.contains { $0.contains("reconnected") && $0.hasSuffix("false false") }, "\(told)")
   }
 
-  @Test("a station that goes on before that has lost nothing, and nothing is told", arguments: [2, 6, 11])
+  @Test(
+    "a station that resumes before that has lost nothing, and no event is emitted", arguments: [2, 6, 11])
   func pause(seconds: Double) throws {
     let told = try SimulationHarness.run(
       try stations { $0.drops = [.init(at: .seconds(60), outage: .seconds(seconds), answer: .silence)] }
@@ -197,7 +198,7 @@ struct SimulatedStationTests {
       told == ["0.0 connecting"] + (isPage ? ["0.0 buffering"] : []) + ["0.0 failed \(code)", "0.0 stopped"])
   }
 
-  @Test("a station that answers nothing is given up after data_timeout")
+  @Test("a silent station is given up after data_timeout")
   func noAnswer() throws {
     var options = StreamOptions()
     options.dataTimeout = .seconds(7)
@@ -208,7 +209,7 @@ struct SimulatedStationTests {
     #expect(told == ["0.0 connecting", "7.0 failed stream.timeout", "7.0 stopped"])
   }
 
-  @Test("a status that begins during an outage is told once, and it connects for ever")
+  @Test("a status that begins during an outage is reported once, and it connects for ever")
   func status() throws {
     let told = try SimulationHarness.run(
       try stations { $0.drops = [.init(at: .seconds(60), outage: .seconds(300), answer: .status(404))] }
@@ -221,7 +222,7 @@ struct SimulatedStationTests {
     #expect(told.filter { $0.hasSuffix("connecting") }.count > 5)
   }
 
-  @Test("paused until the buffer is full it stops receiving, and tells the gap when it goes on")
+  @Test("paused until the buffer is full it stops receiving, and reports the gap when it resumes")
   func full() throws {
     var options = StreamOptions()
     options.bufferBlocks = 100
@@ -275,7 +276,7 @@ struct SimulatedStationTests {
     #expect(told.contains { $0.hasSuffix("file complete") }, "\(told)")
   }
 
-  @Test("what it sends are the frames of the file, over and over")
+  @Test("it sends the frames of the file, over and over")
   func sound() throws {
     let sound = try Self.sound.get()
     #expect(sound.bitRate == 128 && sound.format.codec == .mp3)
@@ -294,7 +295,7 @@ struct SimulatedStationTests {
     #expect(again.1 == first.1 && again.0.offset > first.0.offset)
   }
 
-  @Test("what is no sound that a station sends is refused with the file's name")
+  @Test("a station's file that is no sound is refused with its name")
   func otherFiles() throws {
     for name in ["base.aiff", "music-44k.ogg", "aac-lc-44k.m4a", "nothing.mp3"] {
       let error = #expect(throws: StreamError.self) { try StationSound(file: Fixtures.path(name)) }
@@ -302,7 +303,7 @@ struct SimulatedStationTests {
     }
   }
 
-  @Test("the same again tells the same, to the last attempt")
+  @Test("the same run again emits the same, to the last attempt")
   func deterministic() throws {
     let stations = try stations {
       $0.drops = [

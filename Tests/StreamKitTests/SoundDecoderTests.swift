@@ -53,7 +53,7 @@ struct SoundDecoderTests {
     #expect(abs(filtered.sound[48_000..<96_000].level - tone.level + 6.02) < 0.1)
   }
 
-  @Test("effects come, change places with others and go without a click, and leave nothing behind")
+  @Test("effects are added, reordered and removed without a click, and leave nothing behind")
   func comeAndGo() throws {
     let tone = tone(seconds: 4)
     let harness = SoundHarness(tone)
@@ -91,7 +91,7 @@ struct SoundDecoderTests {
     #expect(harness.sound[120_000..<144_000] == tone[120_000..<144_000])
   }
 
-  @Test("a script's taps get every sample once, in order, and what they make of it is heard")
+  @Test("a script's taps get every sample once, in order, and their changes are heard")
   func blocks() throws {
     let tone = tone()
     let harness = SoundHarness(tone)
@@ -134,7 +134,7 @@ struct SoundDecoderTests {
   }
 
   @Test(
-    "while the loop is away the sound goes on as it came, at the pace of hearing, told once; no gap, no click"
+    "while the loop is blocked the sound continues unchanged, at the pace of hearing, reported once; no gap, no click"
   )
   func overrun() throws {
     let tone = tone(seconds: 6)
@@ -166,7 +166,7 @@ struct SoundDecoderTests {
     #expect(tap.overruns == 1)
   }
 
-  @Test("a block that went on its way as it was late stays whole for the tap that still has it")
+  @Test("a late block that was passed on stays whole for the tap that still has it")
   func lateBlock() throws {
     let tone = tone()
     let harness = SoundHarness(tone)
@@ -191,7 +191,7 @@ struct SoundDecoderTests {
     #expect(harness.sound == tone)
   }
 
-  @Test("a tap that takes longer than its blocks last is passed by, so that the sound keeps its pace")
+  @Test("a tap that is slower than its blocks is passed by, so that the sound keeps its pace")
   func slow() throws {
     let tone = tone(seconds: 20)
     let harness = SoundHarness(tone)
@@ -210,7 +210,7 @@ struct SoundDecoderTests {
     #expect(tap.overruns > 0)
   }
 
-  @Test("with a new format effects follow, and taps are told; nothing is lost on the way")
+  @Test("with a new format effects follow, and taps are notified; no sample is lost")
   func formats() throws {
     let pieces = [tone(), tone(rate: 22_050, channels: 1), tone(rate: 44_100)]
     let harness = SoundHarness(pieces[0], pieces[1], pieces[2])
@@ -233,7 +233,7 @@ struct SoundDecoderTests {
     }
   }
 
-  @Test("sound that has not come is waited for, and what comes late goes through")
+  @Test("sound that has not come is waited for, and late sound passes through")
   func waits() throws {
     let tone = tone()
     let harness = SoundHarness(tone[0..<10_000])
@@ -248,7 +248,7 @@ struct SoundDecoderTests {
     #expect(harness.sound[2_000..<96_000] == scaled(tone, by: 0.5)[2_000..<96_000])
   }
 
-  @Test("what is no number in a file is silence, so that filters go on behind it")
+  @Test("values of a file that are no numbers are silence, so that filters recover after them")
   func noNumbers() throws {
     final class Pieces: FrameSource {
       var pieces: [[Float]]

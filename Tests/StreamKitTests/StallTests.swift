@@ -36,7 +36,7 @@ private let closed = StreamError(.network, "lost")
     return error.kind == .timeout
   }
 
-  @Test("is kept, with a second one beside it; when it comes back the second one is closed and nothing told")
+  @Test("is kept, with a second one beside it; when it resumes the second one is closed and nothing reported")
   func comesBack() throws {
     var (machine, _) = try stalled()
     #expect(machine.received(.milliseconds(100), at: at(23)) == [.disconnectStandby])
@@ -47,7 +47,7 @@ private let closed = StreamError(.network, "lost")
     #expect(second.phase == .receiving)
   }
 
-  @Test("gives way at once to a second one that joins it")
+  @Test("is replaced at once by a second one that joins it")
   func joins() throws {
     var (machine, _) = try stalled()
     #expect(machine.standbyReceived(at: at(22)) == [])
@@ -75,7 +75,7 @@ private let closed = StreamError(.network, "lost")
     #expect(machine.deadline == at(54))
   }
 
-  @Test("gives way to what is held when the player has nothing left")
+  @Test("is replaced by the held frames when the player has nothing left")
   func dry() throws {
     var (machine, _) = try stalled()
     #expect(machine.playerIsDry(at: at(22)) == [], "nothing is held yet")
@@ -85,7 +85,7 @@ private let closed = StreamError(.network, "lost")
     #expect(later.playerIsDry(at: at(25)) == [.adoptStandby])
   }
 
-  @Test("that is closed leaves its place to the second one, whatever that has brought")
+  @Test("that is closed is replaced by the second one, whatever that has received")
   func closes() throws {
     var (machine, _) = try stalled()
     #expect(machine.ended(closed, at: at(23)) == [.report(closed), .adoptStandby])
@@ -95,7 +95,7 @@ private let closed = StreamError(.network, "lost")
     #expect(other.ended(closed, at: at(23)) == [.report(closed), .adoptStandby])
   }
 
-  @Test("is a timeout when neither has sent within data_timeout; the second one goes on connecting")
+  @Test("is a timeout when neither has sent within data_timeout; the second one keeps connecting")
   func timeout() throws {
     var (machine, _) = try stalled()
     let actions = machine.deadlinePassed(at: at(40))
@@ -126,7 +126,7 @@ private let closed = StreamError(.network, "lost")
     #expect(machine.phase == .waiting)
   }
 
-  @Test("that is lost too tells why the second one failed, which is not told while it may still come back")
+  @Test("that is lost too reports why the second one failed, which is not reported while it may still resume")
   func failureOfSecond() throws {
     let (refused, reset) = (StreamError.answer(503, url: url), StreamError(.network, "reset"))
     var (machine, _) = try stalled()

@@ -37,7 +37,7 @@ struct StationReceiverTests {
   }
 
   @Test(
-    "what is received over drops is a slice of what the station sent",
+    "the bytes received over drops are a slice of the station's",
     arguments: [FrameProgramme.Kind.mp3, .aac], [0, 8_000, 32_000, 48_000])
   func exact(kind: FrameProgramme.Kind, outage: Int) throws {
     let (live, programme) = try live(kind)
@@ -101,7 +101,7 @@ struct StationReceiverTests {
   }
 
   @Test(
-    "what can't be played is told by its kind, and ends the first connection",
+    "a stream that can't be played is reported by its kind, and ends the first connection",
     arguments: [
       (Answer.page("<html><body>Our station</body></html>"), "stream.content"),
       (.page(Self.transportStream, type: "video/mp2t"), "stream.unsupported"),
@@ -121,7 +121,7 @@ struct StationReceiverTests {
     #expect(receiver.events.suffix(2) == ["failed \(code)", "gave up \(code)"])
   }
 
-  @Test("a file on a server is told from a station")
+  @Test("a file on a server is distinguished from a station")
   func file() throws {
     let station = try Station()
     station.answer(
@@ -132,7 +132,7 @@ struct StationReceiverTests {
     #expect(receiver.events.contains("file with parts") && !receiver.events.contains("full"))
   }
 
-  @Test("nobody at the port is told as a network that fails")
+  @Test("a port without a listener is reported as a network failure")
   func refusedConnection() throws {
     let station = try Station()
     station.refuse()
@@ -142,7 +142,7 @@ struct StationReceiverTests {
     #expect(receiver.events == ["connecting", "failed stream.network", "gave up stream.network"])
   }
 
-  @Test("titles are told once each, in their order, also over a drop")
+  @Test("titles are reported once each, in their order, also over a drop")
   func titles() throws {
     let (plain, programme) = try live(.mp3)
     var live = plain
@@ -160,7 +160,7 @@ struct StationReceiverTests {
       ])
   }
 
-  @Test("what nobody hears is read by the clock, and as it comes again once somebody does")
+  @Test("a stream without a listener is read by the clock, and as it arrives once there is one")
   func pace() throws {
     let time = Lock(20.0)
     var live = try live(.mp3).0

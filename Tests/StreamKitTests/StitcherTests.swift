@@ -89,7 +89,7 @@ private enum Shared {
   }
 
   @Test(
-    "after an outage longer than the burst it joins at a frame and tells the gap to a tenth of a second",
+    "after an outage longer than the burst it joins at a frame and reports the gap to a tenth of a second",
     arguments: FrameProgramme.Kind.promised)
   func gap(kind: FrameProgramme.Kind) throws {
     let station = try Shared.station(kind)
@@ -115,7 +115,7 @@ private enum Shared {
     #expect(known >= 10)
   }
 
-  @Test("an outage as long as the burst loses nothing that the server still had, and tells no overlap twice")
+  @Test("an outage as long as the burst loses nothing that the server still had, and counts no overlap twice")
   func edge() throws {
     let station = try Shared.station(.mp3)
     let burst = Double(station.burst) / 16_000
@@ -152,7 +152,7 @@ private enum Shared {
     }
   }
 
-  @Test("of many overlaps that silence allows, the one that is nearest to what the time says is taken")
+  @Test("of many overlaps that silence allows, the one that is nearest to the time is chosen")
   func nearest() {
     let format = StreamFormat(codec: .mp3, sampleRate: 44_100, channels: 2)
     let bytes = [UInt8](repeating: 0, count: 417)
@@ -181,7 +181,7 @@ private enum Shared {
     }
   }
 
-  @Test("what was held and is then given is given with its bytes") func bytesStay() throws {
+  @Test("held frames are delivered with their bytes") func bytesStay() throws {
     let programme = try Shared.station(.mp3).programme
     var stitcher = Stitcher()
     var given: [UInt8] = []

@@ -17,7 +17,7 @@ private typealias Item = StreamFramer.Item
   }
 
   @Test(
-    "tells the codec by the bytes, whatever the content type says",
+    "recognizes the codec by the bytes, whatever the content type",
     arguments: [
       ("mp3-cbr128-44k.mp3", StreamFormat(codec: .mp3, sampleRate: 44_100, channels: 2)),
       ("mp3-mpeg25-32-11k-mono.mp3", StreamFormat(codec: .mp3, sampleRate: 11_025, channels: 1)),
@@ -46,7 +46,7 @@ private typealias Item = StreamFramer.Item
     #expect(frames(items).count == 399)
   }
 
-  @Test("gives whole frames with hash, place, samples and bytes") func wholeFrames() throws {
+  @Test("returns whole frames with hash, offset, samples and bytes") func wholeFrames() throws {
     let stream = try bytes("aac-lc-44k.aac")
     var framer = StreamFramer(offset: 1000)
     stream.withUnsafeBytes { framer.feed($0) }
@@ -63,7 +63,7 @@ private typealias Item = StreamFramer.Item
     #expect(end == stream.count)
   }
 
-  @Test("a frame that tells the length of a file is a frame like any other") func infoFrame() throws {
+  @Test("a frame that states the length of a file is a frame like any other") func infoFrame() throws {
     let found = try frames(StreamFramer.items(of: bytes("mp3-cbr128-44k.mp3")))
     let sound = try frames(StreamFramer.items(of: Array(bytes("mp3-cbr128-44k.mp3")[(found[1].offset)...])))
     #expect(found.dropFirst().map(\.hash) == sound.map(\.hash))
@@ -80,7 +80,7 @@ private typealias Item = StreamFramer.Item
     #expect(framer.pendingBytes == all[8].length + 3)
   }
 
-  @Test("a format that changes in mid-frame is told before its first frame", arguments: [1, 100, 5000])
+  @Test("a format that changes in mid-frame is reported before its first frame", arguments: [1, 100, 5000])
   func changes(size: Int) throws {
     let (mp3, aac) = (try bytes("mp3-cbr128-44k.mp3"), try bytes("he-aac-v1-48k.aac"))
     let first = StreamFramer.frames(of: mp3)
@@ -97,7 +97,7 @@ private typealias Item = StreamFramer.Item
   }
 
   @Test(
-    "what is not audio is recognised",
+    "content that is not audio is recognised",
     arguments: [
       (
         "<!DOCTYPE html><html><body>Not found, as the mount is not here any more</body></html>",
@@ -179,7 +179,7 @@ private typealias Item = StreamFramer.Item
     }
   }
 
-  @Test("a stream that has no frames any more is told after 128 KiB") func lost() throws {
+  @Test("a stream that has no frames any more is reported after 128 KiB") func lost() throws {
     let stream = try bytes("mp3-cbr128-44k.mp3")
     let damage = [UInt8](repeating: 0, count: 100_000)
     let healed = StreamFramer.items(of: stream + damage + stream)

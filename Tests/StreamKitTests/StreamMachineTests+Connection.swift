@@ -51,7 +51,7 @@ extension StreamMachineTests {
     #expect(machine.buffered(isFilling: true).isEmpty, "the position was moved since")
   }
 
-  @Test("a full buffer ends the reception only while nobody hears it, and no recording needs it")
+  @Test("a full buffer ends the reception only without a listener and a recording")
   func full() throws {
     var machine = try playing()
     #expect(words(machine.full(isRecorded: false)) == ["restart"])
@@ -75,7 +75,7 @@ extension StreamMachineTests {
 
   // MARK: The player
 
-  @Test("a player that runs dry rests, has the receiver hurry, and fills; so does one that leaves the buffer")
+  @Test("a player that runs dry halts, has the receiver hurry, and fills; so does one that leaves the buffer")
   func runsDry() throws {
     var machine = try playing()
     #expect(

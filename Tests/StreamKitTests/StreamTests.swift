@@ -100,7 +100,7 @@ struct StreamTests {
     }
   }
 
-  @Test("paused it stands still and keeps what comes; it can be moved there, and go on")
+  @Test("paused it does not advance and keeps what it receives; it can be moved there, and resume")
   func pauses() throws {
     let station = try Station()
     station.answer("/live", with: .live(try live()))
@@ -136,7 +136,7 @@ struct StreamTests {
     }
   }
 
-  @Test("a title is told when it comes, and when it is heard; moved back, the one before is heard again")
+  @Test("a title is reported when received, and when heard; moved back, the one before is heard again")
   func titles() throws {
     let station = try Station()
     // The station has 200,000 bytes when it opens; what it says from 190,000 on is heard 3 s after the start.
@@ -157,7 +157,8 @@ struct StreamTests {
     }
   }
 
-  @Test("over a drop it plays on from the buffer, tells the join, and started when it is received again")
+  @Test(
+    "over a drop it plays on from the buffer, reports the join, and emits started when it is received again")
   func drops() throws {
     let station = try Station()
     let live = try live()
@@ -173,7 +174,7 @@ struct StreamTests {
     }
   }
 
-  @Test("when the buffer runs dry that is told, then buffering, and started when enough has come again")
+  @Test("when the buffer runs dry that is reported, then buffering, and started when enough has come again")
   func runsDry() throws {
     let station = try Station()
     var live = try live()
@@ -291,7 +292,7 @@ struct StreamTests {
   }
 
   @Test(
-    "what was kept over a pause that filled the buffer is heard to its end, whatever the next burst brings")
+    "the sound kept over a pause that filled the buffer is heard to its end, whatever the next burst has")
   func keepsOverFullPause() throws {
     let station = try Station()
     // The programme moves on at the pace of hearing, and by a leap when it is told to.
@@ -324,7 +325,7 @@ struct StreamTests {
     }
   }
 
-  @Test("no error tells the password of an address")
+  @Test("no error contains the password of an address")
   func secret() throws {
     let network = try NetworkThread()
     defer { network.close() }

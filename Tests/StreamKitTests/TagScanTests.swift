@@ -22,7 +22,7 @@ struct TagScanTests {
   }
 
   @Test(
-    "are told from tags with few attributes, long values, and text",
+    "are distinguished from tags with few attributes, long values, and text",
     arguments: [
       "<a b=\"1>2\" c='\"'>text a b c</a>", "<a b = \"\(String(repeating: "x ", count: 30_000))\"/>",
       "<a>\(String(repeating: "word ", count: 2_000))</a>", "<a><!-- it's --><b c=\"d\"/></a>",

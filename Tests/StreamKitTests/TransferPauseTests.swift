@@ -10,7 +10,7 @@ import Testing
 @Suite("A transfer that is paused", .waiting) struct TransferPauseTests {
   private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }
 
-  @Test("resumes when nobody wants it paused any more, whoever changes his mind first") func owners() {
+  @Test("resumes when no side wants it paused any more, in any order") func owners() {
     let limit = StreamTime(seconds: 20)
     var pause = TransferPause()
     pause.add(StreamTime(seconds: 30), at: at(0))

@@ -7,7 +7,7 @@ import Testing
 @testable import HeadsetLink
 
 @Suite("A driver and a board on a bad line") struct BadLineTests {
-  @Test("a plug that is pulled in the middle of a request is told once") func unplugged() throws {
+  @Test("a plug that is pulled in the middle of a request is reported once") func unplugged() throws {
     let harness = try DriverHarness()
     try harness.runConnected {
       let waiting = [harness.driver.begin(Ping()), harness.driver.begin(Ping())]
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test("a line that falls silent is told by the time that an answer takes") func silent() throws {
+  @Test("a line that falls silent is detected by the response timeout") func silent() throws {
     let harness = try DriverHarness()
     try harness.runConnected {
       harness.middle.rule = { _, _ in [] }
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test("each side tells of its own bytes alone, and of those that it read") func counted() throws {
+  @Test("each side reports its own bytes alone, and those that it read") func counted() throws {
     let harness = try DriverHarness()
     try harness.runConnected {
       harness.middle.inject([1, 2, 3, 0], .toHost)
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test("writes go up to the window that was granted, in their order, and a gap is told by its offset")
+  @Test("writes go up to the window that was granted, in their order, and a gap is reported with its offset")
   func window() throws {
     var options = BoardOptions()
     options.readyAfter = .seconds(5)

@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test("bytes come through in both directions, however large and however slowly they are taken")
+  @Test("bytes come through in both directions, however large and however slowly they are read")
   func sockets() throws {
     let loop = EventLoop()
     let ends = try Descriptors.sockets()
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test("who does not take what is sent is given up, once") func queue() throws {
+  @Test("a side that does not read what is sent is closed, once") func queue() throws {
     let loop = EventLoop()
     let ends = try Descriptors.sockets()
     try loop.finish { [self] in
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test("the end of the other side is told once, behind its last bytes") func end() throws {
+  @Test("the end of the other side is reported once, after its last bytes") func end() throws {
     let loop = EventLoop()
     let ends = try Descriptors.sockets()
     try loop.finish { [self] in
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test("sending to a side that is gone raises no signal, and tells the end") func gone() throws {
+  @Test("sending to a side that is gone raises no signal, and reports the end") func gone() throws {
     let loop = EventLoop()
     let ends = try Descriptors.sockets()
     close(ends.other)
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test("nothing is told after close, not even an end that has come already") func closed() throws {
+  @Test("nothing is reported after close, not even an end that has come already") func closed() throws {
     let loop = EventLoop()
     let ends = try Descriptors.sockets()
     close(ends.other)
@@ -117,7 +117,7 @@ import Testing
     }
   }
 
-  @Test("a channel that is let go closes its descriptor") func letGo() throws {
+  @Test("a channel closes its descriptor when deallocated") func letGo() throws {
     let loop = EventLoop()
     let ends = try Descriptors.sockets()
     _ = try FDChannel(owning: ends.one, loop: loop)
@@ -127,7 +127,7 @@ import Testing
     close(ends.other)
   }
 
-  @Test("a terminal passes all bytes as they are, in both directions, and tells when its other side goes")
+  @Test("a terminal passes all bytes as they are, in both directions, and reports when its other side goes")
   func terminal() throws {
     let loop = EventLoop()
     let (master, path) = try Descriptors.terminal()
@@ -148,7 +148,7 @@ import Testing
     }
   }
 
-  @Test("the terminal's master is told when the host goes") func hostGoes() throws {
+  @Test("the terminal's master is notified when the host goes") func hostGoes() throws {
     let loop = EventLoop()
     let (master, path) = try Descriptors.terminal()
     try loop.finish { [self] in
@@ -178,7 +178,7 @@ import Testing
     }
   }
 
-  @Test("the end is told to the other side behind what was sent, and to nobody else") func end() throws {
+  @Test("the end is reported to the other side alone, after the bytes sent") func end() throws {
     let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 0)))
     let (one, other) = MemoryChannel.pair(loop: loop)
     let (mine, theirs) = (Heard(), Heard())

@@ -7,7 +7,7 @@ import Testing
 @testable import HeadsetLink
 
 @Suite("A driver and a board") struct HBPDriverTests {
-  @Test("connecting tells who the board is; a second connection ends the first") func connect() throws {
+  @Test("connecting reports the board's identity; a second connection ends the first") func connect() throws {
     let harness = try DriverHarness()
     try harness.run {
       #expect(!harness.driver.isConnected)
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test("good-bye is said, and heard") func disconnect() throws {
+  @Test("GOODBYE is sent and received") func disconnect() throws {
     let harness = try DriverHarness()
     try harness.runConnected {
       let waiting = harness.driver.begin(Ping())
@@ -131,7 +131,7 @@ import Testing
     }
   }
 
-  @Test("a connection that is given up while it comes about fails as such") func givenUp() throws {
+  @Test("a connection that is cancelled while it is made fails as such") func givenUp() throws {
     let harness = try DriverHarness()
     try harness.run {
       harness.middle.rule = { _, _ in [] }
@@ -145,7 +145,7 @@ import Testing
     }
   }
 
-  @Test("a driver that is let go fails what waits") func letGo() throws {
+  @Test("a driver that is deallocated fails pending requests") func letGo() throws {
     let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 0)))
     let board = try Board(BoardOptions(), loop: loop)
     try loop.finish {

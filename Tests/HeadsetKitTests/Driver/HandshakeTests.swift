@@ -60,7 +60,7 @@ import Testing
       handshake.proof(of: .board) == Array(HMACSHA256.mac(Array("board".utf8) + [1, 2, 3], key: key)[..<16]))
   }
 
-  @Test("a challenge of another length than 16 is told by its length", arguments: [0, 15, 17, 255])
+  @Test("a challenge of another length than 16 is reported with its length", arguments: [0, 15, 17, 255])
   func challenge(length: Int) throws {
     let host = try HostHandshake(key: key, nonce: nonce)
     let greeting = try LinkReply.done(welcome(length)).payload()
@@ -141,7 +141,7 @@ import Testing
     #expect(try answer(board.received(hello: host.hello, welcome: other)) != greeting)
   }
 
-  @Test("a host that speaks other versions only, and one that speaks gibberish, are told so") func others()
+  @Test("a host that speaks other versions only, and one that sends gibberish, are reported so") func others()
     throws
   {
     var board = BoardHandshake(key: key)

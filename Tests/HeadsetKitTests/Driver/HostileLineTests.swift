@@ -7,7 +7,7 @@ import Testing
 @testable import HeadsetLink
 
 @Suite("A driver and a board with someone in between") struct HostileLineTests {
-  @Test("a wrong key is told on both sides, and nothing is done") func wrongKey() throws {
+  @Test("a wrong key is reported on both sides, and no command runs") func wrongKey() throws {
     let harness = try DriverHarness(key: LinkKey(bytes: [UInt8](repeating: 1, count: 32)))
     try harness.run {
       let error = await harness.connectFailure()
@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test("a board that only says yes is found out") func falseBoard() throws {
+  @Test("a board that accepts every proof is detected") func falseBoard() throws {
     let harness = try DriverHarness()
     try harness.run {
       harness.middle.rule = { way, bytes in
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test("a challenge of 15 or 17 bytes is told by its length", arguments: [15, 17]) func challenge(
+  @Test("a challenge of 15 or 17 bytes is reported with its length", arguments: [15, 17]) func challenge(
     length: Int
   )
     throws
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test("what was recorded is taken from nobody a second time, on this connection or a later one")
+  @Test("recorded frames are accepted from no one a second time, on this connection or a later one")
   func replay() throws {
     let harness = try DriverHarness()
     try harness.runConnected {
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test("a command that nobody sealed, or with another seal, is not done") func injected() throws {
+  @Test("a command without a seal, or with another seal, does not run") func injected() throws {
     let harness = try DriverHarness()
     try harness.runConnected {
       let command = try SetNoiseCancelling(isOn: true).frame(sequence: 7)
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  @Test("an answer to an older request is not taken for a new one's") func delayed() throws {
+  @Test("an answer to an older request does not complete a new one") func delayed() throws {
     let harness = try DriverHarness()
     try harness.runConnected {
       _ = try await harness.driver.request(SetNoiseCancelling(isOn: true))

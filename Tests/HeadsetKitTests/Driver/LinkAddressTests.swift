@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(
-    "what is no address, or one of another machine, is refused with the forms there are",
+    "a text that is no address, or one of another machine, is refused with the known forms",
     arguments: [
       "", "unix", "unix:", "unix:/" + String(repeating: "x", count: 107),
       "unix:/" + String(repeating: "x", count: 100_000), "unix:a\0b", "tcp:127.0.0.1", "tcp:127.0.0.1:0",
@@ -64,7 +64,7 @@ import Testing
     return failure
   }
 
-  @Test("where nothing is, there is no headset, and the message tells what to do") func nothing() throws {
+  @Test("where nothing is, there is no headset, and the message has a hint") func nothing() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/board"
     let missing = try #require(try failure(.unix(path: path)))
@@ -84,7 +84,7 @@ import Testing
     #expect(try failure(.tcp(host: "127.0.0.1", port: port.number))?.kind == .notAvailable)
   }
 
-  @Test("an address that nobody could write is not connected") func unwritten() throws {
+  @Test("an address that can't be parsed is not connected") func unwritten() throws {
     for address: LinkAddress in [
       .unix(path: String(repeating: "x", count: 4_000)), .tcp(host: "10.0.0.1", port: 7),
       .rfcomm(address: [1], channel: 99), .serial(path: "/dev/null", baud: 1),

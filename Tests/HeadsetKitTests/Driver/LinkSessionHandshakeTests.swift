@@ -37,7 +37,7 @@ import Testing
     #expect(harness.due == nil)
   }
 
-  @Test("what was on the line before HELLO's answer is passed over") func stale() throws {
+  @Test("bytes on the line before HELLO's answer are skipped") func stale() throws {
     var harness = LinkHarness()
     harness.note(harness.session.begin(at: harness.now))
     // The end of a frame, the sealed answer of an older session, an answer to another HELLO, an event, a request.
@@ -64,7 +64,7 @@ import Testing
     #expect(reader.read(bytes).first?.frame.operation == .hello)
   }
 
-  @Test("a refused proof is tried once more with another nonce, and told with what to do") func refusedKey()
+  @Test("a refused proof is tried once more with another nonce, and reported with a hint") func refusedKey()
     throws
   {
     var harness = LinkHarness()
@@ -85,7 +85,7 @@ import Testing
     #expect(try harness.answerProof() == [.opened(harness.welcome.board)])
   }
 
-  @Test("a board with another key is told as such") func falseBoard() throws {
+  @Test("a board with another key is reported as such") func falseBoard() throws {
     var harness = LinkHarness()
     harness.note(harness.session.begin(at: harness.now))
     try harness.answerHello()
@@ -96,7 +96,7 @@ import Testing
     #expect(loss.hint?.contains("key_file") == true)
   }
 
-  @Test("a challenge of another length than 16 is told by its length", arguments: [0, 15, 17, 255])
+  @Test("a challenge of another length than 16 is reported with its length", arguments: [0, 15, 17, 255])
   func challenge(length: Int) throws {
     var harness = LinkHarness()
     harness.welcome.challenge = [UInt8](repeating: 1, count: length)
@@ -108,7 +108,8 @@ import Testing
     #expect(harness.sent().isEmpty)
   }
 
-  @Test("a board's no to HELLO, and an answer that can't be read, are told") func others() throws {
+  @Test("a board's refusal of HELLO, and an answer that can't be decoded, are reported") func others() throws
+  {
     for (payload, kind): ([UInt8], HeadsetError.Kind) in [
       ([8, 0], .busy), ([7, 0], .unsupported), ([2, 0], .challengeLength), ([3, 0], .auth), ([0], .noData),
       ([0, 0, 16, 1], .noData), ([99, 0], .noData),

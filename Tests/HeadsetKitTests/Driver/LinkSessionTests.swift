@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test(
-    "BEGIN, VERIFY and COMMIT are sent again after 2, 6 and 14 s, and may take 20 s",
+    "BEGIN, VERIFY and COMMIT are sent again after 2, 6 and 14 s, and time out after 20 s",
     arguments: [
       BeginTransfer(manifest: []) as any LinkRequest, VerifyTransfer(transfer: 1),
       CommitTransfer(transfer: 1),
@@ -100,7 +100,7 @@ import Testing
     #expect(harness.pass(to: 7).loss?.kind == .timeout)
   }
 
-  @Test("the retry delay follows the times that answers take, from 200 ms to 1 s") func retryDelay() {
+  @Test("the retry delay follows the response times, from 200 ms to 1 s") func retryDelay() {
     var time = RoundTripTime()
     #expect(time.retryDelay == .seconds(1))
     time.note(.milliseconds(300))
@@ -192,7 +192,7 @@ import Testing
       harness.pass(to: 7) == [.failed(2, timeout), .failed(3, timeout), .failed(4, lost), .lost(timeout)])
   }
 
-  @Test("what is not the board's, or not new, or asked by nobody is dropped and counted") func dropped()
+  @Test("frames that are not the board's, repeated, or not asked for are dropped and counted") func dropped()
     throws
   {
     var harness = try LinkHarness.open()
@@ -224,7 +224,8 @@ import Testing
     #expect(try harness.tell(answer) == [.answered(1, done)])
   }
 
-  @Test("events are told between answers, and one that can't be read is told as such") func events() throws {
+  @Test("events are reported between answers, and one that can't be decoded is reported as such")
+  func events() throws {
     var harness = try LinkHarness.open()
     try harness.request(1, Ping())
     let answer = try LinkReply.done(Done()).frame(to: harness.sentOne(.ping))
@@ -253,7 +254,7 @@ import Testing
       ])
   }
 
-  @Test("a payload that is longer than the board takes is not sent") func long() throws {
+  @Test("a payload above the board's limit is not sent") func long() throws {
     var harness = LinkHarness()
     harness.welcome.board.longestPayload = 8
     harness.note(harness.session.begin(at: harness.now))
@@ -277,7 +278,7 @@ import Testing
     #expect(actions.loss?.message == "the link to unix:/run/board has sealed as many frames as it can")
   }
 
-  @Test("a channel that ends is told to all that wait") func ended() throws {
+  @Test("a channel that ends fails all pending requests") func ended() throws {
     var harness = try LinkHarness.open()
     for id in 1...2 { try harness.request(id, Ping()) }
     let actions = harness.note(harness.session.ended(.closed))

@@ -7,7 +7,7 @@ import Testing
 @testable import HeadsetLink
 
 @Suite("Answers to come") struct PendingAnswerTests {
-  @Test("an answer that comes in the very turn in which it is waited for is not missed, by any who wait")
+  @Test("an answer in the very turn in which it is waited for is not missed by any waiter")
   func turns() throws {
     let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 0)))
     try loop.finish {

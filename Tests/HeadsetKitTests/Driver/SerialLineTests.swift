@@ -8,7 +8,7 @@ import Testing
 @testable import HeadsetLink
 
 @Suite("A driver and a board on a serial line") struct SerialLineTests {
-  @Test("what was left on the line is passed over, by each host that comes") func stale() throws {
+  @Test("bytes left on the line are skipped by each new host") func stale() throws {
     let loop = EventLoop()
     let (master, path) = try Descriptors.terminal()
     try loop.finish {

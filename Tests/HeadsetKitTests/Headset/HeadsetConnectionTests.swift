@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test("a lost headset is looked for still after somebody has tried to connect it in vain")
+  @Test("a lost headset is still looked for after a caller failed to connect it")
   func vain() throws {
     try Harness().run { harness in
       try await harness.headset.connect()
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test("who connects while another does so gets that one's outcome") func together() throws {
+  @Test("a second caller of connect gets the outcome of the first") func together() throws {
     try Harness().run { harness in
       let first = harness.loop.start { #expect(await harness.connectFailure() == nil) }
       #expect(await harness.connectFailure() == .alreadyConnected)
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test("giving up a headset that is lost is told") func released() throws {
+  @Test("giving up a headset that is lost is reported") func released() throws {
     try Harness().run { harness in
       try await harness.headset.connect()
       harness.switchOff()
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  @Test("what the wearer does while nobody listens is not told to who comes later") func gestures() throws {
+  @Test("gestures without a listener are not reported to a later one") func gestures() throws {
     try Harness().run { harness in
       for line in ["noise on", "noise off", "ambient left 3"] { try harness.board?.perform(line) }
       try await harness.headset.connect()

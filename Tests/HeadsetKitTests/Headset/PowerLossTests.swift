@@ -91,7 +91,7 @@ import Testing
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
-  @Test("boots what it had or what it gets at every step, and the same update goes on to its end")
+  @Test("boots what it had or what it gets at every step, and the same update resumes to its end")
   func goesOn() throws {
     let steps = try steps()
     try #require(steps.all - steps.start > 50)
@@ -117,7 +117,7 @@ import Testing
     }
   }
 
-  @Test("goes on where it was when host and board both lost their power, with another host")
+  @Test("resumes where it was after host and board both lost their power, with another host")
   func anotherHost() throws {
     let steps = try steps()
     var kept = 0

@@ -18,12 +18,13 @@ import Testing
       image: random.bytes(count), model: "RT-1", version: #require(FirmwareVersion("2")), key: .development)
   }
 
-  @Test("what was written to disk is read again") func roundTrip() throws {
+  @Test("a file that was written to disk is read again") func roundTrip() throws {
     let file = try firmware(100_000)
     #expect(try FirmwareFile(contentsOf: folder.write(file.bytes, to: "a")) == file)
   }
 
-  @Test("what can't be read fails at the step of the check, and names file and reason") func unreadable()
+  @Test("an unreadable file fails at the step of the check, and the error names file and reason")
+  func unreadable()
     throws
   {
     let pipe = folder.file("pipe")

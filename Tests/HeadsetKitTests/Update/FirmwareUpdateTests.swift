@@ -134,7 +134,7 @@ import Testing
     expectUpdated(try update())
   }
 
-  @Test("what is not for the board is refused before anything is asked of it", arguments: 0..<6)
+  @Test("a file that is not for the board is refused before any request", arguments: 0..<6)
   func refused(number: Int) throws {
     let other = try #require(SigningKey(seed: [UInt8](repeating: 1, count: 32)))
     let cases: [(FirmwareFile, String, String)] = [
@@ -179,7 +179,7 @@ import Testing
     expectUpdated(try update())
   }
 
-  @Test("the version that is there is told at once and kept, and written again when forced") func there()
+  @Test("the installed version is reported at once and kept, and written again when forced") func there()
     throws
   {
     board.info.firmwareVersion = "2.0.0"
@@ -199,7 +199,7 @@ import Testing
     #expect(loop.now >= Instant.start.advanced(by: .seconds(5)))
   }
 
-  @Test("what was broken off goes on where the board is") func resume() throws {
+  @Test("an interrupted update resumes where the board is") func resume() throws {
     board.manifest = file.manifest
     board.flash = Array(file.image.prefix(8_192))
     board.startReadyBootloader()
@@ -284,7 +284,7 @@ import Testing
   }
 
   @Test(
-    "what the board refuses ends the update at that step",
+    "a refusal of the board ends the update at that step",
     arguments: [
       (LinkOperation.beginTransfer, LinkStatus.badSignature, "begin"), (.beginTransfer, .downgrade, "begin"),
       (.beginTransfer, .batteryLow, "battery"), (.writeTransfer, .flash, "write"),
@@ -328,7 +328,7 @@ import Testing
       journey.step == "reboot" && journey.error?.message.contains("has started 1.0 in place of 2.0") == true)
   }
 
-  @Test("a cancelled update ends between two parts, and the next one goes on from there") func cancel() throws
+  @Test("a cancelled update ends between two parts, and the next one resumes from there") func cancel() throws
   {
     let journey = try update(cancelAt: 20)
     #expect(journey.isCancelled && journey.outcome == nil)

@@ -5,7 +5,7 @@ import Testing
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-@Suite("What an update does next") struct UpdatePlanTests {
+@Suite("The next step of an update") struct UpdatePlanTests {
   private let file: FirmwareFile
   private let lost = UpdatePlan.Event.lost(HeadsetError(.notConnected, "the link ended"))
 
@@ -59,7 +59,7 @@ import Testing
     #expect(plan.receive(board(.bootloader, boots: 2), at: at(7)) == .begin(after: .zero))
   }
 
-  @Test("a bootloader that was started anew is asked how long it takes now") func startedAnew() {
+  @Test("a restarted bootloader is asked for its timeouts again") func startedAnew() {
     var plan = entered()
     #expect(plan.receive(.began(transfer()), at: at(6)) == .write(transfer(), from: 0))
     _ = plan.receive(lost, at: at(7))
@@ -67,14 +67,14 @@ import Testing
     #expect(plan.receive(.entering(Delay(milliseconds: 3_000)), at: at(8)) == .begin(after: .seconds(3)))
   }
 
-  @Test("one that does not tell gets five seconds") func silent() {
+  @Test("a bootloader without stated timeouts gets five seconds") func silent() {
     var plan = plan()
     _ = plan.begin(isConnected: false)
     #expect(plan.receive(board(.bootloader), at: at(0)) == .enter)
     #expect(plan.receive(.refused(LinkRefusal(.wrongMode)), at: at(0)) == .begin(after: .seconds(5)))
   }
 
-  @Test("a prefix that is the same is gone on from, another is given up") func prefix() {
+  @Test("an equal prefix is resumed from, another is discarded") func prefix() {
     let sum = CRC32.of([1, 2])
     let same = TransferStatus(state: .writing, nextOffset: 2, prefixChecksum: sum)
     for (status, action) in [
@@ -160,7 +160,7 @@ import Testing
     #expect(step(plan.receive(.refused(LinkRefusal(.wrongHash)), at: at(6))) == "verify")
   }
 
-  @Test("parts are as long as the board wants and takes") func chunk() {
+  @Test("parts are as long as the board wants and accepts") func chunk() {
     var plan = entered()
     for (wanted, payload, chunk) in [(2, 1_024, 2), (1_016, 1_024, 1_016), (1_016, 100, 92), (500, 8, 1)] {
       plan.board?.longestPayload = UInt16(payload)

@@ -21,7 +21,7 @@ import Testing
     #expect(window.act() == .done && window.acknowledged == 10)
   }
 
-  @Test("when the board wants to go on from elsewhere, what is under way comes back first") func detour() {
+  @Test("when the board wants to resume elsewhere, writes under way return first") func detour() {
     var window = WriteWindow(size: 100, start: 0, chunk: 10, width: 3)
     for _ in 0..<3 { _ = window.act() }
     window.answered(0..<10, next: 10)
@@ -33,7 +33,7 @@ import Testing
     #expect(window.act() == .send(10..<20))
   }
 
-  @Test("a board that asks for the same for ever, and one that wants more than there is, are told")
+  @Test("a board that asks for the same for ever, or for more than there is, is reported")
   func stuck() {
     var window = WriteWindow(size: 100, start: 0, chunk: 10, width: 1)
     for _ in 0..<9 {

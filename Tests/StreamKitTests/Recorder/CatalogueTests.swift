@@ -22,7 +22,7 @@ import Testing
       start: WallTime(seconds: day * 86_400), codec: "mp3", sampleRate: 44_100, channels: 2, job: "saturday")
   }
 
-  @Test("a row has all that was entered, for whoever opens the catalogue") func roundTrip() throws {
+  @Test("a row has all that was entered, for any process that opens the catalogue") func roundTrip() throws {
     let catalogue = try Catalogue(path: path)
     var entry = show()
     entry.gaps = [.init(at: 1.5, seconds: 0.25)]
@@ -39,7 +39,7 @@ import Testing
     #expect(try other.entries() == [])
   }
 
-  @Test("an update writes what grew, and what else has changed") func updates() throws {
+  @Test("an update writes only the changed columns") func updates() throws {
     let catalogue = try Catalogue(path: path)
     let reader = try Catalogue(path: path)
     var (one, two) = (show("one"), show("two"))
@@ -69,7 +69,7 @@ import Testing
     #expect(try reader.entry(id: one.id) == one)
   }
 
-  @Test("what stands still is not written") func writesOnlyNews() throws {
+  @Test("unchanged progress is not written") func writesOnlyNews() throws {
     let catalogue = try Catalogue(path: path)
     var entries = (0..<100).map { show("show \($0)") }
     for index in entries.indices { try catalogue.insert(&entries[index]) }
@@ -147,7 +147,8 @@ import Testing
     #expect(whole.gaps == [.init(at: 3, seconds: 1), .init(at: 10.25, seconds: 4)])
   }
 
-  @Test("a recording that was joined to a file nobody knows counts what that held") func joinsUnknown() throws
+  @Test("a recording that was joined to an unknown file counts that file's content") func joinsUnknown()
+    throws
   {
     let catalogue = try Catalogue(path: path)
     var more = show()
@@ -169,7 +170,7 @@ import Testing
   }
 
   @Test(
-    "recordings that are open are entered again after damage, whoever of two finds it",
+    "recordings that are open are entered again after damage, found by either process",
     arguments: [false, true])
   func damagedWhileRecording(foundByOther: Bool) throws {
     var lines: [String] = []

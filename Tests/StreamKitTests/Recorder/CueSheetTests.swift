@@ -7,7 +7,7 @@ import Testing
 @Suite("Cue sheet", .waiting) struct CueSheetTests {
   private static let start = LocalTime(WallTime(seconds: 1_774_726_200), offset: 3600)
 
-  @Test("tells what is where in one file") func whole() {
+  @Test("lists the titles of one file") func whole() {
     let sheet = CueSheet(
       file: "Show.mp3", codec: .mp3, station: "Radio \"One\"", url: "http://example.org/live",
       start: Self.start,
@@ -39,7 +39,7 @@ import Testing
         """)
   }
 
-  @Test("tells which file holds which title") func split() {
+  @Test("lists the titles of several files") func split() {
     let sheet = CueSheet(
       codec: .aac, start: Self.start,
       tracks: [.init("One", file: "1.aac"), .init("Two", performer: "P", start: 2, file: "2.aac")])
@@ -61,7 +61,8 @@ import Testing
         """)
   }
 
-  @Test("the sound in front of the first title is the station's; two at one place are the later") func odd() {
+  @Test("the sound in front of the first title is the station's; two at one position are the later")
+  func odd() {
     func sheet(_ tracks: [CueSheet.Track]) -> String {
       CueSheet(file: "a.mp3", codec: .mp3, station: "S", start: Self.start, tracks: tracks).text
     }
@@ -80,7 +81,7 @@ import Testing
       many.contains("  TRACK 09 AUDIO") && many.contains("  TRACK 10 AUDIO") && many.contains("  TRACK 120 "))
   }
 
-  @Test("is written beside the sound, whole, and in place of the old one") func written() throws {
+  @Test("is written beside the sound, whole, and replaces the old one") func written() throws {
     let folder = try TemporaryFolder()
     let audio = try readBytes(Fixtures.path("mp3-without-tag.mp3"))
     _ = try folder.write(audio, to: "a.mp3")

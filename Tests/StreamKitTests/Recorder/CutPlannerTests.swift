@@ -59,7 +59,7 @@ import Testing
     #expect(cut.ends == at(8) && cut.begins == at(12))
   }
 
-  @Test("titles in less than a second take the place of each other, and never bring a file sooner")
+  @Test("titles in less than a second replace each other, and never bring a file sooner")
   func fast() throws {
     var planner = planner()
     _ = planner.add(StreamTitle("one"), at: at(10))

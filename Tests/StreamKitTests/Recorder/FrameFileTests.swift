@@ -43,7 +43,7 @@ import Testing
     #expect(abs(walk.seconds - Double(walk.samples) / Double(frames[0].sampleRate)) < 1e-6)
   }
 
-  @Test("what is no frame is counted too") func junk() throws {
+  @Test("bytes that are no frame are counted too") func junk() throws {
     let bytes = try readBytes(Fixtures.path("aac-lc-44k.aac"))
     let zeros = [UInt8](repeating: 0, count: 300_000)
     let walk = try FrameFile.walk(folder.write(bytes + zeros + bytes + [1, 2, 3], to: "a"))
@@ -113,7 +113,7 @@ import Testing
     #expect { try FrameFile.walk(folder.file("none")) } throws: { ($0 as? RecordError)?.kind == .write }
   }
 
-  @Test("a WAV file that nobody closed plays to its last whole sample") func wav() throws {
+  @Test("a WAV file that was not closed plays to its last whole sample") func wav() throws {
     let format = AudioFormat(sampleRate: 48_000, channels: 2)
     let samples = Signal.noise(seed: 3, frames: 70_000)
     let path = folder.file("a.wav")

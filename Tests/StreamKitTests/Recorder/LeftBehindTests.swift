@@ -45,7 +45,7 @@ struct LeftBehindTests {
   }
 
   @Test(
-    "is a file of its own then, in the catalogue, and told: gone on with, or left as it is",
+    "is a file of its own then, in the catalogue, and reported: continued, or left as it is",
     arguments: [true, false], [true, false])
   func finished(appends: Bool, hasCatalogue: Bool) throws {
     _ = try folder.write(left + [0xFF, 0xFB], to: "show.mp3.part")
@@ -61,7 +61,7 @@ struct LeftBehindTests {
     #expect(rows.allSatisfy { $0.part == nil && $0.samples > 0 })
   }
 
-  @Test("stays, when another process holds it, and that is what is said") func held() throws {
+  @Test("stays, when another process holds it, which is reported") func held() throws {
     let part = try PartFile.create(path: folder.file("show.mp3"))
     try part.write(left)
     _ = try folder.write(left, to: "show.mp3")

@@ -41,7 +41,7 @@ import Testing
     #expect(try status(["-n", part.path, "true"]) == 0)
   }
 
-  @Test("replaces nothing, and takes the next free name instead") func nextName() throws {
+  @Test("replaces nothing, and gets the next free name instead") func nextName() throws {
     let name = try folder.write([9], to: "Show.mp3")
     _ = try folder.write([8], to: "Show (2).mp3")
     let part = try PartFile.create(path: name)
@@ -59,7 +59,7 @@ import Testing
     #expect(try PartFile.adopt(part.path) == nil)
   }
 
-  @Test("one that nobody holds is taken over") func adopts() throws {
+  @Test("one without an owner is taken over") func adopts() throws {
     let left = try folder.write([1, 2, 3], to: "a.mp3.part")
     #expect(!PartFile.isHeld(left))
     let part = try #require(try PartFile.adopt(left))
@@ -73,7 +73,7 @@ import Testing
     #expect(try PartFile.adopt(folder.file("nowhere/a.part")) == nil)
   }
 
-  @Test("goes, or stays to be recovered, when it is given up", arguments: [true, false]) func givenUp(
+  @Test("is removed, or stays to be recovered, when it is abandoned", arguments: [true, false]) func givenUp(
     keep: Bool
   )
     throws
@@ -105,7 +105,7 @@ import Testing
     #expect(try readBytes(part.path) == [UInt8](repeating: 1, count: 1000) + [3])
   }
 
-  @Test("tells what the system refuses")
+  @Test("reports what the system refuses")
   func refused() throws {
     let file = try folder.write([1], to: "file")
     let inFile = error { _ = try PartFile.create(path: file + "/a.mp3") }
@@ -117,7 +117,7 @@ import Testing
       inProc?.kind == .write && inProc?.message.hasPrefix("can't make the folder /proc/nowhere: ") == true)
   }
 
-  @Test("a folder that is removed is told, not written into for ever") func removed() throws {
+  @Test("a removed folder is reported, not written into for ever") func removed() throws {
     let part = try PartFile.create(path: folder.file("gone/a.mp3"))
     try part.write([1])
     try Command.succeed("rm", ["-r", folder.file("gone")])

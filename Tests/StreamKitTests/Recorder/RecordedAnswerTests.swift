@@ -29,7 +29,7 @@ struct RecordedAnswerTests {
   }
 
   @Test(
-    "a page with a length is told as what it is",
+    "a page with a length is reported as a page",
     arguments: [
       ("<!doctype html><html>", "<p>Welcome</p>", "an HTML page"), ("<html>Hello", "", "an HTML page"),
       ("{\"error\": \"", "no such station ", "JSON"), ("Hello, ", "Hello, ", "text"),
@@ -44,7 +44,7 @@ struct RecordedAnswerTests {
     }
   }
 
-  @Test("a file that plays is not recorded, and what can't be sound is none")
+  @Test("a file that plays is not recorded, and content that can't be sound is none")
   func file() throws {
     let bytes = Array(try Self.sound.get().prefix(300_000))
     let station = try Station()
@@ -65,7 +65,7 @@ struct RecordedAnswerTests {
     #expect(try failure(station().claiming(1 << 40)) == nil)
   }
 
-  @Test("for how long a server asks to be left alone is told with the error, an hour at most")
+  @Test("a server's Retry-After is reported with the error, an hour at most")
   func retryAfter() throws {
     let cases = [
       ("120", 120), ("Fri, 31 Dec 2100 23:59:59 GMT", 3_600), ("Sun, 06 Nov 1994 08:49:37 GMT", 0),

@@ -78,7 +78,7 @@ struct RecordedFileTests {
     }
   }
 
-  @Test("that changes meanwhile is told, and what was there is kept") func changed() throws {
+  @Test("that changes meanwhile is reported, and the received part is kept") func changed() throws {
     let bytes = try tagged()
     let station = try Station()
     station.answer(

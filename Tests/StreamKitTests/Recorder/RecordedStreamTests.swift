@@ -37,7 +37,7 @@ struct RecordedStreamTests {
     }
   }
 
-  @Test("what a full buffer left out is a gap in a recording that begins back in it")
+  @Test("the part that a full buffer left out is a gap in a recording that begins back in it")
   func backInFullBuffer() throws {
     let station = try station(try FrameProgramme(.mp3, seconds: 120, seed: 22), pace: 4)
     try RecordingHarness.run(station) { harness in
@@ -70,7 +70,7 @@ struct RecordedStreamTests {
   }
 
   @Test(
-    "a recording of a stopped stream is of the station that was set for the next start, and its row says so")
+    "a recording of a stopped stream is of the station that was set for the next start, and its row names it")
   func nextURL() throws {
     let station = try station(try FrameProgramme(.mp3, seconds: 120, seed: 24))
     try RecordingHarness.run(station) { harness in
@@ -89,7 +89,7 @@ struct RecordedStreamTests {
     }
   }
 
-  @Test("what the station is called is known though the loop has other work")
+  @Test("the station's name is known though the loop has other work")
   func nameWithoutLoop() throws {
     let station = try station(try FrameProgramme(.mp3, seconds: 120, seed: 25))
     try RecordingHarness.run(station) { harness in

@@ -6,9 +6,9 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("What looks after the catalogue while recordings are written", .waiting)
+@Suite("The upkeep of the catalogue while recordings are written", .waiting)
 struct RecorderCoreTests {
-  @Test("what is too old goes also while the process lives on")
+  @Test("old recordings are deleted also while the process lives")
   func keep() throws {
     var settings = RecorderSettings()
     let folder = try TemporaryFolder()
@@ -40,7 +40,7 @@ struct RecorderCoreTests {
   }
 
   @Test(
-    "what can't be deleted is told as that, once; what can't be catalogued too, and again when it happens again"
+    "a file that can't be deleted is reported once; a failed catalogue too, and again when it fails again"
   )
   func troubles() throws {
     let folder = try TemporaryFolder()

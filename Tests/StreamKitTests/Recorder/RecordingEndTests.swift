@@ -27,7 +27,7 @@ struct RecordingEndTests {
     #expect((3.6...4.6).contains(gap.seconds) && harness.progress.figures.gaps.count == 1, "\(gap)")
   }
 
-  @Test("what comes in large pieces has no gap at its end, nor has what was not to come any more")
+  @Test("a stream in large pieces has no gap at its end, nor has one that was complete")
   func largePieces() throws {
     let harness = try WriterHarness("a.mp3")
     harness.feed.mark(StreamTitle("Title"))
@@ -75,7 +75,7 @@ struct RecordingEndTests {
     #expect(reserve.missing(at: at(202), behind: sound, of: nil) == nil)
   }
 
-  @Test("a stream that comes no more ends it as failed, and what was written is kept")
+  @Test("a stream that is lost ends it as failed, and the written part is kept")
   func streamFails() throws {
     let station = try Station()
     var live = Live(.init(repeating: try FrameProgramme(.mp3, seconds: 60, seed: 4).bytes))
@@ -122,7 +122,7 @@ struct RecordingEndTests {
     #expect(calm.told.last?.hasPrefix("finished") == true && calm.files.count == 60)
   }
 
-  @Test("of several files each is told once, the first too")
+  @Test("of several files each is reported once, the first too")
   func several() throws {
     let station = try Station()
     let parts = try ["mp3-cbr128-44k.mp3", "mp3-mpeg2-64-22k.mp3"].map {

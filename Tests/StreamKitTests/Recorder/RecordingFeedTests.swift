@@ -4,7 +4,7 @@ import Testing
 
 @testable import StreamKit
 
-@Suite("What is recorded, on its way to the disk", .waiting)
+@Suite("Frames on their way to the disk", .waiting)
 struct RecordingFeedTests {
   private static let format = StreamFormat(codec: .mp3, sampleRate: 44_100, channels: 2)
 
@@ -61,7 +61,7 @@ struct RecordingFeedTests {
     #expect(taken(from: second).flatMap(\.frames).map(\.offset) == (10..<30).map { $0 * 400 })
   }
 
-  @Test("marks stand in front of the frames that they were told before")
+  @Test("marks precede the frames that follow them")
   func marks() {
     let feed = RecordingFeed()
     let outlet = FrameOutlet()
@@ -82,7 +82,7 @@ struct RecordingFeedTests {
     #expect(taken(from: feed).isEmpty)
   }
 
-  @Test("behind what was lost nothing is taken")
+  @Test("nothing is accepted after a loss")
   func overrun() {
     let feed = RecordingFeed()
     let huge = [UInt8](repeating: 0, count: RecordingFeed.byteLimit)

@@ -79,7 +79,7 @@ import Testing
     #expect(try place.names() == ["mine.mp3", "open.mp3.part"])
   }
 
-  @Test("a file that was moved away takes its row, not the later recording that has its name")
+  @Test("a file that was moved away keeps its row, not the later recording that has its name")
   func movedAway() throws {
     let place = try LibraryFolder()
     var old = try place.finished("song.mp3", 0..<5)
@@ -91,7 +91,7 @@ import Testing
     #expect(try place.library.list() == [new] && place.names() == ["song.mp3"])
   }
 
-  @Test("a recording is not deleted while another goes on with it, or its disk is away")
+  @Test("a recording is not deleted while another continues it, or its disk is away")
   func expiresNothingInUse() throws {
     let place = try LibraryFolder()
     try place.finished("show.mp3", 0..<5)
@@ -102,7 +102,7 @@ import Testing
     #expect(try place.library.list().count == 3)
   }
 
-  @Test("what can't be deleted is named, when all others are gone") func expireFails() throws {
+  @Test("a file that can't be deleted is named, when all others are gone") func expireFails() throws {
     let place = try LibraryFolder()
     var entry = place.entry("folder.mp3", 0..<5, state: .finished)
     try place.catalogue.insert(&entry)
@@ -158,7 +158,7 @@ import Testing
     #expect(try place.catalogue.entry(path: away.path) != nil)
   }
 
-  @Test("a tag that somebody has put behind a recording is not cut off") func repairsKeepTags() throws {
+  @Test("a foreign tag behind a recording is not cut off") func repairsKeepTags() throws {
     let place = try LibraryFolder()
     try place.finished("show.mp3", 0..<20)
     let tagged = place.tag + place.bytes(0..<20) + Array("TAG".utf8) + [UInt8](repeating: 0x20, count: 125)
@@ -167,7 +167,7 @@ import Testing
     #expect(try readBytes(place.path("show.mp3")) == tagged)
   }
 
-  @Test("parts that nobody knows are found in a folder, when they are recordings that nobody writes")
+  @Test("unknown parts are found in a folder, when they are recordings without a writer")
   func adopts() throws {
     let place = try LibraryFolder()
     let inner = place.folder.path + "/Radio"
@@ -194,7 +194,7 @@ import Testing
     held.abandon(keep: true)
   }
 
-  @Test("what its process left is listed as interrupted, and found by that; what is open is not")
+  @Test("a recording left by its process is listed as interrupted, and found by that; an open one is not")
   func states() throws {
     let place = try LibraryFolder()
     try place.finished("done.mp3", 0..<10)

@@ -40,7 +40,7 @@ import Testing
     #expect(walk.length - audio.count == walk.tagLength)
   }
 
-  @Test("is changed in its place, without a move of the sound") func update() throws {
+  @Test("is changed in place, without moving the sound") func update() throws {
     let audio = try readBytes(Fixtures.path("mp3-without-tag.mp3"))
     let head = try RecordingTag(album: "Radio", start: Self.start).make()
     #expect(head.count > 2048 && head.count <= 4096)
@@ -78,7 +78,7 @@ import Testing
     #expect(try tags(controls) == ["title=a b c"])
   }
 
-  @Test("what others have written into a tag stays") func foreign() throws {
+  @Test("foreign fields of a tag stay") func foreign() throws {
     let path = folder.file("a.mp3")
     try Command.succeed(
       "ffmpeg",

@@ -18,7 +18,7 @@ import Testing
     return try RecordingTemplate(template).path(values, isTaken: taken.contains)
   }
 
-  @Test("a show that nobody named is called by its time, the files of a split one by their titles")
+  @Test("a show without a name is called by its time, the files of a split one by their titles")
   func usual() throws {
     #expect(try !RecordingTemplate(RecordingTemplate.usual(splits: false)).has(.title))
     #expect(try RecordingTemplate(RecordingTemplate.usual(splits: true)).has(.title))
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(
-    "what a station sends stays within one name",
+    "a station's texts stay within one name",
     arguments: [
       ("../../etc/passwd", "_.._etc_passwd"), ("/etc/passwd", "_etc_passwd"), (".", "untitled"),
       ("..", "untitled"), ("a/../b", "a_.._b"), (".hidden", "hidden"), ("ends. . ", "ends"),
@@ -87,7 +87,7 @@ import Testing
     #expect(try part.finish(as: folder.path + next) == folder.path + next)
   }
 
-  @Test("a name that is taken gets a number; {n} says where") func numbers() throws {
+  @Test("a name in use gets a number; {n} is its position") func numbers() throws {
     #expect(
       try path("a.b/{title}.{ext}", title: "x", taken: ["a.b/x.mp3", "a.b/x (2).mp3"]) == "a.b/x (3).mp3")
     #expect(try path("{n}/{title}", title: "x", taken: ["1/x", "2/x"]) == "3/x")
@@ -97,7 +97,7 @@ import Testing
     #expect { try template.path(values) { _ in true } } throws: { ($0 as? RecordError)?.kind == .exists }
   }
 
-  @Test("a part that is being recorded takes a name") func parts() throws {
+  @Test("a part that is being recorded occupies its name") func parts() throws {
     let folder = try TemporaryFolder()
     let values = RecordingTemplate.Values(title: "x", ext: "mp3", start: Self.start)
     let template = try RecordingTemplate(folder.path + "/{title}.{ext}")
@@ -108,7 +108,7 @@ import Testing
   }
 
   @Test(
-    "says what is wrong with it",
+    "reports what is wrong with it",
     arguments: [
       ("{titel}.mp3", "has an unknown field {titel}", "did you mean {title}?"),
       (

@@ -148,7 +148,7 @@ struct RecordingTests {
     #expect(harness.told == ["finished"] && harness.log.isEmpty)
   }
 
-  @Test("what is heard, paused or stopped is no matter to it")
+  @Test("playing, pausing or stopping the stream does not affect it")
   func playing() throws {
     let programme = try FrameProgramme(.mp3, seconds: 120, seed: 5)
     let station = try Station()

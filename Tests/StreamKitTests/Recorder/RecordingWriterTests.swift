@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The writer of a recording", .waiting)
 struct RecordingWriterTests {
-  @Test("a recording that is shorter than the burst ends once, and tells what is on disk")
+  @Test("a recording that is shorter than the burst ends once, and reports what is on disk")
   func shorterThanBurst() throws {
     let harness = try WriterHarness("a.mp3") { $0.duration = .seconds(2) }
     harness.come(5)
@@ -85,7 +85,7 @@ struct RecordingWriterTests {
     #expect(harness.closed == ["03 Jingle.mp3 -", "04 Three.mp3 " + names[2]])
   }
 
-  @Test("what is too short stays when nothing else was recorded") func shortTrack() throws {
+  @Test("a part that is too short stays when nothing else was recorded") func shortTrack() throws {
     let harness = try WriterHarness("{title}.mp3") {
       $0.split = .init()
       $0.split?.minimumLength = .seconds(60)
@@ -112,7 +112,8 @@ struct RecordingWriterTests {
     #expect(harness.told.filter { $0.hasPrefix("track") } == ["track One", "track Two"])
   }
 
-  @Test("decoded sound of another format goes on in a next file, whenever it ends", arguments: [true, false])
+  @Test(
+    "decoded sound of another format continues in a next file, whenever it ends", arguments: [true, false])
   func decodedFormats(endsAtOnce: Bool) throws {
     let harness = try WriterHarness("a.wav") { $0.format = .wav }
     let low = harness.folder.file("low.aac")
@@ -139,7 +140,8 @@ struct RecordingWriterTests {
   }
 
   @Test(
-    "a file that was removed takes no more, whatever it holds", arguments: RecordingOptions.Format.allCases)
+    "a removed file is not written to any more, whatever it holds",
+    arguments: RecordingOptions.Format.allCases)
   func removed(format: RecordingOptions.Format) throws {
     let harness = try WriterHarness("a") { $0.format = format }
     harness.feed.mark(StreamTitle("Title"))
@@ -152,7 +154,7 @@ struct RecordingWriterTests {
     #expect(harness.told == ["began a", "stopped record.write"])
   }
 
-  @Test("a title that goes by twice with no sound between leaves no file, and tells of none")
+  @Test("a title that is repeated with no sound between leaves no file, and reports none")
   func titlesAtOnce() throws {
     let harness = try WriterHarness("{title}.mp3") { $0.split = .init() }
     harness.feed.mark(StreamTitle("One"))
@@ -168,7 +170,7 @@ struct RecordingWriterTests {
     #expect(harness.told.filter { $0.hasPrefix("track") } == ["track One", "track Three"])
   }
 
-  @Test("what was missing before it began is no gap of its own, and does not make it shorter")
+  @Test("sound missing before it began is no gap of its own, and does not make it shorter")
   func gapBefore() throws {
     let harness = try WriterHarness("a.mp3") { $0.duration = .seconds(5) }
     harness.feed.miss(3_600)
@@ -195,7 +197,7 @@ struct RecordingWriterTests {
     #expect(abs(gap.at - 4) < 0.03 && abs(gap.seconds - 6) < 0.03 && harness.progress.figures.gaps.count == 1)
   }
 
-  @Test("a station that tells a title with every frame makes one file a second")
+  @Test("a station that sends a title with every frame makes one file a second")
   func titlesWithEveryFrame() throws {
     let harness = try WriterHarness("{n} {title}.mp3") { $0.split = .init() }
     for number in 0..<400 {
@@ -229,7 +231,7 @@ struct RecordingWriterTests {
     #expect(harness.files == ["One (incomplete).mp3", "One.cue"])
   }
 
-  @Test("what came before the disk was too slow is kept")
+  @Test("the part from before the disk was too slow is kept")
   func tooSlow() throws {
     let harness = try WriterHarness("a.mp3")
     harness.feed.mark(StreamTitle("Title"))

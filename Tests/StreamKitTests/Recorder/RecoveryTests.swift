@@ -45,7 +45,7 @@ import Testing
     #expect(try !place.isGood("show.mp3"))
   }
 
-  @Test("get the next number when their name was taken meanwhile") func nameTaken() throws {
+  @Test("get the next number when their name is in use by then") func nameTaken() throws {
     let place = try LibraryFolder()
     try place.left("show.mp3", row: 0..<10, part: place.bytes(0..<20))
     _ = try place.folder.write([1, 2, 3], to: "show.mp3")
@@ -105,7 +105,7 @@ import Testing
     #expect(try place.catalogue.entries().count == (isNumbered ? 2 : 1))
   }
 
-  @Test("do not take a file of somebody else for theirs") func stranger() throws {
+  @Test("do not mistake a foreign file for theirs") func stranger() throws {
     let place = try LibraryFolder()
     try place.left("show.mp3", row: 0..<40, part: nil)
     _ = try place.folder.write(place.bytes(0..<30), to: "show.mp3")
@@ -114,7 +114,7 @@ import Testing
   }
 
   @Test(
-    "whose disk is not mounted are left alone, and made whole when it is: its place may be an empty folder",
+    "whose disk is not mounted are left alone, and made whole when it is: its path may be an empty folder",
     arguments: [false, true])
   func unmounted(isPlaceThere: Bool) throws {
     let place = try LibraryFolder()
@@ -145,7 +145,7 @@ import Testing
     #expect(try place.isGood("disk/show.mp3") && place.isGood("disk/joined.mp3"))
   }
 
-  @Test("whose part was taken away are told by repair, hold up nothing, and go when they would be too old")
+  @Test("whose part was removed are reported by repair, hold up nothing, and are deleted when too old")
   func lost() throws {
     let place = try LibraryFolder()
     let row = try place.left("show.mp3", row: 0..<40, part: nil)
@@ -159,7 +159,7 @@ import Testing
     #expect(try place.catalogue.entries().isEmpty && place.names().isEmpty)
   }
 
-  @Test("as WAV tell the length that is there") func wav() throws {
+  @Test("as WAV state the length that is there") func wav() throws {
     let place = try LibraryFolder()
     let path = place.folder.file("sound.wav")
     try Command.succeed(
@@ -272,7 +272,7 @@ import Testing
     #expect(try place.names() == ["show.mp3"] && place.isGood("show.mp3"))
   }
 
-  @Test("keep what was copied when their part was taken away") func partTaken() throws {
+  @Test("keep what was copied when their part was removed") func partTaken() throws {
     let place = try LibraryFolder()
     try place.finished("show.mp3", 0..<60)
     let bytes = place.tag + place.bytes(0..<80)
@@ -283,7 +283,7 @@ import Testing
     #expect(try place.isGood("show.mp3") && place.catalogue.entries().count == 1)
   }
 
-  @Test("keep a part that the file does not hold, whatever the row says") func neverLosesSound() throws {
+  @Test("keep a part that the file does not hold, whatever the row contains") func neverLosesSound() throws {
     let place = try LibraryFolder()
     try place.finished("show.mp3", 0..<60)
     let entry = try #require(try place.catalogue.entry(path: place.path("show.mp3")))

@@ -19,7 +19,7 @@ struct UnframedRecordingTests {
     return live
   }
 
-  @Test("it goes on for longer than the data timeout")
+  @Test("it continues beyond the data timeout")
   func goesOn() throws {
     let station = try Station()
     station.answer("/live", with: .live(try Self.live(), type: "audio/ogg"))
@@ -37,7 +37,7 @@ struct UnframedRecordingTests {
     #expect(try readBytes(harness.path("a.ogg")).starts(with: "OggS".utf8))
   }
 
-  @Test("a new connection is told, and a gap of as long as nothing came", arguments: [true, false])
+  @Test("a new connection is reported, with a gap of the time without sound", arguments: [true, false])
   func newConnection(staysOgg: Bool) throws {
     let station = try Station()
     let live = try Self.live()
@@ -63,7 +63,7 @@ struct UnframedRecordingTests {
     }
   }
 
-  @Test("it is not played, which is told at once, and what is recorded goes on")
+  @Test("it is not played, which is reported at once, and the recording continues")
   func notPlayed() throws {
     let station = try Station()
     station.answer("/live", with: .live(try Self.live(), type: "audio/ogg"))
@@ -80,7 +80,7 @@ struct UnframedRecordingTests {
     }
   }
 
-  @Test("what was to be played too while it began is only recorded")
+  @Test("a stream that was to be played too is only recorded")
   func playedMeanwhile() throws {
     let station = try Station()
     station.answer("/live", with: .live(try Self.live(), type: "audio/ogg"))

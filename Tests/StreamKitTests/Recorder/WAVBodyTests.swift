@@ -29,7 +29,7 @@ struct WAVBodyTests {
     return try files.indices.map { try Sound(file: path($0)) }
   }
 
-  @Test("go on in the next file where one is full, without a sample between") func full() throws {
+  @Test("continue in the next file where one is full, without a sample between") func full() throws {
     let folder = try TemporaryFolder()
     let stream = try readBytes(Fixtures.path("mp3-vbr-v4-44k.mp3"))
     let whole = try #require(try written(stream, codec: .mp3, in: folder).first)
@@ -38,7 +38,8 @@ struct WAVBodyTests {
     #expect(parts.flatMap(\.interleaved) == whole.interleaved)
   }
 
-  @Test("go on in the next file when the sound is of another format within the same headers") func formats()
+  @Test("continue in the next file when the sound is of another format within the same headers")
+  func formats()
     throws
   {
     let folder = try TemporaryFolder()
