@@ -148,6 +148,20 @@ struct TransferTests {
     #expect(other.visits.last?["Authorization"] == nil)
   }
 
+  @Test("a redirect within one server keeps the credentials, one to another port of the host drops them")
+  func redirectsWithCredentials() throws {
+    let other = try Station()
+    station.answer("/a", with: .page("a").requiring(user: "jane", password: "secret"))
+    other.answer("/b", with: .page("b"))
+    station.answer("/within", with: .redirect(to: station.url("/a")))
+    station.answer("/away", with: .redirect(to: other.url("/b")))
+    let secret = HTTPCredentials(user: "jane", password: "secret")
+    #expect(try network.get(station.url("/within")) { $0.credentials = secret }.text == "a")
+    #expect(try network.get(station.url("/away")) { $0.credentials = secret }.text == "b")
+    #expect(station.visits.map { $0["Authorization"] == nil } == [false, false, false])
+    #expect(other.visits.map { $0["Authorization"] } == [nil])
+  }
+
   @Test("a password in a redirect is not in the final URL")
   func redirectedCredentials() throws {
     station.answer(

@@ -17,13 +17,14 @@ public final class CuttingProxy: Sendable {
   }
 
   /// A proxy in front of a server on `target`.
-  public init(to target: UInt16) throws {
+  /// - Parameter first: the port of the server that gets the first connection in its place.
+  public init(to target: UInt16, first: UInt16? = nil) throws {
     let (listener, port) = try Socket.bound(port: 0)
     guard listen(listener, 16) == 0 else { throw TestFailure("the proxy cannot listen") }
     self.port = port
     let state = Lock(State())
     self.state = state
-    thread = Lock(try TestThread { Self.run(listener, port, target, state) })
+    thread = Lock(try TestThread { Self.run(listener, port, first, target, state) })
   }
 
   deinit {
@@ -46,8 +47,10 @@ public final class CuttingProxy: Sendable {
     while state.withLock({ $0.isCut != isCut && !$0.isStopped }) { usleep(1_000) }
   }
 
-  private static func run(_ first: Int32, _ port: UInt16, _ target: UInt16, _ state: Lock<State>) {
-    var listener = first
+  private static func run(
+    _ bound: Int32, _ port: UInt16, _ first: UInt16?, _ target: UInt16, _ state: Lock<State>
+  ) {
+    var (listener, first) = (bound, first)
     var lines: [(client: Int32, server: Int32)] = []
     while true {
       let now = state.withLock { $0 }
@@ -65,13 +68,14 @@ public final class CuttingProxy: Sendable {
         listener = new
         state.withLock { $0.isCut = false }
       }
-      step(listener, &lines, target)
+      step(listener, &lines, &first, target)
     }
   }
 
   /// Forwards the bytes that arrive within 10 ms.
   private static func step(
-    _ listener: Int32, _ lines: inout [(client: Int32, server: Int32)], _ target: UInt16
+    _ listener: Int32, _ lines: inout [(client: Int32, server: Int32)], _ first: inout UInt16?,
+    _ target: UInt16
   ) {
     var requests = [pollfd(fd: listener, events: Int16(POLLIN), revents: 0)]
     for line in lines {
@@ -92,7 +96,9 @@ public final class CuttingProxy: Sendable {
     guard requests[0].revents != 0 else { return }
     let client = Socket.accepted(from: listener)
     guard client >= 0 else { return }
-    if let server = try? Socket.connected(to: target) {
+    let server = try? Socket.connected(to: first ?? target)
+    first = nil
+    if let server {
       lines.append((client, server))
     } else {
       close(client)
