@@ -49,7 +49,7 @@ public final class HouseStream {
   /// The cause of a failed connection.
   public func condition(of error: StreamError) -> FailureCondition {
     if error.status != nil { return .missingContent }
-    let host = StreamURL.host(error.url ?? stream.url) ?? ""
+    let host = (try? StreamAddress(error.url ?? stream.url))?.host ?? ""
     switch error.kind {
     case .url, .unsupported, .content: return .badContent
     case .timeout, .dns: return .timeout

@@ -4,36 +4,50 @@ public import StreamKit
 
 /// Stations by name, each usable wherever a URL is.
 public struct NamedStations: Sendable, Equatable {
-  /// The URLs, by name.
-  public var urls: [String: String]
+  /// The addresses, by name.
+  public var addresses: [String: StreamAddress]
   /// The settings of stations, by name.
   public var settings: [String: StationSettings] = [:]
   /// Settings of the command line, which precede those of each station.
   public var common = StationSettings()
 
   /// Creates a set of stations without settings.
-  public init(_ urls: [String: String] = [:]) { self.urls = urls }
+  public init(_ addresses: [String: StreamAddress] = [:]) { self.addresses = addresses }
 
-  /// Returns the URL of the station called `given`, or `given` itself when it is a URL.
-  /// - Throws: `stream.url` for what is neither a URL nor a name.
-  public func url(_ given: String) throws(StreamError) -> String {
-    if let url = urls[given] { return url }
-    guard !urls.isEmpty, !given.isEmpty, StreamURL.scheme(given) == nil else { return given }
-    let name = String(given.prefix(100)).onOneLine
-    throw StreamError(
-      .url, unknown("station", name, among: Array(urls.keys)),
-      hint: nearest(name, among: Array(urls.keys)) == nil
-        ? "stations have their names in the configuration; a URL begins with http:// or https://" : nil,
-      facts: [.init("url", .string(StreamURL.shown(given)))])
+  /// A station that was named, or given by its URL.
+  public struct Station: Sendable, CustomStringConvertible {
+    /// The name in the configuration; nil for a URL.
+    public let name: String?
+    /// The address.
+    public let address: StreamAddress
+
+    /// The name, or the URL without user and password.
+    public var description: String { name ?? address.description }
   }
 
-  /// Returns `options` with the settings of the station called `given` applied, and those of the command line.
+  /// Returns the station called `given`, or the one at `given` when it is a URL.
+  /// - Throws: `stream.url` for what is neither a URL nor a name, `stream.unsupported`.
+  public func station(_ given: String) throws(StreamError) -> Station {
+    if let address = addresses[given] { return Station(name: given, address: address) }
+    guard !addresses.isEmpty, !given.isEmpty, StreamAddress.scheme(of: given) == nil else {
+      return Station(name: nil, address: try StreamAddress(given))
+    }
+    let name = String(given.prefix(100)).onOneLine
+    throw StreamError(
+      .url, unknown("station", name, among: Array(addresses.keys)),
+      hint: nearest(name, among: Array(addresses.keys)) == nil
+        ? "stations have their names in the configuration; a URL begins with http:// or https://" : nil,
+      facts: [.init("url", .string(StreamAddress.redacted(given)))])
+  }
+
+  /// Returns `options` with the settings of the station called `name` applied, and those of the command line.
+  /// - Parameter name: nil, or a text that names no station, for the settings of the command line alone.
   /// - Throws: `stream.auth` for a password that can't be read.
   public func options(
-    for given: String, from options: StreamOptions = .init()
+    for name: String?, from options: StreamOptions = .init()
   ) throws(StreamError) -> StreamOptions {
     var options = options
-    if let settings = settings[given] { try settings.apply(to: &options) }
+    if let name, let settings = settings[name] { try settings.apply(to: &options) }
     try common.apply(to: &options)
     return options
   }

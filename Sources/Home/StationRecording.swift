@@ -22,7 +22,7 @@ public final class StationRecording {
   /// The time that passed before the station was heard at first; zero where the first attempt succeeded.
   public private(set) var delay = Duration.zero
 
-  private let address: String
+  private let station: NamedStations.Station
   private let options: RecordingOptions
   private let streams: StreamService
   private let recorder: Recorder
@@ -36,11 +36,11 @@ public final class StationRecording {
   private static let longestRetryAfter = Duration.seconds(3600)
 
   /// Creates a recording that has not begun.
-  /// - Parameter address: a URL, or the name of a station.
   public init(
-    of address: String, _ options: RecordingOptions, streams: StreamService, recordings: RecordingService
+    of station: NamedStations.Station, _ options: RecordingOptions, streams: StreamService,
+    recordings: RecordingService
   ) {
-    (self.address, self.options, self.streams) = (address, options, streams)
+    (self.station, self.options, self.streams) = (station, options, streams)
     recorder = recordings.recorder
   }
 
@@ -53,7 +53,7 @@ public final class StationRecording {
   }
 
   private func begin(_ options: RecordingOptions) async throws -> (StreamKit.Stream, Recording) {
-    let stream = try streams.stream(address)
+    let stream = streams.stream(station, options: try streams.named.options(for: station.name))
     self.stream = stream
     var hasSound = false
     stream.listen { [weak self] event in

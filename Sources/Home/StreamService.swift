@@ -53,14 +53,18 @@ public final class StreamService {
 
   /// Makes a stream of a station; nothing is connected.
   /// - Parameters:
-  ///   - address: a URL, or the name of a station.
+  ///   - given: a URL, or the name of a station.
   ///   - options: nil for those of the station.
   /// - Throws: `stream.url`, `stream.unsupported`, `stream.auth`.
-  public func stream(_ address: String, options: StreamOptions? = nil) throws(StreamError) -> HouseStream {
-    let url = try named.url(address)
-    let options = if let options { options } else { try named.options(for: address) }
-    let stream = try StreamKit.Stream(url: url, options: options, loop: loop, source: source)
-    if named.urls[address] != nil { stream.nickname = address }
+  public func stream(_ given: String, options: StreamOptions? = nil) throws(StreamError) -> HouseStream {
+    let options = if let options { options } else { try named.options(for: given) }
+    return stream(try named.station(given), options: options)
+  }
+
+  /// Makes a stream of a station; nothing is connected.
+  func stream(_ station: NamedStations.Station, options: StreamOptions) -> HouseStream {
+    let stream = StreamKit.Stream(at: station.address, options: options, loop: loop, source: source)
+    stream.nickname = station.name
     return HouseStream(stream, loop: loop)
   }
 
@@ -98,13 +102,13 @@ public final class StreamService {
 
   /// Plays a station on a session, for a command. Returns when it is heard; it ends with the session and with the house.
   /// - Parameters:
-  ///   - address: a URL, or the name of a station.
+  ///   - given: a URL, or the name of a station.
   ///   - onEvent: receives its events, on the loop. The failure of the first connection is thrown instead.
   /// - Throws: `StreamError`, `SpeakerError`, `CancellationError`.
   public func play(
-    _ address: String, on session: Session, of house: House, onEvent: @escaping (StationEvent) -> Void
+    _ given: String, on session: Session, of house: House, onEvent: @escaping (StationEvent) -> Void
   ) async throws {
-    let stream = try stream(address)
+    let stream = try stream(given)
     var hasBegun = false
     stream.listen { event in
       switch event {

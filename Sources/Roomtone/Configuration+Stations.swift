@@ -29,11 +29,10 @@ extension Configuration {
       }
       guard let url else { throw problem("url is missing") }
       do throws(StreamError) {
-        try StreamURL.check(url)
+        configuration.stations.addresses[name] = try StreamAddress(url)
       } catch {
         throw problem(error.message, hint: error.hint)
       }
-      configuration.stations.urls[name] = url
     }
   }
 

@@ -23,8 +23,8 @@ public struct EngineOptions {
   /// The turns of the loop in one moment of a simulation after which a script counts as stuck. Next to no time passing
   /// counts as none.
   public var longestStandstill = 500_000
-  /// The stations of a simulation, by URL; all others play a tune.
-  public var stations: [String: SimulatedStation] = [:]
+  /// The stations of a simulation, by address without user and password; all others play a tune.
+  public var stations: [StreamAddress: SimulatedStation] = [:]
   /// The folder that keeps the house between runs, for one process at a time; nil keeps nothing.
   public var stateFolder: String?
   /// The file of the store of scripts; nil for a store in memory, which ends with the engine.

@@ -55,7 +55,7 @@ enum PlayCommand {
       }
     }
     line.places = house.rooms(of: devices).joined(separator: ", ")
-    let isStation = engine.options.configuration.stations.urls[options.file] != nil
+    let isStation = engine.options.configuration.stations.addresses[options.file] != nil
     if !isStation && scheme(of: options.file) == nil {
       try await session.play(options.file)
     } else {

@@ -93,7 +93,13 @@ extension StreamError {
   }
 
   /// The error of a failed transfer.
-  init(_ error: HTTPError, url: String) {
+  init(_ error: HTTPError, at address: StreamAddress) {
+    self.init(error, url: address.description, host: address.host)
+  }
+
+  /// The error of a failed transfer.
+  /// - Parameter url: the URL as it is shown.
+  init(_ error: HTTPError, url: String, host: String) {
     let kind: Kind =
       switch error.kind {
       case .badURL: .url
@@ -106,7 +112,7 @@ extension StreamError {
     let facts: [ErrorFact] = [.init("url", .string(url))]
     // A name is not found and a host not reached where there is no network at all.
     let isUnreached = [.resolve, .connect, .timeout].contains(error.kind)
-    if isUnreached, !NetworkThread.isNetworkUp(for: StreamURL.host(url) ?? "") {
+    if isUnreached, !NetworkThread.isNetworkUp(for: host) {
       self.init(
         .network, "no network: \(error.message)", hint: "connect this machine to a network", facts: facts)
       return

@@ -2,8 +2,9 @@ import EventLoop
 @testable import StreamKit
 
 private let bases = [
-  "http://radio.example/lists/morning.pls?x=1#y", "https://user:pass@[::1]:8443", "http://a/b/../c/", "x", "",
-]
+  "http://radio.example/lists/morning.pls?x=1#y", "https://user:pass@[::1]:8443", "http://a/b/../c/",
+].compactMap { try? StreamAddress($0) }
+private let other = try? StreamAddress("http://other/")
 private let formats: [Playlist.Format] = [.pls, .m3u, .xspf, .asx]
 
 /// libFuzzer's entry: a list. The first byte is its format, the second the address that it came from.
@@ -27,20 +28,21 @@ private let formats: [Playlist.Format] = [.pls, .m3u, .xspf, .asx]
   return 0
 }
 
-private func check(_ entry: Playlist.Entry, _ base: String) {
-  require(StreamURL.isPlayable(entry.url), "places can be played")
+private func check(_ entry: Playlist.Entry, _ base: StreamAddress) {
+  let text = entry.address.textWithCredentials
   require(
-    entry.url.utf8.allSatisfy { $0 > 32 && $0 < 127 }, "addresses have no blanks and no letters beyond ASCII")
+    text.utf8.allSatisfy { $0 > 32 && $0 < 127 }, "addresses have no blanks and no letters beyond ASCII")
   require(
-    StreamURL.resolve(entry.url, base: base) == StreamURL.resolve(entry.url, base: "http://other/"),
-    "a whole address does not depend on where it was found")
+    base.resolving(text) == other?.resolving(text), "a whole address does not depend on where it was found")
 }
 
 /// Any text in place of an address.
 private func checkAddress(_ text: String) {
-  let shown = StreamURL.shown(text)
-  require(StreamURL.shown(shown) == shown, "an address without a password has none to hide")
-  if (try? StreamURL.check(text)) != nil {
-    require(StreamURL.host(text)?.isEmpty == false, "what can be played has a host")
-  }
+  let shown = StreamAddress.redacted(text)
+  require(StreamAddress.redacted(shown) == shown, "an address without a password has none to hide")
+  guard let address = try? StreamAddress(text) else { return }
+  require(!address.host.isEmpty, "what can be played has a host")
+  require(address.description == shown, "an address is shown as its text is")
+  require(
+    (try? StreamAddress(shown))?.isSameServer(as: address) == true, "what is shown leads to the same server")
 }

@@ -16,8 +16,9 @@ final class StationHarness {
 
   private init(_ station: SimulatedStation) throws {
     folder = try TemporaryFolder()
+    let address = try StreamAddress(Self.url)
     streams = StreamService(
-      loop: loop, stations: SimulatedStations([Self.url: station]), named: NamedStations(["live": Self.url]))
+      loop: loop, stations: SimulatedStations([address: station]), named: NamedStations(["live": address]))
     var settings = RecorderSettings()
     settings.folder = folder.path
     recordings = RecordingService(Recorder(loop: loop, settings: settings))

@@ -84,8 +84,9 @@ import Testing
     try StationHarness.run(station) { harness in
       var options = RecordingOptions(template: "\(harness.folder.path)/show.mp3")
       options.duration = .seconds(60)
-      let recording = StationRecording(
-        of: "live", options, streams: harness.streams, recordings: harness.recordings)
+      let recording = try StationRecording(
+        of: harness.streams.named.station("live"), options, streams: harness.streams,
+        recordings: harness.recordings)
       var events: [String] = []
       recording.onEvent = { event in
         if case .retrying(let error, let isFirst) = event { events.append("\(error.code) \(isFirst)") }
@@ -117,8 +118,9 @@ import Testing
       try await harness.sleep(60)
       #expect(reports == ["began show.mp3", "finished show.mp3 true"] && made?.isOver == true)
 
-      let direct = StationRecording(
-        of: "live", options, streams: harness.streams, recordings: harness.recordings)
+      let direct = try StationRecording(
+        of: harness.streams.named.station("live"), options, streams: harness.streams,
+        recordings: harness.recordings)
       let (_, recording) = try await direct.begin(retries: true)
       try await recording.stop()
       #expect(direct.delay == .zero && direct.recording === recording && recording.state == .finished)

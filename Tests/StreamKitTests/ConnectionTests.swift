@@ -157,10 +157,10 @@ struct StallTestTests {
 
 @Suite("The connection of a stream")
 struct ConnectionMachineTests {
-  private let url = "http://a.example/live"
+  private let url: StreamAddress = "http://a.example/live"
 
   private func machine() -> ConnectionMachine {
-    ConnectionMachine(url: url, random: SeededRandom(seed: 1))
+    ConnectionMachine(url, random: SeededRandom(seed: 1))
   }
 
   /// A machine to which sound has come.
@@ -261,18 +261,18 @@ struct ConnectionMachineTests {
   @Test("a source that restarts is retried as any lost connection, one that admits no client every 30 s")
   func refused() {
     var machine = playing()
-    let gone = StreamError.answer(404, url: url)
+    let gone = StreamError.answer(404, url: url.description)
     #expect(machine.ended(gone, at: at(10)) == [.report(gone)])
     #expect(machine.deadline == at(10))
     _ = machine.deadlinePassed(at: at(10))
     #expect(machine.ended(gone, at: at(10)) == [], "each status is told once")
     #expect((machine.deadline ?? at(0)) <= at(10.5))
     _ = machine.deadlinePassed(at: at(11))
-    let locked = StreamError.answer(403, url: url)
+    let locked = StreamError.answer(403, url: url.description)
     #expect(machine.ended(locked, at: at(11)) == [.report(locked)])
     #expect((machine.deadline ?? at(0)) >= at(33.5))
     _ = machine.deadlinePassed(at: at(60))
-    let busy = StreamError.answer(503, url: url)
+    let busy = StreamError.answer(503, url: url.description)
     #expect(machine.ended(busy, retryAfter: .seconds(90), at: at(60)) == [.report(busy)])
     #expect(machine.deadline == at(150))
   }

@@ -53,7 +53,7 @@ import Testing
     // The first sound has half a minute by the machine's clock to arrive, as without it there is no stream.
     options.dataTimeout = .seconds(1_800)
     let stream = try StreamKit.Stream(
-      url: station.url("/live"), options: options, loop: loop, network: { network })
+      at: StreamAddress(station.url("/live")), options: options, loop: loop, network: { network })
     var (reconnections, failures) = (0, 0)
     stream.onEvent = { event in
       if case .reconnected = event { reconnections += 1 }

@@ -29,7 +29,7 @@ struct FileListTests {
     var options = options
     (options.bufferWaitFile, options.bufferWait) = (.milliseconds(50), .milliseconds(50))
     let stream = try StreamKit.Stream(
-      url: station.url("/live"), options: options, loop: loop, network: { network })
+      at: StreamAddress(station.url("/live")), options: options, loop: loop, network: { network })
     var told: [String] = []
     stream.onEvent = { told.append("\($0)".split(separator: "(").first.map(String.init) ?? "") }
     try loop.finish(
@@ -151,7 +151,7 @@ struct FileListTests {
     // The clock runs ten times as fast as the station's.
     options.clock = .faster(10)
     let stream = try StreamKit.Stream(
-      url: station.url("/live"), options: options, loop: loop, network: { network })
+      at: StreamAddress(station.url("/live")), options: options, loop: loop, network: { network })
     try loop.finish(
       {
         let begin = loop.now
@@ -184,7 +184,7 @@ struct FileListTests {
     var options = StreamOptions()
     options.bufferWait = .milliseconds(100)
     let stream = try StreamKit.Stream(
-      url: station.url("/live"), options: options, loop: loop, network: { network })
+      at: StreamAddress(station.url("/live")), options: options, loop: loop, network: { network })
     try loop.finish(
       {
         try await stream.start()

@@ -20,7 +20,8 @@ private final class FileHarness {
     _ station: Station, _ url: String, _ network: NetworkThread, _ options: StreamOptions
   ) throws {
     self.station = station
-    stream = try StreamKit.Stream(url: url, options: options, loop: loop, network: { network })
+    stream = StreamKit.Stream(
+      at: try StreamAddress(url), options: options, loop: loop, network: { network })
     stream.onEvent = { [unowned self] event in
       if case .failed(let error) = event { failure = error }
       told.append("\(event)".split(separator: "(").first.map(String.init) ?? "")
@@ -345,7 +346,7 @@ struct FileReceiverTests {
     let stream = StreamKit.Stream(file: path, loop: loop)
     try loop.finish {
       try await stream.start()
-      try stream.setNext(url: "http://127.0.0.1/live", options: .init())
+      stream.setNext("http://127.0.0.1/live", options: .init())
       await #expect(throws: StreamError.self) { try await stream.start() }
       #expect(stream.status == .stopped)
     }

@@ -35,7 +35,7 @@ final class Receiver: Sendable {
     let outlet = FrameOutlet()
     outlet.play(buffer)
     let reception = StationReceiver(
-      url: url, options: options, network: network, outlet: outlet
+      at: try StreamAddress(url), options: options, network: network, outlet: outlet
     ) { [told, toldGaps] event in
       if case .reconnected(let gap, false, _) = event { toldGaps.withLock { $0.append(gap) } }
       let text = Self.words(for: event)

@@ -7,7 +7,7 @@ import Testing
 
 /// A stream from a simulated station, on a loop of its own in virtual time. Used on the thread that calls `run`.
 private final class SimulationHarness {
-  static let url = "http://radio.example/live.mp3"
+  static let url: StreamAddress = "http://radio.example/live.mp3"
 
   let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 1_700_000_000)))
   let stream: StreamKit.Stream
@@ -15,8 +15,8 @@ private final class SimulationHarness {
   private(set) var told: [String] = []
 
   private init(_ stations: SimulatedStations, _ options: StreamOptions) throws {
-    stream = try StreamKit.Stream(
-      url: Self.url, options: options, loop: loop, source: .simulation(stations))
+    stream = StreamKit.Stream(
+      at: Self.url, options: options, loop: loop, source: .simulation(stations))
     stream.onEvent = { [unowned self] event in told.append("\(now) \(Self.words(for: event))") }
   }
 

@@ -8,11 +8,11 @@ private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(secon
 private let closed = StreamError(.network, "lost")
 
 @Suite("A connection that stalls") struct StallTests {
-  private let url = "http://a.example/live"
+  private let url: StreamAddress = "http://a.example/live"
 
   /// A machine whose connection has sent 4 s at once and then at the pace of hearing, until 20 s.
   private func playing() -> ConnectionMachine {
-    var machine = ConnectionMachine(url: url, random: SeededRandom(seed: 1))
+    var machine = ConnectionMachine(url, random: SeededRandom(seed: 1))
     _ = machine.start(at: at(0))
     for step in 0...200 {
       #expect(machine.received(.milliseconds(step == 0 ? 4000 : 100), at: at(Double(step) / 10)) == [])
@@ -128,7 +128,7 @@ private let closed = StreamError(.network, "lost")
 
   @Test("that is lost too reports why the second one failed, which is not reported while it may still resume")
   func failureOfSecond() throws {
-    let (refused, reset) = (StreamError.answer(503, url: url), StreamError(.network, "reset"))
+    let (refused, reset) = (StreamError.answer(503, url: url.description), StreamError(.network, "reset"))
     var (machine, _) = try stalled()
     machine.standbyEnded(refused, at: at(22))
     #expect(machine.ended(closed, at: at(25)) == [.report(closed), .report(refused)])
@@ -150,7 +150,7 @@ private let closed = StreamError(.network, "lost")
   @Test("has no second one at a station that has refused a second listener before")
   func refused() throws {
     var (machine, _) = try stalled()
-    machine.standbyEnded(.answer(503, url: url), at: at(22))
+    machine.standbyEnded(.answer(503, url: url.description), at: at(22))
     #expect(machine.phase == .stalled(.refused) && machine.deadline == at(40))
     #expect(machine.received(.milliseconds(100), at: at(23)) == [])
     for step in 231...400 { _ = machine.received(.milliseconds(100), at: at(Double(step) / 10)) }
@@ -159,7 +159,7 @@ private let closed = StreamError(.network, "lost")
     let actions = machine.deadlinePassed(at: at(60))
     #expect(actions.first == .disconnect && isTimeout(actions.last) && machine.phase == .waiting)
     var (other, _) = try stalled()
-    other.standbyEnded(.answer(404, url: url), at: at(22))
+    other.standbyEnded(.answer(404, url: url.description), at: at(22))
     #expect(other.deadline == at(22), "a source that restarts has refused nobody")
   }
 }

@@ -172,8 +172,8 @@ struct StationReceiverTests {
     var options = ReceiverOptions()
     options.clock = .moved { Instant(nanoseconds: Int64(time.withLock { $0 } * 1e9)) }
     let outlet = FrameOutlet()
-    let reception = StationReceiver(
-      url: station.url("/live"), options: options, network: network, outlet: outlet
+    let reception = try StationReceiver(
+      at: StreamAddress(station.url("/live")), options: options, network: network, outlet: outlet
     ) { _ in }
     reception.start()
     defer { reception.stop() }

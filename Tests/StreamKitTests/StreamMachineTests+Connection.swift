@@ -106,20 +106,24 @@ extension StreamMachineTests {
     #expect(machine.finish(isComplete: true).isEmpty)
   }
 
+  private func listed(_ names: String...) -> [ListedAddress] {
+    names.map { ListedAddress(address: StreamAddress(stringLiteral: "http://a.example/\($0)"), depth: 1) }
+  }
+
   @Test("the files of a list are played in turn, also where one of them fails")
   func list() throws {
     var machine = try playing()
     machine.received(FileFacts())
-    let rest = ["b", "c"].map { ListedURL(url: "http://a.example/\($0)", depth: 1) }
+    let rest = listed("b", "c")
     #expect(words(machine.received(rest)) == ["follow buffer"])
     #expect(words(machine.finish(isComplete: true)) == ["emit file complete", "play next"])
     let next = ["leave player", "disconnect", "connect and play"]
     #expect(words(machine.playNext()) == next)
-    #expect(machine.files?.current?.url == "http://a.example/b" && machine.files?.rest.count == 1)
+    #expect(machine.files?.current == listed("b").first && machine.files?.rest.count == 1)
     #expect(machine.status == .connecting && machine.reception == .none)
     machine.connect(plays: true)
     #expect(words(machine.gaveUp(lost)) == next)
-    #expect(machine.files?.current?.url == "http://a.example/c")
+    #expect(machine.files?.current == listed("c").first)
     machine.connect(plays: true)
     #expect(machine.playNext().isEmpty)
     #expect(words(machine.gaveUp(lost)).contains("emit stopped") && machine.files == nil)
@@ -129,7 +133,7 @@ extension StreamMachineTests {
   func nextAfterList() throws {
     for playsSecond in [false, true] {
       var machine = try playing()
-      _ = machine.received(["b", "c"].map { ListedURL(url: $0, depth: 1) })
+      _ = machine.received(listed("b", "c"))
       if playsSecond {
         _ = machine.playNext()
         machine.connect(plays: true)
@@ -144,11 +148,11 @@ extension StreamMachineTests {
   @Test("a list in a list is played in place of its entry")
   func listInList() throws {
     var machine = try playing()
-    let urls = ["b", "c"].map { ListedURL(url: $0, depth: 1) }
+    let urls = listed("b", "c")
     _ = machine.received(urls)
     _ = machine.playNext()
-    _ = machine.received([ListedURL(url: "b2", depth: 2)])
-    #expect(machine.files?.current?.url == "b" && machine.files?.rest.map(\.url) == ["b2", "c"])
+    _ = machine.received(listed("b2"))
+    #expect(machine.files?.current == listed("b").first && machine.files?.rest == listed("b2", "c"))
   }
 
   @Test("a live stream that turns out to be a file completes its sound and its recordings")

@@ -13,7 +13,7 @@ import Testing
   func connecting() throws -> StreamMachine {
     var machine = StreamMachine()
     #expect(words(try machine.start(hasNext: false, isFilling: true)) == ["connect and play"])
-    machine.reset(StreamContent(url: "http://a.example/live"))
+    machine.reset(StreamContent(origin: .server("http://a.example/live")))
     machine.connect(plays: true)
     return machine
   }
@@ -44,7 +44,7 @@ import Testing
   /// A machine that is received for a recording only.
   func recorded() -> StreamMachine {
     var machine = StreamMachine()
-    machine.reset(StreamContent(url: "http://a.example/live"))
+    machine.reset(StreamContent(origin: .server("http://a.example/live")))
     machine.connect(plays: false)
     return machine
   }
@@ -114,7 +114,7 @@ import Testing
     var file = recorded()
     #expect(file.copying().isEmpty && file.content.unplayable?.kind == .unsupported)
     var local = StreamMachine()
-    local.reset(StreamContent(url: "/a.wav", isLocal: true))
+    local.reset(StreamContent(origin: .file("/a.wav")))
     #expect(local.received(pcm, isRecorded: true).isEmpty && local.content.unplayable == nil)
   }
 

@@ -18,7 +18,7 @@ private final class StreamHarness {
   private init(_ station: Station, _ network: NetworkThread, _ options: StreamOptions) throws {
     self.station = station
     stream = try StreamKit.Stream(
-      url: station.url("/live"), options: options, loop: loop, network: { network })
+      at: StreamAddress(station.url("/live")), options: options, loop: loop, network: { network })
     stream.onEvent = { [unowned self] event in told.append(words(for: event)) }
   }
 
@@ -330,8 +330,8 @@ struct StreamTests {
     let network = try NetworkThread()
     defer { network.close() }
     let loop = EventLoop()
-    let stream = try StreamKit.Stream(
-      url: "http://me:secret@127.0.0.1:99999999/live", loop: loop, network: { network })
+    let stream = StreamKit.Stream(
+      at: "http://me:secret@127.0.0.1:99999999/live", loop: loop, network: { network })
     var failure: (any Error)?
     try loop.finish { do { try await stream.start() } catch { failure = error } }
     let error = try #require(failure as? StreamError)

@@ -38,8 +38,8 @@ import Testing
     defer { network.close() }
     let (outlet, feed) = (FrameOutlet(), RecordingFeed())
     outlet.record(feed, back: .zero)
-    let url = station.url("/live")
-    let reception = StationReceiver(url: url, options: .init(), network: network, outlet: outlet) { _ in }
+    let url = try StreamAddress(station.url("/live"))
+    let reception = StationReceiver(at: url, options: .init(), network: network, outlet: outlet) { _ in }
     reception.start()
     defer { reception.stop() }
     var (next, size, start) = (Int?.none, 0, 0)

@@ -33,14 +33,14 @@ func checkedPath(_ given: String, _ problem: (_ problem: String, _ hint: String?
   -> String
 {
   if given.isEmpty { throw problem("the path is empty", nil) }
-  if StreamURL.isPlayable(given) {
-    throw problem("\(StreamURL.shown(given)) is a URL, not a file", "streams are played with play_stream")
+  if let address = try? StreamAddress(given) {
+    throw problem("\(address) is a URL, not a file", "streams are played with play_stream")
   }
   return given
 }
 
 /// True if a text given for a URL looks like the path of a file.
 func looksLikePath(_ given: String) -> Bool {
-  guard !given.isEmpty, StreamURL.scheme(given) == nil, !given.utf8.contains(0) else { return false }
+  guard !given.isEmpty, StreamAddress.scheme(of: given) == nil, !given.utf8.contains(0) else { return false }
   return ["/", "./", "../", "~/"].contains { given.hasPrefix($0) } || access(given, F_OK) == 0
 }

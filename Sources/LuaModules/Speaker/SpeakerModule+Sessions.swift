@@ -133,8 +133,8 @@ extension SpeakerModule {
       (stream, isOwn) = (object, false)
     } else {
       guard case .string = given else { throw call.mismatch(first, "URL or stream") }
-      let address = try streams.address(call, first)
-      (stream, isOwn) = (try streams.adopt(try streams.service.stream(address)), true)
+      let text = try streams.stationText(call, first)
+      (stream, isOwn) = (try streams.adopt(try streams.service.stream(text)), true)
     }
     try session.requireMembers()
     return try call.suspend {

@@ -108,9 +108,13 @@ final class ScriptStream {
   }
 
   /// Sets the address and the options of the next start.
-  /// - Throws: `stream.url`, `stream.unsupported`, which listeners receive too.
-  func setNext(url: String, nickname: String?, options: StreamOptions) throws {
-    do { try stream.setNext(url: url, nickname: nickname, options: options) } catch {
+  /// - Throws: the error of `address`, which listeners receive too.
+  func setNext(
+    _ address: Result<StreamAddress, StreamError>, nickname: String?, options: StreamOptions
+  ) throws {
+    switch address {
+    case .success(let address): stream.setNext(address, nickname: nickname, options: options)
+    case .failure(let error):
       emit(error)
       throw error
     }

@@ -37,10 +37,11 @@ extension StreamModule {
     guard let url = try given.string("url", .url) else {
       throw given.problem("url", "it is missing: where the feed is")
     }
-    stream.feed = try Feed(url: url, reader: try reader(given), loop: script.loop) {
-      [weak script] event in
+    let reader = try reader(given)
+    let address = try StreamAddress(url)
+    stream.feed = try Feed(address, reader: reader, loop: script.loop) { [weak script] event in
       guard let script else { return }
-      let field = ("url", StreamURL.shown(url))
+      let field = ("url", address.description)
       switch event {
       case .failed(let error): script.onLog(.warn, error.message, [("code", error.code), field])
       case .recovered: script.onLog(.info, "the feed can be used again", [field])

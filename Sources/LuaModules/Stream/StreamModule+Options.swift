@@ -42,22 +42,23 @@ extension StreamModule {
   /// `radio:set_url(url, {start = true, …})`
   private func setURL(of object: ScriptStream, _ call: LuaCall) throws -> LuaReturn {
     let stream = object.stream
-    let address = try call.string(2, .url)
-    let url = service.named.urls[address] ?? address
-    let nickname = service.named.urls[address] == nil ? nil : address
+    let text = try call.string(2, .url)
+    let named = service.named.addresses[text]
+    // Wrong options are reported before a wrong URL.
+    let address = Result { () throws(StreamError) in if let named { named } else { try StreamAddress(text) } }
+    let nickname = named.map { _ in text }
     var old = stream.nextOptions ?? stream.options
     // A password is for the server that it was given for.
-    if !StreamURL.isSameServer(url, stream.nextURL) {
-      (old.credentials, old.certificateFile) = (nil, nil)
-    }
-    old = try service.named.options(for: address, from: old)
+    let isSameServer = stream.nextAddress.map { (try? address.get())?.isSameServer(as: $0) == true } ?? false
+    if !isSameServer { (old.credentials, old.certificateFile) = (nil, nil) }
+    old = try service.named.options(for: text, from: old)
     let (options, given) = try options(call, 3, besides: ["start"], from: old)
     guard try given.bool("start") ?? true else {
-      try object.setNext(url: url, nickname: nickname, options: options)
+      try object.setNext(address, nickname: nickname, options: options)
       return .none
     }
     return try call.suspend { [unowned self] in
-      try object.setNext(url: url, nickname: nickname, options: options)
+      try object.setNext(address, nickname: nickname, options: options)
       keep(object)
       try await stream.start()
       return []

@@ -129,7 +129,7 @@ final class StreamSoundModule {
         block.giveBack(changed: false)
         guard tap.isActive else { return }
         tap.remove()
-        let stream = url.map { " of \(StreamURL.shown($0))" } ?? ""
+        let stream = url.map { " of \($0)" } ?? ""
         let line = error.location.map { [("where", $0)] } ?? []
         script?.onLog(.warn, "a tap\(stream) is removed, as its function ran too long", line)
       case .failed, .cancelled: block.giveBack(changed: false)

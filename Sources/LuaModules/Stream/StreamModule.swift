@@ -37,8 +37,8 @@ final class StreamModule {
         LuaFunction("stations", takes: 0) { call in
           call.return(
             .record(
-              service.named.urls.sorted { $0.key < $1.key }.map {
-                ($0.key, .string(StreamURL.shown($0.value)))
+              service.named.addresses.sorted { $0.key < $1.key }.map {
+                ($0.key, .string($0.value.description))
               }))
         },
       ],
@@ -67,15 +67,15 @@ final class StreamModule {
 
   /// `stream.new(url, options)`
   private func new(_ call: LuaCall) throws -> LuaReturn {
-    let address = try address(call, 1)
-    let (options, _) = try options(call, 2, from: try service.named.options(for: address))
-    return call.return(streams(try adopt(try service.stream(address, options: options))))
+    let given = try stationText(call, 1)
+    let (options, _) = try options(call, 2, from: try service.named.options(for: given))
+    return call.return(streams(try adopt(try service.stream(given, options: options))))
   }
 
   /// A URL or the name of a station.
-  func address(_ call: LuaCall, _ number: Int) throws -> String {
+  func stationText(_ call: LuaCall, _ number: Int) throws -> String {
     let given = try call.string(number, .url)
-    guard service.named.urls[given] == nil, looksLikePath(given) else { return given }
+    guard service.named.addresses[given] == nil, looksLikePath(given) else { return given }
     throw call.problem(
       number, "\"\(given.prefix(100))\" is a file, not a URL", code: StreamError.Kind.url.rawValue,
       hint: "files are played with speaker.play, or made a stream with stream.file")

@@ -17,21 +17,22 @@ public enum StationsFile {
   private static let most = (stations: 1000, entries: 10_000)
 
   /// Reads a file; the paths in it are relative to its own folder.
-  /// - Returns: the stations by their URLs.
+  /// - Returns: the stations by their addresses, without user and password.
   /// - Throws: `LuaError`: what is wrong with file and line.
-  public static func read(_ text: [UInt8], path: String) throws -> [String: SimulatedStation] {
-    var stations: [String: SimulatedStation] = [:]
+  public static func read(_ text: [UInt8], path: String) throws -> [StreamAddress: SimulatedStation] {
+    var stations: [StreamAddress: SimulatedStation] = [:]
     var sounds = Sounds(folder: path.lastIndex(of: "/").map { String(path[...$0]) } ?? "")
     let station = LuaFunction("station") { call in
       let url = try call.string(1)
-      do throws(StreamError) { try StreamURL.check(url) } catch {
+      let address: StreamAddress
+      do throws(StreamError) { address = try StreamAddress(url).withoutCredentials } catch {
         throw call.problem(1, error.message, hint: error.hint)
       }
-      guard stations[StreamURL.shown(url)] == nil else { throw call.problem(1, "\(url) is listed twice") }
+      guard stations[address] == nil else { throw call.problem(1, "\(url) is listed twice") }
       guard stations.count < most.stations else {
         throw call.problem(1, "a file lists \(most.stations) stations at most")
       }
-      stations[StreamURL.shown(url)] = try read(call, url, &sounds)
+      stations[address] = try read(call, &sounds)
       return .none
     }
     try DeclarationFile.run(text, path: path, kind: "stations file", [station])
@@ -43,8 +44,7 @@ public enum StationsFile {
     "silent", "html", "auth",
   ]
 
-  private static func read(_ call: LuaCall, _ url: String, _ sounds: inout Sounds) throws -> SimulatedStation
-  {
+  private static func read(_ call: LuaCall, _ sounds: inout Sounds) throws -> SimulatedStation {
     let given = try call.options(2, fields)
     guard let file = try given.string("file"), !file.isEmpty else {
       throw given.problem("file", "it is missing: the sound that the station sends")

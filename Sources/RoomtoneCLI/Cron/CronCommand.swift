@@ -149,6 +149,6 @@ enum CronCommand {
     guard let words = ShellWord.split(job.command) else { return job.command }
     let own = words.firstIndex { $0 == "roomtone" || $0.hasSuffix("/roomtone") }
     let rest = own.map { Array(words[($0 + 1)...]) } ?? words
-    return rest.map { ShellWord.quoted(StreamURL.shown($0)) }.joined(separator: " ")
+    return rest.map { ShellWord.quoted(StreamAddress.redacted($0)) }.joined(separator: " ")
   }
 }

@@ -63,23 +63,22 @@ struct CronJob {
       if !arguments.has(.into), configuration.recordings.folder == nil {
         options.append("\(OptionSpec.into.dashed)=\(plan.options.template)")
       }
-      return ([first], options, stationName(first, configuration))
+      return ([first], options, stationName(plan.station))
     }
     try check(places: arguments.texts(.on), configuration)
-    if configuration.stations.urls[first] == nil, PlayCommand.scheme(of: first) == nil {
+    if configuration.stations.addresses[first] == nil, PlayCommand.scheme(of: first) == nil {
       guard access(first, R_OK) == 0 else {
         throw wrong("can't open the file \(first): \(String(cString: strerror(errno)))")
       }
       return ([absolute(first)], [], stem(first))
     }
-    do throws(StreamError) { try StreamURL.check(configuration.stations.url(first)) } catch {
-      throw wrong(error.message)
-    }
-    return ([first], [], stationName(first, configuration))
+    do throws(StreamError) {
+      return ([first], [], stationName(try configuration.stations.station(first)))
+    } catch { throw wrong(error.message) }
   }
 
-  private static func stationName(_ given: String, _ configuration: Configuration) -> String {
-    configuration.stations.urls[given] == nil ? StreamURL.host(given) ?? "station" : given
+  private static func stationName(_ station: NamedStations.Station) -> String {
+    station.name ?? station.address.host
   }
 
   /// Checks the rooms and speakers of a job against the saved state of the house.
@@ -145,7 +144,7 @@ enum JobEnvironment {
     if let home = value("HOME"), home != passwd { result.append(("HOME", home)) }
     for name in names {
       guard let value = value(name), !value.isEmpty else { continue }
-      if StreamURL.shown(value) == value { result.append((name, value)) } else { left(name) }
+      if StreamAddress.redacted(value) == value { result.append((name, value)) } else { left(name) }
     }
     return result
   }

@@ -8,7 +8,9 @@ internal import StreamKit
 enum RecordCommand {
   /// Checked arguments of the command.
   struct Plan {
-    let url: String
+    let station: NamedStations.Station
+    /// The name of the lock file: a hash of the job, or of the operand and the template.
+    let lockName: String
     var options: RecordingOptions
     let waitsForAudio: Bool
     let isQuiet: Bool
@@ -41,10 +43,9 @@ enum RecordCommand {
   // MARK: Arguments
 
   static func plan(_ arguments: ParsedArguments, _ configuration: Configuration) throws -> Plan {
-    let url = arguments.operands[0]
-    do throws(StreamError) {
-      try StreamURL.check(configuration.stations.url(url))
-    } catch {
+    let given = arguments.operands[0]
+    let station: NamedStations.Station
+    do throws(StreamError) { station = try configuration.stations.station(given) } catch {
       throw wrong(error.message + (error.hint.map { "; \($0)" } ?? ""))
     }
     let (template, folder) = (
@@ -70,7 +71,8 @@ enum RecordCommand {
     options.minimumFree = configuration.recordings.minimumFree
     options.job = arguments.text(.job)
     return Plan(
-      url: url, options: options, waitsForAudio: arguments.has(.waitForAudio),
+      station: station, lockName: lockName(options, given), options: options,
+      waitsForAudio: arguments.has(.waitForAudio),
       isQuiet: arguments.has(.quiet))
   }
 
@@ -92,17 +94,22 @@ enum RecordCommand {
 
   // MARK: One at a time
 
-  /// Acquires the lock of the job, named by the job, or by its URL and template.
+  /// Returns the name of the lock of a job, or of what is recorded by its operand and template.
+  private static func lockName(_ options: RecordingOptions, _ given: String) -> String {
+    let key = options.job.map { "job \($0)" } ?? "\(given) \(options.template)"
+    // FNV-1a: a file name for any text.
+    let hash = key.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    return "\(String(hash, radix: 16)).lock"
+  }
+
+  /// Acquires the lock of a plan.
   /// - Returns: nil when no lock can be made.
   /// - Throws: `record.busy`.
   private static func lock(_ plan: Plan) throws -> FileLock? {
     guard let folder = UserFolders.state else { return nil }
-    let key = plan.options.job.map { "job \($0)" } ?? "\(plan.url) \(plan.options.template)"
-    // FNV-1a: a file name for any text.
-    let hash = key.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     let taken: FileLock?
     do throws(CommandFailure) {
-      taken = try FileLock.take("\(folder)/locks/\(String(hash, radix: 16)).lock")
+      taken = try FileLock.take("\(folder)/locks/\(plan.lockName)")
     } catch {
       // A recording matters more than the lock.
       Terminal.log(.warn, "\(error.message); nothing keeps this job from running twice at a time", [])
@@ -112,7 +119,7 @@ enum RecordCommand {
       throw CommandFailure(
         .recordingJob,
         plan.options.job.map { "the job \(quoted($0)) is being recorded already" }
-          ?? "\(StreamURL.shown(plan.url)) is being recorded into the same place already",
+          ?? "\(plan.station) is being recorded into the same place already",
         hint: "give another --job if both are wanted")
     }
     return taken

@@ -18,7 +18,7 @@ final class RecordRun {
   init(_ plan: RecordCommand.Plan, _ engine: Engine, _ line: RecordingLine) {
     (self.plan, self.engine, self.line) = (plan, engine, line)
     station = StationRecording(
-      of: plan.url, plan.options, streams: engine.streams, recordings: engine.recordings)
+      of: plan.station, plan.options, streams: engine.streams, recordings: engine.recordings)
     station.onEvent = { [unowned self] event in receive(event) }
   }
 

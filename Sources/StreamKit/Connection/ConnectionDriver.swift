@@ -4,8 +4,8 @@ internal import HTTP
 /// The part of a receiver that a `ConnectionDriver` calls. On the driver's loop.
 protocol ConnectionOwner: AnyObject {
   var driver: ConnectionDriver { get }
-  /// Opens a connection to `url`.
-  func connect(to url: String)
+  /// Opens a connection to `address`.
+  func connect(to address: StreamAddress)
   /// Drops the frames of a connection that has been closed.
   func disconnected()
   /// Reports that sound comes again.
@@ -17,7 +17,7 @@ protocol ConnectionOwner: AnyObject {
   func timePassed()
   /// Ends the receiver for good.
   func end()
-  func connectStandby(_ url: String)
+  func connectStandby(_ address: StreamAddress)
   func disconnectStandby()
   func adoptStandby()
 }
@@ -27,7 +27,7 @@ extension ConnectionOwner {
   func resumed() { driver.reportJoin() }
   func timePassed() { driver.deadlinePassed() }
   // A file comes at no pace, so that it never stalls.
-  func connectStandby(_ url: String) {}
+  func connectStandby(_ address: StreamAddress) {}
   func disconnectStandby() {}
   func adoptStandby() {}
 }
@@ -69,8 +69,10 @@ final class ConnectionDriver {
   }
 
   var now: Instant { moment ?? clock.now(loop) }
+  /// The address of the connection.
+  var address: StreamAddress { machine.currentAddress }
   /// The URL of the connection without user and password.
-  var shownURL: String { StreamURL.shown(machine.currentURL) }
+  var shownURL: String { address.description }
 
   // MARK: The machine
 
@@ -94,14 +96,14 @@ final class ConnectionDriver {
     for action in actions {
       guard !isStopped, let owner else { return }
       switch action {
-      case .connect(let url): owner.connect(to: url)
+      case .connect(let address): owner.connect(to: address)
       case .disconnect: disconnect()
       case .report(let error):
         isReconnecting = true
         report(.failed(error))
       case .giveUp(let error): giveUp(error)
       case .resumed: owner.resumed()
-      case .connectStandby(let url): owner.connectStandby(url)
+      case .connectStandby(let address): owner.connectStandby(address)
       case .disconnectStandby: owner.disconnectStandby()
       case .adoptStandby: owner.adoptStandby()
       }
@@ -143,10 +145,10 @@ final class ConnectionDriver {
   // MARK: The transfer
 
   /// Opens a transfer. A request that can't be made fails as a connection does.
-  /// - Parameter start: makes the transfer of `url`.
-  func open(_ url: String, _ start: () throws(HTTPError) -> HTTPTransfer) {
+  /// - Parameter start: makes the transfer of `address`.
+  func open(_ address: StreamAddress, _ start: () throws(HTTPError) -> HTTPTransfer) {
     do throws(HTTPError) { transfer = try start() } catch {
-      let failure = StreamError(error, url: StreamURL.shown(url))
+      let failure = StreamError(error, at: address)
       // In a turn of its own: `perform` is in the middle of its actions.
       loop.next { [self] in if !isStopped { perform(machine.ended(failure, at: now)) } }
     }

@@ -52,7 +52,7 @@ extension ConnectionMachine {
     phase = .stalled(refusesSecond ? .refused : .connecting(since: now))
     standbyFailure = nil
     updateDeadline()
-    return refusesSecond ? [] : [.connectStandby(currentURL)]
+    return refusesSecond ? [] : [.connectStandby(currentAddress)]
   }
 
   /// The second connection is the only one now; the sound that it has brought is received anew.

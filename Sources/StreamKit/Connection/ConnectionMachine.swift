@@ -1,8 +1,8 @@
 public import EventLoop
 
 /// An address, and how many lists led to it.
-struct ListedURL: Sendable, Equatable {
-  let url: String
+struct ListedAddress: Sendable, Equatable {
+  let address: StreamAddress
   let depth: Int
 }
 
@@ -15,12 +15,12 @@ struct ListedURL: Sendable, Equatable {
 ///
 /// The first connection must bring sound within the time limit, else the stream fails. Once sound has come, it connects
 /// again for ever, see `ReconnectDelay`. A list's entries are tried in their order; the one that gave sound is the
-/// one to which it connects again, and when that fails it begins anew with the stream's own URL.
+/// one to which it connects again, and when that fails it begins anew with the stream's own address.
 public struct ConnectionMachine: Sendable {
   /// An action of the receiver; they are performed in the order given.
   public enum Action: Sendable, Equatable {
-    /// Open a transfer of this URL.
-    case connect(String)
+    /// Open a transfer of this address.
+    case connect(StreamAddress)
     /// End the transfer.
     case disconnect
     /// A connection failed; the next one follows by itself, unless `giveUp` does.
@@ -29,8 +29,8 @@ public struct ConnectionMachine: Sendable {
     case giveUp(StreamError)
     /// Sound comes again: a connection after the first one brings it.
     case resumed
-    /// Open a second transfer, of this URL, beside the one that has stalled.
-    case connectStandby(String)
+    /// Open a second transfer, of this address, beside the one that has stalled.
+    case connectStandby(StreamAddress)
     /// End the second transfer, with what it brought.
     case disconnectStandby
     /// End the first transfer; the second one is the connection, and all that it brought is to be received now. Stands
@@ -65,8 +65,8 @@ public struct ConnectionMachine: Sendable {
 
   /// The state of the connection.
   public internal(set) var phase = Phase.idle
-  /// The URL of the transfer that is open, or was last: that of an entry, when the stream's own is a list.
-  public private(set) var currentURL: String
+  /// The address of the transfer that is open, or was last: that of an entry, when the stream's own is a list.
+  public private(set) var currentAddress: StreamAddress
   /// The moment at which `deadlinePassed` is due; nil if none is.
   public private(set) var deadline: Instant?
   /// True if sound has come since `start`.
@@ -74,18 +74,15 @@ public struct ConnectionMachine: Sendable {
   /// The moment at which the sound was lost; nil while it comes, and before the first.
   public internal(set) var lostAt: Instant?
 
-  /// The current URL without user and password.
-  private var shownURL: String { StreamURL.shown(currentURL) }
-
   /// The time that a connection whose sound has no length must have held, to be as good as any.
   private static let proof = Duration.seconds(5)
 
-  private let own: ListedURL
+  private let own: ListedAddress
   var dataTimeout: Duration
   let isPaced: Bool
   var random: any RandomNumberGenerator & Sendable
-  /// The entries that are tried after the current URL, with the depth of the lists in which they were found.
-  private(set) var candidates: [ListedURL] = []
+  /// The entries that are tried after the current address, with the depth of the lists in which they were found.
+  private(set) var candidates: [ListedAddress] = []
   var depth: Int
   var attemptEnds: Instant?
   private var startEnds: Instant?
@@ -101,25 +98,25 @@ public struct ConnectionMachine: Sendable {
   var standbyFailure: StreamError?
 
   /// - Parameters:
-  ///   - url: checked by the caller.
+  ///   - address: the stream's own.
   ///   - depth: lists that led to it.
   ///   - dataTimeout: the longest that nothing may come.
   ///   - isPaced: true if sound comes as fast as it is heard, so that a stall shows; false for a file.
   ///   - hasSounded: `true` if sound has come before, so that attempts never end.
   ///   - random: scatters attempts.
   public init(
-    url: String, depth: Int = 0, dataTimeout: Duration = .seconds(20), isPaced: Bool = true,
+    _ address: StreamAddress, depth: Int = 0, dataTimeout: Duration = .seconds(20), isPaced: Bool = true,
     hasSounded: Bool = false, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
   ) {
-    own = ListedURL(url: url, depth: depth)
-    (currentURL, self.depth) = (url, depth)
+    own = ListedAddress(address: address, depth: depth)
+    (currentAddress, self.depth) = (address, depth)
     self.dataTimeout = dataTimeout
     self.isPaced = isPaced
     self.hasSounded = hasSounded
     self.random = random
   }
 
-  /// True if a list led to the current URL.
+  /// True if a list led to the current address.
   var isListed: Bool { depth > 0 }
 
   /// Sound of the burst with which the current connection began.
@@ -131,14 +128,14 @@ public struct ConnectionMachine: Sendable {
   /// Connects. To be called once.
   public mutating func start(at now: Instant) -> [Action] {
     if !hasSounded { startEnds = now.advanced(by: dataTimeout) }
-    return connect(to: own.url, depth: own.depth, at: now)
+    return connect(to: own.address, depth: own.depth, at: now)
   }
 
   /// Connects again after `stop`, as after a loss.
   public mutating func restart(at now: Instant) -> [Action] {
     guard phase == .idle else { return [] }
     delay.reset()
-    return connect(to: currentURL, depth: depth, at: now)
+    return connect(to: currentAddress, depth: depth, at: now)
   }
 
   /// The longest that nothing may come, also of what is under way.
@@ -169,11 +166,11 @@ public struct ConnectionMachine: Sendable {
     guard phase == .connecting else { return [] }
     guard depth < Playlist.depthLimit else {
       let error = StreamError(
-        .notFound, "\(shownURL) leads to lists of lists, more than \(Playlist.depthLimit) deep",
-        facts: [.init("url", .string(shownURL))])
+        .notFound, "\(currentAddress) leads to lists of lists, more than \(Playlist.depthLimit) deep",
+        facts: [.init("url", .string(currentAddress.description))])
       return [.disconnect] + failed(error, at: now)
     }
-    candidates = playlist.entries.map { ListedURL(url: $0.url, depth: depth + 1) } + candidates
+    candidates = playlist.entries.map { ListedAddress(address: $0.address, depth: depth + 1) } + candidates
     return [.disconnect] + nextCandidate(at: now)
   }
 
@@ -230,7 +227,7 @@ public struct ConnectionMachine: Sendable {
     guard let deadline, now >= deadline else { return [] }
     switch phase {
     case .idle: return []
-    case .waiting: return connect(to: currentURL, depth: depth, at: now)
+    case .waiting: return connect(to: currentAddress, depth: depth, at: now)
     case .connecting: return [.disconnect] + failed(silence(isSounding: false, dataTimeout), at: now)
     case .receiving:
       guard let stall, now < stall.timeout else {
@@ -243,10 +240,10 @@ public struct ConnectionMachine: Sendable {
     }
   }
 
-  mutating func connect(to url: String, depth: Int, at now: Instant) -> [Action] {
+  mutating func connect(to address: StreamAddress, depth: Int, at now: Instant) -> [Action] {
     phase = .connecting
     connected = now
-    currentURL = url
+    currentAddress = address
     self.depth = depth
     stall = StallTest(at: now, limit: dataTimeout, isPaced: isPaced)
     // The first connection shares its time among what is left to be tried.
@@ -255,7 +252,7 @@ public struct ConnectionMachine: Sendable {
       return min(end, now.advanced(by: max(.seconds(3), share)))
     }
     updateDeadline()
-    return [.connect(url)]
+    return [.connect(address)]
   }
 
   /// True if a transfer is open.
@@ -284,7 +281,7 @@ public struct ConnectionMachine: Sendable {
 
   mutating func nextCandidate(at now: Instant) -> [Action] {
     let next = candidates.removeFirst()
-    return connect(to: next.url, depth: next.depth, at: now)
+    return connect(to: next.address, depth: next.depth, at: now)
   }
 
   mutating func failed(
@@ -299,8 +296,10 @@ public struct ConnectionMachine: Sendable {
       stop()
       return reports + [.giveUp(error)]
     }
-    // Where sound came from last may be gone while the stream has moved: the next attempt asks its own URL again.
-    if phase == .connecting, currentURL != own.url { (currentURL, depth) = (own.url, own.depth) }
+    // Where sound came from last may be gone while the stream has moved: the next attempt asks its own address again.
+    if phase == .connecting, currentAddress != own.address {
+      (currentAddress, depth) = (own.address, own.depth)
+    }
     phase = .waiting
     deadline = nextAttempt(atLeast: retryAfter, isLocked: error.kind == .auth, at: now)
     return reports
@@ -318,7 +317,8 @@ public struct ConnectionMachine: Sendable {
   func silence(isSounding: Bool, _ time: Duration) -> StreamError {
     let what = isSounding ? "sent nothing for" : "gave no sound for"
     return StreamError(
-      .timeout, "\(shownURL) \(what) \(Self.seconds(time)) s", facts: [.init("url", .string(shownURL))])
+      .timeout, "\(currentAddress) \(what) \(Self.seconds(time)) s",
+      facts: [.init("url", .string(currentAddress.description))])
   }
 
   private static func seconds(_ time: Duration) -> String {

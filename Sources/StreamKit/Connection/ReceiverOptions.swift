@@ -25,10 +25,10 @@ struct ReceiverOptions: Sendable {
   /// The time of deadlines and measurements.
   var clock = ReceiverClock.loop
 
-  /// The credentials for the server of `url`, to which `origin` led. Scheme, host and port decide: any other server
+  /// The credentials for the server of `address`, to which `origin` led. Scheme, host and port decide: any other server
   /// gets none, and the same one gets them also where `origin` itself holds user and password.
-  func credentials(for url: String, from origin: String) -> HTTPCredentials? {
-    guard StreamURL.isSameServer(url, origin) else { return nil }
+  func credentials(for address: StreamAddress, from origin: StreamAddress) -> HTTPCredentials? {
+    guard address.isSameServer(as: origin) else { return nil }
     return credentials ?? (try? HTTPRequest(origin))?.credentials
   }
 }

@@ -36,7 +36,8 @@ final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
 
   private var state: State
   private(set) var transfer: HTTPTransfer?
-  private let url: String
+  /// The URL of the request, which has no user and no password, and its host.
+  private let (url, host): (String, String)
   private let loop: EventLoop
   private let clock: ReceiverClock
   private let report: (Event) -> Void
@@ -49,7 +50,7 @@ final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
     _ request: HTTPRequest, on network: NetworkThread, _ trial: OverlapTrial,
     clock: ReceiverClock, report: @escaping (Event) -> Void
   ) {
-    url = StreamURL.shown(request.url)
+    (url, host) = (request.url, request.host)
     (loop, self.clock, self.report) = (network.loop, clock, report)
     state = .holding(Held(trial: trial))
     transfer = network.start(request, on: self)
@@ -142,7 +143,7 @@ final class StandbyConnection: HTTPReceiver, @unchecked Sendable {
     switch state {
     case .over: break
     case .relaying(let receiver): receiver.receiveEnd(failure)
-    case .holding: _ = fail(failure.map { StreamError($0, url: url) } ?? .ended(url))
+    case .holding: _ = fail(failure.map { StreamError($0, url: url, host: host) } ?? .ended(url))
     }
   }
 

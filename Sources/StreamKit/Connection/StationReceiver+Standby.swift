@@ -3,10 +3,10 @@ internal import HTTP
 
 /// The second connection of a receiver, beside one that has stalled.
 extension StationReceiver {
-  func connectStandby(_ url: String) {
+  func connectStandby(_ address: StreamAddress) {
     do throws(HTTPError) {
       let trial = OverlapTrial(sound, stitcher, lossTime: lastArrival)
-      standby = StandbyConnection(try request(url), on: network, trial, clock: clock) {
+      standby = StandbyConnection(try request(address), on: network, trial, clock: clock) {
         [unowned self] event in
         switch event {
         case .sound: driver.perform(machine.standbyReceived(isUrgent: isUrgent, at: now))
@@ -17,7 +17,7 @@ extension StationReceiver {
           driver.arm()
         }
       }
-    } catch { machine.standbyEnded(StreamError(error, url: StreamURL.shown(url)), at: now) }
+    } catch { machine.standbyEnded(StreamError(error, at: address), at: now) }
   }
 
   func disconnectStandby() {

@@ -17,8 +17,8 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     case done
   }
 
-  /// The stream's own URL, whose server alone gets the credentials.
-  private let origin: String
+  /// The stream's own address, whose server alone gets the credentials.
+  private let origin: StreamAddress
   let network: NetworkThread
   let loop: EventLoop
   var options: ReceiverOptions
@@ -48,20 +48,20 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   var file: (any AdoptingReceiver)?
 
   /// - Parameters:
-  ///   - depth: lists that led to `url`.
+  ///   - depth: lists that led to `address`.
   ///   - report: called on the network thread.
   init(
-    url: String, depth: Int = 0, options: ReceiverOptions, network: NetworkThread, outlet: FrameOutlet,
-    report: @escaping @Sendable (ReceiverEvent) -> Void
+    at address: StreamAddress, depth: Int = 0, options: ReceiverOptions, network: NetworkThread,
+    outlet: FrameOutlet, report: @escaping @Sendable (ReceiverEvent) -> Void
   ) {
-    origin = url
+    origin = address
     self.network = network
     loop = network.loop
     self.options = options
     self.outlet = outlet
     self.report = report
     driver = ConnectionDriver(
-      ConnectionMachine(url: url, depth: depth, dataTimeout: options.dataTimeout), loop: loop,
+      ConnectionMachine(address, depth: depth, dataTimeout: options.dataTimeout), loop: loop,
       clock: options.clock, mayWakeEarly: true, report: report)
     driver.owner = self
   }
@@ -81,7 +81,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   func change(_ options: ReceiverOptions) {
     loop.post {
       self.options = options
-      self.file?.change(self.options(for: self.machine.currentURL))
+      self.file?.change(self.options(for: self.driver.address))
       self.driver.setDataTimeout(options.dataTimeout)
       self.keepPace()
     }
@@ -127,10 +127,10 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     stitcher.searchSeconds = isUrgent ? Stitcher.urgentSeconds : Stitcher.searchSeconds
   }
 
-  func connect(to url: String) {
+  func connect(to address: StreamAddress) {
     report(.connecting)
     expectAnswer()
-    driver.open(url) { () throws(HTTPError) in network.start(try request(url), on: self) }
+    driver.open(address) { () throws(HTTPError) in network.start(try request(address), on: self) }
   }
 
   /// Resets what belongs to one connection, as a new one begins.
@@ -139,11 +139,11 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     body = .unknown([])
   }
 
-  func request(_ url: String) throws(HTTPError) -> HTTPRequest {
-    var request = try HTTPRequest(url)
+  func request(_ address: StreamAddress) throws(HTTPError) -> HTTPRequest {
+    var request = try HTTPRequest(address)
     request.userAgent = options.userAgent
     if let file = options.certificateFile { request.certificateFile = file }
-    if let credentials = options(for: url).credentials { request.credentials = credentials }
+    if let credentials = options(for: address).credentials { request.credentials = credentials }
     request.wakeTime = options.wakeTime
     request.wantsICY = options.isFile != true
     request.decodesUnasked = true
@@ -154,9 +154,9 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
 
   private static let reconnectTimeout = Duration.seconds(6)
 
-  private func options(for url: String) -> ReceiverOptions {
+  private func options(for address: StreamAddress) -> ReceiverOptions {
     var options = options
-    options.credentials = options.credentials(for: url, from: origin)
+    options.credentials = options.credentials(for: address, from: origin)
     return options
   }
 
@@ -270,7 +270,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     case .playlist(let format, let text) where failure == nil:
       body = .done
       do throws(StreamError) {
-        driver.perform(machine.found(try Playlist(text, format: format, base: machine.currentURL), at: now))
+        driver.perform(machine.found(try Playlist(text, format: format, base: driver.address), at: now))
       } catch { driver.perform(machine.ended(error, at: now)) }
       return
     case .audio where format == nil:
@@ -285,7 +285,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     if repetition.ended(isComplete: failure == nil) { return finish() }
     disconnected()
     let error =
-      failure.map { StreamError($0, url: shownURL) } ?? .ended(shownURL)
+      failure.map { StreamError($0, at: driver.address) } ?? .ended(shownURL)
     driver.perform(machine.ended(error, at: now))
   }
 
@@ -298,7 +298,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   }
 
   private func recognise(_ start: [UInt8], isWhole: Bool) -> HTTPFlow {
-    let (type, path) = (head?.contentType?.name, StreamURL.path(machine.currentURL))
+    let (type, path) = (head?.contentType?.name, driver.address.path)
     if !options.isRaw, let format = Playlist.format(start: start, contentType: type, path: path) {
       body = .playlist(format, start)
       return .more
@@ -342,18 +342,18 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   /// Hands the transfer, and all that follows, over to a receiver of files.
   private func handOver(_ head: HTTPResponse) {
     driver.disarm()
-    let url = machine.currentURL
-    let (rest, options) = (machine.candidates, options(for: url))
+    let address = driver.address
+    let (rest, options) = (machine.candidates, options(for: address))
     machine.stop()
     let file: any AdoptingReceiver
     if outlet.isRecorded {
       guard outlet.buffer == nil else { return driver.giveUp(.notRecorded(shownURL)) }
       guard outlet.takesFile else { return driver.giveUp(.recordedAsIs(shownURL)) }
       file = FileCopyReceiver(
-        url: url, head: head, options: options, network: network, outlet: outlet, report: report)
+        at: address, head: head, options: options, network: network, outlet: outlet, report: report)
     } else if let buffer = outlet.buffer {
       file = FileReceiver(
-        url: url, head: head, options: options, network: network, buffer: buffer, report: report)
+        at: address, head: head, options: options, network: network, buffer: buffer, report: report)
       if !rest.isEmpty {
         buffer.isFollowed = true
         report(.programme(rest))

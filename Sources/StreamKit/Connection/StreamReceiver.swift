@@ -45,7 +45,7 @@ enum ReceiverEvent: Sendable {
   /// The stream is a file, with the facts that are known by now.
   case file(FileFacts)
   /// The file is the first of these, which are to be played in turn.
-  case programme([ListedURL])
+  case programme([ListedAddress])
   /// A file is received, whose bytes go to the recordings as they are.
   case copying
   /// The reception of a file without a length is complete: nothing follows.

@@ -20,8 +20,8 @@ public final class Feed {
 
   /// The format of the answers.
   public let reader: Reader
-  /// The URL, without user and password.
-  public let url: String
+  /// The address.
+  public let address: StreamAddress
 
   private let request: HTTPRequest
   private let loop: EventLoop
@@ -36,17 +36,16 @@ public final class Feed {
   /// The validators of the last answer, for conditional requests.
   private var validators: [(name: String, value: String)] = []
 
-  /// Creates a feed at `url`; it is polled while a stream that has it is received.
+  /// Creates a feed at `address`; it is polled while a stream that has it is received.
   /// - Parameter told: receives the events of the feed, on the loop.
-  /// - Throws: `stream.url`, `stream.unsupported`.
-  public init(url: String, reader: Reader, loop: EventLoop, told: @escaping (News) -> Void)
+  /// - Throws: `stream.url`.
+  public init(_ address: StreamAddress, reader: Reader, loop: EventLoop, told: @escaping (News) -> Void)
     throws(StreamError)
   {
-    try StreamURL.check(url)
-    self.url = StreamURL.shown(url)
+    self.address = address
     do throws(HTTPError) {
-      request = try HTTPRequest(url)
-    } catch { throw StreamError(error, url: StreamURL.shown(url)) }
+      request = try HTTPRequest(address)
+    } catch { throw StreamError(error, at: address) }
     self.reader = reader
     self.loop = loop
     self.told = told
@@ -116,7 +115,7 @@ public final class Feed {
     switch result {
     case .success((let head, let body)): return take(head, body)
     case .failure(let error as HTTPError):
-      return machine.failed(StreamError(error, url: url), at: now)
+      return machine.failed(StreamError(error, at: address), at: now)
     case .failure(let error): return machine.failed(flaw(FeedFlaw(words: "\(error)")), at: now)
     }
   }
@@ -128,7 +127,7 @@ public final class Feed {
       let error =
         head.status < 400
         ? flaw(FeedFlaw(words: "it answered with HTTP \(head.status)"))
-        : .answer(head.status, url: url, retryAfter: wait)
+        : .answer(head.status, url: address.description, retryAfter: wait)
       return machine.failed(error, retryAfter: wait ?? .zero, at: now)
     }
     do throws(FeedFlaw) {
@@ -156,7 +155,7 @@ public final class Feed {
 
   private func flaw(_ flaw: FeedFlaw) -> StreamError {
     StreamError(
-      .content, "the feed \(url) can't be used: \(flaw.words)", hint: flaw.hint,
-      facts: [.init("url", .string(url))])
+      .content, "the feed \(address) can't be used: \(flaw.words)", hint: flaw.hint,
+      facts: [.init("url", .string(address.description))])
   }
 }

@@ -17,9 +17,11 @@ struct CopiedKind: Sendable {
   ]
 
   /// Identifies a file that begins with `start`; nil when it is no sound, or more of it is needed.
-  /// - Parameter isWhole: `true` if nothing follows.
-  init?(_ start: [UInt8], contentType: String?, url: String, isWhole: Bool) {
-    let path = StreamURL.path(url).lowercased()
+  /// - Parameters:
+  ///   - path: the path of its address.
+  ///   - isWhole: `true` if nothing follows.
+  init?(_ start: [UInt8], contentType: String?, path: String, isWhole: Bool) {
+    let path = path.lowercased()
     let end = path.lastIndex(of: ".").map { String(path[path.index(after: $0)...]) } ?? ""
     let isNamed = Self.ends.contains(end)
     if let format = Self.format(start, contentType, isWhole: isWhole) {

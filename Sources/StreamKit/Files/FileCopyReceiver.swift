@@ -13,7 +13,7 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
   }
 
   let driver: ConnectionDriver
-  private let url: String
+  private let address: StreamAddress
   private var options: ReceiverOptions
   private let network: NetworkThread
   private let outlet: FrameOutlet
@@ -29,14 +29,15 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
   ///   - head: the answer that is the file.
   ///   - report: called on the network thread.
   init(
-    url: String, head: HTTPResponse, options: ReceiverOptions, network: NetworkThread, outlet: FrameOutlet,
+    at address: StreamAddress, head: HTTPResponse, options: ReceiverOptions, network: NetworkThread,
+    outlet: FrameOutlet,
     report: @escaping @Sendable (ReceiverEvent) -> Void
   ) {
-    (self.url, self.head, self.options) = (url, head, options)
+    (self.address, self.head, self.options) = (address, head, options)
     (self.network, self.outlet) = (network, outlet)
     identity = FileIdentity(head)
     driver = ConnectionDriver(
-      ConnectionMachine(url: url, dataTimeout: options.dataTimeout, isPaced: false), loop: network.loop,
+      ConnectionMachine(address, dataTimeout: options.dataTimeout, isPaced: false), loop: network.loop,
       report: report)
     driver.owner = self
   }
@@ -70,11 +71,11 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
 
   // MARK: Connections
 
-  func connect(to url: String) {
+  func connect(to address: StreamAddress) {
     driver.report(.connecting)
     (position, waitsForDisk) = (0, false)
-    driver.open(url) { () throws(HTTPError) in
-      network.start(try identity.request(url, from: wanted, options), on: self)
+    driver.open(address) { () throws(HTTPError) in
+      network.start(try identity.request(address, from: wanted, options), on: self)
     }
   }
 
@@ -137,7 +138,7 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
     driver.transfer = nil
     // Without a known size the end of an answer that ends in order is that of the file.
     if identity.size.map({ wanted >= $0 }) ?? (failure == nil && position >= wanted) { return finish() }
-    let error = failure.map { StreamError($0, url: shownURL) } ?? .ended(shownURL)
+    let error = failure.map { StreamError($0, at: driver.address) } ?? .ended(shownURL)
     driver.perform(driver.machine.ended(error, at: driver.now))
   }
 
@@ -158,7 +159,7 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
       return
     }
     let type = head.headers["Content-Type"]
-    guard let kind = CopiedKind(start, contentType: type, url: url, isWhole: isWhole) else {
+    guard let kind = CopiedKind(start, contentType: type, path: address.path, isWhole: isWhole) else {
       if isWhole || start.count >= CopiedKind.longestStart {
         _ = fail(.noAudio(ContentSniffer.describe(start[...]), from: shownURL))
       }

@@ -33,9 +33,9 @@ struct FileIdentity: Equatable {
 
   /// Returns a request for the bytes from `byte` on.
   func request(
-    _ url: String, from byte: Int, _ options: ReceiverOptions
+    _ address: StreamAddress, from byte: Int, _ options: ReceiverOptions
   ) throws(HTTPError) -> HTTPRequest {
-    var request = try HTTPRequest(url)
+    var request = try HTTPRequest(address)
     request.userAgent = options.userAgent
     if let file = options.certificateFile { request.certificateFile = file }
     if let credentials = options.credentials { request.credentials = credentials }

@@ -22,7 +22,7 @@ protocol AdoptingReceiver: HTTPReceiver {
 /// Unchecked: confined to the loop of its network thread; all that it is made of comes in by `init`.
 final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable {
   let driver: ConnectionDriver
-  private let url: String
+  private let address: StreamAddress
   private var options: ReceiverOptions
   private let network: NetworkThread
   private let buffer: StreamBuffer
@@ -58,15 +58,16 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
   ///   - head: the answer that is the file.
   ///   - report: called on the network thread.
   init(
-    url: String, head: HTTPResponse, options: ReceiverOptions, network: NetworkThread, buffer: StreamBuffer,
+    at address: StreamAddress, head: HTTPResponse, options: ReceiverOptions, network: NetworkThread,
+    buffer: StreamBuffer,
     report: @escaping @Sendable (ReceiverEvent) -> Void
   ) {
-    (self.url, self.options, self.network, self.buffer) = (url, options, network, buffer)
+    (self.address, self.options, self.network, self.buffer) = (address, options, network, buffer)
     identity = FileIdentity(head)
     contentType = head.headers["Content-Type"]
     station = StationInfo(head)
     driver = ConnectionDriver(
-      ConnectionMachine(url: url, dataTimeout: options.dataTimeout, isPaced: false), loop: network.loop,
+      ConnectionMachine(address, dataTimeout: options.dataTimeout, isPaced: false), loop: network.loop,
       report: report)
     driver.owner = self
   }
@@ -116,14 +117,14 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
     wanted = byte
     driver.start(
       with: ConnectionMachine(
-        url: url, dataTimeout: options.dataTimeout, isPaced: false, hasSounded: hasSounded))
+        address, dataTimeout: options.dataTimeout, isPaced: false, hasSounded: hasSounded))
   }
 
-  func connect(to url: String) {
+  func connect(to address: StreamAddress) {
     if driver.isReconnecting { report(.connecting) }
     position = 0
-    driver.open(url) { () throws(HTTPError) in
-      network.start(try identity.request(url, from: wanted, options), on: self)
+    driver.open(address) { () throws(HTTPError) in
+      network.start(try identity.request(address, from: wanted, options), on: self)
     }
   }
 
@@ -189,7 +190,7 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
     // Without a known size the end of the answer is that of the file, though more was to be there.
     if isEnd, position >= wanted || identity.size == nil { return endOfFile() }
     let error =
-      failure.map { StreamError($0, url: shownURL) }
+      failure.map { StreamError($0, at: driver.address) }
       ?? StreamError(
         .network, "\(shownURL) ended the connection", facts: [.init("url", .string(shownURL))])
     if isHeldBack {

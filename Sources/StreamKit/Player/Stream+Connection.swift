@@ -21,7 +21,7 @@ extension Stream {
       // Events of an older reception are dropped.
       loop.post { if this.object?.outlet === outlet { this.object?.receive(event) } }
     }
-    machine.reset(StreamContent(url: url, isLocal: target.isLocal))
+    machine.reset(StreamContent(origin: target.origin))
     (stationName.value, stationName.genre) = (nil, nil)
     let buffer = plays ? makeBuffer() : nil
     outlet.play(buffer)
@@ -40,13 +40,15 @@ extension Stream {
   private func makeReceiver(
     into outlet: FrameOutlet, _ buffer: StreamBuffer?, report: @escaping @Sendable (ReceiverEvent) -> Void
   ) throws -> any StreamReceiver {
-    if target.isLocal, let buffer {
-      return LocalReceiver(
-        path: target.address, options: receiverOptions, loop: loop, buffer: buffer, report: report)
+    switch target.origin {
+    case .file(let path):
+      guard let buffer else { throw StreamError.notRecorded(url) }
+      return LocalReceiver(path: path, options: receiverOptions, loop: loop, buffer: buffer, report: report)
+    case .server(let address):
+      return try source.makeReceiver(
+        of: machine.files?.current ?? ListedAddress(address: address, depth: 0), receiverOptions, on: loop,
+        into: outlet, report: report)
     }
-    return try source.makeReceiver(
-      of: machine.files?.current ?? ListedURL(url: target.address, depth: 0), receiverOptions, on: loop,
-      into: outlet, report: report)
   }
 
   /// Makes a buffer to be played.
@@ -85,8 +87,8 @@ extension Stream {
     var settings = ReceiverOptions()
     settings.userAgent = options.userAgent
     settings.credentials = options.credentials
-    if let entry = machine.files?.current {
-      settings.credentials = settings.credentials(for: entry.url, from: target.address)
+    if let entry = machine.files?.current, let own = target.address {
+      settings.credentials = settings.credentials(for: entry.address, from: own)
     }
     settings.certificateFile = options.certificateFile
     settings.dataTimeout = options.dataTimeout

@@ -12,7 +12,7 @@ extension Stream {
     _ options: RecordingOptions, by recorder: Recorder, made: (Recording) -> Void = { _ in }
   ) async throws -> Recording {
     loop.assertOnLoop()
-    guard !target.isLocal, file == nil else { throw StreamError.notRecorded(url) }
+    guard target.address != nil, file == nil else { throw StreamError.notRecorded(url) }
     guard !machine.content.isCopied || receiver == nil else { throw StreamError.recordedAsIs(url) }
     if options.resets {
       guard recordings.isEmpty else {

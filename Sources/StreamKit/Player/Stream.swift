@@ -72,22 +72,20 @@ public final class Stream {
     func cancel() { for timer in [pause, end, readOut, silence, title] { timer?.cancel() } }
   }
 
-  /// A stream at `url`; nothing is connected.
-  /// - Throws: `stream.url`, `stream.unsupported`.
+  /// A stream at `address`; nothing is connected.
   public convenience init(
-    url: String, options: StreamOptions = .init(), loop: EventLoop, source: StreamSource
-  ) throws(StreamError) {
-    try StreamURL.check(url)
-    self.init(StreamTarget(address: url, options: options), loop: loop, source: source)
+    at address: StreamAddress, options: StreamOptions = .init(), loop: EventLoop, source: StreamSource
+  ) {
+    self.init(StreamTarget(origin: .server(address), options: options), loop: loop, source: source)
   }
 
-  /// A stream at `url`, over the network.
+  /// A stream at `address`, over the network.
   /// - Parameter network: returns the thread that receives, at `start`.
   public convenience init(
-    url: String, options: StreamOptions = .init(), loop: EventLoop,
+    at address: StreamAddress, options: StreamOptions = .init(), loop: EventLoop,
     network: @escaping () throws -> NetworkThread
-  ) throws(StreamError) {
-    try self.init(url: url, options: options, loop: loop, source: .network(network))
+  ) {
+    self.init(at: address, options: options, loop: loop, source: .network(network))
   }
 
   /// The sound file at `path` of this machine; nothing is opened.
@@ -98,7 +96,7 @@ public final class Stream {
       throw StreamError(.unsupported, "a file of this machine needs no network")
     }
   ) {
-    self.init(StreamTarget(address: path, isLocal: true, options: options), loop: loop, source: source)
+    self.init(StreamTarget(origin: .file(path), options: options), loop: loop, source: source)
   }
 
   private init(_ target: StreamTarget, loop: EventLoop, source: StreamSource) {
@@ -186,18 +184,14 @@ public final class Stream {
 
   /// Sets the address and the options of the next `start`; the sound that plays continues until then.
   /// - Parameter nickname: the name of the station in recordings, where it has none of its own.
-  /// - Throws: `stream.url`, `stream.unsupported`.
-  public func setNext(
-    url: String, nickname: String? = nil, options: StreamOptions
-  ) throws(StreamError) {
-    try StreamURL.check(url)
-    next = StreamTarget(address: url, nickname: nickname, options: options)
+  public func setNext(_ address: StreamAddress, nickname: String? = nil, options: StreamOptions) {
+    next = StreamTarget(origin: .server(address), nickname: nickname, options: options)
     // Recordings continue until then too.
     if machine.phase == .stopped, machine.reception == .none { adoptNext() }
   }
 
-  /// The URL of the next `start`, without user and password.
-  public var nextURL: String { next?.url ?? url }
+  /// The address of the next `start`; nil for a file of this machine.
+  public var nextAddress: StreamAddress? { (next ?? target).address }
 
   /// The options that were set for the next `start`, if they are not in effect yet.
   public var nextOptions: StreamOptions? {

@@ -271,7 +271,7 @@ struct StreamMachine {
   }
 
   /// The URL is a list of files, of which the first is received.
-  mutating func received(_ rest: [ListedURL]) -> [Action] {
+  mutating func received(_ rest: [ListedAddress]) -> [Action] {
     files = FileList(current: files?.current, rest: rest + (files?.rest ?? []))
     return [.followBuffer]
   }
@@ -369,10 +369,8 @@ struct StreamMachine {
 
 /// The facts of a stream that is received, as far as they are known.
 struct StreamContent {
-  /// The URL without user and password, or the path of a file.
-  var url = ""
-  /// True for a file of this machine.
-  var isLocal = false
+  /// The origin of its sound; nil before the first reception.
+  var origin: StreamOrigin?
   var station = StationInfo()
   var format: StreamFormat?
   /// The facts of a file; nil for a live stream.
@@ -382,15 +380,16 @@ struct StreamContent {
 
   /// The reason for which it can only be recorded; nil if it can be played, and while that is not known.
   var unplayable: StreamError? {
-    if isCopied { return .copied(url) }
-    guard let format, !format.codec.hasFrames, file == nil, !isLocal else { return nil }
-    return .notPlayed(format.codec, url)
+    guard case .server(let address)? = origin else { return nil }
+    if isCopied { return .copied(address.description) }
+    guard let format, !format.codec.hasFrames, file == nil else { return nil }
+    return .notPlayed(format.codec, address.description)
   }
 }
 
 /// The files of a list, of which one is played.
 struct FileList {
   /// The file that is played; nil for the first, to which the address led.
-  var current: ListedURL?
-  var rest: [ListedURL]
+  var current: ListedAddress?
+  var rest: [ListedAddress]
 }

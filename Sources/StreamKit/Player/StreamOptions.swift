@@ -48,15 +48,31 @@ public struct StreamOptions: Sendable {
   public init() {}
 }
 
-/// The address of a stream with its options.
+/// The origin of a stream's sound.
+enum StreamOrigin: Sendable {
+  case server(StreamAddress)
+  /// The path of a file of this machine.
+  case file(String)
+}
+
+/// The origin of a stream with its options.
 struct StreamTarget {
-  /// The URL with user and password where it has them, or the path of a file of this machine.
-  var address: String
-  var isLocal = false
+  var origin: StreamOrigin
   /// The name of the station in recordings, where it has none of its own.
   var nickname: String?
   var options: StreamOptions
 
+  /// The address; nil for a file of this machine.
+  var address: StreamAddress? {
+    guard case .server(let address) = origin else { return nil }
+    return address
+  }
+
   /// The URL without user and password, or the path.
-  var url: String { isLocal ? address : StreamURL.shown(address) }
+  var url: String {
+    switch origin {
+    case .server(let address): address.description
+    case .file(let path): path
+    }
+  }
 }

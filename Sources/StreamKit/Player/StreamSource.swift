@@ -8,24 +8,24 @@ public enum StreamSource {
   /// Stations that are simulated, on the loop.
   case simulation(SimulatedStations)
 
-  /// Makes the receiver of the stream at `address` into `outlet`. The loop's thread.
+  /// Makes the receiver of the stream at `listed` into `outlet`. The loop's thread.
   func makeReceiver(
-    of address: ListedURL, _ options: ReceiverOptions, on loop: EventLoop, into outlet: FrameOutlet,
+    of listed: ListedAddress, _ options: ReceiverOptions, on loop: EventLoop, into outlet: FrameOutlet,
     report: @escaping @Sendable (ReceiverEvent) -> Void
   ) throws -> any StreamReceiver {
-    let url = address.url
+    let address = listed.address
     switch self {
     case .network(let thread):
       return StationReceiver(
-        url: url, depth: address.depth, options: options, network: try thread(), outlet: outlet,
+        at: address, depth: listed.depth, options: options, network: try thread(), outlet: outlet,
         report: report)
     case .simulation(let stations):
       let station: SimulatedStation
-      do throws(StreamError) { station = try stations.station(at: url, asFile: options.isFile) } catch {
+      do throws(StreamError) { station = try stations.station(at: address, asFile: options.isFile) } catch {
         return FailedReceiver(error, report: report)
       }
       return SimulatedReceiver(
-        url: url, station: station, random: stations.random(for: url), options: options, loop: loop,
+        at: address, station: station, random: stations.random(for: address), options: options, loop: loop,
         outlet: outlet, report: report)
     }
   }

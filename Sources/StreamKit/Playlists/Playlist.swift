@@ -4,17 +4,24 @@ public import EventLoop
 public struct Playlist: Sendable, Equatable {
   /// An address in a playlist.
   public struct Entry: Sendable, Equatable {
-    /// The absolute URL.
-    public let url: String
+    /// The address.
+    public let address: StreamAddress
     /// The title in the playlist.
     public let title: String?
 
     /// Creates an entry called `title`.
-    public init(url: String, title: String? = nil) {
-      self.url = url
+    public init(address: StreamAddress, title: String? = nil) {
+      self.address = address
       // The text comes from outside.
       self.title = title.map(\.cleaned).flatMap { $0.isEmpty ? nil : $0 }
     }
+  }
+
+  /// A line or an element of a playlist, before it is resolved.
+  struct Reference {
+    /// A URL, or a reference relative to that of the playlist.
+    let text: String
+    var title: String?
   }
 
   /// The format of a playlist.
@@ -82,41 +89,39 @@ public struct Playlist: Sendable, Equatable {
   /// Parses a playlist.
   /// - Parameters:
   ///   - bytes: the whole playlist, at most `sizeLimit`.
-  ///   - base: the URL that it came from, for relative entries.
+  ///   - base: the address that it came from, for relative entries.
   /// - Throws: `stream.not_found` when it lists nothing that can be played, `stream.unsupported` when all
   ///   entries are of kinds that don't work here, or it is a list of segments.
-  public init(_ bytes: [UInt8], format: Format, base: String) throws(StreamError) {
-    let shown = StreamURL.shown(base)
+  public init(_ bytes: [UInt8], format: Format, base: StreamAddress) throws(StreamError) {
+    let url = ErrorFact("url", .string(base.description))
     guard bytes.count <= Self.sizeLimit else {
-      throw StreamError(
-        .content, "the playlist \(shown) has more than 1 MiB", facts: [.init("url", .string(shown))])
+      throw StreamError(.content, "the playlist \(base) has more than 1 MiB", facts: [url])
     }
-    let found: [Entry]
+    let found: [Reference]
     switch format {
     case .pls: found = Self.pls(Self.text(bytes))
     case .m3u: found = try Self.m3u(Self.text(bytes), base)
-    case .xspf: found = XMLPlaylist.xspf(bytes, base)
-    case .asx: found = XMLPlaylist.asx(bytes, base)
+    case .xspf: found = XMLPlaylist.xspf(bytes)
+    case .asx: found = XMLPlaylist.asx(bytes)
     }
     var refused: String?
     var entries: [Entry] = []
-    for entry in found.prefix(Self.entryLimit) {
-      guard let url = StreamURL.resolve(entry.url, base: base) else { continue }
-      if StreamURL.isPlayable(url) {
-        entries.append(Entry(url: url, title: entry.title))
-      } else {
-        refused = refused ?? StreamURL.scheme(url)
+    for reference in found.prefix(Self.entryLimit) {
+      switch base.resolving(reference.text) {
+      case .address(let address)?: entries.append(Entry(address: address, title: reference.title))
+      case .unsupported(let scheme)?: refused = refused ?? scheme
+      case nil: break
       }
     }
     if entries.isEmpty, let refused {
       throw StreamError(
-        .unsupported, "the playlist \(shown) lists only \(refused):// addresses, which don't work here",
-        facts: [.init("url", .string(shown)), .init("scheme", .string(refused))])
+        .unsupported, "the playlist \(base) lists only \(refused):// addresses, which don't work here",
+        facts: [url, .init("scheme", .string(refused))])
     }
     guard !entries.isEmpty else {
       throw StreamError(
-        .notFound, "the playlist \(shown) lists nothing that can be played",
-        hint: "open it in a text editor to see what it holds", facts: [.init("url", .string(shown))])
+        .notFound, "the playlist \(base) lists nothing that can be played",
+        hint: "open it in a text editor to see what it holds", facts: [url])
     }
     self.entries = entries
   }
@@ -130,7 +135,7 @@ public struct Playlist: Sendable, Equatable {
 
   /// Parses `File1=`, `Title1=`, in the order of their numbers. Source:
   /// http://gonze.com/playlists/playlist-format-survey.html
-  private static func pls(_ text: String) -> [Entry] {
+  private static func pls(_ text: String) -> [Reference] {
     var (files, titles): ([Int: String], [Int: String]) = ([:], [:])
     for line in lines(of: text) {
       guard let equals = line.firstIndex(of: "=") else { continue }
@@ -142,14 +147,13 @@ public struct Playlist: Sendable, Equatable {
         titles[number] = titles[number] ?? value
       }
     }
-    return files.sorted { $0.key < $1.key }.map { Entry(url: $0.value, title: titles[$0.key]) }
+    return files.sorted { $0.key < $1.key }.map { Reference(text: $0.value, title: titles[$0.key]) }
   }
 
   /// Parses an address on each line that is no comment; `#EXTINF:` has the title of the next one. Source: RFC
   /// 8216 for the marks of lists of segments.
-  private static func m3u(_ text: String, _ base: String) throws(StreamError) -> [Entry] {
-    let shown = StreamURL.shown(base)
-    var entries: [Entry] = []
+  private static func m3u(_ text: String, _ base: StreamAddress) throws(StreamError) -> [Reference] {
+    var references: [Reference] = []
     var title: String?
     for line in lines(of: text) {
       let upper = line.prefix(40).uppercased()
@@ -157,19 +161,19 @@ public struct Playlist: Sendable, Equatable {
         || upper.hasPrefix("#EXT-X-STREAM-INF")
       {
         throw StreamError(
-          .unsupported, "\(shown) is a list of segments (HLS), which doesn't work here",
+          .unsupported, "\(base) is a list of segments (HLS), which doesn't work here",
           hint: "look for an address of the station that ends in .mp3, .aac, .pls or .m3u",
-          facts: [.init("url", .string(shown))])
+          facts: [.init("url", .string(base.description))])
       }
       if upper.hasPrefix("#EXTINF:") {
         title = line.firstIndex(of: ",").map { line[line.index(after: $0)...].trimmingEnds() }
         if title?.isEmpty == true { title = nil }
       } else if !line.hasPrefix("#") {
-        entries.append(Entry(url: line, title: title))
+        references.append(Reference(text: line, title: title))
         title = nil
       }
     }
-    return entries
+    return references
   }
 
   /// Returns the lines that are not blank, without white space at their ends.
@@ -193,12 +197,12 @@ extension StringProtocol {
 /// Parses playlists in XML, also in malformed XML.
 enum XMLPlaylist {
   /// Parses `<track><location>` with `<title>`. Source: https://www.xspf.org/spec
-  static func xspf(_ bytes: [UInt8], _ base: String) -> [Playlist.Entry] {
+  static func xspf(_ bytes: [UInt8]) -> [Playlist.Reference] {
     guard let document = XMLDocument(bytes) else { return [] }
     return document.elements(named: "track").flatMap { track in
       let title = track.children.first { $0.name == "title" }?.text
       return track.children.filter { $0.name == "location" }.map {
-        Playlist.Entry(url: $0.text, title: title)
+        Playlist.Reference(text: $0.text, title: title)
       }
     }
   }
@@ -206,14 +210,14 @@ enum XMLPlaylist {
   /// Parses `<entry><ref href=…>` with `<title>`, written as HTML is: an element that closes itself may hold
   /// what follows. Source:
   /// https://learn.microsoft.com/windows/win32/wmp/windows-media-metafile-elements-reference
-  static func asx(_ bytes: [UInt8], _ base: String) -> [Playlist.Entry] {
+  static func asx(_ bytes: [UInt8]) -> [Playlist.Reference] {
     guard let document = XMLDocument(bytes, isLoose: true) else { return [] }
     let entries = document.elements(named: "entry").flatMap { entry in
       let title = entry.children.first { $0.name == "title" }?.text
       return entry.elements(named: "ref")
-        .compactMap { $0.attributes["href"] }.map { Playlist.Entry(url: $0, title: title) }
+        .compactMap { $0.attributes["href"] }.map { Playlist.Reference(text: $0, title: title) }
     }
     let others = document.elements(named: "entryref").compactMap { $0.attributes["href"] }
-    return entries + others.map { Playlist.Entry(url: $0) }
+    return entries + others.map { Playlist.Reference(text: $0) }
   }
 }

@@ -48,14 +48,15 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
   }
 
   init(
-    url: String, station: SimulatedStation, random: SimulatedStations.RandomSource, options: ReceiverOptions,
-    loop: EventLoop, outlet: FrameOutlet, report: @escaping @Sendable (ReceiverEvent) -> Void
+    at address: StreamAddress, station: SimulatedStation, random: SimulatedStations.RandomSource,
+    options: ReceiverOptions, loop: EventLoop, outlet: FrameOutlet,
+    report: @escaping @Sendable (ReceiverEvent) -> Void
   ) {
     (self.station, self.options) = (station, options)
     (self.loop, self.outlet, self.report) = (loop, outlet, report)
     schedule = StationSchedule(station)
     driver = ConnectionDriver(
-      ConnectionMachine(url: url, dataTimeout: options.dataTimeout, random: random), loop: loop,
+      ConnectionMachine(address, dataTimeout: options.dataTimeout, random: random), loop: loop,
       report: report)
     driver.owner = self
   }
@@ -105,7 +106,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
 
   // MARK: Connections
 
-  func connect(to url: String) {
+  func connect(to address: StreamAddress) {
     report(.connecting)
     isAsking = true
     // The answer comes in a turn of its own, as over a network.
@@ -125,16 +126,16 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
 
   private func answer() {
     guard !isStopped, isAsking else { return }
-    let (answer, url) = (station.answer(at: now, to: options.credentials), shownURL)
+    let (answer, address) = (station.answer(at: now, to: options.credentials), driver.address)
     isAsking = answer == .silence
     switch answer {
     case .sound: open()
     case .silence: driver.arm()
-    case .refusal: lose(StreamError(HTTPError(.refused, host: StreamURL.host(url) ?? ""), url: url))
-    case .status(let status): lose(.answer(status, url: url))
+    case .refusal: lose(StreamError(HTTPError(.refused, host: address.host), at: address))
+    case .status(let status): lose(.answer(status, url: address.description))
     case .page:
       report(.answered(info))
-      lose(.noAudio("an HTML page", from: url))
+      lose(.noAudio("an HTML page", from: address.description))
     }
   }
 
@@ -207,7 +208,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
       let bytes = try FileBytes.withFile(path) { file, size throws(RecordError) in
         try FileBytes.read(file, path, at: 0, count: size)
       }
-      guard let kind = CopiedKind(bytes, contentType: nil, url: shownURL, isWhole: true) else {
+      guard let kind = CopiedKind(bytes, contentType: nil, path: driver.address.path, isWhole: true) else {
         return driver.giveUp(.noAudio(ContentSniffer.describe(bytes[...]), from: shownURL))
       }
       outlet.beginFile(end: kind.fileEnd)

@@ -1,19 +1,19 @@
 public import EventLoop
 
-/// The stations of a simulation, by URL. Any URL leads to one: those that are not listed play a tune. Confined to the
+/// The stations of a simulation, by address. Any address leads to one: those that are not listed play a tune. Confined to the
 /// loop.
 public final class SimulatedStations {
-  private let stations: [String: SimulatedStation]
+  private let stations: [StreamAddress: SimulatedStation]
   private let makeTune: (() throws(StreamError) -> StationSound)?
   private var tune: StationSound?
   /// The seed of the random sources.
   private let seed: UInt64
 
   /// - Parameters:
-  ///   - stations: by their URLs, without user and password.
+  ///   - stations: by their addresses, without user and password.
   ///   - tune: makes the sound that all others play; without it they are not there.
   public init(
-    _ stations: [String: SimulatedStation] = [:], seed: UInt64 = 0,
+    _ stations: [StreamAddress: SimulatedStation] = [:], seed: UInt64 = 0,
     tune: (() throws(StreamError) -> StationSound)? = nil
   ) {
     self.stations = stations
@@ -21,33 +21,33 @@ public final class SimulatedStations {
     self.seed = seed
   }
 
-  /// The station at `url`.
+  /// The station at `address`.
   /// - Parameter isFile: true if it is requested as a file.
   /// - Throws: `stream.not_found` when it is not listed, and there is no tune; `stream.unsupported` for a station that
   ///   is requested as a file.
-  func station(at url: String, asFile isFile: Bool?) throws(StreamError) -> SimulatedStation {
-    let station = try listed(url)
+  func station(at address: StreamAddress, asFile isFile: Bool?) throws(StreamError) -> SimulatedStation {
+    let station = try listed(address)
     if case .programme = station.content, isFile == true {
       throw StreamError(
-        .unsupported, "\(StreamURL.shown(url)) is simulated as a station, and is_file says that it is a file",
+        .unsupported, "\(address) is simulated as a station, and is_file says that it is a file",
         hint: "list it with is_file = true in the file of --stations",
-        facts: [.init("url", .string(StreamURL.shown(url)))])
+        facts: [.init("url", .string(address.description))])
     }
     return station
   }
 
-  private func listed(_ url: String) throws(StreamError) -> SimulatedStation {
-    if let station = stations[StreamURL.shown(url)] { return station }
+  private func listed(_ address: StreamAddress) throws(StreamError) -> SimulatedStation {
+    if let station = stations[address.withoutCredentials] { return station }
     var station = SimulatedStation(.programme(try theTune()))
-    let name = Self.name(of: url)
+    let name = Self.name(of: address)
     station.name = name
     station.titles = [.init("\(name) - a simulated programme", at: .zero)]
     return station
   }
 
-  /// Returns the random source for the connections to `url`, the same every time.
-  func random(for url: String) -> RandomSource {
-    RandomSource(state: seed ^ Array(url.utf8).withUnsafeBytes { FrameHash.of($0) })
+  /// Returns the random source for the connections to `address`, the same every time.
+  func random(for address: StreamAddress) -> RandomSource {
+    RandomSource(state: seed ^ Array(address.textWithCredentials.utf8).withUnsafeBytes { FrameHash.of($0) })
   }
 
   private func theTune() throws(StreamError) -> StationSound {
@@ -63,10 +63,10 @@ public final class SimulatedStations {
   }
 
   /// The last part of the path without its suffix, else the host.
-  private static func name(of url: String) -> String {
-    let last = StreamURL.path(url).split(separator: "/").last ?? ""
+  private static func name(of address: StreamAddress) -> String {
+    let last = address.path.split(separator: "/").last ?? ""
     let stem = last.split(separator: ".", omittingEmptySubsequences: false).first ?? ""
-    return stem.isEmpty ? StreamURL.host(url) ?? "Station" : String(stem)
+    return stem.isEmpty ? address.host : String(stem)
   }
 
   /// A random source.

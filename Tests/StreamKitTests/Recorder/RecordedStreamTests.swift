@@ -60,7 +60,7 @@ struct RecordedStreamTests {
     let station = try station(try FrameProgramme(.mp3, seconds: 120, seed: 23))
     try RecordingHarness.run(station) { harness in
       let recording = try await harness.record("a.mp3")
-      try harness.stream.setNext(url: station.url("/other"), options: harness.stream.options)
+      try harness.stream.setNext(StreamAddress(station.url("/other")), options: harness.stream.options)
       #expect(harness.stream.url == station.url("/live"))
       harness.loop.start { try? await harness.stream.start() }
       try await harness.wait { recording.state == .finished && harness.stream.status == .playing }
@@ -75,7 +75,7 @@ struct RecordedStreamTests {
     let station = try station(try FrameProgramme(.mp3, seconds: 120, seed: 24))
     try RecordingHarness.run(station) { harness in
       try await harness.stream.start()
-      try harness.stream.setNext(url: station.url("/other"), options: harness.stream.options)
+      try harness.stream.setNext(StreamAddress(station.url("/other")), options: harness.stream.options)
       // The current stream continues, and is the one recorded.
       let first = try await harness.record("a.mp3")
       try await first.stop()
@@ -110,9 +110,9 @@ struct RecordedStreamTests {
       harness.stream.nickname = "first"
       try await harness.record("{station}.mp3").stop()
       try harness.stream.setNext(
-        url: station.url("/other"), nickname: "other", options: harness.stream.options)
+        StreamAddress(station.url("/other")), nickname: "other", options: harness.stream.options)
       try await harness.record("{station}.mp3").stop()
-      try harness.stream.setNext(url: station.url("/live"), options: harness.stream.options)
+      try harness.stream.setNext(StreamAddress(station.url("/live")), options: harness.stream.options)
       try await harness.record("{station}.mp3").stop()
       let names = fileNames(in: harness.folder.path).filter { $0.hasSuffix(".mp3") }.sorted()
       #expect(names == ["first.mp3", "other.mp3", "unknown.mp3"])

@@ -29,7 +29,7 @@ struct RecorderCoreTests {
     // A recording that continues for days.
     let template = try RecordingTemplate(folder.file("new.mp3"))
     let plan = RecordingPlan(
-      .init(template: template.text), template, .init(url: "", station: StationName()), core)
+      .init(template: template.text), template, .init(address: "http://radio/", station: StationName()), core)
     core.add(RecordingWriter(RecordingFeed(), plan, RecordingProgress()) { _ in }, 1)
     var hasPassed = false
     let timer = loop.after(.seconds(26 * 3_600)) { hasPassed = true }

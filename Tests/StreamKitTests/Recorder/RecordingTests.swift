@@ -47,7 +47,8 @@ final class RecordingHarness {
     options.dataTimeout = .seconds(1_800)
     let late = LateLoop(network)
     self.network = late
-    stream = try StreamKit.Stream(url: url, options: options, loop: loop, network: { late.thread() })
+    stream = StreamKit.Stream(
+      at: try StreamAddress(url), options: options, loop: loop, network: { late.thread() })
     recorder.onLog = { [unowned self] in log.append($0) }
   }
 

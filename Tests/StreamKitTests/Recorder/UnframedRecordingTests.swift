@@ -118,7 +118,7 @@ struct UnframedRecordingTests {
 
   @Test("a server that ends each connection after a little of it is asked ever more rarely")
   func endsEachTime() {
-    var machine = ConnectionMachine(url: "http://a.example/live", random: SeededRandom(seed: 1))
+    var machine = ConnectionMachine("http://a.example/live", random: SeededRandom(seed: 1))
     var now = Instant.start
     let error = StreamError.ended("http://a.example/live")
     _ = machine.start(at: now)
@@ -141,7 +141,7 @@ struct UnframedRecordingTests {
 
   @Test("a pause in sound without a length is no stall")
   func pause() {
-    var machine = ConnectionMachine(url: "http://a.example/live")
+    var machine = ConnectionMachine("http://a.example/live")
     _ = machine.start(at: .start)
     for step in 1...40 {
       _ = machine.received(.zero, isNew: true, at: Instant.start.advanced(by: .milliseconds(500) * step))

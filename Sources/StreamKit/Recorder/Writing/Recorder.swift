@@ -62,8 +62,10 @@ public final class Recorder {
   public var now: WallTime { loop.wallNow }
 
   /// Starts a recording of `stream`, whose frames the caller sends to the recording's feed.
-  /// - Throws: `argument` for a template that can't be read, `loop.thread`.
+  /// - Throws: `argument` for a template that can't be read, `loop.thread`, `stream.unsupported` for a file of this
+  ///   machine.
   func begin(_ options: RecordingOptions, of stream: Stream) throws -> Recording {
+    guard let address = stream.target.address else { throw StreamError.notRecorded(stream.url) }
     let template = try RecordingTemplate(options.template)
     let core = try awake()
     count += 1
@@ -74,7 +76,7 @@ public final class Recorder {
     active[number] = recording
     let this = LoopReference(self)
     let loop = loop
-    let source = RecordingPlan.Source(url: stream.url, station: stream.stationName)
+    let source = RecordingPlan.Source(address: address, station: stream.stationName)
     core.post { core in
       let plan = RecordingPlan(options, template, source, core)
       let writer = RecordingWriter(feed, plan, progress) { news in

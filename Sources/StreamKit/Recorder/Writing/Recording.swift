@@ -159,7 +159,7 @@ public final class Recording {
     case .finished(let path):
       if let path { self.path = path }
       // Ended by its own schedule before the first frame.
-      if failure == nil, !hasBegun, !isEnding { failure = StreamError.silent(StreamURL.shown(stream.url)) }
+      if failure == nil, !hasBegun, !isEnding { failure = StreamError.silent(stream.url) }
       state = failure == nil ? .finished : .failed
       leave()
       if hasBegun { onEvent(outcome(failure)) }

@@ -5,7 +5,7 @@ internal import Glibc
 final class RecordingPlan {
   /// The source of the sound.
   struct Source: Sendable {
-    let url: String
+    let address: StreamAddress
     /// The name that the station sends, once it has come.
     let station: StationName
   }
@@ -60,7 +60,8 @@ final class RecordingPlan {
     var entry = RecordingEntry(
       path: isJoined ? whole : name(try template.path(values, isTaken: { isTaken(name($0)) })), part: nil,
       station: source.station.value,
-      url: source.url, start: start, codec: options.format == .wav ? "wav" : "\(format.codec)",
+      url: source.address.description, start: start,
+      codec: options.format == .wav ? "wav" : "\(format.codec)",
       sampleRate: format.sampleRate, channels: format.channels, job: options.job)
     if cueSheet == nil { cueSheet = RecordingName.withoutEnd(isIncomplete ? whole : entry.path) + ".cue" }
     var (taken, looks): (Set<String>, Int) = ([], 0)
@@ -127,7 +128,7 @@ final class RecordingPlan {
       tag = RecordingTag(
         title: title?.withoutArtist, artist: title?.artist, album: source.station.value,
         genre: source.station.genre, track: options.split == nil ? nil : values.track, start: values.start,
-        url: source.url)
+        url: source.address.description)
     }
     let part = try RecordingPart(entry, file, tag: tag, wav: wav, base: base)
     part.isCopy = isCopy

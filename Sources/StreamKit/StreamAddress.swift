@@ -1,0 +1,182 @@
+internal import EventLoop
+internal import HTTP
+
+/// The address of a stream on a server: an http or https URL, parsed once. User and password in it are sent to its
+/// server; no description, dump or error contains them.
+public struct StreamAddress: Sendable {
+  /// The scheme of a URL that works here.
+  public enum Scheme: String, Sendable {
+    case http, https
+
+    /// The port of a URL that names none.
+    var port: Int { self == .https ? 443 : 80 }
+  }
+
+  /// The result of resolving a reference against an address.
+  enum Target: Equatable {
+    case address(StreamAddress)
+    /// A URL of another scheme, or one that names no server.
+    case unsupported(scheme: String?)
+  }
+
+  /// The limit of an address in bytes.
+  public static let lengthLimit = 8192
+
+  /// The scheme.
+  public let scheme: Scheme
+  /// The host without user, password and port; IPv6 in brackets.
+  public let host: String
+  /// The port, of the scheme if the URL names none.
+  public let port: Int
+  /// The path without query and fragment, with %XX decoded; "/" for none.
+  public let path: String
+  /// The URL as it is shown: without user and password.
+  public let description: String
+  /// The URL as it was given, with user and password. For requests alone: any other text has `description`.
+  let textWithCredentials: String
+
+  /// Parses a URL.
+  /// - Throws: `stream.url` for a text that is no URL, `stream.unsupported` for a scheme that does not work here. The
+  ///   error has the text without user and password.
+  public init(_ text: String) throws(StreamError) {
+    let shown = Self.redacted(text)
+    let url = ErrorFact("url", .string(shown))
+    guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+      throw StreamError(
+        .url, "the URL has a control character", hint: "write such bytes as %0A", facts: [url])
+    }
+    let isCredentials = text.contains("@") && !text.contains("://")
+    guard let name = Self.scheme(of: text), !isCredentials else {
+      throw StreamError(
+        .url,
+        text.isEmpty
+          ? "the URL is empty"
+          : "no station \"\(shown.prefix(100))\" is configured, and it is not a URL",
+        hint: "write it with http:// or https://", facts: [url])
+    }
+    guard let scheme = Scheme(rawValue: name) else {
+      throw StreamError(
+        .unsupported, "\(name):// addresses don't work here", hint: "use http:// or https://",
+        facts: [url, .init("scheme", .string(name))])
+    }
+    guard text.utf8.count <= Self.lengthLimit, let parts = URIReference(text), let host = parts.host,
+      !host.isEmpty
+    else {
+      throw StreamError(
+        .url, "\"\(shown.prefix(100))\" names no server", hint: "write it as http://server/path",
+        facts: [url])
+    }
+    self.init(
+      scheme: scheme, host: host, port: parts.port ?? scheme.port, path: parts.path ?? "/",
+      description: shown, textWithCredentials: text)
+  }
+
+  private init(
+    scheme: Scheme, host: String, port: Int, path: String, description: String, textWithCredentials: String
+  ) {
+    (self.scheme, self.host, self.port, self.path) = (scheme, host, port, path)
+    (self.description, self.textWithCredentials) = (description, textWithCredentials)
+  }
+
+  /// The address without user and password.
+  public var withoutCredentials: StreamAddress {
+    StreamAddress(
+      scheme: scheme, host: host, port: port, path: path, description: description,
+      textWithCredentials: description)
+  }
+
+  /// Returns `true` if two addresses have one scheme, host and port: credentials for the one may be sent to the other.
+  /// Another port of the host is another server, and so is http after https.
+  public func isSameServer(as other: StreamAddress) -> Bool {
+    scheme == other.scheme && port == other.port && host.lowercased() == other.host.lowercased()
+  }
+
+  /// Resolves a reference, such as an entry of a list from this address. Blanks and the like in it are escaped.
+  /// - Returns: nil for a text that is neither a URL nor a reference to one.
+  func resolving(_ reference: String) -> Target? {
+    guard !reference.isEmpty, reference.utf8.count <= Self.lengthLimit,
+      let url = URIReference.resolve(Self.escaping(reference), base: textWithCredentials)
+    else { return nil }
+    return (try? StreamAddress(url)).map { .address($0) } ?? .unsupported(scheme: Self.scheme(of: url))
+  }
+
+  /// Returns the text with %XX for bytes that a URL may not have.
+  private static func escaping(_ text: String) -> String {
+    var result = ""
+    for byte in text.utf8 {
+      if byte > 32 && byte < 127 && !#"<>"{}|\^`"#.utf8.contains(byte) {
+        result.unicodeScalars.append(Unicode.Scalar(byte))
+      } else {
+        let hex = String(byte, radix: 16, uppercase: true)
+        result += "%" + (hex.count < 2 ? "0" : "") + hex
+      }
+    }
+    return result
+  }
+}
+
+extension StreamAddress: Hashable {
+  /// Returns `true` if two addresses are of the same text, user and password too.
+  public static func == (one: StreamAddress, other: StreamAddress) -> Bool {
+    one.textWithCredentials == other.textWithCredentials
+  }
+
+  /// Hashes the text.
+  public func hash(into hasher: inout Hasher) { hasher.combine(textWithCredentials) }
+}
+
+extension StreamAddress: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// The URL without user and password, as `description`.
+  public var debugDescription: String { description }
+  /// A mirror with the URL without user and password alone.
+  public var customMirror: Mirror { Mirror(self, children: ["url": description]) }
+}
+
+/// Texts that may be a URL, a path or a name.
+extension StreamAddress {
+  /// Returns the scheme of a URL in lower case, as `http`; nil for a text without one. Source: RFC 3986 §3.1.
+  public static func scheme(of text: String) -> String? {
+    guard let colon = text.firstIndex(of: ":") else { return nil }
+    let scheme = text[..<colon]
+    guard let first = scheme.utf8.first, isLetter(first), scheme.utf8.allSatisfy(isSchemeByte) else {
+      return nil
+    }
+    return scheme.lowercased()
+  }
+
+  /// Returns a text as it may be shown: without the user and the password of a URL. In a malformed one everything up to
+  /// the last `@` is dropped, as the end of a password in it is unknown.
+  public static func redacted(_ text: String) -> String {
+    guard let lastAt = text.lastIndex(of: "@") else { return text }
+    let mark = scheme(of: text) == nil ? nil : text.firstRange(of: ":")
+    let start = mark.map { text[$0.upperBound...] }.flatMap {
+      $0.hasPrefix("//") ? $0.dropFirst(2).startIndex : nil
+    }
+    guard let start else { return "…" + text[text.index(after: lastAt)...] }
+    let server = text[start...].prefix { !"/?#".contains($0) }
+    let host = server.lastIndex(of: "@").map { server.index(after: $0) } ?? start
+    if isServer(server[host...]) { return String(text[..<start] + text[host...]) }
+    return text[..<start] + "…" + text[text.index(after: lastAt)...]
+  }
+
+  /// Returns `true` if a text has the form of a host with or without a port.
+  private static func isServer(_ text: Substring) -> Bool {
+    let port = text.first == "[" ? text.drop { $0 != "]" }.dropFirst() : text.drop { $0 != ":" }
+    return !text.isEmpty && (port.isEmpty || port.first == ":" && port.dropFirst().allSatisfy(\.isNumber))
+      && !text.contains { $0 == " " || $0 == "\\" }
+  }
+
+  private static func isLetter(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+  }
+
+  private static func isSchemeByte(_ byte: UInt8) -> Bool {
+    isLetter(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "+-.".utf8.contains(byte)
+  }
+}
+
+extension HTTPRequest {
+  /// Creates a request for `address`, with the user and the password that it holds.
+  /// - Throws: `.badURL`.
+  init(_ address: StreamAddress) throws(HTTPError) { try self.init(address.textWithCredentials) }
+}

@@ -1,0 +1,161 @@
+import HTTP
+import TestSupport
+import TestTraits
+import Testing
+
+@testable import StreamKit
+
+@Suite("The address of a stream", .waiting)
+struct StreamAddressTests {
+  /// All that a text may be made of an address by: descriptions, a dump, and those of values that hold it.
+  private func texts(of address: StreamAddress) -> [String] {
+    let listed = ListedAddress(address: address, depth: 1)
+    let holders: [Any] = [
+      address, listed, Optional(address) as Any, [address: address],
+      Playlist.Entry(address: address, title: "A"),
+      StreamTarget(origin: .server(address), options: StreamOptions()),
+      StreamContent(origin: .server(address)),
+      ConnectionMachine(address), ConnectionMachine.Action.connect(address),
+      ReceiverEvent.programme([listed]),
+      FileList(current: listed, rest: [listed]), StreamAddress.Target.address(address),
+    ]
+    return holders.flatMap { holder in
+      var dumped = ""
+      dump(holder, to: &dumped)
+      return ["\(holder)", String(describing: holder), String(reflecting: holder), dumped]
+    } + [address.description, address.debugDescription]
+  }
+
+  @Test(
+    "what is no address, or none that works here, is refused with its reason",
+    arguments: [
+      ("", StreamError.Kind.url, "the URL is empty"),
+      ("morning fm", .url, "no station \"morning fm\" is configured, and it is not a URL"),
+      ("http://", .url, "\"http://\" names no server"),
+      ("rtsp://a/b", .unsupported, "rtsp:// addresses don't work here"),
+      ("MMS://a", .unsupported, "mms:// addresses don't work here"),
+      ("file:///etc/passwd", .unsupported, "file:// addresses don't work here"),
+      ("/music/a.mp3", .url, "no station \"/music/a.mp3\" is configured, and it is not a URL"),
+      ("1http://a", .url, "no station \"1http://a\" is configured, and it is not a URL"),
+      ("http://a/\0b", .url, "the URL has a control character"),
+      ("http://a/b\r\nc: d", .url, "the URL has a control character"),
+      ("http://a/\u{7F}", .url, "the URL has a control character"),
+      ("http://a@b@c/", .url, "\"http://c/\" names no server"),
+      ("http://@/", .url, "\"http://…/\" names no server"),
+      ("http://a b/", .url, "\"http://a b/\" names no server"),
+      ("http://a\\@b/", .url, "\"http://b/\" names no server"),
+      ("http:a@b://c", .url, "\"…b://c\" names no server"),
+    ])
+  func refused(text: String, kind: StreamError.Kind, message: String) {
+    let error = #expect(throws: StreamError.self) { try StreamAddress(text) }
+    #expect(error?.kind == kind)
+    #expect(error?.message == message)
+  }
+
+  @Test("a URL of 8,192 bytes is an address, a longer one is not")
+  func longest() throws {
+    let text = "http://me:secret@a/" + String(repeating: "x", count: 8192 - 19)
+    #expect(try StreamAddress(text).textWithCredentials == text)
+    let error = #expect(throws: StreamError.self) { try StreamAddress(text + "x") }
+    #expect(error?.kind == .url && error?.message.utf8.count ?? 1000 < 200)
+    #expect(!"\(String(reflecting: error))".contains("secret"))
+    let endless = String(repeating: "@:/", count: 1 << 20)
+    #expect(throws: StreamError.self) { try StreamAddress("http://" + endless) }
+  }
+
+  @Test("an address has its parts ready, and its whole text for requests alone")
+  func parts() throws {
+    let address: StreamAddress = "HTTPS://me:p%40@A.example:8000/x%20y/z.mp3?q=1#f"
+    #expect(address.scheme == .https && address.host == "A.example" && address.port == 8000)
+    #expect(address.path == "/x y/z.mp3" && address.description == "HTTPS://A.example:8000/x%20y/z.mp3?q=1#f")
+    #expect(address.textWithCredentials == "HTTPS://me:p%40@A.example:8000/x%20y/z.mp3?q=1#f")
+    #expect(address.withoutCredentials == (try StreamAddress(address.description)))
+    #expect(address.withoutCredentials != address)
+    let request = try HTTPRequest(address)
+    #expect(request.credentials == HTTPCredentials(user: "me", password: "p@"))
+    let least: StreamAddress = "http://[::1]"
+    #expect(least.host == "[::1]" && least.port == 80 && least.path == "/")
+    #expect(("https://a" as StreamAddress).port == 443)
+  }
+
+  @Test(
+    "a server is the same when scheme, host and port are",
+    arguments: [
+      ("http://a/x", "HTTP://u:p@A:80/y", true), ("https://a", "https://a:443/", true),
+      ("http://a", "https://a", false), ("http://a:443", "https://a", false),
+      ("http://a:8000/x", "http://a:8001/x", false), ("http://a", "http://b", false),
+      ("http://b@a/", "http://b/", false), ("http://a/@b", "http://b/", false),
+    ] as [(StreamAddress, StreamAddress, Bool)])
+  func sameServer(one: StreamAddress, other: StreamAddress, expected: Bool) {
+    #expect(one.isSameServer(as: other) == expected && other.isSameServer(as: one) == expected)
+  }
+
+  @Test(
+    "credentials are for the server of the stream's own address, and no other",
+    arguments: [
+      ("http://a/live", true), ("http://A:80/other", true), ("http://b/live", false),
+      ("http://a:8000/live", false), ("https://a/live", false),
+    ] as [(StreamAddress, Bool)])
+  func credentials(address: StreamAddress, expected: Bool) throws {
+    var options = ReceiverOptions()
+    let inURL = HTTPCredentials(user: "me", password: "secret")
+    let origin: StreamAddress = "http://me:secret@a/list.m3u"
+    #expect(options.credentials(for: address, from: origin) == (expected ? inURL : nil))
+    options.credentials = HTTPCredentials(user: "you", password: "other")
+    #expect(options.credentials(for: address, from: origin) == (expected ? options.credentials : nil))
+    #expect(options.credentials(for: "http://a/", from: "https://me:secret@a/") == nil)
+  }
+
+  @Test(
+    "an address is shown without user and password, one that is malformed too",
+    arguments: [
+      ("http://user:secret@host:8000/a@b?c=d@e", "http://host:8000/a@b?c=d@e"),
+      ("http://me@a", "http://a"), ("http://a/x?u=@b", "http://a/x?u=@b"), ("nonsense@x", "…x"),
+      ("http://a:p@b@c/", "http://c/"),
+      ("https://host/a@b", "https://host/a@b"), ("http://[::1]:80/@x", "http://[::1]:80/@x"),
+      ("http://user:se/cret@host/a", "http://…host/a"), ("http://user:se#cret@host", "http://…host"),
+      ("user:secret@host/a", "…host/a"), ("http:/user:secret@host/a", "…host/a"),
+      ("http//user:secret@host", "…host"), ("http:\\\\user:secret@host\\a", "…host\\a"),
+      ("http://user:secret@", "http://…"), ("http://user:secret@ho st/a", "http://…ho st/a"),
+    ])
+  func shown(text: String, shown: String) throws {
+    #expect(StreamAddress.redacted(text) == shown && StreamAddress.redacted(shown) == shown)
+    do throws(StreamError) {
+      #expect(try StreamAddress(text).description == shown)
+    } catch {
+      var dumped = ""
+      dump(error, to: &dumped)
+      for told in ["\(error) \(error.facts)", String(reflecting: error), dumped] where text.contains("secret")
+      {
+        #expect(!told.contains("secret") && !told.contains("user"))
+      }
+    }
+  }
+
+  @Test(
+    "no description and no dump of an address, or of a value that holds it, has the user and the password")
+  func unsaid() throws {
+    let address: StreamAddress = "http://jane:secret@a.example:8000/x"
+    for text in texts(of: address) {
+      #expect(!text.contains("secret") && !text.contains("jane"), "\(text)")
+      #expect(text.contains("a.example"))
+    }
+    let errors = [
+      StreamError(HTTPError(.refused, host: address.host), at: address),
+      StreamError(HTTPError(.tls, host: address.host), at: address),
+    ]
+    for error in errors { #expect(error.url == "http://a.example:8000/x" && !"\(error)".contains("secret")) }
+  }
+
+  @Test(
+    "references are resolved with libxml2's rules, and keep user and password within the list's own server")
+  func resolving() throws {
+    let base: StreamAddress = "http://me:secret@a.example:8000/lists/b.pls?x#y"
+    #expect(base.resolving("c d.mp3") == .address("http://me:secret@a.example:8000/lists/c%20d.mp3"))
+    #expect(base.resolving("//b.example/x") == .address("http://b.example/x"))
+    #expect(base.resolving("https://b.example/x") == .address("https://b.example/x"))
+    #expect(base.resolving("file:///etc/passwd") == .unsupported(scheme: "file"))
+    #expect(base.resolving("http:///x") == .unsupported(scheme: "http"))
+    #expect(base.resolving("") == nil && base.resolving(String(repeating: "a", count: 8193)) == nil)
+  }
+}
