@@ -147,22 +147,26 @@ extension StreamAddress {
   /// Returns a text as it may be shown: without the user and the password of a URL. In a malformed one everything up to
   /// the last `@` is dropped, as the end of a password in it is unknown.
   public static func redacted(_ text: String) -> String {
-    guard let lastAt = text.lastIndex(of: "@") else { return text }
-    let mark = scheme(of: text) == nil ? nil : text.firstRange(of: ":")
-    let start = mark.map { text[$0.upperBound...] }.flatMap {
-      $0.hasPrefix("//") ? $0.dropFirst(2).startIndex : nil
+    // Scalars, as an `@` that an accent or the like follows is no Character of its own.
+    let scalars = text.unicodeScalars
+    guard let lastAt = scalars.lastIndex(of: "@") else { return text }
+    let mark = scheme(of: text) == nil ? nil : scalars.firstIndex(of: ":")
+    let start = mark.flatMap { mark in
+      let rest = scalars[mark...].dropFirst()
+      return rest.starts(with: "//".unicodeScalars) ? rest.dropFirst(2).startIndex : nil
     }
-    guard let start else { return "…" + text[text.index(after: lastAt)...] }
-    let server = text[start...].prefix { !"/?#".contains($0) }
+    guard let start else { return "…" + text[scalars.index(after: lastAt)...] }
+    let server = scalars[start...].prefix { !"/?#".unicodeScalars.contains($0) }
     let host = server.lastIndex(of: "@").map { server.index(after: $0) } ?? start
     if isServer(server[host...]) { return String(text[..<start] + text[host...]) }
-    return text[..<start] + "…" + text[text.index(after: lastAt)...]
+    return text[..<start] + "…" + text[scalars.index(after: lastAt)...]
   }
 
   /// Returns `true` if a text has the form of a host with or without a port.
-  private static func isServer(_ text: Substring) -> Bool {
+  private static func isServer(_ text: Substring.UnicodeScalarView) -> Bool {
     let port = text.first == "[" ? text.drop { $0 != "]" }.dropFirst() : text.drop { $0 != ":" }
-    return !text.isEmpty && (port.isEmpty || port.first == ":" && port.dropFirst().allSatisfy(\.isNumber))
+    return !text.isEmpty
+      && (port.isEmpty || port.first == ":" && port.dropFirst().allSatisfy { "0"..."9" ~= $0 })
       && !text.contains { $0 == " " || $0 == "\\" }
   }
 

@@ -117,6 +117,8 @@ struct StreamAddressTests {
       ("user:secret@host/a", "…host/a"), ("http:/user:secret@host/a", "…host/a"),
       ("http//user:secret@host", "…host"), ("http:\\\\user:secret@host\\a", "…host\\a"),
       ("http://user:secret@", "http://…"), ("http://user:secret@ho st/a", "http://…ho st/a"),
+      ("http://user:secret@\u{301}host/a", "http://\u{301}host/a"),
+      ("http://user:secret\u{600}@host/a", "http://host/a"),
     ])
   func shown(text: String, shown: String) throws {
     #expect(StreamAddress.redacted(text) == shown && StreamAddress.redacted(shown) == shown)
