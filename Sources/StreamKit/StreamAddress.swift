@@ -60,7 +60,7 @@ public struct StreamAddress: Sendable {
         facts: [url, .init("scheme", .string(name))])
     }
     guard text.utf8.count <= Self.lengthLimit, let parts = URIReference(text), let host = parts.host,
-      !host.isEmpty
+      Self.isHost(host)
     else {
       throw StreamError(
         .url, "\"\(shown.prefix(100))\" names no server", hint: "write it as http://server/path",
@@ -89,6 +89,13 @@ public struct StreamAddress: Sendable {
   /// Another port of the host is another server, and so is http after https.
   public func isSameServer(as other: StreamAddress) -> Bool {
     scheme == other.scheme && port == other.port && host.lowercased() == other.host.lowercased()
+  }
+
+  /// Returns `true` if a host has one meaning: libxml2 accepts any text between brackets, in which libcurl finds another
+  /// host behind an `@`.
+  private static func isHost(_ host: String) -> Bool {
+    guard host.utf8.first == UInt8(ascii: "[") else { return !host.isEmpty }
+    return host.utf8.dropFirst().dropLast().allSatisfy { isSchemeByte($0) || ":%_~".utf8.contains($0) }
   }
 
   /// Resolves a reference, such as an entry of a list from this address. Blanks and the like in it are escaped.
