@@ -2,6 +2,7 @@ internal import EventLoop
 internal import Home
 internal import Roomtone
 internal import SpeakerKit
+internal import StreamKit
 
 /// Command `roomtone play`.
 enum PlayCommand {
@@ -56,7 +57,7 @@ enum PlayCommand {
     }
     line.places = house.rooms(of: devices).joined(separator: ", ")
     let isStation = engine.options.configuration.stations.addresses[options.file] != nil
-    if !isStation && scheme(of: options.file) == nil {
+    if !isStation && !StreamAddress.looksLikeURL(options.file) {
       try await session.play(options.file)
     } else {
       try await engine.streams.play(options.file, on: session, of: house) { event in
@@ -96,15 +97,5 @@ enum PlayCommand {
     if places.isEmpty { return house.devices }
     let chosen = try Set(places.flatMap { try house.speakers(in: $0) }.map(\.id))
     return house.devices.filter { chosen.contains($0.id) }
-  }
-
-  /// Returns the scheme of a URL (RFC 3986 §3.1), nil for a path.
-  static func scheme(of text: String) -> String? {
-    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2, parts[1].hasPrefix("//"), let first = parts[0].utf8.first,
-      first | 0x20 >= UInt8(ascii: "a"), first | 0x20 <= UInt8(ascii: "z"),
-      parts[0].allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) })
-    else { return nil }
-    return parts[0].lowercased()
   }
 }

@@ -151,6 +151,11 @@ extension StreamAddress {
     return scheme.lowercased()
   }
 
+  /// Returns `true` for a text that begins with a scheme and `://`: a URL, though maybe not one that works here.
+  public static func looksLikeURL(_ text: String) -> Bool {
+    scheme(of: text) != nil && text.drop { $0 != ":" }.hasPrefix("://")
+  }
+
   /// Returns a text as it may be shown: without the user and the password of a URL. In a malformed one everything up to
   /// the last `@` is dropped, as the end of a password in it is unknown.
   public static func redacted(_ text: String) -> String {

@@ -49,17 +49,6 @@ import Testing
     #expect(line(7, 83, columns: 26) == "▶ a.mp3  0:07 / 1:23  Ba…")
     #expect(line(7, 83, columns: 0) == "…")
   }
-
-  @Test("URLs are distinguished from paths by their scheme")
-  func schemes() {
-    for (text, scheme) in [
-      ("http://x", "http"), ("HTTPS://x", "https"), ("icy+x-1.0://", "icy+x-1.0"), ("a:/b", nil),
-      ("a//b", nil),
-      ("./a://b", nil), ("1a://b", nil), ("://b", nil), ("ä://b", nil), ("", nil),
-    ] {
-      #expect(PlayCommand.scheme(of: text) == scheme, "\(text)")
-    }
-  }
 }
 
 @Suite("JSON") struct JSONTests {

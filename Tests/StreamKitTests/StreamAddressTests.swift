@@ -199,4 +199,16 @@ struct StreamAddressTests {
     #expect(base.resolving("http:///x") == .unsupported(scheme: "http"))
     #expect(base.resolving("") == nil && base.resolving(String(repeating: "a", count: 8193)) == nil)
   }
+
+  @Test("URLs are told from paths and names by their scheme")
+  func schemes() {
+    for (text, scheme) in [
+      ("http://x", "http"), ("HTTPS://x", "https"), ("icy+x-1.0://", "icy+x-1.0"), ("a//b", nil),
+      ("./a://b", nil), ("1a://b", nil), ("://b", nil), ("ä://b", nil), ("", nil),
+    ] {
+      #expect(StreamAddress.scheme(of: text) == scheme, "\(text)")
+      #expect(StreamAddress.looksLikeURL(text) == (scheme != nil), "\(text)")
+    }
+    #expect(StreamAddress.scheme(of: "a:/b") == "a" && !StreamAddress.looksLikeURL("a:/b"))
+  }
 }

@@ -66,7 +66,7 @@ struct CronJob {
       return ([first], options, stationName(plan.station))
     }
     try check(places: arguments.texts(.on), configuration)
-    if configuration.stations.addresses[first] == nil, PlayCommand.scheme(of: first) == nil {
+    if configuration.stations.addresses[first] == nil, !StreamAddress.looksLikeURL(first) {
       guard access(first, R_OK) == 0 else {
         throw wrong("can't open the file \(first): \(String(cString: strerror(errno)))")
       }
