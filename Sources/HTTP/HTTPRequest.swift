@@ -13,8 +13,8 @@ public struct HTTPRequest: Sendable {
   public var userAgent = "Roomtone"
   /// Headers beyond those that the other properties make, in their order.
   public var headers: [(name: String, value: String)] = []
-  /// The credentials for basic authentication, from the URL unless set. Not sent on to other hosts by a
-  /// redirect.
+  /// The credentials for basic authentication, from the URL unless set. A redirect to another scheme, host or
+  /// port drops them (libcurl 7.83 and later).
   public var credentials: HTTPCredentials?
   /// The first byte wanted; the response's status indicates whether the server complies (206).
   public var offset: Int64 = 0
