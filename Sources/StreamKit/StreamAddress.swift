@@ -1,4 +1,4 @@
-internal import EventLoop
+public import EventLoop
 internal import HTTP
 
 /// The address of a stream on a server: an http or https URL, parsed once. User and password in it are sent to its

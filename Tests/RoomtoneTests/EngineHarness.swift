@@ -46,6 +46,8 @@ struct EngineHarness {
   var store: String?
   /// The folder of the library; nil for the one inside the program.
   var standardLibrary: String? = Fixtures.repository("stdlib")
+  /// The moment at which virtual time begins.
+  var start = Self.monday
   /// Turns without time passing, after which a script counts as stuck.
   var longestStandstill: Int?
   /// Ends the script, so that a test ends that would not.
@@ -70,7 +72,7 @@ struct EngineHarness {
   /// An engine with the configuration of this harness.
   func engine() throws -> Engine {
     var options = EngineOptions()
-    options.clock = isVirtual ? .virtual(start: Self.monday) : .wall
+    options.clock = isVirtual ? .virtual(start: start) : .wall
     options.seed = seed
     if let longestStandstill { options.longestStandstill = longestStandstill }
     options.configuration = try Configuration(text: Array(configuration.utf8), path: "config.lua")

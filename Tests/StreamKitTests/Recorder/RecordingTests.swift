@@ -175,19 +175,22 @@ struct RecordingTests {
     "it begins with the first frame of its connection, also when the loop is later than the sound",
     arguments: [false, true])
   func beginning(resets: Bool) throws {
-    let programme = try Programme(.mp3, seconds: 120, seed: 8)
+    let programme = try FrameProgramme(.mp3, seconds: 120, seed: 8)
     let live = Self.live(programme)
     let station = try TestSupport.Station()
     station.answer("/live", with: .live(live))
     station.answer("/titles", with: .status("404 Not Found"))
-    let bench = try RecordingBench.run(station) { bench in
-      bench.stream.feed = try Feed(url: station.url("/titles"), reader: .live365, loop: bench.loop) { _ in }
-      bench.network.isLate = true
-      if resets { try await bench.stream.start() }
-      let recording = try await bench.record("d.mp3") { $0.resets = resets }
+    let harness = try RecordingHarness.run(station) { harness in
+      harness.stream.feed = try Feed(
+        StreamAddress(station.url("/titles")), reader: .live365, loop: harness.loop
+      ) { _ in
+      }
+      harness.network.isLate = true
+      if resets { try await harness.stream.start() }
+      let recording = try await harness.record("d.mp3") { $0.resets = resets }
       try await recording.stop()
     }
-    let sound = try Self.sound(bench.path("d.mp3"))
+    let sound = try Self.sound(harness.path("d.mp3"))
     let start = try #require(station.visits.last { $0.target == "/live" }).start
     #expect(sound.count > 60_000)
     #expect((start..<(start + 1_000)).contains { live.programme.bytes($0..<($0 + sound.count)) == sound })

@@ -51,7 +51,8 @@ final class WriterHarness {
     change(&options)
     core = RecorderCore(loop: loop, settings: settings, localTime: { LocalTime($0) }, log: log)
     let plan = RecordingPlan(
-      options, try RecordingTemplate(options.template), .init(address: "http://radio/", station: StationName()),
+      options, try RecordingTemplate(options.template),
+      .init(address: "http://radio/", station: StationName()),
       core)
     writer = RecordingWriter(feed, plan, progress) { [unowned self] news in
       switch news {
