@@ -10,7 +10,7 @@ private struct Command: BitwiseCopyable {
 }
 
 /// Uses a ring in real-time code, which would not compile otherwise.
-@_noLocks private func takeAll(_ ring: RingConsumer<Command>, _ sum: inout Int) {
+@_noLocks private func drain(_ ring: RingConsumer<Command>, _ sum: inout Int) {
   while let command = ring.pop() { sum &+= command.number }
 }
 
@@ -34,7 +34,7 @@ private struct Command: BitwiseCopyable {
     let ring = RingBuffer<Command>(minimumCapacity: 4)
     #expect(report(ring.producer, 20) && report(ring.producer, 22))
     var sum = 0
-    takeAll(ring.consumer, &sum)
+    drain(ring.consumer, &sum)
     #expect(sum == 42)
   }
 
@@ -93,9 +93,9 @@ private struct Command: BitwiseCopyable {
           block.view.samples[2 * frame] = Float(sent + frame)
           block.view.samples[2 * frame + 1] = -Float(sent + frame)
         }
-        let taken = ring.writer.write(block.view.prefix(frames))
-        if taken == 0 { TestThread.yield() }
-        sent += taken
+        let written = ring.writer.write(block.view.prefix(frames))
+        if written == 0 { TestThread.yield() }
+        sent += written
       }
     }
     let block = PCMBlock(format: .session, frames: 480)

@@ -32,20 +32,20 @@ import Testing
     func big(_ value: Int) -> [UInt8] { [UInt8(value >> 8 & 0xFF), UInt8(value & 0xFF)] }
     let checksum: [UInt8] = hasChecksum ? [0xAB, 0xCD] : []
     var body: [UInt8] = []
-    var places: [UInt8] = []
+    var offsets: [UInt8] = []
     for (index, block) in blocks.enumerated() {
-      if index > 0, hasChecksum { places += big(body.count) }
+      if index > 0, hasChecksum { offsets += big(body.count) }
       body += block
       if blocks.count > 1 { body += checksum }
     }
-    let length = plain.count + places.count + checksum.count + body.count
+    let length = plain.count + offsets.count + checksum.count + body.count
     var header = plain
     header[1] = header[1] & 0xFE | (hasChecksum ? 0 : 1)
     header[3] = header[3] & 0xFC | UInt8(length >> 11)
     header[4] = UInt8(length >> 3 & 0xFF)
     header[5] = header[5] & 0x1F | UInt8(length & 7) << 5
     header[6] = header[6] & 0xFC | UInt8(blocks.count - 1)
-    return header + places + checksum + body
+    return header + offsets + checksum + body
   }
 
   @Test(

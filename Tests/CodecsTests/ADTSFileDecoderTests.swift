@@ -25,7 +25,7 @@ private let fixtures = ["aac-lc-44k.aac", "he-aac-v1-48k.aac", "he-aac-v2-48k.aa
   }
 
   @Test("replicated bands double the rate, parametric stereo has two channels", arguments: fixtures)
-  func tellsFormat(name: String) throws {
+  func format(name: String) throws {
     let decoder = try ADTSFileDecoder(path: Fixtures.path(name))
     #expect(decoder.format == AudioFormat(sampleRate: name.contains("he") ? 48_000 : 44_100, channels: 2))
   }

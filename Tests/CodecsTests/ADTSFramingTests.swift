@@ -20,7 +20,7 @@ private let fixtures = ["aac-lc-44k.aac", "he-aac-v1-48k.aac", "he-aac-v2-48k.aa
   @Test(
     "reports rate and channels of the core",
     arguments: zip(fixtures, [[44_100, 2], [24_000, 2], [24_000, 1]]))
-  func tellsFormat(name: String, format: [Int]) throws {
+  func format(name: String, format: [Int]) throws {
     let frames = try ADTSFraming.frames(of: bytes(name))
     #expect(frames.allSatisfy { [$0.sampleRate, $0.channels] == format })
   }
@@ -32,7 +32,7 @@ private let fixtures = ["aac-lc-44k.aac", "he-aac-v1-48k.aac", "he-aac-v2-48k.aa
     #expect(cut.frames == whole.frames && cut.skipped == whole.skipped)
   }
 
-  @Test("returns the bytes of each frame, which together are the stream") func givesBytes() throws {
+  @Test("returns the bytes of each frame, which together are the stream") func frameBytes() throws {
     let stream = try bytes()
     var framing = ADTSFraming(offset: 5000)
     var joined: [UInt8] = []

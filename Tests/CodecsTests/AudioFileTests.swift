@@ -155,8 +155,8 @@ import Testing
       for _ in 0..<150 {
         var bytes = Array(whole)
         for _ in 0..<4 {
-          let place = Int.random(in: 0..<(Bool.random(using: &random) ? 100 : bytes.count), using: &random)
-          bytes[place] = UInt8(truncatingIfNeeded: random.next())
+          let offset = Int.random(in: 0..<(Bool.random(using: &random) ? 100 : bytes.count), using: &random)
+          bytes[offset] = UInt8(truncatingIfNeeded: random.next())
         }
         _ = try survives(folder.write(bytes, to: "damaged"))
       }

@@ -62,7 +62,7 @@ import Testing
     #expect(try scan(bytes("aac-lc-44k.aac")).frames.allSatisfy { $0.overhead == 7 && $0.mainDataBegin == 0 })
   }
 
-  @Test("returns the bytes of a frame, and the number that wait") func givesBytes() throws {
+  @Test("returns the bytes of a frame, and the number that wait") func frameBytes() throws {
     let stream = try bytes("aac-lc-44k.aac")
     var framing = AudioFraming()
     framing.feed(stream[..<5000])

@@ -32,7 +32,7 @@ private let formats: [(name: String, bound: Double)] = [
     #expect((0..<(isCut ? 2048 : 1)).contains(reference.frameCount - sound.frameCount))
   }
 
-  @Test("reports its length before it is read", arguments: formats) func tellsLength(
+  @Test("reports its length before it is read", arguments: formats) func statedLength(
     name: String, bound: Double
   ) throws {
     let decoder = try AudioFile.open(Fixtures.path(name))
@@ -113,15 +113,15 @@ private let formats: [(name: String, bound: Double)] = [
     ])
   func claims(name: String, chunk: String, distance: Int, size: Int) throws {
     var bytes = try readBytes(Fixtures.path(name))
-    let place = try #require((0..<(bytes.count - 4)).first { bytes[$0...].starts(with: chunk.utf8) })
+    let offset = try #require((0..<(bytes.count - 4)).first { bytes[$0...].starts(with: chunk.utf8) })
     let isLittle = name.hasSuffix("wav")
     let claim = (0..<size).map {
       UInt8(truncatingIfNeeded: 0xF000_0000 >> (8 * (isLittle ? $0 : size - 1 - $0)))
     }
     if chunk == "mdat" {
-      bytes.replaceSubrange((place - 4)..<place, with: [0xF0, 0, 0, 0])
+      bytes.replaceSubrange((offset - 4)..<offset, with: [0xF0, 0, 0, 0])
     } else {
-      bytes.replaceSubrange((place + distance)..<(place + distance + size), with: claim)
+      bytes.replaceSubrange((offset + distance)..<(offset + distance + size), with: claim)
     }
     let before = peakMemory()
     let path = try folder.write(bytes, to: "claim")

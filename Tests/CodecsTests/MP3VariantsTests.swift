@@ -147,8 +147,8 @@ import Testing
   func claims(kind: String) throws {
     var bytes = kind == "VBRI" ? try VBRI.file(frames: 100) : try readBytes(encode(["-V", "4"]))
     let whole = try Sound(file: folder.write(bytes, to: "whole.mp3"))
-    let place = try #require((0..<200).first { bytes[$0...].starts(with: kind.utf8) })
-    let frames = place + (kind == "VBRI" ? 14 : 8)
+    let offset = try #require((0..<200).first { bytes[$0...].starts(with: kind.utf8) })
+    let frames = offset + (kind == "VBRI" ? 14 : 8)
     bytes.replaceSubrange(frames..<(frames + 4), with: [0x40, 0, 0, 0])
     let decoder = try AudioFile.open(folder.write(bytes, to: "claim.mp3"))
     let count = decoder.frameCount
@@ -159,11 +159,11 @@ import Testing
 
   @Test("a tag that counts no frames has them counted") func tagWithoutFrames() throws {
     var bytes = try readBytes(encode(["-V", "4"]))
-    let place = try #require((0..<200).first { bytes[$0...].starts(with: "Xing".utf8) })
+    let offset = try #require((0..<200).first { bytes[$0...].starts(with: "Xing".utf8) })
     let end = try #require(MPEGAudioFraming.frames(of: bytes).first.map { $0.offset + $0.length })
-    bytes[place + 7] &= 0xFE
+    bytes[offset + 7] &= 0xFE
     bytes.insert(contentsOf: [0, 0, 0, 0], at: end)
-    bytes.removeSubrange((place + 8)..<(place + 12))
+    bytes.removeSubrange((offset + 8)..<(offset + 12))
     let decoder = try AudioFile.open(folder.write(bytes, to: "uncounted.mp3"))
     let count = decoder.frameCount
     #expect(try count == Sound(decoding: decoder).frameCount)

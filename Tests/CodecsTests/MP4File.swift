@@ -101,19 +101,19 @@ struct MP4File {
 
   private func tables(soundAt start: Int) -> [UInt8] {
     typealias F = MP4File
-    var places: [[UInt8]] = []
+    var chunkOffsets: [[UInt8]] = []
     var offset = start
     for (index, frame) in frames.enumerated() {
-      if index % perChunk == 0 { places.append(F.big(offset, has64Bits ? 8 : 4)) }
+      if index % perChunk == 0 { chunkOffsets.append(F.big(offset, has64Bits ? 8 : 4)) }
       offset += frame.count
     }
     let perChunk = min(perChunk, frames.count)
     let lastChunk = (frames.count - 1) % perChunk + 1
     var runs = [F.big(1, 4) + F.big(perChunk, 4) + F.big(1, 4)]
-    if lastChunk != perChunk { runs.append(F.big(places.count, 4) + F.big(lastChunk, 4) + F.big(1, 4)) }
+    if lastChunk != perChunk { runs.append(F.big(chunkOffsets.count, 4) + F.big(lastChunk, 4) + F.big(1, 4)) }
     return descriptions
       + F.table("stts", [F.big(frames.count, 4) + F.big(frameDuration, 4)]) + F.table("stsc", runs)
-      + sizes + F.table(has64Bits ? "co64" : "stco", places)
+      + sizes + F.table(has64Bits ? "co64" : "stco", chunkOffsets)
   }
 
   private var sizes: [UInt8] {

@@ -152,8 +152,8 @@ import Testing
     #expect(alac?.code == "audio.unsupported")
     #expect(alac?.message.contains("ALAC in MP4 is not supported") == true)
     var bytes = try heAAC().bytes()
-    let place = try #require((0..<(bytes.count - 4)).first { bytes[$0...].starts(with: "mp4a".utf8) })
-    bytes.replaceSubrange(place..<(place + 4), with: Array("enca".utf8))
+    let offset = try #require((0..<(bytes.count - 4)).first { bytes[$0...].starts(with: "mp4a".utf8) })
+    bytes.replaceSubrange(offset..<(offset + 4), with: Array("enca".utf8))
     #expect(try error(folder.write(bytes, to: "p.m4a"))?.message.contains("protected") == true)
   }
 
@@ -177,15 +177,15 @@ import Testing
     arguments: ["stsz", "stco", "stts", "stsc"])
   func claims(name: String) throws {
     var bytes = try heAAC().bytes()
-    let place = try #require((0..<(bytes.count - 4)).first { bytes[$0...].starts(with: name.utf8) })
-    let count = place + (name == "stsz" ? 12 : 8)
+    let offset = try #require((0..<(bytes.count - 4)).first { bytes[$0...].starts(with: name.utf8) })
+    let count = offset + (name == "stsz" ? 12 : 8)
     bytes.replaceSubrange(count..<(count + 4), with: [0x7F, 0xFF, 0xFF, 0xFF])
     let before = peakMemory()
     let path = try folder.write(bytes, to: "claim.m4a")
     if let decoder = try? AudioFile.open(path) { #expect(try Sound(decoding: decoder).frameCount < 400_000) }
     // A single size for all, and the largest number of frames.
     if name == "stsz" {
-      bytes.replaceSubrange((place + 8)..<(place + 12), with: [0, 0, 0, 1])
+      bytes.replaceSubrange((offset + 8)..<(offset + 12), with: [0, 0, 0, 1])
       let path = try folder.write(bytes, to: "claim.m4a")
       if let decoder = try? AudioFile.open(path) { _ = try Sound(decoding: decoder) }
     }
@@ -199,8 +199,8 @@ import Testing
     file.frames = file.frames.map { $0 + [UInt8](repeating: 0, count: size - $0.count) }
     var bytes = file.bytes()
     func replace(_ name: String, _ distance: Int, _ value: [UInt8]) throws {
-      let place = try #require((0..<(bytes.count - 4)).first { bytes[$0...].starts(with: name.utf8) })
-      bytes.replaceSubrange((place + distance)..<(place + distance + 4), with: value)
+      let offset = try #require((0..<(bytes.count - 4)).first { bytes[$0...].starts(with: name.utf8) })
+      bytes.replaceSubrange((offset + distance)..<(offset + distance + 4), with: value)
     }
     try replace("stsz", 8, MP4File.big(size, 4))
     try replace("stsz", 12, [0x7F, 0xFF, 0xFF, 0xFF])

@@ -51,8 +51,8 @@ import Testing
     file.sizeBits = 16
     let whole = try Sound(file: path(file)).frameCount
     var bytes = file.bytes()
-    let place = try #require((0..<(bytes.count - 4)).first { bytes[$0...].starts(with: "stz2".utf8) })
-    bytes.replaceSubrange((place + 12)..<(place + 16), with: [0x7F, 0xFF, 0xFF, 0xFF])
+    let offset = try #require((0..<(bytes.count - 4)).first { bytes[$0...].starts(with: "stz2".utf8) })
+    bytes.replaceSubrange((offset + 12)..<(offset + 16), with: [0x7F, 0xFF, 0xFF, 0xFF])
     let before = peakMemory()
     let sound = try Sound(file: folder.write(bytes, to: "claim.m4a"))
     #expect(sound.frameCount <= whole)

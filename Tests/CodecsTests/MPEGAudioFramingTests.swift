@@ -30,7 +30,7 @@ private let fixtures = [
     arguments: zip(
       fixtures,
       [[44_100, 2, 1152], [44_100, 2, 1152], [22_050, 2, 576], [11_025, 1, 576], [44_100, 1, 1152]]))
-  func tellsFormat(name: String, format: [Int]) throws {
+  func format(name: String, format: [Int]) throws {
     let frames = try MPEGAudioFraming.frames(of: bytes(name))
     #expect(frames.allSatisfy { [$0.sampleRate, $0.channels, $0.samples] == format })
   }

@@ -17,19 +17,19 @@ struct Mutation {
     for _ in 0...number(0..<6) where !result.isEmpty {
       // Headers are at the front more often than not.
       let reach = number(0..<2) == 0 ? min(result.count, 600) : result.count
-      let place = number(0..<reach)
-      let length = min(number(0..<200), result.count - place)
+      let offset = number(0..<reach)
+      let length = min(number(0..<200), result.count - offset)
       switch number(0..<7) {
-      case 0: result[place] ^= 1 << UInt8(number(0..<8))
-      case 1: result[place] = UInt8(truncatingIfNeeded: random.next())
+      case 0: result[offset] ^= 1 << UInt8(number(0..<8))
+      case 1: result[offset] = UInt8(truncatingIfNeeded: random.next())
       case 2:
         let extremes: [UInt8] = [0, 0x7F, 0x80, 0xFF]
         let value = extremes[number(0..<4)]
-        for index in place..<min(result.count, place + 4) { result[index] = value }
-      case 3: result.removeSubrange(place..<(place + length))
-      case 4: result.insert(contentsOf: result[place..<(place + length)], at: place)
-      case 5: result.insert(contentsOf: random.bytes(length), at: place)
-      default: result.removeSubrange(place...)
+        for index in offset..<min(result.count, offset + 4) { result[index] = value }
+      case 3: result.removeSubrange(offset..<(offset + length))
+      case 4: result.insert(contentsOf: result[offset..<(offset + length)], at: offset)
+      case 5: result.insert(contentsOf: random.bytes(length), at: offset)
+      default: result.removeSubrange(offset...)
       }
     }
     return result

@@ -21,8 +21,8 @@ import Testing
     var bytes = try readBytes(path)
     // STREAMINFO is behind the page's header of 28 bytes and the mapping's of 13: 36 bits of samples up to
     // byte 18.
-    let place = 28 + 13 + 4 + 14
-    bytes.replaceSubrange((place)..<(place + 4), with: [0, 0, 0xAC, 0x44])
+    let range = 28 + 13 + 4 + 14
+    bytes.replaceSubrange((range)..<(range + 4), with: [0, 0, 0xAC, 0x44])
     OggPages.seal(&bytes, 0..<(28 + Int(bytes[27])))
     return try folder.write(bytes, to: "told.oga")
   }
@@ -103,21 +103,21 @@ private enum OggPages {
 
   /// Adds `count` to the position of the page at `page`.
   static func shift(_ bytes: inout [UInt8], _ page: Range<Int>, by count: Int) {
-    let place = (page.lowerBound + 6)..<(page.lowerBound + 14)
-    let position = bytes[place].reversed().reduce(0) { $0 << 8 | Int($1) } + count
-    bytes.replaceSubrange(place, with: (0..<8).map { UInt8(truncatingIfNeeded: position >> (8 * $0)) })
+    let range = (page.lowerBound + 6)..<(page.lowerBound + 14)
+    let position = bytes[range].reversed().reduce(0) { $0 << 8 | Int($1) } + count
+    bytes.replaceSubrange(range, with: (0..<8).map { UInt8(truncatingIfNeeded: position >> (8 * $0)) })
     seal(&bytes, page)
   }
 
   /// Sets the checksum of the page at `page`.
   static func seal(_ bytes: inout [UInt8], _ page: Range<Int>) {
-    let place = (page.lowerBound + 22)..<(page.lowerBound + 26)
-    bytes.replaceSubrange(place, with: [0, 0, 0, 0])
+    let range = (page.lowerBound + 22)..<(page.lowerBound + 26)
+    bytes.replaceSubrange(range, with: [0, 0, 0, 0])
     var checksum: UInt32 = 0
     for byte in bytes[page] {
       checksum ^= UInt32(byte) << 24
       for _ in 0..<8 { checksum = checksum & 0x8000_0000 != 0 ? checksum << 1 ^ 0x04C1_1DB7 : checksum << 1 }
     }
-    bytes.replaceSubrange(place, with: (0..<4).map { UInt8(truncatingIfNeeded: checksum >> (8 * $0)) })
+    bytes.replaceSubrange(range, with: (0..<4).map { UInt8(truncatingIfNeeded: checksum >> (8 * $0)) })
   }
 }

@@ -20,7 +20,8 @@ private let some = [8000, 44_100, 96_000]
 
   /// Compares the sound of files that `encode` makes of a sweep in mono and one in stereo with ffmpeg's.
   private func check(
-    _ rate: Int, _ suffix: String, bound: Double, channels told: [Int] = [1, 2], seeks: Double = -.infinity,
+    _ rate: Int, _ suffix: String, bound: Double, channels reported: [Int] = [1, 2],
+    seeks: Double = -.infinity,
     reference: ((String, AudioFormat) throws -> Sound) = Sound.init(ffmpeg:format:),
     encode: (_ wav: String, _ file: String) throws -> Void
   ) throws {
@@ -30,7 +31,7 @@ private let some = [8000, 44_100, 96_000]
       let path = folder.file("t\(channels).\(suffix)")
       try encode(folder.file("t.wav"), path)
       let decoder = try AudioFile.open(path)
-      #expect(decoder.format == AudioFormat(sampleRate: rate, channels: told[channels - 1]))
+      #expect(decoder.format == AudioFormat(sampleRate: rate, channels: reported[channels - 1]))
       let sound = try Sound(decoding: decoder)
       #expect(decoder.frameCount == sound.frameCount)
       let reference = try reference(path, AudioFormat(sampleRate: rate, channels: channels))

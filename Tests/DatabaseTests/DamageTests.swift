@@ -32,13 +32,13 @@ import Testing
   @Test("a file that is no database is set aside, under a free name") func noDatabase() throws {
     let rubbish =
       [UInt8]("this is a list of songs, and no database at all".utf8) + [UInt8](repeating: 7, count: 9_000)
-    for place in [path + ".damaged", path + ".damaged-2"] {
+    for target in [path + ".damaged", path + ".damaged-2"] {
       _ = try folder.write(rubbish, to: "songs.db")
       let error = #expect(throws: DatabaseError.self) { try Database(path: path) }
       #expect(error?.message == "the database \(path) is damaged: file is not a database")
       let opened = try open()
-      #expect(opened.setAside == place)
-      #expect(try readBytes(place) == rubbish)
+      #expect(opened.setAside == target)
+      #expect(try readBytes(target) == rubbish)
       try opened.database.execute("INSERT INTO song VALUES ('new')")
       #expect(try songs(opened.database) == ["new"])
     }

@@ -159,11 +159,11 @@ import Testing
     let error = #expect(throws: DatabaseError.self) { try open() }
     #expect(error?.kind == .unavailable)
     #expect(error?.description.contains(path) == true)
-    let place = "/proc/nothing/songs.db"
-    let other = #expect(throws: DatabaseError.self) { try Database(path: place) }
+    let absent = "/proc/nothing/songs.db"
+    let other = #expect(throws: DatabaseError.self) { try Database(path: absent) }
     #expect(
       other?.message
-        == "the database \(place) can't be used: unable to open database file, no such file or directory")
+        == "the database \(absent) can't be used: unable to open database file, no such file or directory")
   }
 
   @Test("several threads begin one file at once, and write to it in turn") func sharedFile() throws {

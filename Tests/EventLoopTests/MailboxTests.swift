@@ -48,18 +48,18 @@ import Testing
   @Test("every message of four threads arrives, or is refused and counted")
   func threads() {
     let loop = EventLoop()
-    let taken = Counter()
+    let accepted = Counter()
     let holds = (0..<4).map { _ in loop.hold("sender") }
     var (arrived, refused) = (0, 0)
     let mailbox = Mailbox<Int>(on: loop, capacity: 16, onFull: { refused += $0 }) { arrived += $0.count }
     let threads = holds.map { hold in
       TestThread {
-        for number in 0..<5_000 where mailbox.send(number) { taken.add() }
+        for number in 0..<5_000 where mailbox.send(number) { accepted.add() }
         hold.release()
       }
     }
     #expect(drain(loop) == .idle)
     for thread in threads { thread.join() }
-    #expect(arrived == taken.value && arrived + refused == 20_000)
+    #expect(arrived == accepted.value && arrived + refused == 20_000)
   }
 }

@@ -5,7 +5,7 @@ private let now = WallTime(seconds: 1_773_151_200)
 /// A clock that is put back by an hour half an hour from now.
 private let clock = StationClock { $0 < 1_773_153_000 ? -14_400 : -18_000 }
 
-/// libFuzzer's entry: an answer of a feed. The first byte tells the settings of AudioVault.
+/// libFuzzer's entry: an answer of a feed. The first byte selects the settings of AudioVault.
 @_cdecl("LLVMFuzzerTestOneInput") public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   guard count > 1 else { return 0 }
   let input = Array(UnsafeBufferPointer(start: start + 1, count: count - 1))

@@ -64,11 +64,11 @@ private struct BoardUnderTest {
     switch instruction % 8 {
     case 0:
       // The zero ends what was begun, so that the next frame is one.
-      take(bytes + [0])
+      receive(bytes + [0])
       require(seal != nil || !session.isOpen, "nobody opens a session without the key")
     case 1, 2: _ = ask(Self.requests[(number + 16 * (Int(instruction) % 2)) % Self.requests.count], bytes)
     case 3: now = now.advanced(by: .milliseconds(500 * number))
-    case 4: take(last)
+    case 4: receive(last)
     case 5: write(bytes, number)
     default: update(number)
     }
@@ -95,12 +95,12 @@ private struct BoardUnderTest {
   private mutating func write(_ bytes: [UInt8], _ number: Int) {
     guard let image = Self.update?.image else { return }
     let next = machine.transfer?.next ?? 0
-    let place = number % 4 == 3 ? Int(bytes.first ?? 0) * 64 : next
-    var data = Array(image.dropFirst(place).prefix(number % 2 == 0 ? 1_016 : 300))
+    let offset = number % 4 == 3 ? Int(bytes.first ?? 0) * 64 : next
+    var data = Array(image.dropFirst(offset).prefix(number % 2 == 0 ? 1_016 : 300))
     if number % 8 == 7 { data += bytes }
     _ =
       ask(
-        .writeTransfer, WriteTransfer(transfer: transfer, offset: UInt32(place), data: data)) as NextOffset?
+        .writeTransfer, WriteTransfer(transfer: transfer, offset: UInt32(offset), data: data)) as NextOffset?
   }
 
   /// Whatever happened, the board starts with one of its images, whole.
@@ -133,7 +133,7 @@ private struct BoardUnderTest {
     last = (try? seal?.seal(frame)) ?? frame.unsealed
     // The board may start anew behind its answer, and the session with it.
     let isSealed = seal != nil
-    let answers = take(last).filter { $0.kind == .response && $0.sequence == frame.sequence }
+    let answers = receive(last).filter { $0.kind == .response && $0.sequence == frame.sequence }
     require(answers.count <= 1, "a request has one answer")
     if isSealed { require(!answers.isEmpty, "a request of the session has an answer") }
     require(answers.allSatisfy { $0.code == code }, "it is an answer to this request")
@@ -142,7 +142,7 @@ private struct BoardUnderTest {
 
   /// Returns the frames that the board sends for these bytes.
   @discardableResult
-  private mutating func take(_ bytes: [UInt8]) -> [LinkFrame] {
+  private mutating func receive(_ bytes: [UInt8]) -> [LinkFrame] {
     var frames: [LinkFrame] = []
     for packet in reader.read(bytes) {
       for action in session.received(packet, board: &machine, at: now) {

@@ -61,7 +61,7 @@ private struct HostUnderTest {
 
   mutating func live(through instruction: UInt8, _ bytes: [UInt8]) {
     switch instruction % 8 {
-    case 0: take(bytes)
+    case 0: receive(bytes)
     case 1, 2:
       lastID += 1
       owed.insert(lastID)
@@ -72,7 +72,7 @@ private struct HostUnderTest {
       answer(sent.remove(at: Int(instruction / 8) % sent.count), bytes)
     case 5:
       let events = LinkMessages.events.map { $0.operation.rawValue }
-      tell(.event, 1, events[Int(instruction / 8) % events.count], bytes)
+      send(.event, 1, events[Int(instruction / 8) % events.count], bytes)
     case 6:
       now = now.advanced(by: .milliseconds(100 * Int(instruction)))
       perform(session.passed(to: now))
@@ -81,7 +81,7 @@ private struct HostUnderTest {
       switch bytes.first ?? 0 {
       case 0..<8: perform(session.leave(at: now))
       case 8..<16: perform(session.ended(.closed))
-      default: tell(LinkKind(rawValue: bytes[0] % 3) ?? .event, UInt16(instruction), UInt16(bytes[0]), bytes)
+      default: send(LinkKind(rawValue: bytes[0] % 3) ?? .event, UInt16(instruction), UInt16(bytes[0]), bytes)
       }
     }
   }
@@ -98,22 +98,22 @@ private struct HostUnderTest {
   }
 
   private mutating func answer(_ request: LinkFrame, _ payload: [UInt8]) {
-    tell(.response, request.sequence, request.code, payload)
+    send(.response, request.sequence, request.code, payload)
   }
 
-  private mutating func tell(_ kind: LinkKind, _ sequence: UInt16, _ code: UInt16, _ payload: [UInt8]) {
+  private mutating func send(_ kind: LinkKind, _ sequence: UInt16, _ code: UInt16, _ payload: [UInt8]) {
     guard let frame = try? LinkFrame(kind: kind, sequence: sequence, code: code, payload: payload) else {
       return
     }
-    take((try? seal?.seal(frame)) ?? frame.unsealed)
+    receive((try? seal?.seal(frame)) ?? frame.unsealed)
   }
 
-  private mutating func take(_ bytes: [UInt8]) { perform(session.received(bytes[...], at: now)) }
+  private mutating func receive(_ bytes: [UInt8]) { perform(session.received(bytes[...], at: now)) }
 
   private mutating func perform(_ actions: [LinkSession.Action]) {
     for action in actions {
       switch action {
-      case .send(let bytes): take(sent: bytes)
+      case .send(let bytes): receive(sent: bytes)
       case .answered(let id, _), .failed(let id, _):
         require(owed.remove(id) != nil, "a request has one answer or one error")
       case .opened: require(mayOpen, "nobody opens a session without the key")
@@ -128,7 +128,7 @@ private struct HostUnderTest {
     if isOver { require(session.deadline == nil && !session.isOpen, "what has ended waits for nothing") }
   }
 
-  private mutating func take(sent bytes: [UInt8]) {
+  private mutating func receive(sent bytes: [UInt8]) {
     require(!isOver, "what has ended sends nothing")
     let packets = reader.read(bytes)
     require(packets.count == 1 && reader.held == 0 && bytes.last == 0, "what is sent is one frame")

@@ -76,12 +76,12 @@ private struct Chain {
       case .metadata(let block): outcome.titles.append(ICYMetadata(block.bytes))
       case .audio(let range):
         framer.feed(UnsafeRawBufferPointer(rebasing: bytes[range]))
-        take()
+        drain()
       }
     }
   }
 
-  private mutating func take() {
+  private mutating func drain() {
     while let item = framer.next() {
       // Pieces of what has no frames depend on the cuts.
       guard case .frame(let frame) = item, frame.codec.hasFrames else { continue }

@@ -15,7 +15,7 @@
   return 0
 }
 
-/// Reads what a first frame tells. In a stream that needs three headers that agree, which random changes seldom leave.
+/// Reads the facts of a first frame. In a stream that needs three headers that agree, which random changes seldom leave.
 private func readLength(_ bytes: [UInt8]) {
   guard let header = MPEGAudioHeader(bytes, at: 0) else { return }
   let frame = bytes.prefix(header.frameLength ?? MPEGAudioHeader.longest)

@@ -7,7 +7,7 @@ func inPieces(_ bytes: some Collection<UInt8>, of size: Int, _ body: (UnsafeRawB
   }
 }
 
-/// The size of pieces that an input is cut in, told by all of it: 1 to 4096, small ones as often as large ones.
+/// The size of pieces that an input is cut in, derived from all of it: 1 to 4096, small ones as often as large ones.
 func pieceSize(of input: some Collection<UInt8>) -> Int {
   let sum = input.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF }
   return 1 + (sum & 0xFFF) >> (sum >> 12)

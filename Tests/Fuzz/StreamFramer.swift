@@ -28,7 +28,7 @@ private struct Found: Equatable {
 
 private func frames(of input: [UInt8], _ type: String?, pieces size: Int) -> Found {
   var (framer, found, end) = (StreamFramer(contentType: type, offset: 7), Found(), 7)
-  func take() {
+  func receive() {
     while let item = framer.next() {
       require(found.refusal == nil, "nothing follows a refusal")
       switch item {
@@ -60,9 +60,9 @@ private func frames(of input: [UInt8], _ type: String?, pieces size: Int) -> Fou
   }
   inPieces(input, of: size) { bytes in
     framer.feed(bytes)
-    take()
+    receive()
   }
   framer.end()
-  take()
+  receive()
   return found
 }

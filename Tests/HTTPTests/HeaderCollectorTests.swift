@@ -8,10 +8,11 @@ struct HeaderCollectorTests {
   private func collect(_ lines: [String], into collector: inout HeaderCollector) throws -> [HeaderCollector
     .Head]
   {
-    try lines.compactMap { try take(Array("\($0)\r\n".utf8), into: &collector) }
+    try lines.compactMap { try collect(Array("\($0)\r\n".utf8), into: &collector) }
   }
 
-  private func take(_ line: [UInt8], into collector: inout HeaderCollector) throws -> HeaderCollector.Head? {
+  private func collect(_ line: [UInt8], into collector: inout HeaderCollector) throws -> HeaderCollector.Head?
+  {
     try line.withUnsafeBytes { try collector.receive($0) }
   }
 
@@ -62,9 +63,9 @@ struct HeaderCollectorTests {
   func latin() throws {
     var collector = HeaderCollector()
     _ = try collect(["HTTP/1.0 200 OK"], into: &collector)
-    _ = try take(Array("icy-name: Caf".utf8) + [0xE9, 13, 10], into: &collector)
-    _ = try take(Array("icy-genre: é".utf8) + [10], into: &collector)
-    let head = try #require(try take([13, 10], into: &collector))
+    _ = try collect(Array("icy-name: Caf".utf8) + [0xE9, 13, 10], into: &collector)
+    _ = try collect(Array("icy-genre: é".utf8) + [10], into: &collector)
+    let head = try #require(try collect([13, 10], into: &collector))
     #expect(head.headers["icy-name"] == "Café")
     #expect(head.headers["icy-genre"] == "é")
   }

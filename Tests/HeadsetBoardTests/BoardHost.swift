@@ -14,7 +14,7 @@ final class BoardHost {
   let channel: any LinkChannel
   var key = LinkKey.development.bytes
   /// The longest time to wait for an answer.
-  var patience = Duration.seconds(8)
+  var timeout = Duration.seconds(8)
   private(set) var isEnded = false
   /// The events of the board.
   private(set) var events: [LinkFrame] = []
@@ -37,13 +37,13 @@ final class BoardHost {
 
   private init(_ channel: any LinkChannel, _ loop: EventLoop) {
     (self.loop, self.channel) = (loop, channel)
-    channel.onBytes = { [unowned self] in take($0) }
+    channel.onBytes = { [unowned self] in receive($0) }
     channel.onEnd = { [unowned self] _ in isEnded = true }
   }
 
   deinit { channel.close() }
 
-  private func take(_ bytes: ArraySlice<UInt8>) {
+  private func receive(_ bytes: ArraySlice<UInt8>) {
     for packet in reader.read(bytes) {
       if seal != nil, packet.seal != nil {
         guard let frame = try? seal?.open(packet) else { continue }
@@ -78,7 +78,7 @@ final class BoardHost {
 
   /// The payload that answers a request.
   func response(to sequence: UInt16) async throws -> [UInt8] {
-    let end = loop.now.advanced(by: patience)
+    let end = loop.now.advanced(by: timeout)
     while loop.now < end {
       if let index = responses.firstIndex(where: { $0.sequence == sequence }) {
         return responses.remove(at: index).payload

@@ -63,11 +63,11 @@ import Testing
       host.key = [UInt8](repeating: 1, count: 32)
       for _ in 1...3 { await #expect(throws: HandshakeError.self) { try await host.connect() } }
       #expect(!host.isEnded && !board.report.isConnected)
-      (host.key, host.patience) = (LinkKey.development.bytes, .milliseconds(500))
+      (host.key, host.timeout) = (LinkKey.development.bytes, .milliseconds(500))
       await #expect(throws: BoardHost.Silence.self) { try await host.connect() }
       try await board.loop.sleep(for: .seconds(1))
       try await host.connect()
-      // A host that starts anew says HELLO in the middle of a session.
+      // A host that starts anew sends HELLO in the middle of a session.
       host.seal = nil
       try await host.connect()
       try await host.request(Ping())

@@ -17,13 +17,13 @@ import Testing
   private func roundTrips<Message: LinkMessage>(
     _: Message.Type, after head: [UInt8] = [], _ random: inout SeededRandom
   ) throws {
-    var taken = 0
-    for round in 0..<2_000 where taken < 25 {
+    var decoded = 0
+    for round in 0..<2_000 where decoded < 25 {
       // Small bytes make lengths, choices and flags that can be.
       let most: UInt8 = round % 2 == 0 ? 3 : 255
       let payload = head + random.someBytes(upTo: 40).map { $0 & most }
       guard let message = try? Message(payload: payload) else { continue }
-      taken += 1
+      decoded += 1
       #expect(try message.payload() == payload, "\(Message.self)")
       #expect(try Message(payload: message.payload()) == message, "\(Message.self)")
       if !payload.isEmpty, !(message is BeginTransfer), !(message is WriteTransfer) {
@@ -33,7 +33,7 @@ import Testing
         #expect(throws: PayloadError.self, "\(Message.self)") { try Message(payload: payload + [0]) }
       }
     }
-    #expect(taken > 0, "\(Message.self) was never read")
+    #expect(decoded > 0, "\(Message.self) was never read")
   }
 
   @Test("every message of random contents is read as it was written; shorter and longer ones are refused")

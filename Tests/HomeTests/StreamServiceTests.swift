@@ -49,7 +49,7 @@ import Testing
       #expect(session.state == .playing)
       session.stop()
       try await harness.sleep(1)
-      // Nobody said that it ends with its session.
+      // The script did not ask for its end with the session.
       #expect(stream.session == nil && stream.stream.status == .playing && suspensions == 0)
       try await stream.play(on: session, of: harness.house, endsWithSession: true)
       try await harness.sleep(1)

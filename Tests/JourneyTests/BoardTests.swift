@@ -16,14 +16,14 @@ private final class RunningBoard {
   init(_ home: Home, listen: String, _ arguments: String...) throws {
     command = try home.start(["board", "--listen", listen] + arguments, input: .pipe)
     try command.expect("listening on ")
-    address = try LinkAddress(parsing: command.take(upTo: "\n"))
+    address = try LinkAddress(parsing: command.consume(upTo: "\n"))
   }
 
   /// Returns the board's state, as JSON without its opening brace.
   func state() throws -> String {
     try command.type("state\n")
     try command.expect("{")
-    return try command.take(upTo: "}\n")
+    return try command.consume(upTo: "}\n")
   }
 
   /// Runs `body` as a connected host.
@@ -45,10 +45,10 @@ extension EventLoop {
   /// Connects again once the board is back.
   /// - Throws: `TestFailure` after 30 s.
   fileprivate func reconnect(_ driver: HBPDriver) async throws -> BoardInfo {
-    let patience = now.advanced(by: .seconds(30))
+    let deadline = now.advanced(by: .seconds(30))
     while true {
       if let info = try? await driver.connect() { return info }
-      guard now < patience else { throw TestFailure("the board does not come back") }
+      guard now < deadline else { throw TestFailure("the board does not come back") }
       try await sleep(for: .milliseconds(20))
     }
   }
@@ -73,15 +73,15 @@ extension EventLoop {
     try board.withHost { driver, loop async throws in
       _ = try await driver.request(SetNoiseCancelling(isOn: true))
       _ = try await driver.request(SetEqualizerBand(preset: 0, band: 9, value: -9))
-      var news: [DriverEvent] = []
-      driver.onEvent = { news.append($0) }
+      var events: [DriverEvent] = []
+      driver.onEvent = { events.append($0) }
       try board.command.type("ambient left 3\nbattery 25\n")
-      let patience = loop.now.advanced(by: .seconds(30))
+      let deadline = loop.now.advanced(by: .seconds(30))
       // The event of the change before may come first.
-      while news.last != .battery(percent: 25, isCharging: false), loop.now < patience {
+      while events.last != .battery(percent: 25, isCharging: false), loop.now < deadline {
         try await loop.sleep(for: .milliseconds(5))
       }
-      #expect(news.suffix(2) == [.ambient(.left, 3), .battery(percent: 25, isCharging: false)])
+      #expect(events.suffix(2) == [.ambient(.left, 3), .battery(percent: 25, isCharging: false)])
       #expect(try await driver.request(GetAmbient(side: .left)).level == 3)
     }
     let state = try board.state()

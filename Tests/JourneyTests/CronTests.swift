@@ -132,15 +132,15 @@ struct CronTests {
     guard let room = try CronRoom() else { return }
     try room.home.script(
       """
-      local out <close> = io.open("\(room.home.path("told"))", "w")
+      local out <close> = io.open("\(room.home.path("reported"))", "w")
       out:write(table.concat(arg, "|"), "\\n", os.getenv "XDG_STATE_HOME", "\\n", os.getenv "TZ", "\\n")
       """, as: "tell me.lua")
     let added = try room.run(
       "TZ=Asia/Tokyo $ROOMTONE cron add @reboot -- 'tell me.lua' \"it's\" '%Y-%m-%d 100%' 'a\\%b' '$HOME' -x")
     #expect(added.status == 0, "\(added)")
-    try room.withCron { try room.waitFor("told", toEndWith: "Asia/Tokyo\n") }
-    let told = String(decoding: try readBytes(room.home.path("told")), as: UTF8.self)
-    #expect(told == "it's|%Y-%m-%d 100%|a\\%b|$HOME|-x\n\(room.home.path("state"))\nAsia/Tokyo\n")
+    try room.withCron { try room.waitFor("reported", toEndWith: "Asia/Tokyo\n") }
+    let reported = String(decoding: try readBytes(room.home.path("reported")), as: UTF8.self)
+    #expect(reported == "it's|%Y-%m-%d 100%|a\\%b|$HOME|-x\n\(room.home.path("state"))\nAsia/Tokyo\n")
   }
 }
 

@@ -20,17 +20,17 @@ final class EmulatedBoard {
   /// Starts a board in a home, with its bootloader ready soon.
   init(in home: Home, _ transport: Transport, _ options: [String]) throws {
     let path = home.path("board")
-    let place = transport == .unix ? "unix:\(path)" : "pty:\(path)"
-    address = transport == .unix ? place : "serial:\(path)"
+    let listen = transport == .unix ? "unix:\(path)" : "pty:\(path)"
+    address = transport == .unix ? listen : "serial:\(path)"
     process = try home.start(
-      ["board", "--listen", place, "--ready-after", "100"] + options, input: .pipe, deadline: .seconds(180))
+      ["board", "--listen", listen, "--ready-after", "100"] + options, input: .pipe, deadline: .seconds(180))
     try process.expect("listening on \(address)\n")
   }
 
   /// Returns the board's state: JSON on one line.
   func state() throws -> String {
     try type("state")
-    return try process.take(upTo: "\n")
+    return try process.consume(upTo: "\n")
   }
 
   /// Types a command of the wearer: `ambient left 3`.

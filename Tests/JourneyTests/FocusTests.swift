@@ -22,11 +22,11 @@ import Testing
       "12:00:00 Headset noise cancelling off",
       "12:00:00 Headset equalizer voice: -6 -4 -2 +1 +4 +5 +4 +2 0 -2", "18:00:00 RT-1: the evening",
     ] {
-      guard let place = rest.firstIndex(of: wanted) else {
+      guard let index = rest.firstIndex(of: wanted) else {
         Issue.record("\(wanted) is not there, or not in order: \(lines)")
         continue
       }
-      rest = rest[(place + 1)...]
+      rest = rest[(index + 1)...]
     }
     #expect(try home.run("simulate", script, "--for", "24h") == outcome)
     #expect(!fileNames(in: home.path("state/roomtone")).contains { $0.hasPrefix("store") })

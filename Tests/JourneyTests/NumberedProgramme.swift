@@ -37,11 +37,11 @@ enum NumberedProgramme {
     guard audio.count % frameLength == 0 else {
       throw TestFailure("\(path) ends with a piece of \(audio.count % frameLength) bytes of a frame")
     }
-    return try stride(from: audio.startIndex, to: audio.endIndex, by: frameLength).map { place in
-      let found = audio[place..<place + frameLength]
-      let number = (0..<8).reduce(0) { $0 | Int(audio[place + head.count + $1]) << (7 * $1) }
+    return try stride(from: audio.startIndex, to: audio.endIndex, by: frameLength).map { offset in
+      let found = audio[offset..<offset + frameLength]
+      let number = (0..<8).reduce(0) { $0 | Int(audio[offset + head.count + $1]) << (7 * $1) }
       let isWhole = memcmp(Array(found), frame(number), frameLength) == 0
-      guard isWhole else { throw TestFailure("\(path) has at byte \(place) what was never sent") }
+      guard isWhole else { throw TestFailure("\(path) has at byte \(offset) what was never sent") }
       return number
     }
   }

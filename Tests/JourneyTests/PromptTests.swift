@@ -161,7 +161,7 @@ import Testing
     try prompt.type("\(Self.begins) task.sleep('1h') print('never ' .. 'said')\n")
     try prompt.expect("begun\r\n")
     try prompt.type(Self.interrupt)
-    let before = try prompt.take(upTo: "> ")
+    let before = try prompt.consume(upTo: "> ")
     #expect(!before.contains("never said"))
     try prompt.type("go = true\n")
     try prompt.expect("beside lives\r\n")

@@ -26,10 +26,10 @@ struct RadioTests {
       end
       """)
     let outcome = try home.runInShell("unshare -n \"$ROOMTONE\" run \(script)")
-    let told = [
+    let reported = [
       "connecting\tnil", "no_network\tstream.network", "stopped\tnil", "raised\tstream.network\tstopped",
     ]
-    #expect(outcome.lines == told + told, "\(outcome)")
+    #expect(outcome.lines == reported + reported, "\(outcome)")
   }
 
   @Test("the environment's proxy is asked for the station, by name and with what stations are asked")

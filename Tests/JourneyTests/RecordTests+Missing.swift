@@ -37,12 +37,12 @@ extension RecordTests {
     let start = ContinuousClock.now
     let outcome = try home.run(
       "record", station.url("/live"), "-o", "a.mp3", "--for", "14s", "-q", "--wait-for-audio")
-    let taken = start.duration(to: .now)
+    let elapsed = start.duration(to: .now)
     #expect(outcome.status == 0 && outcome.output == "" && outcome.errorLines.count == 1, "\(outcome)")
     #expect(outcome.errors.contains("is missing: recorded \(home.path("a.mp3"))"), "\(outcome)")
     #expect(station.visits.count == 2 && fileNames(in: home.path("")).contains("a.mp3"))
     // By the clock: counted in sound, the burst of the station would have ended the recording.
-    #expect(taken > .seconds(13), "\(taken)")
+    #expect(elapsed > .seconds(13), "\(elapsed)")
     let failed = try home.run("record", station.url("/other"), "-o", "b.mp3", "--for", "2s")
     #expect(failed.status == 1 && failed.errors.contains("stream.not_found"), "\(failed)")
   }

@@ -186,7 +186,7 @@ struct RecordTests {
     let command = try home.startInShell(
       "\"$ROOMTONE\" record \(station.url("/live")) -o a.mp3 --for 12s 2>&1", input: .terminal)
     try command.expect("warn: ")
-    let warning = try command.take(upTo: "\n")
+    let warning = try command.consume(upTo: "\n")
     try command.expect("● 0:")
     try command.expect(" / 0:12  ")
     try command.expect("a.mp3")

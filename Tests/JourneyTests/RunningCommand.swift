@@ -86,7 +86,7 @@ final class RunningCommand {
   }
 
   /// Waits for `text`, and returns the standard output up to it, from what was expected last.
-  func take(upTo text: String) throws -> String {
+  func consume(upTo text: String) throws -> String {
     let start = mark
     try expect(text)
     return String(decoding: output[start..<(mark - text.utf8.count)], as: UTF8.self)
@@ -125,12 +125,12 @@ final class RunningCommand {
       var polls = readers.map { pollfd(fd: $0.descriptor.number, events: Int16(POLLIN), revents: 0) }
       let ready = poll(&polls, nfds_t(polls.count), hadEnded ? 0 : 20)
       if ready == 0 && hadEnded { readers = [] }
-      readers = zip(readers, polls).filter { $0.1.revents == 0 || take($0.0) }.map(\.0)
+      readers = zip(readers, polls).filter { $0.1.revents == 0 || receive($0.0) }.map(\.0)
     }
   }
 
   /// Reads once; returns `false` at the end.
-  private func take(_ reader: (descriptor: Descriptor, isError: Bool)) -> Bool {
+  private func receive(_ reader: (descriptor: Descriptor, isError: Bool)) -> Bool {
     var chunk = [UInt8](repeating: 0, count: 65_536)
     let count = read(reader.descriptor.number, &chunk, chunk.count)
     // A terminal returns EIO after its last user has closed it.

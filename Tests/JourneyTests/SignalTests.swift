@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test("ends a script whose <close> variable never ends, after a while and with a warning")
-  func patience() throws {
+  func unwindTimeout() throws {
     let home = try Home()
     let script = try home.script(
       """

@@ -66,10 +66,10 @@ struct SimulatedRadioTests {
     let mono = zip(source.channels[0], source.channels[1]).map { ($0 + $1) / 2 }
     let file = Sound(sampleRate: 48_000, channels: [mono, mono])
     // The decoder of a stream begins with the encoder's delay, which that of a file omits.
-    let place = heard[48_000..<96_000].alignment(to: file[0..<144_000])
-    #expect(place.correlation > 0.5)
+    let match = heard[48_000..<96_000].alignment(to: file[0..<144_000])
+    #expect(match.correlation > 0.5)
     // The rest is the part of a frame by which both resamplers differ.
-    #expect(heard[0..<(19 * 48_000)].errorToSignal(against: file, delay: place.frames + 48_000) < -20)
+    #expect(heard[0..<(19 * 48_000)].errorToSignal(against: file, delay: match.frames + 48_000) < -20)
   }
 
   @Test("a stations file that is not there is wrong usage, one with a mistake fails with its line")
@@ -112,10 +112,10 @@ struct SimulatedRadioTests {
     #expect(fileNames(in: home.path("state/roomtone/simulation")) == ["1.lock"])
     #expect(outcomes[0].lines.last?.hasSuffix("  3") == true, "\(outcomes[0])")
     // The burst is recorded at once, and reported in its order all the same.
-    let told = outcomes[0].lines.filter { $0.contains("One.mp3") && !$0.contains("\t") }
+    let reported = outcomes[0].lines.filter { $0.contains("One.mp3") && !$0.contains("\t") }
     #expect(
-      told.count == 2 && told.first?.hasSuffix("● recording One.mp3") == true
-        && told.last?.hasSuffix("■ One.mp3 is recorded, 4s") == true, "\(told)")
+      reported.count == 2 && reported.first?.hasSuffix("● recording One.mp3") == true
+        && reported.last?.hasSuffix("■ One.mp3 is recorded, 4s") == true, "\(reported)")
     #expect(try home.run("recordings").lines == ["no recordings"])
   }
 }

@@ -33,14 +33,14 @@ import Testing
   private func image(of board: RunningCommand) throws -> String {
     try board.type("state\n")
     try board.expect("\"confirmed\": ")
-    return try board.take(upTo: "\n")
+    return try board.consume(upTo: "\n")
   }
 
   /// Returns the number of steps of the board's store.
   private func steps(of board: RunningCommand) throws -> Int {
     try board.type("state\n")
     try board.expect("\"steps\": ")
-    return try #require(Int(try board.take(upTo: ",")))
+    return try #require(Int(try board.consume(upTo: ",")))
   }
 
   private var hash: String {
@@ -98,7 +98,7 @@ import Testing
       #expect(try dying.finish().status == 9, "step \(step)")
       let board = try board(state: "board-\(step)")
       try board.type("state\n")
-      let state = try board.take(upTo: "\n")
+      let state = try board.consume(upTo: "\n")
       #expect(
         state.contains(#""running": true"#) && state.contains(#""whole": true"#), "step \(step): \(state)")
       #expect(!state.contains(#""whole": false"#), "step \(step): \(state)")

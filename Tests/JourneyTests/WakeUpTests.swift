@@ -250,9 +250,9 @@ private struct WakeUp {
     }
   }
 
-  private static let chance = """
+  private static let randomScript = """
     math.randomseed()
-    local chance = math.random(1000000)
+    local number = math.random(1000000)
     print("table", tostring({}), tostring(print), tostring(function() end))
     print("date", os.date(), os.time(), os.clock())
     local all = { [{}] = 1, [print] = 2, [true] = 3, [1.5] = 4 }
@@ -260,13 +260,13 @@ private struct WakeUp {
     for key, value in pairs(all) do print("pair", key, value) end
     require "task".sleep("90s")
     print("date", os.date("%F %T"), os.time(), os.clock())
-    print("chance", chance, math.random(1000000), math.random())
+    print("random", number, math.random(1000000), math.random())
     """
 
   @Test("random numbers, the order of pairs, names of tables and the time are the same every time")
   func determined() throws {
     let home = try Home()
-    let script = try home.script(Self.chance)
+    let script = try home.script(Self.randomScript)
     let first = try home.run("simulate", script)
     #expect(first.status == 0)
     #expect(first.lines.count > 10)
@@ -278,14 +278,14 @@ private struct WakeUp {
   @Test("another seed changes the random numbers and nothing else")
   func seeds() throws {
     let home = try Home()
-    let script = try home.script(Self.chance)
+    let script = try home.script(Self.randomScript)
     let (one, two) = (
       try home.run("simulate", "--seed", "1", script), try home.run("simulate", "--seed", "2", script)
     )
     let different = zip(one.lines, two.lines).filter { $0.0 != $0.1 }
     #expect(one.lines.count == two.lines.count)
     #expect(different.count == 1)
-    #expect(different.allSatisfy { $0.0.contains("chance") })
+    #expect(different.allSatisfy { $0.0.contains("random") })
   }
 
   @Test("--json prints one object a line")

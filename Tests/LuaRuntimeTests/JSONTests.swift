@@ -118,13 +118,13 @@ struct JSONTests {
     return (0..<5000).map { _ in
       var text = seed
       for _ in 0..<Int.random(in: 1...4, using: &random) where !text.isEmpty {
-        let place = Int.random(in: 0..<text.count, using: &random)
+        let index = Int.random(in: 0..<text.count, using: &random)
         let sign = signs[Int.random(in: 0..<signs.count, using: &random)]
         switch Int.random(in: 0..<8, using: &random) {
-        case 0: text.removeSubrange(place...)
-        case 1: text.removeSubrange(place..<min(text.count, place + 5))
-        case 2...4: text.insert(sign, at: place)
-        default: text[place] = sign
+        case 0: text.removeSubrange(index...)
+        case 1: text.removeSubrange(index..<min(text.count, index + 5))
+        case 2...4: text.insert(sign, at: index)
+        default: text[index] = sign
         }
       }
       return String(decoding: text, as: UTF8.self)

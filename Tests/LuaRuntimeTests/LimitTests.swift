@@ -122,7 +122,7 @@ struct TimeLimitTests {
   }
 
   @Test("other routines of the script continue, and one that suspends in time is left alone")
-  func othersGoOn() throws {
+  func othersContinue() throws {
     let harness = try Self.harness()
     _ = try harness.run("host.later(function() for i = 1, 5 do host.sleep(0.1) end print('alive') end)")
     _ = try harness.run("while true do end")

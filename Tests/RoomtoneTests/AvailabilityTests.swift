@@ -127,7 +127,7 @@ struct AvailabilityTests {
         kitchen:on("device", function(e) if e.reason == "removed" then print "removed" end end),
         session:on("ended", function(e) print(e.reason, e.session:state(), e.session:position()) end),
       }
-      local function waiter(object, event) return task.spawn(function() return select(2, object:wait(event)) or "told" end) end
+      local function waiter(object, event) return task.spawn(function() return select(2, object:wait(event)) or "reported" end) end
       local waits = {
         waiter(kitchen, "volume"), waiter(session, "time"), waiter(session, "suspended"), waiter(session, "ended"),
       }
@@ -144,7 +144,7 @@ struct AvailabilityTests {
     #expect(
       lines.sorted()
         == [
-          "was removed from the house", "closed\tclosed\tclosed\ttold", "false\tfalse", "removed",
+          "was removed from the house", "closed\tclosed\tclosed\treported", "false\tfalse", "removed",
           "stopped\tstopped\t0.0",
           "speaker.closed\tspeaker.closed",
           "speaker.closed\tspeaker.closed\tspeaker.closed\tstopped",
@@ -169,7 +169,7 @@ struct AvailabilityTests {
     let lines = try EngineHarness.printed(
       """
       local house, kitchen = speaker.house(), speaker.device "Kitchen"
-      speaker.on("device", function(e) if e.reason == "wifi" then print("told", e.device.wifi_signal) end end)
+      speaker.on("device", function(e) if e.reason == "wifi" then print("reported", e.device.wifi_signal) end end)
       speaker.watch(true)
       speaker.watch(true)
       for signal = -61, -63, -1 do
@@ -185,7 +185,7 @@ struct AvailabilityTests {
       """)
     #expect(
       lines == [
-        "-58", "told\t-61", "-61", "told\t-62", "-62", "told\t-63",
+        "-58", "reported\t-61", "-61", "reported\t-62", "-62", "reported\t-63",
         "-63\tbad argument #1 to 'watch' (boolean expected, got no value)",
       ])
   }

@@ -174,8 +174,8 @@ struct DefinitionTests {
   @Test("describe every function and its parameters, and nothing that its head lacks")
   func functions() throws {
     for function in try Definitions().functions {
-      #expect(function.comment.first?.hasPrefix("@") == false, "\(function.place): a sentence is missing")
-      #expect(function.describedParameters == function.parameters, "\(function.place)")
+      #expect(function.comment.first?.hasPrefix("@") == false, "\(function.location): a sentence is missing")
+      #expect(function.describedParameters == function.parameters, "\(function.location)")
     }
   }
 
@@ -192,7 +192,7 @@ struct DefinitionTests {
   @Test("describe of Lua's own library only what is there, and name what is not")
   func globals() throws {
     let functions = try Definitions().functions.filter {
-      $0.place.hasPrefix("globals.lua") && !$0.name.contains(":")
+      $0.location.hasPrefix("globals.lua") && !$0.name.contains(":")
     }
     #expect(functions.count > 20)
     let names = functions.map { "'\($0.name)'" }.joined(separator: ", ")
@@ -272,7 +272,7 @@ struct DefinitionTests {
       "log.error": "'x'", "store.get": "'x'", "store.set": "'x', 1", "store.delete": "'x'",
     ]
     let objects = Dictionary(uniqueKeysWithValues: Self.objects)
-    let described = definitions.functions.filter { !$0.place.hasPrefix("globals.lua") }
+    let described = definitions.functions.filter { !$0.location.hasPrefix("globals.lua") }
     let calls = described.map { function in
       let parts = function.name.split(separator: ":").map(String.init)
       let head = parts.count == 2 ? "(\(objects[parts[0]] ?? "nil")):\(parts[1])" : function.name

@@ -10,7 +10,7 @@ struct Definitions {
     let comment: [String]
     let parameters: [String]
     /// The position in its file: `speaker.lua:12`.
-    let place: String
+    let location: String
 
     var isAsync: Bool { comment.contains("@async") }
     /// Names after `@param`, without the mark of optional ones.
@@ -88,7 +88,7 @@ struct Definitions {
         }
         let parameters = head[1].split(separator: ",").map { $0.filter { $0 != " " } }
         functions.append(
-          Function(name: name, comment: comment, parameters: parameters, place: "\(file):\(index + 1)"))
+          Function(name: name, comment: comment, parameters: parameters, location: "\(file):\(index + 1)"))
       } else if line.hasPrefix("local "), let current {
         classes[String(line.split(separator: " ")[1])] = current
       } else if let dot = line.firstIndex(of: "."), line.contains(" = "), line[..<dot].allSatisfy(\.isLetter)

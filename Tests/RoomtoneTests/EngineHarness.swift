@@ -9,7 +9,7 @@ import Roomtone
 import StreamKit
 import TestSupport
 
-/// Runs scripts through an engine of their own, and keeps what they told.
+/// Runs scripts through an engine of their own, and keeps their output.
 ///
 /// The script lies in a folder of its own, as `test.lua`, beside `tone.wav` (three seconds) and `long.wav` (ten).
 struct EngineHarness {

@@ -96,7 +96,7 @@ struct EngineTests {
   }
 
   @Test("a simulated script that is always busy ends with an error: it would keep time from passing")
-  func standsStill() throws {
+  func busyLoop() throws {
     var harness = try EngineHarness()
     harness.longestStandstill = 20_000
     let busy = try harness.run("task.sleep(1) while true do task.sleep(0) end")
@@ -125,7 +125,7 @@ struct EngineTests {
   }
 
   @Test("a simulated <close> variable that is always busy is dropped, so that the limit holds")
-  func standsStillUnwinding() throws {
+  func busyUnwinding() throws {
     var harness = try EngineHarness()
     harness.longestStandstill = 20_000
     harness.limit = .seconds(3600)

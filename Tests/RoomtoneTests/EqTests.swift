@@ -6,15 +6,15 @@ import Testing
 
 @Suite("eq", .waiting)
 struct EqTests {
-  /// `headset{bands=, min=, max=}`: one that notes what it is told, with a pause in every answer, as a real one has.
+  /// `headset{bands=, min=, max=}`: one that records its settings, with a pause in every answer, as a real one has.
   private static let prelude =
     """
     local eq, store = require 'eq', require 'store' \
     local function headset(o) \
       o = o or {} \
       local hertz = o.hertz or { 31.25, 62.5, 125, 250, 500, 1000, 2000, 4000, 8000, 16000 } \
-      local h = { told = {} } \
-      local function tell(...) task.sleep(0.1) h.told[#h.told + 1] = table.concat({ ... }, ' ') end \
+      local h = { reported = {} } \
+      local function report(...) task.sleep(0.1) h.reported[#h.reported + 1] = table.concat({ ... }, ' ') end \
       function h:equalizer() \
         task.sleep(0.1) \
         if o.fails then error { code = o.fails, message = 'no' } end \
@@ -24,11 +24,11 @@ struct EqTests {
       end \
       function h:set_equalizer(preset, values) \
         for _, v in ipairs(values) do assert(math.type(v) == 'integer') end \
-        tell('values', preset, table.concat(values, ',')) \
+        report('values', preset, table.concat(values, ',')) \
       end \
-      function h:set_preset(preset) tell('preset', preset) end \
+      function h:set_preset(preset) report('preset', preset) end \
       return h end \
-    local function told(h) return table.concat(h.told, '; ') end\u{20}
+    local function reported(h) return table.concat(h.reported, '; ') end\u{20}
     """
 
   private func harness() throws -> EngineHarness {
@@ -78,10 +78,10 @@ struct EqTests {
     let lines = try printed(
       """
       local h = headset()
-      print(eq.apply(h, "bass_boost"), told(h))
+      print(eq.apply(h, "bass_boost"), reported(h))
       eq.define("halves", { [31] = 2.5, [62] = -2.5, [125] = 0.4, [250] = -0.4 })
-      h.told = {}
-      print(eq.apply(h, "halves"), told(h))
+      h.reported = {}
+      print(eq.apply(h, "halves"), reported(h))
       """)
     #expect(
       lines == [
@@ -97,7 +97,7 @@ struct EqTests {
         [8000] = 12, [16000] = 12 })
       local h = headset { min = -20, max = 20, hertz = { 10, 1000, 1414.2, 1500, 2000, 353.55, 20000 } }
       eq.apply(h, "slope")
-      print(told(h))
+      print(reported(h))
       """)
     // In the middle between 1 and 2 kHz is 1414 Hz; 1500 Hz is 0.585 of the way.
     #expect(lines == ["values 3 -12,4,6,6,8,-2,12; preset 3"])
@@ -111,7 +111,7 @@ struct EqTests {
       eq.apply(h, "night")
       local backwards = headset { hertz = { 16000, 1000, 31 } }
       eq.apply(backwards, "night")
-      print(told(h), told(backwards))
+      print(reported(h), reported(backwards))
       """)
     #expect(lines == ["values 3 2; preset 3\tvalues 3 -3,2,-8; preset 3"])
   }
@@ -122,7 +122,7 @@ struct EqTests {
       """
       for _, name in ipairs { "music", "movie", "voice", "user" } do
         local h = headset { fails = "headset.no_bands" }
-        print(eq.apply(h, name), told(h))
+        print(eq.apply(h, name), reported(h))
       end
       print(message(eq.apply, speaker, "music"):sub(1, 70))
       print(failure(eq.apply, speaker, "music").hint)
@@ -144,18 +144,18 @@ struct EqTests {
       local err = failure(function()
         eq.apply(h, "bass_boost")
       end)
-      print(err.code, err, told(h) == "")
-      print(code(eq.apply, h, "bass_boost", { fit = false }), told(h) == "")
-      print(("%.3f"):format(eq.apply(h, "bass_boost", { fit = true })), told(h))
-      h.told = {}
-      print(eq.apply(h, "treble", { fit = true }), told(h))
+      print(err.code, err, reported(h) == "")
+      print(code(eq.apply, h, "bass_boost", { fit = false }), reported(h) == "")
+      print(("%.3f"):format(eq.apply(h, "bass_boost", { fit = true })), reported(h))
+      h.reported = {}
+      print(eq.apply(h, "treble", { fit = true }), reported(h))
       eq.define("wide", { [31] = 12, [16000] = -12 })
       local odd = headset { min = -3, max = 12 }
-      print(eq.apply(odd, "wide", { fit = true }), told(odd))
+      print(eq.apply(odd, "wide", { fit = true }), reported(odd))
       for _, o in ipairs { { min = 0 }, { min = 2, max = 12 }, { min = -9, max = -1 } } do
         local h = headset(o)
         local err = failure(eq.apply, h, "wide", { fit = true })
-        print(err.code, err.hint, told(h) == "")
+        print(err.code, err.hint, reported(h) == "")
       end
       """)
     #expect(
@@ -182,13 +182,13 @@ struct EqTests {
       local h = headset()
       h.set_equalizer = function() speaker.device "Nobody" end
       line(h, "bass")
-      print(told(h) == "")
+      print(reported(h) == "")
       """)
     #expect(lines == ["headset.no_bands\ttest.lua:4", "speaker.unknown\ttest.lua:4", "true"])
   }
 
   @Test("an error names the line of the script also through task.try, and none where a tail call left none")
-  func places() throws {
+  func positions() throws {
     let lines = try printed(
       """
       local _, err = task.try(eq.define, "mine", { [1] = 2 })

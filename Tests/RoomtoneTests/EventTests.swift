@@ -60,23 +60,23 @@ struct EventTests {
       speaker.open { add_all = false }
       local kitchen, bath = speaker.device "Kitchen", speaker.device "Bathroom"
       kitchen:join()
-      local told = {}
+      local reported = {}
       speaker.on("device", function(e)
-        if e.reason == "playing" then told[#told + 1] = e.device.name .. " " .. tostring(e.device.is_playing) end
+        if e.reason == "playing" then reported[#reported + 1] = e.device.name .. " " .. tostring(e.device.is_playing) end
       end)
-      local function tell(what) task.sleep(0.1) print(what, table.concat(told, ", ")) told = {} end
-      speaker.play "tone.wav" tell "play"
-      speaker.play "tone.wav" tell "replace"
-      speaker.seek(1) tell "seek"
-      bath:join() tell "join"
-      speaker.pause() tell "pause"
-      speaker.play "tone.wav" tell "play"
-      speaker.house():unplug(bath) tell "unplug"
-      speaker.house():plug(bath) tell "plug"
-      speaker.interrupt { play = function() tell "interrupt" end } tell "resumed"
-      kitchen:leave() tell "leave"
-      speaker.pause() tell "pause"
-      speaker.stop() tell "stop"
+      local function report(what) task.sleep(0.1) print(what, table.concat(reported, ", ")) reported = {} end
+      speaker.play "tone.wav" report "play"
+      speaker.play "tone.wav" report "replace"
+      speaker.seek(1) report "seek"
+      bath:join() report "join"
+      speaker.pause() report "pause"
+      speaker.play "tone.wav" report "play"
+      speaker.house():unplug(bath) report "unplug"
+      speaker.house():plug(bath) report "plug"
+      speaker.interrupt { play = function() report "interrupt" end } report "resumed"
+      kitchen:leave() report "leave"
+      speaker.pause() report "pause"
+      speaker.stop() report "stop"
       """)
     let both = "Kitchen true, Bathroom true"
     let none = "Kitchen false, Bathroom false"
@@ -176,8 +176,9 @@ struct EventTests {
       """)
     #expect(outcome.lines == ["1", "2", "3", "3\t0\ttrue"])
     #expect(outcome.failures.count == 3 && outcome.status == 1)
-    let told = outcome.failures.first?.description
-    #expect(told?.hasPrefix("on \"time\": test.lua:2: attempt to index a nil value") == true, "\(outcome)")
+    let reported = outcome.failures.first?.description
+    #expect(
+      reported?.hasPrefix("on \"time\": test.lua:2: attempt to index a nil value") == true, "\(outcome)")
   }
 
   @Test("once is called once; cancel ends a subscription, also for the event that is being published")
@@ -237,7 +238,7 @@ struct EventTests {
     let lines = try EngineHarness.printed(
       """
       local kitchen, session = speaker.device "Kitchen", speaker.default_session()
-      local subscription = speaker.on("state", function(e) if e.state == "stopped" then print "told" end end)
+      local subscription = speaker.on("state", function(e) if e.state == "stopped" then print "reported" end end)
       speaker.play "long.wav"
       local waits = {
         task.spawn(function() return table.concat({ tostring(speaker.wait "ended"), select(2, speaker.wait("ended", 0)) or "" }, " ") end),

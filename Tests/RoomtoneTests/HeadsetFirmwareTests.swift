@@ -48,9 +48,9 @@ struct HeadsetFirmwareTests {
   func update() throws {
     let lines = try printed(
       """
-      local told, last = 0, 0
+      local reported, last = 0, 0
       h:on("progress", function(event)
-        told = told + 1
+        reported = reported + 1
         if event.fraction < last or event.fraction > 1 then print("falls", event.fraction) end
         last = event.fraction
       end)
@@ -65,7 +65,7 @@ struct HeadsetFirmwareTests {
       local steps = 0
       print(h:update_firmware("new.rtfw", { on_progress = function(fraction) steps = steps + 1 end }))
       task.sleep(1)
-      print(h.firmware_version, h:image_type(), told > 5, told == steps, last)
+      print(h.firmware_version, h:image_type(), reported > 5, reported == steps, last)
       print(h:update_firmware("new.rtfw"))
       """)
     #expect(
@@ -96,7 +96,7 @@ struct HeadsetFirmwareTests {
   }
 
   @Test("an update that a script cancels resumes where it was")
-  func givenUp() throws {
+  func cancelledUpdate() throws {
     let lines = try printed(
       """
       local function update() return h:update_firmware("new.rtfw") end

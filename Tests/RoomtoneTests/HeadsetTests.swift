@@ -60,7 +60,7 @@ struct HeadsetTests {
   }
 
   @Test("a connection that no caller waits for any more is cancelled in every phase")
-  func givenUp() throws {
+  func cancelledConnection() throws {
     let lines = try HeadsetHarness.printed(
       """
       local connected = 0

@@ -1,7 +1,7 @@
 import Glibc
 import TestSupport
 
-/// Another process, as far as a house can tell, that has a state folder for as long as this lives.
+/// Another process, as a house sees it, that has a state folder for as long as this lives.
 final class HouseOwner {
   let folder: String
   private let file: Int32

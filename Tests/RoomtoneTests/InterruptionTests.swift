@@ -18,8 +18,8 @@ struct InterruptionTests {
       }
       for _, phase in ipairs { "suspending", "suspended", "resumed" } do
         for _, object in ipairs(objects) do
-          local function tell(e) print(phase, object[1], e.session.name, e.by.name) end
-          if object[3] then object[2](object[3], phase, tell) else object[2](phase, tell) end
+          local function report(e) print(phase, object[1], e.session.name, e.by.name) end
+          if object[3] then object[2](object[3], phase, report) else object[2](phase, report) end
         end
       end
       speaker.play "long.wav"
@@ -62,7 +62,7 @@ struct InterruptionTests {
       speaker.play "long.wav"
       task.sleep(2)
       speaker.pause()
-      speaker.on("state", function(e) if e.session == speaker.default_session() then print("told", e.state) end end)
+      speaker.on("state", function(e) if e.session == speaker.default_session() then print("reported", e.state) end end)
       speaker.interrupt { play = "tone.wav" }
       task.sleep(1)
       print(speaker.state(), speaker.position())
@@ -71,7 +71,7 @@ struct InterruptionTests {
       print(speaker.state(), speaker.position())
       speaker.stop()
       """)
-    #expect(lines.prefix(2) == ["paused\t2.0", "told\tplaying"])
+    #expect(lines.prefix(2) == ["paused\t2.0", "reported\tplaying"])
     #expect(lines.count > 2 && lines[2] == "playing\t3.0")
   }
 

@@ -135,16 +135,17 @@ struct KeptHouseTests {
       end
       print(kitchen.name, #group.devices, default:state(), default:position(), mine.name, #shot.devices, default:finish())
       """)
-    func told(_ what: String, _ times: Int) -> [String] {
+    func reported(_ what: String, _ times: Int) -> [String] {
       Array(
         repeating:
           "speaker.closed\tthe \(what) \(what == "controls" ? "belong" : "belongs") to a house that was closed\ttrue",
         count: times)
     }
     let expected =
-      told("speaker \"Kitchen\"", 5) + told("group \"Kitchen\"", 1) + told("session \"default\"", 10)
-      + told("session \"mine\"", 3) + told("snapshot", 1) + told("speaker \"Kitchen\"", 1)
-      + told("controls", 1)
+      reported("speaker \"Kitchen\"", 5) + reported("group \"Kitchen\"", 1)
+      + reported("session \"default\"", 10)
+      + reported("session \"mine\"", 3) + reported("snapshot", 1) + reported("speaker \"Kitchen\"", 1)
+      + reported("controls", 1)
     #expect(lines.dropLast() == expected[...])
     #expect(lines.last == "Kitchen\t1\tstopped\t0.0\tmine\t6")
   }

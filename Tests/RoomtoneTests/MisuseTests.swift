@@ -160,7 +160,7 @@ struct MisuseTests {
     let objects = Dictionary(uniqueKeysWithValues: DefinitionTests.objects)
     let modules: Set = ["speaker", "stream", "recordings", "headset", "task", "schedule", "log", "store"]
     let described = definitions.functions.filter { function in
-      !function.place.hasPrefix("globals.lua") && !function.parameters.contains("...")
+      !function.location.hasPrefix("globals.lua") && !function.parameters.contains("...")
         && !function.name.hasPrefix("recorder.")
         && modules.contains(String(function.name.prefix { !".:".contains($0) }))
         && (objects[function.name.split(separator: ":").first.map(String.init) ?? ""] != nil
@@ -197,12 +197,12 @@ struct MisuseTests {
     let lines = try EngineHarness.printed(
       """
       local stream = require "stream"
-      local function told(f, ...) local err = failure(f, ...) print(err.code, err.message, err.hint) end
-      told(speaker.play, "http://me:secret@radio/x")
-      told(speaker.play, "")
-      told(speaker.play_stream, "/x.wav")
-      told(stream.new, "tone.wav/../x.wav")
-      told(require, "tasks")
+      local function reported(f, ...) local err = failure(f, ...) print(err.code, err.message, err.hint) end
+      reported(speaker.play, "http://me:secret@radio/x")
+      reported(speaker.play, "")
+      reported(speaker.play_stream, "/x.wav")
+      reported(stream.new, "tone.wav/../x.wav")
+      reported(require, "tasks")
       print(message(function() speaker.device "Kitchen":set_role "mid" end))
       print(message(stream.new, "http://a/", { metadata_encoding = "utf-9" }))
       print(message(require "recordings".list, { since = "2026-01-01" }))
@@ -281,8 +281,8 @@ struct MisuseTests {
       task.sleep(1.5)
       os.exit(0)
       """)
-    let told = Set(outcome.failures.map(\.description))
+    let reported = Set(outcome.failures.map(\.description))
     #expect(
-      told == ["on \"volume\": test.lua:2: too loud", "job \"hub\": test.lua:1: no milk"], "\(told)")
+      reported == ["on \"volume\": test.lua:2: too loud", "job \"hub\": test.lua:1: no milk"], "\(reported)")
   }
 }

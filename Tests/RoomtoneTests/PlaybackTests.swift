@@ -6,7 +6,7 @@ import Testing
 @Suite("speaker: playback", .waiting)
 struct PlaybackTests {
   /// Prints what happens to the session, and when: `after` is the time since `play`.
-  static let told =
+  static let reported =
     """
     speaker.open()
     speaker.on("state", function(e) print("state " .. e.state) end)
@@ -17,7 +17,7 @@ struct PlaybackTests {
   @Test("play returns when it plays; finish when the last frame was heard; the script is beside its file")
   func plays() throws {
     let lines = try EngineHarness.printed(
-      Self.told + """
+      Self.reported + """
         speaker.play("tone.wav", { title = "the tone" })
         print(speaker.state(), speaker.is_playing(), speaker.position(), speaker.duration())
         print(speaker.device "Kitchen".is_playing, speaker.default_session())
@@ -83,7 +83,7 @@ struct PlaybackTests {
   @Test("pause keeps the position, resume continues; each is published")
   func pause() throws {
     let lines = try EngineHarness.printed(
-      Self.told + """
+      Self.reported + """
         speaker.play "tone.wav"
         task.sleep(1)
         speaker.pause()
@@ -125,14 +125,14 @@ struct PlaybackTests {
   @Test("pause and stop when stopped change and publish nothing")
   func idle() throws {
     let lines = try EngineHarness.printed(
-      Self.told + "speaker.pause() speaker.stop() speaker.stop() task.sleep(1) print 'quiet'")
+      Self.reported + "speaker.pause() speaker.stop() speaker.stop() task.sleep(1) print 'quiet'")
     #expect(lines == ["quiet"])
   }
 
   @Test("play while playing replaces: ended replaced, then playing, and no stopped in between")
   func replaces() throws {
     let lines = try EngineHarness.printed(
-      Self.told + """
+      Self.reported + """
         speaker.play "tone.wav"
         task.sleep(1)
         speaker.play "long.wav"
@@ -150,7 +150,7 @@ struct PlaybackTests {
   @Test("play on a paused session replaces it; with resume = true it continues instead")
   func playOnPaused() throws {
     let lines = try EngineHarness.printed(
-      Self.told + """
+      Self.reported + """
         speaker.play "tone.wav"
         task.sleep(1)
         speaker.pause()

@@ -8,7 +8,7 @@ import Testing
 struct RecordTests {
   private static let url = "http://radio.example/show.mp3"
 
-  /// A harness whose station plays 20 s at 128 kbit/s over and over, with what `fields` say besides.
+  /// A harness whose station plays 20 s at 128 kbit/s over and over, with further `fields`.
   private func harness(_ fields: String = "") throws -> EngineHarness {
     var harness = try EngineHarness()
     harness.stations =

@@ -21,7 +21,7 @@ struct RecorderTests {
       show:on('failed', function(e) print(clock(), 'failed', e.error.code, e.path) end) end\u{20}
     """
 
-  /// A harness with two stations, that play 20 s over and over unless told otherwise.
+  /// A harness with two stations, that play 20 s over and over unless set otherwise.
   private func harness(_ first: String = "", other: String = "", days: Int = 7) throws -> EngineHarness {
     var harness = try EngineHarness()
     let file = Fixtures.path("mp3-cbr128-44k.mp3")

@@ -77,23 +77,23 @@ struct RowTests {
       local kitchen, bath = speaker.device "Kitchen", speaker.device "Bathroom"
       local mine = speaker.session { devices = { kitchen } }
       bath:leave()
-      local told = 0
-      speaker.on("volume", function(e) told = told + 1 if e.device == kitchen then print "kitchen" end end)
+      local reported = 0
+      speaker.on("volume", function(e) reported = reported + 1 if e.device == kitchen then print "kitchen" end end)
       speaker.set_volume(30)
       task.sleep(0.1)
-      print(told, kitchen.volume, bath.volume)
+      print(reported, kitchen.volume, bath.volume)
       speaker.mute()
       task.sleep(0.1)
-      print(told, speaker.is_muted(), kitchen.muted, bath.muted, mine:is_muted())
+      print(reported, speaker.is_muted(), kitchen.muted, bath.muted, mine:is_muted())
       speaker.unmute()
       task.sleep(0.1)
-      print(told, speaker.is_muted(), bath.muted, bath.volume)
+      print(reported, speaker.is_muted(), bath.muted, bath.volume)
       """)
     #expect(lines == ["5\t22\t30", "9\ttrue\tfalse\tfalse\tfalse", "13\tfalse\tfalse\t30"])
   }
 
   @Test("joining moves a speaker from another session, also while that plays; the last one ends it")
-  func taken() throws {
+  func movedByJoining() throws {
     let lines = try EngineHarness.printed(
       """
       local kitchen, bath = speaker.device "Kitchen", speaker.device "Bathroom"
@@ -189,12 +189,12 @@ struct RowTests {
     let lines = try EngineHarness.printed(
       """
       local kitchen, bath = speaker.device "Kitchen", speaker.device "Bathroom"
-      local told = 0
-      kitchen:on("volume", function(e) told = told + 1 end)
+      local reported = 0
+      kitchen:on("volume", function(e) reported = reported + 1 end)
       task.spawn(function() task.sleep(1) bath:set_volume(5) end)
       speaker.fade { to = 42, over = "2s" }
       task.sleep(0.1)
-      print(kitchen.volume, told, bath.volume)
+      print(kitchen.volume, reported, bath.volume)
       print(message(speaker.fade, { to = 3, volume = 3, over = 1 }))
       """)
     #expect(lines.first == "42\t20\t5")

@@ -11,7 +11,7 @@ struct SimulatedRadioTests {
   private static let url = "http://radio.example/morning.mp3"
   private static let prelude = "local stream = require 'stream' local url = '\(url)' "
 
-  /// A harness whose station plays 20 s at 128 kbit/s over and over, with what `fields` say besides.
+  /// A harness whose station plays 20 s at 128 kbit/s over and over, with further `fields`.
   private func harness(_ fields: String) throws -> EngineHarness {
     var harness = try EngineHarness()
     harness.stations =
@@ -160,10 +160,11 @@ struct SimulatedRadioTests {
       radio:stop()
       """)
     #expect(lines.filter { !$0.contains("\t") } == ["suspending", "suspended", "resumed"])
-    let places = lines.filter { $0.contains("\t") }
+    let positions = lines.filter { $0.contains("\t") }
     #expect(
-      places.first?.hasPrefix("20\tplaying\t") == true && places.last == "25\tplaying\tplaying", "\(lines)")
-    #expect(["2", "3", "4"].contains(places.first?.split(separator: "\t").last))
+      positions.first?.hasPrefix("20\tplaying\t") == true && positions.last == "25\tplaying\tplaying",
+      "\(lines)")
+    #expect(["2", "3", "4"].contains(positions.first?.split(separator: "\t").last))
   }
 
   @Test(

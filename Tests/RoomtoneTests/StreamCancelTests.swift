@@ -96,10 +96,11 @@ struct StreamCancelTests {
       print(radio.status, radio.buffered_seconds > before + 1.5)
       print(type(radio:wait("stopped", 60)), radio.status)
       """)
-    let told = lines.filter { $0 != "stopped\tnil\tnil" }
+    let reported = lines.filter { $0 != "stopped\tnil\tnil" }
     #expect(
-      told.filter { $0.hasSuffix("nil") } == ["suspending", "suspended", "resumed"].map { $0 + "\tnil\tnil" })
-    #expect(told.filter { !$0.hasSuffix("nil") } == ["paused\ttrue", "table\tstopped"])
+      reported.filter { $0.hasSuffix("nil") }
+        == ["suspending", "suspended", "resumed"].map { $0 + "\tnil\tnil" })
+    #expect(reported.filter { !$0.hasSuffix("nil") } == ["paused\ttrue", "table\tstopped"])
   }
 
   @Test("one that played is suspended and resumed, keeps what it missed, and plays on from there")

@@ -70,7 +70,7 @@ struct StreamConditionTests {
     let lines = try harness.printed(
       """
       local radio = stream.new(url)
-      radio:on("bad_content", function(event) print("told", event.code, event.url) end)
+      radio:on("bad_content", function(event) print("reported", event.code, event.url) end)
       for _, bad in ipairs { "", "morning fm", "rtsp://radio/x", "mms://radio/x" } do
         local err = failure(stream.new, bad)
         print(err.code, err.message, err.hint)
@@ -81,28 +81,28 @@ struct StreamConditionTests {
     #expect(
       lines == [
         "stream.url\tthe URL is empty\twrite it with http:// or https://", "stream.url\tstream.url\ttrue",
-        "told\tstream.url\t", "told\tstream.url\t",
+        "reported\tstream.url\t", "reported\tstream.url\t",
         "stream.url\tno station \"morning fm\" is configured, and it is not a URL\twrite it with http:// or https://",
         "stream.url\tstream.url\ttrue",
-        "told\tstream.url\tmorning fm", "told\tstream.url\tmorning fm",
+        "reported\tstream.url\tmorning fm", "reported\tstream.url\tmorning fm",
         "stream.unsupported\trtsp:// addresses don't work here\tuse http:// or https://",
-        "stream.unsupported\tstream.unsupported\ttrue", "told\tstream.unsupported\trtsp://radio/x",
-        "told\tstream.unsupported\trtsp://radio/x",
+        "stream.unsupported\tstream.unsupported\ttrue", "reported\tstream.unsupported\trtsp://radio/x",
+        "reported\tstream.unsupported\trtsp://radio/x",
         "stream.unsupported\tmms:// addresses don't work here\tuse http:// or https://",
-        "stream.unsupported\tstream.unsupported\ttrue", "told\tstream.unsupported\tmms://radio/x",
-        "told\tstream.unsupported\tmms://radio/x",
+        "stream.unsupported\tstream.unsupported\ttrue", "reported\tstream.unsupported\tmms://radio/x",
+        "reported\tstream.unsupported\tmms://radio/x",
       ])
   }
 
   @Test("refused, reset, redirected in a circle: url_not_found")
   func unreached() throws {
-    let told = ["connecting", "url_not_found stream.network", "stopped", "raised stream.network stopped"]
+    let reported = ["connecting", "url_not_found stream.network", "stopped", "raised stream.network stopped"]
     station.answer("/live", with: .page("gone", type: "audio/mpeg").dropping(at: 0, by: .reset))
-    #expect(try harness.failure(of: "url") == told)
+    #expect(try harness.failure(of: "url") == reported)
     station.answer("/live", with: .redirect(to: station.url("/live")))
-    #expect(try harness.failure(of: "url") == told)
+    #expect(try harness.failure(of: "url") == reported)
     station.refuse()
-    #expect(try harness.failure(of: "url") == told)
+    #expect(try harness.failure(of: "url") == reported)
   }
 
   @Test("a playlist that lists nothing: url_not_found")
@@ -116,12 +116,12 @@ struct StreamConditionTests {
 
   @Test("a silent server, a slow head, sound that trickles: timeout")
   func timeouts() throws {
-    let told = ["connecting", "timeout stream.timeout", "stopped", "raised stream.timeout stopped"]
+    let reported = ["connecting", "timeout stream.timeout", "stopped", "raised stream.timeout stopped"]
     let live = try LiveStationHarness.live()
     station.answer("/live", with: .live(live).withSlowHead(.seconds(1)))
-    #expect(try harness.failure(of: "url", options: "{ data_timeout = 1 }") == told)
+    #expect(try harness.failure(of: "url", options: "{ data_timeout = 1 }") == reported)
     station.answer("/live", with: .live(live).stalling(at: 0))
-    #expect(try harness.failure(of: "url", options: "{ data_timeout = 1 }") == told)
+    #expect(try harness.failure(of: "url", options: "{ data_timeout = 1 }") == reported)
   }
 
   @Test("a name that does not resolve: timeout, with a code of its own")

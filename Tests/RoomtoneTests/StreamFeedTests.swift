@@ -77,14 +77,14 @@ struct StreamFeedTests {
       radio:stop()
       """
     ).lines
-    // The times of the feed count from when it was asked for. Each comes once, and is heard after it was told.
+    // The times of the feed count from the request. Each event is emitted once, and heard after that.
     let events = ["A - B\tC - D\tA - B - C - D", "E\tF & G\tE - F & G"]
     for name in ["metadata_realtime", "metadata"] {
       #expect(lines.filter { $0.hasPrefix(name + "\t") } == events.map { "\(name)\t\($0)" })
     }
     for event in events {
-      let places = ["metadata_realtime", "metadata"].map { lines.firstIndex(of: "\($0)\t\(event)") ?? -1 }
-      #expect(places[0] < places[1])
+      let indices = ["metadata_realtime", "metadata"].map { lines.firstIndex(of: "\($0)\t\(event)") ?? -1 }
+      #expect(indices[0] < indices[1])
     }
     // The field may be read before the listeners of the same moment have run.
     #expect(lines.contains("fields\t" + events[1]))

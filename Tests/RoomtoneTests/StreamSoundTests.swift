@@ -69,7 +69,7 @@ struct StreamSoundTests {
       radio:start()
       task.sleep(1)
       local shift = radio.time_shift
-      local function isAt(place) return function() return math.abs(radio.time_shift - place) < 1 end end
+      local function isAt(position) return function() return math.abs(radio.time_shift - position) < 1 end end
       task.sleep(1)
       print(soon(isAt(shift)))
       local back = radio:rewind(2)
@@ -88,7 +88,7 @@ struct StreamSoundTests {
   }
 
   @Test("a session takes over from the silent player, and returns the stream")
-  func takesOver() throws {
+  func sessionTakeover() throws {
     radio.station.answer("/live", with: .live(try StreamSoundHarness.live()))
     let lines = try radio.printed(
       """
@@ -174,7 +174,7 @@ struct StreamSoundTests {
   }
 
   /// `sound` and what is the same of `original`, from a place on where both are heard, up to where the first of them
-  /// was stopped: a machine that is busy stops late, and a file goes on in silence for some time.
+  /// was stopped: a machine that is busy stops late, and a file continues in silence for some time.
   private func pair(_ sound: Sound, _ original: Sound) -> (sound: Sound, original: Sound) {
     let delay = sound.alignment(to: original).frames
     let start = max(0, delay)
@@ -243,15 +243,15 @@ struct StreamSoundTests {
           repeat until now() > start + 1.4
           block:set(block.frames, 1, block:get(1, 1))
         end)
-        local told = {}
+        local reported = {}
         radio:on("tap_overrun", function(event)
-          told[#told + 1] = tostring(event.tap == tap and event.seconds > 0.05 and event.seconds < 30)
+          reported[#reported + 1] = tostring(event.tap == tap and event.seconds > 0.05 and event.seconds < 30)
         end)
         speaker.play_stream(radio)
         task.sleep(1)
         isBusy = true
         task.sleep(3.5)
-        print(isBusy, tap.failures, table.concat(told, " "))
+        print(isBusy, tap.failures, table.concat(reported, " "))
         """, overruns: 1)
     #expect(lines == ["false\t0\ttrue"])
     let (heard, reference) = pair(sound, original)

@@ -141,7 +141,7 @@ struct StreamTapTests {
   }
 
   @Test("taps report when their sound begins and ends: removed, stopped, or in another format")
-  func tells() throws {
+  func events() throws {
     let first = try readBytes(Fixtures.path("mp3-cbr128-44k.mp3"))
     let second = try readBytes(Fixtures.path("mp3-mpeg2-64-22k.mp3"))
     var live = Live(.init(repeating: Array(first.prefix(24_000)) + second, bytesPerSecond: 12_000))

@@ -44,13 +44,15 @@ struct StreamURLTests {
       task.sleep(0.1)
       radio:stop()
       """)
-    let told = lines.map { $0.split(separator: "\t").filter { $0 != "nil" }.joined(separator: " ") }
+    let reported = lines.map { $0.split(separator: "\t").filter { $0 != "nil" }.joined(separator: " ") }
     #expect(
-      told.filter { !$0.hasPrefix("over") } == [
+      reported.filter { !$0.hasPrefix("over") } == [
         "connecting", "buffering", "started", "paused", "connecting", "buffering", "started", "stopped",
       ])
     #expect(
-      told.filter { $0.hasPrefix("over") } == ["over playing true Other true", "over playing Test station"])
+      reported.filter { $0.hasPrefix("over") } == [
+        "over playing true Other true", "over playing Test station",
+      ])
     for _ in 0..<600 where station.openConnections > 0 { _ = try Command.run("sleep", ["0.05"]) }
     #expect(station.openConnections == 0)
   }

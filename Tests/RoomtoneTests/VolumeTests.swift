@@ -24,11 +24,11 @@ struct VolumeTests {
       """
       speaker.open { add_all = false }
       print(speaker.volume())
-      local told = 0
-      speaker.on("volume", function(event) told = told + 1 end)
+      local reported = 0
+      speaker.on("volume", function(event) reported = reported + 1 end)
       speaker.set_volume(30)
       task.sleep "1s"
-      print(told, speaker.volume(), speaker.device "Bathroom".volume)
+      print(reported, speaker.volume(), speaker.device "Bathroom".volume)
       speaker.device "Kitchen":set_volume(33)
       task.sleep "1s"
       print(speaker.volume())
@@ -62,7 +62,7 @@ struct VolumeTests {
     let lines = try EngineHarness.printed(
       """
       local kitchen = speaker.device "Kitchen"
-      speaker.on("volume", function(e) if e.device == kitchen then print("told", e.volume, e.muted) end end)
+      speaker.on("volume", function(e) if e.device == kitchen then print("reported", e.volume, e.muted) end end)
       kitchen:mute()
       task.sleep "1s"
       print(kitchen.muted, kitchen.volume, speaker.volume(), speaker.is_muted(), kitchen)
@@ -81,10 +81,10 @@ struct VolumeTests {
       """)
     #expect(
       lines == [
-        "told\t22\ttrue", "true\t22\t18\tfalse\tspeaker \"Kitchen\" (volume 22, muted, active)",
-        "told\t22\tfalse", "false\t22",
-        "told\t22\ttrue", "true\t0",
-        "told\t12\tfalse", "false\tfalse\t12\t2",
+        "reported\t22\ttrue", "true\t22\t18\tfalse\tspeaker \"Kitchen\" (volume 22, muted, active)",
+        "reported\t22\tfalse", "false\t22",
+        "reported\t22\ttrue", "true\t0",
+        "reported\t12\tfalse", "false\tfalse\t12\t2",
         "false\t20",
       ])
   }

@@ -175,24 +175,24 @@ struct ALSATests {
     let one = [SpeakerSpec(name: "A", volume: 50)]
     try #require(symlink("/dev/full", card) == 0)
     let wave = wave(frames: 192_000)
-    var told: [String] = []
+    var reported: [String] = []
     let harness = try HouseHarness.run(isVirtual: false, speakers: one, output: file(card)) { harness in
       harness.record()
       let left = stride(from: 0, to: wave.count, by: 2).map { SampleConversion.float(wave[$0]) }
       let right = stride(from: 1, to: wave.count, by: 2).map { SampleConversion.float(wave[$0]) }
       try await harness.house.session.play(try harness.source("a.wav", left, right))
-      while !harness.told.contains("error audio.no_output") { try await harness.wait(0.01) }
+      while !harness.reported.contains("error audio.no_output") { try await harness.wait(0.01) }
       // Atomic, so that no retry finds the name missing.
       #expect(symlink(works, card + ".new") == 0 && rename(card + ".new", card) == 0)
       #expect(try await harness.house.session.finish(timeout: .seconds(60)) == .ended(.finished))
       try await harness.wait(0.1)
-      told = harness.toldOfSession
+      reported = harness.reportedBySession
     }
     #expect(harness.logged.isEmpty)
     // On a busy machine the first retry may precede the working card: that is a loss of its own.
-    let errors = told.filter { $0.hasPrefix("error") }
+    let errors = reported.filter { $0.hasPrefix("error") }
     #expect((1...2).contains(errors.count) && Set(errors) == ["error audio.no_output"], "\(errors)")
-    #expect(told.last == "ended a.wav finished")
+    #expect(reported.last == "ended a.wav finished")
     let heard = try samples(of: works)
     // Lost for a second at least, and then the whole rest of the tune without a gap, from the start of a
     // block.

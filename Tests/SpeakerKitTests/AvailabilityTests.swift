@@ -8,7 +8,7 @@ import Testing
 struct AvailabilityTests {
   @Test("an unplugged speaker leaves the mix, stays a member, and is back in step")
   func unplugs() throws {
-    var told: [String] = []
+    var reported: [String] = []
     let harness = try HouseHarness.run { harness in
       let (house, controls) = (harness.house, try harness.house.controls())
       let device = house.devices[1]
@@ -27,11 +27,11 @@ struct AvailabilityTests {
       try controls.plug(device)
       #expect(device.isAvailable)
       try await harness.wait(0.1)
-      told = harness.told.filter { $0.hasPrefix("device") || $0.hasPrefix("volume") }
+      reported = harness.reported.filter { $0.hasPrefix("device") || $0.hasPrefix("volume") }
       _ = try await house.session.finish()
     }
     #expect(
-      told == [
+      reported == [
         "device B unavailable", "device B playing", "volume A 50, average 50", "device B available",
         "device B playing",
       ])
@@ -55,7 +55,7 @@ struct AvailabilityTests {
       if returns { try controls.plug(house.devices[0]) }
       harness.record()
       try await harness.wait(0.2)
-      #expect(harness.toldOfSession.contains("ended a.wav no_devices") == !returns)
+      #expect(harness.reportedBySession.contains("ended a.wav no_devices") == !returns)
       #expect((house.session.state == .playing) == returns)
       #expect(house.session.devices.count == 2)
       if returns {
@@ -98,7 +98,7 @@ struct AvailabilityTests {
       try controls.setWifi(house.devices[1], dBm: -65)
       try await device.refreshWifi()
       try await harness.wait(0.01)
-      #expect(harness.told == ["device A wifi"])
+      #expect(harness.reported == ["device A wifi"])
       try controls.unplug(device)
       #expect(device.wifiStrength == .none)
       #expect(await harness.failure { try await device.refreshWifi() }?.code == "speaker.unavailable")
@@ -116,13 +116,13 @@ struct AvailabilityTests {
         harness.record()
         try controls.setWifi(house.devices[0], dBm: dBm)
         try await harness.wait(2.01)
-        #expect(harness.told == ["device A wifi"], "\(round)")
+        #expect(harness.reported == ["device A wifi"], "\(round)")
       }
       try house.watch(false)
       harness.record()
       try controls.setWifi(house.devices[0], dBm: -50)
       try await harness.wait(10)
-      #expect(harness.told.isEmpty && !house.isWatched)
+      #expect(harness.reported.isEmpty && !house.isWatched)
     }
   }
 
@@ -152,7 +152,7 @@ struct AvailabilityTests {
       try await new.join()
       _ = try await house.session.finish()
       #expect(
-        harness.told.filter { $0.hasPrefix("device C") } == [
+        harness.reported.filter { $0.hasPrefix("device C") } == [
           "device C added", "device C joined", "device C playing", "device C playing",
         ])
     }
@@ -178,7 +178,7 @@ struct AvailabilityTests {
       #expect(house.session.state == .stopped && house.groups.isEmpty)
       try await harness.wait(0.01)
       #expect(
-        harness.told == [
+        harness.reported == [
           "device A left", "device A playing", "device A removed", "device B regrouped", "device C regrouped",
           "device B left", "device B playing", "device B removed", "device C regrouped", "device C left",
           "state stopped", "ended a.wav no_devices", "device C playing", "device C removed",

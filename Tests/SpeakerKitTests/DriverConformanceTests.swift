@@ -89,13 +89,15 @@ extension RealTimeTests {
       try run(driver) { harness in
         guard harness.can("volume") else { return }
         let device = harness.house.devices[0]
-        var told: [Int] = []
-        harness.house.events.on(.volume) { if case .volume(_, let volume, _, _) = $0 { told.append(volume) } }
+        var reported: [Int] = []
+        harness.house.events.on(.volume) {
+          if case .volume(_, let volume, _, _) = $0 { reported.append(volume) }
+        }
         for volume in [0, 1, 25, 50] {
           try device.setVolume(volume)
-          try await harness.eventually { device.volume == volume && told.last == volume }
+          try await harness.eventually { device.volume == volume && reported.last == volume }
         }
-        #expect(told == [0, 1, 25, 50])
+        #expect(reported == [0, 1, 25, 50])
         guard harness.can("mute") else { return }
         try device.mute()
         try await harness.eventually { device.isMuted }

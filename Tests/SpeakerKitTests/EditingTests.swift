@@ -19,7 +19,7 @@ struct EditingTests {
       #expect(try harness.house.find("küche") === device)
       try await device.setName("Küche 2")
       try await harness.wait(0.01)
-      #expect(harness.told == ["device Küche 2 renamed"])
+      #expect(harness.reported == ["device Küche 2 renamed"])
     }
   }
 
@@ -35,7 +35,7 @@ struct EditingTests {
         #expect(await harness.failure { try await device.setGroup(name) }?.code == "speaker.range", "\(name)")
       }
       try await harness.wait(0.01)
-      #expect(harness.told.isEmpty && device.name == "A")
+      #expect(harness.reported.isEmpty && device.name == "A")
     }
   }
 
@@ -70,7 +70,7 @@ struct EditingTests {
       #expect(harness.house.groups.map(\.name) == ["Own", "Room"])
       #expect(c.isMaster && a.isMaster && !b.isMaster)
       try await harness.wait(0.01)
-      #expect(harness.told == ["device A regrouped", "device B regrouped", "device C regrouped"])
+      #expect(harness.reported == ["device A regrouped", "device B regrouped", "device C regrouped"])
     }
   }
 
@@ -86,7 +86,7 @@ struct EditingTests {
       #expect(harness.house.groups.map(\.name) == ["Room"])
       #expect(try harness.house.group("Room").devices.count == 2)
       try await harness.wait(0.01)
-      #expect(harness.told == ["device C regrouped"])
+      #expect(harness.reported == ["device C regrouped"])
     }
   }
 
@@ -116,7 +116,7 @@ struct EditingTests {
         }
         try await harness.wait(0.1)
         #expect(
-          harness.told == [
+          harness.reported == [
             "error speaker.renamed_while_playing", "state stopped", "ended a.wav failed",
             "device \(index == 0 ? "A" : "N") playing", "device N \(edit)",
           ])
@@ -132,7 +132,7 @@ struct EditingTests {
 
   @Test("role and balance are heard at once, over a ramp, and published once")
   func roleAndBalance() throws {
-    var told: [String] = []
+    var reported: [String] = []
     let harness = try HouseHarness.run { harness in
       let device = harness.house.devices[0]
       let path = try harness.source(
@@ -147,10 +147,10 @@ struct EditingTests {
       #expect(await harness.failure { try device.setBalance(7) }?.code == "speaker.range")
       try await harness.wait(0.1)
       #expect(device.role == .right && device.balance == -3)
-      told = harness.told.filter { !$0.hasPrefix("time") }
+      reported = harness.reported.filter { !$0.hasPrefix("time") }
       _ = try await harness.house.session.finish()
     }
-    #expect(told == ["device A role", "device A balance"])
+    #expect(reported == ["device A role", "device A balance"])
     let sound = try harness.played("A")
     #expect(sound.channels[0][23_000] == 0.75 && sound.channels[1][23_000] == -0.25)
     #expect(sound.channels[0][28_000] == -0.25 && sound.channels[1][28_000] == -0.25)

@@ -84,7 +84,7 @@ struct GainTests {
   @Test(
     "a caller of fade continues at once when the source ends, and when another gain is set",
     arguments: [true, false])
-  func fadeGivenUp(stops: Bool) throws {
+  func fadeCancelled(stops: Bool) throws {
     try HouseHarness.run(output: .null) { harness in
       let session = harness.house.session
       try await session.play(try harness.source("a.wav", Signal.constant(0.5, frames: 480_000)))
@@ -176,10 +176,10 @@ struct GainTests {
       // The last step takes effect a moment after its request.
       #expect(start.duration(to: harness.loop.now) < .seconds(10.1))
       #expect(house.devices.map(\.volume) == [30, 30, 50])
-      let first = harness.told.filter { $0.hasPrefix("volume A") }.map { $0.split(separator: ",")[0] }
+      let first = harness.reported.filter { $0.hasPrefix("volume A") }.map { $0.split(separator: ",")[0] }
       #expect(first == (11...30).map { "volume A \($0)" })
-      #expect(harness.told.filter { $0.hasPrefix("volume B") }.count == 10)
-      #expect(harness.told.filter { $0.hasPrefix("volume C") }.count < 7)
+      #expect(harness.reported.filter { $0.hasPrefix("volume B") }.count == 10)
+      #expect(harness.reported.filter { $0.hasPrefix("volume C") }.count < 7)
     }
   }
 }

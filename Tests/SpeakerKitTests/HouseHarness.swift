@@ -12,7 +12,7 @@ final class HouseHarness {
   /// Lines of the driver's log.
   private(set) var logged: [String] = []
   /// Events of the house, as `record` words them.
-  private(set) var told: [String] = []
+  private(set) var reported: [String] = []
   private var isRecording = false
 
   /// Two speakers that render all of a stereo source at unity.
@@ -63,25 +63,25 @@ final class HouseHarness {
 
   /// Starts recording all events, with an empty record.
   func record() {
-    told = []
+    reported = []
     guard !isRecording else { return }
     isRecording = true
     house.events.on { [unowned self] event in
       switch event {
-      case .device(let device, let reason): told.append("device \(device.name) \(reason.rawValue)")
+      case .device(let device, let reason): reported.append("device \(device.name) \(reason.rawValue)")
       case .volume(let device, let volume, let muted, let average):
-        told.append("volume \(device.name) \(volume)\(muted ? " muted" : ""), average \(average)")
-      case .state(let state, _): told.append("state \(state.rawValue)")
-      case .time(let elapsed, _): told.append("time \(elapsed)")
-      case .ended(_, let source, let reason): told.append("ended \(source.title) \(reason.rawValue)")
-      case .suspension(let phase, let session, _): told.append("\(phase.rawValue) \(session.name)")
-      case .error(let code, _, _, _): told.append("error \(code)")
+        reported.append("volume \(device.name) \(volume)\(muted ? " muted" : ""), average \(average)")
+      case .state(let state, _): reported.append("state \(state.rawValue)")
+      case .time(let elapsed, _): reported.append("time \(elapsed)")
+      case .ended(_, let source, let reason): reported.append("ended \(source.title) \(reason.rawValue)")
+      case .suspension(let phase, let session, _): reported.append("\(phase.rawValue) \(session.name)")
+      case .error(let code, _, _, _): reported.append("error \(code)")
       }
     }
   }
 
   /// Recorded events of sessions.
-  var toldOfSession: [String] { told.filter { !$0.hasPrefix("device") && !$0.hasPrefix("volume") } }
+  var reportedBySession: [String] { reported.filter { !$0.hasPrefix("device") && !$0.hasPrefix("volume") } }
 
   /// Waits for `seconds` of the loop's time.
   func wait(_ seconds: Double) async throws { try await loop.sleep(for: .seconds(seconds)) }
@@ -90,7 +90,7 @@ final class HouseHarness {
   /// - Throws: `TestFailure` after a minute.
   func wait(until condition: () -> Bool) async throws {
     for _ in 0..<6_000 where !condition() { try await wait(0.01) }
-    if !condition() { throw TestFailure("it did not come: \(told)") }
+    if !condition() { throw TestFailure("it did not come: \(reported)") }
   }
 
   /// Waits until the position of a session has not moved for a fifth of a second.

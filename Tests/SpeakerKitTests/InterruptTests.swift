@@ -17,7 +17,7 @@ struct InterruptTests {
   @Test("a session interrupted whole resumes where it was: every sample once, the announcement between")
   func exact() throws {
     let music = Signal.noise(seed: 1, amplitude: 0.5, frames: 96_000)
-    var told: [String] = []
+    var reported: [String] = []
     let harness = try HouseHarness.run { harness in
       let (house, session) = (harness.house, harness.house.session)
       let (path, bell) = (
@@ -29,7 +29,7 @@ struct InterruptTests {
       harness.record()
       house.events.on { event in
         guard case .suspension(let phase, let session, let by) = event else { return }
-        told.append("\(phase.rawValue) \(session.name) by \(by.name)")
+        reported.append("\(phase.rawValue) \(session.name) by \(by.name)")
       }
       try await house.interrupt(devices: house.devices, name: "bell") { by in
         #expect(session.isSuspended && session.state == .playing && session.devices.isEmpty)
@@ -41,10 +41,11 @@ struct InterruptTests {
       }
       #expect(house.sessions.count == 1 && !session.isSuspended && session.devices.count == 2)
       try await harness.wait(0.01)
-      #expect(!harness.told.contains("state paused"))
+      #expect(!harness.reported.contains("state paused"))
       _ = try await session.finish()
     }
-    #expect(told == ["suspending default by bell", "suspended default by bell", "resumed default by bell"])
+    #expect(
+      reported == ["suspending default by bell", "suspended default by bell", "resumed default by bell"])
     let sound = try harness.played("A").channels[0]
     #expect(try harness.played("B").channels[0] == sound)
     // A block fades out and a block fades in at the seams; apart from that both sources are complete.
@@ -90,7 +91,7 @@ struct InterruptTests {
       }
       #expect(error?.code == "speaker.outranked")
       try await harness.wait(0.1)
-      #expect(harness.told.isEmpty && house.sessions.count == 2)
+      #expect(harness.reported.isEmpty && house.sessions.count == 2)
       try await house.interrupt(devices: house.devices, priority: 150) { #expect($0.devices.count == 2) }
     }
   }
@@ -130,7 +131,7 @@ struct InterruptTests {
   }
 
   @Test("a level that is restored muted is published once")
-  func mutedToldOnce() throws {
+  func mutedOnce() throws {
     try HouseHarness.run(output: .null) { harness in
       let house = harness.house
       try house.devices[0].mute()
@@ -139,7 +140,7 @@ struct InterruptTests {
         harness.record()
       }
       try await harness.wait(0.1)
-      #expect(harness.told.filter { $0.hasPrefix("volume") } == ["volume A 50 muted, average 25"])
+      #expect(harness.reported.filter { $0.hasPrefix("volume") } == ["volume A 50 muted, average 25"])
     }
   }
 
@@ -179,7 +180,7 @@ struct InterruptTests {
         let position = session.position
         try await harness.wait(10)
         #expect((0...1_920).contains(session.position - position))
-        #expect(!harness.told.contains { $0.hasPrefix("time") })
+        #expect(!harness.reported.contains { $0.hasPrefix("time") })
       }
       let position = session.position
       try await harness.wait(1)
@@ -265,7 +266,7 @@ struct InterruptTests {
         try await harness.wait(0.1)
       }
       try await harness.wait(0.1)
-      #expect(harness.told.contains("ended a.wav no_devices"))
+      #expect(harness.reported.contains("ended a.wav no_devices"))
       #expect(house.activeDevices.isEmpty && house.devices.map(\.volume) == [3, 3])
     }
   }
@@ -313,7 +314,7 @@ struct InterruptTests {
       harness.record()
       try await harness.wait(2)
       #expect(session.devices.count == 2 && house.sessions.count == 1 && !session.isSuspended)
-      #expect(!harness.told.contains("resumed default"))
+      #expect(!harness.reported.contains("resumed default"))
     }
   }
 
@@ -365,7 +366,7 @@ struct InterruptTests {
       }
       try await harness.wait(0.1)
       #expect(
-        harness.told.filter { $0.hasPrefix("volume") } == [
+        harness.reported.filter { $0.hasPrefix("volume") } == [
           "volume A 3, average 27", "volume A 50, average 50",
         ])
     }

@@ -11,7 +11,7 @@ private final class LiveTone: SoundSource {
   private struct State {
     var frames: Int
     var isComplete = false
-    var given = 0
+    var delivered = 0
     var decoders = 0
     var wake: (@Sendable () -> Void)?
   }
@@ -42,11 +42,11 @@ private final class LiveTone: SoundSource {
     return ToneDecoder(self)
   }
 
-  fileprivate func take(_ most: Int) -> (first: Int, count: Int, isComplete: Bool) {
+  fileprivate func consume(_ most: Int) -> (first: Int, count: Int, isComplete: Bool) {
     state.withLock { state in
-      let count = min(most, state.frames - state.given)
-      state.given += count
-      return (state.given - count, count, state.isComplete)
+      let count = min(most, state.frames - state.delivered)
+      state.delivered += count
+      return (state.delivered - count, count, state.isComplete)
     }
   }
 
@@ -66,7 +66,7 @@ private final class ToneDecoder: LiveDecoder {
   func onFrames(_ wake: @escaping @Sendable () -> Void) { station.onFrames(wake) }
 
   func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
-    let (first, count, isComplete) = station.take(buffer.count / 2)
+    let (first, count, isComplete) = station.consume(buffer.count / 2)
     for frame in 0..<count {
       let sample = LiveTone.samples[(first + frame) % 48_000]
       buffer[2 * frame] = sample
@@ -110,8 +110,8 @@ struct LiveSourceTests {
       #expect(session.state == .playing)
       station.receive(24_000, isLast: true)
       #expect(try await session.finish(timeout: .seconds(60)) == .ended(.finished))
-      #expect(harness.toldOfSession.first == "state playing")
-      #expect(harness.toldOfSession.suffix(2) == ["state stopped", "ended Station finished"])
+      #expect(harness.reportedBySession.first == "state playing")
+      #expect(harness.reportedBySession.suffix(2) == ["state stopped", "ended Station finished"])
     }
     let sound = try harness.played("A").channels[0]
     #expect(try harness.played("A").largestStep < largestStep)

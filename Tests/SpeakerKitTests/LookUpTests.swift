@@ -110,7 +110,7 @@ struct LookUpTests {
   }
 
   @Test("a place that could be several, or is none, is an error with the right names")
-  func noPlace() throws {
+  func noMatch() throws {
     try HouseHarness.run(speakers: nil, output: .null) { harness in
       let hints = [
         ("room", "write more of the name: \"Living Room\", \"Bedroom\", \"Bathroom\""),
@@ -130,7 +130,7 @@ struct LookUpTests {
   @Test(
     "a place that is a speaker in no room, or a speaker's id, or a room of the same name as a speaker elsewhere"
   )
-  func mixedPlaces() throws {
+  func mixedKinds() throws {
     let specs = [
       SpeakerSpec(name: "Kitchen", group: "Upstairs"), SpeakerSpec(name: "Sink", group: "Kitchen"),
       SpeakerSpec(name: "Portable"),

@@ -26,7 +26,7 @@ struct PlaybackTests {
       #expect(harness.house.session.duration == nil)
       try await harness.wait(0.1)
       #expect(
-        harness.told == [
+        harness.reported == [
           "state playing", "device A playing", "device B playing", "time 1", "time 2", "state stopped",
           "ended song finished", "device A playing", "device B playing",
         ])
@@ -40,7 +40,8 @@ struct PlaybackTests {
       harness.record()
       try await harness.house.session.play(file)
       try await harness.wait(2)
-      #expect(harness.toldOfSession == ["state playing", "time 1", "state stopped", "ended a.wav finished"])
+      #expect(
+        harness.reportedBySession == ["state playing", "time 1", "state stopped", "ended a.wav finished"])
     }
   }
 
@@ -56,7 +57,7 @@ struct PlaybackTests {
       #expect(harness.house.session.source?.title == "b.wav")
       try await harness.wait(5)
       #expect(
-        harness.toldOfSession == [
+        harness.reportedBySession == [
           "state playing", "ended a.wav replaced", "state playing", "state stopped", "ended b.wav finished",
         ])
     }
@@ -75,7 +76,7 @@ struct PlaybackTests {
       #expect(harness.house.session.position == 0)
       try await harness.wait(2)
       #expect(
-        harness.toldOfSession == [
+        harness.reportedBySession == [
           "ended a.wav replaced", "state playing", "time 1", "state stopped", "ended again finished",
         ])
     }
@@ -99,7 +100,7 @@ struct PlaybackTests {
       #expect(try await session.finish() == .ended(.finished))
       try await harness.wait(0.1)
       #expect(
-        harness.toldOfSession == [
+        harness.reportedBySession == [
           "state playing", "state paused", "state playing", "time 1", "time 2", "state stopped",
           "ended a.wav finished",
         ])
@@ -122,7 +123,7 @@ struct PlaybackTests {
       session.stop()
       session.pause()
       try await harness.wait(5)
-      #expect(harness.toldOfSession == ["state playing", "state stopped", "ended a.wav stopped"])
+      #expect(harness.reportedBySession == ["state playing", "state stopped", "ended a.wav stopped"])
     }
   }
 
@@ -159,7 +160,7 @@ struct PlaybackTests {
       let error = await harness.failure { try await harness.house.session.play(text) }
       #expect(error?.code == "audio.unreadable")
       try await harness.wait(2)
-      #expect(harness.toldOfSession == ["time 1", "state stopped", "ended a.wav finished"])
+      #expect(harness.reportedBySession == ["time 1", "state stopped", "ended a.wav finished"])
     }
   }
 
@@ -179,7 +180,7 @@ struct PlaybackTests {
       #expect(harness.house.session.state == .stopped)
       try await harness.wait(5)
       #expect(
-        harness.told == [
+        harness.reported == [
           "device A left", "device A playing", "device B left", "state stopped", "ended a.wav no_devices",
           "device B playing",
         ])
@@ -211,7 +212,7 @@ struct PlaybackTests {
       try await harness.wait(1)
       #expect(session.state == .stopped)
       #expect(
-        harness.toldOfSession == [
+        harness.reportedBySession == [
           "state playing", "state paused", "state playing", "state stopped", "ended a.wav finished",
         ])
     }
@@ -249,7 +250,8 @@ struct PlaybackTests {
           await harness.failure { try await session.play(file, start: seconds) }?.code == "speaker.range")
       }
       try await harness.wait(0.1)
-      #expect(harness.toldOfSession == ["state playing", "time 2", "state stopped", "ended a.wav finished"])
+      #expect(
+        harness.reportedBySession == ["state playing", "time 2", "state stopped", "ended a.wav finished"])
     }
   }
 
@@ -266,7 +268,7 @@ struct PlaybackTests {
       session.stop()
       try await harness.wait(0.1)
       #expect(
-        harness.toldOfSession == [
+        harness.reportedBySession == [
           "state playing", "time 1", "time 2", "state stopped", "ended a.wav stopped",
         ])
     }
@@ -285,7 +287,7 @@ struct PlaybackTests {
       try await harness.wait { code != nil }
       try await harness.wait(0.1)
       #expect(code == "speaker.superseded")
-      #expect(harness.told.isEmpty)
+      #expect(harness.reported.isEmpty)
     }
   }
 
@@ -324,7 +326,7 @@ struct PlaybackTests {
       harness.record()
       try harness.house.setVolume(10)
     }
-    #expect(harness.told.isEmpty)
+    #expect(harness.reported.isEmpty)
     #expect(result == .ended(.stopped))
     #expect(throws: SpeakerError.self) { try harness.house.setVolume(10) }
   }

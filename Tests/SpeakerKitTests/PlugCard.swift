@@ -79,7 +79,7 @@ final class PlugCard {
     callbacks.drain = { _ in 0 }
     callbacks.pointer = { plug in card(plug)?.pointer ?? -Int(EIO) }
     callbacks.transfer = { plug, areas, offset, size in
-      card(plug)?.take(areas, Int(offset), Int(size)) ?? -Int(EIO)
+      card(plug)?.accept(areas, Int(offset), Int(size)) ?? -Int(EIO)
     }
     callbacks.prepare = { plug in
       card(plug)?.prepare() ?? -EIO
@@ -111,12 +111,13 @@ final class PlugCard {
     return max(0, framesSincePrepared - Self.held) % Int(plug.pointee.buffer_size)
   }
 
-  fileprivate func take(_ areas: UnsafePointer<snd_pcm_channel_area_t>?, _ offset: Int, _ size: Int) -> Int {
+  fileprivate func accept(_ areas: UnsafePointer<snd_pcm_channel_area_t>?, _ offset: Int, _ size: Int) -> Int
+  {
     if isGone { return -Int(ENODEV) }
     guard let area = areas?.pointee, let start = area.addr else { return -Int(EIO) }
     let frameBytes = Int(area.step) / 8
-    let place = start + Int(area.first) / 8 + offset * frameBytes
-    bytes += UnsafeRawBufferPointer(start: place, count: size * frameBytes)
+    let first = start + Int(area.first) / 8 + offset * frameBytes
+    bytes += UnsafeRawBufferPointer(start: first, count: size * frameBytes)
     framesWritten += size
     framesSincePrepared += size
     return size

@@ -121,22 +121,22 @@ import Testing
         let limit = Int((largestStep + ramps) * 32_768) + 2
         let isHeard = block.heard[speaker] || wasHeard
         wasHeard = block.heard[speaker]
-        var place = 44 + block.firstFrame * 4
-        let end = place + block.frames * 4
-        while place < end {
-          let newLeft = Int(bytes.loadUnaligned(fromByteOffset: place, as: Int16.self))
-          let newRight = Int(bytes.loadUnaligned(fromByteOffset: place + 2, as: Int16.self))
+        var offset = 44 + block.firstFrame * 4
+        let end = offset + block.frames * 4
+        while offset < end {
+          let newLeft = Int(bytes.loadUnaligned(fromByteOffset: offset, as: Int16.self))
+          let newRight = Int(bytes.loadUnaligned(fromByteOffset: offset + 2, as: Int16.self))
           if abs(newLeft - left) > limit || abs(newRight - right) > limit {
             return """
-              clicks at frame \((place - 44) / 4): from \(left), \(right) to \(newLeft), \(newRight), which may \
+              clicks at frame \((offset - 44) / 4): from \(left), \(right) to \(newLeft), \(newRight), which may \
               be \(limit) apart, with \(block.ramps[speaker])
               """
           }
           if !isHeard, newLeft != 0 || newRight != 0 {
-            return "sounds at frame \((place - 44) / 4), where it is in no session that does"
+            return "sounds at frame \((offset - 44) / 4), where it is in no session that does"
           }
           (left, right) = (newLeft, newRight)
-          place += 4
+          offset += 4
         }
       }
       return nil

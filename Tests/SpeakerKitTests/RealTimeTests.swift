@@ -47,7 +47,7 @@ struct RealTimeTests {
       took = start.duration(to: clock.now)
       try await harness.wait(0.01)
       #expect(
-        harness.toldOfSession == ["state playing", "time 1", "state stopped", "ended a.wav finished"])
+        harness.reportedBySession == ["state playing", "time 1", "state stopped", "ended a.wav finished"])
     }
     #expect(try harness.played("A") == source)
     #expect(try harness.played("B") == source)
@@ -98,7 +98,7 @@ struct RealTimeTests {
       try await harness.wait(0.01)
       // The pause may have come late, after the first second.
       #expect(
-        harness.toldOfSession.filter { $0 != "time 1" } == [
+        harness.reportedBySession.filter { $0 != "time 1" } == [
           "state playing", "state paused", "state playing", "time 10", "state stopped",
           "ended a.wav finished",
         ])

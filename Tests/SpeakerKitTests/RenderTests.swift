@@ -369,7 +369,7 @@ struct RenderTests {
 
   @Test("a file that turns bad in the middle is heard up to there, then fails")
   func failed() throws {
-    var told: [String] = []
+    var reported: [String] = []
     let harness = try HouseHarness.run { harness in
       var bytes = try readBytes(Fixtures.path("music-44k.flac"))
       for index in (bytes.count / 2)..<(bytes.count / 2 + 2_000) { bytes[index] = UInt8(index & 0x7f) }
@@ -378,9 +378,10 @@ struct RenderTests {
       try await harness.house.session.play(path)
       #expect(try await harness.house.session.finish() == .ended(.failed))
       try await harness.wait(0.1)
-      told = harness.toldOfSession.filter { !$0.hasPrefix("time") }
+      reported = harness.reportedBySession.filter { !$0.hasPrefix("time") }
     }
-    #expect(told == ["state playing", "error audio.unreadable", "state stopped", "ended bad.flac failed"])
+    #expect(
+      reported == ["state playing", "error audio.unreadable", "state stopped", "ended bad.flac failed"])
     #expect(try harness.played("A").frameCount > 10_000)
   }
 }

@@ -30,7 +30,7 @@ struct SessionsTests {
   }
 
   @Test("joining moves a speaker from another session; the one that lost its last member stops")
-  func takes() throws {
+  func joinMoves() throws {
     try HouseHarness.run(output: .null) { harness in
       let house = harness.house
       let path = try harness.source("a.wav", Signal.constant(0.5, frames: 480_000))
@@ -43,7 +43,7 @@ struct SessionsTests {
       try await house.devices[1].join(other)
       try await harness.wait(0.1)
       #expect(
-        harness.told == [
+        harness.reported == [
           "device A left", "device A joined", "device A playing", "device B left", "device B joined",
           "state stopped", "ended a.wav no_devices", "device B playing",
         ])
@@ -72,7 +72,7 @@ struct SessionsTests {
       try await house.devices[0].join()
       try await harness.wait(0.01)
       #expect(
-        harness.told == ["device A left", "device A joined", "device A left", "device A joined"])
+        harness.reported == ["device A left", "device A joined", "device A left", "device A joined"])
     }
   }
 
@@ -95,7 +95,8 @@ struct SessionsTests {
       #expect(await harness.failure { try session.setVolume(3) }?.code == "speaker.closed")
       #expect(await harness.failure { try house.session.close() }?.code == "speaker.unsupported")
       try await harness.wait(0.01)
-      #expect(harness.told == ["state stopped", "ended a.wav stopped", "device A playing", "device A left"])
+      #expect(
+        harness.reported == ["state stopped", "ended a.wav stopped", "device A playing", "device A left"])
     }
   }
 

@@ -86,7 +86,7 @@ struct SinkWriterTests {
   func fullDisk(isVirtual: Bool) throws {
     let folder = try TemporaryFolder()
     #expect(symlink("/dev/full", folder.file("A.wav")) == 0)
-    var told: [String] = []
+    var reported: [String] = []
     var devices: [String?] = []
     var messages: [String] = []
     try HouseHarness.run(isVirtual: isVirtual, output: .wav(folder: folder.path)) { harness in
@@ -101,11 +101,11 @@ struct SinkWriterTests {
       try await harness.wait(0.1)
       // The disk belongs to another thread: its failure may be reported after the end.
       try await harness.wait { !devices.isEmpty }
-      told = harness.toldOfSession
+      reported = harness.reportedBySession
     }
-    #expect(told.filter { $0.hasPrefix("error") } == ["error audio.no_output"])
+    #expect(reported.filter { $0.hasPrefix("error") } == ["error audio.no_output"])
     #expect(devices == ["A"], "\(messages)")
-    #expect(told.contains("ended a.wav finished"))
+    #expect(reported.contains("ended a.wav finished"))
     #expect(try Sound(file: folder.file("B.wav")).frameCount == 24_000)
   }
 }

@@ -99,7 +99,7 @@ struct SnapshotTests {
   }
 
   @Test("a level that is restored muted is published once, also of a speaker that is in a snapshot twice")
-  func toldOnce() throws {
+  func reportedOnce() throws {
     try HouseHarness.run(output: .null) { harness in
       let (house, device) = (harness.house, harness.house.devices[0])
       try device.setVolume(12)
@@ -111,7 +111,7 @@ struct SnapshotTests {
       harness.record()
       try await snapshot.restore()
       try await harness.wait(0.01)
-      #expect(harness.told == ["volume A 12 muted, average 25"])
+      #expect(harness.reported == ["volume A 12 muted, average 25"])
     }
   }
 

@@ -207,7 +207,8 @@ private let surround = [
   }
 
   /// Truncated and damaged files of each format: all after the first bytes is missing or replaced.
-  @Test("an undecodable file, of every format, leaves the current source as it is, bit for bit") func goesOn()
+  @Test("an undecodable file, of every format, leaves the current source as it is, bit for bit")
+  func continues()
     throws
   {
     var source: Sound?

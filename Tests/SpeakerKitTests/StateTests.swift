@@ -126,7 +126,7 @@ struct StateTests {
   }
 
   @Test("a stored name that the configuration gives to another speaker by now is not used")
-  func takenName() throws {
+  func nameInUse() throws {
     let folder = try TemporaryFolder()
     try run(folder.file("s"), [SpeakerSpec(name: "A")]) { try await $0.devices[0].setName("B") }
     try run(folder.file("s"), [SpeakerSpec(name: "A"), SpeakerSpec(name: "B")]) { house in
@@ -260,12 +260,12 @@ struct StateTests {
       ("7\n", "another program (process 7)"), ("99999999999 x", "another process"),
       ("8 a\u{7}b\nc", "ab (process 8)"),
     ])
-  func strangeLock(text: String, told: String) throws {
+  func strangeLock(text: String, reported: String) throws {
     let folder = try TemporaryFolder()
     let state = StateFolder(path: folder.path)
     #expect(try state.lock(as: "x") == nil)
     _ = try folder.write(Array(text.utf8), to: "house.lock")
-    #expect(try HouseDriver.owner(ofStateFolder: folder.path)?.description == told)
-    #expect(try StateFolder(path: folder.path).lock(as: "y")?.description == told)
+    #expect(try HouseDriver.owner(ofStateFolder: folder.path)?.description == reported)
+    #expect(try StateFolder(path: folder.path).lock(as: "y")?.description == reported)
   }
 }

@@ -13,10 +13,10 @@ struct VolumeTests {
       try device.setVolume(20)
       #expect(device.volume == 50)
       try await harness.wait(0.004)
-      #expect(device.volume == 50 && harness.told.isEmpty)
+      #expect(device.volume == 50 && harness.reported.isEmpty)
       try await harness.wait(0.002)
       #expect(device.volume == 20)
-      #expect(harness.told == ["volume A 20, average 35"])
+      #expect(harness.reported == ["volume A 20, average 35"])
     }
   }
 
@@ -26,7 +26,7 @@ struct VolumeTests {
       harness.record()
       try harness.house.setVolume(11)
       try await harness.wait(0.01)
-      #expect(harness.told == ["volume A 11, average 11", "volume B 11, average 11"])
+      #expect(harness.reported == ["volume A 11, average 11", "volume B 11, average 11"])
     }
   }
 
@@ -46,7 +46,7 @@ struct VolumeTests {
       try await harness.wait(0.01)
       #expect(!house.isMuted)
       #expect(
-        harness.told == [
+        harness.reported == [
           "volume A 21 muted, average 0", "volume B 50 muted, average 0", "volume A 21, average 36",
           "volume B 50, average 36",
         ])
@@ -93,7 +93,7 @@ struct VolumeTests {
         await harness.failure { try harness.house.devices[0].setVolume(volume) }?.code == "speaker.range")
       #expect(await harness.failure { try harness.house.session.setVolume(volume) }?.code == "speaker.range")
       try await harness.wait(0.01)
-      #expect(harness.told.isEmpty)
+      #expect(harness.reported.isEmpty)
     }
   }
 
@@ -120,7 +120,7 @@ struct VolumeTests {
       try await device.leave()
       try await device.leave()
       try await harness.wait(0.01)
-      #expect(harness.told == ["device A joined", "device A left"])
+      #expect(harness.reported == ["device A joined", "device A left"])
     }
   }
 
@@ -128,9 +128,9 @@ struct VolumeTests {
   func opening() throws {
     let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 0)))
     let house = House(loop: loop, driver: HouseDriver(loop: loop, speakers: HouseHarness.pair, output: .null))
-    var told: [String] = []
+    var reported: [String] = []
     house.events.on(.device) { event in
-      if case .device(let device, let reason) = event { told.append("\(device.name) \(reason.rawValue)") }
+      if case .device(let device, let reason) = event { reported.append("\(device.name) \(reason.rawValue)") }
     }
     var isDone = false
     loop.start {
@@ -142,7 +142,7 @@ struct VolumeTests {
     #expect(!house.isOpen)
     #expect(loop.run(until: { isDone }) == .done)
     loop.close()
-    #expect(told == ["A added", "B added", "A joined", "B joined"])
+    #expect(reported == ["A added", "B added", "A joined", "B joined"])
   }
 
   @Test("closing while the house opens ends the opening", arguments: [Output.null, .alsa(device: "null")])

@@ -85,7 +85,7 @@ final class Audience {
     }
     let answers = (0..<count).map { index in
       var live = Live(.init(repeating: bytes, titles: titles))
-      live.pace = .told(edge)
+      live.pace = .controlled(edge)
       live.stationHeaders =
         [("icy-name", "Test station")] + (seat.bitRate.map { [("icy-br", "\($0)")] } ?? [])
       live.metaint = at(seat.metaints, index)

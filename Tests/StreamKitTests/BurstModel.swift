@@ -162,10 +162,10 @@ struct BurstListener {
     guard before > 0, received.count > before else { return nil }
     let programme = station.programme
     let (last, next) = (received[before - 1], received[before])
-    let places = [last, next].map { frame in
+    let matches = [last, next].map { frame in
       programme.frames.indices.filter { programme.frames[$0].hash == frame.hash }
     }
-    guard places.allSatisfy({ $0.count == 1 }) else { return nil }
-    return programme.ends[places[1][0]] - next.duration.seconds - programme.ends[places[0][0]]
+    guard matches.allSatisfy({ $0.count == 1 }) else { return nil }
+    return programme.ends[matches[1][0]] - next.duration.seconds - programme.ends[matches[0][0]]
   }
 }

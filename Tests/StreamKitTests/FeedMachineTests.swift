@@ -14,7 +14,7 @@ struct FeedMachineTests {
   private struct Run {
     var machine = FeedMachine(random: Least())
     var second = 0
-    var told: [String] = []
+    var reported: [String] = []
 
     var now: FeedMachine.Moment {
       .init(
@@ -24,7 +24,7 @@ struct FeedMachineTests {
     var rest: Duration? { machine.rest(at: now) }
 
     mutating func note(_ actions: [FeedMachine.Action]) {
-      told += actions.map { action in
+      reported += actions.map { action in
         switch action {
         case .fetch: "\(second) fetch"
         case .tell(let title): "\(second) \(title.text)"
@@ -65,7 +65,7 @@ struct FeedMachineTests {
     run.start()
     run.answer(try entry("A", -50, 20), try entry("B", 20, 60), try entry("C", 60, 100))
     run.run(to: 100)
-    #expect(run.told == ["0 fetch", "0 A", "20 B", "60 C", "100 fetch"])
+    #expect(run.reported == ["0 fetch", "0 A", "20 B", "60 C", "100 fetch"])
     #expect(run.rest == nil, "nothing happens until the answer is there")
   }
 
@@ -78,9 +78,11 @@ struct FeedMachineTests {
       run.run(to: run.second + 60)
       run.answer(try entry("A", -50, 5))
     }
-    let fetches = run.told.filter { $0.hasSuffix("fetch") }.compactMap { Int($0.split(separator: " ")[0]) }
+    let fetches = run.reported.filter { $0.hasSuffix("fetch") }.compactMap {
+      Int($0.split(separator: " ")[0])
+    }
     #expect(fetches == [0, 10, 70, 140, 220, 300, 360])
-    #expect(run.told.filter { $0.hasSuffix(" A") } == ["0 A"], "the same is told once")
+    #expect(run.reported.filter { $0.hasSuffix(" A") } == ["0 A"], "the same is told once")
   }
 
   @Test("waits are at least 10 s and at most 5 minutes, or what the feed asks for, 10 s to an hour")
@@ -118,7 +120,7 @@ struct FeedMachineTests {
     #expect(run.rest == .seconds(200))
     run.fail(failure)
     #expect(run.rest == .seconds(10))
-    let other = run.told.filter { !$0.hasSuffix("fetch") }.map {
+    let other = run.reported.filter { !$0.hasSuffix("fetch") }.map {
       $0.split(separator: " ").dropFirst().joined(separator: " ")
     }
     #expect(other == ["warn stream.network", "warn stream.http", "recovered", "A", "warn stream.network"])
@@ -130,12 +132,12 @@ struct FeedMachineTests {
     run.start()
     run.answer(try entry("A", -5, 30), try entry("B", 30, 33))
     run.run(to: 33)
-    #expect(run.told.suffix(2) == ["30 B", "33 fetch"])
+    #expect(run.reported.suffix(2) == ["30 B", "33 fetch"])
     run.answer(try entry("B", 30, 33), try entry("C", 60, 90))
     run.run(to: 59)
     run.fail(failure)
     run.run(to: 61)
-    #expect(run.told.last == "60 C")
+    #expect(run.reported.last == "60 C")
   }
 
   @Test("the scatter is at most a quarter of the wait, and 5 s")
@@ -158,7 +160,7 @@ struct FeedMachineTests {
     run.answer(try entry("A"))
     run.start()
     run.answer(try entry("A"))
-    #expect(run.told == ["0 fetch", "0 A", "0 fetch", "0 A"])
+    #expect(run.reported == ["0 fetch", "0 A", "0 fetch", "0 A"])
   }
 
   @Test("an answer that is the one before changes nothing but the time of the next request")
@@ -168,7 +170,7 @@ struct FeedMachineTests {
     run.answer(try entry("A", -5, 20))
     run.run(to: 20)
     run.note(run.machine.received(nil, at: run.now))
-    #expect(run.told == ["0 fetch", "0 A", "20 fetch"])
+    #expect(run.reported == ["0 fetch", "0 A", "20 fetch"])
     #expect(run.rest == .seconds(10))
   }
 }

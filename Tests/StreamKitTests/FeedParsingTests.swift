@@ -216,13 +216,13 @@ struct FeedParsingTests {
     for _ in 0..<500 {
       var bytes = Array(good.utf8)
       for _ in 0..<Int.random(in: 1...6, using: &random) {
-        let place = Int.random(in: 0..<bytes.count, using: &random)
-        let length = min(Int.random(in: 0..<40, using: &random), bytes.count - place)
+        let offset = Int.random(in: 0..<bytes.count, using: &random)
+        let length = min(Int.random(in: 0..<40, using: &random), bytes.count - offset)
         switch Int.random(in: 0..<4, using: &random) {
-        case 0: bytes[place] = UInt8.random(in: 0...255, using: &random)
-        case 1: bytes.removeSubrange(place..<(place + length))
-        case 2: bytes.insert(contentsOf: bytes[place..<(place + length)], at: place)
-        default: bytes.insert(contentsOf: Array("</<>&'\"![-?".utf8).shuffled(using: &random), at: place)
+        case 0: bytes[offset] = UInt8.random(in: 0...255, using: &random)
+        case 1: bytes.removeSubrange(offset..<(offset + length))
+        case 2: bytes.insert(contentsOf: bytes[offset..<(offset + length)], at: offset)
+        default: bytes.insert(contentsOf: Array("</<>&'\"![-?".utf8).shuffled(using: &random), at: offset)
         }
         if bytes.isEmpty { bytes = [60] }
       }

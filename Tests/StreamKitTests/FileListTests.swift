@@ -19,7 +19,7 @@ struct FileListTests {
   }
 
   /// Returns the events of a stream at `/live` until it stopped.
-  private func told(
+  private func reported(
     _ station: Station, options: StreamOptions = .init(), limit: Duration = .seconds(30),
     until last: String = "stopped"
   ) throws -> [String] {
@@ -30,15 +30,15 @@ struct FileListTests {
     (options.bufferWaitFile, options.bufferWait) = (.milliseconds(50), .milliseconds(50))
     let stream = try StreamKit.Stream(
       at: StreamAddress(station.url("/live")), options: options, loop: loop, network: { network })
-    var told: [String] = []
-    stream.onEvent = { told.append("\($0)".split(separator: "(").first.map(String.init) ?? "") }
+    var reported: [String] = []
+    stream.onEvent = { reported.append("\($0)".split(separator: "(").first.map(String.init) ?? "") }
     try loop.finish(
       {
         try await stream.start()
         let end = loop.now.advanced(by: limit)
-        while !told.contains(last), loop.now < end { try await loop.sleep(for: .milliseconds(10)) }
+        while !reported.contains(last), loop.now < end { try await loop.sleep(for: .milliseconds(10)) }
       }, last: { stream.stop() })
-    return told
+    return reported
   }
 
   @Test(
@@ -49,9 +49,9 @@ struct FileListTests {
     station.answer(
       "/live", with: .page("#EXTM3U\n/one\n/gone\n/two\n/three\n", type: "audio/x-mpegurl"))
     for path in ["/one", "/two", "/three"] { station.answer(path, with: .file(file, type: "audio/wav")) }
-    let told = try told(station)
+    let reported = try reported(station)
     #expect(
-      told == [
+      reported == [
         "connecting", "connecting", "buffering", "started", "fileComplete", "connecting", "failed",
         "connecting", "buffering", "started", "fileComplete", "connecting", "buffering", "started",
         "fileComplete", "stopped",
@@ -65,7 +65,7 @@ struct FileListTests {
     let programme = try FrameProgramme(.mp3, seconds: 20, silence: [])
     station.answer("/live", with: .page("#EXTM3U\n/one\n/two\n", type: "audio/x-mpegurl"))
     station.answer("/one", with: .live(Live(.init(repeating: programme.bytes, bytesPerSecond: 16_000))))
-    _ = try told(station, limit: .seconds(1), until: "started")
+    _ = try reported(station, limit: .seconds(1), until: "started")
     #expect(station.visits.map(\.target) == ["/live", "/one"])
   }
 
@@ -79,7 +79,7 @@ struct FileListTests {
     station.answer("/one", with: .live(Live(.init(repeating: programme.bytes, bytesPerSecond: 16_000))))
     var options = StreamOptions()
     options.kind = name == "pls" ? .pls : .m3u
-    #expect(try told(station, options: options, until: "started").contains("started"))
+    #expect(try reported(station, options: options, until: "started").contains("started"))
   }
 
   @Test("a file without a length is heard once, not fetched for ever", arguments: [4.0, 0.2])

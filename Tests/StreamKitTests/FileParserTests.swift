@@ -143,12 +143,12 @@ struct FileParserTests {
       var damaged = Array(bytes)
       for _ in 0..<Int.random(in: 1...6, using: &random) {
         let reach = Bool.random(using: &random) ? min(700, damaged.count) : damaged.count
-        let place = Int.random(in: 0..<reach, using: &random)
+        let offset = Int.random(in: 0..<reach, using: &random)
         switch Int.random(in: 0..<4, using: &random) {
-        case 0: damaged[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
-        case 1: for index in place..<min(place + 4, damaged.count) { damaged[index] = 0xFF }
-        case 2: for index in place..<min(place + 4, damaged.count) { damaged[index] = 0 }
-        default: damaged.removeSubrange(place..<min(place + 9, damaged.count))
+        case 0: damaged[offset] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+        case 1: for index in offset..<min(offset + 4, damaged.count) { damaged[index] = 0xFF }
+        case 2: for index in offset..<min(offset + 4, damaged.count) { damaged[index] = 0 }
+        default: damaged.removeSubrange(offset..<min(offset + 9, damaged.count))
         }
       }
       guard var reading = Reading(damaged) else { continue }
@@ -217,13 +217,13 @@ struct FileParserTests {
 
   @Test("between known positions the time is interpolated; a position that goes back is left out")
   func table() throws {
-    let places = [(100, 0), (200, 1), (150, 2), (600, 3)].map {
+    let positions = [(100, 0), (200, 1), (150, 2), (600, 3)].map {
       SeekTable.Place(byte: Double($0.0), seconds: Double($0.1))
     }
-    let table = try #require(SeekTable(places))
+    let table = try #require(SeekTable(positions))
     #expect(table.byte(at: 0.5) == 150 && table.byte(at: 2) == 400 && table.seconds(at: 400) == 2)
     #expect(table.byte(at: 4) == 800 && table.seconds(at: 800) == 4)
-    #expect(SeekTable([places[0]]) == nil && SeekTable(start: 0, bytesPerSecond: 0) == nil)
+    #expect(SeekTable([positions[0]]) == nil && SeekTable(start: 0, bytesPerSecond: 0) == nil)
   }
 
   @Test("ranges of contents are read, and nothing else")

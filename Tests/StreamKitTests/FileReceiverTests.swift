@@ -13,7 +13,7 @@ private final class FileHarness {
   let loop = EventLoop()
   let station: Station
   let stream: StreamKit.Stream
-  private(set) var told: [String] = []
+  private(set) var reported: [String] = []
   private(set) var failure: StreamError?
 
   private init(
@@ -24,7 +24,7 @@ private final class FileHarness {
       at: try StreamAddress(url), options: options, loop: loop, network: { network })
     stream.onEvent = { [unowned self] event in
       if case .failed(let error) = event { failure = error }
-      told.append("\(event)".split(separator: "(").first.map(String.init) ?? "")
+      reported.append("\(event)".split(separator: "(").first.map(String.init) ?? "")
     }
   }
 
@@ -49,7 +49,7 @@ private final class FileHarness {
       if condition() { return }
       try await loop.sleep(for: .milliseconds(10))
     }
-    throw TestFailure("it did not come: \(told), \(stream.status), \(failure?.message ?? "")")
+    throw TestFailure("it did not come: \(reported), \(stream.status), \(failure?.message ?? "")")
   }
 
   /// All sound from where it stands to the end, as fast as it comes.
@@ -70,7 +70,7 @@ private final class FileHarness {
         return Sound(interleaved: samples, format: decoder.format)
       }
     }
-    throw TestFailure("the sound has no end: \(told) \(samples.count)")
+    throw TestFailure("the sound has no end: \(reported) \(samples.count)")
   }
 
   func attach() throws -> StreamPlayback { try stream.attach(heard: { 0 }, moved: {}) }
@@ -184,7 +184,7 @@ struct FileReceiverTests {
       #expect(abs((harness.stream.fileDuration ?? 0) - 300) < 0.001)
       harness.stream.goOnIfPaused()
       try await harness.wait { harness.stream.position.seconds > buffered + 0.5 }
-      #expect(!harness.told.contains("queueExhausted"))
+      #expect(!harness.reported.contains("queueExhausted"))
       #expect(harness.stream.figures.buffered < 4.7)
       #expect(station.visits.count == 1)
     }
@@ -200,7 +200,8 @@ struct FileReceiverTests {
       try harness.stream.seek(to: 2.5)
       try await harness.wait { harness.stream.status == .stopped }
       #expect(
-        harness.told.suffix(2) == ["fileComplete", "stopped"] && !harness.told.contains("queueExhausted"))
+        harness.reported.suffix(2) == ["fileComplete", "stopped"]
+          && !harness.reported.contains("queueExhausted"))
       try await harness.stream.start()
       #expect(try #require(harness.stream.fileTime) < 2.4)
       #expect(station.visits.count >= 2)
@@ -293,8 +294,8 @@ struct FileReceiverTests {
       if isPaused { harness.stream.pause() }
       try harness.stream.seek(to: try #require(harness.stream.fileDuration))
       if isPaused { try await harness.stream.start() }
-      try await harness.wait { harness.told.contains("stopped") }
-      #expect(harness.told.suffix(2) == ["fileComplete", "stopped"])
+      try await harness.wait { harness.reported.contains("stopped") }
+      #expect(harness.reported.suffix(2) == ["fileComplete", "stopped"])
     }
   }
 
@@ -310,7 +311,7 @@ struct FileReceiverTests {
   }
 
   @Test("gone elsewhere while it is paused it fills before it plays on, and start waits for that")
-  func resumesBehindLeap() throws {
+  func resumesAfterSeek() throws {
     let station = try Station()
     let file = Answer.file(wave(seconds: 300), type: "audio/wav")
     station.answer("/file", with: file, file.withSlowHead(.milliseconds(3)))
@@ -320,7 +321,7 @@ struct FileReceiverTests {
       try harness.stream.seek(to: 200)
       try await harness.stream.start()
       #expect(harness.stream.status == .playing)
-      #expect(harness.told.suffix(3) == ["paused", "buffering", "started"])
+      #expect(harness.reported.suffix(3) == ["paused", "buffering", "started"])
     }
   }
 
@@ -353,7 +354,7 @@ struct FileReceiverTests {
   }
 
   @Test("positions beyond the range of an integer are refused")
-  func hugePlaces() throws {
+  func hugePositions() throws {
     #expect(ContentRange("bytes 9223372036854775806-9223372036854775807/*") == nil)
     #expect(ContentRange("bytes 0-9/9223372036854775807")?.size == nil)
     var headers = HTTPHeaders()
@@ -367,7 +368,7 @@ struct FileReceiverTests {
     let rooms = Lock(0)
     buffer.holdBack(above: StreamTime(seconds: 60), wanted: .zero) { rooms.withLock { $0 += 1 } }
     buffer.begin(at: .zero, preroll: 0, leap: 0)
-    // As it is when a stream goes on after a pause.
+    // As it is when a stream resumes after a pause.
     buffer.keepUnheard(false)
     let format = StreamFormat(codec: .mp3, sampleRate: 44_100, channels: 2)
     let frame = StreamFrame(offset: 0, length: 5000, hash: 0, format: format, samples: 1152)

@@ -9,14 +9,14 @@ import Testing
   private func damaged(_ bytes: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
     var result = bytes
     for _ in 0..<Int.random(in: 1...5, using: &random) {
-      let place = Int.random(in: 0..<result.count, using: &random)
-      let length = min(Int.random(in: 0..<300, using: &random), result.count - place)
+      let offset = Int.random(in: 0..<result.count, using: &random)
+      let length = min(Int.random(in: 0..<300, using: &random), result.count - offset)
       switch Int.random(in: 0..<5, using: &random) {
-      case 0: result[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
-      case 1: result.removeSubrange(place..<(place + length))
-      case 2: result.insert(contentsOf: result[place..<(place + length)], at: place)
-      case 3: result.insert(contentsOf: random.bytes(length), at: place)
-      default: result.insert(contentsOf: [0x49, 0x44, 0x33, 4, 0, 0, 0, 0, 1, 5], at: place)
+      case 0: result[offset] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+      case 1: result.removeSubrange(offset..<(offset + length))
+      case 2: result.insert(contentsOf: result[offset..<(offset + length)], at: offset)
+      case 3: result.insert(contentsOf: random.bytes(length), at: offset)
+      default: result.insert(contentsOf: [0x49, 0x44, 0x33, 4, 0, 0, 0, 0, 1, 5], at: offset)
       }
       if result.isEmpty { result = [0] }
     }

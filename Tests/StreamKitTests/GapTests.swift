@@ -54,8 +54,8 @@ import Testing
     while !member.receiver.events.contains("full"), audience.now < 60 { try audience.pass(0.5) }
     #expect(member.receiver.events.last == "full" && member.receiver.gaps.count == 1)
     let frames = member.receiver.frames()
-    let places = try places(of: frames, in: programme)
-    let joins = zip(places, places.dropFirst()).filter { $1 != $0 + 1 }
+    let indices = try indices(of: frames, in: programme)
+    let joins = zip(indices, indices.dropFirst()).filter { $1 != $0 + 1 }
     #expect(joins.count == 1 && joins.allSatisfy { $0 < $1 })
     #expect((90_000...(22 * 5_120)).contains(frames.reduce(0) { $0 + $1.count }))
   }
@@ -63,14 +63,14 @@ import Testing
   private func check(_ member: Audience.Member, _ kind: RealSound) throws {
     let (programme, whole) = (try kind.programme(), try kind.sound())
     let frames = member.receiver.frames()
-    let places = try places(of: frames, in: programme)
+    let indices = try indices(of: frames, in: programme)
     let join =
-      try #require(zip(places, places.dropFirst()).enumerated().first { $1.1 != $1.0 + 1 }?.offset) + 1
+      try #require(zip(indices, indices.dropFirst()).enumerated().first { $1.1 != $1.0 + 1 }?.offset) + 1
     // No frame comes twice, no other frame is missing, and none is foreign to the programme.
-    #expect(Array(places[..<join]) == Array(places[0]..<(places[0] + join)))
-    #expect(Array(places[join...]) == Array(places[join]..<(places[join] + places.count - join)))
-    #expect(places[join] > places[join - 1] && lastPlaces(of: member).contains(places.last ?? 0))
-    let missing = programme.ends[places[join] - 1] - programme.ends[places[join - 1]]
+    #expect(Array(indices[..<join]) == Array(indices[0]..<(indices[0] + join)))
+    #expect(Array(indices[join...]) == Array(indices[join]..<(indices[join] + indices.count - join)))
+    #expect(indices[join] > indices[join - 1] && lastIndices(of: member).contains(indices.last ?? 0))
+    let missing = programme.ends[indices[join] - 1] - programme.ends[indices[join - 1]]
     let gaps = member.receiver.gaps
     #expect(
       gaps.count == 1 && (gaps[0] - missing).magnitude <= 0.1,
@@ -80,8 +80,8 @@ import Testing
     let buffer = member.receiver.buffer
     _ = buffer.move(to: .zero)
     let heard = try Sound(decoding: StreamDecoder(buffer, map: PlayMap()))
-    let parts = [Array(places[..<join]), Array(places[join...])].map { playable($0, in: programme) }
-    #expect(places.count - parts[0].count - parts[1].count <= 8)
+    let parts = [Array(indices[..<join]), Array(indices[join...])].map { playable($0, in: programme) }
+    #expect(indices.count - parts[0].count - parts[1].count <= 8)
     let codec = programme.frames[0].codec
     let (before, after) = (
       try ListedFrames.decode(parts[0], codec), try ListedFrames.decode(parts[1], codec)
@@ -93,49 +93,49 @@ import Testing
 
     // All but eight frames also equal an uninterrupted decode. Band replication makes up noise, so that no
     // two decoders agree.
-    guard kind != .heAAC, let last = places.last else { return }
+    guard kind != .heAAC, let last = indices.last else { return }
     let length = Int((Double(whole.frameCount) / Double(programme.frames.count)).rounded())
     let offset = programme.frames.count * length - whole.frameCount
     let truth = whole[0..<((last + 1) * length - offset)]
     let alike = heard.reversed.commonStart(with: truth.reversed)
-    #expect(alike >= (places.count - join - 8) * length, "\(alike / length) of \(places.count - join)")
+    #expect(alike >= (indices.count - join - 8) * length, "\(alike / length) of \(indices.count - join)")
   }
 
   /// Returns the frames of a part that need no frame before it.
-  private func playable(_ places: [Int], in programme: FrameProgramme) -> [[UInt8]] {
+  private func playable(_ indices: [Int], in programme: FrameProgramme) -> [[UInt8]] {
     // The bytes of main data within reach of a layer III frame.
     var reach = 0
-    return places.map { programme.frames[$0] }.filter { frame in
+    return indices.map { programme.frames[$0] }.filter { frame in
       defer { reach += frame.mainDataLength }
       return frame.codec != .mp3 || frame.mainDataBegin <= reach
     }.map { Array(programme.bytes[$0.range]) }
   }
 
   /// Returns the range of the last frame that may have been read.
-  private func lastPlaces(of member: Audience.Member) -> ClosedRange<Int> {
+  private func lastIndices(of member: Audience.Member) -> ClosedRange<Int> {
     let (programme, edge) = (member.model.programme, member.edge)
     return programme.frames(before: edge - member.seat.unread) - 1...programme.frames(before: edge) - 1
   }
 
   /// Returns the positions of frames in the programme, each as close behind the one before as possible.
-  private func places(of frames: [[UInt8]], in programme: FrameProgramme) throws -> [Int] {
+  private func indices(of frames: [[UInt8]], in programme: FrameProgramme) throws -> [Int] {
     let hashes = frames.map { $0.withUnsafeBytes(FrameHash.of) }
     // The first position is found by three frames, and so is one behind a gap, as some frames repeat.
-    var places: [Int] = []
+    var indices: [Int] = []
     for (index, hash) in hashes.enumerated() {
-      if let last = places.last, last + 1 < programme.frames.count, programme.frames[last + 1].hash == hash {
-        places.append(last + 1)
+      if let last = indices.last, last + 1 < programme.frames.count, programme.frames[last + 1].hash == hash {
+        indices.append(last + 1)
         continue
       }
       let next = Array(hashes[index...].prefix(6))
-      let from = (places.last ?? -1) + 1
+      let from = (indices.last ?? -1) + 1
       guard
-        let place = (from..<programme.frames.count).first(where: {
+        let index = (from..<programme.frames.count).first(where: {
           programme.frames[$0...].prefix(next.count).map(\.hash) == next
         })
       else { throw TestFailure("frame \(index) is none of the programme") }
-      places.append(place)
+      indices.append(index)
     }
-    return places
+    return indices
   }
 }

@@ -61,22 +61,22 @@ import Testing
     for frame in mp3.frames { #expect(stitcher.receive(frame, nothing) == .pass) }
     #expect(stitcher.lost(at: 100) == nil)
     var actions: [Stitcher.Action] = []
-    var given: [StreamFrame] = []
+    var delivered: [StreamFrame] = []
     var time = 101.0
     for frame in aac.frames {
       aac.bytes[frame.offset..<(frame.offset + frame.length)].withUnsafeBytes {
         actions.append(stitcher.receive(frame, $0, at: time))
       }
       stitcher.release { frame, _ in
-        given.append(frame)
+        delivered.append(frame)
         return true
       }
-      if actions.last == .pass { given.append(frame) }
+      if actions.last == .pass { delivered.append(frame) }
       time += frame.duration.seconds
     }
     let gaps = actions.compactMap { if case .gap(let seconds) = $0 { seconds } else { nil } }
     #expect(gaps.count == 1 && ((gaps.first ?? 0) - 1).magnitude < 0.1)
-    #expect(given == aac.frames)
+    #expect(delivered == aac.frames)
   }
 
   /// Returns ADTS frames of these lengths, with random bytes.
@@ -229,12 +229,12 @@ import Testing
     let piece = StreamFrame(offset: 0, length: 3, hash: 0, format: StreamFormat(codec: .ogg))
     [1 as UInt8, 2, 3].withUnsafeBytes { bytes in
       func released() -> [[UInt8]] {
-        var given: [[UInt8]] = []
+        var delivered: [[UInt8]] = []
         stitcher.release { _, bytes in
-          given.append(Array(bytes))
+          delivered.append(Array(bytes))
           return true
         }
-        return given
+        return delivered
       }
       #expect(stitcher.receive(piece, bytes) == .pass)
       #expect(stitcher.lost(at: 1) == nil)

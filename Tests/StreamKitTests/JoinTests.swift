@@ -49,13 +49,13 @@ enum Proof {
       let audience = try Audience()
       for seed in batch..<min(Proof.seeds, batch + 50) {
         var random = SeededRandom(seed: UInt64(seed))
-        var place = Audience.Seat(start: Double.random(in: 18...40, using: &random))
+        var listener = Audience.Seat(start: Double.random(in: 18...40, using: &random))
         let piece = Int.random(in: 300...9000, using: &random)
-        place.changes = [{ $0.inPieces(piece) }]
-        place.metaints = [[8_192, 16_000, 4_000, nil].randomElement(using: &random) ?? nil]
-        place.bitRate = seed % 2 == 0 ? 128 : nil
-        seat(&place, &random)
-        try audience.add(programme, place)
+        listener.changes = [{ $0.inPieces(piece) }]
+        listener.metaints = [[8_192, 16_000, 4_000, nil].randomElement(using: &random) ?? nil]
+        listener.bitRate = seed % 2 == 0 ? 128 : nil
+        seat(&listener, &random)
+        try audience.add(programme, listener)
       }
       try audience.pass(1.5)
       try audience.cut(outage: outage)

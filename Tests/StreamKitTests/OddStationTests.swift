@@ -42,7 +42,7 @@ import Testing
     let count = bytes.count
     live.burst = count
     live.metaint = 8_192
-    live.pace = .told { count }
+    live.pace = .controlled { count }
     let station = try Station()
     station.answer("/live", with: .live(live))
     let receiver = try Receiver(station)
@@ -96,7 +96,7 @@ import Testing
   func sameBurst() throws {
     let programme = try FrameProgramme(.mp3, seconds: 20, seed: 3)
     var live = Live(.init(repeating: programme.bytes))
-    live.pace = .told { 200_000 }
+    live.pace = .controlled { 200_000 }
     let station = try Station()
     let start = live.start(edge: 200_000)
     station.answer("/live", with: .live(live).dropping(at: 200_000 - start, by: .finish))
@@ -153,7 +153,7 @@ import Testing
         { $0 },
         { _ in
           var live = Live(.init(repeating: bytes))
-          live.pace = .told(edge)
+          live.pace = .controlled(edge)
           live.stationHeaders = []
           return .live(live)
         },

@@ -112,9 +112,9 @@ import Testing
   @Test("unheard frames are kept when asked for: new frames are refused") func keeps() {
     var buffer = PacketBuffer(blocks: 3)
     let heard = buffer.end
-    var taken = 0
-    while taken < 100, append(taken, to: &buffer, keeping: heard) { taken += 1 }
-    #expect(taken == 36)
+    var accepted = 0
+    while accepted < 100, append(accepted, to: &buffer, keeping: heard) { accepted += 1 }
+    #expect(accepted == 36)
     #expect(buffer.isFull(keeping: heard, length: 418))
     var cursor = heard
     _ = buffer.next(&cursor)

@@ -18,7 +18,7 @@ import Testing
     #expect(found == expected)
   }
 
-  @Test("is the user's, whatever happens") func given() {
+  @Test("is the user's, whatever happens") func userSetting() {
     var wait = PlayerWait(given: StreamTime(seconds: 7))
     wait.burstCame()
     wait.ranDry()

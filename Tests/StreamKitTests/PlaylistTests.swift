@@ -143,11 +143,11 @@ struct PlaylistTests {
       let (text, format) = sources[round % sources.count]
       var bytes = Array(text.utf8)
       for _ in 0..<Int.random(in: 1...6, using: &random) {
-        let place = Int.random(in: 0..<bytes.count, using: &random)
+        let offset = Int.random(in: 0..<bytes.count, using: &random)
         switch Int.random(in: 0..<3, using: &random) {
-        case 0: bytes[place] = UInt8.random(in: 0...255, using: &random)
-        case 1: bytes.removeSubrange(place..<min(bytes.count, place + 5))
-        default: bytes.insert(contentsOf: bytes.prefix(place), at: place)
+        case 0: bytes[offset] = UInt8.random(in: 0...255, using: &random)
+        case 1: bytes.removeSubrange(offset..<min(bytes.count, offset + 5))
+        default: bytes.insert(contentsOf: bytes.prefix(offset), at: offset)
         }
         if bytes.isEmpty { bytes = [60] }
       }

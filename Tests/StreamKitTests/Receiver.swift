@@ -5,13 +5,13 @@ import TestSupport
 
 @testable import StreamKit
 
-/// A reception from a station of a test, and what it told.
+/// A receiver of a station of a test, and a record of its events.
 final class Receiver: Sendable {
   let network: NetworkThread
   let buffer: StreamBuffer
   private let ownsNetwork: Bool
-  private let told = Lock<[String]>([])
-  private let toldGaps = Lock<[Double]>([])
+  private let reported = Lock<[String]>([])
+  private let reportedGaps = Lock<[Double]>([])
   private let reception: Lock<StationReceiver?>
 
   /// Receives `/live` of a station until the buffer is full.
@@ -36,19 +36,19 @@ final class Receiver: Sendable {
     outlet.play(buffer)
     let reception = StationReceiver(
       at: try StreamAddress(url), options: options, network: network, outlet: outlet
-    ) { [told, toldGaps] event in
-      if case .reconnected(let gap, false, _) = event { toldGaps.withLock { $0.append(gap) } }
+    ) { [reported, reportedGaps] event in
+      if case .reconnected(let gap, false, _) = event { reportedGaps.withLock { $0.append(gap) } }
       let text = Self.words(for: event)
-      told.withLock { $0.append(text) }
+      reported.withLock { $0.append(text) }
     }
     self.reception.withLock { $0 = reception }
     reception.start()
   }
 
-  /// Seconds of each gap that was told.
-  var gaps: [Double] { toldGaps.withLock { $0 } }
+  /// Seconds of each reported gap.
+  var gaps: [Double] { reportedGaps.withLock { $0 } }
 
-  var events: [String] { told.withLock { $0 } }
+  var events: [String] { reported.withLock { $0 } }
 
   /// Waits for so many events that begin so, a minute at most.
   func wait(for start: String, count: Int = 1) -> Bool {

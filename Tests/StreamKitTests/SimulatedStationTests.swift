@@ -12,12 +12,12 @@ private final class SimulationHarness {
   let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 1_700_000_000)))
   let stream: StreamKit.Stream
   /// The events, each with the seconds since the start.
-  private(set) var told: [String] = []
+  private(set) var reported: [String] = []
 
   private init(_ stations: SimulatedStations, _ options: StreamOptions) throws {
     stream = StreamKit.Stream(
       at: Self.url, options: options, loop: loop, source: .simulation(stations))
-    stream.onEvent = { [unowned self] event in told.append("\(now) \(Self.words(for: event))") }
+    stream.onEvent = { [unowned self] event in reported.append("\(now) \(Self.words(for: event))") }
   }
 
   /// Seconds, to tenths.
@@ -30,7 +30,7 @@ private final class SimulationHarness {
   ) throws -> [String] {
     let harness = try SimulationHarness(stations, options)
     try harness.loop.finish({ try await body(harness) }, last: { harness.stream.stop() })
-    return harness.told
+    return harness.reported
   }
 
   func sleep(_ seconds: Double) async throws { try await loop.sleep(for: .seconds(seconds)) }
@@ -72,9 +72,9 @@ struct SimulatedStationTests {
   }
 
   /// The lines without what repeats while it connects again and again.
-  private func news(_ told: [String]) -> [String] {
+  private func withoutRepeats(_ reported: [String]) -> [String] {
     var seen: Set<String> = []
-    return told.filter { line in
+    return reported.filter { line in
       let words = line.drop { $0 != " " }
       return !(words == " connecting" || words.hasPrefix(" failed")) || seen.insert(String(words)).inserted
     }
@@ -82,7 +82,7 @@ struct SimulatedStationTests {
 
   @Test("emits events in the order of the real one, titles when received and when heard")
   func titles() throws {
-    let told = try SimulationHarness.run(
+    let reported = try SimulationHarness.run(
       try stations {
         $0.name = "Morning FM"
         $0.titles = [.init("A - One", at: .zero), .init("B - Two", at: .seconds(90))]
@@ -98,7 +98,7 @@ struct SimulatedStationTests {
       #expect(abs(harness.stream.figures.timeShift - 12) < 1.1)
     }
     #expect(
-      told == [
+      reported == [
         "0.0 connecting", "0.0 buffering", "0.0 came A - One", "0.0 heard A - One", "0.0 started",
         "90.0 came B - Two", "102.0 heard B - Two", "120.0 stopped",
       ])
@@ -116,17 +116,17 @@ struct SimulatedStationTests {
   func smallBurst() throws {
     var options = StreamOptions()
     options.bufferWait = .seconds(10)
-    let told = try SimulationHarness.run(try stations { $0.burst = .seconds(4) }, options: options) {
+    let reported = try SimulationHarness.run(try stations { $0.burst = .seconds(4) }, options: options) {
       harness in
       try await harness.stream.start()
       #expect((6...7.1).contains(harness.now))
     }
-    #expect(told.contains { $0.hasSuffix("started") })
+    #expect(reported.contains { $0.hasSuffix("started") })
   }
 
   @Test("over a drop that the burst covers nothing is missing; over a longer one the gap is reported")
   func drops() throws {
-    let told = news(
+    let reported = withoutRepeats(
       try SimulationHarness.run(
         try stations {
           $0.drops = [
@@ -142,11 +142,12 @@ struct SimulatedStationTests {
         #expect(harness.stream.status == .playing)
       })
     #expect(
-      told.prefix(4) == ["0.0 connecting", "0.0 buffering", "0.0 started", "60.0 failed stream.network"])
-    #expect(told.contains { $0.hasPrefix("63") && $0.hasSuffix("reconnected 0.0 true true") }, "\(told)")
-    let dry = try #require(told.firstIndex { $0.hasSuffix("queue exhausted") })
-    #expect(told[dry].hasPrefix("132"), "\(told)")
-    let words = told[dry...].map { $0.drop { $0 != " " }.dropFirst() }
+      reported.prefix(4) == ["0.0 connecting", "0.0 buffering", "0.0 started", "60.0 failed stream.network"])
+    #expect(
+      reported.contains { $0.hasPrefix("63") && $0.hasSuffix("reconnected 0.0 true true") }, "\(reported)")
+    let dry = try #require(reported.firstIndex { $0.hasSuffix("queue exhausted") })
+    #expect(reported[dry].hasPrefix("132"), "\(reported)")
+    let words = reported[dry...].map { $0.drop { $0 != " " }.dropFirst() }
     #expect(words.count == 4 && words[1].hasPrefix("reconnected") && words[1].hasSuffix("false false"))
     #expect(words[2...] == ["started", "stopped"])
     // At least what the outage lasted, less the burst; no more than its last wait and the search longer.
@@ -156,28 +157,28 @@ struct SimulatedStationTests {
 
   @Test("a station that falls silent is left when data_timeout is over, as the real one")
   func silence() throws {
-    let told = try SimulationHarness.run(
+    let reported = try SimulationHarness.run(
       try stations { $0.drops = [.init(at: .seconds(60), outage: .seconds(30), answer: .silence)] }
     ) { harness in
       try await harness.stream.start()
       try await harness.sleep(120)
     }
-    #expect(told.contains { $0.hasSuffix("queue exhausted") && $0.hasPrefix("72") }, "\(told)")
-    #expect(told.contains("80.0 failed stream.timeout"), "\(told)")
-    #expect(told.contains { $0.contains("reconnected") && $0.hasSuffix("false false") }, "\(told)")
+    #expect(reported.contains { $0.hasSuffix("queue exhausted") && $0.hasPrefix("72") }, "\(reported)")
+    #expect(reported.contains("80.0 failed stream.timeout"), "\(reported)")
+    #expect(reported.contains { $0.contains("reconnected") && $0.hasSuffix("false false") }, "\(reported)")
   }
 
   @Test(
     "a station that resumes before that has lost nothing, and no event is emitted", arguments: [2, 6, 11])
   func pause(seconds: Double) throws {
-    let told = try SimulationHarness.run(
+    let reported = try SimulationHarness.run(
       try stations { $0.drops = [.init(at: .seconds(60), outage: .seconds(seconds), answer: .silence)] }
     ) { harness in
       try await harness.stream.start()
       try await harness.sleep(100)
       #expect(abs(harness.stream.figures.timeShift - 12) < 1.1)
     }
-    #expect(told == ["0.0 connecting", "0.0 buffering", "0.0 started", "100.0 stopped"])
+    #expect(reported == ["0.0 connecting", "0.0 buffering", "0.0 started", "100.0 stopped"])
   }
 
   @Test(
@@ -187,7 +188,7 @@ struct SimulatedStationTests {
       (.status(503), "stream.http"), (.refusal, "stream.network"), (.page, "stream.content"),
     ])
   func failures(answer: SimulatedStation.Answer, code: String) throws {
-    let told = try SimulationHarness.run(try stations { $0.answer = answer }) { harness in
+    let reported = try SimulationHarness.run(try stations { $0.answer = answer }) { harness in
       let error = await #expect(throws: StreamError.self) { try await harness.stream.start() }
       #expect(error?.code == code)
       if case .status(let status) = answer { #expect(error?.status == status) }
@@ -195,31 +196,34 @@ struct SimulatedStationTests {
     }
     let isPage = answer == .page
     #expect(
-      told == ["0.0 connecting"] + (isPage ? ["0.0 buffering"] : []) + ["0.0 failed \(code)", "0.0 stopped"])
+      reported == ["0.0 connecting"] + (isPage ? ["0.0 buffering"] : []) + [
+        "0.0 failed \(code)", "0.0 stopped",
+      ])
   }
 
   @Test("a silent station is given up after data_timeout")
   func noAnswer() throws {
     var options = StreamOptions()
     options.dataTimeout = .seconds(7)
-    let told = try SimulationHarness.run(try stations { $0.answer = .silence }, options: options) { harness in
+    let reported = try SimulationHarness.run(try stations { $0.answer = .silence }, options: options) {
+      harness in
       let error = await #expect(throws: StreamError.self) { try await harness.stream.start() }
       #expect(error?.kind == .timeout)
     }
-    #expect(told == ["0.0 connecting", "7.0 failed stream.timeout", "7.0 stopped"])
+    #expect(reported == ["0.0 connecting", "7.0 failed stream.timeout", "7.0 stopped"])
   }
 
   @Test("a status that begins during an outage is reported once, and it connects for ever")
   func status() throws {
-    let told = try SimulationHarness.run(
+    let reported = try SimulationHarness.run(
       try stations { $0.drops = [.init(at: .seconds(60), outage: .seconds(300), answer: .status(404))] }
     ) { harness in
       try await harness.stream.start()
       try await harness.sleep(500)
       #expect(harness.stream.status == .playing)
     }
-    #expect(told.filter { $0.hasSuffix("failed stream.not_found") }.count == 1)
-    #expect(told.filter { $0.hasSuffix("connecting") }.count > 5)
+    #expect(reported.filter { $0.hasSuffix("failed stream.not_found") }.count == 1)
+    #expect(reported.filter { $0.hasSuffix("connecting") }.count > 5)
   }
 
   @Test("paused until the buffer is full it stops receiving, and reports the gap when it resumes")
@@ -227,7 +231,7 @@ struct SimulatedStationTests {
     var options = StreamOptions()
     options.bufferBlocks = 100
     options.pauseTimeout = .zero
-    let told = try SimulationHarness.run(try stations(), options: options) { harness in
+    let reported = try SimulationHarness.run(try stations(), options: options) { harness in
       try await harness.stream.start()
       try await harness.sleep(5)
       harness.stream.pause()
@@ -238,7 +242,7 @@ struct SimulatedStationTests {
       try await harness.sleep(60)
       #expect(harness.stream.status == .playing)
     }
-    #expect(told.contains { $0.contains("reconnected") && $0.hasSuffix("false false") }, "\(told)")
+    #expect(reported.contains { $0.contains("reconnected") && $0.hasSuffix("false false") }, "\(reported)")
   }
 
   @Test(
@@ -247,7 +251,7 @@ struct SimulatedStationTests {
   func noWait(milliseconds: Int) throws {
     var options = StreamOptions()
     options.bufferWait = .milliseconds(milliseconds)
-    let told = try SimulationHarness.run(
+    let reported = try SimulationHarness.run(
       try stations {
         $0.drops = [
           .init(at: .seconds(60), outage: .seconds(30)), .init(at: .seconds(150), outage: .seconds(30)),
@@ -258,7 +262,7 @@ struct SimulatedStationTests {
       try await harness.sleep(240)
       #expect(harness.stream.status == .playing)
     }
-    #expect(told.count { $0.hasSuffix("queue exhausted") } == 2, "\(told)")
+    #expect(reported.count { $0.hasSuffix("queue exhausted") } == 2, "\(reported)")
   }
 
   @Test("a file with nothing to wait for plays to its end")
@@ -267,13 +271,13 @@ struct SimulatedStationTests {
     options.bufferWaitFile = .zero
     var station = SimulatedStation(.file(Fixtures.path("mp3-cbr128-44k.mp3")))
     station.name = "A file"
-    let told = try SimulationHarness.run(
+    let reported = try SimulationHarness.run(
       SimulatedStations([SimulationHarness.url: station]), options: options
     ) { harness in
       try await harness.stream.start()
       try await harness.sleep(60)
     }
-    #expect(told.contains { $0.hasSuffix("file complete") }, "\(told)")
+    #expect(reported.contains { $0.hasSuffix("file complete") }, "\(reported)")
   }
 
   @Test("it sends the frames of the file, over and over")

@@ -36,7 +36,7 @@ struct SoundDecoderTests {
     _ = swapped.tap(.effect(.swap))
     try swapped.read()
     #expect(swapped.sound.channels == [tone.channels[1], tone.channels[0]])
-    #expect(swapped.loop.run(until: { false }) == .idle && swapped.told == ["1 gets 48000/2"])
+    #expect(swapped.loop.run(until: { false }) == .idle && swapped.reported == ["1 gets 48000/2"])
     let mono = SoundHarness(tone)
     _ = mono.tap(.effect(.mono))
     try mono.read()
@@ -112,7 +112,7 @@ struct SoundDecoderTests {
       #expect(wrong == 0)
     }
     #expect(harness.sound.clicks() == [])
-    #expect(harness.told == (1...4).map { "\($0) gets 48000/2" })
+    #expect(harness.reported == (1...4).map { "\($0) gets 48000/2" })
   }
 
   @Test(
@@ -129,7 +129,7 @@ struct SoundDecoderTests {
     #expect(harness.sound.frameCount == tone.frameCount && harness.sound.clicks() == [])
     #expect(harness.sound[(frames + 4_000)..<96_000] == tone[(frames + 4_000)..<96_000])
     #expect(abs(harness.sound[5_000..<25_000].level - tone[5_000..<25_000].level + 6.02) < 0.01)
-    #expect(harness.told == ["1 gets 48000/2", "1 ended 48000/2"])
+    #expect(harness.reported == ["1 gets 48000/2", "1 ended 48000/2"])
     harness.turn()  // pending work of the loop keeps it alive
   }
 
@@ -143,21 +143,21 @@ struct SoundDecoderTests {
     try harness.read(48_000)
     // The player is full at first, then reads again and again.
     harness.now += .milliseconds(700)
-    var given = try harness.read(96_000, isThere: false)
-    #expect(given < 6_000)
+    var delivered = try harness.read(96_000, isThere: false)
+    #expect(delivered < 6_000)
     for _ in 0..<12 {
       harness.now += .milliseconds(20)
-      given += try harness.read(96_000, isThere: false)
+      delivered += try harness.read(96_000, isThere: false)
     }
-    #expect(given < 6_000 && tap.overruns == 0)
+    #expect(delivered < 6_000 && tap.overruns == 0)
     for _ in 0..<50 {
       harness.now += .milliseconds(20)
-      given += try harness.read(96_000, isThere: false)
+      delivered += try harness.read(96_000, isThere: false)
     }
     // The limit is a second in all, and a quarter so that the loop has some time when it responds again.
-    #expect((50_000...70_000).contains(given), "\(given)")
+    #expect((50_000...70_000).contains(delivered), "\(delivered)")
     harness.turn()
-    #expect(tap.overruns == 1 && harness.told.count == 2)
+    #expect(tap.overruns == 1 && harness.reported.count == 2)
     let start = harness.sound.frameCount
     try harness.read()
     #expect(harness.sound.frameCount == tone.frameCount && harness.sound.clicks() == [])
@@ -197,16 +197,16 @@ struct SoundDecoderTests {
     let harness = SoundHarness(tone)
     var waiting: [TapBlock] = []
     let tap = harness.tap(.blocks { waiting.append($0) })
-    var given = 0
+    var delivered = 0
     // Blocks of 40 ms return every 60 ms.
     for step in 0..<1000 {
       harness.now += .milliseconds(10)
       if step % 6 == 0, !waiting.isEmpty { waiting.removeFirst().giveBack(changed: true) }
       harness.turn()
       waiting.removeAll { !$0.isWanted }
-      given += try harness.read(min(4_800, 480 * (step + 1) - given))
+      delivered += try harness.read(min(4_800, 480 * (step + 1) - delivered))
     }
-    #expect(Double(given) / 48_000 > 9.2)
+    #expect(Double(delivered) / 48_000 > 9.2)
     #expect(tap.overruns > 0)
   }
 
@@ -226,7 +226,7 @@ struct SoundDecoderTests {
     }
     for tap in 1...2 {
       #expect(
-        harness.told.filter { $0.hasPrefix("\(tap)") } == [
+        harness.reported.filter { $0.hasPrefix("\(tap)") } == [
           "\(tap) gets 48000/2", "\(tap) ended 48000/2", "\(tap) gets 22050/1", "\(tap) ended 22050/1",
           "\(tap) gets 44100/2",
         ])

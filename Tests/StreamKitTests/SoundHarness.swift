@@ -13,7 +13,7 @@ final class SoundPieces: LiveDecoder {
   /// The pieces to deliver; the decoder waits when there are none, and ends when it is complete.
   var pieces: [Sound]
   var isComplete = true
-  private var given = 0
+  private var delivered = 0
 
   init(_ pieces: [Sound]) {
     self.pieces = pieces
@@ -24,20 +24,20 @@ final class SoundPieces: LiveDecoder {
   func seek(toFrame frame: Int) throws {}
 
   func read(into buffer: UnsafeMutableBufferPointer<Float>) throws -> Int {
-    if let piece = pieces.first, given == piece.frameCount {
+    if let piece = pieces.first, delivered == piece.frameCount {
       pieces.removeFirst()
-      given = 0
+      delivered = 0
     }
     isWaiting = pieces.isEmpty && !isComplete
     guard let piece = pieces.first else { return 0 }
     format = piece.format
-    let count = min(buffer.count / format.channels, piece.frameCount - given, 1152)
+    let count = min(buffer.count / format.channels, piece.frameCount - delivered, 1152)
     for frame in 0..<count {
       for channel in 0..<format.channels {
-        buffer[frame * format.channels + channel] = piece.channels[channel][given + frame]
+        buffer[frame * format.channels + channel] = piece.channels[channel][delivered + frame]
       }
     }
-    given += count
+    delivered += count
     return count
   }
 }
@@ -49,7 +49,7 @@ final class SoundHarness {
   let levels = LevelMap()
   let inner: SoundPieces
   var now = SuspendingClock.now
-  private(set) var told: [String] = []
+  private(set) var reported: [String] = []
   /// The samples read since the last change of format.
   private var read: [Float] = []
   private(set) var sounds: [Sound] = []
@@ -66,9 +66,9 @@ final class SoundHarness {
     let number = tap.number
     tap.onEvent = { [unowned self] event in
       switch event {
-      case .gets(let format): told.append("\(number) gets \(format.sampleRate)/\(format.channels)")
-      case .ended(let format): told.append("\(number) ended \(format.sampleRate)/\(format.channels)")
-      case .overran(let time): told.append("\(number) overran \(time)")
+      case .gets(let format): reported.append("\(number) gets \(format.sampleRate)/\(format.channels)")
+      case .ended(let format): reported.append("\(number) ended \(format.sampleRate)/\(format.channels)")
+      case .overran(let time): reported.append("\(number) overran \(time)")
       }
     }
     return tap
@@ -78,7 +78,7 @@ final class SoundHarness {
   func tap(each body: @escaping (Float) -> Float) -> StreamTap {
     tap(
       .blocks { block in
-        for place in 0..<block.view.count { block.view.samples[place] = body(block.view.samples[place]) }
+        for index in 0..<block.view.count { block.view.samples[index] = body(block.view.samples[index]) }
         block.giveBack(changed: true)
       })
   }

@@ -65,19 +65,19 @@ struct StationReceiverTests {
     let text = Array((page + String(repeating: "<p>The server is away.</p>\r\n", count: 30)).utf8)
     // In the midst of a frame, where what is left of it is shorter than the page.
     let frame = try #require(StreamFramer.frames(of: programme).first { $0.offset > 170_000 })
-    let place = frame.offset + frame.length / 2
+    let offset = frame.offset + frame.length / 2
     var broken = live
     broken.metaint = nil
     broken.programme = .init(bytesPerSecond: 16_000) { range in
       range.map { index in
-        index >= place ? text[min(index - place, text.count - 1)] : programme[index % programme.count]
+        index >= offset ? text[min(index - offset, text.count - 1)] : programme[index % programme.count]
       }
     }
     var whole = live
     whole.metaint = nil
     let start = live.start(edge: live.age)
     station.answer(
-      "/live", with: .live(broken).dropping(at: place + text.count - start, by: .finish), .live(whole))
+      "/live", with: .live(broken).dropping(at: offset + text.count - start, by: .finish), .live(whole))
     let receiver = try Receiver(station)
     #expect(receiver.wait(for: "full"), "\(receiver.events)")
     let bytes = receiver.end()
@@ -164,7 +164,7 @@ struct StationReceiverTests {
   func pace() throws {
     let time = Lock(20.0)
     var live = try live(.mp3).0
-    live.pace = .told { Int(time.withLock { $0 } * 16_000) }
+    live.pace = .controlled { Int(time.withLock { $0 } * 16_000) }
     let station = try Station()
     station.answer("/live", with: .live(live))
     let network = try NetworkThread()

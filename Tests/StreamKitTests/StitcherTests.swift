@@ -184,7 +184,7 @@ private enum Shared {
   @Test("held frames are delivered with their bytes") func bytesStay() throws {
     let programme = try Shared.station(.mp3).programme
     var stitcher = Stitcher()
-    var given: [UInt8] = []
+    var delivered: [UInt8] = []
     programme.bytes.withUnsafeBytes { all in
       func bytes(_ frame: StreamFrame) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: all[frame.offset..<(frame.offset + frame.length)])
@@ -196,12 +196,12 @@ private enum Shared {
       stitcher.searchSeconds = Stitcher.urgentSeconds
       #expect(stitcher.decide(at: 1.9) == nil && stitcher.decide(at: 2) != nil)
       stitcher.release { frame, bytes in
-        given += bytes
+        delivered += bytes
         return true
       }
     }
     let range = programme.frames[300].offset..<programme.frames[400].offset
-    #expect(given == Array(programme.bytes[range]))
+    #expect(delivered == Array(programme.bytes[range]))
     #expect(!stitcher.isJoining)
   }
 }

@@ -164,17 +164,17 @@ private typealias Item = StreamFramer.Item
     for (stream, type, codec) in cases {
       var framer = StreamFramer(contentType: type)
       var joined: [UInt8] = []
-      var told: [StreamFormat] = []
+      var reported: [StreamFormat] = []
       for start in stride(from: 0, to: stream.count, by: min(size, stream.count)) {
         stream[start...].prefix(size).withUnsafeBytes { framer.feed($0) }
         while let item = framer.next() {
-          if case .format(let format) = item { told.append(format) }
+          if case .format(let format) = item { reported.append(format) }
           guard case .frame(let piece) = item else { continue }
           #expect(piece.offset == joined.count)
           joined += framer.withBytes(of: piece) { Array($0) } ?? []
         }
       }
-      #expect(told == [StreamFormat(codec: codec)])
+      #expect(reported == [StreamFormat(codec: codec)])
       #expect(joined == stream)
     }
   }

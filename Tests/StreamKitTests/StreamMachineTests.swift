@@ -138,7 +138,7 @@ import Testing
   }
 
   @Test("the last call of start that is cancelled stops the stream")
-  func givesUp() throws {
+  func cancelledStart() throws {
     var machine = try filling()
     let (first, second) = (StartWaiter(), StartWaiter())
     machine.add(first)
@@ -181,7 +181,7 @@ import Testing
   }
 
   @Test("a reception that can't continue stops the player, and fails the recordings")
-  func givesUpReceiving() throws {
+  func failsReceiving() throws {
     for before in [try connecting(), try filling(), try playing(), try paused()] {
       var machine = before
       #expect(

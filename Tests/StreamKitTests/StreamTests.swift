@@ -13,13 +13,13 @@ private final class StreamHarness {
   let loop = EventLoop()
   let station: Station
   let stream: StreamKit.Stream
-  private(set) var told: [String] = []
+  private(set) var reported: [String] = []
 
   private init(_ station: Station, _ network: NetworkThread, _ options: StreamOptions) throws {
     self.station = station
     stream = try StreamKit.Stream(
       at: StreamAddress(station.url("/live")), options: options, loop: loop, network: { network })
-    stream.onEvent = { [unowned self] event in told.append(words(for: event)) }
+    stream.onEvent = { [unowned self] event in reported.append(words(for: event)) }
   }
 
   static func run(
@@ -42,7 +42,7 @@ private final class StreamHarness {
       if condition() { return }
       try await loop.sleep(for: .milliseconds(10))
     }
-    throw TestFailure("it did not come: \(told), \(stream.status)")
+    throw TestFailure("it did not come: \(reported), \(stream.status)")
   }
 
   private func words(for event: StreamEvent) -> String {
@@ -83,7 +83,7 @@ struct StreamTests {
       let stream = harness.stream
       #expect(stream.status == .stopped && !stream.isPlaying)
       try await stream.start()
-      #expect(harness.told == ["connecting (connecting)", "buffering (buffering)", "started (playing)"])
+      #expect(harness.reported == ["connecting (connecting)", "buffering (buffering)", "started (playing)"])
       #expect(stream.isPlaying && stream.station.name == "Test station" && stream.station.bitRate == 128)
       #expect(stream.format?.codec == .mp3)
       func look() -> (earliest: Instant, position: StreamTime, latest: Instant) {
@@ -96,7 +96,7 @@ struct StreamTests {
       #expect(moved > Double(first.latest.duration(to: second.earliest).nanoseconds) / 1e9 - 0.25)
       #expect(moved < Double(first.earliest.duration(to: second.latest).nanoseconds) / 1e9 + 0.25)
       stream.stop()
-      #expect(harness.told.last == "stopped (stopped)" && !stream.isPlaying)
+      #expect(harness.reported.last == "stopped (stopped)" && !stream.isPlaying)
     }
   }
 
@@ -108,7 +108,7 @@ struct StreamTests {
       let stream = harness.stream
       try await stream.start()
       stream.pause()
-      #expect(harness.told.last == "paused (paused)" && stream.isPlaying)
+      #expect(harness.reported.last == "paused (paused)" && stream.isPlaying)
       let position = stream.position
       try await harness.loop.sleep(for: .milliseconds(500))
       #expect(stream.position == position)
@@ -120,7 +120,7 @@ struct StreamTests {
       let back = try stream.move(by: -1000)
       #expect(back < -1.9 && stream.status == .paused)
       try await stream.start()
-      #expect(harness.told.last == "started (playing)")
+      #expect(harness.reported.last == "started (playing)")
     }
   }
 
@@ -132,28 +132,28 @@ struct StreamTests {
       try await harness.stream.start()
       harness.stream.pause()
       try await harness.wait { harness.stream.status == .stopped }
-      #expect(harness.told.last == "stopped (stopped)")
+      #expect(harness.reported.last == "stopped (stopped)")
     }
   }
 
   @Test("a title is reported when received, and when heard; moved back, the one before is heard again")
   func titles() throws {
     let station = try Station()
-    // The station has 200,000 bytes when it opens; what it says from 190,000 on is heard 3 s after the start.
+    // The station has 200,000 bytes when it opens; its bytes from 190,000 on are heard 3 s after the start.
     station.answer(
       "/live",
       with: .live(try live(titles: [.init("A - One", at: 0), .init("B - Two", at: 160_000)])))
     try StreamHarness.run(station) { harness in
       let stream = harness.stream
       try await stream.start()
-      try await harness.wait { harness.told.contains("heard: B - Two") }
+      try await harness.wait { harness.reported.contains("heard: B - Two") }
       #expect(stream.title?.artist == "B" && stream.title?.withoutArtist == "Two")
       for way in ["came", "heard"] {
-        #expect(harness.told.filter { $0.hasPrefix(way) } == ["\(way): A - One", "\(way): B - Two"])
+        #expect(harness.reported.filter { $0.hasPrefix(way) } == ["\(way): A - One", "\(way): B - Two"])
       }
       let moved = try stream.move(by: -10)
       #expect(moved < -0.5)
-      #expect(harness.told.last == "heard: A - One" && stream.title?.text == "A - One")
+      #expect(harness.reported.last == "heard: A - One" && stream.title?.text == "A - One")
     }
   }
 
@@ -166,11 +166,11 @@ struct StreamTests {
     try StreamHarness.run(station, bufferWait: .seconds(3)) { harness in
       let stream = harness.stream
       try await stream.start()
-      try await harness.wait { harness.told.contains("reconnected true") }
-      let tail = Array(harness.told.drop { $0 != "failed stream.network" })
+      try await harness.wait { harness.reported.contains("reconnected true") }
+      let tail = Array(harness.reported.drop { $0 != "failed stream.network" })
       #expect(tail.prefix(3) == ["failed stream.network", "connecting (connecting)", "reconnected true"])
-      try await harness.wait { harness.told.last == "started (playing)" }
-      #expect(!harness.told.contains("queue exhausted"))
+      try await harness.wait { harness.reported.last == "started (playing)" }
+      #expect(!harness.reported.contains("queue exhausted"))
     }
   }
 
@@ -182,10 +182,10 @@ struct StreamTests {
     station.answer("/live", with: .live(live).stalling(at: 20_000, for: .seconds(3)))
     try StreamHarness.run(station) { harness in
       try await harness.stream.start()
-      try await harness.wait { harness.told.contains("queue exhausted") }
-      let tail = harness.told.drop { $0 != "queue exhausted" }
+      try await harness.wait { harness.reported.contains("queue exhausted") }
+      let tail = harness.reported.drop { $0 != "queue exhausted" }
       #expect(tail.prefix(2) == ["queue exhausted", "buffering (buffering)"])
-      try await harness.wait { harness.told.last == "started (playing)" }
+      try await harness.wait { harness.reported.last == "started (playing)" }
     }
   }
 
@@ -235,7 +235,7 @@ struct StreamTests {
       try decodeAll()
       heard = 0.2
       try await harness.loop.sleep(for: .milliseconds(1))
-      #expect(stream.status == .playing && !harness.told.contains("queue exhausted"))
+      #expect(stream.status == .playing && !harness.reported.contains("queue exhausted"))
       #expect(stream.buffer?.isFilling == false)
       // A second, or two where the burst took its time.
       let wanted = try #require(stream.buffer?.wanted)
@@ -243,7 +243,7 @@ struct StreamTests {
       try await harness.wait {
         // The rest of the burst may have come since.
         _ = try? decodeAll()
-        return harness.told.contains("queue exhausted")
+        return harness.reported.contains("queue exhausted")
       }
       #expect(stream.status == .buffering && stream.buffer?.isFilling == true)
       #expect(stream.buffer?.wanted == wanted + wanted)
@@ -261,7 +261,8 @@ struct StreamTests {
         Issue.record("it started")
       } catch let error as StreamError { #expect(error.kind == .notFound && error.status == 404) }
       #expect(harness.stream.status == .stopped)
-      #expect(harness.told == ["connecting (connecting)", "failed stream.not_found", "stopped (stopped)"])
+      #expect(
+        harness.reported == ["connecting (connecting)", "failed stream.not_found", "stopped (stopped)"])
     }
   }
 
@@ -283,7 +284,7 @@ struct StreamTests {
       let stream = harness.stream
       try await stream.start()
       stream.pause()
-      // The loop stands still meanwhile: it has not been told that the buffer is full when it goes on.
+      // The loop is blocked meanwhile: it learns that the buffer is full after it resumes.
       usleep(1_000_000)
       let end = stream.buffer?.range.end ?? .zero
       stream.goOnIfPaused()
@@ -295,11 +296,11 @@ struct StreamTests {
     "the sound kept over a pause that filled the buffer is heard to its end, whatever the next burst has")
   func keepsOverFullPause() throws {
     let station = try Station()
-    // The programme moves on at the pace of hearing, and by a leap when it is told to.
+    // The programme moves on at the pace of hearing, and jumps on demand.
     let (begin, leap) = (Lock<Instant?>(nil), Lock(0))
     let clock = EventLoop()
     var live = try live()
-    live.pace = .told {
+    live.pace = .controlled {
       let elapsed = begin.withLock { begin in
         if begin == nil { begin = clock.now }
         return (begin ?? clock.now).duration(to: clock.now)
@@ -317,7 +318,7 @@ struct StreamTests {
       let position = stream.position
       #expect((kept.end - position).seconds > 10)
       stream.goOnIfPaused()
-      try await harness.wait { harness.told.contains("reconnected false") }
+      try await harness.wait { harness.reported.contains("reconnected false") }
       try await harness.loop.sleep(for: .seconds(1))
       let range = try #require(stream.buffer?.range)
       #expect(range.start <= stream.position, "\(range.start.seconds) \(stream.position.seconds)")

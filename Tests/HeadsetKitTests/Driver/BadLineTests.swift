@@ -70,10 +70,10 @@ import Testing
         #expect(try await harness.driver.request(GetEqualizer(preset: 3)).values[0] == value)
       }
       #expect(harness.losses.isEmpty)
-      // A request that came twice was done once: no event was told twice.
+      // A request that came twice was done once: no event was reported twice.
       try await harness.settle()
-      let told = harness.news.count { if case .equalizer = $0 { true } else { false } }
-      #expect(told <= 25)
+      let reported = harness.driverEvents.count { if case .equalizer = $0 { true } else { false } }
+      #expect(reported <= 25)
     }
   }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import HeadsetKit
 @testable import HeadsetLink
 
-/// A board in the process, a driver that talks to it, and who stands between them; under virtual time.
+/// A board in the process, a driver that talks to it, and an attacker between them; under virtual time.
 final class DriverHarness {
   let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 1_767_225_600)))
   let board: Board
@@ -14,7 +14,7 @@ final class DriverHarness {
   /// Of the connection that was made last.
   private(set) var middle: Middle
   /// The events of the driver.
-  var news: [DriverEvent] = []
+  var driverEvents: [DriverEvent] = []
   var losses: [HeadsetError] = []
 
   init(_ options: BoardOptions = BoardOptions(), key: LinkKey = .development) throws {
@@ -29,7 +29,7 @@ final class DriverHarness {
       middle.rule = rule
       return middle.stand(before: board.connect())
     }
-    driver.onEvent = { [unowned self] in news.append($0) }
+    driver.onEvent = { [unowned self] in driverEvents.append($0) }
     driver.onLost = { [unowned self] in losses.append($0) }
   }
 
@@ -71,7 +71,7 @@ final class DriverHarness {
   }
 }
 
-/// Someone on the line who sees all that goes over it, and does with it what he likes.
+/// An attacker on the line, who reads and changes all that passes.
 final class Middle {
   enum Way { case toBoard, toHost }
 

@@ -44,12 +44,12 @@ import Testing
         channel.send(Array(sent[part..<(part + 10_000)]))
       }
       #expect(put(pattern(5_000), into: ends.other) == 5_000)
-      var taken: [UInt8] = []
+      var received: [UInt8] = []
       try await loop.wait {
-        taken += get(777, from: ends.other)
-        return taken.count >= sent.count
+        received += get(777, from: ends.other)
+        return received.count >= sent.count
       }
-      #expect(taken == sent)
+      #expect(received == sent)
       try await loop.wait { heard.bytes.count >= 5_000 }
       #expect(heard.bytes == pattern(5_000))
       #expect(heard.ends.isEmpty)

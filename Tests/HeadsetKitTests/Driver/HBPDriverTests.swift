@@ -65,7 +65,9 @@ import Testing
       #expect(try await driver.request(GetImageType()).image == .application)
       #expect(try await driver.request(GetTransferStatus()).state == .none)
       try await harness.settle()
-      #expect(harness.news.contains(.noiseCancelling(true)) && harness.news.contains(.ambient(.right, 3)))
+      #expect(
+        harness.driverEvents.contains(.noiseCancelling(true))
+          && harness.driverEvents.contains(.ambient(.right, 3)))
       #expect(harness.driver.dropped.isEmpty && harness.driver.faults.isEmpty)
     }
   }
@@ -131,7 +133,7 @@ import Testing
     }
   }
 
-  @Test("a connection that is cancelled while it is made fails as such") func givenUp() throws {
+  @Test("a connection that is cancelled while it is made fails as such") func cancelled() throws {
     let harness = try DriverHarness()
     try harness.run {
       harness.middle.rule = { _, _ in [] }

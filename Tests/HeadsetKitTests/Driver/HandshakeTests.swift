@@ -38,8 +38,8 @@ import Testing
     let host = try HostHandshake(key: key, nonce: nonce)
     var board = BoardHandshake(key: key)
     let greeting = try answer(board.received(hello: host.hello, welcome: welcome()))
-    let (told, authenticate, handshake) = try host.received(welcome: greeting)
-    #expect(told == welcome())
+    let (reported, authenticate, handshake) = try host.received(welcome: greeting)
+    #expect(reported == welcome())
     guard case .begin(let proof, var boardSeal) = try board.received(authenticate: authenticate) else {
       throw Unexpected()
     }

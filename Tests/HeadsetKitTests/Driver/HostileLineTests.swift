@@ -59,14 +59,14 @@ import Testing
       let (requests, answers) = (harness.middle.frames(.toBoard), harness.middle.frames(.toHost))
       _ = try await harness.driver.request(SetNoiseCancelling(isOn: false))
       try await harness.settle()
-      let news = harness.news
-      #expect(news == [.noiseCancelling(true), .noiseCancelling(false)])
+      let driverEvents = harness.driverEvents
+      #expect(driverEvents == [.noiseCancelling(true), .noiseCancelling(false)])
       for _ in 0..<2 {
         for bytes in requests { harness.middle.inject(bytes, .toBoard) }
         for bytes in answers { harness.middle.inject(bytes, .toHost) }
         try await harness.settle()
         #expect(!harness.board.report.noiseCancelling)
-        #expect(harness.news == news)
+        #expect(harness.driverEvents == driverEvents)
         #expect(try await harness.driver.request(GetNoiseCancelling()) == Flag(isOn: false))
         if harness.driver.dropped[.repeated] != nil {
           // HELLO and AUTH, unsealed, and the request; of the host's, two answers, another, and an event.
@@ -94,12 +94,12 @@ import Testing
       var board = LinkSeal(key: [UInt8](repeating: 1, count: 32), side: .board, sent: 100)
       harness.middle.inject(event.unsealed, .toHost)
       harness.middle.inject(try board.seal(event), .toHost)
-      // What the host says, said to itself.
+      // The host's own frames, returned to it.
       _ = try await harness.driver.request(Ping())
       let own = try #require(harness.middle.frames(.toBoard).last)
       harness.middle.inject(own, .toHost)
       try await harness.settle()
-      #expect(!harness.board.report.noiseCancelling && harness.news.isEmpty)
+      #expect(!harness.board.report.noiseCancelling && harness.driverEvents.isEmpty)
       #expect(harness.board.report.unsealed == 1 && harness.board.report.forged == 1)
       #expect(harness.driver.dropped == [.unsealed: 1, .forged: 2])
       #expect(try await harness.driver.request(GetNoiseCancelling()) == Flag(isOn: false))

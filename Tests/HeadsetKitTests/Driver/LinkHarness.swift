@@ -71,7 +71,7 @@ struct LinkHarness {
 
   /// Lets the session take a frame of the board's, sealed when the handshake is done.
   @discardableResult
-  mutating func tell(_ frame: LinkFrame) throws -> [LinkSession.Action] {
+  mutating func receive(_ frame: LinkFrame) throws -> [LinkSession.Action] {
     let bytes = try seal?.seal(frame) ?? frame.unsealed
     return receive(bytes)
   }
@@ -84,7 +84,7 @@ struct LinkHarness {
   /// Answers a request.
   @discardableResult
   mutating func answer(_ request: LinkFrame, _ message: some LinkMessage) throws -> [LinkSession.Action] {
-    try tell(LinkReply.done(message).frame(to: request))
+    try receive(LinkReply.done(message).frame(to: request))
   }
 
   /// Makes a request.
@@ -112,7 +112,7 @@ struct LinkHarness {
     guard case .answer(let payload) = try handshake.received(hello: hello.payload, welcome: welcome) else {
       throw TestFailure("the board does not answer HELLO")
     }
-    return try tell(
+    return try receive(
       LinkFrame(kind: .response, sequence: hello.sequence, code: hello.code, payload: payload))
   }
 
@@ -124,7 +124,7 @@ struct LinkHarness {
       case .answer(let payload), .end(let payload): (payload, nil)
       case .begin(let payload, let seal): (payload, seal)
       }
-    let actions = try tell(
+    let actions = try receive(
       LinkFrame(kind: .response, sequence: proof.sequence, code: proof.code, payload: payload))
     self.seal = seal
     return actions

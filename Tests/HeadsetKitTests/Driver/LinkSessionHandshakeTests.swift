@@ -119,7 +119,7 @@ import Testing
       let hello = try harness.sentOne(.hello)
       let answer = try LinkFrame(
         kind: .response, sequence: hello.sequence, code: hello.code, payload: payload)
-      #expect(try harness.tell(answer).loss?.kind == kind, "\(payload)")
+      #expect(try harness.receive(answer).loss?.kind == kind, "\(payload)")
     }
   }
 

@@ -114,10 +114,12 @@ import Testing
   @Test("a board that asks for a sign of life gets a PING, unless a request is under way") func probe() throws
   {
     var harness = try LinkHarness.open()
-    for number in 1...3 { #expect(try harness.tell(AreYouThere().frame(sequence: UInt16(number))).isEmpty) }
+    for number in 1...3 {
+      #expect(try harness.receive(AreYouThere().frame(sequence: UInt16(number))).isEmpty)
+    }
     #expect(try harness.answer(harness.sentOne(.ping), Done()).isEmpty)
     try harness.request(1, GetBattery())
-    try harness.tell(AreYouThere().frame(sequence: 4))
+    try harness.receive(AreYouThere().frame(sequence: 4))
     _ = try harness.sentOne(.battery)
   }
 
@@ -155,7 +157,8 @@ import Testing
     try harness.answer(harness.sentOne(.beginTransfer), plan(window: 8))
     try harness.request(2, BeginTransfer(manifest: [1]))
     let refusal = LinkReply<TransferPlan>.refused(LinkRefusal(.batteryLow))
-    #expect(try harness.tell(refusal.frame(to: harness.sentOne(.beginTransfer))) == [.answered(2, [22, 0])])
+    #expect(
+      try harness.receive(refusal.frame(to: harness.sentOne(.beginTransfer))) == [.answered(2, [22, 0])])
     for id in 3...5 { try harness.request(id, write(id)) }
     #expect(harness.sent().count == 1)
   }
@@ -219,9 +222,9 @@ import Testing
       try LinkFrame(kind: .event, sequence: 1, code: ping.code, payload: []),
       try Ping().frame(sequence: ping.sequence),
     ]
-    for frame in strange { #expect(try harness.tell(frame).isEmpty) }
+    for frame in strange { #expect(try harness.receive(frame).isEmpty) }
     #expect(harness.session.dropped[.unexpected] == 5)
-    #expect(try harness.tell(answer) == [.answered(1, done)])
+    #expect(try harness.receive(answer) == [.answered(1, done)])
   }
 
   @Test("events are reported between answers, and one that can't be decoded is reported as such")

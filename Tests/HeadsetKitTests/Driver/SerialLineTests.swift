@@ -28,7 +28,7 @@ import Testing
         #expect(try await driver.connect().model == "RT-1")
         _ = try await driver.request(SetNoiseCancelling(isOn: true))
         #expect(try await driver.request(GetNoiseCancelling()) == Flag(isOn: true))
-        // Nobody tells the board that this host goes.
+        // The board is not notified that this host goes.
         driver.drop()
       }
       gone.close()

@@ -86,19 +86,19 @@ final class FaultRun {
   }
 
   private static func faults(_ seed: UInt64, _ random: inout SeededRandom) -> BoardFaults {
-    func chance(_ most: Double) -> Double {
+    func probability(_ most: Double) -> Double {
       Bool.random(using: &random) ? Double.random(in: 0...most, using: &random) : 0
     }
     var faults = BoardFaults()
     faults.seed = seed
-    faults.drop = chance(0.2)
-    faults.duplicate = chance(0.4)
-    faults.corrupt = chance(0.2)
-    faults.delay = chance(0.4)
+    faults.drop = probability(0.2)
+    faults.duplicate = probability(0.4)
+    faults.corrupt = probability(0.2)
+    faults.delay = probability(0.4)
     faults.delayTime = .milliseconds(Int64.random(in: 1...3_000, using: &random))
-    faults.split = chance(0.8)
-    faults.merge = chance(0.8)
-    faults.disconnect = chance(0.05)
+    faults.split = probability(0.8)
+    faults.merge = probability(0.8)
+    faults.disconnect = probability(0.05)
     if Bool.random(using: &random) { faults.disconnectAt = Int.random(in: 1...4_000, using: &random) }
     faults.stays = Int.random(in: 0...3, using: &random)
     if Int.random(in: 0..<20, using: &random) == 0 {
@@ -150,7 +150,7 @@ final class FaultRun {
   // MARK: Operations
 
   private static let requestTime = Duration.seconds(7)
-  /// With a board that tells of fewer bands than it has.
+  /// With a board that claims fewer bands than it has.
   private var equalizerErrors: Set<HeadsetError.Kind> { options.faults.hidesBand ? [.wrongBandCount] : [] }
   private static let linkErrors: Set<HeadsetError.Kind> = [.timeout, .notConnected]
 

@@ -92,7 +92,7 @@ import Testing
   }
 
   @Test("boots what it had or what it gets at every step, and the same update resumes to its end")
-  func goesOn() throws {
+  func resumes() throws {
     let steps = try steps()
     try #require(steps.all - steps.start > 50)
     for step in steps.start + 1...steps.all {

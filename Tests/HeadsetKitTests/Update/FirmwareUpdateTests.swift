@@ -10,10 +10,10 @@ import Testing
   private let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 0)))
   private let board: PaperBoard
   private let file: FirmwareFile
-  private let told = Told()
+  private let log = ProgressLog()
 
   /// The progress that was reported.
-  private final class Told { var progress: [Double] = [] }
+  private final class ProgressLog { var progress: [Double] = [] }
 
   init() throws {
     board = PaperBoard(loop)
@@ -56,7 +56,7 @@ import Testing
       if isConnected { _ = try await board.connect() }
       let update = FirmwareUpdate(
         file ?? self.file, over: board, trusting: .development, isForced: isForced, loop: loop)
-      update.onProgress = { [told] in told.progress.append($0) }
+      update.onProgress = { [log] in log.progress.append($0) }
       let over = PendingAnswer<Void>()
       let task = loop.start {
         do { journey.outcome = try await update.run() } catch let error as HeadsetError {
@@ -75,14 +75,14 @@ import Testing
     // It holds the task, which holds the board.
     if cancelAt != nil { board.mishap = { _, _ in nil } }
     #expect(board.breaches == [])
-    #expect(zip(told.progress, told.progress.dropFirst()).allSatisfy { $0 < $1 })
-    #expect(told.progress.allSatisfy { (0...1).contains($0) })
+    #expect(zip(log.progress, log.progress.dropFirst()).allSatisfy { $0 < $1 })
+    #expect(log.progress.allSatisfy { (0...1).contains($0) })
     return journey
   }
 
   private func expectUpdated(_ journey: Journey) {
     #expect(journey.outcome == .updated(version: "2.0"), "\(journey.error?.message ?? "")")
-    #expect(told.progress.last == 1)
+    #expect(log.progress.last == 1)
     #expect(SHA256.hash(board.flash) == file.manifest.imageHash)
     #expect(board.info.firmwareVersion == "2.0" && board.info.image == .application && board.isConfirmed)
   }
@@ -103,15 +103,15 @@ import Testing
 
   @Test("progress is what is acknowledged, and 1 after the image is verified") func progress() throws {
     var (before, after): (Double?, Double?)
-    board.mishap = { [told] operation, _ in
-      if operation == .verifyTransfer { before = told.progress.last }
-      if operation == .commitTransfer { after = told.progress.last }
+    board.mishap = { [log] operation, _ in
+      if operation == .verifyTransfer { before = log.progress.last }
+      if operation == .commitTransfer { after = log.progress.last }
       return nil
     }
     expectUpdated(try update())
     #expect(before == 0.99 && after == 1)
-    #expect(told.progress.count > 40)
-    #expect(told.progress.first == 256.0 / 12_000)
+    #expect(log.progress.count > 40)
+    #expect(log.progress.first == 256.0 / 12_000)
   }
 
   @Test("a board that stays in its application is asked three times, then the error names the step")
@@ -205,7 +205,7 @@ import Testing
     board.startReadyBootloader()
     expectUpdated(try update())
     #expect(board.asked.filter { $0 == .writeTransfer }.count == (12_000 - 8_192 + 255) / 256)
-    #expect(told.progress.first == 8_192.0 / 12_000)
+    #expect(log.progress.first == 8_192.0 / 12_000)
   }
 
   @Test("another image under the same manifest is given up, and all is written") func otherPrefix() throws {
@@ -238,9 +238,9 @@ import Testing
     for _ in 0..<30 {
       let test = try FirmwareUpdateTests()
       let seed = random.next()
-      var chances = SeededRandom(seed: seed)
+      var random = SeededRandom(seed: seed)
       test.board.mishap = { _, _ in
-        switch Int.random(in: 0..<40, using: &chances) {
+        switch Int.random(in: 0..<40, using: &random) {
         case 0: .lost
         case 1: .lostAnswer
         case 2: .powerLoss
@@ -338,6 +338,6 @@ import Testing
     (next.board.flash, next.board.manifest) = (board.flash, board.manifest)
     next.board.startReadyBootloader()
     next.expectUpdated(try next.update())
-    #expect(next.told.progress.first.map { $0 > 0.3 } == true)
+    #expect(next.log.progress.first.map { $0 > 0.3 } == true)
   }
 }

@@ -62,11 +62,11 @@ import Testing
 
   @Test("the link may end at any byte") func disconnects() throws {
     var random = SeededRandom(seed: 4)
-    var places = [1, 2, 30, 100, 200, 300, 400, 500, 600]
-    places += (0..<25).map { _ in Int.random(in: 1...13_000, using: &random) }
-    for place in places {
-      let harness = try UpdateHarness(.with { $0.faults.disconnectAt = place })
-      harness.expectUpdated(try harness.run(), "byte \(place)")
+    var offsets = [1, 2, 30, 100, 200, 300, 400, 500, 600]
+    offsets += (0..<25).map { _ in Int.random(in: 1...13_000, using: &random) }
+    for offset in offsets {
+      let harness = try UpdateHarness(.with { $0.faults.disconnectAt = offset })
+      harness.expectUpdated(try harness.run(), "byte \(offset)")
     }
   }
 
@@ -88,12 +88,12 @@ import Testing
     for _ in 0..<30 {
       var faults = BoardFaults()
       faults.seed = random.next()
-      func chance(_ most: Double) -> Double {
+      func probability(_ most: Double) -> Double {
         Bool.random(using: &random) ? Double.random(in: 0...most, using: &random) : 0
       }
-      (faults.drop, faults.duplicate, faults.corrupt) = (chance(0.1), chance(0.2), chance(0.1))
-      (faults.delay, faults.split, faults.merge) = (chance(0.2), chance(0.3), chance(0.3))
-      faults.disconnect = chance(0.03)
+      (faults.drop, faults.duplicate, faults.corrupt) = (probability(0.1), probability(0.2), probability(0.1))
+      (faults.delay, faults.split, faults.merge) = (probability(0.2), probability(0.3), probability(0.3))
+      faults.disconnect = probability(0.03)
       let harness = try UpdateHarness(.with { $0.faults = faults })
       let end = try harness.run()
       switch end {

@@ -121,7 +121,8 @@ import Testing
     #expect(plan.receive(board(.application, boots: 3), at: at(10)) == .enter)
   }
 
-  @Test("waiting for a link grows longer, and ends when it was of no use for two minutes") func patience() {
+  @Test("waiting for a link grows longer, and ends when it was of no use for two minutes") func linkTimeout()
+  {
     var plan = entered()
     _ = plan.receive(.began(transfer()), at: at(6))
     for delay in [500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000] {

@@ -74,7 +74,7 @@ import Testing
           }
         case .done: break loop
         case .stuck:
-          // Ten refusals in a row happen by chance, too.
+          // Ten refusals in a row happen at random, too.
           there = size
           break loop
         }

@@ -50,24 +50,24 @@ extension HouseModel {
     speakers[speaker].move = moveCount
     flush()
     send(.member(speaker: speaker, session: speakers[speaker].isAvailable ? session : nil))
-    if old != nil { tellDevice(speaker, "left") }
-    if session != nil { tellDevice(speaker, "joined") }
+    if old != nil { reportDevice(speaker, "left") }
+    if session != nil { reportDevice(speaker, "joined") }
     if let old {
       if members(of: old).isEmpty, !isSuspended(old) { stop(old, "no_devices") }
       follow(old)
     }
     if let session { follow(session) }
-    tellPlaying()
+    reportPlaying()
   }
 
   private mutating func plug(_ speaker: Int, _ isPlugged: Bool) {
     guard speakers[speaker].isAvailable != isPlugged else { return }
     speakers[speaker].isAvailable = isPlugged
     send(.member(speaker: speaker, session: isPlugged ? speakers[speaker].session : nil))
-    tellDevice(speaker, isPlugged ? "available" : "unavailable")
+    reportDevice(speaker, isPlugged ? "available" : "unavailable")
     if isPlugged, let level = speakers[speaker].owed { give(level, to: speaker) }
     if let session = speakers[speaker].session { follow(session) }
-    tellPlaying()
+    reportPlaying()
   }
 
   private mutating func rename(_ speaker: Int, _ name: String) -> String? {
@@ -90,7 +90,7 @@ extension HouseModel {
   /// Stops the session of a speaker that gets another name or group, where it plays.
   private mutating func silence(_ speaker: Int) {
     guard let session = speakers[speaker].session, runs(session) else { return }
-    tell("error speaker.renamed_while_playing \(speakers[speaker].label) \(players[session].name)")
+    report("error speaker.renamed_while_playing \(speakers[speaker].label) \(players[session].name)")
     stop(session, "failed")
   }
 
@@ -140,14 +140,14 @@ extension HouseModel {
     let length = WalkStep.lengths[play.title] ?? 0
     guard (0...length).contains(play.first) else { return "speaker.range" }
     checkSeconds(session)
-    if let old = players[session].title { tell("ended \(old) replaced \(players[session].name)") }
+    if let old = players[session].title { report("ended \(old) replaced \(players[session].name)") }
     players[session].title = play.title
     players[session].length = length
     players[session].loops = play.loops
     players[session].state = "playing"
     begin(session, at: play.first)
-    tellState(session)
-    tellPlaying()
+    reportState(session)
+    reportPlaying()
     if let priority = play.priority { players[session].priority = priority }
     return nil
   }
@@ -191,8 +191,8 @@ extension HouseModel {
   }
 
   private mutating func changed(_ session: Int) {
-    tellState(session)
-    tellPlaying()
+    reportState(session)
+    reportPlaying()
     follow(session)
   }
 }

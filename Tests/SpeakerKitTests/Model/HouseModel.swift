@@ -4,11 +4,11 @@ import AudioCore
 /// description, which shares no code with the house and does not depend on its implementation.
 ///
 /// Receives the requests to the house with their times; returns the codes that they raise, and predicts the
-/// events in `told`, with their nanoseconds. Only the seconds (`time`) are checked instead of predicted: see
+/// events in `reported`, with their nanoseconds. Only the seconds (`time`) are checked instead of predicted: see
 /// `hear(second:of:at:)`.
 struct HouseModel {
   /// An event, as `WalkRecorder` words it.
-  struct Told: Equatable {
+  struct Report: Equatable {
     let instant: Int64
     let text: String
   }
@@ -22,7 +22,7 @@ struct HouseModel {
     var balance: Int
     var isAvailable = true
     /// `playing` as reported last.
-    var toldPlaying = false
+    var reportedPlaying = false
     var session: Int?
     /// Number of the last move, and of level changes so far: both decide what an interruption restores.
     var move = 0
@@ -69,7 +69,7 @@ struct HouseModel {
   /// Time from the request of a level or a name to its effect.
   static let reaction: Int64 = 5_000_000
   /// Timeout of a session without an available speaker.
-  static let patience: Int64 = 30_000_000_000
+  static let silenceTimeout: Int64 = 30_000_000_000
 
   var now: Int64
   var speakers: [Speaker]
@@ -78,7 +78,7 @@ struct HouseModel {
   var decks = [DeckModel()]
   /// Members of each group, in the order in which they joined. A group without members does not exist.
   var groups: [String: [Int]] = [:]
-  var told: [Told] = []
+  var reported: [Report] = []
   /// Faults of `time` events.
   var complaints: [String] = []
   var mix: MixModel
@@ -121,7 +121,7 @@ struct HouseModel {
     // Of simultaneous occurrences, the one that was scheduled first comes first.
     var all: [(Int64, Happening)] = []
     for (index, one) in players.enumerated() {
-      if let since = one.silentSince { all.append((since + Self.patience, .silence(index))) }
+      if let since = one.silentSince { all.append((since + Self.silenceTimeout, .silence(index))) }
     }
     for (index, one) in interruptions.enumerated() { all.append((one.endsAt, .interruption(index))) }
     if let due = mix.nextBlock { all.append((due, .block)) }
@@ -133,7 +133,7 @@ struct HouseModel {
   private mutating func renderBlock() {
     // A source that starts and stops between two blocks is heard fading out.
     var heard = speakers.indices.map { isHeard($0) }
-    for command in mix.takeWaiting() {
+    for command in mix.drainWaiting() {
       carryOut(command)
       for index in heard.indices where isHeard(index) { heard[index] = true }
     }
@@ -187,21 +187,23 @@ struct HouseModel {
 
   // MARK: Events
 
-  mutating func tell(_ text: String) { told.append(Told(instant: now, text: text)) }
+  mutating func report(_ text: String) { reported.append(Report(instant: now, text: text)) }
 
-  mutating func tellDevice(_ speaker: Int, _ reason: String) {
-    tell("device \(speakers[speaker].label) \(reason)")
+  mutating func reportDevice(_ speaker: Int, _ reason: String) {
+    report("device \(speakers[speaker].label) \(reason)")
   }
 
   /// Emits a session's state; `tellPlaying` must follow once the rest of the change is emitted.
-  mutating func tellState(_ player: Int) { tell("state \(players[player].state) \(players[player].name)") }
+  mutating func reportState(_ player: Int) {
+    report("state \(players[player].state) \(players[player].name)")
+  }
 
-  mutating func tellPlaying() {
+  mutating func reportPlaying() {
     for index in speakers.indices {
       let plays = speakers[index].isAvailable && (speakers[index].session.map(runs) ?? false)
-      if plays == speakers[index].toldPlaying { continue }
-      speakers[index].toldPlaying = plays
-      tellDevice(index, "playing")
+      if plays == speakers[index].reportedPlaying { continue }
+      speakers[index].reportedPlaying = plays
+      reportDevice(index, "playing")
     }
   }
 
@@ -266,9 +268,9 @@ struct HouseModel {
     players[player].cue = -1
     players[player].state = "stopped"
     send(.stop(player))
-    tellState(player)
-    tell("ended \(title) \(reason) \(players[player].name)")
-    tellPlaying()
+    reportState(player)
+    report("ended \(title) \(reason) \(players[player].name)")
+    reportPlaying()
     follow(player)
   }
 
@@ -307,18 +309,18 @@ struct HouseModel {
       }
       for index in changed {
         let (one, muted) = (speakers[index], speakers[index].isMuted ? " muted" : "")
-        tell("volume \(one.label) \(one.volume)\(muted), average \(average)")
+        report("volume \(one.label) \(one.volume)\(muted), average \(average)")
       }
     case .name(let speaker, let name):
       speakers[speaker].name = name
-      tellDevice(speaker, "renamed")
+      reportDevice(speaker, "renamed")
     case .group(let speaker, let name):
       let before = founders
       for key in groups.keys { groups[key]?.removeAll { $0 == speaker } }
       if name != "harman" { groups[name, default: []].append(speaker) }
-      tellDevice(speaker, "regrouped")
+      reportDevice(speaker, "regrouped")
       for other in speakers.indices where other != speaker && before[other] != founders[other] {
-        tellDevice(other, "regrouped")
+        reportDevice(other, "regrouped")
       }
     }
   }
@@ -335,11 +337,11 @@ struct HouseModel {
     case .role(let role):
       guard before.role != role else { return false }
       speakers[index].role = role
-      tellDevice(index, "role")
+      reportDevice(index, "role")
     case .balance(let balance):
       guard before.balance != balance else { return false }
       speakers[index].balance = balance
-      tellDevice(index, "balance")
+      reportDevice(index, "balance")
     }
     send(.level(index))
     switch level {

@@ -6,7 +6,7 @@ struct InterruptionModel {
     var from: Int?
     /// Numbers of the speaker's last move before it was borrowed, and of that move.
     let before: Int
-    let taken: Int
+    let move: Int
     /// Level before the change, and the number of other level changes by then; nil when it was left alone.
     var level: (volume: Int, isMuted: Bool, touches: Int)?
   }
@@ -37,7 +37,7 @@ extension HouseModel {
         return !members.isEmpty && members.allSatisfy(request.speakers.contains)
       }
     }
-    for other in suspended { tell("suspending \(players[other].name) by \(request.name)") }
+    for other in suspended { report("suspending \(players[other].name) by \(request.name)") }
     for other in suspended {
       one.suspensions.append(suspensions.count)
       suspensions.append((other, isOver: false))
@@ -46,7 +46,7 @@ extension HouseModel {
     for index in request.speakers {
       let (from, before) = (speakers[index].session, speakers[index].move)
       move(index, to: player)
-      one.loans.append(.init(speaker: index, from: from, before: before, taken: speakers[index].move))
+      one.loans.append(.init(speaker: index, from: from, before: before, move: speakers[index].move))
     }
     if let volume = request.volume {
       var levels: [(speaker: Int, level: Level)] = []
@@ -77,8 +77,8 @@ extension HouseModel {
     if runs(player) { send(.pause(player)) }
     players[player].suspensions += 1
     follow(player)
-    tellPlaying()
-    tell("suspended \(players[player].name) by \(name)")
+    reportPlaying()
+    report("suspended \(players[player].name) by \(name)")
   }
 
   /// Ends an interruption: restores what has not been changed since.
@@ -99,7 +99,7 @@ extension HouseModel {
   private mutating func giveBack(_ loan: InterruptionModel.Loan, of one: InterruptionModel) -> Int? {
     let index = loan.speaker
     let from = loan.from.flatMap { players[$0].isOpen ? $0 : nil }
-    if speakers[index].session == one.player, speakers[index].move == loan.taken {
+    if speakers[index].session == one.player, speakers[index].move == loan.move {
       move(index, to: from)
       speakers[index].move = loan.before
     }
@@ -107,12 +107,12 @@ extension HouseModel {
       interruptions[other].loans.contains { $0.speaker == index && $0.from == one.player }
     }
     var keepsLevel = false
-    if let later, let place = interruptions[later].loans.firstIndex(where: { $0.speaker == index }) {
-      interruptions[later].loans[place].from = from
-      if let found = interruptions[later].loans[place].level {
+    if let later, let entry = interruptions[later].loans.firstIndex(where: { $0.speaker == index }) {
+      interruptions[later].loans[entry].from = from
+      if let found = interruptions[later].loans[entry].level {
         // The later one found the level that this one set, unless it was changed between.
         if let level = loan.level, level.touches == found.touches {
-          interruptions[later].loans[place].level = level
+          interruptions[later].loans[entry].level = level
         }
         keepsLevel = true
       }
@@ -149,8 +149,8 @@ extension HouseModel {
     guard !isSuspended(player) else { return }
     if runs(player) { send(.resume(player)) }
     follow(player)
-    tellPlaying()
-    tell("resumed \(players[player].name) by \(players[one.player].name)")
+    reportPlaying()
+    report("resumed \(players[player].name) by \(players[one.player].name)")
   }
 
   /// Closes the session of an interruption, which ends that.

@@ -72,7 +72,7 @@ struct MixModel {
   /// Stops the time line: no deck sounds.
   mutating func rest() { nextBlock = nil }
 
-  mutating func takeWaiting() -> [Command] {
+  mutating func drainWaiting() -> [Command] {
     defer { waiting = [] }
     return waiting
   }

@@ -6,7 +6,7 @@ import TestSupport
 /// Sends the same requests to a house and its model, and compares errors, events and state after every step.
 final class RandomWalk {
   private struct Event {
-    let told: HouseModel.Told
+    let reported: HouseModel.Report
     /// Second and session of a `time` event; nil for others.
     let second: (Int, player: Int)?
   }
@@ -27,7 +27,7 @@ final class RandomWalk {
   private var sessions: [Session]
   private let devices: [Device]
   private var inbox: [Event] = []
-  private var told: [HouseModel.Told] = []
+  private var reported: [HouseModel.Report] = []
   private var compared = 0
   private var history: [String] = []
   /// Words of the events, and codes that were raised.
@@ -66,16 +66,16 @@ final class RandomWalk {
       let step = WalkStep.random(
         number, known: sessions.count, mayInterrupt: model.interruptions.count < 3, using: &random)
       let wait = step.randomWait(using: &random)
-      try await take(step, number, wait: wait)
+      try await perform(step, number, wait: wait)
     }
     while interruptions > 0 {
       try await harness.loop.sleep(for: .milliseconds(100))
       try compare()
     }
-    for session in 0..<WalkStep.sessionCount { try await take(.stop(session), steps, wait: 50_000_001) }
+    for session in 0..<WalkStep.sessionCount { try await perform(.stop(session), steps, wait: 50_000_001) }
   }
 
-  private func take(_ step: WalkStep, _ number: Int, wait: Int64) async throws {
+  private func perform(_ step: WalkStep, _ number: Int, wait: Int64) async throws {
     history.append("\(number) at \(harness.loop.now.nanoseconds): \(step), then \(wait) ns")
     let expected = model.perform(step)
     let raised = await perform(step)
@@ -181,7 +181,7 @@ final class RandomWalk {
 
   private func note(_ text: String, second: (Int, player: Int)? = nil) {
     seen.formUnion(text.split(separator: " ").map(String.init))
-    inbox.append(Event(told: .init(instant: harness.loop.now.nanoseconds, text: text), second: second))
+    inbox.append(Event(reported: .init(instant: harness.loop.now.nanoseconds, text: text), second: second))
   }
 
   private func label(_ device: Device) -> String {
@@ -193,25 +193,26 @@ final class RandomWalk {
   private func compare() throws {
     for event in inbox {
       if let (second, player) = event.second {
-        guard player >= 0 else { throw failure("\(event.told.text): of no session that is known") }
-        model.hear(second: second, of: player, at: event.told.instant)
+        guard player >= 0 else { throw failure("\(event.reported.text): of no session that is known") }
+        model.hear(second: second, of: player, at: event.reported.instant)
       } else {
-        told.append(event.told)
+        reported.append(event.reported)
       }
     }
     inbox = []
     model.advance(to: harness.loop.now.nanoseconds)
     if let complaint = model.complaints.first { throw failure(complaint) }
-    while compared < min(told.count, model.told.count), told[compared] == model.told[compared] {
+    while compared < min(reported.count, model.reported.count), reported[compared] == model.reported[compared]
+    {
       compared += 1
     }
-    if compared < max(told.count, model.told.count) {
+    if compared < max(reported.count, model.reported.count) {
       throw failure(
         """
         the events differ; nanosecond and event, in the house:
-        \(Self.lines(told, around: compared))
+        \(Self.lines(reported, around: compared))
         by the contract:
-        \(Self.lines(model.told, around: compared))
+        \(Self.lines(model.reported, around: compared))
         """)
     }
     for (shown, expected) in zip(shownByHouse, shownByModel) where shown != expected {
@@ -249,7 +250,7 @@ final class RandomWalk {
       } + ["average \(model.average)"]
   }
 
-  private static func lines(_ all: [HouseModel.Told], around index: Int) -> String {
+  private static func lines(_ all: [HouseModel.Report], around index: Int) -> String {
     let range = max(0, index - 4)..<min(all.count, index + 8)
     return range.map { "  \($0 == index ? ">" : " ") \(all[$0].instant) \(all[$0].text)" }
       .joined(separator: "\n")

@@ -69,7 +69,7 @@ import Testing
     #expect(try reader.entry(id: one.id) == one)
   }
 
-  @Test("unchanged progress is not written") func writesOnlyNews() throws {
+  @Test("unchanged progress is not written") func writesOnlyChanges() throws {
     let catalogue = try Catalogue(path: path)
     var entries = (0..<100).map { show("show \($0)") }
     for index in entries.indices { try catalogue.insert(&entries[index]) }

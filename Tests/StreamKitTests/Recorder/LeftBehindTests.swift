@@ -9,14 +9,14 @@ import Testing
 @Suite("A part that was left behind under the name of a recording that begins", .waiting)
 struct LeftBehindTests {
   /// The lines of the log.
-  private final class Told: Sendable {
+  private final class ReportLog: Sendable {
     private let list = Lock<[String]>([])
     var lines: [String] { list.withLock { $0 } }
     func add(_ line: String) { list.withLock { $0.append(line) } }
   }
 
   private let folder: TemporaryFolder
-  private let told = Told()
+  private let reported = ReportLog()
   private let left: [UInt8]
 
   init() throws {
@@ -30,7 +30,8 @@ struct LeftBehindTests {
     appends: Bool, settings: RecorderSettings
   ) throws -> WriterHarness {
     let harness = try WriterHarness(
-      "show.mp3", { $0.appends = appends }, settings: settings, in: folder, log: { [told] in told.add($0) })
+      "show.mp3", { $0.appends = appends }, settings: settings, in: folder,
+      log: { [reported] in reported.add($0) })
     harness.feed.mark(StreamTitle("Title"))
     harness.come(2)
     harness.pass()
@@ -51,10 +52,10 @@ struct LeftBehindTests {
     _ = try folder.write(left + [0xFF, 0xFB], to: "show.mp3.part")
     let harness = try record(appends: appends, settings: settings(hasCatalogue: hasCatalogue))
     let files = harness.files.filter { !$0.hasPrefix("catalogue") }
-    #expect(files == (appends ? ["show.mp3"] : ["show (2).mp3", "show.mp3"]), "\(harness.told)")
+    #expect(files == (appends ? ["show.mp3"] : ["show (2).mp3", "show.mp3"]), "\(harness.reported)")
     let sound = try readBytes(folder.file("show.mp3"))
     #expect(sound.starts(with: left) && (sound.count > left.count) == appends)
-    #expect(told.lines == ["\(folder.file("show.mp3")): made whole from its part"])
+    #expect(reported.lines == ["\(folder.file("show.mp3")): made whole from its part"])
     guard hasCatalogue else { return }
     let rows = try Catalogue(path: folder.file("catalogue.sqlite")).entries()
     #expect(rows.map(\.path).sorted() == files.map { folder.file($0) })
@@ -66,7 +67,7 @@ struct LeftBehindTests {
     try part.write(left)
     _ = try folder.write(left, to: "show.mp3")
     let harness = try record(appends: true, settings: .init())
-    #expect(harness.told == ["stopped record.exists"] && harness.files == ["show.mp3", "show.mp3.part"])
+    #expect(harness.reported == ["stopped record.exists"] && harness.files == ["show.mp3", "show.mp3.part"])
     let error = #expect(throws: RecordError.self) { try PartFile.create(path: folder.file("show.mp3")) }
     #expect(error?.message == "\(folder.file("show.mp3.part")) is being recorded")
     part.abandon(keep: false)
@@ -80,13 +81,13 @@ struct LeftBehindTests {
     #expect(fileNames(in: folder.path).contains("show (2).mp3"))
     _ = try folder.write([], to: "show.mp3.part")
     let harness = try record(appends: true, settings: settings(hasCatalogue: true))
-    #expect(harness.told.last == "finished show.mp3", "\(harness.told)")
+    #expect(harness.reported.last == "finished show.mp3", "\(harness.reported)")
     #expect(!fileNames(in: folder.path).contains("show.mp3.part"))
   }
 
   @Test("is no folder: a name is wanted behind that") func folderThere() throws {
     mkdir(folder.file("show.mp3"), 0o700)
     let harness = try record(appends: false, settings: .init())
-    #expect(harness.told == ["stopped record.exists"] && harness.files == ["show.mp3"])
+    #expect(harness.reported == ["stopped record.exists"] && harness.files == ["show.mp3"])
   }
 }

@@ -40,7 +40,7 @@ struct RecordedFileTests {
       "/live", with: whole.dropping(at: 150_001, by: .reset), whole.dropping(at: 400_003, by: .reset), whole)
     try RecordingHarness.run(station) { harness in
       let recording = try await harness.record("{station}.{ext}")
-      try await harness.wait { harness.told.contains("finished") }
+      try await harness.wait { harness.reported.contains("finished") }
       #expect(recording.state == .finished && recording.path.hasSuffix(".mp3"))
       #expect(try readBytes(recording.path) == bytes)
       #expect(recording.bytes == bytes.count && abs(recording.seconds - 60) < 0.1)
@@ -69,7 +69,7 @@ struct RecordedFileTests {
     station.answer("/\(name)", with: .file(bytes, type: "application/octet-stream"))
     try RecordingHarness.run(station) { harness in
       let recording = try await harness.record("show.{ext}")
-      try await harness.wait { harness.told.contains("finished") }
+      try await harness.wait { harness.reported.contains("finished") }
       #expect(recording.path.hasSuffix("show.\(end)"))
       #expect(try readBytes(recording.path) == bytes)
       let path = recording.path
@@ -87,7 +87,7 @@ struct RecordedFileTests {
     try RecordingHarness.run(station) { harness in
       let recording = try await harness.record("a.mp3")
       try await harness.wait { recording.state == .failed }
-      #expect(harness.told == ["stopped stream.content"])
+      #expect(harness.reported == ["stopped stream.content"])
       #expect(try readBytes(recording.path) == Array(bytes.prefix(150_001)))
     }
   }

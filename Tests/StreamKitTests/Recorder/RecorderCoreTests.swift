@@ -44,7 +44,7 @@ struct RecorderCoreTests {
   )
   func troubles() throws {
     let folder = try TemporaryFolder()
-    let told = Lock<[String]>([])
+    let reported = Lock<[String]>([])
     var settings = RecorderSettings()
     settings.keep = .seconds(86_400)
     settings.catalogue = folder.file("state/catalogue.sqlite")
@@ -58,12 +58,12 @@ struct RecorderCoreTests {
     let loop = EventLoop(clock: .virtual(start: start))
     defer { loop.close() }
     let core = RecorderCore(loop: loop, settings: settings, localTime: { LocalTime($0) }) { line in
-      told.withLock { $0.append(line) }
+      reported.withLock { $0.append(line) }
     }
     core.begin()
     core.begin()
     let deleting = "recordings that are too old can't be deleted: "
-    #expect(told.withLock { $0.count } == 1 && told.withLock { $0[0].hasPrefix(deleting) })
+    #expect(reported.withLock { $0.count } == 1 && reported.withLock { $0[0].hasPrefix(deleting) })
 
     let keeping = "the catalogue of recordings can't be kept: "
     for round in 1...2 {
@@ -73,7 +73,7 @@ struct RecorderCoreTests {
         var new = entry
         core.enter(&new)
       }
-      let lines = told.withLock { $0 }
+      let lines = reported.withLock { $0 }
       #expect(lines.count == 1 + round && lines.last?.hasPrefix(keeping) == true, "\(lines)")
       unlink(folder.file("state"))
       rename(folder.file("away"), folder.file("state"))

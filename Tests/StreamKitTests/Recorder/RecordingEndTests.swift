@@ -21,7 +21,7 @@ struct RecordingEndTests {
     }
     for _ in 0..<10 { harness.pass() }
     harness.end()
-    #expect(harness.told == ["began a.mp3", "finished a.mp3"])
+    #expect(harness.reported == ["began a.mp3", "finished a.mp3"])
     let gap = try #require(harness.progress.figures.gaps.first)
     // The gap is four and a half seconds, of which half a second may have been on its way.
     #expect((3.6...4.6).contains(gap.seconds) && harness.progress.figures.gaps.count == 1, "\(gap)")
@@ -36,7 +36,7 @@ struct RecordingEndTests {
       for _ in 0..<10 { harness.pass() }
     }
     harness.end()
-    #expect(harness.told.last == "finished a.mp3" && harness.progress.figures.gaps.isEmpty)
+    #expect(harness.reported.last == "finished a.mp3" && harness.progress.figures.gaps.isEmpty)
     let short = try WriterHarness("a.mp3") { $0.duration = .seconds(5) }
     short.feed.mark(StreamTitle("Title"))
     short.come(4)
@@ -86,7 +86,7 @@ struct RecordingEndTests {
       harness.stream.endRecordings { $0.fail(StreamError.ended(harness.stream.url)) }
       try await harness.wait { recording.state == .failed }
       await #expect(throws: StreamError.self) { try await recording.stop() }
-      #expect(harness.told == ["stopped stream.network"])
+      #expect(harness.reported == ["stopped stream.network"])
     }
     #expect(try FrameFile.walk(harness.path("a.mp3")).isWhole)
   }
@@ -110,7 +110,7 @@ struct RecordingEndTests {
       come(3, rate: number % 2 == 0 ? 44_100 : 22_050, to: harness)
       if number % 40 == 39 { harness.pass() }
     }
-    #expect(harness.told.last == "stopped record.write")
+    #expect(harness.reported.last == "stopped record.write")
     // The budget is twenty files, and one a second.
     #expect((20...60).contains(harness.files.count), "\(harness.files.count)")
     let calm = try WriterHarness("a.mp3")
@@ -119,7 +119,7 @@ struct RecordingEndTests {
       for _ in 0..<2 { calm.pass() }
     }
     calm.end()
-    #expect(calm.told.last?.hasPrefix("finished") == true && calm.files.count == 60)
+    #expect(calm.reported.last?.hasPrefix("finished") == true && calm.files.count == 60)
   }
 
   @Test("of several files each is reported once, the first too")
@@ -135,11 +135,11 @@ struct RecordingEndTests {
       let recording = try await harness.record("a.mp3")
       try await harness.wait { recording.paths.count >= 3 }
       try await recording.stop()
-      let tracks = harness.told.filter { $0.hasPrefix("track") }
+      let tracks = harness.reported.filter { $0.hasPrefix("track") }
       #expect(tracks == recording.paths.dropFirst().map { "track \($0.split(separator: "/").last ?? "") -" })
       #expect(
         recording.paths.first == harness.path("a.mp3") && Set(recording.paths).count == recording.paths.count)
-      #expect(recording.path == recording.paths.last && harness.told.last == "finished")
+      #expect(recording.path == recording.paths.last && harness.reported.last == "finished")
     }
   }
 }

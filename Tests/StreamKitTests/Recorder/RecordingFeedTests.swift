@@ -24,7 +24,7 @@ struct RecordingFeedTests {
     }
   }
 
-  private func taken(from feed: RecordingFeed) -> [RecordingFeed.Batch] {
+  private func drained(from feed: RecordingFeed) -> [RecordingFeed.Batch] {
     var batches: [RecordingFeed.Batch] = []
     feed.take(into: &batches)
     return batches
@@ -40,7 +40,7 @@ struct RecordingFeedTests {
     #expect(calls.withLock { $0 } == 0)
     come(40..<160, into: outlet)
     #expect(calls.withLock { $0 } == 1)
-    let batches = taken(from: feed)
+    let batches = drained(from: feed)
     #expect(batches.count == 4 && batches.allSatisfy { $0.bytes.count <= 16_384 })
     #expect(batches.flatMap(\.bytes) == (0..<160).flatMap { [UInt8](repeating: UInt8($0), count: 400) })
     #expect(batches.flatMap(\.frames).map(\.offset) == (0..<160).map { $0 * 400 })
@@ -57,8 +57,8 @@ struct RecordingFeedTests {
     come(10..<20, into: outlet)
     outlet.remove(first)
     come(20..<30, into: outlet)
-    #expect(taken(from: first).flatMap(\.frames).map(\.offset) == (0..<20).map { $0 * 400 })
-    #expect(taken(from: second).flatMap(\.frames).map(\.offset) == (10..<30).map { $0 * 400 })
+    #expect(drained(from: first).flatMap(\.frames).map(\.offset) == (0..<20).map { $0 * 400 })
+    #expect(drained(from: second).flatMap(\.frames).map(\.offset) == (10..<30).map { $0 * 400 })
   }
 
   @Test("marks precede the frames that follow them")
@@ -74,12 +74,12 @@ struct RecordingFeedTests {
       }
     }
     outlet.mark(StreamTitle("B"))
-    let batches = taken(from: feed)
+    let batches = drained(from: feed)
     #expect(batches.map(\.frames.count) == [40, 0])
     #expect(batches[0].marks.map(\.frame) == [20, 30])
     #expect(batches[0].marks.map(\.mark) == [.title(StreamTitle("A")), .gap(seconds: 2)])
     #expect(batches[1].marks.map(\.frame) == [0] && batches[1].lastTitle == StreamTitle("B"))
-    #expect(taken(from: feed).isEmpty)
+    #expect(drained(from: feed).isEmpty)
   }
 
   @Test("nothing is accepted after a loss")
@@ -91,7 +91,7 @@ struct RecordingFeedTests {
     withFrame(0) { feed.append($0, $1) }
     feed.mark(StreamTitle("A"))
     withFrame(1) { feed.append($0, $1) }
-    let batches = taken(from: feed)
+    let batches = drained(from: feed)
     #expect(batches.last?.isOverrun == true)
     #expect(batches.flatMap(\.frames).count == 1 && batches.allSatisfy(\.marks.isEmpty))
   }

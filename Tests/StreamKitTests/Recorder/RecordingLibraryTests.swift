@@ -8,15 +8,16 @@ import Testing
 
 @Suite("The library of recordings", .waiting) struct RecordingLibraryTests {
   @Test("a recording is compared with its row, frame by frame") func verifies() throws {
-    let place = try LibraryFolder()
-    let entry = try place.finished("show.mp3", 0..<50)
-    let good = try place.library.verify(entry.path)
+    let fixture = try LibraryFolder()
+    let entry = try fixture.finished("show.mp3", 0..<50)
+    let good = try fixture.library.verify(entry.path)
     #expect(good.isGood && good.agrees == true && good.entry == entry && !good.isOpen)
     #expect(
-      good.frames == 50 && good.samples == place.samples(0..<50) && good.bytes == place.bytes(0..<50).count)
+      good.frames == 50 && good.samples == fixture.samples(0..<50)
+        && good.bytes == fixture.bytes(0..<50).count)
 
-    _ = try place.folder.write(place.tag + place.bytes(0..<49), to: "show.mp3")
-    let short = try place.library.verify(entry.path)
+    _ = try fixture.folder.write(fixture.tag + fixture.bytes(0..<49), to: "show.mp3")
+    let short = try fixture.library.verify(entry.path)
     #expect(short.isWhole && short.agrees == false && !short.isGood)
     #expect(
       short.differences == [
@@ -24,191 +25,198 @@ import Testing
         "PCM frames: \(entry.samples) in the catalogue, \(entry.samples - 1152) in the file",
       ])
 
-    var broken = place.tag + place.bytes(0..<50)
+    var broken = fixture.tag + fixture.bytes(0..<50)
     for index in 10_000..<10_200 { broken[index] = 0 }
-    _ = try place.folder.write(broken, to: "show.mp3")
-    let damaged = try place.library.verify(entry.path)
+    _ = try fixture.folder.write(broken, to: "show.mp3")
+    let damaged = try fixture.library.verify(entry.path)
     #expect(!damaged.isWhole && damaged.junkBytes > 0 && !damaged.isGood)
   }
 
   @Test("a file that the catalogue does not know is walked too, and one that is not there is named")
   func verifiesOthers() throws {
-    let place = try LibraryFolder()
-    let path = try place.folder.write(place.bytes(0..<5), to: "other.mp3")
-    let verdict = try place.library.verify(path)
+    let fixture = try LibraryFolder()
+    let path = try fixture.folder.write(fixture.bytes(0..<5), to: "other.mp3")
+    let verdict = try fixture.library.verify(path)
     #expect(verdict.entry == nil && verdict.agrees == nil && verdict.isGood && verdict.frames == 5)
-    let error = #expect(throws: RecordError.self) { try place.library.verify(place.path("none.mp3")) }
-    #expect(error?.message == "can't open \(place.path("none.mp3")): no such file or directory")
-    #expect(throws: RecordError.self) { try place.library.verify(place.folder.path) }
-    let zeros = try place.folder.write([UInt8](repeating: 0, count: 200_000), to: "zeros.mp3")
-    #expect(try !place.library.verify(zeros).isWhole)
+    let error = #expect(throws: RecordError.self) { try fixture.library.verify(fixture.path("none.mp3")) }
+    #expect(error?.message == "can't open \(fixture.path("none.mp3")): no such file or directory")
+    #expect(throws: RecordError.self) { try fixture.library.verify(fixture.folder.path) }
+    let zeros = try fixture.folder.write([UInt8](repeating: 0, count: 200_000), to: "zeros.mp3")
+    #expect(try !fixture.library.verify(zeros).isWhole)
   }
 
   @Test("a recording that is forgotten stays on the disk") func forgets() throws {
-    let place = try LibraryFolder()
-    let entry = try place.finished("show.mp3", 0..<5)
-    #expect(try place.library.forget(entry.path))
-    #expect(try !place.library.forget(entry.path))
-    #expect(try place.library.list().isEmpty && place.names() == ["show.mp3"])
+    let fixture = try LibraryFolder()
+    let entry = try fixture.finished("show.mp3", 0..<5)
+    #expect(try fixture.library.forget(entry.path))
+    #expect(try !fixture.library.forget(entry.path))
+    #expect(try fixture.library.list().isEmpty && fixture.names() == ["show.mp3"])
   }
 
   @Test("recordings that ended long enough ago are deleted, and nothing else") func expires() throws {
-    let place = try LibraryFolder()
+    let fixture = try LibraryFolder()
     for (name, hours) in [("old.mp3", 50), ("edge.mp3", 48), ("new.mp3", 10), ("gone.mp3", 60)]
       as [(String, Int64)]
     {
-      var entry = try place.finished(name, 0..<5)
-      entry.start = WallTime(seconds: place.now.seconds - hours * 3600)
+      var entry = try fixture.finished(name, 0..<5)
+      entry.start = WallTime(seconds: fixture.now.seconds - hours * 3600)
       if name == "edge.mp3" {
         (entry.job, entry.start) = ("daily", entry.start.advanced(by: .milliseconds(-50)))
       }
-      try place.catalogue.update([entry])
+      try fixture.catalogue.update([entry])
     }
-    unlink(place.path("gone.mp3"))
-    _ = try place.folder.write([1], to: "mine.mp3")
-    try place.left("open.mp3", row: 0..<5, part: place.bytes(0..<5)) { $0.start = WallTime(seconds: 0) }
+    unlink(fixture.path("gone.mp3"))
+    _ = try fixture.folder.write([1], to: "mine.mp3")
+    try fixture.left("open.mp3", row: 0..<5, part: fixture.bytes(0..<5)) { $0.start = WallTime(seconds: 0) }
     // The recording at the edge began before the limit and ended a moment after it.
-    #expect(try place.library.expire(keep: .seconds(48 * 3600), now: place.now) == [place.path("old.mp3")])
-    #expect(try place.names() == ["edge.mp3", "mine.mp3", "new.mp3", "open.mp3.part"])
-    #expect(try place.library.list().map(\.path) == ["new", "edge", "open"].map { place.path($0 + ".mp3") })
     #expect(
-      try place.library.expire(keep: .seconds(3600), job: "daily", now: place.now) == [place.path("edge.mp3")]
+      try fixture.library.expire(keep: .seconds(48 * 3600), now: fixture.now) == [fixture.path("old.mp3")])
+    #expect(try fixture.names() == ["edge.mp3", "mine.mp3", "new.mp3", "open.mp3.part"])
+    #expect(
+      try fixture.library.list().map(\.path) == ["new", "edge", "open"].map { fixture.path($0 + ".mp3") })
+    #expect(
+      try fixture.library.expire(keep: .seconds(3600), job: "daily", now: fixture.now) == [
+        fixture.path("edge.mp3")
+      ]
     )
-    #expect(try place.library.expire(keep: .seconds(Int64.max), now: place.now) == [])
-    #expect(try place.library.expire(keep: .zero, now: place.now) == [place.path("new.mp3")])
-    #expect(try place.names() == ["mine.mp3", "open.mp3.part"])
+    #expect(try fixture.library.expire(keep: .seconds(Int64.max), now: fixture.now) == [])
+    #expect(try fixture.library.expire(keep: .zero, now: fixture.now) == [fixture.path("new.mp3")])
+    #expect(try fixture.names() == ["mine.mp3", "open.mp3.part"])
   }
 
   @Test("a file that was moved away keeps its row, not the later recording that has its name")
   func movedAway() throws {
-    let place = try LibraryFolder()
-    var old = try place.finished("song.mp3", 0..<5)
-    old.start = WallTime(seconds: place.now.seconds - 50 * 3600)
-    try place.catalogue.update([old])
-    unlink(place.path("song.mp3"))
-    let new = try place.finished("song.mp3", 0..<20)
-    #expect(try place.library.expire(keep: .seconds(48 * 3600), now: place.now).isEmpty)
-    #expect(try place.library.list() == [new] && place.names() == ["song.mp3"])
+    let fixture = try LibraryFolder()
+    var old = try fixture.finished("song.mp3", 0..<5)
+    old.start = WallTime(seconds: fixture.now.seconds - 50 * 3600)
+    try fixture.catalogue.update([old])
+    unlink(fixture.path("song.mp3"))
+    let new = try fixture.finished("song.mp3", 0..<20)
+    #expect(try fixture.library.expire(keep: .seconds(48 * 3600), now: fixture.now).isEmpty)
+    #expect(try fixture.library.list() == [new] && fixture.names() == ["song.mp3"])
   }
 
   @Test("a recording is not deleted while another continues it, or its disk is away")
   func expiresNothingInUse() throws {
-    let place = try LibraryFolder()
-    try place.finished("show.mp3", 0..<5)
-    try place.left("show.mp3", row: 0..<5, part: place.bytes(0..<5)) { $0.joinBase = 1 }
-    var away = place.entry("away/show.mp3", 0..<5, state: .finished)
-    try place.catalogue.insert(&away)
-    #expect(try place.library.expire(keep: .zero, now: place.now).isEmpty)
-    #expect(try place.library.list().count == 3)
+    let fixture = try LibraryFolder()
+    try fixture.finished("show.mp3", 0..<5)
+    try fixture.left("show.mp3", row: 0..<5, part: fixture.bytes(0..<5)) { $0.joinBase = 1 }
+    var away = fixture.entry("away/show.mp3", 0..<5, state: .finished)
+    try fixture.catalogue.insert(&away)
+    #expect(try fixture.library.expire(keep: .zero, now: fixture.now).isEmpty)
+    #expect(try fixture.library.list().count == 3)
   }
 
   @Test("a file that can't be deleted is named, when all others are gone") func expireFails() throws {
-    let place = try LibraryFolder()
-    var entry = place.entry("folder.mp3", 0..<5, state: .finished)
-    try place.catalogue.insert(&entry)
+    let fixture = try LibraryFolder()
+    var entry = fixture.entry("folder.mp3", 0..<5, state: .finished)
+    try fixture.catalogue.insert(&entry)
     mkdir(entry.path, 0o700)
-    try place.finished("show.mp3", 0..<5)
-    let error = #expect(throws: RecordError.self) { try place.library.expire(keep: .zero, now: place.now) }
+    try fixture.finished("show.mp3", 0..<5)
+    let error = #expect(throws: RecordError.self) {
+      try fixture.library.expire(keep: .zero, now: fixture.now)
+    }
     #expect(error?.message == "can't delete \(entry.path): is a directory")
-    #expect(try place.names() == ["folder.mp3"] && place.library.list() == [entry])
+    #expect(try fixture.names() == ["folder.mp3"] && fixture.library.list() == [entry])
   }
 
   @Test("a file that another process is putting something behind is not repaired") func repairsNothingInUse()
     throws
   {
-    let place = try LibraryFolder()
-    let row = try place.finished("show.mp3", 0..<20)
-    let bytes = try readBytes(place.path("show.mp3")) + place.bytes(20..<21).dropLast(7)
-    _ = try place.folder.write(bytes, to: "show.mp3")
-    let part = try PartFile.create(path: place.path("show.mp3"))
-    #expect(try place.library.repair(now: place.now).isEmpty)
-    #expect(try readBytes(place.path("show.mp3")) == bytes && place.library.list() == [row])
+    let fixture = try LibraryFolder()
+    let row = try fixture.finished("show.mp3", 0..<20)
+    let bytes = try readBytes(fixture.path("show.mp3")) + fixture.bytes(20..<21).dropLast(7)
+    _ = try fixture.folder.write(bytes, to: "show.mp3")
+    let part = try PartFile.create(path: fixture.path("show.mp3"))
+    #expect(try fixture.library.repair(now: fixture.now).isEmpty)
+    #expect(try readBytes(fixture.path("show.mp3")) == bytes && fixture.library.list() == [row])
     part.abandon(keep: false)
-    #expect(try place.library.repair(now: place.now).map(\.path) == [row.path])
-    #expect(try readBytes(place.path("show.mp3")).count < bytes.count)
+    #expect(try fixture.library.repair(now: fixture.now).map(\.path) == [row.path])
+    #expect(try readBytes(fixture.path("show.mp3")).count < bytes.count)
   }
 
   @Test("repairing makes disk and catalogue agree") func repairs() throws {
-    let place = try LibraryFolder()
-    try place.finished("good.mp3", 0..<20)
-    try place.finished("cut.mp3", 0..<20)
-    _ = try place.folder.write(
-      place.tag + place.bytes(0..<18) + place.bytes(18..<19).prefix(99), to: "cut.mp3")
-    try place.finished("short.mp3", 0..<20)
-    _ = try place.folder.write(place.tag + place.bytes(0..<10), to: "short.mp3")
-    try place.finished("gone.mp3", 0..<20)
-    unlink(place.path("gone.mp3"))
-    try place.left("left.mp3", row: 0..<10, part: place.bytes(0..<12))
-    var away = place.entry("away/show.mp3", 0..<5, state: .finished)
-    try place.catalogue.insert(&away)
+    let fixture = try LibraryFolder()
+    try fixture.finished("good.mp3", 0..<20)
+    try fixture.finished("cut.mp3", 0..<20)
+    _ = try fixture.folder.write(
+      fixture.tag + fixture.bytes(0..<18) + fixture.bytes(18..<19).prefix(99), to: "cut.mp3")
+    try fixture.finished("short.mp3", 0..<20)
+    _ = try fixture.folder.write(fixture.tag + fixture.bytes(0..<10), to: "short.mp3")
+    try fixture.finished("gone.mp3", 0..<20)
+    unlink(fixture.path("gone.mp3"))
+    try fixture.left("left.mp3", row: 0..<10, part: fixture.bytes(0..<12))
+    var away = fixture.entry("away/show.mp3", 0..<5, state: .finished)
+    try fixture.catalogue.insert(&away)
 
-    let done = try place.library.repair(now: place.now)
+    let done = try fixture.library.repair(now: fixture.now)
     let expected: [(String, RecordingLibrary.Repaired.Outcome)] = [
       ("cut.mp3", .cut(bytes: 99)), ("gone.mp3", .missing), ("left.mp3", .recovered(.named)),
       ("short.mp3", .corrected),
     ]
-    #expect(done.map(\.path).sorted() == expected.map { place.path($0.0) })
+    #expect(done.map(\.path).sorted() == expected.map { fixture.path($0.0) })
     for (name, outcome) in expected {
-      #expect(done.first { $0.path == place.path(name) }?.outcome == outcome)
+      #expect(done.first { $0.path == fixture.path(name) }?.outcome == outcome)
     }
     for name in ["good.mp3", "cut.mp3", "short.mp3", "left.mp3"] {
-      #expect(try place.isGood(name), "\(name)")
+      #expect(try fixture.isGood(name), "\(name)")
     }
-    #expect(try place.library.repair(now: place.now).isEmpty)
-    #expect(try place.catalogue.entry(path: away.path) != nil)
+    #expect(try fixture.library.repair(now: fixture.now).isEmpty)
+    #expect(try fixture.catalogue.entry(path: away.path) != nil)
   }
 
   @Test("a foreign tag behind a recording is not cut off") func repairsKeepTags() throws {
-    let place = try LibraryFolder()
-    try place.finished("show.mp3", 0..<20)
-    let tagged = place.tag + place.bytes(0..<20) + Array("TAG".utf8) + [UInt8](repeating: 0x20, count: 125)
-    _ = try place.folder.write(tagged, to: "show.mp3")
-    #expect(try place.library.repair(now: place.now).isEmpty)
-    #expect(try readBytes(place.path("show.mp3")) == tagged)
+    let fixture = try LibraryFolder()
+    try fixture.finished("show.mp3", 0..<20)
+    let tagged =
+      fixture.tag + fixture.bytes(0..<20) + Array("TAG".utf8) + [UInt8](repeating: 0x20, count: 125)
+    _ = try fixture.folder.write(tagged, to: "show.mp3")
+    #expect(try fixture.library.repair(now: fixture.now).isEmpty)
+    #expect(try readBytes(fixture.path("show.mp3")) == tagged)
   }
 
   @Test("unknown parts are found in a folder, when they are recordings without a writer")
   func adopts() throws {
-    let place = try LibraryFolder()
-    let inner = place.folder.path + "/Radio"
+    let fixture = try LibraryFolder()
+    let inner = fixture.folder.path + "/Radio"
     mkdir(inner, 0o700)
     for name in ["Radio/lost.mp3.part", "Radio/fresh.mp3.part"] {
-      _ = try place.folder.write(place.tag + place.bytes(0..<30) + [0xFF], to: name)
+      _ = try fixture.folder.write(fixture.tag + fixture.bytes(0..<30) + [0xFF], to: name)
     }
-    _ = try place.folder.write([UInt8](repeating: 9, count: 90_000), to: "Radio/film.mkv.part")
-    symlink(place.folder.path, inner + "/loop")
+    _ = try fixture.folder.write([UInt8](repeating: 9, count: 90_000), to: "Radio/film.mkv.part")
+    symlink(fixture.folder.path, inner + "/loop")
     let held = try PartFile.create(path: inner + "/held.mp3")
-    try held.write(place.bytes(0..<9))
+    try held.write(fixture.bytes(0..<9))
     for name in ["lost", "held"] {
       try Command.succeed("touch", ["-d", "@900000", "\(inner)/\(name).mp3.part"])
     }
     try Command.succeed("touch", ["-d", "@900000", "\(inner)/film.mkv.part"])
-    try Command.succeed("touch", ["-d", "@\(place.now.seconds - 5)", "\(inner)/fresh.mp3.part"])
+    try Command.succeed("touch", ["-d", "@\(fixture.now.seconds - 5)", "\(inner)/fresh.mp3.part"])
 
-    let done = try place.library.repair(folder: place.folder.path, now: place.now)
+    let done = try fixture.library.repair(folder: fixture.folder.path, now: fixture.now)
     #expect(done == [.init(path: inner + "/lost.mp3", outcome: .adopted)])
-    #expect(try readBytes(inner + "/lost.mp3") == place.tag + place.bytes(0..<30))
-    let entry = try #require(try place.catalogue.entry(path: inner + "/lost.mp3"))
+    #expect(try readBytes(inner + "/lost.mp3") == fixture.tag + fixture.bytes(0..<30))
+    let entry = try #require(try fixture.catalogue.entry(path: inner + "/lost.mp3"))
     #expect(entry.codec == "mp3" && entry.state == .recovered && entry.start.seconds == 899_999)
-    #expect(try place.isGood("Radio/lost.mp3"))
+    #expect(try fixture.isGood("Radio/lost.mp3"))
     held.abandon(keep: true)
   }
 
   @Test("a recording left by its process is listed as interrupted, and found by that; an open one is not")
   func states() throws {
-    let place = try LibraryFolder()
-    try place.finished("done.mp3", 0..<10)
-    try place.left("left.mp3", row: 0..<10, part: place.bytes(0..<10))
-    let held = try PartFile.create(path: place.path("open.mp3"))
-    var row = place.entry("open.mp3")
-    try place.catalogue.insert(&row)
+    let fixture = try LibraryFolder()
+    try fixture.finished("done.mp3", 0..<10)
+    try fixture.left("left.mp3", row: 0..<10, part: fixture.bytes(0..<10))
+    let held = try PartFile.create(path: fixture.path("open.mp3"))
+    var row = fixture.entry("open.mp3")
+    try fixture.catalogue.insert(&row)
     func names(_ state: RecordingEntry.State, limit: Int? = nil) throws -> [String] {
-      try place.library.list(.init(state: state, limit: limit)).map { "\($0.path) \($0.state)" }
+      try fixture.library.list(.init(state: state, limit: limit)).map { "\($0.path) \($0.state)" }
     }
-    #expect(try names(.interrupted, limit: 1) == [place.path("left.mp3") + " interrupted"])
-    #expect(try names(.recording, limit: 1) == [place.path("open.mp3") + " recording"])
-    #expect(try names(.finished) == [place.path("done.mp3") + " finished"])
-    #expect(Set(try place.library.list().map(\.state)) == [.finished, .interrupted, .recording])
+    #expect(try names(.interrupted, limit: 1) == [fixture.path("left.mp3") + " interrupted"])
+    #expect(try names(.recording, limit: 1) == [fixture.path("open.mp3") + " recording"])
+    #expect(try names(.finished) == [fixture.path("done.mp3") + " finished"])
+    #expect(Set(try fixture.library.list().map(\.state)) == [.finished, .interrupted, .recording])
     held.abandon(keep: false)
   }
 }

@@ -11,11 +11,11 @@ import Testing
 
   private func path(
     _ template: String, station: String? = nil, title: String? = nil, artist: String? = nil,
-    taken: Set<String> = []
+    used: Set<String> = []
   ) throws -> String {
     let values = RecordingTemplate.Values(
       station: station, title: title, artist: artist, ext: "mp3", start: Self.start)
-    return try RecordingTemplate(template).path(values, isTaken: taken.contains)
+    return try RecordingTemplate(template).path(values, isTaken: used.contains)
   }
 
   @Test("a show without a name is called by its time, the files of a split one by their titles")
@@ -80,7 +80,7 @@ import Testing
     #expect(parts[1].hasPrefix("2026-03-28 20.30 ") && parts[1].hasSuffix(".mp3") && parts[1].contains(" - "))
     #expect((parts[1] + ".part").utf8.count <= 255)
     let next = try self.path(
-      "/{station}/{start} {artist} - {title}.{ext}", station: text, title: text, artist: text, taken: [path])
+      "/{station}/{start} {artist} - {title}.{ext}", station: text, title: text, artist: text, used: [path])
     #expect(next.hasSuffix(" (2).mp3") && next.split(separator: "/")[1].utf8.count <= 250)
     let folder = try TemporaryFolder()
     let part = try PartFile.create(path: folder.path + next)
@@ -89,9 +89,9 @@ import Testing
 
   @Test("a name in use gets a number; {n} is its position") func numbers() throws {
     #expect(
-      try path("a.b/{title}.{ext}", title: "x", taken: ["a.b/x.mp3", "a.b/x (2).mp3"]) == "a.b/x (3).mp3")
-    #expect(try path("{n}/{title}", title: "x", taken: ["1/x", "2/x"]) == "3/x")
-    #expect(try path("Show", taken: ["Show"]) == "Show (2)")
+      try path("a.b/{title}.{ext}", title: "x", used: ["a.b/x.mp3", "a.b/x (2).mp3"]) == "a.b/x (3).mp3")
+    #expect(try path("{n}/{title}", title: "x", used: ["1/x", "2/x"]) == "3/x")
+    #expect(try path("Show", used: ["Show"]) == "Show (2)")
     let template = try RecordingTemplate("{title}")
     let values = RecordingTemplate.Values(ext: "mp3", start: Self.start)
     #expect { try template.path(values) { _ in true } } throws: { ($0 as? RecordError)?.kind == .exists }

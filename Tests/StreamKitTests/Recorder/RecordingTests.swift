@@ -31,7 +31,7 @@ final class RecordingHarness {
   let stream: StreamKit.Stream
   let recorder: Recorder
   let network: LateLoop
-  private(set) var told: [String] = []
+  private(set) var reported: [String] = []
   private(set) var log: [String] = []
 
   private init(_ url: String, _ network: NetworkThread, _ settings: RecorderSettings) throws {
@@ -82,9 +82,9 @@ final class RecordingHarness {
       recording.onEvent = { [unowned self] event in
         switch event {
         case .track(let path, let title):
-          told.append("track \(path.split(separator: "/").last ?? "") \(title ?? "-")")
-        case .stopped(let error): told.append("stopped \(error.code)")
-        case .finished: told.append("finished")
+          reported.append("track \(path.split(separator: "/").last ?? "") \(title ?? "-")")
+        case .stopped(let error): reported.append("stopped \(error.code)")
+        case .finished: reported.append("finished")
         }
       }
     }
@@ -96,7 +96,7 @@ final class RecordingHarness {
       if try condition() { return }
       try await loop.sleep(for: .milliseconds(10))
     }
-    throw TestFailure("it did not come: \(told), \(stream.status)")
+    throw TestFailure("it did not come: \(reported), \(stream.status)")
   }
 
   func entries() async throws -> [RecordingEntry] { try await recorder.withLibrary { try $0.list(.init()) } }
@@ -146,7 +146,7 @@ struct RecordingTests {
     }
     let sound = try Self.sound(harness.path(kind == .aac ? "show.aac" : "show.mp3"))
     #expect(sound.count > 100_000 && Bytes.isSlice(sound, of: programme.bytes))
-    #expect(harness.told == ["finished"] && harness.log.isEmpty)
+    #expect(harness.reported == ["finished"] && harness.log.isEmpty)
   }
 
   @Test("playing, pausing or stopping the stream does not affect it")
@@ -226,7 +226,7 @@ struct RecordingTests {
       #expect(recording.seconds >= 5.5 && recording.seconds < 5.53)
     }
     #expect(Bytes.isSlice(try Self.sound(harness.path("c.mp3")), of: programme.bytes))
-    #expect(harness.told == ["finished"])
+    #expect(harness.reported == ["finished"])
   }
 
   @Test("it fails with what the first connection fails with, and leaves no file")
@@ -287,7 +287,8 @@ struct SplitTests {
     let (programme, sounds, harness) = try record(.init())
     let whole = sounds.flatMap(\.self)
     #expect(Bytes.isSlice(whole, of: programme.bytes))
-    #expect(harness.told.filter { $0.hasPrefix("track") }.count == 3 && harness.told.last == "finished")
+    #expect(
+      harness.reported.filter { $0.hasPrefix("track") }.count == 3 && harness.reported.last == "finished")
     #expect(fileNames(in: harness.folder.path).contains { $0.hasSuffix(".cue") })
   }
 
@@ -314,9 +315,9 @@ struct SplitTests {
 
 /// Comparisons of byte sequences.
 enum Bytes {
-  static func isSlice(_ part: [UInt8], of whole: [UInt8]) -> Bool { place(of: part, in: whole) != nil }
+  static func isSlice(_ part: [UInt8], of whole: [UInt8]) -> Bool { offset(of: part, in: whole) != nil }
 
-  static func place(of part: [UInt8], in whole: [UInt8]) -> Int? {
+  static func offset(of part: [UInt8], in whole: [UInt8]) -> Int? {
     guard part.count <= whole.count, !part.isEmpty else { return nil }
     return part.withUnsafeBytes { part in
       whole.withUnsafeBytes { whole -> Int? in
@@ -329,7 +330,7 @@ enum Bytes {
   /// Returns the length of the longest suffix of `first` that is a prefix of `second`.
   static func overlap(_ first: [UInt8], _ second: [UInt8]) -> Int {
     let head = Array(second.prefix(2_000))
-    guard let place = place(of: head, in: first) else { return 0 }
-    return Array(first[place...]) == Array(second.prefix(first.count - place)) ? first.count - place : 0
+    guard let offset = offset(of: head, in: first) else { return 0 }
+    return Array(first[offset...]) == Array(second.prefix(first.count - offset)) ? first.count - offset : 0
   }
 }

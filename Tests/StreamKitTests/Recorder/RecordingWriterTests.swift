@@ -16,7 +16,7 @@ struct RecordingWriterTests {
     harness.pass()
     harness.come(1)
     harness.pass()
-    #expect(harness.told == ["began a.mp3", "finished a.mp3"])
+    #expect(harness.reported == ["began a.mp3", "finished a.mp3"])
     let walk = try FrameFile.walk(harness.folder.file("a.mp3"))
     #expect(harness.progress.figures.bytes == walk.audioBytes)
     #expect(harness.progress.figures.seconds >= 2 && harness.progress.figures.seconds < 2.03)
@@ -54,7 +54,7 @@ struct RecordingWriterTests {
     [UInt8](repeating: 0, count: 4).withUnsafeBytes { harness.feed.append(frame, $0) }
     harness.pass()
     harness.pass()
-    #expect(harness.told == ["stopped record.write"] && harness.files.isEmpty)
+    #expect(harness.reported == ["stopped record.write"] && harness.files.isEmpty)
   }
 
   @Test("the bytes of decoded sound are those of its file") func decodedBytes() throws {
@@ -81,7 +81,7 @@ struct RecordingWriterTests {
     harness.end()
     let names = ["01 One (incomplete).mp3", "02 Two.mp3", "04 Three (incomplete).mp3"]
     #expect(harness.files == [names[0], "01 One.cue", names[1], names[2]])
-    #expect(harness.told.last == "finished " + names[2])
+    #expect(harness.reported.last == "finished " + names[2])
     #expect(harness.closed == ["03 Jingle.mp3 -", "04 Three.mp3 " + names[2]])
   }
 
@@ -109,7 +109,7 @@ struct RecordingWriterTests {
     harness.end()
     #expect(
       harness.files.filter { $0.hasSuffix(".mp3") } == ["One (incomplete).mp3", "Two (incomplete).mp3"])
-    #expect(harness.told.filter { $0.hasPrefix("track") } == ["track One", "track Two"])
+    #expect(harness.reported.filter { $0.hasPrefix("track") } == ["track One", "track Two"])
   }
 
   @Test(
@@ -130,7 +130,7 @@ struct RecordingWriterTests {
       if !endsAtOnce { harness.pass() }
     }
     harness.end()
-    #expect(harness.told == ["began a.wav", "track -", "finished a (2).wav"])
+    #expect(harness.reported == ["began a.wav", "track -", "finished a (2).wav"])
     #expect(harness.files == ["a (2).wav", "a.wav"])
     let (first, second) = (
       try Sound(file: harness.folder.file("a.wav")), try Sound(file: harness.folder.file("a (2).wav"))
@@ -151,7 +151,7 @@ struct RecordingWriterTests {
     unlink(harness.folder.file("a.part"))
     harness.come(1)
     harness.pass()
-    #expect(harness.told == ["began a", "stopped record.write"])
+    #expect(harness.reported == ["began a", "stopped record.write"])
   }
 
   @Test("a title that is repeated with no sound between leaves no file, and reports none")
@@ -167,7 +167,7 @@ struct RecordingWriterTests {
     harness.end()
     #expect(
       harness.files.filter { $0.hasSuffix(".mp3") } == ["One (incomplete).mp3", "Three (incomplete).mp3"])
-    #expect(harness.told.filter { $0.hasPrefix("track") } == ["track One", "track Three"])
+    #expect(harness.reported.filter { $0.hasPrefix("track") } == ["track One", "track Three"])
   }
 
   @Test("sound missing before it began is no gap of its own, and does not make it shorter")
@@ -177,10 +177,10 @@ struct RecordingWriterTests {
     harness.feed.mark(StreamTitle("Title"))
     harness.come(4)
     harness.pass()
-    #expect(harness.told == ["began a.mp3"])
+    #expect(harness.reported == ["began a.mp3"])
     harness.come(3)
     harness.pass()
-    #expect(harness.told == ["began a.mp3", "finished a.mp3"])
+    #expect(harness.reported == ["began a.mp3", "finished a.mp3"])
     #expect(harness.progress.figures.gaps.isEmpty && abs(harness.progress.figures.seconds - 5) < 0.03)
   }
 
@@ -190,9 +190,9 @@ struct RecordingWriterTests {
     harness.feed.mark(StreamTitle("Title"))
     harness.come(4)
     for _ in 0..<20 { harness.pass() }
-    #expect(harness.told == ["began a.mp3"])
+    #expect(harness.reported == ["began a.mp3"])
     for _ in 0..<8 { harness.pass() }
-    #expect(harness.told == ["began a.mp3", "finished a.mp3"])
+    #expect(harness.reported == ["began a.mp3", "finished a.mp3"])
     let gap = try #require(harness.progress.figures.gaps.first)
     #expect(abs(gap.at - 4) < 0.03 && abs(gap.seconds - 6) < 0.03 && harness.progress.figures.gaps.count == 1)
   }
@@ -227,7 +227,7 @@ struct RecordingWriterTests {
     unlink(harness.folder.file("Two.mp3.part"))
     harness.come(2)
     harness.pass()
-    #expect(harness.told.last == "stopped record.write")
+    #expect(harness.reported.last == "stopped record.write")
     #expect(harness.files == ["One (incomplete).mp3", "One.cue"])
   }
 
@@ -245,7 +245,7 @@ struct RecordingWriterTests {
       offset: 0, length: huge.count, hash: 0, format: harness.programme.frames[0].format)
     huge.withUnsafeBytes { harness.feed.append(frame, $0) }
     harness.pass()
-    #expect(harness.told.last == "stopped record.write")
+    #expect(harness.reported.last == "stopped record.write")
     let walk = try FrameFile.walk(harness.folder.file("a.mp3"))
     #expect(
       walk.isWhole && Double(walk.samples) / Double(harness.programme.frames[0].format.sampleRate) >= 27)
@@ -294,10 +294,10 @@ struct RecordingWriterTests {
     let bytes = try readBytes(folder.file("a.mp3"))
     if isLonger {
       #expect(bytes.starts(with: changed) && bytes.count == changed.count + harness.progress.figures.bytes)
-      #expect(harness.told.last == "finished a.mp3" && harness.files == ["a.mp3"])
+      #expect(harness.reported.last == "finished a.mp3" && harness.files == ["a.mp3"])
     } else {
       #expect(bytes == changed)
-      #expect(harness.told.last == "stopped record.write" && harness.files == ["a.mp3", "a.mp3.part"])
+      #expect(harness.reported.last == "stopped record.write" && harness.files == ["a.mp3", "a.mp3.part"])
     }
   }
 

@@ -20,7 +20,7 @@ struct UnframedRecordingTests {
   }
 
   @Test("it continues beyond the data timeout")
-  func goesOn() throws {
+  func continues() throws {
     let station = try Station()
     station.answer("/live", with: .live(try Self.live(), type: "audio/ogg"))
     let harness = try RecordingHarness.run(station) { harness in
@@ -28,7 +28,7 @@ struct UnframedRecordingTests {
       harness.stream.options.dataTimeout = .seconds(180)
       let recording = try await harness.record("a.{ext}")
       try await harness.loop.sleep(for: .milliseconds(4_500))
-      #expect(recording.state == .recording && harness.told.isEmpty, "\(harness.told)")
+      #expect(recording.state == .recording && harness.reported.isEmpty, "\(harness.reported)")
       let before = recording.bytes
       try await harness.wait { recording.bytes > before }
       try await recording.stop()
@@ -49,15 +49,15 @@ struct UnframedRecordingTests {
         at: 80_000, by: .reset, refusing: .milliseconds(300)),
       staysOgg ? .live(live, type: "audio/ogg") : .live(other))
     try RecordingHarness.run(station) { harness in
-      var told: [(gap: Double, stitched: Bool)] = []
+      var reported: [(gap: Double, stitched: Bool)] = []
       harness.stream.onEvent = { event in
-        if case .reconnected(let gap, let stitched, _) = event { told.append((gap, stitched)) }
+        if case .reconnected(let gap, let stitched, _) = event { reported.append((gap, stitched)) }
       }
       let recording = try await harness.record("a.{ext}")
-      try await harness.wait { !told.isEmpty && !recording.gaps.isEmpty }
+      try await harness.wait { !reported.isEmpty && !recording.gaps.isEmpty }
       // The clock runs sixty times as fast.
-      #expect(told.count == 1 && told[0].gap > 5 && !told[0].stitched, "\(told)")
-      #expect(recording.gaps.map(\.seconds) == told.map(\.gap))
+      #expect(reported.count == 1 && reported[0].gap > 5 && !reported[0].stitched, "\(reported)")
+      #expect(recording.gaps.map(\.seconds) == reported.map(\.gap))
       try await recording.stop()
       #expect(recording.paths.count == (staysOgg ? 1 : 2))
     }
@@ -75,7 +75,7 @@ struct UnframedRecordingTests {
       #expect(both?.kind == .unsupported && harness.stream.status == .stopped)
       let before = recording.bytes
       try await harness.wait { recording.bytes > before }
-      #expect(recording.state == .recording && harness.told.isEmpty)
+      #expect(recording.state == .recording && harness.reported.isEmpty)
       try await recording.stop()
     }
   }

@@ -31,7 +31,7 @@ final class WriterHarness {
   let progress = RecordingProgress()
   let core: RecorderCore
   private(set) var writer: RecordingWriter!
-  private(set) var told: [String] = []
+  private(set) var reported: [String] = []
   /// The files whose name changed at their end.
   private(set) var closed: [String] = []
   private let loop = EventLoop(clock: .virtual(start: WallTime(seconds: 1_000_000)))
@@ -54,14 +54,15 @@ final class WriterHarness {
       options, try RecordingTemplate(options.template),
       .init(address: "http://radio/", station: StationName()),
       core)
-    writer = RecordingWriter(feed, plan, progress) { [unowned self] news in
-      switch news {
-      case .began(let path): told.append("began \(path.split(separator: "/").last ?? "")")
-      case .closed(let told, let path):
-        closed.append("\(told.split(separator: "/").last ?? "") \(path?.split(separator: "/").last ?? "-")")
-      case .track(_, let title): told.append("track \(title ?? "-")")
-      case .stopped(let error, _): told.append("stopped \(error.code)")
-      case .finished(let path): told.append("finished \(path?.split(separator: "/").last ?? "-")")
+    writer = RecordingWriter(feed, plan, progress) { [unowned self] event in
+      switch event {
+      case .began(let path): reported.append("began \(path.split(separator: "/").last ?? "")")
+      case .closed(let reported, let path):
+        closed.append(
+          "\(reported.split(separator: "/").last ?? "") \(path?.split(separator: "/").last ?? "-")")
+      case .track(_, let title): reported.append("track \(title ?? "-")")
+      case .stopped(let error, _): reported.append("stopped \(error.code)")
+      case .finished(let path): reported.append("finished \(path?.split(separator: "/").last ?? "-")")
       }
     }
   }

@@ -164,7 +164,7 @@ public struct Live: Sendable {
     /// A multiple of real time.
     case realTime(Double)
     /// Up to the position that the closure returns at each request, for a test that advances time itself.
-    case told(@Sendable () -> Int)
+    case controlled(@Sendable () -> Int)
   }
 
   /// The programme to send.

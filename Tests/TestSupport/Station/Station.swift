@@ -123,7 +123,7 @@ final class StationCore: Sendable {
 
     /// Returns the current end of the programme of `live`.
     mutating func edge(of live: Live) -> Int {
-      if case .told(let edge) = live.pace { return edge() }
+      if case .controlled(let edge) = live.pace { return edge() }
       if edge == nil { (edge, opened) = (live.age, .now) }
       guard case .realTime(let factor) = live.pace else { return edge ?? 0 }
       let seconds = (ContinuousClock.now - opened) / .seconds(1)
@@ -224,13 +224,13 @@ final class StationCore: Sendable {
       accepted += 1
       let thread = isTaken ? try? TestThread { self.serve(descriptor, stop: stop, number) } : nil
       if let thread { threads[number] = thread } else { close(descriptor) }
-      for ended in takeEnded() { threads.removeValue(forKey: ended)?.join() }
+      for ended in drainEnded() { threads.removeValue(forKey: ended)?.join() }
     }
     if listener >= 0 { close(listener) }
     for thread in threads.values { thread.join() }
   }
 
-  private func takeEnded() -> [Int] {
+  private func drainEnded() -> [Int] {
     state.withLock { state in
       defer { state.ended = [] }
       return state.ended

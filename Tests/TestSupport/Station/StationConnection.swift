@@ -131,7 +131,7 @@ struct StationConnection {
     var edge = Int.max
     switch live.pace {
     case .asRead: break
-    case .realTime, .told: edge = core.state.withLock { $0.mounts[path]?.edge(of: live) ?? 0 }
+    case .realTime, .controlled: edge = core.state.withLock { $0.mounts[path]?.edge(of: live) ?? 0 }
     }
     let bytes = interleaver.next(count, edge: edge)
     let end = interleaver.position
