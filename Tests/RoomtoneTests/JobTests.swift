@@ -1,5 +1,6 @@
 import EventLoop
 import LuaRuntime
+import TestSupport
 import TestTraits
 import Testing
 
