@@ -12,6 +12,9 @@ static const unsigned char misuse[] = {
 static const unsigned char recorder[] = {
 #embed "../../stdlib/recorder.lua"
 };
+static const unsigned char spec[] = {
+#embed "../../stdlib/roomtone/spec.lua"
+};
 static const unsigned char station[] = {
 #embed "../../stdlib/simulation/station.mp3"
 };
@@ -20,6 +23,7 @@ static const standard_library_file files[] = {
     {"eq.lua", eq, sizeof eq},
     {"recorder.lua", recorder, sizeof recorder},
     {"roomtone/misuse.lua", misuse, sizeof misuse},
+    {"roomtone/spec.lua", spec, sizeof spec},
     {"simulation/station.mp3", station, sizeof station},
 };
 

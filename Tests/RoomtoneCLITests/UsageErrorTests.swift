@@ -28,7 +28,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
 
 @Suite struct UsageErrorTests {
   private static let commands =
-    "run, simulate, repl, play, record, recordings, headset, firmware, board, cron, devices, groups, status"
+    "run, simulate, test, repl, play, record, recordings, headset, firmware, board, cron, devices, groups, status"
 
   private func expect(_ mistake: Mistake) {
     let error = #expect(throws: UsageError.self) { try ArgumentParser().parse(mistake.words) }

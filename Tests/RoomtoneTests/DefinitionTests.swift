@@ -268,7 +268,9 @@ struct DefinitionTests {
       "recorder.schedule": Self.show, "recorder.Show:on": "'started', print",
       "recorder.Show:once": "'started', print", "schedule.at": "'06:45', print",
       "schedule.cron": "'@daily', print",
-      "schedule.every": "1, print", "log.debug": "'x'", "log.info": "'x'", "log.warn": "'x'",
+      "schedule.every": "1, print", "schedule.Job:on": "'started', print",
+      "schedule.Job:once": "'started', print", "schedule.Job:wait": "'started'", "task.exec": "{ 'date' }",
+      "task.stand_in": "'cal', print", "log.debug": "'x'", "log.info": "'x'", "log.warn": "'x'",
       "log.error": "'x'", "store.get": "'x'", "store.set": "'x', 1", "store.delete": "'x'",
     ]
     let objects = Dictionary(uniqueKeysWithValues: Self.objects)

@@ -50,7 +50,7 @@ struct ExecTests {
       """)
     #expect(lines == ["task.timeout"])
     let pids = String(decoding: try readBytes(harness.folder.file("pids")), as: UTF8.self)
-      .split(separator: "\\n").compactMap { pid_t($0) }
+      .split(separator: "\n").compactMap { pid_t($0) }
     #expect(pids.count == 4)
     #expect(pids.allSatisfy { kill($0, 0) == -1 })
   }

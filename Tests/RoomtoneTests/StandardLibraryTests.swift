@@ -18,7 +18,8 @@ import Testing
     #expect(StandardLibrary.paths.sorted() == paths)
     for path in paths {
       let bytes = try Command.succeed("cat", ["\(folder)/\(path)"]).output
-      #expect(StandardLibrary.file(path) == bytes, "\(path)")
+      let isSame = StandardLibrary.file(path) == bytes
+      #expect(isSame, "\(path)")
     }
   }
 

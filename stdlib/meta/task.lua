@@ -25,33 +25,7 @@ local task = {}
 ---`script.objects` (too many objects), `script.flooded` (tasks start tasks faster than they can run; ends the script).
 ---@param fn async fun(...): ...
 ---@param ... any Arguments of the function.
----@---@class task.ExecOptions
----@field [integer] string|integer The program, a path or a name found in `PATH`, and its arguments.
----@field timeout? Duration Longest run; then the program is ended and `task.timeout` raised (default: no limit).
-
----@class task.ExecResult
----@field code integer Exit status; 128 and the signal's number for a program that a signal has ended.
----@field signal? integer The signal that has ended it.
----@field stdout string Its output, at most 1 MiB.
----@field stderr string Its output of errors, at most 1 MiB.
-
----Runs a program without a shell and with an empty input, and returns when it has ended. If the routine is cancelled,
----the program and all programs that it has started in its process group are ended, after 2 s killed.
----
----Raises `task.no_program`, `task.output` (more than 1 MiB), `task.timeout`, `argument`, `task.cannot_suspend`; under
----simulation `simulate.not_here` for a program without a stand-in.
----@async
----@param command task.ExecOptions `{ "espeak-ng", "-w", "door.wav", "the door", timeout = "10s" }`
----@return task.ExecResult
-function task.exec(command) end
-
----Sets the function that `exec` calls in place of a program under simulation; without effect otherwise. Raises
----`argument`.
----@param program string The name as given to `exec`.
----@param fn async fun(arguments: string[]): task.ExecResult|string|nil Returns the result, or the output alone.
-function task.stand_in(program, fn) end
-
-return task.Task
+---@return task.Task
 function task.spawn(fn, ...) end
 
 ---Suspends the calling routine for a time. Raises `argument`, `task.cannot_suspend`.
@@ -116,5 +90,31 @@ function Task:await(timeout) end
 
 ---Cancels the task: it unwinds with `task.cancelled` from where it is suspended. No effect if it has ended.
 function Task:cancel() end
+
+---@class task.ExecOptions
+---@field [integer] string|integer The program, a path or a name found in `PATH`, and its arguments.
+---@field timeout? Duration Longest run; then the program is ended and `task.timeout` raised (default: no limit).
+
+---@class task.ExecResult
+---@field code integer Exit status; 128 and the signal's number for a program that a signal has ended.
+---@field signal? integer The signal that has ended it.
+---@field stdout string Its output, at most 1 MiB.
+---@field stderr string Its output of errors, at most 1 MiB.
+
+---Runs a program without a shell and with an empty input, and returns when it has ended. If the routine is cancelled,
+---the program and all programs that it has started in its process group are ended, after 2 s killed.
+---
+---Raises `task.no_program`, `task.output` (more than 1 MiB), `task.timeout`, `argument`, `task.cannot_suspend`; under
+---simulation `simulate.not_here` for a program without a stand-in.
+---@async
+---@param command task.ExecOptions `{ "espeak-ng", "-w", "door.wav", "the door", timeout = "10s" }`
+---@return task.ExecResult
+function task.exec(command) end
+
+---Sets the function that `exec` calls in place of a program under simulation; without effect otherwise. Raises
+---`argument`.
+---@param program string The name as given to `exec`.
+---@param fn async fun(arguments: string[]): task.ExecResult|string|nil Returns the result, or the output alone.
+function task.stand_in(program, fn) end
 
 return task

@@ -93,8 +93,8 @@ extension CommandSpec {
     options: [.filter, .junit, .config],
     notes: [
       """
-      A spec is a Lua file with describe("…", function() … end), it("…", function() … end) and expect(value):to_equal(…). \
-      Each test has a house, a store and a clock of its own, which begins on Monday 2026-01-05; it("…", {from=, timezone=, \
+      A spec is a Lua file with describe("...", function() ... end), it("...", function() ... end) and expect(value):to_equal(...). \
+      Each test has a house, a store and a clock of its own, which begins on Monday 2026-01-05; it("...", {from=, timezone=, \
       stations=}, fn) begins elsewhere. A folder stands for the files in it whose names end in _spec.lua.
       """,
       """
