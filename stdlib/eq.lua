@@ -15,10 +15,9 @@
 local checks = require "roomtone.misuse"
 local speaker = require "speaker"
 local store = require "store"
-local task = require "task"
 
 local eq = checks.module "eq"
-local misuse = checks.raise
+local misuse, at = checks.raise, checks.attribute
 
 -- Names of the bands in Hz, and their exact centres: octaves around 1 kHz.
 local FREQUENCIES = { 31, 62, 125, 250, 500, 1000, 2000, 4000, 8000, 16000 }
@@ -54,18 +53,6 @@ local USER = 3
 -- Prefix of the store's keys for presets that the script has defined.
 local PREFIX = "eq.preset."
 local LONGEST_NAME = 100
-
--- Calls a function, and attributes its errors to the line `where`.
-local function at(where, fn, ...)
-  local result, err = task.try(fn, ...)
-  if err ~= nil then
-    if type(err) == "table" and where then
-      err.where = where
-    end
-    error(err, 0)
-  end
-  return result
-end
 
 -- Presets
 

@@ -1,4 +1,5 @@
-/* A new file of stdlib/, other than the descriptions in stdlib/meta, gets its two lines here. */
+/* A new file of stdlib/, other than the descriptions in stdlib/meta and the specs in stdlib/spec, gets its two lines
+   here. */
 #include "CStandardLibrary.h"
 
 #pragma clang diagnostic ignored "-Wc23-extensions"
@@ -6,11 +7,17 @@
 static const unsigned char eq[] = {
 #embed "../../stdlib/eq.lua"
 };
+static const unsigned char recorder[] = {
+#embed "../../stdlib/recorder.lua"
+};
 static const unsigned char misuse[] = {
 #embed "../../stdlib/roomtone/misuse.lua"
 };
-static const unsigned char recorder[] = {
-#embed "../../stdlib/recorder.lua"
+static const unsigned char object[] = {
+#embed "../../stdlib/roomtone/object.lua"
+};
+static const unsigned char options[] = {
+#embed "../../stdlib/roomtone/options.lua"
 };
 static const unsigned char spec[] = {
 #embed "../../stdlib/roomtone/spec.lua"
@@ -23,6 +30,8 @@ static const standard_library_file files[] = {
     {"eq.lua", eq, sizeof eq},
     {"recorder.lua", recorder, sizeof recorder},
     {"roomtone/misuse.lua", misuse, sizeof misuse},
+    {"roomtone/object.lua", object, sizeof object},
+    {"roomtone/options.lua", options, sizeof options},
     {"roomtone/spec.lua", spec, sizeof spec},
     {"simulation/station.mp3", station, sizeof station},
 };

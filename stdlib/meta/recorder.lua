@@ -75,7 +75,15 @@ function Show:on(event, listener) end
 ---@return recorder.Subscription
 function Show:once(event, listener) end
 
----A subscription, as `on` and `once` return it.
+---Waits for the next event of that name. Raises `argument`, `task.cannot_suspend`.
+---@async
+---@param event recorder.EventName
+---@param timeout? Duration Longest wait (default: none).
+---@return table? payload
+---@return "timeout"|"closed"|nil why The reason for nil; `"closed"`: the job has ended, and no run is in progress.
+function Show:wait(event, timeout) end
+
+---A subscription to an object of the library's modules in Lua, as `on` and `once` return it.
 ---@class recorder.Subscription
 ---@field active boolean `true` while the function may still be called.
 local Subscription = {}

@@ -11,6 +11,7 @@
 --   return misuse.sealed("lamp", module)
 
 local host = require "roomtone.host"
+local task = require "task"
 
 local misuse = {}
 
@@ -58,6 +59,19 @@ end
 function misuse.raise(message, code, hint)
   local where = misuse.where()
   misuse.raise_at(where, message, code, hint)
+end
+
+-- Calls a function and returns its first result; attributes its errors to a position that `where` has
+-- returned.
+function misuse.attribute(where, fn, ...)
+  local result, err = task.try(fn, ...)
+  if err ~= nil then
+    if type(err) == "table" and where then
+      err.where = where
+    end
+    error(err, 0)
+  end
+  return result
 end
 
 -- Returns the message for an unknown name, with the nearest of the keys of `set`, or all of them.
