@@ -7,6 +7,9 @@
 static const unsigned char eq[] = {
 #embed "../../stdlib/eq.lua"
 };
+static const unsigned char fade[] = {
+#embed "../../stdlib/fade.lua"
+};
 static const unsigned char recorder[] = {
 #embed "../../stdlib/recorder.lua"
 };
@@ -19,6 +22,9 @@ static const unsigned char object[] = {
 static const unsigned char options[] = {
 #embed "../../stdlib/roomtone/options.lua"
 };
+static const unsigned char rooms[] = {
+#embed "../../stdlib/roomtone/rooms.lua"
+};
 static const unsigned char spec[] = {
 #embed "../../stdlib/roomtone/spec.lua"
 };
@@ -28,10 +34,12 @@ static const unsigned char station[] = {
 
 static const standard_library_file files[] = {
     {"eq.lua", eq, sizeof eq},
+    {"fade.lua", fade, sizeof fade},
     {"recorder.lua", recorder, sizeof recorder},
     {"roomtone/misuse.lua", misuse, sizeof misuse},
     {"roomtone/object.lua", object, sizeof object},
     {"roomtone/options.lua", options, sizeof options},
+    {"roomtone/rooms.lua", rooms, sizeof rooms},
     {"roomtone/spec.lua", spec, sizeof spec},
     {"simulation/station.mp3", station, sizeof station},
 };

@@ -1,0 +1,58 @@
+-- The speakers that a script means by a room or another target.
+--
+--   local rooms = require "roomtone.rooms"
+--   local wanted = options.check("set", given, { rooms.target, to = "volume" }, { 1, "to" })
+--   for _, level in ipairs(rooms.levels(wanted[1])) do       -- wanted[1] is a list of speakers now
+--     print(level.device.name, level.volume, level.muted)
+--   end
+
+local checks = require "roomtone.misuse"
+local speaker = require "speaker"
+local task = require "task"
+
+local rooms = checks.module "roomtone.rooms"
+
+-- The kind of an option that names speakers. Returns the list of them, each once: of the house for the module
+-- `speaker`; of a session, zone or party; of a speaker or group, the name of one, or a list of these.
+-- Raises `speaker.unknown` at the script's line for a name or group that does not exist.
+function rooms.target(value)
+  local kind = getmetatable(value)
+  if value == speaker then
+    return checks.attribute(checks.where(), speaker.devices)
+  elseif kind == "session" or type(value) == "table" and kind then
+    return value.devices
+  elseif type(value) ~= "string" and type(value) ~= "table" and kind ~= "speaker" and kind ~= "group" then
+    return nil, ("speaker, group, session, name or list of these expected, got %s"):format(type(value))
+  end
+  -- A snapshot resolves names as all functions of the module do.
+  local snapshot, err = task.try(speaker.snapshot, { devices = value })
+  if err and err.code == "argument" then
+    return nil, err.message:match "%(option 'devices': (.*)%)$" or err.message
+  elseif err then
+    err.where = checks.where() or err.where
+    error(err, 0)
+  end
+  return snapshot.devices
+end
+
+-- Returns the volume and mute of speakers as a list of { device=, volume=, muted= }. Volumes that were set a
+-- moment before are included: a snapshot makes them take effect.
+function rooms.levels(devices)
+  local list = {}
+  for index, device in ipairs(speaker.snapshot({ devices = devices }).devices) do
+    list[index] = { device = device, volume = device.volume, muted = device.muted }
+  end
+  return list
+end
+
+-- Returns true if a speaker is in a list.
+function rooms.contains(devices, device)
+  for _, other in ipairs(devices) do
+    if other == device then
+      return true
+    end
+  end
+  return false
+end
+
+return checks.sealed("roomtone.rooms", rooms)
