@@ -77,14 +77,14 @@ local function release(part)
   end
 end
 
--- Ends a fade. A speaker that can't be reached remains in control until it is back, unless `is_cancelled`.
+-- Ends a fade, except for speakers that have yet to receive its volume, unless it `is_cancelled`.
 local function finish(own, is_cancelled)
   if own.is_closed then
     return
   end
   own.ended = task.now()
   for _, part in ipairs(own.parts) do
-    if is_cancelled or part.device.available then
+    if is_cancelled or not part.is_behind then
       release(part)
     end
   end
@@ -106,8 +106,8 @@ end
 
 -- Sets the volume that the fade has reached; on a speaker that is away, once it is back.
 local function set(part, volume)
-  part.volume = volume
-  if part.device.available then
+  part.volume, part.is_behind = volume, not part.device.available
+  if not part.is_behind then
     table.insert(part.sent, volume)
     if select(2, task.try(part.device.set_volume, part.device, volume)) then
       lose(part) -- the house is closed
@@ -167,15 +167,18 @@ local function steps(own)
   return list
 end
 
-local function run(own)
-  for _, step in ipairs(steps(own)) do
-    local part = step.part
+local function take(step, session)
+  if session and not rooms.contains(session.devices, step.part.device) then
+    lose(step.part)
+  elseif not step.part.is_lost then
+    set(step.part, step.volume)
+  end
+end
+
+local function run(own, list)
+  for _, step in ipairs(list) do
     task.sleep(math.max(0, step.at - task.now()))
-    if own.session and not rooms.contains(own.session.devices, part.device) then
-      lose(part)
-    elseif not part.is_lost then
-      set(part, step.volume)
-    end
+    take(step, own.session)
   end
   if own.parts[1] then
     task.sleep(math.max(0, own.started + own.over - task.now()))
@@ -196,7 +199,11 @@ function fade.volume(given)
   for index, level in ipairs(rooms.levels(own[1])) do
     own.parts[index] = control(own, level)
   end
-  own.routine = task.spawn(run, own)
+  local list = steps(own)
+  own.routine = task.spawn(run, own, own.over > 0 and list or {})
+  for _, step in ipairs(own.over == 0 and list or {}) do
+    take(step)
+  end
   return result
 end
 

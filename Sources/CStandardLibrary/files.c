@@ -31,6 +31,9 @@ static const unsigned char spec[] = {
 static const unsigned char station[] = {
 #embed "../../stdlib/simulation/station.mp3"
 };
+static const unsigned char sleep_timer[] = {
+#embed "../../stdlib/sleep_timer.lua"
+};
 
 static const standard_library_file files[] = {
     {"eq.lua", eq, sizeof eq},
@@ -42,6 +45,7 @@ static const standard_library_file files[] = {
     {"roomtone/rooms.lua", rooms, sizeof rooms},
     {"roomtone/spec.lua", spec, sizeof spec},
     {"simulation/station.mp3", station, sizeof station},
+    {"sleep_timer.lua", sleep_timer, sizeof sleep_timer},
 };
 
 const standard_library_file *standard_library_file_at(size_t number) {

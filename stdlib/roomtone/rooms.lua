@@ -7,6 +7,7 @@
 --   end
 
 local checks = require "roomtone.misuse"
+local object = require "roomtone.object"
 local speaker = require "speaker"
 local task = require "task"
 
@@ -35,16 +36,6 @@ function rooms.target(value)
   return snapshot.devices
 end
 
--- Returns the volume and mute of speakers as a list of { device=, volume=, muted= }. Volumes that were set a
--- moment before are included: a snapshot makes them take effect.
-function rooms.levels(devices)
-  local list = {}
-  for index, device in ipairs(speaker.snapshot({ devices = devices }).devices) do
-    list[index] = { device = device, volume = device.volume, muted = device.muted }
-  end
-  return list
-end
-
 -- Returns true if a speaker is in a list.
 function rooms.contains(devices, device)
   for _, other in ipairs(devices) do
@@ -53,6 +44,47 @@ function rooms.contains(devices, device)
     end
   end
   return false
+end
+
+-- Returns the volume and mute of speakers as a list of { device=, volume=, muted= }, without those that were
+-- removed from the house. A volume that was set a moment before is included: a snapshot makes it take effect.
+function rooms.levels(devices)
+  local house, list = speaker.devices(), {}
+  for _, device in ipairs(speaker.snapshot({ devices = devices }).devices) do
+    if rooms.contains(house, device) then
+      list[#list + 1] = { device = device, volume = device.volume, muted = device.muted }
+    end
+  end
+  return list
+end
+
+-- The kind of an option that names a session; the module `speaker` stands for the default one.
+function rooms.session(value)
+  if value == speaker then
+    return checks.attribute(checks.where(), speaker.default_session)
+  end
+  return getmetatable(value) == "session" and value or nil,
+    ("session expected, got %s"):format(type(value))
+end
+
+-- Joins speakers to a session, all of them or none, and returns a snapshot of those that were not in it
+-- before. Raises at the script's line.
+function rooms.join(devices, session)
+  local where, members, outsiders = checks.where(), session.devices, {}
+  for _, device in ipairs(devices) do
+    outsiders[#outsiders + 1] = not rooms.contains(members, device) and device or nil
+  end
+  local before, is_complete = speaker.snapshot { devices = outsiders }, false
+  local _ <close> = object.closing(function() -- also if the routine is cancelled
+    if not is_complete then
+      before:restore()
+    end
+  end)
+  for _, device in ipairs(outsiders) do
+    checks.attribute(where, device.join, device, session)
+  end
+  is_complete = true
+  return before
 end
 
 return checks.sealed("roomtone.rooms", rooms)
