@@ -10,6 +10,9 @@ static const unsigned char eq[] = {
 static const unsigned char fade[] = {
 #embed "../../stdlib/fade.lua"
 };
+static const unsigned char party[] = {
+#embed "../../stdlib/party.lua"
+};
 static const unsigned char recorder[] = {
 #embed "../../stdlib/recorder.lua"
 };
@@ -38,6 +41,7 @@ static const unsigned char sleep_timer[] = {
 static const standard_library_file files[] = {
     {"eq.lua", eq, sizeof eq},
     {"fade.lua", fade, sizeof fade},
+    {"party.lua", party, sizeof party},
     {"recorder.lua", recorder, sizeof recorder},
     {"roomtone/misuse.lua", misuse, sizeof misuse},
     {"roomtone/object.lua", object, sizeof object},
