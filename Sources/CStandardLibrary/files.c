@@ -10,6 +10,9 @@ static const unsigned char eq[] = {
 static const unsigned char fade[] = {
 #embed "../../stdlib/fade.lua"
 };
+static const unsigned char follow[] = {
+#embed "../../stdlib/follow.lua"
+};
 static const unsigned char party[] = {
 #embed "../../stdlib/party.lua"
 };
@@ -41,6 +44,7 @@ static const unsigned char sleep_timer[] = {
 static const standard_library_file files[] = {
     {"eq.lua", eq, sizeof eq},
     {"fade.lua", fade, sizeof fade},
+    {"follow.lua", follow, sizeof follow},
     {"party.lua", party, sizeof party},
     {"recorder.lua", recorder, sizeof recorder},
     {"roomtone/misuse.lua", misuse, sizeof misuse},

@@ -1,0 +1,35 @@
+---@meta follow
+
+-- Music that moves with people from room to room.
+--
+--   local follow = require "follow"
+--   follow.to { "Kitchen" }                                -- the default session moves to the kitchen
+--   follow.to { "Bathroom", overlap = "3s" }
+--   schedule.at("22:30", { days = "daily" }, function()
+--     follow.to { "Bedroom" }
+--   end)
+--
+-- The new room joins in step before the old ones leave, so the music has no gap. Each room keeps its volume. If the new
+-- room can't join, the music stays where it is, and the error is raised.
+
+error("stdlib/meta/follow.lua is a description, not a module: require \"follow\" finds the module itself")
+
+---@class followlib
+local follow = {}
+
+---@class follow.Options
+---@field [1] fade.Target The room.
+---@field session? speaker.Session|speakerlib The session that moves (default: the default session).
+---@field overlap? Duration Time during which the new room and the old ones play (default: `"1s"`).
+
+---Moves a session to a room, and returns when the old rooms have left. If the routine is cancelled during the overlap,
+---the room and the old ones remain members.
+---
+---Raises `speaker.unknown`, `speaker.outranked` (the room is in a session of higher priority), `speaker.unavailable`
+---(no speaker of the room can be reached, or none any more after the overlap), `speaker.closed`, `argument`,
+---`task.cannot_suspend`.
+---@async
+---@param options follow.Options
+function follow.to(options) end
+
+return follow

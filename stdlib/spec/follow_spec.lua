@@ -1,0 +1,129 @@
+-- The behaviour of music that follows. `at` puts the default session into rooms, where it plays a station.
+
+local follow = require "follow"
+local speaker = require "speaker"
+local task = require "task"
+
+local function at(...)
+  for _, device in ipairs(speaker.devices()) do
+    device:leave()
+  end
+  for _, name in ipairs { ... } do
+    speaker.group(name):join()
+  end
+  speaker.play_stream "http://radio.example/day.mp3"
+end
+
+local function names()
+  local list = {}
+  for index, device in ipairs(speaker.default_session().devices) do
+    list[index] = device.name
+  end
+  return table.concat(list, ", ")
+end
+
+describe("follow.to", function()
+  it("joins the room before the old one leaves; volumes stay, and nothing stops", function()
+    at "Kitchen"
+    local ended = 0
+    speaker.on("ended", function()
+      ended = ended + 1
+    end)
+    local move = task.spawn(follow.to, { "Bedroom", overlap = "3s" })
+    task.sleep(2)
+    expect(names()):to_equal "Kitchen, Bedroom Left, Bedroom Right"
+    move:await()
+    expect(names()):to_equal "Bedroom Left, Bedroom Right"
+    expect(speaker.is_playing()):to_be_true()
+    expect(speaker.device("Bedroom Left").volume):to_equal(18)
+    expect(ended):to_equal(0)
+  end)
+
+  it("overlaps for a second by itself", function()
+    at "Kitchen"
+    local began = task.now()
+    follow.to { speaker.group "Bathroom" }
+    expect(task.now() - began):to_be_near(1, 0.1)
+    expect(names()):to_equal "Bathroom"
+  end)
+
+  it("does nothing for the room that has the music", function()
+    at "Kitchen"
+    follow.to { "Kitchen", overlap = 0 }
+    expect(names()):to_equal "Kitchen"
+    expect(speaker.is_playing()):to_be_true()
+  end)
+
+  it("moves another session, and takes a room from the default one", function()
+    at("Kitchen", "Bathroom")
+    local session = speaker.session { devices = "Bedroom" }
+    session:play_stream "http://radio.example/other.mp3"
+    follow.to { "Bathroom", session = session }
+    expect(#session.devices):to_equal(1)
+    expect(session:is_playing()):to_be_true()
+    expect(names()):to_equal "Kitchen"
+    expect(speaker.is_playing()):to_be_true()
+  end)
+
+  it("leaves the music where it is if a higher priority has the room", function()
+    at "Kitchen"
+    local session = speaker.session { devices = "Bedroom Right", priority = 500 }
+    expect(function()
+      follow.to { "Bedroom" }
+    end):to_raise "speaker.outranked"
+    expect(names()):to_equal "Kitchen"
+    expect(speaker.is_playing()):to_be_true()
+    expect(#session.devices):to_equal(1)
+  end)
+
+  it("leaves the music where it is if the room can't be reached, or is lost during the overlap", function()
+    at "Kitchen"
+    local bath, house = speaker.device "Bathroom", speaker.house()
+    house:unplug(bath)
+    expect(function()
+      follow.to { "Bathroom" }
+    end):to_raise "speaker.unavailable"
+    expect(names()):to_equal "Kitchen"
+    house:plug(bath)
+    local move = task.spawn(task.try, follow.to, { "Bathroom", overlap = "5s" })
+    task.sleep(2)
+    house:unplug(bath)
+    expect(select(2, move:await()).code):to_equal "speaker.unavailable"
+    expect(names()):to_contain "Kitchen"
+    expect(speaker.is_playing()):to_be_true()
+  end)
+
+  it("keeps the old room when it is cancelled during the overlap", function()
+    at "Kitchen"
+    local move = task.spawn(follow.to, { "Bathroom", overlap = "5s" })
+    task.sleep(2)
+    move:cancel()
+    task.sleep(10)
+    expect(names()):to_equal "Kitchen, Bathroom"
+  end)
+
+  it("ends in the last room when two moves meet", function()
+    at "Kitchen"
+    local first = task.spawn(follow.to, { "Bathroom", overlap = "2s" })
+    task.sleep(1)
+    follow.to { "Bedroom", overlap = "2s" }
+    first:await()
+    expect(names()):to_equal "Bedroom Left, Bedroom Right"
+    expect(speaker.is_playing()):to_be_true()
+  end)
+
+  it("raises for a room that does not exist and for a closed session", function()
+    expect(function()
+      follow.to { "Kitchn" }
+    end):to_raise "speaker.unknown"
+    expect(function()
+      follow.to {}
+    end):to_raise "value 1 in the options of 'to' is missing"
+    local session = speaker.session()
+    session:close()
+    expect(function()
+      follow.to { "Kitchen", session = session }
+    end):to_raise "speaker.closed"
+    expect(#speaker.default_session().devices):to_equal(6)
+  end)
+end)
