@@ -40,6 +40,9 @@ static const unsigned char station[] = {
 static const unsigned char sleep_timer[] = {
 #embed "../../stdlib/sleep_timer.lua"
 };
+static const unsigned char zone[] = {
+#embed "../../stdlib/zone.lua"
+};
 
 static const standard_library_file files[] = {
     {"eq.lua", eq, sizeof eq},
@@ -54,6 +57,7 @@ static const standard_library_file files[] = {
     {"roomtone/spec.lua", spec, sizeof spec},
     {"simulation/station.mp3", station, sizeof station},
     {"sleep_timer.lua", sleep_timer, sizeof sleep_timer},
+    {"zone.lua", zone, sizeof zone},
 };
 
 const standard_library_file *standard_library_file_at(size_t number) {
