@@ -34,6 +34,9 @@ static const unsigned char rooms[] = {
 static const unsigned char spec[] = {
 #embed "../../stdlib/roomtone/spec.lua"
 };
+static const unsigned char scene[] = {
+#embed "../../stdlib/scene.lua"
+};
 static const unsigned char station[] = {
 #embed "../../stdlib/simulation/station.mp3"
 };
@@ -55,6 +58,7 @@ static const standard_library_file files[] = {
     {"roomtone/options.lua", options, sizeof options},
     {"roomtone/rooms.lua", rooms, sizeof rooms},
     {"roomtone/spec.lua", spec, sizeof spec},
+    {"scene.lua", scene, sizeof scene},
     {"simulation/station.mp3", station, sizeof station},
     {"sleep_timer.lua", sleep_timer, sizeof sleep_timer},
     {"zone.lua", zone, sizeof zone},

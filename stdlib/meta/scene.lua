@@ -1,0 +1,50 @@
+---@meta scene
+
+-- Named states of the house, for the store.
+--
+--   local scene = require "scene"
+--   scene.save "dinner"                                   -- the house as it is now
+--   scene.apply("dinner", { fade = "10s" })               -- on another day, also after a restart
+--   for _, name in ipairs(scene.list()) do print(name) end
+--   scene.delete "dinner"
+--
+-- A scene has the volume, mute, group, and membership of the default session of each speaker, and the equalizer of the
+-- default session. The music is left as it is: a speaker that joins plays it too. A speaker that was in another session
+-- keeps the session that it is in. Scenes are kept in the script's store as plain data, by the ids of the speakers.
+
+error("stdlib/meta/scene.lua is a description, not a module: require \"scene\" finds the module itself")
+
+---@class scenelib
+local scene = {}
+
+---Saves the state of the house under a name, in place of the scene that had it. Raises `speaker.closed`, `argument`, and
+---the errors of `store.set`.
+---@param name string 1 to 100 bytes of UTF-8.
+function scene.save(name) end
+
+---@class scene.ApplyOptions
+---@field fade? Duration Length of the fade of the volumes (default: 0).
+
+---Applies a scene, and returns when the volumes have taken effect. If the routine is cancelled, volumes stay as they
+---are then. A change of a speaker's group stops what it plays, as `Device:set_group`.
+---
+---A speaker that is not in the house, or that a session of higher priority keeps, is left out, which is logged. One that
+---can't be reached receives its volume when it is back, unless the scene has it muted.
+---
+---Raises `scene.unknown` (no scene has the name; the message has the nearest), `speaker.closed`, `argument`,
+---`task.cannot_suspend`, and the errors of `store.get`.
+---@async
+---@param name string
+---@param options? scene.ApplyOptions
+function scene.apply(name, options) end
+
+---Returns the names of the scenes, sorted by their bytes. Raises the errors of `store.keys`.
+---@return string[]
+function scene.list() end
+
+---Deletes a scene. Raises `argument`, and the errors of `store.delete`.
+---@param name string
+---@return boolean deleted `true` if there was a scene of that name.
+function scene.delete(name) end
+
+return scene
