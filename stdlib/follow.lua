@@ -34,7 +34,7 @@ end
 
 function follow.to(given)
   local wanted = options.check("to", given, OPTIONS, { 1 }, DEFAULTS)
-  local devices, session = wanted[1], wanted.session or speaker.default_session()
+  local devices, session = wanted[1], wanted.session or rooms.session(speaker)
   check_reachable(devices)
   local old = session.devices
   rooms.join(devices, session)

@@ -102,7 +102,7 @@ function party.start(given)
   local _ <close> = object.closing(function() -- also if the routine is cancelled
     is_busy = own.subscription ~= nil
   end)
-  own.session = own.session or speaker.default_session()
+  own.session = own.session or rooms.session(speaker)
   local devices = speaker.devices()
   own.levels, own.added = rooms.levels(devices), {}
   own.before = rooms.join(devices, own.session)

@@ -22,8 +22,8 @@ local store = require "store"
 local zone = checks.module "zone"
 local misuse, at = checks.raise, checks.attribute
 
--- Prefix of the store's keys for zones. A value has `ids`, a list; `level`, the volume; and by id `offsets` and
--- `volumes`, those that the zone has set last.
+-- Prefix of the store's keys for zones. A value has `ids`, a list; `level`, the volume of the zone; and by id
+-- `offsets` and `volumes`, those that the zone has set last.
 local PREFIX = "zone."
 local LONGEST_NAME = 100
 -- The zone objects by name: every part of a script has the same.
@@ -33,7 +33,7 @@ local zones = {}
 local function members(own)
   local list = {}
   for _, id in ipairs(own.kept.ids) do
-    local device = speaker.find(id)
+    local device = at(checks.where(), speaker.find, id)
     if device then
       list[#list + 1] = device
     else

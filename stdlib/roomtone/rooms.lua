@@ -49,7 +49,7 @@ end
 -- Returns the volume and mute of speakers as a list of { device=, volume=, muted= }, without those that were
 -- removed from the house. A volume that was set a moment before is included: a snapshot makes it take effect.
 function rooms.levels(devices)
-  local house, list = speaker.devices(), {}
+  local house, list = checks.attribute(checks.where(), speaker.devices), {}
   for _, device in ipairs(speaker.snapshot({ devices = devices }).devices) do
     if rooms.contains(house, device) then
       list[#list + 1] = { device = device, volume = device.volume, muted = device.muted }
