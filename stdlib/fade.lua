@@ -77,7 +77,7 @@ local function release(part)
   end
 end
 
--- Ends a fade, except for speakers that have yet to receive its volume, unless it `is_cancelled`.
+-- Ends a fade; speakers that are away remain until they have received its volume, unless it `is_cancelled`.
 local function finish(own, is_cancelled)
   if own.is_closed then
     return
@@ -110,7 +110,7 @@ local function set(part, volume)
   if not part.is_behind then
     table.insert(part.sent, volume)
     if select(2, task.try(part.device.set_volume, part.device, volume)) then
-      lose(part) -- the house is closed
+      finish(part.own, true) -- the house is closed
     end
   end
 end
@@ -132,6 +132,9 @@ local function control(own, level)
         lose(part)
         if part.sent[1] then -- a step that was sent later would hide the other volume
           device:set_volume(event.volume)
+          if event.muted then
+            device:mute()
+          end
         end
       end
     end),
@@ -183,8 +186,8 @@ local function run(own, list)
   if own.parts[1] then
     task.sleep(math.max(0, own.started + own.over - task.now()))
   end
-  rooms.levels(own.object.devices) -- the last steps take effect
-  finish(own)
+  local _, err = task.try(rooms.levels, own.object.devices) -- the last steps take effect
+  finish(own, err ~= nil) -- the house is closed
 end
 
 function Fade.methods.cancel(own)

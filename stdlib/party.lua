@@ -62,6 +62,11 @@ end
 
 -- Restores sessions, with their sources and positions, volumes and mute.
 local function restore(own)
+  local _ <close> = object.closing(function() -- also if the house is closed
+    is_busy = false
+    object.emit(own, "done", { party = own.object })
+    object.close(own)
+  end)
   for _, device in ipairs(own.added) do
     task.try(device.leave, device) -- one that was removed since has left
   end
@@ -74,9 +79,6 @@ local function restore(own)
       fade.volume { level.device, to = level.volume, over = 0 }
     end
   end
-  is_busy = false
-  object.emit(own, "done", { party = own.object })
-  object.close(own)
   if err then
     error(err, 0)
   end

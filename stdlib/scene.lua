@@ -45,7 +45,7 @@ end
 function scene.save(name)
   check_name(name, "save")
   local kept = { speakers = {}, equalizer = {} }
-  for _, level in ipairs(rooms.levels(speaker.devices())) do
+  for _, level in ipairs(rooms.levels(at(checks.where(), speaker.devices))) do
     local device = level.device
     kept.speakers[device.id] = {
       volume = level.volume, muted = level.muted, group = device.group_name, session = session_of(device),

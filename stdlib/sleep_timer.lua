@@ -74,11 +74,17 @@ end
 
 local function run(own)
   task.sleep(math.max(0, own.begins - task.now()))
+  if not speaker.is_open() then
+    return object.close(own)
+  end
   local devices = own.rooms or speaker.default_session().devices
   own.levels = rooms.levels(devices)
   own.fading = fade.volume { devices, to = 0, over = own.fade }
   -- The fade ends early if somebody else sets all volumes; the music stops on time in any case.
   task.sleep(own.fade)
+  if not speaker.is_open() then
+    return object.close(own)
+  end
   stop(devices)
   restore(own)
   object.emit(own, "done", { timer = own.object })

@@ -42,7 +42,9 @@ describe("fade.volume", function()
     local function power(device)
       return device.volume == 0 and 0 or 10 ^ (0.09 * (device.volume - 40))
     end
-    for _ = 1, 9 do
+    task.sleep(2.55)
+    expect(bath.volume):to_be_near(30, 1) -- 40 and a power of sin² 22.5°, -8.3 dB
+    for _ = 1, 7 do
       task.sleep(1)
       expect(power(kitchen) + power(bath)):to_be_near(1, 0.23) -- a step is 0.9 dB
     end
@@ -90,6 +92,23 @@ describe("fade.volume", function()
     task.sleep(20)
     expect(kitchen.muted):to_be_true()
     expect(kitchen.volume):to_equal(25)
+  end)
+
+  it("stays muted when a speaker is muted while a step is on its way", function()
+    local kitchen = speaker.device "Kitchen"
+    fade.volume { kitchen, to = 32, over = "10s" }
+    task.sleep(3.002)
+    kitchen:mute()
+    task.sleep(20)
+    expect(kitchen.muted):to_be_true()
+    expect(kitchen.volume):to_equal(25)
+  end)
+
+  it("ends without done when the house is closed", function()
+    local rise = fade.volume { "Kitchen", to = 32, over = "10s" }
+    task.sleep(3.5)
+    speaker.close()
+    expect(select(2, rise:wait("done", "1m"))):to_equal "closed"
   end)
 
   it("gives way to a later fade of the same speaker, begun by this module or by the speaker", function()

@@ -150,6 +150,18 @@ describe("party.start", function()
     party.start():stop()
   end)
 
+  it("is over when the house is closed: another one may start in the next house", function()
+    local night = party.start { volume = 35 }
+    speaker.close()
+    expect(function()
+      night:stop()
+    end):to_raise "speaker.closed"
+    speaker.open()
+    local next_night = party.start { volume = 30 }
+    expect(next_night.active):to_be_true()
+    next_night:stop()
+  end)
+
   it("raises where its options are wrong", function()
     expect(function()
       party.start { volume = 60 }

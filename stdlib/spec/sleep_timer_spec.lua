@@ -32,8 +32,12 @@ describe("sleep_timer.start", function()
 
   it("takes its rooms out of a session that others hear, which goes on", function()
     play()
+    local right = speaker.device "Bedroom Right"
+    speaker.house():unplug(right)
     sleep_timer.start({ after = "10m", fade = "1m", rooms = "Bedroom" }):wait "done"
+    speaker.house():plug(right)
     task.sleep(1)
+    expect(right.is_playing):to_equal(false)
     expect(speaker.is_playing()):to_be_true()
     expect(#speaker.default_session().devices):to_equal(4)
     expect(speaker.device("Bedroom Left").active):to_equal(false)
@@ -124,6 +128,14 @@ describe("sleep_timer.start", function()
     timer:wait "done"
     expect(kitchen.active):to_equal(false)
     expect(speaker.is_playing()):to_be_true()
+  end)
+
+  it("ends without done when the house is closed", function()
+    play()
+    local timer = sleep_timer.start { after = "1m", fade = "2m" }
+    task.sleep "2m"
+    speaker.close()
+    expect(select(2, timer:wait("done", "5m"))):to_equal "closed"
   end)
 
   it("raises for a room that does not exist when it is set", function()
