@@ -84,16 +84,16 @@ local function restore(own)
   end
 end
 
-function Party.methods.stop(own)
+local function stop(own)
   if not own.is_over then
     own.is_over = true
     own.subscription:cancel()
     -- A task of its own: if the calling routine is cancelled, all is restored nevertheless.
-    local restoring = task.spawn(restore, own)
-    checks.attribute(checks.where(), restoring.await, restoring)
+    own.restoring = task.spawn(restore, own)
   end
+  checks.attribute(checks.where(), own.restoring.await, own.restoring)
 end
-Party.methods.cancel = Party.methods.stop
+Party.methods.stop, Party.methods.cancel = stop, stop
 
 function party.start(given)
   local own = options.check("start", given or {}, OPTIONS)

@@ -38,7 +38,7 @@ function party.start(options) end
 local Party = {}
 
 ---Stops the party: restores the sessions of all speakers, with the sources and positions of those that had stopped, and
----volumes and mute. No effect the second time.
+---volumes and mute. A second call waits for the same.
 ---
 ---Raises `speaker.outranked`, `speaker.closed`, `audio.not_found`, `audio.unreadable`, `audio.unsupported` (after all
 ---else is restored), `task.cannot_suspend`.

@@ -125,7 +125,7 @@ describe("party.start", function()
     play(speaker.default_session())
     local night = party.start { volume = 35 }
     speaker.house():remove(speaker.device "Bathroom")
-    night:stop()
+    night:cancel()
     night:stop()
     task.sleep(1)
     expect(speaker.device("Kitchen").volume):to_equal(22)
