@@ -9,6 +9,7 @@ struct DefinitionTests {
     "describe each module in full, and nothing that is not there",
     arguments: [
       "speaker", "stream", "recordings", "headset", "task", "schedule", "log", "store", "recorder", "eq",
+      "fade", "follow", "party", "scene", "sleep_timer", "zone",
     ])
   func modules(_ module: String) throws {
     let definitions = try Definitions()
@@ -42,6 +43,11 @@ struct DefinitionTests {
     ("headset.Headset", "_G.h or require 'headset'.connect()"),
     ("recorder.Show", "require 'recorder'.schedule \(show)"),
     ("recorder.Subscription", "require 'recorder'.schedule \(show):on('started', print)"),
+    ("fade.Fade", "require 'fade'.volume { 'Kitchen', to = 5, over = 5 }"),
+    // There is one party at a time: the global `night`.
+    ("party.Party", "_G.night or (function() night = require 'party'.start {} return night end)()"),
+    ("sleep_timer.Timer", "require 'sleep_timer'.start { after = 60 }"),
+    ("zone.Zone", "require 'zone'.define('z', { 'Kitchen' })"),
     ("task.Task", "task.spawn(os.time)"), ("schedule.Job", "schedule.at('06:45', os.time)"),
   ]
 
@@ -136,6 +142,9 @@ struct DefinitionTests {
       ("headset.AmbientOptions", "\(headset).set_ambient, h, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
       ("headset.UpdateOptions", "\(headset).update_firmware, h, 'a', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
       ("recorder.Options", "require 'recorder'.schedule, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+      ("party.Options", "require 'party'.start, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+      ("scene.ApplyOptions", "require 'scene'.apply, 'x', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+      ("sleep_timer.Options", "require 'sleep_timer'.start, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
       ("schedule.AtOptions", "schedule.at, '06:45', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
       ("schedule.CronOptions", "schedule.cron, '@daily', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
       ("schedule.EveryOptions", "schedule.every, '1h', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
@@ -162,7 +171,19 @@ struct DefinitionTests {
       ),
       ("speaker.GroupEventName", "speaker.group'Kitchen'.on, speaker.group'Kitchen'"),
       ("headset.EventName", "require 'headset'.on"), ("headset.EventName", "\(headset).on, h"),
-      ("recorder.EventName", "(require 'recorder'.schedule \(show)).on, nil"),
+      (
+        "recorder.EventName",
+        "(function() show = require 'recorder'.schedule \(show) return show end)().on, show"
+      ),
+      (
+        "fade.EventName",
+        "(function() f = require 'fade'.volume { 'Kitchen', to = 5, over = 5 } return f end)().on, f"
+      ),
+      ("party.EventName", "(function() night = require 'party'.start {} return night end)().on, night"),
+      (
+        "sleep_timer.EventName",
+        "(function() t = require 'sleep_timer'.start { after = 60 } return t end)().on, t"
+      ),
     ])
   func events(_ name: String, _ call: String) throws {
     let lines = try EngineHarness.printed(
@@ -266,7 +287,16 @@ struct DefinitionTests {
       "headset.Headset:update_firmware": "'a'", "headset.Headset:on": "'ambient', print",
       "headset.Headset:once": "'ambient', print", "headset.Headset:wait": "'ambient'",
       "recorder.schedule": Self.show, "recorder.Show:on": "'started', print",
-      "recorder.Show:once": "'started', print", "schedule.at": "'06:45', print",
+      "recorder.Show:once": "'started', print", "recorder.Show:wait": "'started'",
+      "fade.volume": "{ 'Kitchen', to = 5, over = 5 }", "fade.Fade:on": "'done', print",
+      "fade.Fade:once": "'done', print", "fade.Fade:wait": "'done'", "follow.to": "{ 'Kitchen' }",
+      "party.start": "{ session = speaker.session() }", "party.Party:on": "'done', print",
+      "party.Party:once": "'done', print", "party.Party:wait": "'done'", "scene.save": "'x'",
+      "scene.apply": "'x'", "scene.delete": "'x'", "sleep_timer.start": "{ after = 60 }",
+      "sleep_timer.Timer:extend": "1", "sleep_timer.Timer:on": "'done', print",
+      "sleep_timer.Timer:once": "'done', print", "sleep_timer.Timer:wait": "'done'",
+      "zone.define": "'z', { 'Kitchen' }", "zone.get": "'z'", "zone.Zone:set_volume": "10",
+      "zone.Zone:join": "speaker.session()", "zone.Zone:play": "'tone.wav'", "schedule.at": "'06:45', print",
       "schedule.cron": "'@daily', print",
       "schedule.every": "1, print", "schedule.Job:on": "'started', print",
       "schedule.Job:once": "'started', print", "schedule.Job:wait": "'started'", "task.exec": "{ 'date' }",
@@ -284,6 +314,8 @@ struct DefinitionTests {
       """
       local stream, recordings, recorder = require "stream", require "recordings", require "recorder"
       local store, eq, headset = require "store", require "eq", require "headset"
+      local fade, follow, party = require "fade", require "follow", require "party"
+      local scene, sleep_timer, zone = require "scene", require "sleep_timer", require "zone"
       speaker.open()
       -- Made here, as that suspends too.
       _G.recording = stream.new 'http://127.0.0.1/':record "a"
