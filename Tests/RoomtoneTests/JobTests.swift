@@ -95,10 +95,11 @@ struct JobTests {
       task.sleep "1h" job:run_now() task.sleep "4d"
       job:cancel()
       print(job:skip())
-      """).lines
+      """
+    ).lines
     #expect(
       lines == [
-        "skipped\tMon\t-", "Mon 06:45\tTue 06:45", "nil\ttimeout", "started\tTue\t-", "started",
+        "Mon 06:45\tTue 06:45", "skipped\tMon\t-", "nil\ttimeout", "started\tTue\t-", "started",
         "failed\tTue\t-",
         "started\tWed\t-", "skipped\tWed\t-", "finished\tWed\t-", "started\tThu\t-", "failed\tThu\t-",
         "started\tFri\t-", "failed\tFri\t-", "started\tSat\t-", "failed\tSat\t-", "failing\tSat\t3",

@@ -1,4 +1,4 @@
--- Functions of specs, which `roomtone test` runs: each test in a house, a store and a virtual time of its own.
+-- Functions of specs that `roomtone test` runs: each test in a house, a store and a virtual time of its own.
 --
 --   local speaker, task = require "speaker", require "task"
 --   describe("the bedroom", function()
@@ -111,9 +111,13 @@ local function fail(expected, got)
 end
 
 local Expectation = {}
-Expectation.__index = function(_, name)
-  return Expectation[name] or checks.raise(checks.unknown("expectation", name, Expectation))
-end
+local meta = {
+  __index = function(_, name)
+    if name ~= "value" then  -- nil is a value, too
+      return Expectation[name] or checks.raise(checks.unknown("expectation", name, Expectation))
+    end
+  end,
+}
 
 function Expectation:to_equal(expected)
   if not equal(self.value, expected) then
@@ -190,7 +194,7 @@ function Expectation:to_raise(expected)
 end
 
 function spec.expect(value)
-  return setmetatable({ value = value }, Expectation)
+  return setmetatable({ value = value }, meta)
 end
 
 -- Defines the functions as globals of the spec.

@@ -133,6 +133,6 @@ describe("scene", function()
     end):to_raise "no option of 'apply' is called 'over'"
     expect(function()
       scene.save(5)
-    end):to_raise "bad argument #1 to 'save' %(string expected, got number%)"
+    end):to_raise "bad argument #1 to 'save' (string expected, got number)"
   end)
 end)

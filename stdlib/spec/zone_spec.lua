@@ -144,7 +144,7 @@ describe("zone", function()
     end):to_raise "at least one speaker expected"
     expect(function()
       zone.define("", { "Kitchen" })
-    end):to_raise "1 to 100 bytes of UTF%-8 expected"
+    end):to_raise "1 to 100 bytes of UTF-8 expected"
     expect(function()
       local z = zone.get "wst"
       return z
@@ -158,6 +158,6 @@ describe("zone", function()
     end):to_raise "whole number from 0 to 50 expected, got 51"
     expect(function()
       zone.get("west"):join(5)
-    end):to_raise "bad argument #1 to 'join' %(session expected, got number%)"
+    end):to_raise "bad argument #1 to 'join' (session expected, got number)"
   end)
 end)
