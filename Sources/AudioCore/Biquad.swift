@@ -56,15 +56,15 @@ struct Biquad: BitwiseCopyable, Sendable {
     _ state: UnsafeMutablePointer<Double>
   ) {
     var (first, second) = (state[0], state[1])
-    var place = 0
+    var index = 0
     var frame = 0
     while frame < frames {
-      let input = Double(samples[place])
+      let input = Double(samples[index])
       let output = b0 * input + first
       first = b1 * input - a1 * output + second
       second = b2 * input - a2 * output
-      samples[place] = Float(output)
-      place &+= stride
+      samples[index] = Float(output)
+      index &+= stride
       frame &+= 1
     }
     Self.keep(first, second, in: state)
@@ -77,18 +77,18 @@ struct Biquad: BitwiseCopyable, Sendable {
   ) {
     var (first, second) = (left[0], left[1])
     var (otherFirst, otherSecond) = (right[0], right[1])
-    var place = 0
+    var index = 0
     var frame = 0
     while frame < frames {
-      let (input, otherInput) = (Double(samples[place]), Double(samples[place &+ 1]))
+      let (input, otherInput) = (Double(samples[index]), Double(samples[index &+ 1]))
       let (output, otherOutput) = (b0 * input + first, b0 * otherInput + otherFirst)
       first = b1 * input - a1 * output + second
       otherFirst = b1 * otherInput - a1 * otherOutput + otherSecond
       second = b2 * input - a2 * output
       otherSecond = b2 * otherInput - a2 * otherOutput
-      samples[place] = Float(output)
-      samples[place &+ 1] = Float(otherOutput)
-      place &+= stride
+      samples[index] = Float(output)
+      samples[index &+ 1] = Float(otherOutput)
+      index &+= stride
       frame &+= 1
     }
     Self.keep(first, second, in: left)

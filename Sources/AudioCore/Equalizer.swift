@@ -7,7 +7,7 @@ internal import Glibc
 /// with the new ones. A change during a fade follows it; of several pending changes the last one counts.
 ///
 /// Bands above half the sample rate do nothing. Gains above 0 dB can exceed full scale: a `Limiter` follows.
-/// Owns its memory; made and changed by one thread at a time, `process` and `take` are for the audio thread.
+/// Owns its memory; made and changed by one thread at a time, `process` and `apply` are for the audio thread.
 ///
 /// Source: R. Bristow-Johnson, "Cookbook formulae for audio EQ biquad filter coefficients", peakingEQ with
 /// bandwidth; ISO 266 for the frequencies. Filters run in transposed direct form II, in double precision,
@@ -68,7 +68,7 @@ public struct Equalizer: ~Copyable {
   deinit { state.deallocate() }
 
   /// Schedules a change to `setting`, which was made for this equalizer's sample rate.
-  @_noLocks public mutating func take(_ setting: Setting) {
+  @_noLocks public mutating func apply(_ setting: Setting) {
     waiting = setting
     isWaiting = true
   }
@@ -122,9 +122,9 @@ public struct Equalizer: ~Copyable {
       let isNew = previous.active & 1 << UInt16(truncatingIfNeeded: band) == 0
       var channel = 0
       while isNew && channel < channels {
-        let place = (channel &* 10 &+ band) &* 2
-        state[place] = 0
-        state[place &+ 1] = 0
+        let index = (channel &* 10 &+ band) &* 2
+        state[index] = 0
+        state[index &+ 1] = 0
         channel &+= 1
       }
       band &+= 1
@@ -163,11 +163,11 @@ public struct Equalizer: ~Copyable {
       let new = 1 - Double(remaining) * scale
       var channel = 0
       while channel < channels {
-        let place = frame &* channels &+ channel
-        let input = Double(view.samples[place])
+        let index = frame &* channels &+ channel
+        let input = Double(view.samples[index])
         let after = current.next(input, state + channel &* 20)
         let before = previous.next(input, state + (half &+ channel &* 20))
-        view.samples[place] = Float(after * new + before * (1 - new))
+        view.samples[index] = Float(after * new + before * (1 - new))
         channel &+= 1
       }
       frame &+= 1

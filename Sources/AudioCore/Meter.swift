@@ -28,7 +28,7 @@ public struct Meter: BitwiseCopyable, Sendable {
   }
 
   /// Returns the reading since the last call and starts a new one.
-  @_noLocks public mutating func take() -> MeterReading {
+  @_noLocks public mutating func read() -> MeterReading {
     let over = frames > 0 ? 1 / Double(frames) : 0
     let reading = MeterReading(
       frames: frames,

@@ -46,8 +46,8 @@ public struct SampleRingWriter: BitwiseCopyable, Sendable {
   /// - Returns: frames accepted: all, or as many as there was room for.
   @_noLocks public func write(_ view: PCMView) -> Int {
     let room = room
-    let taken = view.frames < room ? view.frames : room
-    let count = taken &* channels
+    let written = view.frames < room ? view.frames : room
+    let count = written &* channels
     let tail = storage.tail.pointee.load(ordering: .relaxed)
     let start = tail & storage.mask
     let untilWrap = storage.mask &+ 1 &- start
@@ -56,7 +56,7 @@ public struct SampleRingWriter: BitwiseCopyable, Sendable {
     copy(view.samples, to: elements + start, first)
     copy(view.samples + first, to: elements, count &- first)
     storage.tail.pointee.store(tail &+ count, ordering: .releasing)
-    return taken
+    return written
   }
 }
 
@@ -79,8 +79,8 @@ public struct SampleRingReader: BitwiseCopyable, Sendable {
   /// - Returns: frames read: as many as fit, or as there were.
   @_noLocks public func read(into view: PCMView) -> Int {
     let available = available
-    let given = view.frames < available ? view.frames : available
-    let count = given &* channels
+    let read = view.frames < available ? view.frames : available
+    let count = read &* channels
     let head = storage.head.pointee.load(ordering: .relaxed)
     let start = head & storage.mask
     let untilWrap = storage.mask &+ 1 &- start
@@ -89,7 +89,7 @@ public struct SampleRingReader: BitwiseCopyable, Sendable {
     copy(elements + start, to: view.samples, first)
     copy(elements, to: view.samples + first, count &- first)
     storage.head.pointee.store(head &+ count, ordering: .releasing)
-    return given
+    return read
   }
 
   /// Drops up to `frames` frames unread.

@@ -107,9 +107,9 @@ public final class ConformedDecoder: LiveDecoder {
     while done < wanted {
       let rest = UnsafeMutableBufferPointer(rebasing: buffer[(done * channels)..<(wanted * channels)])
       if let resampler, isDraining {
-        let given = try resampler.flush(into: rest)
-        done += given
-        if given > 0 { continue }
+        let produced = try resampler.flush(into: rest)
+        done += produced
+        if produced > 0 { continue }
       }
       if isDraining {
         if hasEnded { break }
@@ -127,18 +127,19 @@ public final class ConformedDecoder: LiveDecoder {
 
   /// Copies pending frames to `buffer` and returns their number.
   private func pass(into buffer: UnsafeMutableBufferPointer<Float>) -> Int {
-    let given = min(pending, buffer.count / format.channels)
-    _ = buffer.update(fromContentsOf: samples(given))
-    consume(given)
-    return given
+    let produced = min(pending, buffer.count / format.channels)
+    _ = buffer.update(fromContentsOf: samples(produced))
+    consume(produced)
+    return produced
   }
 
   private func resample(
     _ resampler: Resampler, into buffer: UnsafeMutableBufferPointer<Float>
   ) throws -> Int {
-    let (taken, given) = try resampler.process(UnsafeBufferPointer(rebasing: samples(pending)), into: buffer)
-    consume(taken)
-    return given
+    let (consumed, produced) = try resampler.process(
+      UnsafeBufferPointer(rebasing: samples(pending)), into: buffer)
+    consume(consumed)
+    return produced
   }
 
   /// Returns the samples of the first `frames` pending frames.

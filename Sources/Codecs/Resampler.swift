@@ -45,12 +45,12 @@ public final class Resampler {
   ///   are 0 only when `input` is empty or `output` has no room.
   public func process(
     _ input: UnsafeBufferPointer<Float>, into output: UnsafeMutableBufferPointer<Float>
-  ) throws -> (taken: Int, given: Int) {
+  ) throws -> (consumed: Int, produced: Int) {
     guard let source = input.baseAddress, input.count >= channels else { return (0, 0) }
     let result = try handle.process(
       source, input.count / channels, output.baseAddress, output.count / channels)
-    framesIn += result.taken
-    framesOut += result.given
+    framesIn += result.consumed
+    framesOut += result.produced
     return result
   }
 
@@ -61,9 +61,9 @@ public final class Resampler {
     let left = Self.length(of: framesIn, from: inputRate, to: outputRate) - framesOut
     let room = min(left, output.count / channels)
     guard room > 0 else { return 0 }
-    let given = try handle.process(nil, 0, output.baseAddress, room).given
-    framesOut += given
-    return given
+    let produced = try handle.process(nil, 0, output.baseAddress, room).produced
+    framesOut += produced
+    return produced
   }
 
   /// Discards the history: the next input starts a new stream.
@@ -96,10 +96,10 @@ private struct SoxrHandle: ~Copyable {
 
   func process(
     _ input: UnsafePointer<Float>?, _ frames: Int, _ output: UnsafeMutablePointer<Float>?, _ room: Int
-  ) throws(AudioError) -> (taken: Int, given: Int) {
-    var (taken, given) = (0, 0)
-    try Self.check(soxr_process(raw, input, frames, &taken, output, room, &given))
-    return (taken, given)
+  ) throws(AudioError) -> (consumed: Int, produced: Int) {
+    var (consumed, produced) = (0, 0)
+    try Self.check(soxr_process(raw, input, frames, &consumed, output, room, &produced))
+    return (consumed, produced)
   }
 
   func reset() throws(AudioError) { try Self.check(soxr_clear(raw)) }

@@ -13,8 +13,8 @@ extension Database {
     return try whileLocked(path) { () throws(DatabaseError) in
       // Another process may have renewed it in between.
       if let database = try ifWhole(path, migrations, busyTimeout) { return (database, nil) }
-      let place = try setAside(path)
-      return (try Database(path: path, migrations: migrations, busyTimeout: busyTimeout), place)
+      let copy = try setAside(path)
+      return (try Database(path: path, migrations: migrations, busyTimeout: busyTimeout), copy)
     }
   }
 
@@ -38,8 +38,8 @@ extension Database {
     migrations: [String]
   ) throws(DatabaseError) -> (database: Database, setAside: String?) {
     try Self.whileLocked(path) { () throws(DatabaseError) in
-      let place = hasMoved ? nil : try Self.setAside(path)
-      return (try Database(path: path, migrations: migrations), place)
+      let copy = hasMoved ? nil : try Self.setAside(path)
+      return (try Database(path: path, migrations: migrations), copy)
     }
   }
 
@@ -57,13 +57,13 @@ extension Database {
   /// Renames the file and its log to the next free name, and returns it.
   private static func setAside(_ path: String) throws(DatabaseError) -> String {
     for number in 1...1_000 {
-      let place = path + (number == 1 ? ".damaged" : ".damaged-\(number)")
-      guard access(place, F_OK) != 0 else { continue }
-      guard rename(path, place) == 0 else { break }
+      let copy = path + (number == 1 ? ".damaged" : ".damaged-\(number)")
+      guard access(copy, F_OK) != 0 else { continue }
+      guard rename(path, copy) == 0 else { break }
       // SQLite's own tools find the log by its name. The other file is an index that is rebuilt.
-      rename(path + "-wal", place + "-wal")
+      rename(path + "-wal", copy + "-wal")
       unlink(path + "-shm")
-      return place
+      return copy
     }
     let words = String(cString: strerror(errno))
     throw DatabaseError(.damaged, path: path, "it can't be set aside, \(words.lowercased())")

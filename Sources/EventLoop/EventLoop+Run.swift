@@ -44,7 +44,7 @@ extension EventLoop {
     case .work(let work): work()
     case .timer(let timer): timer.fire()
     case .event(let watch): watch.deliver()
-    case .taken: break
+    case .removed: break
     }
   }
 

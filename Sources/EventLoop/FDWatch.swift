@@ -49,9 +49,9 @@ public final class FDWatch {
   fileprivate func note(_ happened: FDEvents) -> Bool {
     let trouble = happened.intersection([.hangup, .failed])
     // After a hangup or an error, a read or write does not block either: it returns the end or the error.
-    let told = trouble.isEmpty ? happened.intersection(events) : events.union(trouble)
-    guard !told.isEmpty else { return false }
-    defer { pending.formUnion(told) }
+    let reported = trouble.isEmpty ? happened.intersection(events) : events.union(trouble)
+    guard !reported.isEmpty else { return false }
+    defer { pending.formUnion(reported) }
     return pending.isEmpty
   }
 }

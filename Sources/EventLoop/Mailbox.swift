@@ -42,15 +42,15 @@ public final class Mailbox<Element: Sendable>: @unchecked Sendable {
   /// - Returns: `true` if `element` was accepted; `false` when the mailbox is full or closed.
   @discardableResult
   public func send(_ element: Element) -> Bool {
-    let (isTaken, mustPost) = state.withLock { state in
+    let (isAccepted, mustPost) = state.withLock { state in
       guard !state.isClosed else { return (false, false) }
-      let isTaken = state.elements.count < capacity
-      if isTaken { state.elements.append(element) } else { state.refused += 1 }
+      let isAccepted = state.elements.count < capacity
+      if isAccepted { state.elements.append(element) } else { state.refused += 1 }
       defer { state.isScheduled = true }
-      return (isTaken, !state.isScheduled)
+      return (isAccepted, !state.isScheduled)
     }
     if mustPost { loop.post { self.deliver() } }
-    return isTaken
+    return isAccepted
   }
 
   /// Refuses all further sends, drops waiting elements and releases the closures. The loop's thread.

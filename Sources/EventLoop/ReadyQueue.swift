@@ -7,12 +7,12 @@ enum ReadyItem: @unchecked Sendable {
   case work(() -> Void)
   case timer(LoopTimer)
   case event(FDWatch)
-  case taken
+  case removed
 
   var isTimerOrEvent: Bool {
     switch self {
     case .timer, .event: true
-    case .job, .work, .taken: false
+    case .job, .work, .removed: false
     }
   }
 }
@@ -40,11 +40,11 @@ struct ReadyQueue {
   /// Removes and returns the next item of this round, nil at its end.
   mutating func pop() -> ReadyItem? {
     // No local name for the array: a second reference would have it copied, item by item.
-    if let item = ahead?.take(at: aheadPosition) {
+    if let item = ahead?.remove(at: aheadPosition) {
       aheadPosition += 1
       return item
     }
-    guard let item = round.take(at: position) else { return nil }
+    guard let item = round.remove(at: position) else { return nil }
     position += 1
     return item
   }
@@ -80,9 +80,9 @@ struct ReadyQueue {
 extension [ReadyItem] {
   /// Removes and returns an item, so that its contents are released when it has run, not when the round ends;
   /// nil behind the last.
-  fileprivate mutating func take(at position: Int) -> ReadyItem? {
+  fileprivate mutating func remove(at position: Int) -> ReadyItem? {
     guard position < count else { return nil }
-    defer { self[position] = .taken }
+    defer { self[position] = .removed }
     return self[position]
   }
 }

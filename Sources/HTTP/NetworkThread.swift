@@ -35,8 +35,8 @@ public final class NetworkThread: Sendable {
   ///   delivered at once, on the calling thread.
   public func start(_ request: HTTPRequest, on receiver: any HTTPReceiver) -> HTTPTransfer {
     let transfer = HTTPTransfer(core)
-    let isTaken = core.perform { $0.start(request, handle: transfer, receiver: receiver) }
-    if !isTaken, transfer.end() { receiver.receiveEnd(HTTPError(.cancelled, host: request.host)) }
+    let isAccepted = core.perform { $0.start(request, handle: transfer, receiver: receiver) }
+    if !isAccepted, transfer.end() { receiver.receiveEnd(HTTPError(.cancelled, host: request.host)) }
     return transfer
   }
 

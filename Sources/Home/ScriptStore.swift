@@ -92,22 +92,22 @@ public final class ScriptStore {
     // Blocks the loop, so for a short time only.
     let new = try Database.openOrRenew(path: path, migrations: Self.migrations, busyTimeout: .seconds(1))
     opened = new.database
-    if let place = new.setAside { reportDamage(setAside: place) }
+    if let copy = new.setAside { reportDamage(setAside: copy) }
     return new.database
   }
 
   private func renew(_ database: Database) throws -> Database {
     let renewed = try database.renewed(migrations: Self.migrations)
     opened = renewed.database
-    if let place = renewed.setAside { reportDamage(setAside: place) }
+    if let copy = renewed.setAside { reportDamage(setAside: copy) }
     return renewed.database
   }
 
   /// `true` after a failure with the records of jobs, which is reported once.
   private var hasFailed = false
 
-  private func reportDamage(setAside place: String) {
-    onLog("what scripts had stored was damaged and is now \(place); a new store begins")
+  private func reportDamage(setAside copy: String) {
+    onLog("what scripts had stored was damaged and is now \(copy); a new store begins")
   }
 }
 

@@ -14,7 +14,7 @@ struct ArgumentError: Error {
   let hint: String?
 
   /// Returns the error for the form of the call. As in Lua, a method's own object is not counted.
-  func told(of function: LuaFunction, asMethod: Bool) -> LuaError {
+  func error(of function: LuaFunction, asMethod: Bool) -> LuaError {
     if asMethod && number == 1 {
       return LuaError(code: "argument", message: "calling '\(function.name)' on a bad self (\(problem))")
     }

@@ -110,7 +110,7 @@ public struct LuaCall {
     var failure: LuaError
     if let misuse = error as? ArgumentError {
       failure =
-        calledWithColon ?? misuse.told(of: function, asMethod: shim_called_as_method(stack.L))
+        calledWithColon ?? misuse.error(of: function, asMethod: shim_called_as_method(stack.L))
     } else {
       failure = LuaError(error)
     }

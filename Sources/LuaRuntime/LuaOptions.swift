@@ -71,8 +71,8 @@ public struct LuaOptions {
     return number
   }
 
-  /// Returns a table inside an option, as options of its own. Errors name `place`.
-  public func nested(_ place: String, _ value: LuaValue, _ known: [String]) throws -> LuaOptions {
+  /// Returns a table inside an option, as options of its own. Errors name `table`.
+  public func nested(_ table: String, _ value: LuaValue, _ known: [String]) throws -> LuaOptions {
     guard let inner = call.state.fields(of: value) else {
       throw problem(place, "table expected, got \(call.state.typeName(value))")
     }

@@ -120,7 +120,7 @@ public final class LuaState {
 
   /// Frees the slots of released references; called before the state runs.
   func settle() {
-    for slot in references.take() { luaL_unref(main.L, registryIndex, slot) }
+    for slot in references.drain() { luaL_unref(main.L, registryIndex, slot) }
   }
 
   /// Compiles text.
@@ -229,7 +229,7 @@ final class ReferencePool: Sendable {
   func release(_ slot: Int32) { released.withLock { $0.append(slot) } }
 
   /// Removes and returns the slots released since the last call.
-  func take() -> [Int32] {
+  func drain() -> [Int32] {
     released.withLock { slots in
       guard !slots.isEmpty else { return [] }
       defer { slots.removeAll(keepingCapacity: true) }

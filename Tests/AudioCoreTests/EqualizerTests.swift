@@ -74,10 +74,10 @@ import Testing
     var equalizer = Equalizer(format: .session)
     #expect(equalizer.isTransparent == true)
     #expect(process(sound, &equalizer) == sound)
-    equalizer.take(Equalizer.Setting(try gains(3, 6), sampleRate: 48_000))
+    equalizer.apply(Equalizer.Setting(try gains(3, 6), sampleRate: 48_000))
     #expect(equalizer.isTransparent == false)
     #expect(process(sound, &equalizer) != sound)
-    equalizer.take(Equalizer.Setting(.flat, sampleRate: 48_000))
+    equalizer.apply(Equalizer.Setting(.flat, sampleRate: 48_000))
     let back = process(sound, &equalizer)
     #expect(back != sound && back[960..<48_000] == sound[960..<48_000])
     #expect(equalizer.isTransparent == true)
@@ -98,7 +98,7 @@ import Testing
     for frequency in [60.0, 440, 3000] {
       var equalizer = Equalizer(format: .session)
       let output = process(sine(frequency, amplitude: 0.25, frames: 48_000), &equalizer) { equalizer, block in
-        if block % every == 0 { equalizer.take(presets[(block / every * 5) % presets.count]) }
+        if block % every == 0 { equalizer.apply(presets[(block / every * 5) % presets.count]) }
       }
       #expect(output.clicks() == [], "\(frequency) Hz")
     }
@@ -112,8 +112,8 @@ import Testing
     let input = sine(1000, frames: 48_000)
     let output = process(input, &equalizer) { equalizer, block in
       if block == 10 {
-        equalizer.take(Equalizer.Setting(down, sampleRate: 48_000))
-        equalizer.take(Equalizer.Setting(up, sampleRate: 48_000))
+        equalizer.apply(Equalizer.Setting(down, sampleRate: 48_000))
+        equalizer.apply(Equalizer.Setting(up, sampleRate: 48_000))
       }
     }
     #expect(output[0..<9600] == input[0..<9600])

@@ -11,7 +11,7 @@ import Testing
     let tenth = Signal.sine(1000, amplitude: 0.1, frames: frames, sampleRate: 48_000)
     let block = stereo(full, tenth)
     meter.add(block.view)
-    let reading = meter.take()
+    let reading = meter.read()
     #expect(reading.frames == frames)
     #expect(abs(reading.left.rmsDBFS + 3.0103) < 0.0001)
     #expect(abs(reading.left.peakDBFS) < 0.0001)
@@ -23,18 +23,18 @@ import Testing
     var meter = Meter()
     let (square, silence) = (stereo([1, -1], [0.5, 0.5]), stereo([0, 0], [0, 0]))
     meter.add(square.view)
-    #expect(meter.take().left.rmsDBFS == 0)
+    #expect(meter.read().left.rmsDBFS == 0)
     meter.add(silence.view)
-    let reading = meter.take()
+    let reading = meter.read()
     #expect(reading.left.rmsDBFS == -.infinity && reading.right.peakDBFS == -.infinity)
-    #expect(meter.take().frames == 0)
+    #expect(meter.read().frames == 0)
   }
 
   @Test("mono counts on both sides") func mono() {
     var meter = Meter()
     let mono = block([0.5, -0.25])
     meter.add(mono.view)
-    let reading = meter.take()
+    let reading = meter.read()
     #expect(reading.left == reading.right)
     #expect(reading.left.peak == 0.5)
   }

@@ -16,14 +16,14 @@ import Testing
       let result = try samples[start..<end].withUnsafeBufferPointer { input in
         try room.withUnsafeMutableBufferPointer { try resampler.process(input, into: $0) }
       }
-      #expect(result.taken > 0 || result.given > 0)
-      start += result.taken * resampler.channels
-      output += room[..<(result.given * resampler.channels)]
+      #expect(result.consumed > 0 || result.produced > 0)
+      start += result.consumed * resampler.channels
+      output += room[..<(result.produced * resampler.channels)]
     }
     while true {
-      let given = try room.withUnsafeMutableBufferPointer { try resampler.flush(into: $0) }
-      if given == 0 { return output }
-      output += room[..<(given * resampler.channels)]
+      let produced = try room.withUnsafeMutableBufferPointer { try resampler.flush(into: $0) }
+      if produced == 0 { return output }
+      output += room[..<(produced * resampler.channels)]
     }
   }
 

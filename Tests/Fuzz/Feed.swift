@@ -74,7 +74,7 @@ private func check(_ content: FeedContent, delay: Duration) {
   let moment = FeedMachine.Moment(steady: .start, wall: now)
   require(machine.start() == [.fetch], "a feed is asked at the start")
   require(machine.received(content, at: moment).count <= 1, "one title is told")
-  let rest = machine.rest(at: moment) ?? .zero
+  let rest = machine.delay(at: moment) ?? .zero
   require(rest >= .seconds(1) && rest <= .seconds(3605), "a feed is left in peace, and not forgotten")
 }
 

@@ -21,13 +21,13 @@ struct FeedMachineTests {
         steady: Instant(nanoseconds: Int64(second) * 1_000_000_000),
         wall: WallTime(seconds: Int64(1000 + second)))
     }
-    var rest: Duration? { machine.rest(at: now) }
+    var rest: Duration? { machine.delay(at: now) }
 
     mutating func note(_ actions: [FeedMachine.Action]) {
       reported += actions.map { action in
         switch action {
         case .fetch: "\(second) fetch"
-        case .tell(let title): "\(second) \(title.text)"
+        case .emit(let title): "\(second) \(title.text)"
         case .warn(let error): "\(second) warn \(error.code)"
         case .recovered: "\(second) recovered"
         }
@@ -148,7 +148,7 @@ struct FeedMachineTests {
       let now = Run().now
       _ = machine.start()
       _ = machine.received(FeedContent(entries: [try entry("A", -5, 200)]), at: now)
-      waits.append(try #require(machine.rest(at: now)) / .seconds(1))
+      waits.append(try #require(machine.delay(at: now)) / .seconds(1))
     }
     #expect(waits.allSatisfy { $0 >= 200 && $0 <= 205 } && Set(waits).count > 150)
   }

@@ -218,7 +218,7 @@ struct FileParserTests {
   @Test("between known positions the time is interpolated; a position that goes back is left out")
   func table() throws {
     let positions = [(100, 0), (200, 1), (150, 2), (600, 3)].map {
-      SeekTable.Place(byte: Double($0.0), seconds: Double($0.1))
+      SeekTable.Point(byte: Double($0.0), seconds: Double($0.1))
     }
     let table = try #require(SeekTable(positions))
     #expect(table.byte(at: 0.5) == 150 && table.byte(at: 2) == 400 && table.seconds(at: 400) == 2)

@@ -367,22 +367,22 @@ struct FileReceiverTests {
     let buffer = StreamBuffer(blocks: 2, wait: .zero)
     let rooms = Lock(0)
     buffer.holdBack(above: StreamTime(seconds: 60), wanted: .zero) { rooms.withLock { $0 += 1 } }
-    buffer.begin(at: .zero, preroll: 0, leap: 0)
+    buffer.begin(at: .zero, preroll: 0, generation: 0)
     // As it is when a stream resumes after a pause.
     buffer.keepUnheard(false)
     let format = StreamFormat(codec: .mp3, sampleRate: 44_100, channels: 2)
     let frame = StreamFrame(offset: 0, length: 5000, hash: 0, format: format, samples: 1152)
     func append() -> StreamBuffer.Arrival {
-      [UInt8](repeating: 1, count: 5000).withUnsafeBytes { buffer.append(frame, $0, nil, leap: 0) }
+      [UInt8](repeating: 1, count: 5000).withUnsafeBytes { buffer.append(frame, $0, nil, generation: 0) }
     }
-    #expect(append().isTaken && append().isTaken)
+    #expect(append().isAccepted && append().isAccepted)
     let arrival = append()
-    #expect(!arrival.isTaken && arrival.isHeldBack)
+    #expect(!arrival.isAccepted && arrival.isHeldBack)
     buffer.pass(to: .zero)
     #expect(rooms.withLock { $0 } == 0)
     buffer.pass(to: StreamTime(samples: 1200, sampleRate: 44_100))
     #expect(rooms.withLock { $0 } == 1)
-    #expect(append().isTaken && buffer.range.start == frame.duration)
+    #expect(append().isAccepted && buffer.range.start == frame.duration)
   }
 
   /// A WAV file of a rising saw, 16 bit, two channels.

@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test("is the user's, whatever happens") func userSetting() {
-    var wait = PlayerWait(given: StreamTime(seconds: 7))
+    var wait = PlayerWait(requested: StreamTime(seconds: 7))
     wait.burstCame()
     wait.ranDry()
     #expect(wait.time.seconds == 7)

@@ -99,7 +99,7 @@ struct SoundDecoderTests {
     _ = harness.tap(
       .blocks { block in
         seen += block.frames
-        block.giveBack(changed: false)
+        block.finish(changed: false)
       })
     _ = harness.tap { $0 + 0.1 }
     _ = harness.tap(.effect(.swap))
@@ -173,7 +173,7 @@ struct SoundDecoderTests {
     var kept: TapBlock?
     _ = harness.tap(
       .blocks { block in
-        if kept == nil { kept = block } else { block.giveBack(changed: false) }
+        if kept == nil { kept = block } else { block.finish(changed: false) }
       })
     try harness.read(1)
     harness.turn()
@@ -186,7 +186,7 @@ struct SoundDecoderTests {
     #expect(!block.isWanted && harness.sound.frameCount > frames)
     #expect(block.frames == frames && frames > 0 && block.view.frames == frames)
     block.view.clear()
-    block.giveBack(changed: true)
+    block.finish(changed: true)
     try harness.read()
     #expect(harness.sound == tone)
   }
@@ -201,7 +201,7 @@ struct SoundDecoderTests {
     // Blocks of 40 ms return every 60 ms.
     for step in 0..<1000 {
       harness.now += .milliseconds(10)
-      if step % 6 == 0, !waiting.isEmpty { waiting.removeFirst().giveBack(changed: true) }
+      if step % 6 == 0, !waiting.isEmpty { waiting.removeFirst().finish(changed: true) }
       harness.turn()
       waiting.removeAll { !$0.isWanted }
       delivered += try harness.read(min(4_800, 480 * (step + 1) - delivered))

@@ -66,7 +66,7 @@ final class SoundHarness {
     let number = tap.number
     tap.onEvent = { [unowned self] event in
       switch event {
-      case .gets(let format): reported.append("\(number) gets \(format.sampleRate)/\(format.channels)")
+      case .begins(let format): reported.append("\(number) gets \(format.sampleRate)/\(format.channels)")
       case .ended(let format): reported.append("\(number) ended \(format.sampleRate)/\(format.channels)")
       case .overran(let time): reported.append("\(number) overran \(time)")
       }
@@ -79,7 +79,7 @@ final class SoundHarness {
     tap(
       .blocks { block in
         for index in 0..<block.view.count { block.view.samples[index] = body(block.view.samples[index]) }
-        block.giveBack(changed: true)
+        block.finish(changed: true)
       })
   }
 
@@ -92,7 +92,7 @@ final class SoundHarness {
   @discardableResult
   func read(_ frames: Int = .max, isThere: Bool = true) throws -> Int {
     let decoder =
-      decoder ?? SoundDecoder(inner, controls.chain, levels, patience: .init(now: { [unowned self] in now }))
+      decoder ?? SoundDecoder(inner, controls.chain, levels, deadline: .init(now: { [unowned self] in now }))
     self.decoder = decoder
     let block = PCMBlock(format: .session, frames: 1000)
     var (done, standstill) = (0, 0)

@@ -48,7 +48,7 @@ import Testing
       // Longer than what is left up to the limit takes.
       usleep(50_000)
       var batches: [RecordingFeed.Batch] = []
-      feed.take(into: &batches)
+      feed.drain(into: &batches)
       let waited = batches.reduce(0) { $0 + $1.bytes.count }
       #expect(waited > RecordingFeed.behindLimit / 2 && waited < RecordingFeed.behindLimit * 3 / 2)
       #expect(!batches.contains { $0.isOverrun || !$0.marks.isEmpty })

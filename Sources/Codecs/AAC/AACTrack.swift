@@ -25,7 +25,7 @@ final class AACTrack {
   /// the history of replicated bands and parametric stereo is longer.
   private static let preroll = 12
   /// Frames at the start of which one must be decodable.
-  private static let patience = 16
+  private static let flawLimit = 16
 
   /// - Throws: `audio.unsupported` or `audio.unreadable` when none of the first frames can be decoded.
   init(_ source: any AACPacketSource, decoder: any AACFrameDecoder = AACDecoder()) throws {
@@ -33,7 +33,7 @@ final class AACTrack {
     self.decoder = decoder
     (format, samplesFormat, factor) = (.session, .session, 1)
     var failure: (words: String, offset: Int)?
-    for _ in 0..<Self.patience {
+    for _ in 0..<Self.flawLimit {
       guard let packet = try source.next() else { break }
       if let obstacle = packet.configuration.obstacle {
         throw AudioError.unsupportedKind(source.path, obstacle)

@@ -90,7 +90,7 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
           continue
         }
         switch judge(until: start + length) {
-        case .whole(let isFollowed): return take(header, length, isFollowed: isFollowed)
+        case .whole(let isFollowed): return accept(header, length, isFollowed: isFollowed)
         case .cut(let index): skip(to: index)
         case .undecided: return nil
         }
@@ -129,7 +129,7 @@ struct FrameScanner<Header: FrameHeader>: Sendable {
     }
   }
 
-  private mutating func take(_ header: Header, _ length: Int, isFollowed: Bool) -> Found {
+  private mutating func accept(_ header: Header, _ length: Int, isFollowed: Bool) -> Found {
     let frame = EncodedFrame(
       offset: base + start, length: length, headerLength: header.headerLength, sampleRate: header.sampleRate,
       channels: header.channels, samples: header.samplesPerFrame)

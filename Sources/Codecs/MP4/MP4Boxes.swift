@@ -50,11 +50,11 @@ struct MP4Bytes {
 
   /// Returns the content of the first box of a type, `path` steps down: `"mdia/minf/stbl"`.
   func box(_ path: String) -> MP4Bytes? {
-    var place: MP4Bytes? = self
+    var location: MP4Bytes? = self
     for step in path.split(separator: "/") {
-      place = place?.boxes().first { $0.type == step }?.content
+      location = location?.boxes().first { $0.type == step }?.content
     }
-    return place
+    return location
   }
 }
 

@@ -26,9 +26,9 @@ extension MP4Demuxer {
     let empty = version == 1 ? nil : 0xFFFF_FFFF
     var parts: [(start: Int, length: Int)] = []
     for index in 0..<min(claimed, (list.count - 8) / (2 * width + 4), 64) {
-      let place = 8 + index * (2 * width + 4)
-      guard let length = list.number(place, width) else { return nil }
-      let start = list.number(place + width, width)
+      let location = 8 + index * (2 * width + 4)
+      guard let length = list.number(location, width) else { return nil }
+      let start = list.number(location + width, width)
       // −1 in 64 bits does not fit into a number, and reads as nil.
       if let start, start != empty { parts.append((start, length)) }
     }

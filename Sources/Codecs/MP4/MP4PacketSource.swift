@@ -11,7 +11,7 @@ final class MP4PacketSource: AACPacketSource {
 
   private let file: FileDescriptor
   private var sample = 0
-  private var last: (sample: Int, place: MP4SampleTable.Place)?
+  private var last: (sample: Int, location: MP4SampleTable.Location)?
   /// The part of the file that was read last.
   private var part: ArraySlice<UInt8> = []
   private var partOffset = 0
@@ -37,9 +37,9 @@ final class MP4PacketSource: AACPacketSource {
   /// except in files that are odd in other ways too: frames outside of those are found while they are read.
   private static func frames(of table: MP4SampleTable, fileSize: Int) -> Int {
     func isThere(_ frame: Int) -> Bool {
-      guard let place = table.place(of: frame) else { return false }
+      guard let location = table.location(of: frame) else { return false }
       // A size beyond the longest frame is damage.
-      return place.size > AACDecoder.longestFrame || place.offset <= fileSize - place.size
+      return location.size > AACDecoder.longestFrame || location.offset <= fileSize - location.size
     }
     if table.count == 0 || isThere(table.count - 1) { return table.count }
     var (low, high) = (0, table.count - 1)
@@ -54,21 +54,22 @@ final class MP4PacketSource: AACPacketSource {
 
   func next() throws -> AACPacket? {
     guard sample < demuxer.table.count else { return nil }
-    let place = last.flatMap { last in
-      last.sample == sample - 1 ? demuxer.table.place(after: last.sample, at: last.place) : nil
+    let location = last.flatMap { last in
+      last.sample == sample - 1 ? demuxer.table.location(after: last.sample, at: last.location) : nil
     }
-    guard let place = place ?? demuxer.table.place(of: sample) else {
+    guard let location = location ?? demuxer.table.location(of: sample) else {
       throw AudioError.unreadable(path, found: "no place for frame \(sample)", atByte: 0)
     }
-    last = (sample, place)
+    last = (sample, location)
     // Frames outside of the file were cut off; an impossible size is damage, reported to the decoder as an
     // empty frame.
-    guard place.offset >= 0, place.offset < file.size else { return nil }
-    let bytes = place.size <= AACDecoder.longestFrame ? read(place) : []
-    guard bytes.count == place.size || place.size > AACDecoder.longestFrame else { return nil }
+    guard location.offset >= 0, location.offset < file.size else { return nil }
+    let bytes = location.size <= AACDecoder.longestFrame ? read(location) : []
+    guard bytes.count == location.size || location.size > AACDecoder.longestFrame else { return nil }
     sample += 1
     return AACPacket(
-      bytes: bytes, configuration: demuxer.configuration, blocks: 1, checksumLength: 0, offset: place.offset)
+      bytes: bytes, configuration: demuxer.configuration, blocks: 1, checksumLength: 0,
+      offset: location.offset)
   }
 
   func seek(toSample target: Int) throws -> Int {
@@ -76,12 +77,12 @@ final class MP4PacketSource: AACPacketSource {
     return sample * samplesPerFrame
   }
 
-  private func read(_ place: MP4SampleTable.Place) -> ArraySlice<UInt8> {
-    let isThere = place.offset >= partOffset && place.offset - partOffset + place.size <= part.count
+  private func read(_ location: MP4SampleTable.Location) -> ArraySlice<UInt8> {
+    let isThere = location.offset >= partOffset && location.offset - partOffset + location.size <= part.count
     if !isThere {
-      part = file.bytes(at: place.offset, count: max(Self.chunk, place.size))[...]
-      partOffset = place.offset
+      part = file.bytes(at: location.offset, count: max(Self.chunk, location.size))[...]
+      partOffset = location.offset
     }
-    return part.dropFirst(place.offset - partOffset).prefix(place.size)
+    return part.dropFirst(location.offset - partOffset).prefix(location.size)
   }
 }

@@ -29,7 +29,7 @@ struct MP4SampleTable {
   }
 
   /// The position of a frame in the file.
-  struct Place: Equatable {
+  struct Location: Equatable {
     let offset: Int
     let size: Int
   }
@@ -64,7 +64,7 @@ struct MP4SampleTable {
   }
 
   /// Returns the position of a frame, nil when there is none.
-  func place(of sample: Int) -> Place? {
+  func location(of sample: Int) -> Location? {
     guard let size = size(of: sample), let position = chunk(of: sample) else { return nil }
     guard var offset = chunks.number(8 + position.chunk * chunkWidth, chunkWidth) else { return nil }
     if case .same(let size) = sizes {
@@ -72,14 +72,14 @@ struct MP4SampleTable {
     } else {
       for earlier in position.first..<sample { offset = offset &+ (self.size(of: earlier) ?? 0) }
     }
-    return Place(offset: offset, size: size)
+    return Location(offset: offset, size: size)
   }
 
-  /// Returns the position of the frame behind `sample`, which is at `place`.
-  func place(after sample: Int, at place: Place) -> Place? {
+  /// Returns the position of the frame behind `sample`, which is at `location`.
+  func location(after sample: Int, at location: Location) -> Location? {
     guard let size = size(of: sample + 1), let position = chunk(of: sample + 1) else { return nil }
-    if position.first == sample + 1 { return self.place(of: sample + 1) }
-    return Place(offset: place.offset &+ place.size, size: size)
+    if position.first == sample + 1 { return self.location(of: sample + 1) }
+    return Location(offset: location.offset &+ location.size, size: size)
   }
 
   /// Returns the chunk of a frame, and the first frame in that chunk.

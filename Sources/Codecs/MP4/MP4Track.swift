@@ -2,7 +2,7 @@
 /// ADTS.
 public struct MP4Track: Sendable {
   /// The position of a frame in the file.
-  public struct Place: Sendable, Equatable {
+  public struct Location: Sendable, Equatable {
     /// Offset of the first byte.
     public let offset: Int
     /// Length in bytes.
@@ -46,11 +46,11 @@ public struct MP4Track: Sendable {
 
   /// Returns the position of a frame; nil when there is none.
   /// - Parameter previous: the position of the frame before it, if known; saves a search in the tables.
-  public func place(of frame: Int, after previous: Place? = nil) -> Place? {
-    let place = previous.map {
-      demuxer.table.place(after: frame - 1, at: MP4SampleTable.Place(offset: $0.offset, size: $0.size))
+  public func location(of frame: Int, after previous: Location? = nil) -> Location? {
+    let location = previous.map {
+      demuxer.table.location(after: frame - 1, at: MP4SampleTable.Location(offset: $0.offset, size: $0.size))
     }
-    return (place ?? demuxer.table.place(of: frame)).map { Place(offset: $0.offset, size: $0.size) }
+    return (location ?? demuxer.table.location(of: frame)).map { Location(offset: $0.offset, size: $0.size) }
   }
 
   /// Length in bytes of the longest frame that an ADTS header can state.

@@ -76,7 +76,8 @@ final class RecordingModule {
     let given = call.isNil(2) ? recorder.settings.template : try call.string(2, .path)
     var options = try call.recordingOptions(
       3, minimumFree: recorder.settings.minimumFree, zone: zone, now: script.loop.wallNow)
-    options.template = recorder.place(given ?? RecordingTemplate.usual(splits: options.split != nil))
+    options.template = recorder.absoluteTemplate(
+      given ?? RecordingTemplate.usual(splits: options.split != nil))
     // A template that can't be read is an error at the caller's line.
     do { _ = try RecordingTemplate(options.template) } catch {
       throw call.problem(2, error.message, hint: error.hint)

@@ -52,8 +52,8 @@ struct StoreModule {
           code: "store.too_large",
           message: "store.set: what \"\(key.onOneLine)\" shall hold takes more than 1 MiB as JSON",
           hint: "keep it under several keys, or in a file")
-      case .unwritable(let place, let reason):
-        throw LuaError(code: "store.not_storable", message: "store.set: \(place) \(reason)")
+      case .unwritable(let path, let reason):
+        throw LuaError(code: "store.not_storable", message: "store.set: \(path) \(reason)")
       }
     }
   }

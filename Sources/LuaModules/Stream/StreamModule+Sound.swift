@@ -89,7 +89,7 @@ final class StreamSoundModule {
         .blocks { [weak self, weak object, loop = script.loop] block in
           // In a turn of its own, as events are: `tap_created` comes before the first block.
           loop.next {
-            guard let self, let tap = place.tap else { return block.giveBack(changed: false) }
+            guard let self, let tap = place.tap else { return block.finish(changed: false) }
             self.run(function, on: block, for: tap, of: object?.stream.url)
           }
         })
@@ -120,19 +120,19 @@ final class StreamSoundModule {
     let routine = script.call(
       function, [blocks(shown)], name: "a tap", isWanted: { tap.tap.wants(block) },
       maySuspend: false, repeats: tap.repeats, onFailure: { tap.failures += 1 })
-    guard let routine else { return block.giveBack(changed: false) }
+    guard let routine else { return block.finish(changed: false) }
     routine.whenEnded { [weak script] outcome in
       let isChanged = shown.end()
       switch outcome {
-      case .returned: block.giveBack(changed: isChanged)
+      case .returned: block.finish(changed: isChanged)
       case .failed(let error) where error.code == "script.blocked":
-        block.giveBack(changed: false)
+        block.finish(changed: false)
         guard tap.isActive else { return }
         tap.remove()
         let stream = url.map { " of \($0)" } ?? ""
         let line = error.location.map { [("where", $0)] } ?? []
         script?.onLog(.warn, "a tap\(stream) is removed, as its function ran too long", line)
-      case .failed, .cancelled: block.giveBack(changed: false)
+      case .failed, .cancelled: block.finish(changed: false)
       }
     }
   }
@@ -142,7 +142,7 @@ final class StreamSoundModule {
       .record([("tap", taps(tap)), ("rate", .int(format.sampleRate)), ("channels", .int(format.channels))])
     }
     switch event {
-    case .gets(let format): object.emit("tap_created", facts(format))
+    case .begins(let format): object.emit("tap_created", facts(format))
     case .ended(let format): object.emit("tap_disposed", facts(format))
     case .overran(let time):
       object.emit("tap_overrun", .record([("tap", taps(tap)), ("seconds", .number(time.inSeconds))]))

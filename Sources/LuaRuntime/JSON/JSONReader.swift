@@ -12,7 +12,7 @@ extension LuaValue {
 /// A parser of JSON text. Each part returns nil for an invalid text.
 struct JSONReader {
   private let bytes: [UInt8]
-  private var place = 0
+  private var position = 0
   private var depth = 0
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
@@ -21,13 +21,13 @@ struct JSONReader {
   mutating func whole() -> LuaValue? {
     let value = value()
     skipSpace()
-    return place == bytes.count ? value : nil
+    return position == bytes.count ? value : nil
   }
 
   private mutating func value() -> LuaValue? {
     skipSpace()
-    guard place < bytes.count else { return nil }
-    switch bytes[place] {
+    guard position < bytes.count else { return nil }
+    switch bytes[position] {
     case UInt8(ascii: "{"): return nested { $0.record() }
     case UInt8(ascii: "["): return nested { $0.list() }
     case UInt8(ascii: "\""): return string().map { .string($0) }
@@ -42,35 +42,35 @@ struct JSONReader {
     guard depth < JSONWriter.deepest else { return nil }
     depth += 1
     defer { depth -= 1 }
-    place += 1
+    position += 1
     return read(&self)
   }
 
   private mutating func list() -> LuaValue? {
     var values: [LuaValue] = []
-    if take("]") { return .list(values) }
+    if consume("]") { return .list(values) }
     repeat {
       guard let value = value() else { return nil }
       values.append(value)
-    } while take(",")
-    return take("]") ? .list(values) : nil
+    } while consume(",")
+    return consume("]") ? .list(values) : nil
   }
 
   private mutating func record() -> LuaValue? {
     var fields: [(name: String, value: LuaValue)] = []
-    if take("}") { return .record(fields) }
+    if consume("}") { return .record(fields) }
     repeat {
       skipSpace()
-      guard let name = string(), take(":"), let value = value() else { return nil }
+      guard let name = string(), consume(":"), let value = value() else { return nil }
       fields.append((name, value))
-    } while take(",")
-    return take("}") ? .record(fields) : nil
+    } while consume(",")
+    return consume("}") ? .record(fields) : nil
   }
 
   private mutating func number() -> LuaValue? {
     let signs = Set("+-.eE".utf8)
-    let digits = bytes[place...].prefix { signs.contains($0) || (0x30...0x39).contains($0) }
-    place += digits.count
+    let digits = bytes[position...].prefix { signs.contains($0) || (0x30...0x39).contains($0) }
+    position += digits.count
     let text = String(decoding: digits, as: UTF8.self)
     guard digits.first.map({ $0 == UInt8(ascii: "-") || (0x30...0x39).contains($0) }) == true else {
       return nil
@@ -83,12 +83,12 @@ struct JSONReader {
   // MARK: Text
 
   private mutating func string() -> String? {
-    guard place < bytes.count, bytes[place] == UInt8(ascii: "\"") else { return nil }
-    place += 1
+    guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else { return nil }
+    position += 1
     var text: [UInt8] = []
-    while place < bytes.count {
-      let byte = bytes[place]
-      place += 1
+    while position < bytes.count {
+      let byte = bytes[position]
+      position += 1
       switch byte {
       case UInt8(ascii: "\""): return String(validating: text, as: UTF8.self)
       case UInt8(ascii: "\\"):
@@ -103,9 +103,9 @@ struct JSONReader {
 
   /// Parses the character behind a backslash.
   private mutating func escaped() -> String? {
-    guard place < bytes.count else { return nil }
-    let byte = bytes[place]
-    place += 1
+    guard position < bytes.count else { return nil }
+    let byte = bytes[position]
+    position += 1
     switch byte {
     case UInt8(ascii: "b"): return "\u{8}"
     case UInt8(ascii: "f"): return "\u{c}"
@@ -124,28 +124,28 @@ struct JSONReader {
 
   /// Parses four hexadecimal digits.
   private mutating func unit() -> UInt32? {
-    let digits = bytes[place...].prefix(4)
+    let digits = bytes[position...].prefix(4)
     guard digits.count == 4, digits.first != UInt8(ascii: "+") else { return nil }
-    place += 4
+    position += 4
     return UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
   }
 
   // MARK: Signs
 
   private mutating func skipSpace() {
-    while place < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[place]) { place += 1 }
+    while position < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[position]) { position += 1 }
   }
 
-  private mutating func take(_ sign: Unicode.Scalar) -> Bool {
+  private mutating func consume(_ sign: Unicode.Scalar) -> Bool {
     skipSpace()
-    guard place < bytes.count, bytes[place] == UInt8(ascii: sign) else { return false }
-    place += 1
+    guard position < bytes.count, bytes[position] == UInt8(ascii: sign) else { return false }
+    position += 1
     return true
   }
 
   private mutating func word(_ word: String) -> Bool {
-    guard bytes[place...].starts(with: word.utf8) else { return false }
-    place += word.utf8.count
+    guard bytes[position...].starts(with: word.utf8) else { return false }
+    position += word.utf8.count
     return true
   }
 }

@@ -6,7 +6,7 @@ public enum JSONProblem: Error, Equatable {
   /// The text exceeds its limit.
   case tooLong
   /// A part of the value has no form in JSON: `value.alarms[2].fn` `is a function`.
-  case unwritable(place: String, reason: String)
+  case unwritable(path: String, reason: String)
 }
 
 extension LuaCall {
@@ -34,7 +34,7 @@ struct JSONWriter {
 
   private enum Step {
     case name([UInt8])
-    case place(Int)
+    case index(Int)
   }
   private enum Shape {
     case list(count: Int)
@@ -109,10 +109,10 @@ struct JSONWriter {
     switch try shape(index) {
     case .list(let count):
       try append("[")
-      for place in 1..<(count + 1) {
-        if place > 1 { try append(",") }
-        lua_rawgeti(stack.L, index, lua_Integer(place))
-        try element(.place(place))
+      for element in 1..<(count + 1) {
+        if element > 1 { try append(",") }
+        lua_rawgeti(stack.L, index, lua_Integer(element))
+        try self.element(.index(element))
       }
       try append("]")
     case .record(let names):
@@ -162,9 +162,9 @@ struct JSONWriter {
     if names.isEmpty && count == last { return .list(count: count) }
     if count == 0 { return .record(names.sorted { $0.lexicographicallyPrecedes($1) }) }
     guard names.isEmpty else { throw problem("has both names and places in a list") }
-    let gap = (1...count).first { place in
+    let gap = (1...count).first { element in
       defer { stack.pop() }
-      return lua_rawgeti(stack.L, index, lua_Integer(place)) == LUA_TNIL
+      return lua_rawgeti(stack.L, index, lua_Integer(element)) == LUA_TNIL
     }
     throw problem("is a list without element \(gap ?? count)")
   }
@@ -172,17 +172,17 @@ struct JSONWriter {
   // MARK: Problems
 
   private func problem(_ reason: String) -> JSONProblem {
-    var place = name
+    var text = name
     for step in path {
       switch step {
-      case .place(let number): place += "[\(number)]"
+      case .index(let number): text += "[\(number)]"
       case .name(let name):
-        let text = String(decoding: name, as: UTF8.self)
-        place += Self.isIdentifier(name) ? ".\(short(text))" : "[\"\(short(text))\"]"
+        let key = String(decoding: name, as: UTF8.self)
+        text += Self.isIdentifier(name) ? ".\(short(key))" : "[\"\(short(key))\"]"
       }
     }
-    if place.count > 120 { place = "\(place.prefix(80))…\(place.suffix(30))" }
-    return .unwritable(place: place, reason: reason)
+    if text.count > 120 { text = "\(text.prefix(80))…\(text.suffix(30))" }
+    return .unwritable(path: text, reason: reason)
   }
 
   private func short(_ text: String) -> String {

@@ -90,7 +90,7 @@ struct RenderCore: BitwiseCopyable {
       if change.blocks <= 1 && !sessions[session].isSounding { chains[session].gain.settle() }
       settleIfIdle(session)
     case .equalizer(let session, let setting):
-      chains[session].equalizer.take(setting)
+      chains[session].equalizer.apply(setting)
       settleIfIdle(session)
     case .pause(let session):
       sessions[session].pause()

@@ -13,7 +13,7 @@ internal import EventLoop
 /// missing in the buffer only.
 final class FrameOutlet: Sendable {
   /// The destinations of the frames, and the frames of the current read.
-  struct Intake {
+  struct Delivery {
     fileprivate var buffer: StreamBuffer?
     fileprivate var feeds: [RecordingFeed] = []
     /// The frames that the recordings have not received yet.
@@ -29,26 +29,26 @@ final class FrameOutlet: Sendable {
     /// The current title and those of the sound in the buffer, each with the time at which it began.
     fileprivate var titles: [(time: StreamTime, title: StreamTitle)] = []
     /// `true` if titles that come with the sound apply; `false` while a metadata feed supplies them.
-    fileprivate var takesTitles = true
+    fileprivate var acceptsTitles = true
     fileprivate var onDiskRoom: (@Sendable () -> Void)?
   }
 
-  private let state = Lock(Intake())
+  private let state = Lock(Delivery())
 
   // MARK: The receiving thread
 
   /// Passes the intake to `body`, which appends the frames that have come, and distributes them. `body` must
   /// not call the outlet, which is locked.
-  func receive<Result>(_ body: (inout Intake) -> Result) -> Result {
-    state.withLock { intake in
-      defer { intake.handOver() }
-      return body(&intake)
+  func receive<Result>(_ body: (inout Delivery) -> Result) -> Result {
+    state.withLock { delivery in
+      defer { delivery.handOver() }
+      return body(&delivery)
     }
   }
 
   /// Sets a title from the station for the frames that follow, unless a metadata feed supplies titles.
   func markFromStation(_ title: StreamTitle) {
-    receive { if $0.takesTitles { $0.note(title) } }
+    receive { if $0.acceptsTitles { $0.note(title) } }
   }
 
   // MARK: Any thread
@@ -57,7 +57,7 @@ final class FrameOutlet: Sendable {
   func mark(_ title: StreamTitle) { receive { $0.note(title) } }
 
   /// Enables or disables titles that come with the sound.
-  func takeTitles(_ takes: Bool) { state.withLock { $0.takesTitles = takes } }
+  func acceptTitles(_ accepts: Bool) { state.withLock { $0.acceptsTitles = accepts } }
 
   /// The buffer that is played; nil for none.
   var buffer: StreamBuffer? { state.withLock { $0.buffer } }
@@ -75,7 +75,7 @@ final class FrameOutlet: Sendable {
   var isDiskBehind: Bool { state.withLock { $0.feeds.contains { $0.isBehind } } }
 
   /// Sets the callback for a disk that has drained a queue; called on any thread.
-  func onDiskRoom(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.onDiskRoom = tell } }
+  func onDiskRoom(_ notify: @escaping @Sendable () -> Void) { state.withLock { $0.onDiskRoom = notify } }
 
   /// The title of the frames that come now.
   var title: StreamTitle? { state.withLock { $0.titles.last?.title } }
@@ -141,7 +141,7 @@ final class FrameOutlet: Sendable {
   private func diskHasRoom() { state.withLock { $0.onDiskRoom }?() }
 }
 
-extension FrameOutlet.Intake {
+extension FrameOutlet.Delivery {
   private static let titleLimit = 256
 
   /// Appends a frame; a new `title` begins with it.
@@ -149,7 +149,7 @@ extension FrameOutlet.Intake {
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, _ discontinuity: PacketBuffer.Discontinuity?,
     title: StreamTitle? = nil
   ) -> StreamBuffer.Arrival {
-    if let title, takesTitles { note(title) }
+    if let title, acceptsTitles { note(title) }
     var gap: Double?
     if case .gap(let seconds)? = discontinuity { gap = seconds }
     if !feeds.isEmpty { record(frame, bytes, gap: gap) }
@@ -157,12 +157,12 @@ extension FrameOutlet.Intake {
     guard let buffer else { return StreamBuffer.Arrival(start: time) }
     let between = missed > .zero ? .gap(seconds: missed.seconds + (gap ?? 0)) : discontinuity
     var arrival = buffer.append(frame, bytes, between)
-    if arrival.isTaken {
+    if arrival.isAccepted {
       (missed, missedSound) = (.zero, .zero)
     } else if !feeds.isEmpty {
       missed = missed + StreamTime(seconds: gap ?? 0) + frame.duration
       missedSound = missedSound + frame.duration
-      arrival.isTaken = true
+      arrival.isAccepted = true
     }
     return arrival
   }

@@ -53,7 +53,7 @@ public struct PacketBuffer: Sendable {
     let frame: StreamFrame
     let start: StreamTime
     let block: UInt32
-    let place: UInt16
+    let offset: UInt16
     let mark: Mark
   }
   enum Mark: UInt8 {
@@ -121,11 +121,11 @@ public struct PacketBuffer: Sendable {
       tail = ((tail.block + 1) % size, 0, 0)
       used += 1
     }
-    let (block, place) = (tail.block, tail.used)
+    let (block, offset) = (tail.block, tail.used)
     write(bytes)
     append(
       Entry(
-        frame: frame, start: endTime, block: UInt32(block), place: UInt16(place),
+        frame: frame, start: endTime, block: UInt32(block), offset: UInt16(offset),
         mark: mark(discontinuity)))
     self.bytes += bytes.count
     endTime = endTime + (duration ?? frame.duration)
@@ -165,13 +165,13 @@ public struct PacketBuffer: Sendable {
     var rest = bytes[...]
     while true {
       let part = rest.prefix(Self.blockSize - tail.used)
-      let place = Self.place(of: tail.block, at: tail.used)
-      while slabs.count <= place.slab {
+      let offset = Self.offset(of: tail.block, at: tail.used)
+      while slabs.count <= offset.slab {
         let rest = size - slabs.count * Self.blocksPerSlab
         slabs.append([UInt8](repeating: 0, count: min(rest, Self.blocksPerSlab) * Self.blockSize))
       }
-      slabs[place.slab].withUnsafeMutableBytes { slab in
-        UnsafeMutableRawBufferPointer(rebasing: slab[place.byte...].prefix(part.count))
+      slabs[offset.slab].withUnsafeMutableBytes { slab in
+        UnsafeMutableRawBufferPointer(rebasing: slab[offset.byte...].prefix(part.count))
           .copyMemory(from: UnsafeRawBufferPointer(rebasing: part))
       }
       tail.used += part.count
@@ -257,10 +257,10 @@ public struct PacketBuffer: Sendable {
     of packet: Packet, _ body: (UnsafeRawBufferPointer) throws -> Result
   ) rethrows -> Result? {
     guard let entry = entry(packet.cursor.frame) else { return nil }
-    var (block, place) = (Int(entry.block), Int(entry.place))
+    var (block, offset) = (Int(entry.block), Int(entry.offset))
     let length = entry.frame.length
-    if place + length <= Self.blockSize {
-      let (slab, first) = Self.place(of: block, at: place)
+    if offset + length <= Self.blockSize {
+      let (slab, first) = Self.offset(of: block, at: offset)
       return try slabs[slab].withUnsafeBytes {
         try body(UnsafeRawBufferPointer(rebasing: $0[first..<(first + length)]))
       }
@@ -268,14 +268,14 @@ public struct PacketBuffer: Sendable {
     var joined: [UInt8] = []
     joined.reserveCapacity(length)
     while joined.count < length {
-      let (slab, first) = Self.place(of: block, at: place)
-      joined += slabs[slab][first...].prefix(min(length - joined.count, Self.blockSize - place))
-      (block, place) = ((block + 1) % size, 0)
+      let (slab, first) = Self.offset(of: block, at: offset)
+      joined += slabs[slab][first...].prefix(min(length - joined.count, Self.blockSize - offset))
+      (block, offset) = ((block + 1) % size, 0)
     }
     return try joined.withUnsafeBytes(body)
   }
 
-  private static func place(of block: Int, at byte: Int) -> (slab: Int, byte: Int) {
+  private static func offset(of block: Int, at byte: Int) -> (slab: Int, byte: Int) {
     let (slab, rest) = block.quotientAndRemainder(dividingBy: blocksPerSlab)
     return (slab, rest * blockSize + byte)
   }

@@ -8,14 +8,14 @@ struct PlayerWait: Sendable, Equatable {
   private static let longest = StreamTime(seconds: 10)
 
   /// The length set by the user; nil for the rule.
-  var given: StreamTime?
+  var requested: StreamTime?
   private var chosen = PlayerWait.withoutBurst
   private var hasRunDry = false
 
-  init(given: StreamTime? = nil) { self.given = given }
+  init(requested: StreamTime? = nil) { self.requested = requested }
 
   /// The sound that must be buffered.
-  var time: StreamTime { given ?? chosen }
+  var time: StreamTime { requested ?? chosen }
 
   /// Returns `true` if a burst of `length` is long enough for a player to start behind it.
   static func isBurst(_ length: StreamTime) -> Bool { length >= behindBurst }

@@ -8,7 +8,7 @@ final class StreamBuffer: Sendable {
   /// The effect of an appended frame.
   struct Arrival {
     /// `false` if the buffer is full of sound that has not been heard.
-    var isTaken = true
+    var isAccepted = true
     /// `true` if the player may resume now, and could not before.
     var isEnough = false
     /// The time of the stream at which the frame begins.
@@ -76,7 +76,7 @@ final class StreamBuffer: Sendable {
   /// The state of a buffer that a file fills.
   private struct FileState {
     /// The seek generation whose frames are accepted.
-    var leap = 0
+    var seekGeneration = 0
     var heard: Heard?
     /// The number of frames in front of a target that decoders need.
     var preroll = 0
@@ -97,38 +97,38 @@ final class StreamBuffer: Sendable {
   ///   - wait: the sound that must be buffered before the player starts; nil for the rule of `PlayerWait`.
   init(blocks: Int, wait: StreamTime? = nil) {
     let packets = PacketBuffer(blocks: blocks)
-    state = Lock(State(packets: packets, cursor: packets.start, wait: PlayerWait(given: wait)))
+    state = Lock(State(packets: packets, cursor: packets.start, wait: PlayerWait(requested: wait)))
   }
 
   // MARK: The receiving thread
 
   /// Appends a frame, and wakes the readers when enough is buffered.
-  /// - Parameter leap: in a file, the seek generation of the frame; a frame of another one is refused.
+  /// - Parameter generation: in a file, the seek generation of the frame; a frame of another one is refused.
   func append(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, _ discontinuity: PacketBuffer.Discontinuity?,
-    leap: Int? = nil
+    generation: Int? = nil
   ) -> Arrival {
     // Called outside of the lock, which is never held across a call.
     let (arrival, wakers) = state.withLock { state -> (Arrival, [@Sendable () -> Void]) in
       var arrival = Arrival()
-      if let leap, leap != state.file.leap {
-        (arrival.isTaken, arrival.isHeldBack) = (false, true)
+      if let generation, generation != state.file.seekGeneration {
+        (arrival.isAccepted, arrival.isHeldBack) = (false, true)
         return (arrival, [])
       }
       arrival.start = state.packets.time(at: state.packets.end)
       let kept = state.keepsUnheard ? state.cursor : nil
-      arrival.isTaken = state.packets.append(
+      arrival.isAccepted = state.packets.append(
         frame, bytes, discontinuity: discontinuity, keeping: kept, reserve: state.reserve)
       if discontinuity == .format { state.rate = MeasuredRate() }
-      if arrival.isTaken { state.rate.add(bytes: frame.length, frame.duration) }
-      state.file.isFull = !arrival.isTaken
-      if let high = state.file.high, !arrival.isTaken || state.ahead > high {
+      if arrival.isAccepted { state.rate.add(bytes: frame.length, frame.duration) }
+      state.file.isFull = !arrival.isAccepted
+      if let high = state.file.high, !arrival.isAccepted || state.ahead > high {
         state.file.isHeldBack = true
         arrival.isHeldBack = true
       }
       // A player can't wait for more than fits.
       if state.isFilling,
-        state.ahead >= state.wait.time || state.isFull || !arrival.isTaken || arrival.isHeldBack
+        state.ahead >= state.wait.time || state.isFull || !arrival.isAccepted || arrival.isHeldBack
       {
         state.isFilling = false
         arrival.isEnough = true
@@ -142,12 +142,12 @@ final class StreamBuffer: Sendable {
   }
 
   /// Completes the buffer: no frame follows, and the player resumes with what is there.
-  /// - Parameter leap: in a file, the seek generation that is complete.
+  /// - Parameter generation: in a file, the seek generation that is complete.
   /// - Returns: `true` if the player may resume now, and could not before.
   @discardableResult
-  func complete(leap: Int? = nil) -> Bool {
+  func complete(generation: Int? = nil) -> Bool {
     let (isEnough, wakers) = state.withLock { state -> (Bool, [@Sendable () -> Void]) in
-      if let leap, leap != state.file.leap { return (false, []) }
+      if let generation, generation != state.file.seekGeneration { return (false, []) }
       defer { (state.isComplete, state.isFilling) = (true, false) }
       return (state.isFilling, state.wakers)
     }
@@ -162,7 +162,7 @@ final class StreamBuffer: Sendable {
   /// - Parameter reader: the number returned by `beginReading`; a decoder that another one has replaced waits
   ///   for ever.
   func read(as reader: Int? = nil) -> Reading {
-    let (reading, told) = state.withLock { state -> (Reading, (@Sendable () -> Void)?) in
+    let (reading, notify) = state.withLock { state -> (Reading, (@Sendable () -> Void)?) in
       if let reader, reader != state.reader { return (.waiting, nil) }
       if state.isFilling {
         state.hasWaited = true
@@ -178,7 +178,7 @@ final class StreamBuffer: Sendable {
       defer { (state.isReadOut, state.hasWaited) = (true, true) }
       return (.waiting, state.isReadOut ? nil : state.onReadOut)
     }
-    told?()
+    notify?()
     return reading
   }
 
@@ -195,7 +195,7 @@ final class StreamBuffer: Sendable {
   func forgetWakers() { state.withLock { $0.wakers = [] } }
 
   /// Sets the callback for a player that has read everything, on the thread that reads.
-  func onReadOut(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.onReadOut = tell } }
+  func onReadOut(_ notify: @escaping @Sendable () -> Void) { state.withLock { $0.onReadOut = notify } }
 
   /// `true` if everything was read, by a player that does not wait for enough.
   var isReadOut: Bool {
@@ -232,19 +232,19 @@ final class StreamBuffer: Sendable {
   /// Moves the player to a time of the stream, or as near as the buffer reaches.
   /// - Returns: the time that the player is at.
   func move(to time: StreamTime) -> StreamTime {
-    let (place, told) = state.withLock { state -> (StreamTime, (@Sendable () -> Void)?) in
+    let (position, notify) = state.withLock { state -> (StreamTime, (@Sendable () -> Void)?) in
       state.reader += 1
       state.isReadOut = false
       state.cursor = state.packets.cursor(at: time)
-      let place = state.packets.time(at: state.cursor)
-      guard state.file.heard != nil else { return (place, nil) }
-      let exact = max(place, min(time, state.packets.time(at: state.packets.end)))
+      let position = state.packets.time(at: state.cursor)
+      guard state.file.heard != nil else { return (position, nil) }
+      let exact = max(position, min(time, state.packets.time(at: state.packets.end)))
       state.file.heard?.start = exact
       state.cursor = state.packets.cursor(state.cursor, back: state.file.preroll)
       return (exact, state.takeRoom())
     }
-    told?()
-    return place
+    notify?()
+    return position
   }
 
   /// Returns the number of the decoder that is to read from here on, until the player is moved.
@@ -293,7 +293,7 @@ final class StreamBuffer: Sendable {
 
   /// Sets the sound that must be buffered when the player waits; nil for the rule of `PlayerWait`.
   /// - Returns: `true` if the player waited, and so much is buffered.
-  func want(_ wanted: StreamTime?) -> Bool { want { $0.given = wanted } }
+  func want(_ wanted: StreamTime?) -> Bool { want { $0.requested = wanted } }
 
   /// Notes that the connection has begun with a burst.
   /// - Returns: `true` if the player waited, and enough for that is buffered.
@@ -345,7 +345,7 @@ final class StreamBuffer: Sendable {
   ///   - room: called on the thread that reads when frames that were held back may be appended.
   func holdBack(above limit: StreamTime, wanted: StreamTime, _ room: @escaping @Sendable () -> Void) {
     state.withLock { state in
-      (state.keepsUnheard, state.reserve, state.wait.given) = (true, 0, wanted)
+      (state.keepsUnheard, state.reserve, state.wait.requested) = (true, 0, wanted)
       state.file.high = limit
       // A step, so that reception does not pause for every frame.
       let step = min(StreamTime(seconds: 0.5), StreamTime(ticks: limit.ticks / 2))
@@ -355,11 +355,11 @@ final class StreamBuffer: Sendable {
 
   /// Moves the player to `time`, which it has reached without reading.
   func pass(to time: StreamTime) {
-    let told = state.withLock { state in
+    let notify = state.withLock { state in
       state.cursor = state.packets.cursor(at: time)
       return state.takeRoom()
     }
-    told?()
+    notify?()
   }
 
   /// The sound ahead of the player below which frames that are held back come again; nil while none are.
@@ -367,25 +367,25 @@ final class StreamBuffer: Sendable {
 
   /// Removes all frames; the player waits at `time` until `wanted` is buffered.
   /// - Returns: the seek generation of the frames that follow.
-  func leap(to time: StreamTime, wanted: StreamTime) -> Int {
+  func beginSeek(to time: StreamTime, wanted: StreamTime) -> Int {
     state.withLock { state in
       state.packets.removeAll(thenAt: time)
       state.cursor = state.packets.end
       state.reader += 1
-      (state.isFilling, state.isComplete, state.wait.given) = (true, false, wanted)
+      (state.isFilling, state.isComplete, state.wait.requested) = (true, false, wanted)
       state.isReadOut = false
       state.file.isHeldBack = false
       state.file.heard?.start = time
-      state.file.leap += 1
-      return state.file.leap
+      state.file.seekGeneration += 1
+      return state.file.seekGeneration
     }
   }
 
   /// Sets the time of the first frame, and the number of frames that decoders need in front of one. Does
   /// nothing when frames came, or for another seek generation.
-  func begin(at time: StreamTime, preroll: Int, leap: Int) {
+  func begin(at time: StreamTime, preroll: Int, generation: Int) {
     state.withLock { state in
-      guard leap == state.file.leap, state.packets.count == 0 else { return }
+      guard generation == state.file.seekGeneration, state.packets.count == 0 else { return }
       state.packets.removeAll(thenAt: time)
       state.cursor = state.packets.end
       state.file.preroll = preroll

@@ -36,7 +36,7 @@ struct ReceivedSound: Sendable {
   /// Receives the next bytes of the connection.
   /// - Parameter body: called with what is found in them, in order; returns false to get no more. It must not touch
   ///   this value.
-  mutating func take(_ bytes: UnsafeRawBufferPointer, _ body: (Item) -> Bool) {
+  mutating func consume(_ bytes: UnsafeRawBufferPointer, _ body: (Item) -> Bool) {
     var index = 0
     while true {
       while let item = framer.next() {

@@ -21,8 +21,8 @@ extension StationInfo {
     genre = head.headers["icy-genre"]
     page = head.headers["icy-url"]
     // Some stations send a list: "128, 128".
-    let told = head.headers["icy-br"].flatMap { Int($0.prefix { $0.isASCII && $0.isWholeNumber }) }
-    bitRate = told.flatMap { $0 > 0 ? $0 : nil }
+    let declared = head.headers["icy-br"].flatMap { Int($0.prefix { $0.isASCII && $0.isWholeNumber }) }
+    bitRate = declared.flatMap { $0 > 0 ? $0 : nil }
     url = head.url
   }
 }

@@ -6,11 +6,11 @@ extension StationReceiver {
   func receive(_ bytes: UnsafeRawBufferPointer) -> HTTPFlow {
     var received = StreamTime.zero
     let time = seconds
-    var isTaken = true
+    var isAccepted = true
     var isNew = false
     var otherwise: String?
-    outlet.receive { intake in
-      sound.take(bytes) { item in
+    outlet.receive { delivery in
+      sound.consume(bytes) { item in
         switch item {
         case .title(let block): titles.add(block, encoding: options.encoding)
         case .format(let new):
@@ -19,13 +19,13 @@ extension StationReceiver {
           isNew = true
         case .frame(let frame, let bytes, let pending):
           received = received + frame.duration
-          isTaken = receive(frame, bytes, at: time, pending: pending, into: &intake)
+          isAccepted = receive(frame, bytes, at: time, pending: pending, into: &delivery)
         case .notAudio(let found): otherwise = found
         }
-        return isTaken && !isStopped && otherwise == nil
+        return isAccepted && !isStopped && otherwise == nil
       }
     }
-    if !isTaken { disconnected() }
+    if !isAccepted { disconnected() }
     if isStopped { return .stop }
     if let otherwise { return drop(.noAudio(otherwise, from: shownURL)) }
     if isNew, let codec = format?.codec, !codec.hasFrames, outlet.buffer != nil, !outlet.isRecorded {
@@ -50,10 +50,10 @@ extension StationReceiver {
   func receiveLast() {
     guard case .audio = body else { return }
     let time = seconds
-    outlet.receive { intake in
+    outlet.receive { delivery in
       sound.finish { item in
         guard case .frame(let frame, let bytes, let pending) = item else { return true }
-        return receive(frame, bytes, at: time, pending: pending, into: &intake)
+        return receive(frame, bytes, at: time, pending: pending, into: &delivery)
       }
     }
   }
@@ -73,13 +73,13 @@ extension StationReceiver {
   /// - Returns: false when the buffer is full, which ends the connection.
   private func receive(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, at time: Double, pending: Int,
-    into intake: inout FrameOutlet.Intake
+    into delivery: inout FrameOutlet.Delivery
   ) -> Bool {
     soundClock.add(frame, at: time)
     if repetition.add(frame) { return true }
     let action = stitcher.receive(frame, bytes, at: time, pending: pending)
-    if case .pass = action { return deliver(frame, bytes, into: &intake) }
-    return release(action, into: &intake)
+    if case .pass = action { return deliver(frame, bytes, into: &delivery) }
+    return release(action, into: &delivery)
   }
 
   func resolve(_ action: Stitcher.Action) {
@@ -87,7 +87,7 @@ extension StationReceiver {
   }
 
   /// - Returns: false when the buffer is full, which ends the connection.
-  private func release(_ action: Stitcher.Action, into intake: inout FrameOutlet.Intake) -> Bool {
+  private func release(_ action: Stitcher.Action, into delivery: inout FrameOutlet.Delivery) -> Bool {
     switch action {
     case .pass, .hold: return true
     case .joined(let overlap, _):
@@ -96,24 +96,24 @@ extension StationReceiver {
       discontinuity = .gap(seconds: seconds)
       report(.reconnected(gap: seconds, stitched: false, overlap: 0))
     }
-    var isTaken = true
+    var isAccepted = true
     stitcher.release { frame, bytes in
-      isTaken = deliver(frame, bytes, into: &intake)
-      return isTaken
+      isAccepted = deliver(frame, bytes, into: &delivery)
+      return isAccepted
     }
-    return isTaken
+    return isAccepted
   }
 
   /// - Returns: false when the buffer is full, which ends the connection.
   private func deliver(
-    _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, into intake: inout FrameOutlet.Intake
+    _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, into delivery: inout FrameOutlet.Delivery
   ) -> Bool {
     guard !isStopped else { return false }
     let title = titles.next(before: frame.offset + frame.length)
-    let arrival = intake.append(frame, bytes, discontinuity, title: title.map { StreamTitle($0) })
+    let arrival = delivery.append(frame, bytes, discontinuity, title: title.map { StreamTitle($0) })
     hasDelivered = true
     discontinuity = nil
-    guard arrival.isTaken else {
+    guard arrival.isAccepted else {
       // The sound that follows is lost: the next connection reports a gap, and the title.
       if title != nil { titles.takeBack() }
       report(.full)

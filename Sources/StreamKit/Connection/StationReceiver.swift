@@ -97,8 +97,8 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     }
   }
 
-  func seek(to time: StreamTime, leap: Int) {
-    loop.post { self.file?.seek(to: time, leap: leap) }
+  func seek(to time: StreamTime, generation: Int) {
+    loop.post { self.file?.seek(to: time, generation: generation) }
   }
 
   /// Handles all that is due, by a clock that others have moved.

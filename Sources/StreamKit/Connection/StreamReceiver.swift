@@ -14,14 +14,14 @@ protocol StreamReceiver: AnyObject, Sendable {
   /// Reports that the player has nothing left: sound that is held back may be all that it gets for long.
   func playerIsDry()
   /// Moves to a time of a file: the frames from there on are marked with that seek generation.
-  func seek(to time: StreamTime, leap: Int)
+  func seek(to time: StreamTime, generation: Int)
 }
 
 extension StreamReceiver {
   func restart() {}
   func change(_ options: ReceiverOptions) {}
   func playerIsDry() {}
-  func seek(to time: StreamTime, leap: Int) {}
+  func seek(to time: StreamTime, generation: Int) {}
 }
 
 /// An event of a stream that is received.

@@ -11,7 +11,7 @@ public final class Feed {
   }
 
   /// An event of the feed itself.
-  public enum News: Sendable {
+  public enum Event: Sendable {
     /// The feed can't be used, and could before, or for another reason; it is polled further.
     case failed(StreamError)
     /// The feed can be used again.
@@ -25,10 +25,10 @@ public final class Feed {
 
   private let request: HTTPRequest
   private let loop: EventLoop
-  private let told: (News) -> Void
+  private let onEvent: (Event) -> Void
   private var machine = FeedMachine()
   /// The stream that uses the feed, while that is received.
-  private var listener: (network: NetworkThread, userAgent: String, take: (StreamTitle) -> Void)?
+  private var listener: (network: NetworkThread, userAgent: String, receive: (StreamTitle) -> Void)?
   private var timer: LoopTimer?
   private var task: Task<Void, Never>?
   /// The number of the current stream: an answer for an earlier one is dropped.
@@ -37,9 +37,9 @@ public final class Feed {
   private var validators: [(name: String, value: String)] = []
 
   /// Creates a feed at `address`; it is polled while a stream that has it is received.
-  /// - Parameter told: receives the events of the feed, on the loop.
+  /// - Parameter onEvent: receives the events of the feed, on the loop.
   /// - Throws: `stream.url`.
-  public init(_ address: StreamAddress, reader: Reader, loop: EventLoop, told: @escaping (News) -> Void)
+  public init(_ address: StreamAddress, reader: Reader, loop: EventLoop, onEvent: @escaping (Event) -> Void)
     throws(StreamError)
   {
     self.address = address
@@ -48,13 +48,13 @@ public final class Feed {
     } catch { throw StreamError(error, at: address) }
     self.reader = reader
     self.loop = loop
-    self.told = told
+    self.onEvent = onEvent
   }
 
-  /// Starts polling for a stream; `take` receives each title when it begins.
-  func begin(_ network: NetworkThread, userAgent: String, take: @escaping (StreamTitle) -> Void) {
+  /// Starts polling for a stream; `receive` receives each title when it begins.
+  func begin(_ network: NetworkThread, userAgent: String, receive: @escaping (StreamTitle) -> Void) {
     end()
-    listener = (network, userAgent, take)
+    listener = (network, userAgent, receive)
     perform(machine.start())
   }
 
@@ -75,15 +75,15 @@ public final class Feed {
       guard number == generation else { return }
       switch action {
       case .fetch: fetch()
-      case .tell(let title): listener?.take(title)
-      case .warn(let error): told(.failed(error))
-      case .recovered: told(.recovered)
+      case .emit(let title): listener?.receive(title)
+      case .warn(let error): onEvent(.failed(error))
+      case .recovered: onEvent(.recovered)
       }
     }
     guard number == generation else { return }
     timer?.cancel()
-    timer = machine.rest(at: now).map { rest in
-      loop.after(rest, keepsAlive: false) { [weak self] in
+    timer = machine.delay(at: now).map { delay in
+      loop.after(delay, keepsAlive: false) { [weak self] in
         guard let self else { return }
         perform(machine.timePassed(at: now))
       }
@@ -106,21 +106,22 @@ public final class Feed {
       } catch { result = .failure(error) }
       guard let self, number == generation else { return }
       task = nil
-      perform(take(result))
+      perform(handle(result))
     }
   }
 
-  private func take(_ result: Result<(head: HTTPResponse, body: [UInt8]), any Error>) -> [FeedMachine.Action]
+  private func handle(_ result: Result<(head: HTTPResponse, body: [UInt8]), any Error>) -> [FeedMachine
+    .Action]
   {
     switch result {
-    case .success((let head, let body)): return take(head, body)
+    case .success((let head, let body)): return handle(head, body)
     case .failure(let error as HTTPError):
       return machine.failed(StreamError(error, at: address), at: now)
     case .failure(let error): return machine.failed(flaw(FeedFlaw(words: "\(error)")), at: now)
     }
   }
 
-  private func take(_ head: HTTPResponse, _ body: [UInt8]) -> [FeedMachine.Action] {
+  private func handle(_ head: HTTPResponse, _ body: [UInt8]) -> [FeedMachine.Action] {
     if head.status == 304, !validators.isEmpty { return machine.received(nil, at: now) }
     guard head.status == 200 else {
       let wait = head.retryAfter(at: loop.wallNow)

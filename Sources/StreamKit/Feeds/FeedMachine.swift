@@ -14,7 +14,7 @@ struct FeedMachine: Sendable {
     /// Polls the feed; `received` or `failed` follows.
     case fetch
     /// Reports the title that is played now.
-    case tell(StreamTitle)
+    case emit(StreamTitle)
     /// Reports that the feed can't be used, and could before, or for another reason.
     case warn(StreamError)
     /// Reports that the feed can be used again.
@@ -35,7 +35,7 @@ struct FeedMachine: Sendable {
   private static let look = Duration.seconds(1)
 
   private var content: FeedContent?
-  private var told: StreamTitle?
+  private var emittedTitle: StreamTitle?
   private var failure: StreamError?
   /// The time of the next request; nil before the start and while an answer is awaited.
   private var nextFetch: Instant?
@@ -60,37 +60,37 @@ struct FeedMachine: Sendable {
     let recovered: [Action] = failure == nil ? [] : [.recovered]
     failure = nil
     retry.reset()
-    return recovered + tell(at: now)
+    return recovered + dueTitle(at: now)
   }
 
   /// Applies a failed request, or an answer that can't be used.
   mutating func failed(_ error: StreamError, retryAfter: Duration = .zero, at now: Moment) -> [Action] {
     nextFetch = now.steady.advanced(by: scattered(max(retry.next(), min(retryAfter, Self.longestAsked))))
     defer { failure = error }
-    let isTold = failure.map { $0.code == error.code && $0.message == error.message } ?? false
-    return isTold ? [] : [.warn(error)]
+    let isReported = failure.map { $0.code == error.code && $0.message == error.message } ?? false
+    return isReported ? [] : [.warn(error)]
   }
 
   /// Applies the passing of time: the timer fired, or the clocks were set.
   mutating func timePassed(at now: Moment) -> [Action] {
-    let told = tell(at: now)
-    guard let nextFetch, nextFetch <= now.steady else { return told }
+    let emitted = dueTitle(at: now)
+    guard let nextFetch, nextFetch <= now.steady else { return emitted }
     self.nextFetch = nil
-    return told + [.fetch]
+    return emitted + [.fetch]
   }
 
   /// Returns the time until the next action; nil for never.
-  func rest(at now: Moment) -> Duration? {
+  func delay(at now: Moment) -> Duration? {
     let change = content?.nextStart(after: now.wall).map { max(Self.look, now.wall.duration(to: $0)) }
     // The wall clock may be set: it is checked now and then.
     let fetch = nextFetch.map { max(.zero, now.steady.duration(to: $0)) }
     return [change, fetch].compactMap(\.self).min()
   }
 
-  private mutating func tell(at now: Moment) -> [Action] {
-    guard let title = content?.entry(at: now.wall)?.title, title != told else { return [] }
-    told = title
-    return [.tell(title)]
+  private mutating func dueTitle(at now: Moment) -> [Action] {
+    guard let title = content?.entry(at: now.wall)?.title, title != emittedTitle else { return [] }
+    emittedTitle = title
+    return [.emit(title)]
   }
 
   private mutating func wait(at now: Moment) -> Duration {

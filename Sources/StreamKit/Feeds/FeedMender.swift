@@ -124,8 +124,8 @@ struct FeedMender {
 
   /// Ends the innermost element of that name, and all in it; an end tag without a start tag is left out.
   private mutating func close(_ name: [UInt8]) {
-    guard let place = open.lastIndex(of: name) else { return }
-    while open.count > place { result += endTag(open.removeLast()) }
+    guard let index = open.lastIndex(of: name) else { return }
+    while open.count > index { result += endTag(open.removeLast()) }
   }
 
   private func endTag(_ name: [UInt8]) -> [UInt8] { Array("</".utf8) + name + [UInt8(ascii: ">")] }

@@ -58,7 +58,7 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
   func end() { driver.end() }
 
   /// Does nothing: a recording has no position that could be moved.
-  func seek(to time: StreamTime, leap: Int) {}
+  func seek(to time: StreamTime, generation: Int) {}
 
   func diskHasRoom() {
     guard waitsForDisk, !isStopped else { return }
@@ -169,7 +169,7 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
     driver.report(.answered(StationInfo(head)))
     driver.report(.copying)
     outlet.beginFile(end: kind.fileEnd)
-    outlet.receive { intake in start.withUnsafeBytes { intake.append($0, at: 0, of: kind.format) } }
+    outlet.receive { delivery in start.withUnsafeBytes { delivery.append($0, at: 0, of: kind.format) } }
   }
 
   /// Completes the recording: all bytes of the file have come.

@@ -11,7 +11,7 @@ protocol AdoptingReceiver: HTTPReceiver {
   /// Ends it for good.
   func end()
   /// Moves to a time of the file.
-  func seek(to time: StreamTime, leap: Int)
+  func seek(to time: StreamTime, generation: Int)
   /// Resumes reading: the recorded sound is on the disks.
   func diskHasRoom()
 }
@@ -38,7 +38,7 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
   private var position = 0
   private var wanted = 0
   /// Number of the last seek; frames of those before it are not accepted.
-  private var leap = 0
+  private var seekGeneration = 0
   /// The item that has been found and has no room yet.
   private var waiting: FileItem?
   private var isHeldBack = false
@@ -52,7 +52,7 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
   private var requests = 0
 
   /// Bytes that are read rather than skipped by another request.
-  private static let shortLeap = 64 << 10
+  private static let shortSkip = 64 << 10
 
   /// - Parameters:
   ///   - head: the answer that is the file.
@@ -92,9 +92,9 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
   func end() { driver.end() }
 
   /// Moves to a time of the file; items that were found before are dropped.
-  func seek(to time: StreamTime, leap: Int) {
+  func seek(to time: StreamTime, generation: Int) {
     guard !isStopped else { return }
-    self.leap = leap
+    seekGeneration = generation
     (waiting, isHeldBack, isThrough, loss) = (nil, false, false, nil)
     guard let byte = parser?.seek(to: time) else {
       return driver.fail(
@@ -258,12 +258,12 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
         report(.format(format))
       case .begins(let time):
         reportFacts()
-        buffer.begin(at: time, preroll: parser?.preroll ?? 0, leap: leap)
+        buffer.begin(at: time, preroll: parser?.preroll ?? 0, generation: seekGeneration)
         buffer.setEnd(parser?.soundEnd)
       case .frame(let frame, let bytes):
-        let arrival = bytes.withUnsafeBytes { buffer.append(frame, $0, nil, leap: leap) }
+        let arrival = bytes.withUnsafeBytes { buffer.append(frame, $0, nil, generation: seekGeneration) }
         (hasSounded, requests) = (true, 0)
-        if !arrival.isTaken { waiting = item }
+        if !arrival.isAccepted { waiting = item }
         if arrival.isEnough { report(.buffered) }
         if arrival.isHeldBack { return holdBack() }
       case .jump(let byte): if jump(to: byte) { return .stop }
@@ -281,7 +281,7 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
   /// - Returns: true if another transfer brings it.
   private func jump(to byte: Int) -> Bool {
     wanted = byte
-    let isNear = byte >= position && (byte - position <= Self.shortLeap || !identity.acceptsRanges)
+    let isNear = byte >= position && (byte - position <= Self.shortSkip || !identity.acceptsRanges)
     if isNear, driver.transfer != nil { return false }
     requests += 1
     guard requests < 4 else {
@@ -321,7 +321,7 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
     driver.reportJoin()
     reportFacts()
     buffer.setEnd(parser?.soundEnd)
-    if buffer.complete(leap: leap) { report(.buffered) }
+    if buffer.complete(generation: seekGeneration) { report(.buffered) }
     driver.arm()
   }
 

@@ -25,7 +25,7 @@ struct FramedFile: FileParser {
   private var landing = Landing.done
   private var index = FrameIndex()
   /// The time between the first frame and the next one; nil where that is an estimate.
-  private var place: StreamTime?
+  private var position: StreamTime?
   private var hasEnded = false
   /// The length of the audible sound, once all of it has come.
   private var total: StreamTime?
@@ -71,7 +71,7 @@ struct FramedFile: FileParser {
     while found.isEmpty {
       guard let item = framer.next() else {
         guard hasEnded else { return nil }
-        if let place, told == nil, hasBegun { total = place - leadIn }
+        if let position, declared == nil, hasBegun { total = position - leadIn }
         return .end
       }
       switch item {
@@ -80,13 +80,13 @@ struct FramedFile: FileParser {
         format = new
       case .notAudio(let what):
         return .unusable(found: what, isUnsupported: what == ContentSniffer.transportStream)
-      case .frame(let frame): framer.withBytes(of: frame) { take(frame, $0) }
+      case .frame(let frame): framer.withBytes(of: frame) { read(frame, $0) }
       }
     }
     return found.removeFirst()
   }
 
-  private mutating func take(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer) {
+  private mutating func read(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer) {
     guard frame.codec.hasFrames else {
       found.append(.unusable(found: "\(frame.codec) without a beginning", isUnsupported: false))
       return
@@ -100,15 +100,15 @@ struct FramedFile: FileParser {
     if StreamLength.bitRate(bytes) != bitRate { bitRate = nil }
     self.bytes += frame.length
     time = time + frame.duration
-    if let place {
-      index.note(byte: frame.offset, time: place)
-      self.place = place + frame.duration
+    if let position {
+      index.note(byte: frame.offset, time: position)
+      self.position = position + frame.duration
     }
     if isWanted { found.append(.frame(frame, [UInt8](bytes))) }
   }
 
   private mutating func begin(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer) {
-    (hasBegun, place) = (true, .zero)
+    (hasBegun, position) = (true, .zero)
     (firstByte, frameTime) = (frame.offset, frame.duration)
     if frame.codec != .aac { bitRate = StreamLength.bitRate(bytes) }
     if let delay = tag?.length.delay, tag?.length.frames ?? 0 > 0 {
@@ -120,7 +120,7 @@ struct FramedFile: FileParser {
   // MARK: Times
 
   /// The number of frames and their duration in the tag; nil when they are impossible.
-  private var told: (frames: Int, seconds: Double)? {
+  private var declared: (frames: Int, seconds: Double)? {
     guard let tag, let frames = tag.length.frames, frames > 0, frameTime > .zero else { return nil }
     if let size, tag.offset + (tag.length.bytes ?? 0) > size { return nil }
     // No frame of layer III is shorter than 24 bytes.
@@ -135,14 +135,14 @@ struct FramedFile: FileParser {
 
   private var table: SeekTable? {
     guard hasBegun else { return nil }
-    if let tag, let told, tag.length.kind != .info {
+    if let tag, let declared, tag.length.kind != .info {
       let end = tag.offset + (tag.length.bytes ?? (size ?? 0) - tag.offset)
       let marks = tag.length.marks.map {
-        SeekTable.Place(byte: Double(tag.offset + $0.byte), seconds: $0.frame * frameTime.seconds)
+        SeekTable.Point(byte: Double(tag.offset + $0.byte), seconds: $0.frame * frameTime.seconds)
       }
-      let places =
-        [SeekTable.Place(byte: Double(firstByte), seconds: 0)] + marks.filter { $0.byte < Double(end) }
-      if let table = SeekTable(places + [SeekTable.Place(byte: Double(end), seconds: told.seconds)]) {
+      let points =
+        [SeekTable.Point(byte: Double(firstByte), seconds: 0)] + marks.filter { $0.byte < Double(end) }
+      if let table = SeekTable(points + [SeekTable.Point(byte: Double(end), seconds: declared.seconds)]) {
         return table
       }
     }
@@ -151,16 +151,16 @@ struct FramedFile: FileParser {
 
   var duration: Double? {
     if let total { return max(0, total.seconds) }
-    if let told, let tag {
+    if let declared, let tag {
       let cut = (tag.length.delay ?? 0) + (tag.length.padding ?? 0)
-      return max(0, told.seconds - Double(cut) * frameTime.seconds / Double(tag.length.samplesPerFrame))
+      return max(0, declared.seconds - Double(cut) * frameTime.seconds / Double(tag.length.samplesPerFrame))
     }
     guard let size, let bytesPerSecond else { return nil }
     return max(0, Double(size - firstByte) / bytesPerSecond - leadIn.seconds)
   }
 
   var soundEnd: StreamTime? {
-    tag?.length.delay != nil && told != nil ? duration.map { StreamTime(seconds: $0) } : nil
+    tag?.length.delay != nil && declared != nil ? duration.map { StreamTime(seconds: $0) } : nil
   }
 
   // MARK: Leaps
@@ -173,9 +173,9 @@ struct FramedFile: FileParser {
     var byte = firstByte
     if frame > 0 { byte = max(firstByte, Int(table.byte(at: wanted.seconds).rounded(.down)) - 1) }
     if let size { byte = min(byte, max(firstByte, size - 1)) }
-    (landing, place) = (.guessed, nil)
+    (landing, position) = (.guessed, nil)
     if let mark = index.mark(before: wanted), isNear(mark, wanted, guess: byte) {
-      (byte, landing, place) = (mark.byte, .counted(byte: mark.byte, target: wanted), mark.time)
+      (byte, landing, position) = (mark.byte, .counted(byte: mark.byte, target: wanted), mark.time)
     }
     framer = StreamFramer(contentType: contentType, offset: byte)
     return byte
@@ -198,13 +198,13 @@ struct FramedFile: FileParser {
     switch landing {
     case .done: return true
     case .counting(let target):
-      guard let place, place + frame.duration > target else { return false }
-      found.append(.begins(at: place - leadIn))
+      guard let position, position + frame.duration > target else { return false }
+      found.append(.begins(at: position - leadIn))
     case .guessed, .counted:
       let seconds = table?.seconds(at: Double(frame.offset)) ?? 0
       let number = (seconds / frameTime.seconds).rounded()
       let start = StreamTime(ticks: Int(max(0, min(number, 1e9))) * frameTime.ticks)
-      place = nil
+      position = nil
       found.append(.begins(at: start - leadIn))
     }
     landing = .done

@@ -19,7 +19,7 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
   private var size = 0
   /// Frames that were decoded or skipped.
   private var position = 0
-  private var leap = 0
+  private var seekGeneration = 0
   private var waiting: (frame: StreamFrame, bytes: [UInt8])?
   private var isHeldBack = false
   private var isStopped = false
@@ -41,10 +41,10 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
     }
   }
 
-  func seek(to time: StreamTime, leap: Int) {
+  func seek(to time: StreamTime, generation: Int) {
     loop.post {
       guard !self.isStopped, let decoder = self.decoder else { return }
-      (self.leap, self.waiting, self.isHeldBack) = (leap, nil, false)
+      (self.seekGeneration, self.waiting, self.isHeldBack) = (generation, nil, false)
       let frame = Int((time.seconds * Double(decoder.format.sampleRate)).rounded())
       self.position = max(0, min(frame, self.frameCount ?? frame))
       do {
@@ -79,7 +79,9 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
   }
 
   private func begin(_ format: AudioFormat) {
-    buffer.begin(at: StreamTime(samples: position, sampleRate: format.sampleRate), preroll: 0, leap: leap)
+    buffer.begin(
+      at: StreamTime(samples: position, sampleRate: format.sampleRate), preroll: 0, generation: seekGeneration
+    )
     decodeNextTurn()
   }
 
@@ -105,14 +107,16 @@ final class LocalReceiver: StreamReceiver, @unchecked Sendable {
   private func decodePieces() throws -> Bool {
     for _ in 0..<16 {
       guard let (frame, bytes) = try waiting ?? nextPiece() else {
-        if buffer.complete(leap: leap) { report(.buffered) }
+        if buffer.complete(generation: seekGeneration) { report(.buffered) }
         return false
       }
       waiting = nil
       let discontinuity: PacketBuffer.Discontinuity? = format != nil && format != frame.format ? .format : nil
       if format != frame.format { report(.format(sourceFormat(frame.format))) }
-      let arrival = bytes.withUnsafeBytes { buffer.append(frame, $0, discontinuity, leap: leap) }
-      if arrival.isTaken { format = frame.format } else { waiting = (frame, bytes) }
+      let arrival = bytes.withUnsafeBytes {
+        buffer.append(frame, $0, discontinuity, generation: seekGeneration)
+      }
+      if arrival.isAccepted { format = frame.format } else { waiting = (frame, bytes) }
       if arrival.isEnough { report(.buffered) }
       if arrival.isHeldBack {
         isHeldBack = true

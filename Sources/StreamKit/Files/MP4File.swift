@@ -24,7 +24,7 @@ struct MP4File: FileParser {
   private var hasEnded = false
   /// The number of the next frame, and the position of the one before.
   private var frame = 0
-  private var last: MP4Track.Place?
+  private var last: MP4Track.Location?
 
   /// The limit in bytes of `moov`: 20 days of sound.
   private static let longestHeader = 16 << 20
@@ -82,8 +82,8 @@ struct MP4File: FileParser {
     let header = short == 1 ? 16 : 8
     guard bytes.count >= header else { return false }
     let end = size ?? FileIdentity.longest
-    let told = short == 1 ? number(8, 8) : short
-    guard let length = short == 0 ? end - position : Int(exactly: told), length >= header,
+    let declared = short == 1 ? number(8, 8) : short
+    guard let length = short == 0 ? end - position : Int(exactly: declared), length >= header,
       length <= end - position
     else { return refuse("an MP4 box of a size that can't be") }
     boxCount += 1
@@ -117,17 +117,17 @@ struct MP4File: FileParser {
   /// Parses the next frame.
   /// - Returns: `true` if something happened; otherwise more bytes are needed.
   private mutating func readFrame(_ track: MP4Track) -> Bool {
-    guard let place = track.place(of: frame, after: last), place.offset >= 0,
-      place.offset < size ?? FileIdentity.longest
+    guard let location = track.location(of: frame, after: last), location.offset >= 0,
+      location.offset < size ?? FileIdentity.longest
     else {
       found.append(.end)
       return true
     }
-    if place.offset < position || place.offset > position + bytes.count { last = nil }
-    let isWhole = place.size <= MP4Track.longestFrame
-    let length = isWhole ? place.size : 0
-    if place.offset != position {
-      go(to: place.offset)
+    if location.offset < position || location.offset > position + bytes.count { last = nil }
+    let isWhole = location.size <= MP4Track.longestFrame
+    let length = isWhole ? location.size : 0
+    if location.offset != position {
+      go(to: location.offset)
       if !found.isEmpty { return true }
     }
     guard bytes.count >= length else { return false }
@@ -140,7 +140,7 @@ struct MP4File: FileParser {
         adts))
     bytes.removeFirst(length)
     position += length
-    last = place
+    last = location
     frame += 1
     return true
   }
@@ -160,12 +160,12 @@ struct MP4File: FileParser {
     let length = StreamTime(samples: track.samplesPerFrame, sampleRate: track.sampleRate)
     let wanted = (time + leadIn(track)).ticks / max(1, length.ticks) - preroll
     let first = max(0, min(wanted, track.count - 1))
-    guard let place = track.place(of: first),
-      (0..<FileIdentity.longest).contains(place.offset)
+    guard let location = track.location(of: first),
+      (0..<FileIdentity.longest).contains(location.offset)
     else { return nil }
-    (bytes, position, hasEnded, frame, last) = ([], place.offset, false, first, nil)
+    (bytes, position, hasEnded, frame, last) = ([], location.offset, false, first, nil)
     let start = StreamTime(samples: first * track.samplesPerFrame, sampleRate: track.sampleRate)
     found = [.begins(at: start - leadIn(track))]
-    return place.offset
+    return location.offset
   }
 }

@@ -1,33 +1,33 @@
 /// Maps times to bytes of a file: known points, and straight lines between them.
 struct SeekTable: Sendable, Equatable {
-  struct Place: Sendable, Equatable {
+  struct Point: Sendable, Equatable {
     var byte: Double
     /// The time from the first frame on, with the encoder's delay.
     var seconds: Double
   }
 
-  private let places: [Place]
+  private let points: [Point]
 
   /// Creates a table of at least two points; nil when there are fewer.
-  /// - Parameter places: the points in order; those that go back in bytes or time are left out.
-  init?(_ places: [Place]) {
-    var kept: [Place] = []
-    for place in places where place.byte.isFinite && place.seconds.isFinite {
+  /// - Parameter points: the points in order; those that go back in bytes or time are left out.
+  init?(_ points: [Point]) {
+    var kept: [Point] = []
+    for point in points where point.byte.isFinite && point.seconds.isFinite {
       guard let last = kept.last else {
-        kept.append(place)
+        kept.append(point)
         continue
       }
-      if place.seconds > last.seconds, place.byte > last.byte { kept.append(place) }
+      if point.seconds > last.seconds, point.byte > last.byte { kept.append(point) }
     }
     guard kept.count > 1 else { return nil }
-    self.places = kept
+    self.points = kept
   }
 
   /// Creates the table of a constant rate: `bytesPerSecond` from byte `start` on.
   init?(start: Int, bytesPerSecond: Double) {
     guard bytesPerSecond > 0 else { return nil }
     self.init([
-      Place(byte: Double(start), seconds: 0), Place(byte: Double(start) + bytesPerSecond, seconds: 1),
+      Point(byte: Double(start), seconds: 0), Point(byte: Double(start) + bytesPerSecond, seconds: 1),
     ])
   }
 
@@ -44,9 +44,9 @@ struct SeekTable: Sendable, Equatable {
   }
 
   /// Returns the points around the first position for which `isBefore` does not hold.
-  private func line(_ isBefore: (Place) -> Bool) -> (Place, Place) {
-    let behind = places.firstIndex { !isBefore($0) } ?? places.count
-    let second = min(max(1, behind), places.count - 1)
-    return (places[second - 1], places[second])
+  private func line(_ isBefore: (Point) -> Bool) -> (Point, Point) {
+    let behind = points.firstIndex { !isBefore($0) } ?? points.count
+    let second = min(max(1, behind), points.count - 1)
+    return (points[second - 1], points[second])
   }
 }

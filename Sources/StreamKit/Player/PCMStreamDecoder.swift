@@ -39,7 +39,7 @@ final class PCMStreamDecoder: Decoder {
   }
 
   private func sample(at index: Int) -> Float {
-    func byte(_ place: Int) -> UInt32 { UInt32(bytes[index + place]) }
+    func byte(_ offset: Int) -> UInt32 { UInt32(bytes[index + offset]) }
     switch width {
     case 1: return (Float(bytes[index]) - 128) / 128
     case 2: return Float(Int16(truncatingIfNeeded: byte(0) | byte(1) << 8)) / 32_768

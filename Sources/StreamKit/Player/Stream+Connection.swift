@@ -31,7 +31,7 @@ extension Stream {
     machine.connect(plays: plays)
     if let buffer { play(buffer) }
     // The network thread may deliver a whole burst before `start` returns.
-    outlet.takeTitles(feed == nil)
+    outlet.acceptTitles(feed == nil)
     if let recording { outlet.record(recording.feed, back: .zero) }
     receiver.start()
     beginFeed()
@@ -69,7 +69,7 @@ extension Stream {
   private func play(_ buffer: StreamBuffer) {
     self.buffer = buffer
     titles = TitleQueue()
-    listener.playback?.goOn(with: buffer)
+    listener.playback?.resume(with: buffer)
   }
 
   /// Plays the stream that is received for recordings already.

@@ -41,8 +41,8 @@ extension Stream {
     }
     halt()
     clock.rest(at: target)
-    let leap = buffer.leap(to: target, wanted: StreamTime(options.bufferWaitFile))
-    receiver?.seek(to: target, leap: leap)
+    let generation = buffer.beginSeek(to: target, wanted: StreamTime(options.bufferWaitFile))
+    receiver?.seek(to: target, generation: generation)
     listener.playback?.moved()
     perform(machine.leftBuffer())
     return target

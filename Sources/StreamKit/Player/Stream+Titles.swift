@@ -2,7 +2,7 @@ internal import EventLoop
 
 extension Stream {
   func beginFeed() {
-    outlet?.takeTitles(feed == nil)
+    outlet?.acceptTitles(feed == nil)
     guard let feed, receiver != nil, let network = source.feedThread else { return }
     feed.begin(network, userAgent: options.userAgent) { [unowned self] title in
       outlet?.mark(title)

@@ -15,7 +15,7 @@ final class StreamDecoder: LiveDecoder {
   private let map: PlayMap
   private let reader: BufferReader
   private var decoder: (any Decoder)?
-  private var given = 0.0
+  private var delivered = 0.0
   /// The time of the stream of the next sound.
   private var time = StreamTime.zero
   private var isMarked = true
@@ -55,8 +55,8 @@ final class StreamDecoder: LiveDecoder {
     var range = 0..<count
     if let heard = self.buffer.heard {
       let rate = Double(format.sampleRate)
-      func frames(until place: StreamTime) -> Int {
-        Int(max(0, min(Double(count), ((place - start).seconds * rate).rounded())))
+      func frames(until end: StreamTime) -> Int {
+        Int(max(0, min(Double(count), ((end - start).seconds * rate).rounded())))
       }
       let end = heard.end.map(frames) ?? count
       range = min(frames(until: heard.start), end)..<end
@@ -65,13 +65,13 @@ final class StreamDecoder: LiveDecoder {
     if !isMarked {
       isMarked = true
       let skipped = StreamTime(samples: range.lowerBound, sampleRate: format.sampleRate)
-      map.mark(given: given, time: start + skipped)
+      map.mark(delivered: delivered, time: start + skipped)
     }
     if range.lowerBound > 0 {
       let samples = range.lowerBound * format.channels..<range.upperBound * format.channels
       _ = buffer.update(fromContentsOf: Array(buffer[samples]))
     }
-    given += Double(range.count) / Double(format.sampleRate)
+    delivered += Double(range.count) / Double(format.sampleRate)
     return range.count
   }
 
@@ -113,7 +113,7 @@ final class StreamDecoder: LiveDecoder {
     /// Returns the frame with which a new decoder begins, when the old one is through; its bytes are the next that are
     /// read.
     func takeFirst() -> PacketBuffer.Packet? {
-      if first == nil, !hasDecoder { first = take().map { ($0.packet, $0.bytes) } }
+      if first == nil, !hasDecoder { first = nextPacket().map { ($0.packet, $0.bytes) } }
       guard let packet = first?.packet else { return nil }
       (hasBegun, hasDecoder) = (true, true)
       return packet
@@ -124,7 +124,7 @@ final class StreamDecoder: LiveDecoder {
         (first, hasBegun) = (nil, false)
         return bytes
       }
-      guard first == nil, let (packet, bytes, isNew) = take() else { return nil }
+      guard first == nil, let (packet, bytes, isNew) = nextPacket() else { return nil }
       guard !isNew else {
         first = (packet, bytes)
         return nil
@@ -133,7 +133,7 @@ final class StreamDecoder: LiveDecoder {
     }
 
     /// The next frame that can be played, and whether it does not follow on the one before.
-    private func take() -> (packet: PacketBuffer.Packet, bytes: [UInt8], isNew: Bool)? {
+    private func nextPacket() -> (packet: PacketBuffer.Packet, bytes: [UInt8], isNew: Bool)? {
       while true {
         guard case .frame(let packet, let bytes) = read() else { return nil }
         if packet.discontinuity != nil || packet.missed > 0 {

@@ -30,38 +30,38 @@ public struct StreamTitle: Sendable, Equatable {
   /// `StreamUrl`, when one was sent.
   public let url: String?
   /// The parts of a feed's title; either may be missing.
-  private let told: Told?
+  private let tagged: Tagged?
 
-  private struct Told: Sendable, Equatable {
+  private struct Tagged: Sendable, Equatable {
     let artist, title: String?
   }
 
   init(_ metadata: ICYMetadata) {
     text = metadata.title ?? ""
     url = metadata.url
-    told = nil
+    tagged = nil
   }
 
   /// A title as a station sent it.
-  init(_ text: String) { (self.text, url, told) = (text, nil, nil) }
+  init(_ text: String) { (self.text, url, tagged) = (text, nil, nil) }
 
   /// A title of a feed, which is cut to a thousand letters; nil when it says nothing.
   init?(artist: String?, title: String?) {
-    let told = Told(
+    let tagged = Tagged(
       artist: artist.map { String($0.cleaned.prefix(1000)) },
       title: title.map { String($0.cleaned.prefix(1000)) })
-    let parts = [told.artist, told.title].compactMap(\.self)
+    let parts = [tagged.artist, tagged.title].compactMap(\.self)
     guard !parts.isEmpty else { return nil }
     text = parts.joined(separator: " - ")
     url = nil
-    self.told = told
+    self.tagged = tagged
   }
 
   /// The text in front of the first " - ", nil without one; or the artist of a feed.
-  public var artist: String? { told != nil ? told?.artist : parts?.artist }
+  public var artist: String? { tagged != nil ? tagged?.artist : parts?.artist }
   /// The text behind it, the whole without one; or the title of a feed.
   public var withoutArtist: String {
-    if let told { return told.title ?? "" }
+    if let tagged { return tagged.title ?? "" }
     return parts?.title ?? text
   }
 

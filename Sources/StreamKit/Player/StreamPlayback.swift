@@ -82,11 +82,11 @@ public final class StreamPlayback: ClockedSound, TimedSound, @unchecked Sendable
     let levels = LevelMap()
     levelMap.withLock { $0 = levels }
     return SoundDecoder(
-      StreamDecoder(buffer, map: new), chain, levels, patience: chain.loop.isVirtual ? nil : .init())
+      StreamDecoder(buffer, map: new), chain, levels, deadline: chain.loop.isVirtual ? nil : .init())
   }
 
   /// Continues in another buffer.
-  func goOn(with buffer: StreamBuffer) {
+  func resume(with buffer: StreamBuffer) {
     source.withLock { $0 = (buffer, PlayMap()) }
     onMoved()
   }
@@ -127,16 +127,16 @@ public final class StreamPlayback: ClockedSound, TimedSound, @unchecked Sendable
 final class PlayMap: Sendable {
   private struct Mark {
     /// Seconds of sound that the decoder had delivered.
-    let given: Double
+    let delivered: Double
     let time: StreamTime
   }
 
   private let marks = Lock<[Mark]>([])
 
-  /// The sound behind `given` seconds is from `time` on.
-  func mark(given: Double, time: StreamTime) {
+  /// The sound behind `delivered` seconds is from `time` on.
+  func mark(delivered: Double, time: StreamTime) {
     marks.withLock { marks in
-      marks.append(Mark(given: given, time: time))
+      marks.append(Mark(delivered: delivered, time: time))
       // What is heard is at most some seconds old.
       if marks.count > 64 { marks.removeFirst() }
     }
@@ -145,8 +145,8 @@ final class PlayMap: Sendable {
   /// The time of the stream that is heard when so many seconds of the decoder's sound have been; nil before any is.
   func time(heard: Double) -> StreamTime? {
     marks.withLock { marks in
-      guard let mark = marks.last(where: { $0.given <= heard }) ?? marks.first else { return nil }
-      return mark.time + StreamTime(seconds: max(0, heard - mark.given))
+      guard let mark = marks.last(where: { $0.delivered <= heard }) ?? marks.first else { return nil }
+      return mark.time + StreamTime(seconds: max(0, heard - mark.delivered))
     }
   }
 }

@@ -14,21 +14,21 @@ final class SoundDecoder: LiveDecoder {
   private let chain: SoundChain
   private let levels: LevelMap
   private let waker = Waker()
-  private let patience: TapStage.Patience?
+  private let deadline: TapStage.Deadline?
   private var stages: [any SoundStage] = []
   private var version: Int?
   private var gain: Float = 1
   private var output: SoundOutput?
   /// The seconds of sound that were delivered.
-  private var given = 0.0
+  private var delivered = 0.0
 
   /// Creates a decoder of the changed sound of `inner`.
-  /// - Parameter patience: the time limits for a script's taps; nil for none, under virtual time.
-  init(_ inner: any Decoder, _ chain: SoundChain, _ levels: LevelMap, patience: TapStage.Patience?) {
+  /// - Parameter deadline: the time limits for a script's taps; nil for none, under virtual time.
+  init(_ inner: any Decoder, _ chain: SoundChain, _ levels: LevelMap, deadline: TapStage.Deadline?) {
     self.inner = inner
     self.chain = chain
     self.levels = levels
-    self.patience = patience
+    self.deadline = deadline
     format = inner.format
   }
 
@@ -52,9 +52,9 @@ final class SoundDecoder: LiveDecoder {
     guard count > 0, let samples = buffer.baseAddress else { return count }
     format = last.format
     let exceeds = stages.contains { $0.exceedsUnity }
-    if output?.format != format { output = SoundOutput(format, gain: gain, levels, from: given) }
+    if output?.format != format { output = SoundOutput(format, gain: gain, levels, from: delivered) }
     output?.process(PCMView(samples: samples, frames: count, channels: format.channels), exceeds: exceeds)
-    given += Double(count) / Double(format.sampleRate)
+    delivered += Double(count) / Double(format.sampleRate)
     return count
   }
 
@@ -77,8 +77,8 @@ final class SoundDecoder: LiveDecoder {
     let port = TapPort(tap.number, tap.object, loop: chain.loop, waker: waker)
     switch tap.kind {
     case .effect(let effect):
-      return EffectStage(effect, number: tap.number, upstream: last, fadesIn: fadesIn) { port.tell($0) }
-    case .blocks: return TapStage(port, upstream: last, patience: patience)
+      return EffectStage(effect, number: tap.number, upstream: last, fadesIn: fadesIn) { port.report($0) }
+    case .blocks: return TapStage(port, upstream: last, deadline: deadline)
     }
   }
 
@@ -102,14 +102,14 @@ private final class SoundOutput {
   private let levels: LevelMap
   /// The number of frames until the next reading.
   private var missing: Int
-  private var given: Double
+  private var delivered: Double
 
-  init(_ format: AudioFormat, gain: Float, _ levels: LevelMap, from given: Double) {
+  init(_ format: AudioFormat, gain: Float, _ levels: LevelMap, from delivered: Double) {
     self.format = format
     self.gain = GainRamp(gain: gain, length: format.framesPerBlock)
     limiter = Limiter(format: format)
     self.levels = levels
-    self.given = given
+    self.delivered = delivered
     missing = Self.frames(format)
   }
 
@@ -127,8 +127,8 @@ private final class SoundOutput {
       rest = rest.dropFirst(piece.frames)
       if missing == 0 {
         missing = Self.frames(format)
-        given += Double(missing) / Double(format.sampleRate)
-        levels.add(meter.take(), end: given)
+        delivered += Double(missing) / Double(format.sampleRate)
+        levels.add(meter.read(), end: delivered)
       }
     }
   }

@@ -99,8 +99,8 @@ final class EffectStage: SoundStage {
       processor?.process(piece)
       for frame in 0..<piece.frames {
         let share = wet.next()
-        for place in (frame * piece.channels)..<((frame + 1) * piece.channels) {
-          piece.samples[place] = dry.view.samples[place] * (1 - share) + piece.samples[place] * share
+        for index in (frame * piece.channels)..<((frame + 1) * piece.channels) {
+          piece.samples[index] = dry.view.samples[index] * (1 - share) + piece.samples[index] * share
         }
       }
       rest = rest.dropFirst(piece.frames)

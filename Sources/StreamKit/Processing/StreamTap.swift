@@ -4,7 +4,7 @@ internal import EventLoop
 /// An event of a tap.
 public enum TapEvent {
   /// Sound of this format comes from now on; `gets` of another format follows an `ended`.
-  case gets(AudioFormat)
+  case begins(AudioFormat)
   /// Sound of this format comes no more.
   case ended(AudioFormat)
   /// Sound of this length was delivered unchanged, as blocks did not return in time.
@@ -56,7 +56,7 @@ public final class StreamTap {
     onRemove(self)
     end()
     // The function is released, though an owner of the tap keeps that.
-    if case .blocks = kind { kind = .blocks { $0.giveBack(changed: false) } }
+    if case .blocks = kind { kind = .blocks { $0.finish(changed: false) } }
   }
 
   /// The description of the tap for the threads that decode.
@@ -72,20 +72,20 @@ public final class StreamTap {
   /// Returns `true` while the function may receive a block: after the end of the sound it gets none.
   public func wants(_ block: TapBlock) -> Bool { isActive && format != nil && block.isWanted }
 
-  func take(_ block: TapBlock) {
+  func receive(_ block: TapBlock) {
     // A decoder that is made early reports its format before the sound begins.
-    if format == nil, block.isWanted { gets(block.format) }
+    if format == nil, block.isWanted { begins(block.format) }
     guard wants(block), case .blocks(let body) = kind else {
-      return block.giveBack(changed: false)
+      return block.finish(changed: false)
     }
     body(block)
   }
 
-  func gets(_ new: AudioFormat) {
+  func begins(_ new: AudioFormat) {
     guard isActive, isOpen, format != new else { return }
     end()
     format = new
-    onEvent(.gets(new))
+    onEvent(.begins(new))
   }
 
   /// Ends the sound for the tap, for now or for ever.

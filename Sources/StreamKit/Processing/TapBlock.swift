@@ -95,7 +95,7 @@ public final class TapBlock: @unchecked Sendable {
 
   /// Returns the block to the decoder: as `view` is now, or as it came. Does nothing the second time, or too
   /// late.
-  public func giveBack(changed: Bool) {
+  public func finish(changed: Bool) {
     let isWanted = phase.withLock { phase in
       guard case .offered = phase else { return false }
       phase = .back(isChanged: changed)

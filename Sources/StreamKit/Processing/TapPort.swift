@@ -20,17 +20,17 @@ final class TapPort: Sendable {
   /// Passes a block to the tap.
   func offer(_ block: TapBlock) {
     loop.post { [tap] in
-      if let tap = tap.object { tap.take(block) } else { block.giveBack(changed: false) }
+      if let tap = tap.object { tap.receive(block) } else { block.finish(changed: false) }
     }
   }
 
   /// Reports that sound of this format comes from now on.
-  func tell(_ format: AudioFormat) { loop.post { [tap] in tap.object?.gets(format) } }
+  func report(_ format: AudioFormat) { loop.post { [tap] in tap.object?.begins(format) } }
 
   /// Reports that blocks did not return in time; the overrun ends when the loop receives the report.
-  func tell(_ absence: TapAbsence) {
+  func report(_ overrun: TapOverrun) {
     loop.post { [tap, waker] in
-      tap.object?.overran(absence.end())
+      tap.object?.overran(overrun.end())
       waker.wake()
     }
   }
@@ -48,7 +48,7 @@ final class Waker: Sendable {
 
 /// The state of an overrun: the length of the sound delivered unchanged since the loop let a tap's blocks
 /// wait.
-final class TapAbsence: Sendable {
+final class TapOverrun: Sendable {
   private let missed = Lock(Duration.zero)
 
   var isOn: Bool { missed.withLock { $0 } > .zero }

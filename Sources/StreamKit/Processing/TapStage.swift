@@ -10,13 +10,13 @@ internal import EventLoop
 final class TapStage: SoundStage {
   /// The time limits for blocks on the loop: a player has decoded 1.5 s ahead, and reads again once half of
   /// that is left.
-  struct Patience {
+  struct Deadline {
     /// The limit from the first read after a pause.
     var limit = Duration.milliseconds(250)
     /// The limit from the latest read, for a reader that received more than was heard meanwhile.
     var most = Duration.milliseconds(500)
     /// The pause between reads after which a reader has plenty again.
-    var rest = Duration.milliseconds(100)
+    var idle = Duration.milliseconds(100)
     var now: () -> SuspendingClock.Instant = { SuspendingClock.now }
   }
 
@@ -35,8 +35,8 @@ final class TapStage: SoundStage {
   }
 
   private let port: TapPort
-  private let patience: Patience?
-  private let absence = TapAbsence()
+  private let deadline: Deadline?
+  private let overrun = TapOverrun()
   /// The deadline of the first block in the queue, which is delivered then in any case.
   private var due: SuspendingClock.Instant?
   private var lastRead: SuspendingClock.Instant?
@@ -48,7 +48,7 @@ final class TapStage: SoundStage {
   private var spare: [TapBlock] = []
   private var toldFormat: AudioFormat?
   /// The number of frames of the first block that were delivered.
-  private var given = 0
+  private var delivered = 0
   /// `true` if the sound delivered last was that of the tap.
   private var isWet = false
   private var hasEnded = false
@@ -56,11 +56,11 @@ final class TapStage: SoundStage {
   private var isRemoved = false
 
   /// Creates a stage behind `upstream`.
-  /// - Parameter patience: the time limits for blocks; nil for none.
-  init(_ port: TapPort, upstream: any Decoder, patience: Patience?) {
+  /// - Parameter deadline: the time limits for blocks; nil for none.
+  init(_ port: TapPort, upstream: any Decoder, deadline: Deadline?) {
     self.port = port
     self.upstream = upstream
-    self.patience = patience
+    self.deadline = deadline
     number = port.number
     format = upstream.format
   }
@@ -76,7 +76,7 @@ final class TapStage: SoundStage {
     try upstream.seek(toFrame: frame)
     for index in queue.indices where queue[index].isChanged == nil { letGo(index) }
     (queue, filling, due) = ([], nil, nil)
-    (given, isWet, hasEnded, failure) = (0, false, false, nil)
+    (delivered, isWet, hasEnded, failure) = (0, false, false, nil)
   }
 
   // MARK: Giving
@@ -94,13 +94,13 @@ final class TapStage: SoundStage {
     isWaiting = !isReady(first)
     guard !isWaiting, let samples = buffer.baseAddress else { return 0 }
     exceedsUnity = first.isChanged == true
-    if given == 0 { mix(first) }
+    if delivered == 0 { mix(first) }
     format = first.block.format
-    let source = (first.isChanged == true ? first.block.view : first.block.original).dropFirst(given)
+    let source = (first.isChanged == true ? first.block.view : first.block.original).dropFirst(delivered)
     let count = min(source.frames, buffer.count / format.channels)
     PCMView(samples: samples, frames: count, channels: format.channels).copy(from: source)
-    given += count
-    if given == first.block.frames { finish(first.block) }
+    delivered += count
+    if delivered == first.block.frames { finish(first.block) }
     return count
   }
 
@@ -125,14 +125,14 @@ final class TapStage: SoundStage {
   }
 
   private static func blend(_ frame: Int, _ dry: PCMView, _ wet: PCMView, _ share: Float) {
-    for place in (frame * wet.channels)..<((frame + 1) * wet.channels) {
-      wet.samples[place] = dry.samples[place] * (1 - share) + wet.samples[place] * share
+    for index in (frame * wet.channels)..<((frame + 1) * wet.channels) {
+      wet.samples[index] = dry.samples[index] * (1 - share) + wet.samples[index] * share
     }
   }
 
   private func finish(_ block: TapBlock) {
     queue.removeFirst()
-    given = 0
+    delivered = 0
     due? += block.duration
     if spare.count < 4, block.reset() { spare.append(block) }
   }
@@ -149,15 +149,15 @@ final class TapStage: SoundStage {
 
   /// Applies the blocks that returned, and delivers those that are due.
   private func settle() {
-    let now = patience?.now()
-    if let now, let patience {
-      if due == nil || lastRead.map({ $0.duration(to: now) > patience.rest }) ?? true {
-        due = now + patience.limit
+    let now = deadline?.now()
+    if let now, let deadline {
+      if due == nil || lastRead.map({ $0.duration(to: now) > deadline.idle }) ?? true {
+        due = now + deadline.limit
       }
-      due = due.map { min($0, now + patience.most) }
-      if isPassingBy, !absence.isOn {
+      due = due.map { min($0, now + deadline.most) }
+      if isPassingBy, !overrun.isOn {
         isPassingBy = false
-        due? += patience.limit
+        due? += deadline.limit
       }
       lastRead = now
     }
@@ -166,7 +166,7 @@ final class TapStage: SoundStage {
       defer { moment? += queue[index].block.duration }
       guard queue[index].isChanged == nil else { continue }
       if queue[index].isHeld {
-        if !absence.isOn { send(index) }
+        if !overrun.isOn { send(index) }
       } else {
         switch queue[index].block.fate {
         case .changed: queue[index].isChanged = true
@@ -176,11 +176,11 @@ final class TapStage: SoundStage {
       }
       guard queue[index].isChanged == nil, let now, let time = moment, now >= time else { continue }
       letGo(index)
-      guard queue[index].isChanged == false, absence.add(queue[index].block.duration) else { continue }
-      port.tell(absence)
+      guard queue[index].isChanged == false, overrun.add(queue[index].block.duration) else { continue }
+      port.report(overrun)
       // The blocks behind it are due a little earlier, so that the loop has some when it responds again.
       isPassingBy = true
-      if let limit = patience?.limit {
+      if let limit = deadline?.limit {
         due? -= limit
         moment? -= limit
       }
@@ -251,11 +251,11 @@ final class TapStage: SoundStage {
     queue.append(Entry(block: block))
     if block.format != toldFormat {
       toldFormat = block.format
-      port.tell(block.format)
+      port.report(block.format)
     }
     if isRemoved {
       queue[queue.count - 1].isChanged = false
-    } else if absence.isOn {
+    } else if overrun.isOn {
       queue[queue.count - 1].isHeld = true
     } else {
       send(queue.count - 1)

@@ -92,7 +92,9 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
     }
   }
 
-  func seek(to time: StreamTime, leap: Int) { loop.post { self.file?.seek(to: time, leap: leap) } }
+  func seek(to time: StreamTime, generation: Int) {
+    loop.post { self.file?.seek(to: time, generation: generation) }
+  }
 
   /// Time of the programme.
   private var now: Duration { origin.duration(to: loop.now) }
@@ -214,7 +216,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
       outlet.beginFile(end: kind.fileEnd)
       report(.answered(info))
       report(.copying)
-      outlet.receive { intake in bytes.withUnsafeBytes { intake.append($0, at: 0, of: kind.format) } }
+      outlet.receive { delivery in bytes.withUnsafeBytes { delivery.append($0, at: 0, of: kind.format) } }
       report(.complete)
       end()
     } catch { driver.giveUp(StreamError(.content, error.message)) }
@@ -300,10 +302,10 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
   /// Puts the frames before `end` into the buffer.
   /// - Returns: false when it is full.
   private func deliver(_ sound: StationSound, until end: Int) -> Bool {
-    let isTaken = outlet.receive { intake in
+    let isAccepted = outlet.receive { delivery in
       while next < end {
-        let arrival = sound.withFrame(next) { intake.append($0, $1, discontinuity) }
-        guard arrival.isTaken else { return false }
+        let arrival = sound.withFrame(next) { delivery.append($0, $1, discontinuity) }
+        guard arrival.isAccepted else { return false }
         discontinuity = nil
         next += 1
         if arrival.isEnough {
@@ -313,11 +315,11 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
       }
       return true
     }
-    if !isTaken {
+    if !isAccepted {
       report(.full)
       self.end()
     }
-    return isTaken
+    return isAccepted
   }
 
   private func reportTitle() {

@@ -43,10 +43,10 @@ struct FrameHistory: Sendable {
     }
     if count == hashes.count { grow() }
     let end = first + count
-    let place = end < hashes.count ? end : end - hashes.count
-    hashes[place] = frame.hash
-    lengths[place] = length
-    begins[place] = UInt16(clamping: frame.mainDataBegin)
+    let index = end < hashes.count ? end : end - hashes.count
+    hashes[index] = frame.hash
+    lengths[index] = length
+    begins[index] = UInt16(clamping: frame.mainDataBegin)
     bytes += Int(length)
     count += 1
   }

@@ -40,7 +40,7 @@ struct OverlapTrial: Sendable {
   /// - Parameter time: the time at which they came.
   mutating func receive(_ bytes: UnsafeRawBufferPointer, at time: Double) {
     var (finding, stitcher) = (self.finding, self.stitcher.take())
-    sound.take(bytes) { item in
+    sound.consume(bytes) { item in
       switch item {
       case .title: break
       case .format: finding = .sound

@@ -161,11 +161,11 @@ public struct Stitcher: Sendable {
   ///   and refused frames count as never received.
   public mutating func release(_ body: (StreamFrame, UnsafeRawBufferPointer) -> Bool) {
     guard let first = releaseFrom else { return }
-    var isTaken = true
+    var isAccepted = true
     held.forEach(from: first) { frame, bytes in
-      guard isTaken else { return }
-      isTaken = body(frame, bytes)
-      if isTaken { history.append(frame) }
+      guard isAccepted else { return }
+      isAccepted = body(frame, bytes)
+      if isAccepted { history.append(frame) }
     }
     held = HeldFrames()
     releaseFrom = nil

@@ -19,13 +19,13 @@ struct TagScan {
   /// Returns `true` if a tag of `bytes` has too many words, or a value without an end.
   static func isCrowded(_ bytes: [UInt8]) -> Bool {
     var scan = TagScan()
-    for (index, byte) in bytes.enumerated() where !scan.take(byte, at: index) { return true }
+    for (index, byte) in bytes.enumerated() where !scan.consume(byte, at: index) { return true }
     return false
   }
 
   /// Applies the next byte.
   /// - Returns: `false` when a limit is exceeded.
-  private mutating func take(_ byte: UInt8, at index: Int) -> Bool {
+  private mutating func consume(_ byte: UInt8, at index: Int) -> Bool {
     switch state {
     case .text:
       if byte == UInt8(ascii: "<") { (state, words, isInWord, last) = (.tag, 0, false, 0) }

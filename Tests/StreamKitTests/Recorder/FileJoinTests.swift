@@ -84,23 +84,23 @@ import Testing
   @Test("only what has the same codec, rate and channels goes behind") func check() throws {
     let path = try folder.write(RecordingTag().make() + audio, to: "a.mp3")
     let format = StreamFormat(codec: .mp3, sampleRate: 44_100, channels: 1)
-    try FileJoin.check(path, takes: format)
+    try FileJoin.check(path, accepts: format)
     let others = [
       StreamFormat(codec: .mp3, sampleRate: 44_100, channels: 2),
       StreamFormat(codec: .mp3, sampleRate: 48_000, channels: 1),
       StreamFormat(codec: .aac, sampleRate: 44_100, channels: 1),
     ]
     for other in others {
-      #expect { try FileJoin.check(path, takes: other) } throws: {
+      #expect { try FileJoin.check(path, accepts: other) } throws: {
         ($0 as? RecordError)?.code == "record.exists"
       }
     }
-    #expect { try FileJoin.check(path, takes: others[0]) } throws: {
+    #expect { try FileJoin.check(path, accepts: others[0]) } throws: {
       ($0 as? RecordError)?.message
         == "\(path) is mp3 at 44100 Hz, mono, the stream is mp3 at 44100 Hz, stereo"
     }
     let text = try folder.write(Array("notes".utf8), to: "notes.mp3")
-    #expect { try FileJoin.check(text, takes: format) } throws: {
+    #expect { try FileJoin.check(text, accepts: format) } throws: {
       ($0 as? RecordError)?.message == "\(text) has no frames, the stream is mp3 at 44100 Hz, mono"
     }
   }

@@ -24,14 +24,14 @@ import Testing
   @Test("is held while it is written, and gets its name when it is whole") func life() throws {
     let name = folder.file("deep/in/Show.mp3")
     let part = try PartFile.create(path: name)
-    #expect(part.path == name + ".part" && PartFile.isHeld(part.path) && PartFile.isTaken(name))
+    #expect(part.path == name + ".part" && PartFile.isHeld(part.path) && PartFile.isOccupied(name))
     try part.write([1, 2, 3])
     try part.write([4])
     #expect(part.length == 4)
     #expect(try part.read(at: 1, count: 10) == [2, 3, 4])
     #expect(try part.finish(as: name) == name)
     #expect(try readBytes(name) == [1, 2, 3, 4])
-    #expect(access(part.path, F_OK) != 0 && !PartFile.isHeld(part.path) && PartFile.isTaken(name))
+    #expect(access(part.path, F_OK) != 0 && !PartFile.isHeld(part.path) && PartFile.isOccupied(name))
   }
 
   @Test("other processes see that it is held, and that it is not any more") func flocked() throws {

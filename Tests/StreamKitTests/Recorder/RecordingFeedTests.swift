@@ -19,14 +19,14 @@ struct RecordingFeedTests {
 
   /// Appends frames in one go.
   private func come(_ numbers: Range<Int>, into outlet: FrameOutlet) {
-    outlet.receive { intake in
-      for number in numbers { _ = withFrame(number) { intake.append($0, $1, nil) } }
+    outlet.receive { delivery in
+      for number in numbers { _ = withFrame(number) { delivery.append($0, $1, nil) } }
     }
   }
 
   private func drained(from feed: RecordingFeed) -> [RecordingFeed.Batch] {
     var batches: [RecordingFeed.Batch] = []
-    feed.take(into: &batches)
+    feed.drain(into: &batches)
     return batches
   }
 
@@ -66,11 +66,11 @@ struct RecordingFeedTests {
     let feed = RecordingFeed()
     let outlet = FrameOutlet()
     outlet.record(feed, back: .zero)
-    outlet.receive { intake in
+    outlet.receive { delivery in
       for number in 0..<40 {
         let title = number == 20 ? StreamTitle("A") : nil
         let gap = number == 30 ? PacketBuffer.Discontinuity.gap(seconds: 2) : nil
-        _ = withFrame(number) { intake.append($0, $1, gap, title: title) }
+        _ = withFrame(number) { delivery.append($0, $1, gap, title: title) }
       }
     }
     outlet.mark(StreamTitle("B"))

@@ -15,7 +15,7 @@ import Testing
   ) throws -> String {
     let values = RecordingTemplate.Values(
       station: station, title: title, artist: artist, ext: "mp3", start: Self.start)
-    return try RecordingTemplate(template).path(values, isTaken: used.contains)
+    return try RecordingTemplate(template).path(values, isOccupied: used.contains)
   }
 
   @Test("a show without a name is called by its time, the files of a split one by their titles")

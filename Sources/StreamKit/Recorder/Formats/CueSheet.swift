@@ -65,7 +65,7 @@ public struct CueSheet: Sendable, Equatable {
     for gap in gaps {
       // Infinity and NaN have no decimal form.
       let seconds = gap.seconds.isFinite ? Self.decimal(gap.seconds) : "0.000"
-      lines.append("REM GAP \(Self.place(gap.at)) \(seconds)")
+      lines.append("REM GAP \(Self.index(gap.at)) \(seconds)")
     }
     if let station { lines.append("PERFORMER \(Self.quoted(station))") }
     lines.append("TITLE \(Self.quoted("\(station ?? "Recording") \(start.formatted("%Y-%m-%d %H:%M"))"))")
@@ -78,7 +78,7 @@ public struct CueSheet: Sendable, Equatable {
       lines.append("  TRACK \(index < 9 ? "0" : "")\(index + 1) AUDIO")
       lines.append("    TITLE \(Self.quoted(track.title))")
       if let performer = track.performer { lines.append("    PERFORMER \(Self.quoted(performer))") }
-      lines.append("    INDEX 01 \(Self.place(track.start))")
+      lines.append("    INDEX 01 \(Self.index(track.start))")
     }
     return lines.joined(separator: "\n") + "\n"
   }
@@ -127,7 +127,7 @@ public struct CueSheet: Sendable, Equatable {
   }
 
   /// Returns a position as `mm:ss:ff`; an hour has 60 minutes, a day 1440.
-  static func place(_ seconds: Double) -> String {
+  static func index(_ seconds: Double) -> String {
     let frame = frame(seconds)
     return [frame / 75 / 60, frame / 75 % 60, frame % 75].map { ($0 < 10 ? "0" : "") + String($0) }
       .joined(separator: ":")

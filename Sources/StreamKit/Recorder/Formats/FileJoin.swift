@@ -71,7 +71,7 @@ public struct FileJoin: ~Copyable {
   /// Checks that frames of `format` may follow those of the file at `path`.
   /// - Throws: `record.exists` when codec, rate or channels differ, or there is no readable frame;
   ///   `record.write`.
-  public static func check(_ path: String, takes format: StreamFormat) throws(RecordError) {
+  public static func check(_ path: String, accepts format: StreamFormat) throws(RecordError) {
     let there = try FrameFile.format(path)
     guard there != format else { return }
     let found = there.map(describe) ?? "has no frames"

@@ -36,7 +36,7 @@ public final class PartFile {
       guard file >= 0 else {
         let number = errno
         guard number == EEXIST else { throw RecordError("make", part, errno: number) }
-        throw taken(part)
+        throw occupied(part)
       }
       // A search for abandoned parts may have locked or removed it first.
       guard lock(file, LOCK_EX) == 0 else {
@@ -50,7 +50,7 @@ public final class PartFile {
     }
   }
 
-  private static func taken(_ part: String) -> RecordError {
+  private static func occupied(_ part: String) -> RecordError {
     let isHeld = isHeld(part)
     return RecordError(
       .exists, "\(part.onOneLine) is \(isHeld ? "being recorded" : "there, and is not a recording")",
@@ -89,7 +89,7 @@ public final class PartFile {
   }
 
   /// Returns `true` if the name of a recording is in use: by a file, or by a part.
-  public static func isTaken(_ path: String) -> Bool { isThere(path) || isThere(path + suffix) }
+  public static func isOccupied(_ path: String) -> Bool { isThere(path) || isThere(path + suffix) }
 
   // MARK: Bytes
 

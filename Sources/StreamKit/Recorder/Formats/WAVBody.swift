@@ -53,10 +53,10 @@ final class WAVBody {
 
   /// Adds whole frames of the stream, given as their concatenated bytes and their lengths.
   func add(_ bytes: ArraySlice<UInt8>, _ lengths: some Sequence<Int>) throws(RecordError) {
-    var place = bytes.startIndex
+    var index = bytes.startIndex
     for length in lengths {
-      frames.waiting.append([UInt8](bytes[place..<(place + length)]))
-      place += length
+      frames.waiting.append([UInt8](bytes[index..<(index + length)]))
+      index += length
     }
     if !isFull { try decode() }
   }

@@ -56,8 +56,8 @@ public struct WAVRecording {
     let start = data.lowerBound
     let samples = (length - start) / width
     let end = start + samples * width
-    let told = head[4..<8].reversed().reduce(0) { $0 << 8 | Int($1) }
-    let isWhole = end == length && data.upperBound == end && told == end - 8
+    let declared = head[4..<8].reversed().reduce(0) { $0 << 8 | Int($1) }
+    let isWhole = end == length && data.upperBound == end && declared == end - 8
     return (
       Contents(
         samples: samples, sampleRate: format.sampleRate, channels: format.channels, end: end, isWhole: isWhole

@@ -49,7 +49,7 @@ public final class Catalogue {
     self.log = log
     let opened = try Database.openOrRenew(path: path, migrations: CatalogueTable.migrations)
     table = CatalogueTable(opened.database)
-    if let place = opened.setAside { tell(place) }
+    if let path = opened.setAside { reportDamage(setAside: path) }
   }
 
   // MARK: Writing
@@ -161,11 +161,11 @@ public final class Catalogue {
     table = CatalogueTable(renewed.database)
     // The new file has none of these rows.
     written = [:]
-    if let place = renewed.setAside { tell(place) }
+    if let path = renewed.setAside { reportDamage(setAside: path) }
   }
 
-  private func tell(_ place: String) {
-    log("the catalogue of recordings was damaged and is now \(place.onOneLine); a new one begins")
+  private func reportDamage(setAside path: String) {
+    log("the catalogue of recordings was damaged and is now \(path.onOneLine); a new one begins")
   }
 
   private func note(_ entry: RecordingEntry) {

@@ -81,15 +81,15 @@ public struct RecordingTemplate: Sendable, Equatable {
   /// - Parameter isTaken: returns `true` if a path is in use.
   /// - Throws: `record.exists` when ten thousand are in use.
   public func path(
-    _ values: Values, isTaken: (String) -> Bool = PartFile.isTaken
+    _ values: Values, isOccupied: (String) -> Bool = PartFile.isOccupied
   ) throws(RecordError) -> String {
     let first = expanded(values, number: 1)
-    if !isTaken(first) { return first }
+    if !isOccupied(first) { return first }
     let isNumbered = has(.n)
     for number in 2...RecordingName.highest {
       let next =
         isNumbered ? expanded(values, number: number) : RecordingName.numbered(first, number)
-      if !isTaken(next) { return next }
+      if !isOccupied(next) { return next }
     }
     throw RecordError(
       .exists, "\(first.onOneLine) and \(RecordingName.highest) numbers behind it are taken",

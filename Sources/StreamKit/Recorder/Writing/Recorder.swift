@@ -50,11 +50,11 @@ public final class Recorder {
 
   deinit { close() }
 
-  /// Returns the template `given` as an absolute path: `~/` is the home folder, a relative path is resolved
+  /// Returns `template` as an absolute path: `~/` is the home folder, a relative path is resolved
   /// against `folder`, and `root` precedes the result.
-  public func place(_ given: String) -> String {
-    guard let root = settings.root else { return RecordingTemplate.absolute(given, from: settings.folder) }
-    let template = RecordingTemplate.absolute(given, from: settings.folder ?? "")
+  public func absoluteTemplate(_ template: String) -> String {
+    guard let root = settings.root else { return RecordingTemplate.absolute(template, from: settings.folder) }
+    let template = RecordingTemplate.absolute(template, from: settings.folder ?? "")
     return RecordingTemplate.absolute(String(template.drop { $0 == "/" }), from: root)
   }
 
@@ -79,18 +79,18 @@ public final class Recorder {
     let source = RecordingPlan.Source(address: address, station: stream.stationName)
     core.post { core in
       let plan = RecordingPlan(options, template, source, core)
-      let writer = RecordingWriter(feed, plan, progress) { news in
-        loop.post { this.object?.take(news, number) }
+      let writer = RecordingWriter(feed, plan, progress) { event in
+        loop.post { this.object?.receive(event, number) }
       }
       core.add(writer, number)
     }
     return recording
   }
 
-  private func take(_ news: WriterNews, _ number: Int) {
+  private func receive(_ event: WriterEvent, _ number: Int) {
     let recording = active[number]
-    if news.isLast { active[number] = nil }
-    recording?.take(news)
+    if event.isLast { active[number] = nil }
+    recording?.receive(event)
   }
 
   /// Runs `work` with the library of recordings, on a thread that may wait for disks, and returns its result.

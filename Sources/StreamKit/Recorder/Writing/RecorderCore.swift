@@ -31,7 +31,7 @@ final class RecorderCore: @unchecked Sendable {
   private var lastExpiry = Instant.start
   private var catalogue: Catalogue?
   /// The troubles that were logged and still last.
-  private var told: Set<Trouble> = []
+  private var reported: Set<Trouble> = []
   private enum Trouble: String {
     case catalogue = "the catalogue of recordings can't be kept"
     case expiry = "recordings that are too old can't be deleted"
@@ -65,9 +65,9 @@ final class RecorderCore: @unchecked Sendable {
     with { catalogue in
       do {
         try RecordingLibrary(catalogue: catalogue).expire(keep: keep, now: loop.wallNow)
-        told.remove(.expiry)
+        reported.remove(.expiry)
       } catch let error as RecordError {
-        tell(.expiry, error)
+        report(.expiry, error)
       }
     }
   }
@@ -127,7 +127,7 @@ final class RecorderCore: @unchecked Sendable {
     let (now, wall) = (loop.now, loop.wallNow)
     for (_, writer) in writers { writer.tick(at: now, wall) }
     writers.removeAll { $0.writer.hasEnded }
-    if lastRows.duration(to: loop.now) >= Self.rowInterval || writers.contains(where: \.writer.hasNews) {
+    if lastRows.duration(to: loop.now) >= Self.rowInterval || writers.contains(where: \.writer.hasChanged) {
       keepRows()
     }
     if lastSync.duration(to: loop.now) >= Self.syncInterval { sync() }
@@ -165,14 +165,14 @@ final class RecorderCore: @unchecked Sendable {
     do {
       guard let catalogue = try openCatalogue() else { return }
       try work(catalogue)
-      told.remove(.catalogue)
+      reported.remove(.catalogue)
     } catch {
-      tell(.catalogue, error)
+      report(.catalogue, error)
     }
   }
 
-  private func tell(_ trouble: Trouble, _ error: any Error) {
-    if told.insert(trouble).inserted { log("\(trouble.rawValue): \(error)") }
+  private func report(_ trouble: Trouble, _ error: any Error) {
+    if reported.insert(trouble).inserted { log("\(trouble.rawValue): \(error)") }
   }
 
   /// Recovers an abandoned part whose name is wanted, unless a process holds it; works without a catalogue
@@ -186,7 +186,7 @@ final class RecorderCore: @unchecked Sendable {
         return
       } catch let error as RecordError {
         return log("\(error)")
-      } catch { tell(.catalogue, error) }
+      } catch { report(.catalogue, error) }
     }
   }
 
@@ -204,7 +204,7 @@ final class RecorderCore: @unchecked Sendable {
   private func keepRows() {
     lastRows = loop.now
     let entries = writers.flatMap(\.writer.entries)
-    for (_, writer) in writers { writer.hasNews = false }
+    for (_, writer) in writers { writer.hasChanged = false }
     if !entries.isEmpty { with { try $0.update(entries) } }
   }
 

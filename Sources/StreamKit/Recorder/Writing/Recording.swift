@@ -136,26 +136,26 @@ public final class Recording {
   }
 
   /// Applies a report of the disk thread.
-  func take(_ news: WriterNews) {
-    switch news {
+  func receive(_ event: WriterEvent) {
+    switch event {
     case .began(let path):
       follow(path)
       hasBegun = true
       end(&beginning, .success(()))
-    case .closed(let told, let path):
-      guard let index = paths.lastIndex(of: told) else { break }
+    case .closed(let part, let path):
+      guard let index = paths.lastIndex(of: part) else { break }
       if let path { paths[index] = path } else { paths.remove(at: index) }
-      if self.path == told { self.path = path ?? paths.last ?? told }
+      if self.path == part { self.path = path ?? paths.last ?? part }
     case .track(let path, let title):
       follow(path)
       state = .recording
       onEvent(.track(path: path, title: title))
-    case .stopped(let error, let goesOn):
-      state = goesOn ? .waiting : .failed
-      failure = goesOn ? nil : error
-      if !goesOn { leave() }
+    case .stopped(let error, let resumes):
+      state = resumes ? .waiting : .failed
+      failure = resumes ? nil : error
+      if !resumes { leave() }
       onEvent(.stopped(error))
-      if !goesOn { settle(.failure(error)) }
+      if !resumes { settle(.failure(error)) }
     case .finished(let path):
       if let path { self.path = path }
       // Ended by its own schedule before the first frame.
@@ -213,21 +213,21 @@ final class RecordingProgress: Sendable {
 }
 
 /// A report of the disk thread about a recording.
-enum WriterNews: Sendable {
+enum WriterEvent: Sendable {
   /// The first frame is on disk.
   case began(path: String)
   case track(path: String, title: String?)
   /// A file has ended under another name than was reported; nil when it was removed.
   case closed(String, as: String?)
-  case stopped(RecordError, goesOn: Bool)
+  case stopped(RecordError, resumes: Bool)
   /// The end: every file is closed, and no report follows; the path is nil when nothing was written.
   case finished(path: String?)
 
   /// `true` if no report follows.
   var isLast: Bool {
     switch self {
-    case .began, .track, .closed, .stopped(_, goesOn: true): false
-    case .stopped(_, goesOn: false), .finished: true
+    case .began, .track, .closed, .stopped(_, resumes: true): false
+    case .stopped(_, resumes: false), .finished: true
     }
   }
 }

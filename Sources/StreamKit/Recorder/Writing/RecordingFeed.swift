@@ -92,7 +92,7 @@ final class RecordingFeed: Sendable {
     }
 
     /// `true` if it accepts more batches.
-    var takes: Bool { isOpen && batches.last?.isOverrun != true }
+    var accepts: Bool { isOpen && batches.last?.isOverrun != true }
   }
 
   private let state = Lock(State())
@@ -118,7 +118,7 @@ final class RecordingFeed: Sendable {
     guard !batch.isEmpty else { return }
     let size = batch.size
     let isFull = state.withLock { state in
-      guard state.takes else { return false }
+      guard state.accepts else { return false }
       guard state.bytes + size <= state.limit else {
         var overrun = Batch()
         overrun.isOverrun = true
@@ -149,25 +149,25 @@ final class RecordingFeed: Sendable {
   var isBehind: Bool { state.withLock { $0.isBehind } }
 
   /// Sets the callback for an overfull queue that was drained or closed, on the thread that did it.
-  func onRoom(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.onRoom = tell } }
+  func onRoom(_ notify: @escaping @Sendable () -> Void) { state.withLock { $0.onRoom = notify } }
 
   /// Refuses further batches; those in the queue stay.
   func close() {
-    let told = state.withLock { state in
+    let notify = state.withLock { state in
       state.isOpen = false
       return state.makeRoom()
     }
-    told?()
+    notify?()
   }
 
   /// Moves all batches of the queue to the end of `batches`.
-  func take(into batches: inout [Batch]) {
-    let told = state.withLock { state in
+  func drain(into batches: inout [Batch]) {
+    let notify = state.withLock { state in
       batches += state.batches
       state.batches.removeAll(keepingCapacity: true)
       state.bytes = 0
       return state.makeRoom()
     }
-    told?()
+    notify?()
   }
 }

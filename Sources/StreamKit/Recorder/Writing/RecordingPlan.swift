@@ -58,13 +58,14 @@ final class RecordingPlan {
     core.settle(part: whole + PartFile.suffix)
     let isJoined = options.appends && number == 1 && access(whole, F_OK) == 0
     var entry = RecordingEntry(
-      path: isJoined ? whole : name(try template.path(values, isTaken: { isTaken(name($0)) })), part: nil,
+      path: isJoined ? whole : name(try template.path(values, isOccupied: { isOccupied(name($0)) })),
+      part: nil,
       station: source.station.value,
       url: source.address.description, start: start,
       codec: options.format == .wav ? "wav" : "\(format.codec)",
       sampleRate: format.sampleRate, channels: format.channels, job: options.job)
     if cueSheet == nil { cueSheet = RecordingName.withoutEnd(isIncomplete ? whole : entry.path) + ".cue" }
-    var (taken, looks): (Set<String>, Int) = ([], 0)
+    var (occupied, looks): (Set<String>, Int) = ([], 0)
     while true {
       let base = isJoined ? try joinBase(whole, format) : nil
       (entry.part, entry.joinBase) = (entry.path + PartFile.suffix, base)
@@ -88,18 +89,18 @@ final class RecordingPlan {
         made?.abandon(keep: false)
         core.forget(entry)
         // Another recording, also one of another process, may have used the name meanwhile.
-        guard error.kind == .exists, !isJoined, taken.count < 100 else { throw error }
-        taken.insert(entry.path)
+        guard error.kind == .exists, !isJoined, occupied.count < 100 else { throw error }
+        occupied.insert(entry.path)
         entry.path = name(
-          try template.path(values, isTaken: { taken.contains(name($0)) || isTaken(name($0)) }))
+          try template.path(values, isOccupied: { occupied.contains(name($0)) || isOccupied(name($0)) }))
       }
     }
   }
 
   /// Returns `true` if a name is in use; an abandoned part of that name is recovered first.
-  private func isTaken(_ path: String) -> Bool {
+  private func isOccupied(_ path: String) -> Bool {
     core.settle(part: path + PartFile.suffix)
-    return PartFile.isTaken(path)
+    return PartFile.isOccupied(path)
   }
 
   /// Checks that `path` is not a folder.
@@ -141,7 +142,7 @@ final class RecordingPlan {
   /// Returns the length of the file that is appended to.
   /// - Throws: `record.exists` when its frames have another format, or are not all that it holds.
   private func joinBase(_ path: String, _ format: StreamFormat) throws(RecordError) -> Int {
-    try FileJoin.check(path, takes: format)
+    try FileJoin.check(path, accepts: format)
     let walk = try FrameFile.walk(path)
     guard walk.isWhole, walk.endOfLastFrame == walk.length else {
       throw RecordError(
@@ -248,15 +249,15 @@ final class RecordingPlan {
 
 /// The name that a station sends: written where it is received, read on the disk thread.
 final class StationName: Sendable {
-  private let told = Lock<(name: String?, genre: String?)>((nil, nil))
+  private let station = Lock<(name: String?, genre: String?)>((nil, nil))
   var value: String? {
-    get { told.withLock { $0.name } }
-    set { told.withLock { $0.name = newValue } }
+    get { station.withLock { $0.name } }
+    set { station.withLock { $0.name = newValue } }
   }
   /// The genre that the station sends.
   var genre: String? {
-    get { told.withLock { $0.genre } }
-    set { told.withLock { $0.genre = newValue } }
+    get { station.withLock { $0.genre } }
+    set { station.withLock { $0.genre = newValue } }
   }
 }
 
@@ -288,7 +289,7 @@ struct FileBudget {
   ///   - sound: the length of the sound that came.
   ///   - clock: the current time; the larger advance of the two counts.
   /// - Returns: `false` if the budget is exhausted.
-  mutating func take(sound: StreamTime, clock: Instant) -> Bool {
+  mutating func spend(sound: StreamTime, clock: Instant) -> Bool {
     if let last {
       let passed = max((sound - last.sound).seconds, StreamTime(last.clock.duration(to: clock)).seconds)
       left = min(Self.most, left + max(0, passed))

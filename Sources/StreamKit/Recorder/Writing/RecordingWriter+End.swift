@@ -30,12 +30,12 @@ extension RecordingWriter {
     let path = plan.lastPath ?? parts.last?.entry.path
     parts = []
     plan.writeCueSheet()
-    if let failure { report(.stopped(failure, goesOn: false)) } else { report(.finished(path: path)) }
+    if let failure { report(.stopped(failure, resumes: false)) } else { report(.finished(path: path)) }
   }
 
   func fail(_ error: RecordError, _ now: Instant) {
-    var goesOn = plan.options.resumesWhenSpace && error.kind == .diskFull
-    if case .waiting = beginning { goesOn = false }
+    var resumes = plan.options.resumesWhenSpace && error.kind == .diskFull
+    if case .waiting = beginning { resumes = false }
     for part in parts {
       part.entry.error = error.description
       part.fails = true
@@ -46,14 +46,14 @@ extension RecordingWriter {
     _ = planner.reset()
     ledger.dropUnwritten()
     lose()
-    if goesOn {
+    if resumes {
       waitsUntil = now.advanced(by: .seconds(5))
     } else {
       hasEnded = true
       feed.close()
       plan.writeCueSheet()
     }
-    report(.stopped(error, goesOn: goesOn))
+    report(.stopped(error, resumes: resumes))
   }
 
   /// Drops the sound that has come, as there is no room for it.

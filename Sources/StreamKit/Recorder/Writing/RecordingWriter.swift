@@ -10,7 +10,7 @@ final class RecordingWriter {
   let feed: RecordingFeed
   let plan: RecordingPlan
   let progress: RecordingProgress
-  private let onNews: (WriterNews) -> Void
+  private let onEvent: (WriterEvent) -> Void
 
   /// Batches that are not written: while no file is open its name may need the title, which comes a moment later.
   var waiting: [RecordingFeed.Batch] = []
@@ -35,7 +35,7 @@ final class RecordingWriter {
 
   var hasEnded = false
   /// True after an event that only the rows know: a gap, a title.
-  var hasNews = false
+  var hasChanged = false
 
   /// The sound that came last.
   struct Sound {
@@ -71,21 +71,21 @@ final class RecordingWriter {
 
   init(
     _ feed: RecordingFeed, _ plan: RecordingPlan, _ progress: RecordingProgress,
-    onNews: @escaping (WriterNews) -> Void
+    onEvent: @escaping (WriterEvent) -> Void
   ) {
-    (self.feed, self.plan, self.progress, self.onNews) = (feed, plan, progress, onNews)
+    (self.feed, self.plan, self.progress, self.onEvent) = (feed, plan, progress, onEvent)
     planner = CutPlanner(plan.options.split)
   }
 
-  func report(_ news: WriterNews) {
+  func report(_ event: WriterEvent) {
     reportBeginning()
-    onNews(news)
+    onEvent(event)
   }
 
   private func reportBeginning() {
     guard case .unreported(let path) = beginning else { return }
     beginning = .reported
-    onNews(.began(path: path))
+    onEvent(.began(path: path))
   }
 
   /// The rows of its open files.
@@ -134,7 +134,7 @@ final class RecordingWriter {
 
   private func receive() {
     let known = waiting.count
-    feed.take(into: &waiting)
+    feed.drain(into: &waiting)
     let new = waiting[known...]
     guard new.contains(where: { !$0.frames.isEmpty }) else { return }
     // The gaps in front of it are marked in it.
@@ -279,11 +279,11 @@ final class RecordingWriter {
   /// Counts a file that begins as the sound of the one before is of another kind, or too long.
   /// - Throws: `record.write` if there are too many of them.
   private func spendFile() throws(RecordError) {
-    guard budget.take(sound: ledger.time, clock: now) else { throw .restless(plan.options.template) }
+    guard budget.spend(sound: ledger.time, clock: now) else { throw .restless(plan.options.template) }
   }
 
   func apply(_ mark: RecordingFeed.Mark) {
-    hasNews = true
+    hasChanged = true
     switch mark {
     case .gap(let seconds):
       // A gap before it began is none of its own.
