@@ -87,7 +87,7 @@ struct FileDescriptor: ~Copyable {
 
   /// Returns the system's words for an error number.
   static func words(for number: CInt) -> String {
-    let words = String(cString: strerror(number))
+    let words = SystemError(number).text
     return words.prefix(1).lowercased() + words.dropFirst()
   }
 }

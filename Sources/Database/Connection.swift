@@ -62,7 +62,7 @@ final class Connection {
     var words = String(cString: raw.map { sqlite3_errmsg($0) } ?? sqlite3_errstr(code))
     let kind = kind(of: code, systemError: systemError)
     if kind == .unavailable, systemError != 0 {
-      let cause = String(cString: strerror(systemError))
+      let cause = SystemError(systemError).text
       words += ", " + cause.prefix(1).lowercased() + cause.dropFirst()
     }
     return DatabaseError(kind, path: path, words)

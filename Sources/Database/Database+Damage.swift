@@ -65,7 +65,7 @@ extension Database {
       unlink(path + "-shm")
       return copy
     }
-    let words = String(cString: strerror(errno))
+    let words = SystemError(errno).text
     throw DatabaseError(.damaged, path: path, "it can't be set aside, \(words.lowercased())")
   }
 

@@ -24,7 +24,7 @@ enum Terminal {
     flush()
     let number = firstFailure.load(ordering: .relaxed)
     guard number != 0 else { return status }
-    failure("can't write the output: \(String(cString: strerror(number)))")
+    failure("can't write the output: \(SystemError(number).text)")
     return status == 0 ? 1 : status
   }
 

@@ -148,7 +148,7 @@ struct JUnitReport {
 
   private static func failure(_ path: String) -> UsageError {
     UsageError(
-      .value, "--junit: can't write \(path.onOneLine): \(String(cString: strerror(errno)))",
+      .value, "--junit: can't write \(path.onOneLine): \(SystemError(errno).text)",
       help: "roomtone test")
   }
 

@@ -116,6 +116,6 @@ final class ListeningSocket {
   }
 
   private static func failure(_ at: LinkAddress) -> BoardError {
-    BoardError(.listen, "can't listen at \("\(at)".onOneLine) (\(String(cString: strerror(errno))))")
+    BoardError(.listen, "can't listen at \("\(at)".onOneLine) (\(SystemError(errno).text))")
   }
 }

@@ -74,7 +74,7 @@ final class PseudoTerminal {
   }
 
   private static func failure(_ what: String) -> BoardError {
-    BoardError(.listen, "can't \(what) (\(String(cString: strerror(errno))))")
+    BoardError(.listen, "can't \(what) (\(SystemError(errno).text))")
   }
 }
 

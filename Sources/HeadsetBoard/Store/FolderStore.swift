@@ -120,5 +120,5 @@ final class FolderStore: BoardStore {
     .failed("can't \(what) \(path.onOneLine)/\(name) (\(Self.reason))")
   }
 
-  private static var reason: String { String(cString: strerror(errno)) }
+  private static var reason: String { SystemError(errno).text }
 }

@@ -70,7 +70,7 @@ extension LinkAddress {
 
   /// The error for an errno of a connection attempt.
   private func failure(_ error: Int32) -> HeadsetError {
-    let reason = String(cString: strerror(error))
+    let reason = SystemError(error).text
     switch error {
     case ENOENT, ECONNREFUSED, ENXIO, ENODEV, EHOSTDOWN, EHOSTUNREACH:
       return HeadsetError(

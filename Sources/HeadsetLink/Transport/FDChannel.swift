@@ -69,7 +69,7 @@ package final class FDChannel: LinkChannel {
       // A terminal whose other side has gone says EIO.
       end(.closed)
     } else if errno != EAGAIN && errno != EINTR {
-      end(.failed(String(cString: strerror(errno))))
+      end(.failed(SystemError(errno).text))
     }
   }
 
@@ -88,7 +88,7 @@ package final class FDChannel: LinkChannel {
     writing = nil
   }
 
-  private var reason: String { String(cString: strerror(errno)) }
+  private var reason: String { SystemError(errno).text }
 
   /// Writes as many bytes as the descriptor accepts, without the signal that a closed socket would raise.
   private func put(_ bytes: UnsafeRawBufferPointer) -> Int {

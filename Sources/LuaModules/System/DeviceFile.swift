@@ -117,7 +117,7 @@ final class DeviceFiles {
     let path = try call.string(1, .path)
     let formats = try InputFunctions.requests(call, first: 2)
     let fd = Glibc.open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
-    guard fd >= 0 else { throw call.problem(1, "\(path): \(String(cString: strerror(errno)))") }
+    guard fd >= 0 else { throw call.problem(1, "\(path): \(SystemError(errno).text)") }
     let file = DeviceFile(path, fd, O_RDONLY, script)
     let input = try file.openInput()
     return call.return(

@@ -68,7 +68,7 @@ struct CronJob {
     try check(places: arguments.texts(.on), configuration)
     if configuration.stations.addresses[first] == nil, !StreamAddress.looksLikeURL(first) {
       guard access(first, R_OK) == 0 else {
-        throw wrong("can't open the file \(first): \(String(cString: strerror(errno)))")
+        throw wrong("can't open the file \(first): \(SystemError(errno).text)")
       }
       return ([absolute(first)], [], stem(first))
     }

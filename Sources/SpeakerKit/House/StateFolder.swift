@@ -171,7 +171,7 @@ final class StateFolder {
 
   private func failure(_ what: String) -> SpeakerError {
     SpeakerError(
-      .lost, "can't \(what) the state folder \(path): \(String(cString: strerror(errno)))",
+      .lost, "can't \(what) the state folder \(path): \(SystemError(errno).text)",
       hint: "name a folder that can be written", facts: [.init("path", .string(path))])
   }
 }

@@ -1,5 +1,6 @@
 internal import AudioCore
 internal import Codecs
+internal import EventLoop
 internal import Glibc
 
 /// A folder with one WAV file per speaker: 16 bit, stereo.
@@ -63,6 +64,6 @@ struct WAVFolder: Sendable {
 
   private static func error(_ path: String) -> AudioError {
     .noOutput(
-      path, cause: String(cString: strerror(errno)).lowercased(), hint: "name a folder that can be written")
+      path, cause: SystemError(errno).text.lowercased(), hint: "name a folder that can be written")
   }
 }

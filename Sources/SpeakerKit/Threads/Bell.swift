@@ -16,7 +16,7 @@ final class Bell: Sendable {
     var ends: (Int32, Int32) = (-1, -1)
     let status = withUnsafeMutableBytes(of: &ends) { pipe($0.bindMemory(to: Int32.self).baseAddress) }
     guard status == 0 else {
-      throw SpeakerError(.lost, "no pipe for the audio threads: \(String(cString: strerror(errno)))")
+      throw SpeakerError(.lost, "no pipe for the audio threads: \(SystemError(errno).text)")
     }
     (descriptor, writing) = ends
     for end in [descriptor, writing] {
