@@ -124,6 +124,30 @@ struct SimulatedStationTests {
     #expect(reported.contains { $0.hasSuffix("started") })
   }
 
+  @Test(
+    "a player that ran dry starts as soon as the new connection has sent what it waits for",
+    arguments: [(burst: 12, wait: 0...1.1), (burst: 0, wait: 4...5.1)])
+  func dry(burst: Int, wait: ClosedRange<Double>) throws {
+    let reported = try SimulationHarness.run(
+      try stations {
+        $0.burst = .seconds(burst)
+        $0.drops = [.init(at: .seconds(60), outage: .seconds(40))]
+      }
+    ) { harness in
+      try await harness.stream.start()
+      try await harness.sleep(150)
+    }
+    func time(_ line: String?) throws -> Double {
+      try #require(line.flatMap { Double($0.prefix { $0 != " " }) }, "\(reported)")
+    }
+    #expect(reported.contains { $0.hasSuffix("queue exhausted") })
+    // The last attempt is the one that is answered. Up to 1 s, the pace of the station, shows that no overlap comes.
+    let answered = try time(reported.last { $0.hasSuffix("connecting") })
+    let started = try time(reported.last { $0.hasSuffix("started") })
+    #expect(
+      answered >= 100 && wait.contains(started - answered), "\(started - answered): \(reported.suffix(12))")
+  }
+
   @Test("over a drop that the burst covers nothing is missing; over a longer one the gap is reported")
   func drops() throws {
     let reported = withoutRepeats(
