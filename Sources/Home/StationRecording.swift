@@ -55,10 +55,12 @@ public final class StationRecording {
   private func begin(_ options: RecordingOptions) async throws -> (StreamKit.Stream, Recording) {
     let stream = streams.stream(station, options: try streams.named.options(for: station.name))
     self.stream = stream
-    var hasSound = false
+    // A failure before the sound came is over, unless it is about the sound; one that ends the attempt is thrown.
+    var (hasSound, early) = (false, [StreamError]())
     stream.listen { [weak self] event in
       switch event {
-      case .stream(.failed(let error)): if hasSound { self?.onEvent(.failed(error)) }
+      case .stream(.failed(let error)) where hasSound: self?.onEvent(.failed(error))
+      case .stream(.failed(let error)): if error.kind == .unsupported { early.append(error) }
       case .stream(.reconnected): self?.onEvent(.reconnected)
       case .stream, .suspension: break
       }
@@ -68,6 +70,7 @@ public final class StationRecording {
       recording.onEvent = { [weak self] event in self?.receive(event) }
     }
     hasSound = true
+    for error in early { onEvent(.failed(error)) }
     return (stream.stream, recording)
   }
 

@@ -72,6 +72,15 @@ extension StreamError {
       facts: [.init("url", .string(url))])
   }
 
+  /// The files of a list that are not recorded.
+  /// - Parameter files: one file at least.
+  static func leftOut(_ files: [ListedAddress]) -> StreamError {
+    let count = files.count == 1 ? "another file, which is" : "\(files.count) more files, which are"
+    return StreamError(
+      .unsupported, "the list has \(count) not recorded: \(files.first?.address.description ?? "")",
+      hint: "record each file by its own URL")
+  }
+
   /// A station whose sound can only be recorded.
   static func notPlayed(_ codec: StreamCodec, _ url: String) -> StreamError {
     let name = codec == .other ? "this kind" : "\(codec)"

@@ -57,7 +57,8 @@ final class RecordRun {
         engine.onLog(.info, "\(error.message) (\(error.code)); trying again", [])
       }
     case .failed(let error):
-      if line.isShown { engine.onLog(.warn, "\(error.message) (\(error.code))", []) }
+      // A lost connection is part of the summary's gaps; that something can't be recorded is not.
+      if line.isShown || error.kind == .unsupported { engine.onLog(.warn, "\(error.message) (\(error.code))", []) }
     case .reconnected: line.reconnects += 1
     case .waiting(let error): if line.isShown { engine.onLog(.warn, error.description, []) }
     }

@@ -350,7 +350,8 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
       guard outlet.buffer == nil else { return driver.giveUp(.notRecorded(shownURL)) }
       guard outlet.takesFile else { return driver.giveUp(.recordedAsIs(shownURL)) }
       file = FileCopyReceiver(
-        at: address, head: head, options: options, network: network, outlet: outlet, report: report)
+        at: address, head: head, rest: rest, options: options, network: network, outlet: outlet,
+        report: report)
     } else if let buffer = outlet.buffer {
       file = FileReceiver(
         at: address, head: head, options: options, network: network, buffer: buffer, report: report)

@@ -19,6 +19,7 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
   private let outlet: FrameOutlet
   private var identity: FileIdentity
   private let head: HTTPResponse
+  private let rest: [ListedAddress]
   private var phase = Phase.starting([])
   /// The byte that the transfer brings next, and the one that is wanted next.
   private var position = 0
@@ -27,13 +28,14 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
 
   /// - Parameters:
   ///   - head: the answer that is the file.
+  ///   - rest: the other files of the list that names the file: they are not recorded, which is reported at the end.
   ///   - report: called on the network thread.
   init(
-    at address: StreamAddress, head: HTTPResponse, options: ReceiverOptions, network: NetworkThread,
-    outlet: FrameOutlet,
+    at address: StreamAddress, head: HTTPResponse, rest: [ListedAddress], options: ReceiverOptions,
+    network: NetworkThread, outlet: FrameOutlet,
     report: @escaping @Sendable (ReceiverEvent) -> Void
   ) {
-    (self.address, self.head, self.options) = (address, head, options)
+    (self.address, self.head, self.rest, self.options) = (address, head, rest, options)
     (self.network, self.outlet) = (network, outlet)
     identity = FileIdentity(head)
     driver = ConnectionDriver(
@@ -177,6 +179,7 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
     begin(isWhole: true)
     guard !isStopped else { return }
     driver.reportJoin()
+    if !rest.isEmpty { driver.report(.failed(.leftOut(rest))) }
     driver.report(.complete)
     end()
   }

@@ -57,6 +57,23 @@ struct RecordedFileTests {
     #expect(server != .ranges || visits[1]["Range"] == "bytes=150001-")
   }
 
+  @Test("is the first of a list, and the files that are left out are reported")
+  func list() throws {
+    let bytes = try Self.sound.get()
+    let station = try Station()
+    station.answer("/live", with: .page("#EXTM3U\n/one\n/two\n/three\n", type: "audio/x-mpegurl"))
+    station.answer("/one", with: .file(bytes, type: "audio/mpeg"))
+    try RecordingHarness.run(station) { harness in
+      var failures: [StreamError] = []
+      harness.stream.onEvent = { if case .failed(let error) = $0 { failures.append(error) } }
+      let recording = try await harness.record("show.{ext}")
+      try await harness.wait { harness.reported.contains("finished") }
+      #expect(try readBytes(recording.path) == bytes)
+      let text = "the list has 2 more files, which are not recorded: \(station.url("/two"))"
+      #expect(failures.map(\.message) == [text])
+    }
+  }
+
   @Test(
     "is the file whatever it holds, with the end of its name",
     arguments: [
