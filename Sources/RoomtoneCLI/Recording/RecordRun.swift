@@ -58,7 +58,9 @@ final class RecordRun {
       }
     case .failed(let error):
       // A lost connection is part of the summary's gaps; that something can't be recorded is not.
-      if line.isShown || error.kind == .unsupported { engine.onLog(.warn, "\(error.message) (\(error.code))", []) }
+      if line.isShown || error.kind == .unsupported {
+        engine.onLog(.warn, "\(error.message) (\(error.code))", [])
+      }
     case .reconnected: line.reconnects += 1
     case .waiting(let error): if line.isShown { engine.onLog(.warn, error.description, []) }
     }
