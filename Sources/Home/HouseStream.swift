@@ -69,6 +69,7 @@ public final class HouseStream {
     on session: Session, of house: House, title: String? = nil, priority: Int? = nil,
     endsWithSession: Bool = false
   ) async throws {
+    if let playback, playback.isOver { playback.handOver() }
     if let playback {
       throw StreamError(
         .inUse, "the stream plays on \"\(playback.session.name)\"", hint: "stop it there first",
@@ -88,6 +89,7 @@ public final class HouseStream {
       if startsHere, error is CancellationError { stream.stop() }
       throw error
     }
+    new.began()
   }
 
   func playbackEnded(_ ended: SessionPlayback) { if playback === ended { playback = nil } }

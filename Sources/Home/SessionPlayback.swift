@@ -53,7 +53,7 @@ final class SessionPlayback {
     sound = try owner.stream.attach(heard: { position.heard }, moved: { position.playback?.moved() })
     position.playback = self
     owner.stream.suspend(session.isSuspended)
-    subscription = events.on { [unowned self] event in follow(event) }
+    subscription = events.on { [weak self] event in self?.follow(event) }
   }
 
   private static func source(_ stream: StreamKit.Stream, _ title: String?) -> SourceInfo {
@@ -76,13 +76,28 @@ final class SessionPlayback {
     session.soundMoved(sound)
   }
 
+  /// The session has begun to play the sound; it may have stopped since.
+  func began() {
+    guard case .opening = phase else { return }
+    phase = .playing
+    if isOver { end() }
+  }
+
+  /// `true` if the session has played the sound, and plays it no longer: the event is still to come.
+  var isOver: Bool { if case .playing = phase { !session.plays(sound) } else { false } }
+
   /// Detaches the stream: the session plays it no longer.
   func end() {
     guard !hasEnded else { return }
+    handOver()
+    if endsWithSession { owner.stream.stop() }
+  }
+
+  /// Detaches the stream, which plays on for another session.
+  func handOver() {
     leave()
     owner.stream.detach()
     owner.stream.suspend(false)
-    if endsWithSession { owner.stream.stop() }
   }
 
   private func leave() {

@@ -59,6 +59,27 @@ import Testing
     }
   }
 
+  @Test("a session that stops right behind the start ends its stream") func stopsAtOnce() throws {
+    try StationHarness.run(try StationHarness.station()) { harness in
+      let stream = try harness.streams.stream("live")
+      try await stream.play(on: harness.house.session, of: harness.house, endsWithSession: true)
+      harness.house.session.stop()
+      try await harness.sleep(1)
+      let isSilent = stream.session == nil
+      #expect(isSilent)
+      #expect(stream.stream.status == .stopped)
+      // Another start, while the end of the first one is not yet reported.
+      try await stream.play(on: harness.house.session, of: harness.house, endsWithSession: true)
+      harness.house.session.stop()
+      try await stream.play(on: harness.house.session, of: harness.house, endsWithSession: true)
+      try await harness.sleep(1)
+      let isHere = stream.session === harness.house.session
+      #expect(isHere)
+      #expect(stream.stream.status == .playing)
+      harness.house.session.stop()
+    }
+  }
+
   @Test("the error of the first connection is thrown, and no event emitted") func fails() throws {
     var station = try StationHarness.station()
     station.answer = .status(404)
