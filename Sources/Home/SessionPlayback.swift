@@ -131,7 +131,7 @@ final class SessionPlayback {
     // Undone meanwhile: if each followed the other's past, they would never agree.
     case .state(let state, _) where state != session.state: break
     case .state(.paused, _): owner.stream.pause()
-    case .state(.playing, _): owner.stream.goOnIfPaused()
+    case .state(.playing, _): owner.stream.resumeIfPaused()
     case .ended(_, _, let reason):
       guard case .playing = phase, !isPlayed else { return }
       if reason == .finished { owner.stream.finish() }

@@ -17,7 +17,7 @@ public final class LuaFunction {
   /// - Parameters:
   ///   - name: the name in scripts.
   ///   - count: the most arguments; nil for any number.
-  ///   - advice: the hint of the error for more arguments: `unmute is the other way`.
+  ///   - advice: the hint of the error for more arguments: `call unmute to undo it`.
   ///   - body: runs on the loop's thread; an error that it throws is raised at the caller's line.
   public convenience init(
     _ name: String, takes count: Int? = nil, advice: String? = nil,

@@ -151,7 +151,7 @@ public final class Engine {
       func local(_ time: WallTime) -> String { "\(job.zone.local(time))" }
       return switch event {
       case .started, .succeeded, .failed, .queued, .ended: nil
-      case .skipped: (.warn, "a run is left out, as the one before still goes on")
+      case .skipped: (.warn, "a run is skipped: the one before has not ended")
       case .missed(let due): (.warn, "the run of \(local(due)) was missed")
       case .omitted(let due): (.info, "the run of \(local(due)) is left out, as requested")
       case .failing(let runs, _): (.error, "\(runs) runs in a row have failed")

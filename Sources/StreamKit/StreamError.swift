@@ -47,7 +47,7 @@ extension StreamError {
   static func notRecorded(_ url: String) -> StreamError {
     StreamError(
       .unsupported, "\(url) is a file, which can't be recorded while it plays",
-      hint: "stop it, or record it by another stream", facts: [.init("url", .string(url))])
+      hint: "stop it, or record with another stream", facts: [.init("url", .string(url))])
   }
 
   /// A file that is recorded as what it is not.
@@ -62,7 +62,7 @@ extension StreamError {
   static func copied(_ url: String) -> StreamError {
     StreamError(
       .unsupported, "\(url) is a file that is being recorded, and can't be played meanwhile",
-      hint: "play it by another stream", facts: [.init("url", .string(url))])
+      hint: "play it with another stream", facts: [.init("url", .string(url))])
   }
 
   /// The error of a file that another one has replaced while it was received.
@@ -159,7 +159,7 @@ extension StreamError {
     switch status {
     case 401, 403:
       return StreamError(
-        .auth, "\(url) lets nobody in without the right user and password (HTTP \(status))",
+        .auth, "\(url) requires a valid user and password (HTTP \(status))",
         hint: "set them with auth = {user, password}", facts: facts)
     case 404, 410:
       return StreamError(

@@ -60,7 +60,7 @@ private let fixtures = [
     }
   }
 
-  @Test("frames that are not there can't be gone to", arguments: [-1, 882_001, .max])
+  @Test("frames that are not there can't be sought", arguments: [-1, 882_001, .max])
   func seeksOutside(frame: Int) throws {
     let decoder = try MP3Decoder(path: Fixtures.path("mp3-cbr128-44k.mp3"))
     #expect(throws: AudioError.self) { try decoder.seek(toFrame: frame) }

@@ -95,7 +95,7 @@ struct MisuseTests {
       ])
     let advice = try EngineHarness.printed(
       "print(failure(function() speaker.device 'Kitchen':mute(false) end).hint)")
-    #expect(advice == ["unmute is the other way"])
+    #expect(advice == ["call unmute to undo it"])
   }
 
   @Test(

@@ -75,7 +75,7 @@ struct RecordTests {
     #expect(lines == ["contains a zero byte", "contains a zero byte"])
   }
 
-  @Test("a file that is there is not replaced, but gone on with when that is asked for")
+  @Test("a file that is there is not replaced, and continued on request")
   func appends() throws {
     let lines = try printed(
       "",

@@ -191,7 +191,7 @@ struct StoreTests {
       """)
     #expect(
       lines == ["1048574"] + Array(repeating: "store.too_large", count: 3) + [
-        "store.set: what \"most\" shall hold takes more than 1 MiB as JSON", "1048574",
+        "store.set: the value of \"most\" exceeds 1 MiB as JSON", "1048574",
       ])
   }
 

@@ -182,7 +182,7 @@ struct FileReceiverTests {
       let buffered = harness.stream.figures.buffered
       #expect(buffered < 4.7)
       #expect(abs((harness.stream.fileDuration ?? 0) - 300) < 0.001)
-      harness.stream.goOnIfPaused()
+      harness.stream.resumeIfPaused()
       try await harness.wait { harness.stream.position.seconds > buffered + 0.5 }
       #expect(!harness.reported.contains("queueExhausted"))
       #expect(harness.stream.figures.buffered < 4.7)

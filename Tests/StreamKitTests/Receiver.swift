@@ -32,10 +32,10 @@ final class Receiver: Sendable {
     buffer = StreamBuffer(blocks: blocks, wait: .zero)
     buffer.keepUnheard(true)
     reception = Lock(nil)
-    let outlet = FrameOutlet()
-    outlet.play(buffer)
+    let tee = FrameTee()
+    tee.play(buffer)
     let reception = StationReceiver(
-      at: try StreamAddress(url), options: options, network: network, outlet: outlet
+      at: try StreamAddress(url), options: options, network: network, tee: tee
     ) { [reported, reportedGaps] event in
       if case .reconnected(let gap, false, _) = event { reportedGaps.withLock { $0.append(gap) } }
       let text = Self.words(for: event)

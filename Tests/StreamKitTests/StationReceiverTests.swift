@@ -171,9 +171,9 @@ struct StationReceiverTests {
     defer { network.close() }
     var options = ReceiverOptions()
     options.clock = .moved { Instant(nanoseconds: Int64(time.withLock { $0 } * 1e9)) }
-    let outlet = FrameOutlet()
+    let tee = FrameTee()
     let reception = try StationReceiver(
-      at: StreamAddress(station.url("/live")), options: options, network: network, outlet: outlet
+      at: StreamAddress(station.url("/live")), options: options, network: network, tee: tee
     ) { _ in }
     reception.start()
     defer { reception.stop() }
@@ -208,10 +208,10 @@ struct StationReceiverTests {
     #expect(wait(forBytes: 40_000))
     #expect(!isPaced(), "a pace must show first")
     #expect(pass(until: true))
-    outlet.play(StreamBuffer(blocks: 1_000, wait: .zero))
+    tee.play(StreamBuffer(blocks: 1_000, wait: .zero))
     reception.change(options)
     #expect(!isPaced(), "who hears it waits for no clock")
-    outlet.play(nil)
+    tee.play(nil)
     #expect(pass(until: true))
   }
 }

@@ -75,7 +75,8 @@ extension StreamMachineTests {
 
   // MARK: The player
 
-  @Test("a player that runs dry halts, has the receiver hurry, and fills; so does one that leaves the buffer")
+  @Test(
+    "a player that runs dry halts, has the receiver writeNow, and fills; so does one that leaves the buffer")
   func runsDry() throws {
     var machine = try playing()
     #expect(

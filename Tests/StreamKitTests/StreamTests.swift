@@ -276,7 +276,7 @@ struct StreamTests {
     }
   }
 
-  @Test("gone on with in the moment in which its buffer gets full, it is received again")
+  @Test("resumed at the moment in which its buffer gets full, it is received again")
   func fullWhileGoingOn() throws {
     let station = try Station()
     station.answer("/live", with: .live(try live(pace: .asRead)))
@@ -287,7 +287,7 @@ struct StreamTests {
       // The loop is blocked meanwhile: it learns that the buffer is full after it resumes.
       usleep(1_000_000)
       let end = stream.buffer?.range.end ?? .zero
-      stream.goOnIfPaused()
+      stream.resumeIfPaused()
       try await harness.wait { (stream.buffer?.range.end ?? .zero) > end + StreamTime(seconds: 1) }
     }
   }
@@ -317,7 +317,7 @@ struct StreamTests {
       let kept = try #require(stream.buffer?.range)
       let position = stream.position
       #expect((kept.end - position).seconds > 10)
-      stream.goOnIfPaused()
+      stream.resumeIfPaused()
       try await harness.wait { harness.reported.contains("reconnected false") }
       try await harness.loop.sleep(for: .seconds(1))
       let range = try #require(stream.buffer?.range)

@@ -36,21 +36,21 @@ import Testing
     station.answer("/live", with: .live(Live(.init(repeating: programme))))
     let network = try NetworkThread()
     defer { network.close() }
-    let (outlet, feed) = (FrameOutlet(), RecordingFeed())
-    outlet.record(feed, back: .zero)
+    let (tee, queue) = (FrameTee(), RecordingQueue())
+    tee.record(queue, back: .zero)
     let url = try StreamAddress(station.url("/live"))
-    let reception = StationReceiver(at: url, options: .init(), network: network, outlet: outlet) { _ in }
+    let reception = StationReceiver(at: url, options: .init(), network: network, tee: tee) { _ in }
     reception.start()
     defer { reception.stop() }
     var (next, size, start) = (Int?.none, 0, 0)
     for _ in 0..<20 {
-      for _ in 0..<6_000 where !feed.isBehind { usleep(10_000) }
+      for _ in 0..<6_000 where !queue.isBehind { usleep(10_000) }
       // Longer than what is left up to the limit takes.
       usleep(50_000)
-      var batches: [RecordingFeed.Batch] = []
-      feed.drain(into: &batches)
+      var batches: [RecordingQueue.Batch] = []
+      queue.drain(into: &batches)
       let waited = batches.reduce(0) { $0 + $1.bytes.count }
-      #expect(waited > RecordingFeed.behindLimit / 2 && waited < RecordingFeed.behindLimit * 3 / 2)
+      #expect(waited > RecordingQueue.behindLimit / 2 && waited < RecordingQueue.behindLimit * 3 / 2)
       #expect(!batches.contains { $0.isOverrun || !$0.marks.isEmpty })
       for frame in batches.flatMap(\.frames) {
         #expect(next == nil || frame.offset == next)

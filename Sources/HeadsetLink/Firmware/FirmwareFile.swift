@@ -102,7 +102,7 @@ extension FirmwareFault {
       "the firmware is for \(firmware.onOneLine), and this is \(board.onOneLine)"
     case .downgrade(let to, let from): "the headset has \(from), and \(to) is older"
     case .tooOld(let board, let lowest): "the headset has \(board), and the update needs \(lowest) or newer"
-    case .boardVersion(let text): "the headset says version \"\(text.onOneLine)\", which is none"
+    case .boardVersion(let text): "the headset reports \"\(text.onOneLine)\" as its version: not a version"
     }
   }
 

@@ -69,10 +69,10 @@ public struct FirmwareManifest: Equatable, Sendable {
       throw .manifest(error as? PayloadError == .text ? "has a text that is not UTF-8" : "ends too early")
     }
     guard let version = FirmwareVersion(versionText) else {
-      throw .manifest("says version \"\(versionText.onOneLine)\", which is none")
+      throw .manifest("has \"\(versionText.onOneLine)\" as version: not a version")
     }
     guard let lowest = FirmwareVersion(lowestText) else {
-      throw .manifest("says lowest version \"\(lowestText.onOneLine)\", which is none")
+      throw .manifest("has \"\(lowestText.onOneLine)\" as lowest version: not a version")
     }
     (self.version, lowestVersion) = (version, lowest)
     try check()

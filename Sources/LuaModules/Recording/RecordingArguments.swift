@@ -41,7 +41,7 @@ extension LuaCall {
       options.format = known
     }
     if options.format == .wav, options.appends {
-      throw given.problem("append", "a WAV file can't be gone on with")
+      throw given.problem("append", "a WAV file can't be appended to")
     }
     if options.format == .wav, let split = options.split, split.overlap > .zero || split.offset != .zero {
       throw given.problem("split", "files of WAV have no offset and no overlap")

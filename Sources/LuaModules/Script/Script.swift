@@ -122,7 +122,7 @@ public final class Script {
   public func report(_ error: LuaError) {
     if isExit(error) { return }
     if error.code == "script.flooded" {
-      // What else meets the end of such a script says no more.
+      // Later failures of an ended script are not reported.
       guard !hasReportedFlood else { return }
       (isFlooded, hasReportedFlood) = (true, true)
       state.dropWaiting()

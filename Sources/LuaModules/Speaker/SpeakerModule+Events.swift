@@ -34,7 +34,7 @@ extension SpeakerModule {
       return {
         end()
         forget()
-        gone.takeBack()
+        gone.revokeLast()
       }
     }
   }
@@ -59,7 +59,7 @@ extension SpeakerModule {
       return {
         end()
         removal.cancel()
-        gone.takeBack()
+        gone.revokeLast()
       }
     }
   }
@@ -79,7 +79,7 @@ extension SpeakerModule {
   /// Calls `closed` in the turn after it `happens`, when listeners have heard of what came before, unless it is taken
   /// back.
   private func afterListeners(_ closed: @escaping () -> Void) -> (
-    happens: () -> Void, takeBack: () -> Void
+    happens: () -> Void, revokeLast: () -> Void
   ) {
     var isWanted = true
     let loop = script.loop

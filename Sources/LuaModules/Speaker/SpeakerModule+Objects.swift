@@ -45,11 +45,11 @@ extension SpeakerModule {
       try device.setVolume(try call.int(2, in: 0...House.maximumVolume))
       return .none
     }
-    devices.method("mute", takes: 0, advice: "unmute is the other way") { device, _ in
+    devices.method("mute", takes: 0, advice: "call unmute to undo it") { device, _ in
       try device.mute()
       return .none
     }
-    devices.method("unmute", takes: 0, advice: "mute is the other way") { device, _ in
+    devices.method("unmute", takes: 0, advice: "call mute to undo it") { device, _ in
       try device.unmute()
       return .none
     }
@@ -106,11 +106,11 @@ extension SpeakerModule {
       try group.present().setVolume(volume)
       return .none
     }
-    groups.method("mute", takes: 0, advice: "unmute is the other way") { group, _ in
+    groups.method("mute", takes: 0, advice: "call unmute to undo it") { group, _ in
       try group.present().mute()
       return .none
     }
-    groups.method("unmute", takes: 0, advice: "mute is the other way") { group, _ in
+    groups.method("unmute", takes: 0, advice: "call mute to undo it") { group, _ in
       try group.present().unmute()
       return .none
     }
@@ -138,11 +138,11 @@ extension SpeakerModule {
       return .none
     }
     sessions.method("volume", takes: 0) { session, call in call.return(session.volume) }
-    sessions.method("mute", takes: 0, advice: "unmute is the other way") { session, _ in
+    sessions.method("mute", takes: 0, advice: "call unmute to undo it") { session, _ in
       try session.mute()
       return .none
     }
-    sessions.method("unmute", takes: 0, advice: "mute is the other way") { session, _ in
+    sessions.method("unmute", takes: 0, advice: "call mute to undo it") { session, _ in
       try session.unmute()
       return .none
     }

@@ -174,11 +174,11 @@ final class SpeakerModule {
         return .none
       },
       withHouse("volume", takes: 0) { house, call in call.return(house.volume) },
-      withHouse("mute", takes: 0, advice: "unmute is the other way") { house, _ in
+      withHouse("mute", takes: 0, advice: "call unmute to undo it") { house, _ in
         try house.mute()
         return .none
       },
-      withHouse("unmute", takes: 0, advice: "mute is the other way") { house, _ in
+      withHouse("unmute", takes: 0, advice: "call mute to undo it") { house, _ in
         try house.unmute()
         return .none
       },

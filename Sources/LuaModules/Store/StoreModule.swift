@@ -50,7 +50,7 @@ struct StoreModule {
       case .tooLong:
         throw LuaError(
           code: "store.too_large",
-          message: "store.set: what \"\(key.onOneLine)\" shall hold takes more than 1 MiB as JSON",
+          message: "store.set: the value of \"\(key.onOneLine)\" exceeds 1 MiB as JSON",
           hint: "keep it under several keys, or in a file")
       case .unwritable(let path, let reason):
         throw LuaError(code: "store.not_storable", message: "store.set: \(path) \(reason)")

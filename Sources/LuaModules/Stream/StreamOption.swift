@@ -44,7 +44,7 @@ struct StreamOption: Sendable {
         guard let encoding = MetadataEncoding(name: name) else {
           throw given.problem(
             "metadata_encoding", unknown("encoding", name, among: Self.encodings),
-            hint: "any other name that iconv has does too")
+            hint: "any name that iconv knows is valid, too")
         }
         options.metadataEncoding = encoding
       }),

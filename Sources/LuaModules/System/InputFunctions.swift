@@ -52,10 +52,10 @@ enum InputFunctions {
   ) throws -> LuaReturn {
     try call.suspend { continuation in
       var results: [LuaValue] = []
-      var takeBack: () -> Void = {}
+      var revokeLast: () -> Void = {}
       func next(_ index: Int) {
         guard index < requests.count else { return continuation.resume(returning: results) }
-        takeBack = input.read(requests[index]) { bytes in
+        revokeLast = input.read(requests[index]) { bytes in
           if case .all = requests[index], (bytes?.count ?? 0) > InputReader.longest {
             return continuation.resume(throwing: tooLong)
           }
@@ -65,7 +65,7 @@ enum InputFunctions {
         }
       }
       next(0)
-      return { takeBack() }
+      return { revokeLast() }
     }
   }
 

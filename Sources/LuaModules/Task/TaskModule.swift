@@ -98,7 +98,7 @@ final class TaskModule {
       held.release()
       guard case .failed(let error) = outcome else { return }
       if task.waiterCount > 0 { task.isDelivered = true }
-      // Whoever awaits it in this turn takes the error too; else it is told.
+      // A routine that awaits it in this turn receives the error, too; otherwise it is reported.
       script?.loop.next { if !task.isDelivered { script?.report(error) } }
     }
     return task

@@ -97,7 +97,7 @@ public final class Timeline {
     case .device(let device, .left): add("leaves", device)
     case .device(let device, .unavailable): add("is away", device)
     case .device(let device, .available): add("is back", device)
-    // What interrupts tells of itself, and the speakers' going and coming tells the rest.
+    // Interruptions, and the speakers that join and leave, have lines of their own.
     case .device, .time, .suspension: break
     case .state(.playing, let session):
       add("▶ \(quoted(session.source)) \(level(of: session))", room: rooms(of: session))

@@ -63,7 +63,7 @@ extension OptionSpec {
   static let battery = OptionSpec(
     "battery", .number(0...100), valueName: "PERCENT", "how full the battery is")
   static let trust = OptionSpec(
-    "trust", .file, "the public key of whose firmware it takes (default: the development key)")
+    "trust", .file, "the public key of its firmware's signer (default: the development key)")
   static let boardVersion = OptionSpec(
     "version", .text, valueName: "VERSION", "the firmware of a new board (default: 1.0.0)")
   static let quietBoard = OptionSpec("quiet", short: "q", .flag, "logs nothing")

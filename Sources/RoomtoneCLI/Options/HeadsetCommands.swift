@@ -11,7 +11,7 @@ extension CommandSpec {
     options: [.transport, .keyFile, .firmwareKey, .jsonList, .config],
     actions: [
       ActionSpec(
-        name: "status", summary: "tells who it is and how it is set",
+        name: "status", summary: "shows its name, firmware and settings",
         options: [.transport, .keyFile, .jsonList, .config]),
       ActionSpec(
         name: "anc", summary: "turns noise cancelling on or off, or tells whether it is on",

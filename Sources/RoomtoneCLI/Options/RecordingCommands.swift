@@ -99,7 +99,7 @@ extension CommandSpec {
         operands: [.recordedFiles()], options: [.jsonList]),
       ActionSpec(
         name: "repair",
-        summary: "makes whole what was left behind, and has the catalogue agree with the disk",
+        summary: "completes interrupted files, and compares the catalogue with the disk",
         operands: [.recordingFolder], options: [.config]),
       ActionSpec(
         name: "forget", summary: "takes recordings out of the catalogue; the files stay",

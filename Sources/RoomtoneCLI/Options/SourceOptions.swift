@@ -8,8 +8,8 @@ extension OptionSpec {
   static let charset = OptionSpec(
     "charset", .text, "what titles are written in that are not UTF-8 (default: latin1)")
   static let userAgent = OptionSpec(
-    "user-agent", .text, "what the server is told who asks (default: Roomtone)")
-  static let user = OptionSpec("user", .text, "who asks; with --password-file")
+    "user-agent", .text, "the User-Agent of the requests (default: Roomtone)")
+  static let user = OptionSpec("user", .text, "the user's name at the server; with --password-file")
   static let passwordFile = OptionSpec(
     "password-file", .file, "the password is the first line of this file, which only its owner may read")
   static let certificates = OptionSpec(

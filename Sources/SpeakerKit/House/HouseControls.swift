@@ -48,7 +48,7 @@ public final class HouseControls {
     guard house.isOpen else {
       throw SpeakerError(
         .closed, "the controls belong to a house that was closed",
-        hint: "ask for those of the house that is open")
+        hint: "use the speakers of the open house")
     }
     try NameRule.check(spec.name, of: "speaker")
     return try house.device(try driver.add(spec))

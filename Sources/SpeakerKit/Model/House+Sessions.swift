@@ -104,7 +104,7 @@ extension House {
     guard session.house === self else {
       throw SpeakerError(
         .closed, "the session \"\(session.name)\" belongs to a house that was closed",
-        hint: "take the session of the house that is open")
+        hint: "use a session of the open house")
     }
     try session.requireOpen()
     for device in devices where device.session !== session {
@@ -159,7 +159,7 @@ extension Session {
       // objects.
       throw SpeakerError(
         .closed, "the session \"\(name)\" belongs to a house that was closed",
-        hint: "take the session of the house that is open")
+        hint: "use a session of the open house")
     }
     guard !isClosed else { throw SpeakerError(.closed, "the session \"\(name)\" is closed") }
     return house

@@ -76,7 +76,7 @@ extension Session {
           let actions = machine.repositioned(cue, from: now.cue.id)
         else { return driver.discard(cue) }
         seekTarget = nil
-        toldSeconds = (timedSound == nil ? frame : position) / format.sampleRate
+        reportedSeconds = (timedSound == nil ? frame : position) / format.sampleRate
         perform(actions)
       } catch {
         guard seekTarget?.number == number, let now = machine.current else { return }
@@ -92,7 +92,7 @@ extension Session {
     secondTimer = nil
     guard isRunning else { return }
     let rate = format.sampleRate
-    let missing = (toldSeconds + 1) * rate - elapsed
+    let missing = (reportedSeconds + 1) * rate - elapsed
     let nanoseconds = (Int64(max(missing, 1)) * 1_000_000_000 + Int64(rate) - 1) / Int64(rate)
     // While the driver's position does not move (it starts a block later, or waits for its disk) this fires
     // again soon.
@@ -112,8 +112,8 @@ extension Session {
   private func tellSeconds() {
     guard seekTarget == nil else { return }
     let seconds = elapsed / format.sampleRate
-    guard seconds > toldSeconds else { return }
-    toldSeconds = seconds
+    guard seconds > reportedSeconds else { return }
+    reportedSeconds = seconds
     house?.events.tell(.time(elapsed: seconds, self))
   }
 }

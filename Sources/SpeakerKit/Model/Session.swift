@@ -38,7 +38,7 @@ public final class Session {
   /// Timer that stops the session while it plays without an available speaker.
   var silenceTimer: LoopTimer?
   /// Whole seconds of the last `time` event.
-  var toldSeconds = 0
+  var reportedSeconds = 0
 
   /// Callbacks for `close`, called in order of their keys.
   var closeListeners = Listeners<() -> Void>()
@@ -176,7 +176,7 @@ public final class Session {
       throw error
     }
     seekTarget = nil
-    toldSeconds = Int(request.start)
+    reportedSeconds = Int(request.start)
     perform(actions)
   }
 

@@ -49,7 +49,7 @@ public final class Snapshot {
     guard house.isOpen else {
       throw SpeakerError(
         .closed, "the snapshot belongs to a house that was closed",
-        hint: "take one of the house that is open")
+        hint: "use a snapshot of the open house")
     }
     let present = members.filter { !$0.device.isRemoved }
     for member in present {

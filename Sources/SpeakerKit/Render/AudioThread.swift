@@ -56,12 +56,12 @@ final class AudioThread: @unchecked Sendable {
   /// The initialized part of `portMemory`.
   private var ports: UnsafeMutableBufferPointer<SinkPort>
   /// Frames written to `ports` since the start: the silence with which the file of a later device begins.
-  private var framesGiven = 0
+  private var framesWritten = 0
   private let isMixed: Bool
   private let mixBlock: PCMBlock
   private var limiter: Limiter
   private var pacer: Pacer
-  private var toldReports = 0
+  private var reportedCount = 0
 
   init(memory: RenderMemory, outputs: Outputs, format: AudioFormat, reportBell: Bell) {
     self.memory = memory
@@ -122,7 +122,7 @@ final class AudioThread: @unchecked Sendable {
     guard ports.count < portMemory.count else { return }
     portMemory.initializeElement(at: ports.count, to: port)
     ports = UnsafeMutableBufferPointer(rebasing: portMemory[...ports.count])
-    port.begin(after: framesGiven)
+    port.begin(after: framesWritten)
     port.wake()
   }
 
@@ -148,14 +148,14 @@ final class AudioThread: @unchecked Sendable {
       if !ports[0].isLost { ports[0].write(mix) }
     } else {
       core.writeDevices(frames: frames, to: ports)
-      framesGiven += frames
+      framesWritten += frames
     }
     for port in ports where !port.isLost { port.wake() }
   }
 
   private func tellReports() {
-    guard core.reportCount.pointee != toldReports else { return }
-    toldReports = core.reportCount.pointee
+    guard core.reportCount.pointee != reportedCount else { return }
+    reportedCount = core.reportCount.pointee
     reportBell.ring()
   }
 

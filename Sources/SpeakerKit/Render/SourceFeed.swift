@@ -118,7 +118,7 @@ final class SourceFeed: @unchecked Sendable {
     } catch let error as any CodedError {
       failure = error
     } catch {
-      failure = SpeakerError(.lost, "cannot go on with \(request.name): \(error)")
+      failure = SpeakerError(.lost, "can't continue \(request.name): \(error)")
     }
     complete()
     return false

@@ -4,7 +4,7 @@ internal import HTTP
 ///
 /// ```swift
 /// sound.connect(head)
-/// sound.take(bytes) { item, … in … }
+/// sound.consume(bytes) { item, … in … }
 /// ```
 /// Bytes of audio are counted over all its connections.
 struct ReceivedSound: Sendable {
@@ -107,5 +107,5 @@ struct ReceivedTitles: Sendable {
   }
 
   /// Revokes the title that `next` returned last: it was not emitted after all.
-  mutating func takeBack() { last = lastBefore }
+  mutating func revokeLast() { last = lastBefore }
 }

@@ -6,22 +6,22 @@ extension StationReceiver {
   /// Pauses a transfer whose server sends faster than its sound is heard, or than disks accept it.
   func holdBack() -> HTTPFlow {
     guard !stitcher.isJoining else { return .more }
-    let lead = options.liveLead.flatMap { most in outlet.buffer.map { $0.liveLead(most) } }
-    guard pause.hold(above: lead, isDiskBehind: outlet.isDiskBehind, at: now) else { return .more }
+    let lead = options.liveLead.flatMap { most in tee.buffer.map { $0.liveLead(most) } }
+    guard pause.hold(above: lead, isDiskBehind: tee.isDiskBehind, at: now) else { return .more }
     driver.arm()
     return .pause
   }
 
   /// Resumes reading: the recorded sound is on the disks.
   func diskHasRoom() {
-    guard !isStopped, !outlet.isDiskBehind else { return }
+    guard !isStopped, !tee.isDiskBehind else { return }
     file?.diskHasRoom()
     if pause.diskHasRoom() { driver.readAgain() }
   }
 
   /// Reads in larger pieces while nobody listens.
   func keepPace() {
-    let isHeard = outlet.buffer != nil || stitcher.isJoining
+    let isHeard = tee.buffer != nil || stitcher.isJoining
     let wanted = isHeard ? nil : machine.longestLook
     guard wanted != pace else { return }
     pace = wanted

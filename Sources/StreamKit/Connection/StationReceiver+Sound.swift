@@ -9,7 +9,7 @@ extension StationReceiver {
     var isAccepted = true
     var isNew = false
     var otherwise: String?
-    outlet.receive { delivery in
+    tee.receive { delivery in
       sound.consume(bytes) { item in
         switch item {
         case .title(let block): titles.add(block, encoding: options.encoding)
@@ -28,7 +28,7 @@ extension StationReceiver {
     if !isAccepted { disconnected() }
     if isStopped { return .stop }
     if let otherwise { return drop(.noAudio(otherwise, from: shownURL)) }
-    if isNew, let codec = format?.codec, !codec.hasFrames, outlet.buffer != nil, !outlet.isRecorded {
+    if isNew, let codec = format?.codec, !codec.hasFrames, tee.buffer != nil, !tee.isRecorded {
       return drop(.notPlayed(codec, shownURL))
     }
     if repetition.isFile {
@@ -40,7 +40,7 @@ extension StationReceiver {
     let burst = machine.burst
     driver.perform(machine.received(audio, isNew: hasDelivered, at: now, look: pace ?? .zero))
     let isBurst = machine.burst > burst && PlayerWait.isBurst(StreamTime(machine.burst))
-    if isBurst, outlet.buffer?.burstCame() == true { reportEnough() }
+    if isBurst, tee.buffer?.burstCame() == true { reportEnough() }
     hasDelivered = false
     keepPace()
     return isStopped ? .stop : .more
@@ -50,7 +50,7 @@ extension StationReceiver {
   func receiveLast() {
     guard case .audio = body else { return }
     let time = seconds
-    outlet.receive { delivery in
+    tee.receive { delivery in
       sound.finish { item in
         guard case .frame(let frame, let bytes, let pending) = item else { return true }
         return receive(frame, bytes, at: time, pending: pending, into: &delivery)
@@ -73,7 +73,7 @@ extension StationReceiver {
   /// - Returns: false when the buffer is full, which ends the connection.
   private func receive(
     _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, at time: Double, pending: Int,
-    into delivery: inout FrameOutlet.Delivery
+    into delivery: inout FrameTee.Delivery
   ) -> Bool {
     soundClock.add(frame, at: time)
     if repetition.add(frame) { return true }
@@ -83,11 +83,11 @@ extension StationReceiver {
   }
 
   func resolve(_ action: Stitcher.Action) {
-    if !outlet.receive({ release(action, into: &$0) }) { disconnected() }
+    if !tee.receive({ release(action, into: &$0) }) { disconnected() }
   }
 
   /// - Returns: false when the buffer is full, which ends the connection.
-  private func release(_ action: Stitcher.Action, into delivery: inout FrameOutlet.Delivery) -> Bool {
+  private func release(_ action: Stitcher.Action, into delivery: inout FrameTee.Delivery) -> Bool {
     switch action {
     case .pass, .hold: return true
     case .joined(let overlap, _):
@@ -106,7 +106,7 @@ extension StationReceiver {
 
   /// - Returns: false when the buffer is full, which ends the connection.
   private func deliver(
-    _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, into delivery: inout FrameOutlet.Delivery
+    _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, into delivery: inout FrameTee.Delivery
   ) -> Bool {
     guard !isStopped else { return false }
     let title = titles.next(before: frame.offset + frame.length)
@@ -115,7 +115,7 @@ extension StationReceiver {
     discontinuity = nil
     guard arrival.isAccepted else {
       // The sound that follows is lost: the next connection reports a gap, and the title.
-      if title != nil { titles.takeBack() }
+      if title != nil { titles.revokeLast() }
       report(.full)
       end()
       return false

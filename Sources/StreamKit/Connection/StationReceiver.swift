@@ -2,7 +2,7 @@ internal import Codecs
 internal import EventLoop
 internal import HTTP
 
-/// Receives one stream: connects, separates titles from sound, joins its connections, and fills the outlet.
+/// Receives one stream: connects, separates titles from sound, joins its connections, and fills the tee.
 ///
 /// Unchecked: confined to the loop of its network thread once `start` was posted there; all that it is made of comes
 /// in by `init`.
@@ -22,7 +22,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   let network: NetworkThread
   let loop: EventLoop
   var options: ReceiverOptions
-  let outlet: FrameOutlet
+  let tee: FrameTee
   let report: @Sendable (ReceiverEvent) -> Void
   let driver: ConnectionDriver
   /// The connection beside a transfer that has stalled.
@@ -52,13 +52,13 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   ///   - report: called on the network thread.
   init(
     at address: StreamAddress, depth: Int = 0, options: ReceiverOptions, network: NetworkThread,
-    outlet: FrameOutlet, report: @escaping @Sendable (ReceiverEvent) -> Void
+    tee: FrameTee, report: @escaping @Sendable (ReceiverEvent) -> Void
   ) {
     origin = address
     self.network = network
     loop = network.loop
     self.options = options
-    self.outlet = outlet
+    self.tee = tee
     self.report = report
     driver = ConnectionDriver(
       ConnectionMachine(address, depth: depth, dataTimeout: options.dataTimeout), loop: loop,
@@ -67,7 +67,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   }
 
   func start() {
-    outlet.onDiskRoom { [weak self] in
+    tee.onDiskRoom { [weak self] in
       guard let self else { return }
       loop.post { self.diskHasRoom() }
     }
@@ -121,7 +121,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
 
   /// True if nobody can wait for sound that may still come. A join that comes too early is heard for a moment, but
   /// recorded for ever.
-  var isUrgent: Bool { isDry && !outlet.isRecorded }
+  var isUrgent: Bool { isDry && !tee.isRecorded }
 
   func setSearchTime() {
     stitcher.searchSeconds = isUrgent ? Stitcher.urgentSeconds : Stitcher.searchSeconds
@@ -337,7 +337,7 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
   }
 
   /// True if the stream is played, and not recorded.
-  private var isPlayedOnly: Bool { outlet.buffer != nil && !outlet.isRecorded }
+  private var isPlayedOnly: Bool { tee.buffer != nil && !tee.isRecorded }
 
   /// Hands the transfer, and all that follows, over to a receiver of files.
   private func handOver(_ head: HTTPResponse) {
@@ -346,13 +346,13 @@ final class StationReceiver: StreamReceiver, HTTPReceiver, ConnectionOwner, @unc
     let (rest, options) = (machine.candidates, options(for: address))
     machine.stop()
     let file: any AdoptingReceiver
-    if outlet.isRecorded {
-      guard outlet.buffer == nil else { return driver.giveUp(.notRecorded(shownURL)) }
-      guard outlet.takesFile else { return driver.giveUp(.recordedAsIs(shownURL)) }
+    if tee.isRecorded {
+      guard tee.buffer == nil else { return driver.giveUp(.notRecorded(shownURL)) }
+      guard tee.takesFile else { return driver.giveUp(.recordedAsIs(shownURL)) }
       file = FileCopyReceiver(
-        at: address, head: head, rest: rest, options: options, network: network, outlet: outlet,
+        at: address, head: head, rest: rest, options: options, network: network, tee: tee,
         report: report)
-    } else if let buffer = outlet.buffer {
+    } else if let buffer = tee.buffer {
       file = FileReceiver(
         at: address, head: head, options: options, network: network, buffer: buffer, report: report)
       if !rest.isEmpty {

@@ -1,6 +1,6 @@
 internal import Codecs
 
-/// The source of the frames of one stream: fills its outlet, and reports events. All members may be called on any
+/// The source of the frames of one stream: fills its tee, and reports events. All members may be called on any
 /// thread.
 protocol StreamReceiver: AnyObject, Sendable {
   /// Begins. Called once.

@@ -16,7 +16,7 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
   private let address: StreamAddress
   private var options: ReceiverOptions
   private let network: NetworkThread
-  private let outlet: FrameOutlet
+  private let tee: FrameTee
   private var identity: FileIdentity
   private let head: HTTPResponse
   private let rest: [ListedAddress]
@@ -32,11 +32,11 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
   ///   - report: called on the network thread.
   init(
     at address: StreamAddress, head: HTTPResponse, rest: [ListedAddress], options: ReceiverOptions,
-    network: NetworkThread, outlet: FrameOutlet,
+    network: NetworkThread, tee: FrameTee,
     report: @escaping @Sendable (ReceiverEvent) -> Void
   ) {
     (self.address, self.head, self.rest, self.options) = (address, head, rest, options)
-    (self.network, self.outlet) = (network, outlet)
+    (self.network, self.tee) = (network, tee)
     identity = FileIdentity(head)
     driver = ConnectionDriver(
       ConnectionMachine(address, dataTimeout: options.dataTimeout, isPaced: false), loop: network.loop,
@@ -129,7 +129,7 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
     let isNew = skipped < bytes.count
     driver.perform(driver.machine.received(isNew ? .nanoseconds(1) : .zero, isNew: isNew, at: driver.now))
     guard !isStopped else { return .stop }
-    guard outlet.isDiskBehind else { return .more }
+    guard tee.isDiskBehind else { return .more }
     waitsForDisk = true
     driver.arm()
     return .pause
@@ -148,7 +148,7 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
 
   private func receive(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
     switch phase {
-    case .copying(let kind): outlet.receive { $0.append(bytes, at: offset, of: kind.format) }
+    case .copying(let kind): tee.receive { $0.append(bytes, at: offset, of: kind.format) }
     case .starting(let start):
       phase = .starting(start + bytes)
       begin(isWhole: false)
@@ -170,8 +170,8 @@ final class FileCopyReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Send
     phase = .copying(kind)
     driver.report(.answered(StationInfo(head)))
     driver.report(.copying)
-    outlet.beginFile(end: kind.fileEnd)
-    outlet.receive { delivery in start.withUnsafeBytes { delivery.append($0, at: 0, of: kind.format) } }
+    tee.beginFile(end: kind.fileEnd)
+    tee.receive { delivery in start.withUnsafeBytes { delivery.append($0, at: 0, of: kind.format) } }
   }
 
   /// Completes the recording: all bytes of the file have come.

@@ -98,7 +98,8 @@ final class FileReceiver: AdoptingReceiver, ConnectionOwner, @unchecked Sendable
     (waiting, isHeldBack, isThrough, loss) = (nil, false, false, nil)
     guard let byte = parser?.seek(to: time) else {
       return driver.fail(
-        StreamError(.noSeek, "\(shownURL) can't be gone to \(time.seconds) s: nobody knows where that is"))
+        StreamError(
+          .noSeek, "\(shownURL) can't seek to \(time.seconds) s: the position of that time is unknown"))
     }
     if identity.size.map({ byte >= $0 }) ?? false { return finish() }
     request(from: byte)

@@ -50,7 +50,7 @@ public struct StreamFramer: Sendable {
   /// `true` if the stream starts with a tag: only frames are searched for behind it.
   private var isTagged = false
   /// `true` if `head` was returned: it is dropped with the next `feed`.
-  private var isHeadGiven = false
+  private var isHeadEmitted = false
   private var hasEnded = false
   private var format: StreamFormat?
   /// The frame behind a format that was returned.
@@ -74,7 +74,7 @@ public struct StreamFramer: Sendable {
   public var pendingBytes: Int {
     switch state {
     case .probing, .framed: framing.pendingBytes + (waiting?.length ?? 0)
-    case .passing: isHeadGiven ? 0 : head.count
+    case .passing: isHeadEmitted ? 0 : head.count
     case .refused: 0
     }
   }
@@ -91,10 +91,10 @@ public struct StreamFramer: Sendable {
       if !isTagged { head.append(contentsOf: bytes) }
     case .framed: framing.feed(bytes)
     case .passing:
-      if isHeadGiven {
+      if isHeadEmitted {
         headOffset += head.count
         head.removeAll(keepingCapacity: true)
-        isHeadGiven = false
+        isHeadEmitted = false
       }
       head.append(contentsOf: bytes)
     case .refused: break
@@ -217,8 +217,8 @@ public struct StreamFramer: Sendable {
   }
 
   private mutating func nextPiece(_ codec: StreamCodec) -> Item? {
-    guard !isHeadGiven, !head.isEmpty else { return nil }
-    isHeadGiven = true
+    guard !isHeadEmitted, !head.isEmpty else { return nil }
+    isHeadEmitted = true
     return .frame(
       StreamFrame(offset: headOffset, length: head.count, hash: 0, format: StreamFormat(codec: codec)))
   }

@@ -11,7 +11,7 @@ extension Stream {
   /// - Throws: the error with which no receiver can be made; nothing is received then.
   func connect(plays: Bool, into recording: Recording? = nil) throws {
     let this = LoopReference(self)
-    let (loop, outlet) = (loop, FrameOutlet())
+    let (loop, tee) = (loop, FrameTee())
     let (name, nickname) = (stationName, nickname)
     let report: @Sendable (ReceiverEvent) -> Void = { event in
       // Files are named with it, whatever the loop does meanwhile.
@@ -19,26 +19,26 @@ extension Stream {
         (name.value, name.genre) = (station.name ?? nickname, station.genre)
       }
       // Events of an older reception are dropped.
-      loop.post { if this.object?.outlet === outlet { this.object?.receive(event) } }
+      loop.post { if this.object?.tee === tee { this.object?.receive(event) } }
     }
     machine.reset(StreamContent(origin: target.origin))
     (stationName.value, stationName.genre) = (nil, nil)
     let buffer = plays ? makeBuffer() : nil
-    outlet.play(buffer)
-    let receiver = try makeReceiver(into: outlet, buffer, report: report)
+    tee.play(buffer)
+    let receiver = try makeReceiver(into: tee, buffer, report: report)
     connection = Connection(
-      receiver: receiver, outlet: outlet, hold: loop.isVirtual ? nil : loop.hold("a stream is received"))
+      receiver: receiver, tee: tee, hold: loop.isVirtual ? nil : loop.hold("a stream is received"))
     machine.connect(plays: plays)
     if let buffer { play(buffer) }
     // The network thread may deliver a whole burst before `start` returns.
-    outlet.acceptTitles(feed == nil)
-    if let recording { outlet.record(recording.feed, back: .zero) }
+    tee.acceptTitles(feed == nil)
+    if let recording { tee.record(recording.queue, back: .zero) }
     receiver.start()
     beginFeed()
   }
 
   private func makeReceiver(
-    into outlet: FrameOutlet, _ buffer: StreamBuffer?, report: @escaping @Sendable (ReceiverEvent) -> Void
+    into tee: FrameTee, _ buffer: StreamBuffer?, report: @escaping @Sendable (ReceiverEvent) -> Void
   ) throws -> any StreamReceiver {
     switch target.origin {
     case .file(let path):
@@ -47,7 +47,7 @@ extension Stream {
     case .server(let address):
       return try source.makeReceiver(
         of: machine.files?.current ?? ListedAddress(address: address, depth: 0), receiverOptions, on: loop,
-        into: outlet, report: report)
+        into: tee, report: report)
     }
   }
 
@@ -74,13 +74,13 @@ extension Stream {
 
   /// Plays the stream that is received for recordings already.
   func playReceived() {
-    guard let outlet else { return }
+    guard let tee else { return }
     let buffer = makeBuffer()
-    outlet.play(buffer)
+    tee.play(buffer)
     play(buffer)
     // No player has needed frequent reads until now.
     receiver?.change(receiverOptions)
-    if let title = outlet.title { titles.add(title, from: .zero) }
+    if let title = tee.title { titles.add(title, from: .zero) }
   }
 
   private var receiverOptions: ReceiverOptions {
@@ -116,7 +116,7 @@ extension Stream {
 
   /// Ends the sound that is played; its listener still waits for more.
   func leavePlayer() {
-    outlet?.play(nil)
+    tee?.play(nil)
     buffer = nil
     timers.cancel()
     clock.rest(at: clock.start)
@@ -146,7 +146,7 @@ extension Stream {
       perform(
         machine.reconnected(
           gap: gap, stitched: stitched, overlap: overlap, isFilling: buffer?.isFilling == true))
-    case .full: perform(machine.full(isRecorded: outlet?.isRecorded == true))
+    case .full: perform(machine.full(isRecorded: tee?.isRecorded == true))
     case .file(let facts): machine.received(facts)
     case .programme(let rest): perform(machine.received(rest))
     case .copying: perform(machine.copying())

@@ -36,7 +36,7 @@ extension Stream {
     if isHeld(target) { return move(to: target) }
     guard let buffer, canSeek else {
       throw StreamError(
-        .noSeek, "\(url) can't be gone to \(Self.shown(target.seconds)) s: the server gives no parts of it",
+        .noSeek, "\(url) can't seek to \(Self.shown(target.seconds)) s: the server sends the whole file only",
         hint: "stay within what the buffer holds")
     }
     halt()

@@ -26,8 +26,8 @@ extension Stream {
     let recording = try recorder.begin(options, of: self)
     recordings.append(recording)
     made(recording)
-    if let outlet {
-      outlet.record(recording.feed, back: back(options))
+    if let tee {
+      tee.record(recording.queue, back: back(options))
     } else {
       do { try connect(plays: false, into: recording) } catch {
         recording.fail(error)

@@ -2,10 +2,10 @@ internal import EventLoop
 
 extension Stream {
   func beginFeed() {
-    outlet?.acceptTitles(feed == nil)
+    tee?.acceptTitles(feed == nil)
     guard let feed, receiver != nil, let network = source.feedThread else { return }
     feed.begin(network, userAgent: options.userAgent) { [unowned self] title in
-      outlet?.mark(title)
+      tee?.mark(title)
       receive(title, from: buffer?.range.end ?? .zero)
     }
   }

@@ -52,7 +52,7 @@ public final class Stream {
   struct Connection {
     let receiver: any StreamReceiver
     /// The destination of the frames.
-    let outlet: FrameOutlet
+    let tee: FrameTee
     let hold: Hold?
   }
 
@@ -139,7 +139,7 @@ public final class Stream {
   public var title: StreamTitle? { titles.heard }
 
   var receiver: (any StreamReceiver)? { connection?.receiver }
-  var outlet: FrameOutlet? { connection?.outlet }
+  var tee: FrameTee? { connection?.tee }
   /// The facts of a file, while one is played.
   var file: FileFacts? { machine.content.file }
 
@@ -212,7 +212,7 @@ public final class Stream {
   public func pause() { perform(machine.pause()) }
 
   /// Resumes after `pause`; does nothing else.
-  public func goOnIfPaused() { perform(machine.resume(isFilling: isFilling)) }
+  public func resumeIfPaused() { perform(machine.resume(isFilling: isFilling)) }
 
   /// Applies that its session must be silent for a while, or may sound again: meanwhile no sound is lost, and no pause
   /// gets too long.

@@ -47,7 +47,7 @@ struct StreamMachine {
   /// An action of the stream; they are performed in the order given.
   enum Action {
     // The receiver.
-    /// Makes a receiver, and with `plays` a buffer, and reports to `connect`. May fail, and stands last.
+    /// Makes a receiver, and with `plays` a buffer, and reports to `connect`. May fail, and is always the last action.
     case connect(plays: Bool)
     case disconnect
     /// Has the receiver resume after the buffer was full.

@@ -8,16 +8,16 @@ public enum StreamSource {
   /// Stations that are simulated, on the loop.
   case simulation(SimulatedStations)
 
-  /// Makes the receiver of the stream at `listed` into `outlet`. The loop's thread.
+  /// Makes the receiver of the stream at `listed` into `tee`. The loop's thread.
   func makeReceiver(
-    of listed: ListedAddress, _ options: ReceiverOptions, on loop: EventLoop, into outlet: FrameOutlet,
+    of listed: ListedAddress, _ options: ReceiverOptions, on loop: EventLoop, into tee: FrameTee,
     report: @escaping @Sendable (ReceiverEvent) -> Void
   ) throws -> any StreamReceiver {
     let address = listed.address
     switch self {
     case .network(let thread):
       return StationReceiver(
-        at: address, depth: listed.depth, options: options, network: try thread(), outlet: outlet,
+        at: address, depth: listed.depth, options: options, network: try thread(), tee: tee,
         report: report)
     case .simulation(let stations):
       let station: SimulatedStation
@@ -26,7 +26,7 @@ public enum StreamSource {
       }
       return SimulatedReceiver(
         at: address, station: station, random: stations.random(for: address), options: options, loop: loop,
-        outlet: outlet, report: report)
+        tee: tee, report: report)
     }
   }
 

@@ -100,14 +100,14 @@ public final class StreamTap {
     guard isActive, isOpen else { return }
     overruns += 1
     missed += time
-    if timer?.isPending != true { tellOverrun() }
+    if timer?.isPending != true { reportOverrun() }
   }
 
-  private func tellOverrun() {
+  private func reportOverrun() {
     guard missed > .zero else { return }
     let time = missed
     missed = .zero
     onEvent(.overran(time))
-    timer = loop.after(.seconds(1), keepsAlive: false) { [weak self] in self?.tellOverrun() }
+    timer = loop.after(.seconds(1), keepsAlive: false) { [weak self] in self?.reportOverrun() }
   }
 }

@@ -46,7 +46,7 @@ final class TapStage: SoundStage {
   private var queue: [Entry] = []
   private var filling: TapBlock?
   private var spare: [TapBlock] = []
-  private var toldFormat: AudioFormat?
+  private var reportedFormat: AudioFormat?
   /// The number of frames of the first block that were delivered.
   private var delivered = 0
   /// `true` if the sound delivered last was that of the tap.
@@ -249,8 +249,8 @@ final class TapStage: SoundStage {
     guard let block = filling, block.frames > 0 else { return filling = nil }
     filling = nil
     queue.append(Entry(block: block))
-    if block.format != toldFormat {
-      toldFormat = block.format
+    if block.format != reportedFormat {
+      reportedFormat = block.format
       port.report(block.format)
     }
     if isRemoved {

@@ -16,7 +16,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
   private let station: SimulatedStation
   private var options: ReceiverOptions
   private let loop: EventLoop
-  private let outlet: FrameOutlet
+  private let tee: FrameTee
   private let report: @Sendable (ReceiverEvent) -> Void
   /// True if the player has nothing left to play.
   private var isDry = false
@@ -49,11 +49,11 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
 
   init(
     at address: StreamAddress, station: SimulatedStation, random: SimulatedStations.RandomSource,
-    options: ReceiverOptions, loop: EventLoop, outlet: FrameOutlet,
+    options: ReceiverOptions, loop: EventLoop, tee: FrameTee,
     report: @escaping @Sendable (ReceiverEvent) -> Void
   ) {
     (self.station, self.options) = (station, options)
-    (self.loop, self.outlet, self.report) = (loop, outlet, report)
+    (self.loop, self.tee, self.report) = (loop, tee, report)
     schedule = StationSchedule(station)
     driver = ConnectionDriver(
       ConnectionMachine(address, dataTimeout: options.dataTimeout, random: random), loop: loop,
@@ -179,7 +179,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
     connection = new
     // Changes while nobody was connected are over.
     _ = schedule.advance(to: now)
-    if PlayerWait.isBurst(burst(of: sound)), outlet.buffer?.burstCame() == true { report(.buffered) }
+    if PlayerWait.isBurst(burst(of: sound)), tee.buffer?.burstCame() == true { report(.buffered) }
     let burst = Duration(inSeconds: burst(of: sound).seconds)
     _ = driver.machine.received(burst, isNew: new.landing == nil && burst > .zero, at: loop.now)
     advance()
@@ -189,8 +189,8 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
   private func handOver(_ path: String) {
     driver.disarm()
     driver.machine.stop()
-    if outlet.isRecorded, outlet.buffer == nil { return copy(path) }
-    guard let buffer = outlet.buffer, !outlet.isRecorded else { return driver.giveUp(.notRecorded(shownURL)) }
+    if tee.isRecorded, tee.buffer == nil { return copy(path) }
+    guard let buffer = tee.buffer, !tee.isRecorded else { return driver.giveUp(.notRecorded(shownURL)) }
     let (report, info) = (report, info)
     let file = LocalReceiver(path: path, options: options, loop: loop, buffer: buffer) { event in
       switch event {
@@ -205,7 +205,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
 
   /// Sends the bytes of the file to the recording.
   private func copy(_ path: String) {
-    guard outlet.takesFile else { return driver.giveUp(.recordedAsIs(shownURL)) }
+    guard tee.takesFile else { return driver.giveUp(.recordedAsIs(shownURL)) }
     do throws(RecordError) {
       let bytes = try FileBytes.withFile(path) { file, size throws(RecordError) in
         try FileBytes.read(file, path, at: 0, count: size)
@@ -213,10 +213,10 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
       guard let kind = CopiedKind(bytes, contentType: nil, path: driver.address.path, isWhole: true) else {
         return driver.giveUp(.noAudio(ContentSniffer.describe(bytes[...]), from: shownURL))
       }
-      outlet.beginFile(end: kind.fileEnd)
+      tee.beginFile(end: kind.fileEnd)
       report(.answered(info))
       report(.copying)
-      outlet.receive { delivery in bytes.withUnsafeBytes { delivery.append($0, at: 0, of: kind.format) } }
+      tee.receive { delivery in bytes.withUnsafeBytes { delivery.append($0, at: 0, of: kind.format) } }
       report(.complete)
       end()
     } catch { driver.giveUp(StreamError(.content, error.message)) }
@@ -276,7 +276,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
 
   /// The time for which the real receiver searches for a join.
   private var searchTime: Duration {
-    .seconds(isDry && !outlet.isRecorded ? Stitcher.urgentSeconds : Stitcher.searchSeconds)
+    .seconds(isDry && !tee.isRecorded ? Stitcher.urgentSeconds : Stitcher.searchSeconds)
   }
 
   /// Reports the sound that came since the last step to the machine, as evenly as it came.
@@ -302,7 +302,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
   /// Puts the frames before `end` into the buffer.
   /// - Returns: false when it is full.
   private func deliver(_ sound: StationSound, until end: Int) -> Bool {
-    let isAccepted = outlet.receive { delivery in
+    let isAccepted = tee.receive { delivery in
       while next < end {
         let arrival = sound.withFrame(next) { delivery.append($0, $1, discontinuity) }
         guard arrival.isAccepted else { return false }
@@ -327,7 +327,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
     else { return }
     lastTitle = title
     let metadata = ICYMetadata(title: title.text, url: title.url)
-    outlet.markFromStation(StreamTitle(metadata))
-    report(.metadata(metadata, at: outlet.end))
+    tee.markFromStation(StreamTitle(metadata))
+    report(.metadata(metadata, at: tee.end))
   }
 }

@@ -140,7 +140,7 @@ import Testing
     let cases: [(FirmwareFile, String, String)] = [
       (try Self.firmware("0.9"), "1.0", "the headset has 1.0, and 0.9 is older"),
       (try Self.firmware(lowest: "1.5"), "1.0", "the headset has 1.0, and the update needs 1.5 or newer"),
-      (try Self.firmware(), "new", "the headset says version \"new\", which is none"),
+      (try Self.firmware(), "new", "the headset reports \"new\" as its version: not a version"),
       (
         try FirmwareFile(
           image: [1], model: "RT-2", version: #require(FirmwareVersion("2")), key: .development), "1.0",

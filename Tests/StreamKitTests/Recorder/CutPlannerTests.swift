@@ -111,8 +111,8 @@ import Testing
   private func at(_ seconds: Double) -> StreamTime { StreamTime(seconds: seconds) }
 
   /// A batch of a second of sound, and what else is in it.
-  private func batch(gap: Double? = nil, title: String? = nil) -> RecordingFeed.Batch {
-    var batch = RecordingFeed.Batch()
+  private func batch(gap: Double? = nil, title: String? = nil) -> RecordingQueue.Batch {
+    var batch = RecordingQueue.Batch()
     if let gap { batch.mark(.gap(seconds: gap)) }
     if let title { batch.mark(.title(StreamTitle(title))) }
     let format = StreamFormat(codec: .mp3, sampleRate: 48_000, channels: 2)

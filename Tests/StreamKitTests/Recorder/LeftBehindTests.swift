@@ -32,7 +32,7 @@ struct LeftBehindTests {
     let harness = try WriterHarness(
       "show.mp3", { $0.appends = appends }, settings: settings, in: folder,
       log: { [reported] in reported.add($0) })
-    harness.feed.mark(StreamTitle("Title"))
+    harness.queue.mark(StreamTitle("Title"))
     harness.come(2)
     harness.pass()
     harness.end()

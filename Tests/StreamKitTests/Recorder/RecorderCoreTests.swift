@@ -30,7 +30,7 @@ struct RecorderCoreTests {
     let template = try RecordingTemplate(folder.file("new.mp3"))
     let plan = RecordingPlan(
       .init(template: template.text), template, .init(address: "http://radio/", station: StationName()), core)
-    core.add(RecordingWriter(RecordingFeed(), plan, RecordingProgress()) { _ in }, 1)
+    core.add(RecordingWriter(RecordingQueue(), plan, RecordingProgress()) { _ in }, 1)
     var hasPassed = false
     let timer = loop.after(.seconds(26 * 3_600)) { hasPassed = true }
     _ = loop.run(until: { hasPassed })

@@ -12,7 +12,7 @@ struct RecordingEndTests {
     "an outage that lasts until it is stopped is a gap, as long as the outage", arguments: [nil, 3_600])
   func outageAtTheEnd(planned: Int?) throws {
     let harness = try WriterHarness("a.mp3") { $0.duration = planned.map { .seconds($0) } }
-    harness.feed.mark(StreamTitle("Title"))
+    harness.queue.mark(StreamTitle("Title"))
     // A burst, then sound at the pace of playback.
     harness.come(4)
     for _ in 0..<8 {
@@ -30,7 +30,7 @@ struct RecordingEndTests {
   @Test("a stream in large pieces has no gap at its end, nor has one that was complete")
   func largePieces() throws {
     let harness = try WriterHarness("a.mp3")
-    harness.feed.mark(StreamTitle("Title"))
+    harness.queue.mark(StreamTitle("Title"))
     for _ in 0..<5 {
       harness.come(5)
       for _ in 0..<10 { harness.pass() }
@@ -38,7 +38,7 @@ struct RecordingEndTests {
     harness.end()
     #expect(harness.reported.last == "finished a.mp3" && harness.progress.figures.gaps.isEmpty)
     let short = try WriterHarness("a.mp3") { $0.duration = .seconds(5) }
-    short.feed.mark(StreamTitle("Title"))
+    short.queue.mark(StreamTitle("Title"))
     short.come(4)
     for _ in 0..<10 { short.pass() }
     short.end()
@@ -50,7 +50,7 @@ struct RecordingEndTests {
     let harness = try WriterHarness("a.ogg")
     let piece = StreamFrame(offset: 0, length: 4, hash: 0, format: StreamFormat(codec: .ogg))
     for _ in 0..<10 {
-      [UInt8](repeating: 0, count: 4).withUnsafeBytes { harness.feed.append(piece, $0) }
+      [UInt8](repeating: 0, count: 4).withUnsafeBytes { harness.queue.append(piece, $0) }
       harness.pass()
     }
     for _ in 0..<(2 * silence) { harness.pass() }
@@ -99,12 +99,12 @@ struct RecordingEndTests {
       let changed = StreamFrame(
         offset: frame.offset, length: frame.length, hash: frame.hash, format: format, samples: 1_152)
       let bytes = Array(harness.programme.bytes[frame.range])
-      bytes.withUnsafeBytes { harness.feed.append(changed, $0) }
+      bytes.withUnsafeBytes { harness.queue.append(changed, $0) }
     }
   }
 
   @Test("a station that changes its format all the time ends it, one that does so now and then does not")
-  func restless() throws {
+  func formatUnstable() throws {
     let harness = try WriterHarness("a.mp3")
     for number in 0..<400 {
       come(3, rate: number % 2 == 0 ? 44_100 : 22_050, to: harness)

@@ -27,9 +27,9 @@ struct RecordingWriterTests {
     arguments: [0.0, 0.5, 3])
   func padding(had: Double) throws {
     let harness = try WriterHarness("a.mp3") { ($0.duration, $0.padBefore) = (.seconds(2), .seconds(1)) }
-    harness.feed.awaitBeginning(StreamTime(seconds: had))
+    harness.queue.awaitBeginning(StreamTime(seconds: had))
     harness.come(5)
-    harness.feed.admitBeginning()
+    harness.queue.admitBeginning()
     harness.pass()
     harness.pass()
     #expect(abs(harness.progress.figures.seconds - 2 - min(had, 1)) < 0.03)
@@ -40,7 +40,7 @@ struct RecordingWriterTests {
     let harness = try WriterHarness("{title}.mp3")
     harness.come(1)
     harness.pass()
-    harness.feed.mark(StreamTitle("Late"))
+    harness.queue.mark(StreamTitle("Late"))
     harness.come(1)
     harness.pass()
     harness.end()
@@ -51,7 +51,7 @@ struct RecordingWriterTests {
   func notDecoded() throws {
     let harness = try WriterHarness("a.wav") { $0.format = .wav }
     let frame = StreamFrame(offset: 0, length: 4, hash: 0, format: StreamFormat(codec: .ogg))
-    [UInt8](repeating: 0, count: 4).withUnsafeBytes { harness.feed.append(frame, $0) }
+    [UInt8](repeating: 0, count: 4).withUnsafeBytes { harness.queue.append(frame, $0) }
     harness.pass()
     harness.pass()
     #expect(harness.reported == ["stopped record.write"] && harness.files.isEmpty)
@@ -74,7 +74,7 @@ struct RecordingWriterTests {
       $0.split?.minimumLength = .seconds(2)
     }
     for (title, seconds) in [("One", 3.0), ("Two", 3), ("Jingle", 1.5), ("Three", 3)] {
-      harness.feed.mark(StreamTitle(title))
+      harness.queue.mark(StreamTitle(title))
       harness.come(seconds)
       harness.pass()
     }
@@ -90,7 +90,7 @@ struct RecordingWriterTests {
       $0.split = .init()
       $0.split?.minimumLength = .seconds(60)
     }
-    harness.feed.mark(StreamTitle("One"))
+    harness.queue.mark(StreamTitle("One"))
     harness.come(2)
     harness.pass()
     harness.end()
@@ -101,7 +101,7 @@ struct RecordingWriterTests {
     let harness = try WriterHarness("{title}.mp3") { $0.split = .init() }
     for (title, count) in [("One", 4), ("Two", 3)] {
       for number in 1...count {
-        harness.feed.mark(StreamTitle(ICYMetadata(title: title, url: "http://radio/\(number)")))
+        harness.queue.mark(StreamTitle(ICYMetadata(title: title, url: "http://radio/\(number)")))
         harness.come(2)
         harness.pass()
       }
@@ -126,7 +126,7 @@ struct RecordingWriterTests {
     let stream = try readBytes(low) + readBytes(Fixtures.path("he-aac-v1-48k.aac"))
     unlink(low)
     for frame in StreamFramer.frames(of: stream) {
-      stream[frame.offset..<frame.offset + frame.length].withUnsafeBytes { harness.feed.append(frame, $0) }
+      stream[frame.offset..<frame.offset + frame.length].withUnsafeBytes { harness.queue.append(frame, $0) }
       if !endsAtOnce { harness.pass() }
     }
     harness.end()
@@ -144,7 +144,7 @@ struct RecordingWriterTests {
     arguments: RecordingOptions.Format.allCases)
   func removed(format: RecordingOptions.Format) throws {
     let harness = try WriterHarness("a") { $0.format = format }
-    harness.feed.mark(StreamTitle("Title"))
+    harness.queue.mark(StreamTitle("Title"))
     harness.come(1)
     harness.pass()
     #expect(harness.files == ["a.part"])
@@ -157,11 +157,11 @@ struct RecordingWriterTests {
   @Test("a title that is repeated with no sound between leaves no file, and reports none")
   func titlesAtOnce() throws {
     let harness = try WriterHarness("{title}.mp3") { $0.split = .init() }
-    harness.feed.mark(StreamTitle("One"))
+    harness.queue.mark(StreamTitle("One"))
     harness.come(1)
     harness.pass()
-    harness.feed.mark(StreamTitle("Two"))
-    harness.feed.mark(StreamTitle("Three"))
+    harness.queue.mark(StreamTitle("Two"))
+    harness.queue.mark(StreamTitle("Three"))
     harness.come(1)
     harness.pass()
     harness.end()
@@ -173,8 +173,8 @@ struct RecordingWriterTests {
   @Test("sound missing before it began is no gap of its own, and does not make it shorter")
   func gapBefore() throws {
     let harness = try WriterHarness("a.mp3") { $0.duration = .seconds(5) }
-    harness.feed.miss(3_600)
-    harness.feed.mark(StreamTitle("Title"))
+    harness.queue.miss(3_600)
+    harness.queue.mark(StreamTitle("Title"))
     harness.come(4)
     harness.pass()
     #expect(harness.reported == ["began a.mp3"])
@@ -187,7 +187,7 @@ struct RecordingWriterTests {
   @Test("a station that does not come back leaves a gap up to the end that was planned")
   func missingEnd() throws {
     let harness = try WriterHarness("a.mp3") { $0.duration = .seconds(10) }
-    harness.feed.mark(StreamTitle("Title"))
+    harness.queue.mark(StreamTitle("Title"))
     harness.come(4)
     for _ in 0..<20 { harness.pass() }
     #expect(harness.reported == ["began a.mp3"])
@@ -201,7 +201,7 @@ struct RecordingWriterTests {
   func titlesWithEveryFrame() throws {
     let harness = try WriterHarness("{n} {title}.mp3") { $0.split = .init() }
     for number in 0..<400 {
-      harness.feed.mark(StreamTitle("\(number)"))
+      harness.queue.mark(StreamTitle("\(number)"))
       harness.come(0.02)
       if number % 10 == 0 { harness.pass() }
     }
@@ -218,10 +218,10 @@ struct RecordingWriterTests {
   @Test("a split recording that fails leaves the cue sheet of what is there")
   func cueSheetOfFailure() throws {
     let harness = try WriterHarness("{title}.mp3") { $0.split = .init() }
-    harness.feed.mark(StreamTitle("One"))
+    harness.queue.mark(StreamTitle("One"))
     harness.come(2)
     harness.pass()
-    harness.feed.mark(StreamTitle("Two"))
+    harness.queue.mark(StreamTitle("Two"))
     harness.come(2)
     harness.pass()
     unlink(harness.folder.file("Two.mp3.part"))
@@ -234,16 +234,16 @@ struct RecordingWriterTests {
   @Test("the part from before the disk was too slow is kept")
   func tooSlow() throws {
     let harness = try WriterHarness("a.mp3")
-    harness.feed.mark(StreamTitle("Title"))
+    harness.queue.mark(StreamTitle("Title"))
     harness.come(1)
     harness.pass()
     // The length alone counts.
     for _ in 0..<12 { harness.come(2); harness.pass() }
     harness.come(2)
-    let huge = [UInt8](repeating: 0, count: RecordingFeed.byteLimit)
+    let huge = [UInt8](repeating: 0, count: RecordingQueue.byteLimit)
     let frame = StreamFrame(
       offset: 0, length: huge.count, hash: 0, format: harness.programme.frames[0].format)
-    huge.withUnsafeBytes { harness.feed.append(frame, $0) }
+    huge.withUnsafeBytes { harness.queue.append(frame, $0) }
     harness.pass()
     #expect(harness.reported.last == "stopped record.write")
     let walk = try FrameFile.walk(harness.folder.file("a.mp3"))
@@ -265,7 +265,7 @@ struct RecordingWriterTests {
     let harness = try WriterHarness(
       "a.mp3", { $0.appends = true }, settings: settings, in: folder,
       log: { _ in _ = try? folder.write(Array(programme.bytes[..<borders[1]]), to: "a.mp3") })
-    harness.feed.mark(StreamTitle("Title"))
+    harness.queue.mark(StreamTitle("Title"))
     harness.come(2)
     harness.pass()
     harness.end()
@@ -276,7 +276,7 @@ struct RecordingWriterTests {
   }
 
   @Test(
-    "a file that was changed while it was gone on with keeps all; one that got shorter is left alone",
+    "a file that was changed while it was continued keeps all; one that got shorter is left alone",
     arguments: [true, false])
   func changedMeanwhile(isLonger: Bool) throws {
     let folder = try TemporaryFolder()
@@ -284,7 +284,7 @@ struct RecordingWriterTests {
     let before = Array(programme.bytes[..<programme.frames[50].offset])
     _ = try folder.write(before, to: "a.mp3")
     let harness = try WriterHarness("a.mp3", { $0.appends = true }, in: folder)
-    harness.feed.mark(StreamTitle("Title"))
+    harness.queue.mark(StreamTitle("Title"))
     harness.come(2)
     harness.pass()
     let tag = try RecordingTag(title: "Cover", start: LocalTime(WallTime(seconds: 0))).make()
@@ -305,7 +305,7 @@ struct RecordingWriterTests {
   func titlesWithoutEnd() throws {
     let harness = try WriterHarness("a.mp3")
     for number in 0..<30_000 {
-      harness.feed.mark(StreamTitle("\(number)" + String(repeating: "x", count: 4_000)))
+      harness.queue.mark(StreamTitle("\(number)" + String(repeating: "x", count: 4_000)))
       if number % 1_000 == 0 {
         harness.come(0.02)
         harness.pass()

@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import StreamKit
 
-extension RecordingFeed {
+extension RecordingQueue {
   /// Appends one frame, as a batch of its own.
   func append(_ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer) {
     var batch = Batch()
@@ -27,7 +27,7 @@ extension RecordingFeed {
 final class WriterHarness {
   let folder: TemporaryFolder
   let programme: FrameProgramme
-  let feed = RecordingFeed()
+  let queue = RecordingQueue()
   let progress = RecordingProgress()
   let core: RecorderCore
   private(set) var writer: RecordingWriter!
@@ -54,7 +54,7 @@ final class WriterHarness {
       options, try RecordingTemplate(options.template),
       .init(address: "http://radio/", station: StationName()),
       core)
-    writer = RecordingWriter(feed, plan, progress) { [unowned self] event in
+    writer = RecordingWriter(queue, plan, progress) { [unowned self] event in
       switch event {
       case .began(let path): reported.append("began \(path.split(separator: "/").last ?? "")")
       case .closed(let reported, let path):
@@ -75,7 +75,7 @@ final class WriterHarness {
     while left > 0 {
       let next = programme.frames[frame]
       let bytes = Array(programme.bytes[next.offset..<(next.offset + next.length)])
-      bytes.withUnsafeBytes { feed.append(next, $0) }
+      bytes.withUnsafeBytes { queue.append(next, $0) }
       (frame, left) = (frame + 1, left - next.duration.seconds)
     }
   }

@@ -25,7 +25,7 @@ struct GapLedger {
 
   /// Applies a failure in the midst of batches, of which some are written, and some of whose gaps are noted.
   /// - Parameter before: the account before the first of them.
-  mutating func fail(_ batches: [RecordingFeed.Batch], since before: GapLedger) {
+  mutating func fail(_ batches: [RecordingQueue.Batch], since before: GapLedger) {
     let gaps = batches.reduce(StreamTime.zero) { $0 + $1.gaps } - (missing - before.missing)
     lost = batches.reduce(before.time) { $0 + $1.length } - written + gaps
     lostTitle = batches.last { $0.lastTitle != nil }?.lastTitle
@@ -35,7 +35,7 @@ struct GapLedger {
   mutating func dropUnwritten() { time = written }
 
   /// Adds a batch that the disk has no room for.
-  mutating func lose(_ batch: RecordingFeed.Batch) {
+  mutating func lose(_ batch: RecordingQueue.Batch) {
     lost = lost + batch.length + batch.gaps
     lostTitle = batch.lastTitle ?? lostTitle
   }

@@ -40,14 +40,14 @@ extension RecordError {
   /// Returns the failure of a queue that was not drained.
   static func tooSlow(_ path: String) -> RecordError {
     RecordError(
-      .write, "the disk of \(path.onOneLine) takes nothing any more", hint: "look whether it is still there",
+      .write, "the disk of \(path.onOneLine) accepts no more data", hint: "check that it is mounted",
       facts: [.init("path", .string(path))])
   }
 
   /// Returns the failure of a station that never stays with a format: each change begins a file.
-  static func restless(_ template: String) -> RecordError {
+  static func formatUnstable(_ template: String) -> RecordError {
     RecordError(
-      .write, "can't go on with \(template.onOneLine): the station changes its format all the time",
+      .write, "can't continue \(template.onOneLine): the station changes its format all the time",
       hint: "record another stream of it", facts: [.init("path", .string(template))])
   }
 
@@ -57,7 +57,7 @@ extension RecordError {
     case EACCES, EPERM: "record to a folder that this user may write to"
     case EROFS: "record to a disk that can be written to"
     case ENAMETOOLONG: "give a shorter name"
-    case EFBIG: "the file system holds no longer file; split the recording"
+    case EFBIG: "the file system holds no larger file; split the recording"
     default: nil
     }
   }

@@ -61,7 +61,7 @@ public final class Recorder {
   /// The wall-clock time of the loop.
   public var now: WallTime { loop.wallNow }
 
-  /// Starts a recording of `stream`, whose frames the caller sends to the recording's feed.
+  /// Starts a recording of `stream`, whose frames the caller sends to the recording's queue.
   /// - Throws: `argument` for a template that can't be read, `loop.thread`, `stream.unsupported` for a file of this
   ///   machine.
   func begin(_ options: RecordingOptions, of stream: Stream) throws -> Recording {
@@ -70,16 +70,16 @@ public final class Recorder {
     let core = try awake()
     count += 1
     let number = count
-    let feed = RecordingFeed(takesFile: options.takesFile) { core.post { $0.hurry(number) } }
+    let queue = RecordingQueue(takesFile: options.takesFile) { core.post { $0.writeNow(number) } }
     let progress = RecordingProgress()
-    let recording = Recording(of: stream, feed, progress, loop: loop) { core.post { $0.finish(number) } }
+    let recording = Recording(of: stream, queue, progress, loop: loop) { core.post { $0.finish(number) } }
     active[number] = recording
     let this = LoopReference(self)
     let loop = loop
     let source = RecordingPlan.Source(address: address, station: stream.stationName)
     core.post { core in
       let plan = RecordingPlan(options, template, source, core)
-      let writer = RecordingWriter(feed, plan, progress) { event in
+      let writer = RecordingWriter(queue, plan, progress) { event in
         loop.post { this.object?.receive(event, number) }
       }
       core.add(writer, number)

@@ -96,7 +96,7 @@ final class RecorderCore: @unchecked Sendable {
   }
 
   /// Writes what one recording has received, ahead of the next tick.
-  func hurry(_ number: Int) {
+  func writeNow(_ number: Int) {
     writers.first { $0.number == number }?.writer.tick(at: loop.now, loop.wallNow)
   }
 

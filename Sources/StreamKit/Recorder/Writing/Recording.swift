@@ -34,7 +34,7 @@ public final class Recording {
   /// The recorded stream.
   public let stream: Stream
 
-  let feed: RecordingFeed
+  let queue: RecordingQueue
   private let progress: RecordingProgress
   private let loop: EventLoop
   private var beginning: [StartWaiter] = []
@@ -49,10 +49,10 @@ public final class Recording {
   private let end: () -> Void
 
   init(
-    of stream: Stream, _ feed: RecordingFeed, _ progress: RecordingProgress, loop: EventLoop,
+    of stream: Stream, _ queue: RecordingQueue, _ progress: RecordingProgress, loop: EventLoop,
     end: @escaping () -> Void
   ) {
-    (self.stream, self.feed, self.progress, self.loop, self.end) = (stream, feed, progress, loop, end)
+    (self.stream, self.queue, self.progress, self.loop, self.end) = (stream, queue, progress, loop, end)
     hold = loop.isVirtual ? nil : loop.hold("a recording is written")
   }
 
@@ -81,8 +81,8 @@ public final class Recording {
   /// Ends the recording; `finished` is reported when it is safe on disk.
   public func finish() {
     isEnding = true
-    feed.close()
-    stream.outlet?.remove(feed)
+    queue.close()
+    stream.tee?.remove(queue)
     end()
   }
 
@@ -180,8 +180,8 @@ public final class Recording {
   }
 
   private func leave() {
-    feed.close()
-    stream.outlet?.remove(feed)
+    queue.close()
+    stream.tee?.remove(queue)
     stream.left(self)
   }
 

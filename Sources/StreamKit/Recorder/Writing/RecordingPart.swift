@@ -13,7 +13,7 @@ final class RecordingPart {
   /// `true` if its name says that a part of its title is missing.
   var isIncomplete = false
   /// The path that was reported when the file began.
-  let toldPath: String
+  let reportedPath: String
   private let file: PartFile
   private let tag: RecordingTag?
   /// The decoded body of a WAV file; nil for frames that are written as they come.
@@ -32,7 +32,7 @@ final class RecordingPart {
     _ entry: RecordingEntry, _ file: PartFile, tag: RecordingTag?, wav: WAVBody?, base: Int?
   ) throws(RecordError) {
     (self.entry, self.file, self.tag, self.wav, self.base) = (entry, file, tag, wav, base)
-    toldPath = entry.path
+    reportedPath = entry.path
     if let tag { try file.write(try tag.make()) }
   }
 

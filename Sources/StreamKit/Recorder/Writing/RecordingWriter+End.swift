@@ -12,12 +12,12 @@ extension RecordingWriter {
       progress.update { $0.seconds = seconds }
     }
     let path = part.entry.part == nil && plan.lastPath == part.entry.path ? part.entry.path : nil
-    if path != part.toldPath { report(.closed(part.toldPath, as: path)) }
+    if path != part.reportedPath { report(.closed(part.reportedPath, as: path)) }
   }
 
   func close() {
     hasEnded = true
-    feed.close()
+    queue.close()
     // The disk had no room up to the end.
     if ledger.lost > .zero { apply(.gap(seconds: ledger.lost.seconds)) }
     var failure: RecordError?
@@ -50,7 +50,7 @@ extension RecordingWriter {
       waitsUntil = now.advanced(by: .seconds(5))
     } else {
       hasEnded = true
-      feed.close()
+      queue.close()
       plan.writeCueSheet()
     }
     report(.stopped(error, resumes: resumes))

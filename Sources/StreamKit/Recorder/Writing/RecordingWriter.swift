@@ -1,19 +1,19 @@
 internal import EventLoop
 
-/// Writes one recording: drains its feed every tick, writes the sound into files, and ends them. Confined to the disk
+/// Writes one recording: drains its queue every tick, writes the sound into files, and ends them. Confined to the disk
 /// thread.
 ///
 /// Without `split` there is one file, unless the format of the sound changes. With it a file begins with each title,
 /// moved by the offset, and has the overlap of the sound around it: `CutPlanner` decides. `GapLedger` accounts for
 /// the sound.
 final class RecordingWriter {
-  let feed: RecordingFeed
+  let queue: RecordingQueue
   let plan: RecordingPlan
   let progress: RecordingProgress
   private let onEvent: (WriterEvent) -> Void
 
   /// Batches that are not written: while no file is open its name may need the title, which comes a moment later.
-  var waiting: [RecordingFeed.Batch] = []
+  var waiting: [RecordingQueue.Batch] = []
   private var waitsForTitle = true
   /// Files that are open: the last is the one that continues.
   var parts: [RecordingPart] = []
@@ -70,10 +70,10 @@ final class RecordingWriter {
   }
 
   init(
-    _ feed: RecordingFeed, _ plan: RecordingPlan, _ progress: RecordingProgress,
+    _ queue: RecordingQueue, _ plan: RecordingPlan, _ progress: RecordingProgress,
     onEvent: @escaping (WriterEvent) -> Void
   ) {
-    (self.feed, self.plan, self.progress, self.onEvent) = (feed, plan, progress, onEvent)
+    (self.queue, self.plan, self.progress, self.onEvent) = (queue, plan, progress, onEvent)
     planner = CutPlanner(plan.options.split)
   }
 
@@ -124,7 +124,7 @@ final class RecordingWriter {
   /// Writes the sound that has come, closes all files, and reports the end.
   func finish(at now: Instant, _ wall: WallTime) {
     guard !hasEnded else { return }
-    feed.close()
+    queue.close()
     waitsForTitle = false
     drain(at: now, wall)
     guard !hasEnded else { return }
@@ -134,7 +134,7 @@ final class RecordingWriter {
 
   private func receive() {
     let known = waiting.count
-    feed.drain(into: &waiting)
+    queue.drain(into: &waiting)
     let new = waiting[known...]
     guard new.contains(where: { !$0.frames.isEmpty }) else { return }
     // The gaps in front of it are marked in it.
@@ -161,7 +161,7 @@ final class RecordingWriter {
   private var length: Duration? {
     let options = plan.options
     return options.duration.map { duration in
-      let before = feed.beginning - StreamTime(options.back)
+      let before = queue.beginning - StreamTime(options.back)
       return duration + options.padAfter
         + max(.zero, min(options.padBefore, Duration(inSeconds: before.seconds)))
     }
@@ -212,7 +212,7 @@ final class RecordingWriter {
   }
 
   private func write(
-    _ batch: RecordingFeed.Batch, before following: ArraySlice<RecordingFeed.Batch>, _ wall: WallTime
+    _ batch: RecordingQueue.Batch, before following: ArraySlice<RecordingQueue.Batch>, _ wall: WallTime
   ) throws(RecordError) {
     var run = Run()
     var marks = batch.marks[...]
@@ -244,7 +244,7 @@ final class RecordingWriter {
     for mark in marks { apply(mark.mark) }
   }
 
-  private func put(_ run: inout Run, of batch: RecordingFeed.Batch) throws(RecordError) {
+  private func put(_ run: inout Run, of batch: RecordingQueue.Batch) throws(RecordError) {
     guard run.frames > 0 else { return }
     let range = run.start..<(run.start + run.bytes)
     let frames = batch.frames[run.firstFrame..<(run.firstFrame + run.frames)]
@@ -279,10 +279,10 @@ final class RecordingWriter {
   /// Counts a file that begins as the sound of the one before is of another kind, or too long.
   /// - Throws: `record.write` if there are too many of them.
   private func spendFile() throws(RecordError) {
-    guard budget.spend(sound: ledger.time, clock: now) else { throw .restless(plan.options.template) }
+    guard budget.spend(sound: ledger.time, clock: now) else { throw .formatUnstable(plan.options.template) }
   }
 
-  func apply(_ mark: RecordingFeed.Mark) {
+  func apply(_ mark: RecordingQueue.Mark) {
     hasChanged = true
     switch mark {
     case .gap(let seconds):
@@ -304,12 +304,12 @@ final class RecordingWriter {
   }
 
   private func change(
-    to new: StreamFormat, marks: some Sequence<(frame: Int, mark: RecordingFeed.Mark)>, _ wall: WallTime
+    to new: StreamFormat, marks: some Sequence<(frame: Int, mark: RecordingQueue.Mark)>, _ wall: WallTime
   ) throws(RecordError) {
     try spendFile()
     for part in parts { try close(part, isCutOff: part.ends == nil) }
     parts = []
-    let fileEnd = feed.fileEnd
+    let fileEnd = queue.fileEnd
     sound = Sound(format: new, fileEnd: fileEnd, hasFrames: new.codec.hasFrames && fileEnd == nil)
     // Of the first file a title that comes with its first sound, or a moment later, is the name.
     if count == 0, title == nil {

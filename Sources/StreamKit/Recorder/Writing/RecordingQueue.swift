@@ -1,7 +1,7 @@
 internal import EventLoop
 
 /// The queue of one recording's frames, from the thread that receives to the one that writes.
-final class RecordingFeed: Sendable {
+final class RecordingQueue: Sendable {
   /// A mark in front of a frame.
   enum Mark: Sendable, Equatable {
     case title(StreamTitle)
@@ -76,7 +76,7 @@ final class RecordingFeed: Sendable {
     var batches: [Batch] = []
     /// The size of all batches in bytes.
     var bytes = 0
-    var limit = RecordingFeed.byteLimit
+    var limit = RecordingQueue.byteLimit
     var isOpen = true
     var beginning = StreamTime.zero
     /// The extension of the files whose bytes are queued; nil for the frames of a station.

@@ -4,20 +4,20 @@ internal import EventLoop
 /// missing.
 ///
 /// ```swift
-/// outlet.receive { intake in
-///   for … { intake.append(frame, bytes, discontinuity) }
+/// tee.receive { delivery in
+///   for … { delivery.append(frame, bytes, discontinuity) }
 /// }
 /// ```
 /// Frames come on the receiving thread; buffer and recordings come and go on the loop. A recording receives
 /// each frame once, whatever the buffer does: frames that a full buffer refuses during a recording are
 /// missing in the buffer only.
-final class FrameOutlet: Sendable {
+final class FrameTee: Sendable {
   /// The destinations of the frames, and the frames of the current read.
   struct Delivery {
     fileprivate var buffer: StreamBuffer?
-    fileprivate var feeds: [RecordingFeed] = []
+    fileprivate var queues: [RecordingQueue] = []
     /// The frames that the recordings have not received yet.
-    fileprivate var incoming = RecordingFeed.Batch()
+    fileprivate var incoming = RecordingQueue.Batch()
     /// The memory in bytes and frames that a batch reserves: that of the previous read, and some more.
     fileprivate var usual = (bytes: 0, frames: 0)
     /// The length of the sound that has come.
@@ -37,8 +37,8 @@ final class FrameOutlet: Sendable {
 
   // MARK: The receiving thread
 
-  /// Passes the intake to `body`, which appends the frames that have come, and distributes them. `body` must
-  /// not call the outlet, which is locked.
+  /// Passes the delivery to `body`, which appends the frames that have come, and distributes them. `body` must
+  /// not call the tee, which is locked.
   func receive<Result>(_ body: (inout Delivery) -> Result) -> Result {
     state.withLock { delivery in
       defer { delivery.handOver() }
@@ -63,16 +63,16 @@ final class FrameOutlet: Sendable {
   var buffer: StreamBuffer? { state.withLock { $0.buffer } }
 
   /// `true` if something is recorded.
-  var isRecorded: Bool { state.withLock { !$0.feeds.isEmpty } }
+  var isRecorded: Bool { state.withLock { !$0.queues.isEmpty } }
 
   /// `true` if there is one recording, and it accepts a file byte for byte.
-  var takesFile: Bool { state.withLock { $0.feeds.count == 1 && $0.feeds.allSatisfy(\.takesFile) } }
+  var takesFile: Bool { state.withLock { $0.queues.count == 1 && $0.queues.allSatisfy(\.takesFile) } }
 
   /// Announces to the recordings that the bytes of a file follow, whose name has the given extension.
-  func beginFile(end: String) { state.withLock { for feed in $0.feeds { feed.fileEnd = end } } }
+  func beginFile(end: String) { state.withLock { for queue in $0.queues { queue.fileEnd = end } } }
 
   /// `true` if a recording waits for a disk: nothing more is to be read meanwhile.
-  var isDiskBehind: Bool { state.withLock { $0.feeds.contains { $0.isBehind } } }
+  var isDiskBehind: Bool { state.withLock { $0.queues.contains { $0.isBehind } } }
 
   /// Sets the callback for a disk that has drained a queue; called on any thread.
   func onDiskRoom(_ notify: @escaping @Sendable () -> Void) { state.withLock { $0.onDiskRoom = notify } }
@@ -91,20 +91,20 @@ final class FrameOutlet: Sendable {
   }
 
   /// Adds a recording, which begins with the last `back` of the buffer's sound, nil for all of it.
-  func record(_ feed: RecordingFeed, back: StreamTime?) {
-    feed.onRoom { [weak self] in self?.diskHasRoom() }
+  func record(_ queue: RecordingQueue, back: StreamTime?) {
+    queue.onRoom { [weak self] in self?.diskHasRoom() }
     state.withLock { state in
       guard back.map({ $0 > .zero }) ?? true, let buffer = state.buffer else {
-        var beginning = RecordingFeed.Batch()
+        var beginning = RecordingQueue.Batch()
         if let title = state.titles.last?.title { beginning.mark(.title(title)) }
-        feed.append(beginning)
-        state.feeds.append(feed)
+        queue.append(beginning)
+        state.queues.append(queue)
         return
       }
       let packets = buffer.last(back)
       let length = packets.reduce(StreamTime.zero) { $0 + $1.packet.duration }
-      feed.awaitBeginning(length)
-      var beginning = RecordingFeed.Batch()
+      queue.awaitBeginning(length)
+      var beginning = RecordingQueue.Batch()
       // Titles are timed by all sound that came; the time of the buffer excludes what it refused.
       var time = state.time - state.missedSound - length
       var titles = state.titles[...]
@@ -117,8 +117,8 @@ final class FrameOutlet: Sendable {
           titles.removeFirst()
         }
         if beginning.isFull(for: bytes.count) {
-          feed.append(beginning)
-          beginning = RecordingFeed.Batch()
+          queue.append(beginning)
+          beginning = RecordingQueue.Batch()
         }
         if case .gap(let seconds)? = packet.discontinuity { beginning.mark(.gap(seconds: seconds)) }
         bytes.withUnsafeBytes { beginning.append(packet.frame, $0) }
@@ -126,22 +126,22 @@ final class FrameOutlet: Sendable {
       }
       if !packets.isEmpty, state.missed > .zero { beginning.mark(.gap(seconds: state.missed.seconds)) }
       for title in titles { beginning.mark(.title(title.title)) }
-      feed.append(beginning)
-      feed.admitBeginning()
-      state.feeds.append(feed)
+      queue.append(beginning)
+      queue.admitBeginning()
+      state.queues.append(queue)
     }
   }
 
   /// Removes a recording that is over.
-  func remove(_ feed: RecordingFeed) {
-    state.withLock { $0.feeds.removeAll { $0 === feed } }
+  func remove(_ queue: RecordingQueue) {
+    state.withLock { $0.queues.removeAll { $0 === queue } }
     diskHasRoom()
   }
 
   private func diskHasRoom() { state.withLock { $0.onDiskRoom }?() }
 }
 
-extension FrameOutlet.Delivery {
+extension FrameTee.Delivery {
   private static let titleLimit = 256
 
   /// Appends a frame; a new `title` begins with it.
@@ -152,14 +152,14 @@ extension FrameOutlet.Delivery {
     if let title, acceptsTitles { note(title) }
     var gap: Double?
     if case .gap(let seconds)? = discontinuity { gap = seconds }
-    if !feeds.isEmpty { record(frame, bytes, gap: gap) }
+    if !queues.isEmpty { record(frame, bytes, gap: gap) }
     defer { time = time + frame.duration }
     guard let buffer else { return StreamBuffer.Arrival(start: time) }
     let between = missed > .zero ? .gap(seconds: missed.seconds + (gap ?? 0)) : discontinuity
     var arrival = buffer.append(frame, bytes, between)
     if arrival.isAccepted {
       (missed, missedSound) = (.zero, .zero)
-    } else if !feeds.isEmpty {
+    } else if !queues.isEmpty {
       missed = missed + StreamTime(seconds: gap ?? 0) + frame.duration
       missedSound = missedSound + frame.duration
       arrival.isAccepted = true
@@ -171,7 +171,7 @@ extension FrameOutlet.Delivery {
   mutating func append(_ bytes: UnsafeRawBufferPointer, at offset: Int, of format: StreamFormat) {
     var rest = bytes[...]
     while !rest.isEmpty {
-      let part = rest.prefix(RecordingFeed.Batch.limit)
+      let part = rest.prefix(RecordingQueue.Batch.limit)
       let frame = StreamFrame(
         offset: offset + part.startIndex, length: part.count, hash: 0, format: format)
       record(frame, UnsafeRawBufferPointer(rebasing: part), gap: nil)
@@ -189,17 +189,17 @@ extension FrameOutlet.Delivery {
   /// Distributes the frames that have come to the recordings.
   fileprivate mutating func handOver() {
     guard !incoming.isEmpty else { return }
-    for feed in feeds { feed.append(incoming) }
+    for queue in queues { queue.append(incoming) }
     // Reads differ a little in size.
     let (bytes, frames) = (incoming.bytes.count, incoming.frames.count)
-    usual = (min(bytes + bytes / 8, RecordingFeed.Batch.limit), frames + frames / 8)
-    incoming = RecordingFeed.Batch()
+    usual = (min(bytes + bytes / 8, RecordingQueue.Batch.limit), frames + frames / 8)
+    incoming = RecordingQueue.Batch()
   }
 
   /// Sets the title of the frames that follow.
   fileprivate mutating func note(_ title: StreamTitle) {
     guard titles.last?.title != title else { return }
-    if !feeds.isEmpty { incoming.mark(.title(title)) }
+    if !queues.isEmpty { incoming.mark(.title(title)) }
     titles.append((time, title))
     if let held = buffer?.range {
       let start = time - min(time, held.end - held.start)

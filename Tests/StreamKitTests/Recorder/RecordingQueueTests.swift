@@ -5,7 +5,7 @@ import Testing
 @testable import StreamKit
 
 @Suite("Frames on their way to the disk", .waiting)
-struct RecordingFeedTests {
+struct RecordingQueueTests {
   private static let format = StreamFormat(codec: .mp3, sampleRate: 44_100, channels: 2)
 
   /// Calls `body` with a frame of 400 bytes, each equal to its number.
@@ -18,80 +18,80 @@ struct RecordingFeedTests {
   }
 
   /// Appends frames in one go.
-  private func come(_ numbers: Range<Int>, into outlet: FrameOutlet) {
-    outlet.receive { delivery in
+  private func come(_ numbers: Range<Int>, into tee: FrameTee) {
+    tee.receive { delivery in
       for number in numbers { _ = withFrame(number) { delivery.append($0, $1, nil) } }
     }
   }
 
-  private func drained(from feed: RecordingFeed) -> [RecordingFeed.Batch] {
-    var batches: [RecordingFeed.Batch] = []
-    feed.drain(into: &batches)
+  private func drained(from queue: RecordingQueue) -> [RecordingQueue.Batch] {
+    var batches: [RecordingQueue.Batch] = []
+    queue.drain(into: &batches)
     return batches
   }
 
   @Test("a burst calls for the disk once, and comes in batches that are not larger than others")
   func burst() {
     let calls = Lock(0)
-    let feed = RecordingFeed { calls.withLock { $0 += 1 } }
-    let outlet = FrameOutlet()
-    outlet.record(feed, back: .zero)
-    come(0..<40, into: outlet)
+    let queue = RecordingQueue { calls.withLock { $0 += 1 } }
+    let tee = FrameTee()
+    tee.record(queue, back: .zero)
+    come(0..<40, into: tee)
     #expect(calls.withLock { $0 } == 0)
-    come(40..<160, into: outlet)
+    come(40..<160, into: tee)
     #expect(calls.withLock { $0 } == 1)
-    let batches = drained(from: feed)
+    let batches = drained(from: queue)
     #expect(batches.count == 4 && batches.allSatisfy { $0.bytes.count <= 16_384 })
     #expect(batches.flatMap(\.bytes) == (0..<160).flatMap { [UInt8](repeating: UInt8($0), count: 400) })
     #expect(batches.flatMap(\.frames).map(\.offset) == (0..<160).map { $0 * 400 })
-    come(0..<60, into: outlet)
+    come(0..<60, into: tee)
     #expect(calls.withLock { $0 } == 2)
   }
 
   @Test("every recording of a stream gets what comes while it is there") func several() {
-    let (first, second) = (RecordingFeed(), RecordingFeed())
-    let outlet = FrameOutlet()
-    outlet.record(first, back: .zero)
-    come(0..<10, into: outlet)
-    outlet.record(second, back: .zero)
-    come(10..<20, into: outlet)
-    outlet.remove(first)
-    come(20..<30, into: outlet)
+    let (first, second) = (RecordingQueue(), RecordingQueue())
+    let tee = FrameTee()
+    tee.record(first, back: .zero)
+    come(0..<10, into: tee)
+    tee.record(second, back: .zero)
+    come(10..<20, into: tee)
+    tee.remove(first)
+    come(20..<30, into: tee)
     #expect(drained(from: first).flatMap(\.frames).map(\.offset) == (0..<20).map { $0 * 400 })
     #expect(drained(from: second).flatMap(\.frames).map(\.offset) == (10..<30).map { $0 * 400 })
   }
 
   @Test("marks precede the frames that follow them")
   func marks() {
-    let feed = RecordingFeed()
-    let outlet = FrameOutlet()
-    outlet.record(feed, back: .zero)
-    outlet.receive { delivery in
+    let queue = RecordingQueue()
+    let tee = FrameTee()
+    tee.record(queue, back: .zero)
+    tee.receive { delivery in
       for number in 0..<40 {
         let title = number == 20 ? StreamTitle("A") : nil
         let gap = number == 30 ? PacketBuffer.Discontinuity.gap(seconds: 2) : nil
         _ = withFrame(number) { delivery.append($0, $1, gap, title: title) }
       }
     }
-    outlet.mark(StreamTitle("B"))
-    let batches = drained(from: feed)
+    tee.mark(StreamTitle("B"))
+    let batches = drained(from: queue)
     #expect(batches.map(\.frames.count) == [40, 0])
     #expect(batches[0].marks.map(\.frame) == [20, 30])
     #expect(batches[0].marks.map(\.mark) == [.title(StreamTitle("A")), .gap(seconds: 2)])
     #expect(batches[1].marks.map(\.frame) == [0] && batches[1].lastTitle == StreamTitle("B"))
-    #expect(drained(from: feed).isEmpty)
+    #expect(drained(from: queue).isEmpty)
   }
 
   @Test("nothing is accepted after a loss")
   func overrun() {
-    let feed = RecordingFeed()
-    let huge = [UInt8](repeating: 0, count: RecordingFeed.byteLimit)
+    let queue = RecordingQueue()
+    let huge = [UInt8](repeating: 0, count: RecordingQueue.byteLimit)
     let frame = StreamFrame(offset: 0, length: huge.count, hash: 0, format: Self.format)
-    huge.withUnsafeBytes { feed.append(frame, $0) }
-    withFrame(0) { feed.append($0, $1) }
-    feed.mark(StreamTitle("A"))
-    withFrame(1) { feed.append($0, $1) }
-    let batches = drained(from: feed)
+    huge.withUnsafeBytes { queue.append(frame, $0) }
+    withFrame(0) { queue.append($0, $1) }
+    queue.mark(StreamTitle("A"))
+    withFrame(1) { queue.append($0, $1) }
+    let batches = drained(from: queue)
     #expect(batches.last?.isOverrun == true)
     #expect(batches.flatMap(\.frames).count == 1 && batches.allSatisfy(\.marks.isEmpty))
   }
