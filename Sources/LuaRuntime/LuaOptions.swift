@@ -74,12 +74,12 @@ public struct LuaOptions {
   /// Returns a table inside an option, as options of its own. Errors name `table`.
   public func nested(_ table: String, _ value: LuaValue, _ known: [String]) throws -> LuaOptions {
     guard let inner = call.state.fields(of: value) else {
-      throw problem(place, "table expected, got \(call.state.typeName(value))")
+      throw problem(table, "table expected, got \(call.state.typeName(value))")
     }
     if let name = inner.keys.filter({ !known.contains($0) }).min() {
-      throw problem(place, unknown("key", name, among: known))
+      throw problem(table, unknown("key", name, among: known))
     }
-    return LuaOptions(call: call, number: number, fields: inner, place: " of \(place)")
+    return LuaOptions(call: call, number: number, fields: inner, place: " of \(table)")
   }
 
   /// Returns the error for an option that is wrong.

@@ -20,8 +20,11 @@ enum TestCommand {
     let filter = arguments.text(.filter)?.lowercased()
     var report = JUnitReport()
     var (passed, failed) = (0, 0)
-    for path in arguments.operands.flatMap(files) {
-      let spec = SpecFile(try ScriptText(path: path, kind: "spec"))
+    // All are read first: a name that is wrong is an error before the first test.
+    let specs = try arguments.operands.flatMap(files).map {
+      ($0, SpecFile(try ScriptText(path: $0, kind: "spec")))
+    }
+    for (path, spec) in specs {
       Terminal.print(path)
       var results: [Result] = []
       do {

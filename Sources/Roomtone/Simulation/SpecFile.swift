@@ -44,10 +44,11 @@ public struct SpecFile {
 
   /// Returns the tests of the file in their order. Blocks the calling thread.
   /// - Parameter engine: an engine under virtual time, used up by this call.
-  /// - Throws: `LuaError` of the file's syntax, or that the file raises outside of its tests.
+  /// - Throws: `LuaError` of the file's syntax, or that the file raises outside of its tests; `spec.incomplete` when it
+  ///   ends the script.
   public func tests(in engine: Engine) throws -> [Test] {
     var tests: [Test] = []
-    var failure: LuaError?
+    var (failure, isLoaded) = (LuaError?.none, false)
     engine.onFailure = { failure = failure ?? $0 }
     defer { engine.onFailure = { _ in } }
     _ = try run(
@@ -57,12 +58,21 @@ public struct SpecFile {
           let options = try call.options(2, ["from", "timezone", "stations"])
           tests.append(
             Test(
-              title: try call.string(1), start: try options.string("from"),
+              title: try call.shownText(1), start: try options.string("from"),
               timezone: try options.string("timezone"), stations: try options.string("stations")))
           return .none
-        }
+        },
+        LuaFunction("loaded", takes: 0) { _ in
+          isLoaded = true
+          return .none
+        },
       ])
     if let failure { throw failure }
+    guard isLoaded else {
+      throw LuaError(
+        code: "spec.incomplete", message: "the file did not run to its end, and may have more tests",
+        hint: "call os.exit and what waits for long inside of tests only")
+    }
     return tests
   }
 
@@ -87,12 +97,16 @@ public struct SpecFile {
         LuaFunction("ended", takes: 1) { [loop = engine.loop] call in
           hasEnded = true
           outcome.seconds = start.duration(to: loop.now).inSeconds
-          if !call.isNil(1) { outcome.failures.insert(try call.string(1).onOneLine, at: 0) }
+          if !call.isNil(1) { outcome.failures.insert(try call.shownText(1).onOneLine, at: 0) }
           return .none
         }
       ])
     if !hasEnded, outcome.failures.isEmpty {
-      outcome.failures.append("the test was not done within 400 days of its clock")
+      let isLate = start.duration(to: engine.loop.now) >= Self.limit
+      outcome.failures.append(
+        isLate
+          ? "the test was not done within 400 days of its clock"
+          : "the script ended before the test, as by os.exit")
     }
     return outcome
   }
@@ -101,7 +115,7 @@ public struct SpecFile {
     let script = try engine.makeScript(text.name, isFile: text.isFile)
     script.state.register("roomtone.runner", functions, values: [("number", .int(number))])
     // On the file's first line, so that the numbers of its lines stay.
-    let prelude = "require 'roomtone.spec'.install() "
+    let prelude = "local _ <close> = require 'roomtone.spec'.install() "
     let main = try script.state.load(Array(prelude.utf8) + text.bytes, chunkName: text.chunkName)
     return engine.run(script, main, limit: Self.limit)
   }
