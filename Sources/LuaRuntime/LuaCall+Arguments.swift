@@ -169,7 +169,7 @@ extension LuaState {
   }
 
   /// Returns the fields of a table by name, or nil when it is no table; other keys become `[key]`.
-  func fields(of value: LuaValue) -> [String: LuaValue]? {
+  public func fields(of value: LuaValue) -> [String: LuaValue]? {
     guard case .reference = value else { return nil }
     let stack = main
     stack.push(value, in: self)

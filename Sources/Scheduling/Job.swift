@@ -111,8 +111,11 @@ public final class Job {
     if let record = setup.record {
       (last, lastDue, failuresInRow) = (record.last, record.lastDue, record.failuresInRow)
     }
-    advance(from: nil)
-    if let next = setup.record?.next { resume(from: next) }
+    // A moment that has had its run, `early` before it, gets no second one. Any later one is of a wrong clock.
+    let now = loop.wallNow
+    let hasRun = lastDue.flatMap { $0 <= now.advanced(by: early) ? Due.wall($0) : nil }
+    advance(from: hasRun)
+    if let next = setup.record?.next, isDue(at: next) { resume(from: next) }
   }
 
   /// Adds a listener for the events of the job, called on the loop behind the observer of its table.
@@ -218,10 +221,21 @@ public final class Job {
     endIfOver()
   }
 
-  /// Makes up for the runs that were due since an earlier process ended, or leaves them out.
+  /// `true` if the schedule has a moment, which an earlier process kept: the schedule may be another one since.
+  private func isDue(at moment: WallTime) -> Bool {
+    if case .once(let local) = recurrence { return zone.local(moment).time == local.time }
+    return recurrence.next(after: moment.advanced(by: .nanoseconds(-1)), in: zone) == moment
+  }
+
+  /// Makes up for the runs that were due since an earlier process ended, or leaves them out. A single run that is made
+  /// up for does not come again at that time of the next day.
   private func resume(from next: WallTime) {
     guard next <= loop.wallNow else { return }
     let missed = missed(from: next)
+    if case .once = recurrence, !missed.isTooLate {
+      timer?.cancel()
+      (timer, due) = (nil, nil)
+    }
     later { missed.isTooLate ? $0.leaveOut(missed.due) : $0.come(due: missed.due) }
   }
 

@@ -66,6 +66,11 @@ public struct StreamAddress: Sendable {
         .url, "\"\(shown.prefix(100))\" names no server", hint: "write it as http://server/path",
         facts: [url])
     }
+    if let port = parts.port, !(1...65_535).contains(port) {
+      throw StreamError(
+        .url, "\"\(shown.prefix(100))\" has the port \(port): 1 to 65535 expected", hint: "check the address",
+        facts: [url])
+    }
     self.init(
       scheme: scheme, host: host, port: parts.port ?? scheme.port, path: parts.path ?? "/",
       description: shown, textWithCredentials: text)

@@ -65,7 +65,7 @@ struct ExecTests {
     arguments: [
       ("{ 'no-such-program' }", "task.no_program", "no program is called 'no-such-program'"),
       ("{ '/etc/passwd' }", "task.no_program", "Permission denied"), ("{}", "argument", "name of a program"),
-      ("{ 'sh', {} }", "argument", "element 2: string"), ("{ 'sh', 'a\\0b' }", "argument", "element 2"),
+      ("{ 'sh', {} }", "argument", "element 2: text"), ("{ 'sh', 'a\\0b' }", "argument", "element 2"),
       ("{ 'sh', time = 3 }", "argument", "timeout"), ("'sh'", "argument", "table expected"),
       ("{ 'head', '-c', '3M', '/dev/zero' }", "task.output", "more than 1 MiB"),
     ])
@@ -73,6 +73,46 @@ struct ExecTests {
     let lines = try EngineHarness(wall: true).printed(
       "local err = failure(task.exec, \(argument)) print(err.code, err.message)")
     #expect(lines.first?.hasPrefix(code + "\t") == true && lines.first?.contains(reason) == true, "\(lines)")
+  }
+
+  @Test("kills what a program has started and left behind, though the program itself is gone at once")
+  func group() throws {
+    let harness = try EngineHarness(wall: true)
+    let lines = try harness.printed(
+      """
+      print(code(task.exec, {
+        "sh", "-c", "(trap '' TERM; echo $BASHPID $$; exec sleep 47) & echo $! > \(harness.folder.file("pid")); wait",
+        timeout = "300ms",
+      }))
+      """)
+    #expect(lines == ["task.timeout"])
+    let pid =
+      pid_t(
+        String(decoding: try readBytes(harness.folder.file("pid")), as: UTF8.self).dropLast()) ?? 0
+    let stat = (try? readBytes("/proc/\(pid)/stat")).map { String(decoding: $0, as: UTF8.self) } ?? ") Z "
+    #expect(pid > 0 && stat.contains(") Z "), "\(stat)")
+  }
+
+  @Test("checks the results of stand-ins, ends them in time, and counts them")
+  func standInResults() throws {
+    let lines = try EngineHarness.printed(
+      """
+      task.stand_in("slow", function() task.sleep "1h" end)
+      print(code(task.exec, { "slow", timeout = "10s" }), task.now())
+      task.stand_in("number", function() return 3 end)
+      print(message(task.exec, { "number" }))
+      task.stand_in("table", function() return {} end)
+      local result = task.exec { "table" }
+      print(result.code, #result.stdout, #result.stderr)
+      task.stand_in("bytes", function() return "\\xff\\0" end)
+      print(#task.exec { "bytes" }.stdout)
+      task.stand_in("again", function() return task.exec { "again" } end)
+      print(code(task.exec, { "again" }))
+      """)
+    #expect(
+      lines == [
+        "task.timeout\t10.0", "the stand-in of 'number' returned a number", "0\t0\t0", "2", "script.objects",
+      ])
   }
 
   @Test("calls a stand-in under simulation, and is refused without one")

@@ -40,8 +40,11 @@ private final class Household {
   }
 
   @discardableResult
-  func add(_ recurrence: Recurrence, _ policy: LateRunPolicy = .init(), fails: Bool = false) throws -> Job {
-    try table.add(recurrence, name: "alarm", identity: "script", lateRuns: policy) { [unowned self] run in
+  func add(
+    _ recurrence: Recurrence, _ policy: LateRunPolicy = .init(), early: Duration = .zero, fails: Bool = false
+  ) throws -> Job {
+    try table.add(recurrence, name: "alarm", identity: "script", early: early, lateRuns: policy) {
+      [unowned self] run in
       seen.append("ran \(zone.local(loop.wallNow)) for \(zone.local(run.due))")
       if fails { run.fail("no sound") } else { run.succeed() }
     }
@@ -51,6 +54,38 @@ private final class Household {
 @Suite("A job that comes late")
 struct LateRunTests {
   private static func daily() throws -> Recurrence { .daily(try TimeOfDay(parsing: "06:45"), .all) }
+
+  @Test("has one run for a moment, also when it runs early and its process is started again") func early()
+    throws
+  {
+    let house = try Household()
+    for (start, end) in [("06:00", "06:35"), ("06:36", "06:37"), ("06:38", "07:00")] {
+      try house.process(from: "2026-01-06 " + start, to: "2026-01-06 " + end) {
+        try house.add(try Self.daily(), early: .seconds(900))
+      }
+    }
+    #expect(house.seen == ["ran 2026-01-06 06:30 for 2026-01-06 06:45"])
+  }
+
+  @Test("is not made up for when its schedule has been changed since") func edited() throws {
+    let house = try Household()
+    let policy = LateRunPolicy(catchesUp: true)
+    try house.process(from: "2026-01-06 06:00", to: "2026-01-06 06:40") {
+      try house.add(try Self.daily(), policy)
+    }
+    try house.process(from: "2026-01-06 08:00", to: "2026-01-07 08:00") {
+      try house.add(.daily(try TimeOfDay(parsing: "22:10"), .all), policy)
+    }
+    #expect(house.seen == ["ran 2026-01-06 22:10 for 2026-01-06 22:10"])
+  }
+
+  @Test("and was to come once is made up for, and does not come again the next day") func once() throws {
+    let house = try Household()
+    func add() throws { try house.add(try Recurrence.at("06:45", now: house.loop.wallNow, in: house.zone)) }
+    try house.process(from: "2026-01-06 06:00", to: "2026-01-06 06:44") { try add() }
+    try house.process(from: "2026-01-06 06:47", to: "2026-01-08 06:47") { try add() }
+    #expect(house.seen == ["ran 2026-01-06 06:47 for 2026-01-06 06:45"])
+  }
 
   @Test(
     "follows its policy after a power cut",

@@ -5,8 +5,15 @@ internal import LuaRuntime
 /// A command of the shell that runs, with all that it starts.
 final class Program: Sendable {
   private let process: pid_t
-  /// True if the process id is free for others again.
-  private let isReaped = Lock(false)
+
+  private enum Phase {
+    case running
+    /// The group is being ended. The process keeps its number until the group is killed, also when it is gone itself.
+    case ending(isGone: Bool)
+    /// The number may be somebody else's.
+    case reaped
+  }
+  private let phase = Lock(Phase.running)
 
   private init(process: pid_t) { self.process = process }
 
@@ -63,9 +70,9 @@ final class Program: Sendable {
     let hold = loop.hold("a program runs")
     do throws(LoopError) {
       try startDetachedThread("no thread to wait for a program") { [self] in
-        let status = reap()
+        let (status, isWanted) = reap()
         loop.post {
-          ended(status)
+          if isWanted { ended(status) }
           hold.release()
         }
       }
@@ -84,22 +91,49 @@ final class Program: Sendable {
   }
 
   /// Ends the whole group, unless the process is gone: its number may be somebody else's then.
-  func end() { signal(SIGTERM) }
+  func end() { phase.withLock { if case .running = $0 { _ = Glibc.kill(-process, SIGTERM) } } }
 
-  /// Kills the whole group, if the process is still there.
-  func kill() { signal(SIGKILL) }
+  /// Ends the whole group, and kills the rest of it after `delay`; what waits for the process is not called any more.
+  func end(killingAfter delay: Duration, on loop: EventLoop) {
+    let isRunning = phase.withLock { phase in
+      guard case .running = phase else { return false }
+      phase = .ending(isGone: false)
+      _ = Glibc.kill(-process, SIGTERM)
+      return true
+    }
+    guard isRunning else { return }
+    // The loop stays until then: nothing of the group outlives the script.
+    let hold = loop.hold("a program ends")
+    loop.after(delay) {
+      self.kill()
+      hold.release()
+    }
+  }
 
-  private func signal(_ number: Int32) { isReaped.withLock { if !$0 { _ = Glibc.kill(-process, number) } } }
+  private func kill() {
+    phase.withLock { phase in
+      guard case .ending(let isGone) = phase else { return }
+      _ = Glibc.kill(-process, SIGKILL)
+      phase = isGone ? .reaped : .running
+      if isGone { _ = waitpid(process, nil, 0) }
+    }
+  }
 
-  /// Waits without taking the status, so that the number stays taken until the lock is held.
-  private func reap() -> Int32 {
+  /// Waits until the process is gone.
+  /// - Returns: its status, and false for one that was ended by `end(killingAfter:on:)`.
+  private func reap() -> (status: Int32, isWanted: Bool) {
     var info = siginfo_t()
+    // Without taking the status, so that the number stays taken until the lock is held.
     while waitid(P_PID, id_t(process), &info, WEXITED | WNOWAIT) == -1 && errno == EINTR {}
-    return isReaped.withLock { isReaped in
+    return phase.withLock { phase in
+      if case .ending = phase {
+        phase = .ending(isGone: true)
+        return (0, false)
+      }
       var status: Int32 = 0
       while waitpid(process, &status, 0) == -1 && errno == EINTR {}
-      isReaped = true
-      return status
+      phase = .reaped
+      return (status, true)
     }
   }
 }

@@ -93,8 +93,7 @@ final class ProgramRun {
     for stream in streams { stream.close() }
     guard case .running(let program) = phase else { return }
     phase = .over
-    program.end()
-    loop.after(Self.killDelay, keepsAlive: false) { program.kill() }
+    program.end(killingAfter: Self.killDelay, on: loop)
   }
 }
 
@@ -159,22 +158,42 @@ extension ProgramRun {
   }
 
   /// The same under simulation: calls the stand-in of the program.
-  /// - Parameter standIn: returns the function that stands in for a program.
-  static func simulated(_ call: LuaCall, _ standIn: (String) -> LuaReference?) throws -> LuaReturn {
-    let (arguments, _) = try command(call)
-    guard let function = standIn(arguments[0]) else {
+  /// - Parameters:
+  ///   - held: counts the routine of the stand-in among the tasks of the script.
+  ///   - standIn: returns the function that stands in for a program.
+  static func simulated(
+    _ call: LuaCall, _ held: () throws -> ScriptObjects.Held, _ standIn: (String) -> LuaReference?
+  ) throws -> LuaReturn {
+    let (arguments, timeout) = try command(call)
+    let program = arguments[0]
+    guard let function = standIn(program) else {
       throw LuaError(
         code: "simulate.not_here",
-        message: "'\(arguments[0].onOneLine)' is a program outside of the simulation",
+        message: "'\(program.onOneLine)' is a program outside of the simulation",
         hint: "give it a stand-in with task.stand_in")
     }
+    let held = try held()
+    let state = call.state
     return try call.suspend { continuation in
-      let routine = call.state.start(
+      let routine = state.start(
         function, arguments: [.list(arguments.dropFirst().map { .string($0) })], name: "stand-in")
+      var isLate = false
+      let timer = timeout.map { time in
+        state.loop.after(time) {
+          isLate = true
+          routine.cancel()
+        }
+      }
       routine.whenEnded { outcome in
+        held.release()
+        timer?.cancel()
         switch outcome {
-        case .returned(let values): continuation.resume(returning: [completed(values.first)])
+        case .returned(let values):
+          do {
+            continuation.resume(returning: [try completed(values.first ?? .nil, program, in: state)])
+          } catch { continuation.resume(throwing: error) }
         case .failed(let error): continuation.resume(throwing: error)
+        case .cancelled where isLate: continuation.resume(throwing: error(of: .timedOut, program, timeout))
         case .cancelled: continuation.resume(throwing: LuaError.cancelled)
         }
       }
@@ -193,7 +212,9 @@ extension ProgramRun {
       case .int(let number): return "\(number)"
       default:
         throw call.problem(
-          1, "element \(index + 1): string without zero bytes expected, got \(call.state.typeName(value))")
+          1,
+          "element \(index + 1): text in UTF-8 without zero bytes expected, got \(call.state.typeName(value))"
+        )
       }
     }
     guard let program = arguments.first, !program.isEmpty else {
@@ -212,12 +233,24 @@ extension ProgramRun {
     return .record(fields)
   }
 
-  /// Returns the result of a stand-in: a table as it is; a text is the output, nothing is none.
-  private static func completed(_ value: LuaValue?) -> LuaValue {
-    if case .reference? = value { return value ?? .nil }
-    var output = LuaValue.string("")
-    if case .string? = value { output = value ?? output }
-    return .record([("code", .int(0)), ("stdout", output), ("stderr", .string(""))])
+  /// Returns the result of a stand-in: a table with what it leaves out; a text is the output, nothing is none.
+  private static func completed(
+    _ value: LuaValue, _ program: String, in state: LuaState
+  ) throws -> LuaValue {
+    var fields: [String: LuaValue] = ["code": .int(0), "stdout": .string(""), "stderr": .string("")]
+    switch value {
+    case .nil: break
+    case .string, .bytes: fields["stdout"] = value
+    default:
+      guard let given = state.fields(of: value) else {
+        throw LuaError(
+          code: "argument",
+          message: "the stand-in of '\(program.onOneLine)' returned a \(state.typeName(value))",
+          hint: "return a table { code =, stdout =, stderr = }, the output alone, or nothing")
+      }
+      fields.merge(given) { _, new in new }
+    }
+    return .record(fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
   }
 
   private static func error(of failure: Failure, _ program: String, _ timeout: Duration?) -> LuaError {

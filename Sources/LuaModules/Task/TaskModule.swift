@@ -269,7 +269,9 @@ final class TaskModule {
 
 extension TaskModule {
   private func exec(_ call: LuaCall) throws -> LuaReturn {
-    script.loop.isVirtual ? try ProgramRun.simulated(call) { standIns[$0] } : try ProgramRun.exec(call)
+    script.loop.isVirtual
+      ? try ProgramRun.simulated(call, { try script.objects.hold(.task) }) { standIns[$0] }
+      : try ProgramRun.exec(call)
   }
 
   /// `stand_in(program, fn)`: the function that `exec` calls in place of a program under simulation.
