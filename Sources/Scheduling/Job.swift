@@ -30,7 +30,7 @@ public enum JobEvent: Sendable, Equatable {
   case failing(runs: Int, String)
   /// The sun has no event for the job from that date on, until the next run; nil for none in the coming year.
   case withoutSun(from: CalendarDate, next: WallTime?)
-  /// The job has no further runs, and is removed.
+  /// The job has no further runs, or was cancelled, and is removed.
   case ended
 }
 
@@ -139,10 +139,10 @@ public final class Job {
   public func cancel() {
     loop.assertOnLoop()
     if isActive { keep(nil) }
-    finish(nil)
+    finish(.ended)
   }
 
-  /// Ends the job with its process: as `cancel`, but its record stays.
+  /// Ends the job with its process: as `cancel`, but without an event, and its record stays.
   func leave() { finish(nil) }
 
   /// Leaves out the next run. Does nothing without one, and for a plain interval.

@@ -103,7 +103,29 @@ struct JobTests {
         "failed\tTue\t-",
         "started\tWed\t-", "skipped\tWed\t-", "finished\tWed\t-", "started\tThu\t-", "failed\tThu\t-",
         "started\tFri\t-", "failed\tFri\t-", "started\tSat\t-", "failed\tSat\t-", "failing\tSat\t3",
-        "started\tSun\t-", "failed\tSun\t-", "nil",
+        "started\tSun\t-", "failed\tSun\t-", "nil", "ended\tSun\t-",
+      ])
+  }
+
+  @Test("that runs once reports the end of its run, then its own; a cancelled one its own")
+  func ends() throws {
+    let lines = try EngineHarness().run(
+      """
+      local once = schedule.at("06:45", { name = "once" }, function() task.sleep(5) end)
+      local daily = schedule.at("07:00", { days = "daily", name = "daily" }, tostring)
+      for _, job in ipairs { once, daily } do
+        for _, name in ipairs { "started", "finished", "ended" } do
+          job:on(name, function(event) print(job.name, event.name) end)
+        end
+      end
+      task.spawn(function() print(daily:wait "missed") end)
+      print(once:wait "ended" ~= nil, once:wait "started")
+      daily:cancel()
+      """
+    ).lines
+    #expect(
+      lines == [
+        "once\tstarted", "once\tfinished", "once\tended", "true\tnil\tclosed", "daily\tended", "nil\tclosed",
       ])
   }
 

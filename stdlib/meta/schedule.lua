@@ -146,7 +146,7 @@ function Job:wait(event, timeout) end
 ---| "failing" # `{failures, error}`: the third run in a row has failed.
 ---| "missed" # `{due}`: a run was missed, and is not made up for.
 ---| "skipped" # `{due}`: a run is left out during another one, or by `skip`.
----| "ended" # the job has no further runs.
+---| "ended" # the job has no further runs, or was cancelled.
 
 ---Starts a run now, as if the job were due; `next` does not change.
 ---@return boolean begun `false` if the job has ended.

@@ -18,7 +18,7 @@ final class ScheduleModule {
     in script: Script, table: JobTable, zone: any LocalZone, location: Location?, events: ScriptEvents
   ) throws {
     let module = try ScheduleModule(script, table, zone, location)
-    events.add(to: module.jobs, Self.events)
+    events.add(to: module.jobs, Self.events(of: script.loop))
     let number = script.number
     script.state.register(
       "schedule",
@@ -176,13 +176,21 @@ final class ScheduleModule {
 extension ScheduleModule {
   private static let eventNames = ["started", "finished", "failed", "failing", "missed", "skipped", "ended"]
 
-  fileprivate static var events: EventSource<Job> {
+  fileprivate static func events(of loop: EventLoop) -> EventSource<Job> {
     EventSource(names: eventNames) { job, name, deliver, closed in
-      job.onEvent { event in
+      var isWanted = true
+      // In the turn after, when the listeners have received the last events.
+      let close = { loop.next { if isWanted { closed() } } }
+      if !job.isActive { close() }
+      let forget = job.onEvent { event in
         if let fields = fields(of: event, named: name) {
           deliver(.record([("name", .string(name))] + fields))
         }
-        if event == .ended { closed() }
+        if event == .ended { close() }
+      }
+      return {
+        isWanted = false
+        forget()
       }
     }
   }
