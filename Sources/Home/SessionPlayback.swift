@@ -115,8 +115,10 @@ final class SessionPlayback {
       rename()
       if session.state == .paused { try? session.resume() }
     case .stopped:
+      // The session may play another source by now.
+      let isCurrent = if case .opening = phase { true } else { session.plays(sound) }
       leave()
-      session.stop()
+      if isCurrent { session.stop() }
     case .connecting: rename()
     case .buffering, .metadata, .failed, .queueExhausted, .fileComplete, .reconnected: break
     }

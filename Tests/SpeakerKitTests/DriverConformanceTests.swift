@@ -91,7 +91,7 @@ extension RealTimeTests {
         let device = harness.house.devices[0]
         var reported: [Int] = []
         harness.house.events.on(.volume) {
-          if case .volume(_, let volume, _, _) = $0 { reported.append(volume) }
+          if case .volume(_, let volume, _, _, _) = $0 { reported.append(volume) }
         }
         for volume in [0, 1, 25, 50] {
           try device.setVolume(volume)

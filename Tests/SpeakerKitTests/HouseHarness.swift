@@ -69,7 +69,7 @@ final class HouseHarness {
     house.events.on { [unowned self] event in
       switch event {
       case .device(let device, let reason): reported.append("device \(device.name) \(reason.rawValue)")
-      case .volume(let device, let volume, let muted, let average):
+      case .volume(let device, let volume, let muted, let average, _):
         reported.append("volume \(device.name) \(volume)\(muted ? " muted" : ""), average \(average)")
       case .state(let state, _): reported.append("state \(state.rawValue)")
       case .time(let elapsed, _): reported.append("time \(elapsed)")

@@ -96,6 +96,10 @@ function speaker.active_devices() end
 ---@return speaker.Group[]
 function speaker.active_groups() end
 
+---Returns the open sessions: the default one, then the others in the order of their creation. Raises `speaker.closed`.
+---@return speaker.Session[]
+function speaker.sessions() end
+
 ---Returns the session that the functions of the module act on. Raises `speaker.closed`.
 ---@return speaker.Session
 function speaker.default_session() end
@@ -400,6 +404,11 @@ function speaker.wait(event, timeout) end
 ---@field volume integer Volume of the speaker, 0 to 50, also while it is muted.
 ---@field muted boolean
 ---@field average integer Average volume of the house, as `speaker.volume()`.
+---@field cause? speaker.LevelCause Origin of the change; nil for a command or a fade.
+
+---@alias speaker.LevelCause
+---| "interruption" # an interruption sets the volume at which it plays.
+---| "restored" # the end of the last interruption restores the volume of before.
 
 ---Event: a session plays, pauses or stops.
 ---@class speaker.StateEvent
@@ -450,6 +459,7 @@ function speaker.wait(event, timeout) end
 ---@field volume integer Volume in effect, 0 to 50, also while muted.
 ---@field muted boolean
 ---@field active boolean `true` if the speaker is in a session.
+---@field session? speaker.Session The session of the speaker, or nil.
 ---@field available boolean `true` if the speaker can be reached.
 ---@field wifi_signal integer Received signal strength in dBm, -100 to 0, at the last refresh.
 ---@field wifi_strength "excellent"|"good"|"fair"|"weak"|"none" Class of `wifi_signal`: from -50, -60, -70, -89 dBm up, or less; `"none"` while unavailable.
@@ -633,6 +643,8 @@ function Group:wait(event, timeout) end
 ---@field name string
 ---@field priority integer 0 to 1000, initially 100: a session of lower priority can't take speakers from one of higher.
 ---@field devices speaker.Device[] The members, in the order of the house.
+---@field source? speaker.Source What plays or is paused; nil if the session is stopped.
+---@field suspended boolean `true` while an interruption has all its speakers.
 local Session = {}
 
 ---Plays a file on the session, as `speaker.play`. Raises the same.
@@ -725,9 +737,10 @@ function Session:unmute() end
 ---@return boolean
 function Session:is_muted() end
 
----@alias speaker.SessionEventName "state"|"time"|"ended"|"error"|"suspending"|"suspended"|"resumed"
+---@alias speaker.SessionEventName "state"|"time"|"ended"|"error"|"suspending"|"suspended"|"resumed"|"closed"
 
----Calls a function with every event of that name of the session, as `speaker.on`. Raises `argument`, `speaker.closed`.
+---Calls a function with every event of that name of the session, as `speaker.on`; `"closed"`, `{session}`, is the last
+---one. Raises `argument`, `speaker.closed`.
 ---@param event speaker.SessionEventName
 ---@param fn async fun(event: table)
 ---@return Subscription

@@ -8,6 +8,8 @@ extension SpeakerModule {
   private static let allNames = HouseEvent.Kind.allCases.map(\.rawValue)
   private static let suspensions: [HouseEvent.Kind] = [.suspending, .suspended, .resumed]
   private static let sessionNames = [.state, .time, .ended, .error] + suspensions
+  /// The name of the event of a session that is closed, which the house does not emit.
+  private static let closed = "closed"
   private static let deviceNames = [.device, .volume, .state, .time, .ended] + suspensions
 
   /// `speaker.on`, `speaker.once`, `speaker.wait`.
@@ -25,17 +27,35 @@ extension SpeakerModule {
 
   /// A session's own events.
   func sessionEvents() -> EventSource<Session> {
-    EventSource(names: Self.sessionNames.map(\.rawValue)) { [unowned self] session, name, deliver, closed in
+    EventSource(names: Self.sessionNames.map(\.rawValue) + [Self.closed]) {
+      [unowned self] session, name, deliver, closed in
       try session.requireOpen()
       guard let house = door.open else { throw Self.gone("session \"\(session.name)\"") }
-      let end = subscribe(to: house, name, deliver, closed) { $0.session === session }
       let gone = afterListeners(closed)
+      if name == Self.closed {
+        let payload = LuaValue.record([("session", sessions(session))])
+        return afterClosing(session, of: house) {
+          deliver(payload)
+          gone.happens()
+        }
+      }
+      let end = subscribe(to: house, name, deliver, closed) { $0.session === session }
       let forget = session.whenClosed { house.events.afterEvents(gone.happens) }
       return {
         end()
         forget()
         gone.revokeLast()
       }
+    }
+  }
+
+  /// Calls `body` when the session has been closed, alone or with its house, behind the events of before.
+  private func afterClosing(_ session: Session, of house: House, _ body: @escaping () -> Void) -> () -> Void {
+    let forget = session.whenClosed { house.events.afterEvents(body) }
+    let forgetHouse = door.whenClosed(body)
+    return {
+      forget()
+      forgetHouse()
     }
   }
 
@@ -108,14 +128,19 @@ extension SpeakerModule {
     }
   }
 
+  /// A source as scripts have it.
+  static func source(_ source: SourceInfo) -> LuaValue {
+    .record([("path", .string(source.path)), ("title", .string(source.title))])
+  }
+
   private func payload(_ event: HouseEvent) -> LuaValue {
     switch event {
     case .device(let device, let reason):
       .record([("device", devices(device)), ("reason", .string(reason.rawValue))])
-    case .volume(let device, let volume, let muted, let average):
+    case .volume(let device, let volume, let muted, let average, let cause):
       .record([
         ("device", devices(device)), ("volume", .int(volume)), ("muted", .bool(muted)),
-        ("average", .int(average)),
+        ("average", .int(average)), ("cause", .optional(cause?.rawValue)),
       ])
     case .state(let state, let session):
       .record([("state", .string(state.rawValue)), ("session", sessions(session))])
@@ -124,7 +149,7 @@ extension SpeakerModule {
     case .ended(let session, let source, let reason):
       .record([
         ("session", sessions(session)), ("reason", .string(reason.rawValue)),
-        ("source", .record([("path", .string(source.path)), ("title", .string(source.title))])),
+        ("source", Self.source(source)),
       ])
     case .suspension(_, let session, let by):
       .record([("session", sessions(session)), ("by", sessions(by))])

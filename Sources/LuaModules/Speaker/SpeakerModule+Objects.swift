@@ -41,6 +41,10 @@ extension SpeakerModule {
       return call.return(groups(self.group(group, in: house)))
     }
 
+    devices.field("session", changedBy: "join") { [unowned self] device, call in
+      call.return(device.session.map { sessions($0) } ?? .nil)
+    }
+
     devices.method("set_volume", takes: 1) { device, call in
       try device.setVolume(try call.int(2, in: 0...House.maximumVolume))
       return .none
@@ -127,6 +131,10 @@ extension SpeakerModule {
     sessions.field("devices") { [unowned self] session, call in
       call.return(.list(session.devices.map { devices($0) }))
     }
+    sessions.field("source", changedBy: "play") { session, call in
+      call.return(session.source.map { Self.source($0) } ?? .nil)
+    }
+    sessions.field("suspended") { session, call in call.return(session.isSuspended) }
     for function in SessionFunctions.all(self) {
       sessions.method(function.name, takes: function.takes) { session, call in
         if !function.onlyLooks { try session.requireOpen() }

@@ -151,6 +151,9 @@ final class SpeakerModule {
       withHouse("active_groups", takes: 0) { [unowned self] house, call in
         call.return(.list(house.groups.filter(\.isActive).map { self.groups(self.group($0, in: house)) }))
       },
+      withHouse("sessions", takes: 0) { [unowned self] house, call in
+        call.return(.list(house.sessions.map { self.sessions($0) }))
+      },
       withHouse("default_session", takes: 0) { [unowned self] house, call in
         call.return(self.sessions(house.session))
       },

@@ -90,7 +90,7 @@ public final class Timeline {
 
   private func receive(_ event: HouseEvent) {
     switch event {
-    case .volume(let device, let volume, let muted, _): self.volume(of: device, volume, muted)
+    case .volume(let device, let volume, let muted, _, _): self.volume(of: device, volume, muted)
     case .device(let device, .added): levels[device.id] = (device.volume, device.isMuted)
     case .device(let device, .joined) where device.session?.state == .playing:
       add("joins \(quoted(device.session?.source))", device)

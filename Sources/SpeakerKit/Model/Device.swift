@@ -20,6 +20,8 @@ public final class Device {
   var fades = 0
   /// Number of changes of its level or mute that were requested so far.
   var levelTouches = 0
+  /// Origin of the change of its level that was requested last; nil for a command or a fade.
+  var levelCause: LevelCause?
   /// Level that an interruption could not restore, with `levelTouches` at that time.
   var owedLevel: (volume: Int, isMuted: Bool, touches: Int)?
   /// `true` if the speaker was removed from the house for good.

@@ -13,7 +13,8 @@ extension House: DriverReports {
     }
     for device in changed {
       events.tell(
-        .volume(device, volume: device.volume, muted: device.isMuted, average: volume))
+        .volume(
+          device, volume: device.volume, muted: device.isMuted, average: volume, cause: device.levelCause))
     }
   }
 

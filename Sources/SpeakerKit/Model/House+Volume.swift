@@ -63,7 +63,10 @@ extension House {
       let levels = members.compactMap { member -> (device: String, change: LevelChange)? in
         let before = Self.level(member.from, volume, step - 1, steps)
         let after = Self.level(member.from, volume, step, steps)
-        return before == after ? nil : (member.device.id, .volume(after))
+        guard before != after else { return nil }
+        member.device.levelCause =
+          interruptions.contains { $0.session === member.device.session } ? .interruption : nil
+        return (member.device.id, .volume(after))
       }
       if !levels.isEmpty { driver.change(levels) }
     }
@@ -91,7 +94,11 @@ extension House {
     let reachable = devices.filter(\.isAvailable)
     guard !reachable.isEmpty else { return }
     switch change {
-    case .volume, .muted: for device in reachable { device.levelTouches += 1 }
+    case .volume, .muted:
+      for device in reachable {
+        device.levelTouches += 1
+        device.levelCause = nil
+      }
     // Not counted: an interruption restores the level of a speaker whose role or balance was changed.
     case .role, .balance: break
     }
@@ -107,6 +114,7 @@ extension House {
       device.owedLevel = level
       return
     }
+    device.levelCause = interruptions.contains { $0.setsLevel(of: device) } ? .interruption : .restored
     setLevels([(device, level.volume, level.isMuted)])
   }
 

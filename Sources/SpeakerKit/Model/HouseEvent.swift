@@ -50,6 +50,14 @@ public enum SuspensionPhase: String, Sendable {
   case resumed
 }
 
+/// Origin of a change of a speaker's level other than a command or a fade.
+public enum LevelCause: String, Sendable {
+  /// An interruption sets the level at which it plays.
+  case interruption
+  /// The end of the last interruption restores the level of before.
+  case restored
+}
+
 /// A change of a session that scripts cause themselves and receive no event for.
 public enum SessionChange: Sendable, Equatable {
   /// The gain moves from one level to another, in dB, over this time of playback.
@@ -64,8 +72,9 @@ public enum SessionChange: Sendable, Equatable {
 public enum HouseEvent {
   /// A change of a speaker other than of its volume.
   case device(Device, DeviceReason)
-  /// A new level, mute or unmute of a speaker; `average` is the house's, see `House.volume`.
-  case volume(Device, volume: Int, muted: Bool, average: Int)
+  /// A new level, mute or unmute of a speaker; `average` is the house's, see `House.volume`; `cause` is nil for a
+  /// command or a fade.
+  case volume(Device, volume: Int, muted: Bool, average: Int, cause: LevelCause?)
   /// A new playback state of a session.
   case state(PlayerState, Session)
   /// Whole seconds heard of the source, once a second while it plays; counts on over the repetitions of a
@@ -112,7 +121,7 @@ public enum HouseEvent {
   /// Speaker of the event; nil for none.
   public var device: Device? {
     switch self {
-    case .device(let device, _), .volume(let device, _, _, _): device
+    case .device(let device, _), .volume(let device, _, _, _, _): device
     case .error(_, _, let device, _): device
     case .state, .time, .ended, .suspension: nil
     }

@@ -151,6 +151,7 @@ final class Interruption {
     for index in loans.indices where loans[index].device.isAvailable {
       let device = loans[index].device
       loans[index].level = (device.volume, device.isMuted, device.levelTouches)
+      device.levelCause = .interruption
       levels.append((device.id, .volume(volume)))
     }
     house.driver.change(levels)
@@ -214,6 +215,9 @@ final class Interruption {
   fileprivate func borrowed(_ device: Device, from session: Session) -> Bool {
     loans.contains { $0.device === device && $0.from === session }
   }
+
+  /// Returns `true` if the interruption has set the level of a speaker that it has.
+  func setsLevel(of device: Device) -> Bool { loans.contains { $0.device === device && $0.level != nil } }
 
   private func shares(_ suspension: Suspension) -> Bool { suspensions.contains { $0 === suspension } }
 

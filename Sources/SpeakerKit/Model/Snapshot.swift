@@ -65,7 +65,10 @@ public final class Snapshot {
       let device = member.device
       return device.isAvailable && (device.volume != member.volume || device.isMuted != member.isMuted)
     }
-    for member in changed { member.device.levelTouches += 1 }
+    for member in changed {
+      member.device.levelTouches += 1
+      member.device.levelCause = nil
+    }
     house.setLevels(changed.map { ($0.device, $0.volume, $0.isMuted) })
     var failure: (any Error)?
     for playback in playbacks where playback.session.isOpen {
