@@ -51,6 +51,14 @@ enum TestCommand {
     return failed > 0 || passed == 0 ? 1 : 0
   }
 
+  /// Returns the path of a stations file that a spec names: relative to the working folder, else to the spec's.
+  private static func path(of stations: String, beside spec: String) -> String {
+    guard !stations.hasPrefix("/"), access(stations, F_OK) != 0, let slash = spec.lastIndex(of: "/") else {
+      return stations
+    }
+    return spec[...slash] + stations
+  }
+
   /// Returns the path itself, or the specs in a folder, sorted.
   private static func files(_ path: String) -> [String] {
     guard let folder = opendir(path) else { return [path] }
@@ -71,7 +79,9 @@ enum TestCommand {
     let start = ContinuousClock.now
     let outcome: SpecFile.Outcome
     do {
-      outcome = try inScratch { try spec.run(number, in: engine(configuration, test, $0)) }
+      outcome = try inScratch {
+        try spec.run(number, in: engine(configuration, test, $0, beside: spec.text.name))
+      }
     } catch let error as any CodedError {
       outcome = SpecFile.Outcome(failure: "\(error)")
     }
@@ -98,7 +108,7 @@ enum TestCommand {
 
   /// Returns an engine under virtual time, with a house, a store and a recorder of its own.
   private static func engine(
-    _ configuration: String?, _ test: SpecFile.Test?, _ scratch: ScratchFolder
+    _ configuration: String?, _ test: SpecFile.Test?, _ scratch: ScratchFolder, beside spec: String = ""
   ) throws -> Engine {
     // The user's own configuration must not decide whether a test passes.
     var options = Configuration()
@@ -108,7 +118,9 @@ enum TestCommand {
       EngineSetup.simulation(
         options, from: LocalDateTime(parsing: test?.start ?? SimulateCommand.defaultStart),
         in: test?.timezone.map { try ZoneFile(named: $0) } ?? ProcessZone(),
-        stations: test?.stations.map { try ScriptText(path: $0, kind: "stations file") }, seed: 1, scratch))
+        stations: test?.stations.map {
+          try ScriptText(path: path(of: $0, beside: spec), kind: "stations file")
+        }, seed: 1, scratch))
   }
 }
 
