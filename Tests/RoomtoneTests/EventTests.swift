@@ -258,7 +258,10 @@ struct EventTests {
     arguments: [
       ("speaker.on('stat', print)", "device, volume, state, time, ended, error, " + suspensions),
       ("speaker.wait('stat')", "device, volume, state, time, ended, error, " + suspensions),
-      ("speaker.default_session():once('device', print)", "state, time, ended, error, " + suspensions),
+      (
+        "speaker.default_session():once('device', print)",
+        "state, time, ended, error, " + suspensions + ", closed"
+      ),
       ("speaker.device'Kitchen':wait('error')", "device, volume, state, time, ended, " + suspensions),
       ("speaker.group'Kitchen':wait('error')", "device, volume, state, time, ended, " + suspensions),
     ])
