@@ -6,7 +6,8 @@
 --   fade.volume { speaker.default_session(), to = 30, over = "10s", curve = "equal_power" }
 --
 -- A fade controls each speaker until somebody else sets its volume, mutes it or fades it: the later one wins.
--- A speaker that can't be reached is left out, and receives the volume of the fade when it is back.
+-- A speaker that can't be reached, or that an announcement interrupts with a volume of its own, is left out,
+-- and receives the volume of the fade when it is back.
 
 local checks = require "roomtone.misuse"
 local object = require "roomtone.object"
@@ -104,13 +105,23 @@ local function lose(part)
   end
 end
 
--- Sets the volume that the fade has reached; on a speaker that is away, once it is back.
+-- Sets the volume that the fade has reached; on a speaker that is away or interrupted, once it is back.
 local function set(part, volume)
-  part.volume, part.is_behind = volume, not part.device.available
+  part.volume, part.is_behind = volume, part.is_interrupted or not part.device.available
   if not part.is_behind then
     table.insert(part.sent, volume)
     if select(2, task.try(part.device.set_volume, part.device, volume)) then
       finish(part.own, true) -- the house is closed
+    end
+  end
+end
+
+-- Sets the volume that a speaker has missed, if it can have it now.
+local function catch_up(part)
+  if part.volume and not part.is_interrupted then
+    set(part, part.volume)
+    if part.own.is_closed then
+      release(part)
     end
   end
 end
@@ -126,7 +137,11 @@ local function control(own, level)
   parts[device.id] = part
   part.subscriptions = {
     device:on("volume", function(event)
-      if event.volume == part.sent[1] and not event.muted then
+      if event.cause then
+        -- An announcement, for one, at a volume of its own: the fade continues behind it.
+        part.sent, part.is_interrupted = {}, event.cause == "interruption"
+        catch_up(part)
+      elseif event.volume == part.sent[1] and not event.muted then
         table.remove(part.sent, 1)
       else
         lose(part)
@@ -139,12 +154,9 @@ local function control(own, level)
       end
     end),
     device:on("device", function(event)
-      if event.reason == "available" and part.volume then
+      if event.reason == "available" then
         part.sent = {}
-        set(part, part.volume)
-        if own.is_closed then
-          release(part)
-        end
+        catch_up(part)
       elseif event.reason == "removed" then
         lose(part)
       end
@@ -171,10 +183,12 @@ local function steps(own)
 end
 
 local function take(step, session)
-  if session and not rooms.contains(session.devices, step.part.device) then
-    lose(step.part)
-  elseif not step.part.is_lost then
-    set(step.part, step.volume)
+  local part = step.part
+  local is_borrowed = part.is_interrupted or session and session.suspended
+  if session and not is_borrowed and not rooms.contains(session.devices, part.device) then
+    lose(part)
+  elseif not part.is_lost then
+    set(part, step.volume)
   end
 end
 

@@ -4,6 +4,15 @@
 
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
+static const unsigned char alarm[] = {
+#embed "../../stdlib/alarm.lua"
+};
+static const unsigned char announce[] = {
+#embed "../../stdlib/announce.lua"
+};
+static const unsigned char bell[] = {
+#embed "../../stdlib/sounds/bell.mp3"
+};
 static const unsigned char eq[] = {
 #embed "../../stdlib/eq.lua"
 };
@@ -28,8 +37,14 @@ static const unsigned char object[] = {
 static const unsigned char options[] = {
 #embed "../../stdlib/roomtone/options.lua"
 };
+static const unsigned char ringing[] = {
+#embed "../../stdlib/roomtone/ringing.lua"
+};
 static const unsigned char rooms[] = {
 #embed "../../stdlib/roomtone/rooms.lua"
+};
+static const unsigned char sounds[] = {
+#embed "../../stdlib/roomtone/sounds.lua"
 };
 static const unsigned char spec[] = {
 #embed "../../stdlib/roomtone/spec.lua"
@@ -48,6 +63,8 @@ static const unsigned char zone[] = {
 };
 
 static const standard_library_file files[] = {
+    {"alarm.lua", alarm, sizeof alarm},
+    {"announce.lua", announce, sizeof announce},
     {"eq.lua", eq, sizeof eq},
     {"fade.lua", fade, sizeof fade},
     {"follow.lua", follow, sizeof follow},
@@ -56,11 +73,14 @@ static const standard_library_file files[] = {
     {"roomtone/misuse.lua", misuse, sizeof misuse},
     {"roomtone/object.lua", object, sizeof object},
     {"roomtone/options.lua", options, sizeof options},
+    {"roomtone/ringing.lua", ringing, sizeof ringing},
     {"roomtone/rooms.lua", rooms, sizeof rooms},
+    {"roomtone/sounds.lua", sounds, sizeof sounds},
     {"roomtone/spec.lua", spec, sizeof spec},
     {"scene.lua", scene, sizeof scene},
     {"simulation/station.mp3", station, sizeof station},
     {"sleep_timer.lua", sleep_timer, sizeof sleep_timer},
+    {"sounds/bell.mp3", bell, sizeof bell},
     {"zone.lua", zone, sizeof zone},
 };
 

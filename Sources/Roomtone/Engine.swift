@@ -186,6 +186,7 @@ public final class Engine {
         recordings: recordings, headsets: headsets, location: options.configuration.location,
         store: store),
       global: global)
+    script.state.register("roomtone.files", LibraryFiles(folder: options.standardLibrary).functions)
     let folders = [folder ?? ".", options.standardLibrary].compactMap { $0 }
     state.setModulePath(folders.flatMap { ["\($0)/?.lua", "\($0)/?/init.lua"] })
     state.embeddedModules = StandardLibrary.modules

@@ -1,5 +1,7 @@
 internal import CStandardLibrary
+internal import EventLoop
 internal import Glibc
+internal import LuaRuntime
 
 /// The Lua modules that ship with the product, and the tune of simulated stations: inside the program.
 public enum StandardLibrary {
@@ -33,4 +35,42 @@ public enum StandardLibrary {
     }
     return entries
   }
+}
+
+/// The files of the library that are not modules, by paths at which they can be opened: without the disk, so that an
+/// alarm sounds on a full one, too. Confined to the loop.
+final class LibraryFiles {
+  /// The folder of the library; nil for the one inside the program.
+  private let folder: String?
+  /// Descriptors of files in memory, by their paths in the library.
+  private var descriptors: [String: Int32] = [:]
+
+  init(folder: String?) { self.folder = folder }
+
+  deinit { for descriptor in descriptors.values { close(descriptor) } }
+
+  /// The module `roomtone.files`, for the library's own modules: `path(name)` returns the path of a file.
+  var functions: [LuaFunction] {
+    [LuaFunction("path", takes: 1) { call in call.return(.string(try self.path(of: try call.string(1)))) }]
+  }
+
+  /// Returns the path of a file, valid as long as this object.
+  private func path(of name: String) throws -> String {
+    if let folder { return "\(folder)/\(name)" }
+    if let known = descriptors[name] { return Self.path(of: known) }
+    guard let bytes = StandardLibrary.file(name) else {
+      throw LuaError(code: "argument", message: "the library has no file \(name)")
+    }
+    let descriptor = LinuxFiles.inMemory(name: name)
+    guard descriptor >= 0,
+      bytes.withUnsafeBytes({ write(descriptor, $0.baseAddress, $0.count) }) == bytes.count
+    else {
+      if descriptor >= 0 { close(descriptor) }
+      throw LuaError(code: "audio.not_found", message: "no memory for the library's file \(name)")
+    }
+    descriptors[name] = descriptor
+    return Self.path(of: descriptor)
+  }
+
+  private static func path(of descriptor: Int32) -> String { "/proc/self/fd/\(descriptor)" }
 }

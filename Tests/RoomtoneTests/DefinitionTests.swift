@@ -9,7 +9,7 @@ struct DefinitionTests {
     "describe each module in full, and nothing that is not there",
     arguments: [
       "speaker", "stream", "recordings", "headset", "task", "schedule", "log", "store", "recorder", "eq",
-      "fade", "follow", "party", "scene", "sleep_timer", "zone",
+      "fade", "follow", "party", "scene", "sleep_timer", "zone", "alarm", "announce",
     ])
   func modules(_ module: String) throws {
     let definitions = try Definitions()
@@ -29,6 +29,8 @@ struct DefinitionTests {
 
   private static let show = "{ url = 'http://127.0.0.1/', cron = '@daily', duration = 1 }"
 
+  private static let wake = "{ at = '06:45', rooms = 'Kitchen', sources = { 'http://127.0.0.1/' } }"
+
   /// Connects the headset as the global `h`.
   private static let headset = "(function() h = require 'headset'.connect() return h end)()"
 
@@ -43,6 +45,7 @@ struct DefinitionTests {
     ("headset.Headset", "_G.h or require 'headset'.connect()"),
     ("recorder.Show", "require 'recorder'.schedule \(show)"),
     ("recorder.Subscription", "require 'recorder'.schedule \(show):on('started', print)"),
+    ("alarm.Alarm", "require 'alarm'.set \(wake)"),
     ("fade.Fade", "require 'fade'.volume { 'Kitchen', to = 5, over = 5 }"),
     // There is one party at a time: the global `night`.
     ("party.Party", "_G.night or (function() night = require 'party'.start {} return night end)()"),
@@ -144,6 +147,9 @@ struct DefinitionTests {
       ("recorder.Options", "require 'recorder'.schedule, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
       ("party.Options", "require 'party'.start, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
       ("scene.ApplyOptions", "require 'scene'.apply, 'x', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+      ("alarm.Options", "require 'alarm'.set, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+      ("announce.PlayOptions", "require 'announce'.play, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+      ("announce.SayOptions", "require 'announce'.say, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
       ("sleep_timer.Options", "require 'sleep_timer'.start, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
       ("schedule.AtOptions", "schedule.at, '06:45', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
       ("schedule.CronOptions", "schedule.cron, '@daily', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
@@ -152,7 +158,8 @@ struct DefinitionTests {
   func options(_ name: String, _ call: String) throws {
     let lines = try EngineHarness.printed(
       "for name in message(\(call)):match('known: ([%w_, ]*)'):gmatch('[%w_]+') do print(name) end")
-    #expect(try lines.sorted() == Definitions().fields[name]?.sorted())
+    // Messages name options by their names, not those by a position.
+    #expect(try lines.sorted() == Definitions().fields[name]?.filter { !$0.hasPrefix("[") }.sorted())
   }
 
   @Test(
@@ -180,6 +187,7 @@ struct DefinitionTests {
         "(function() f = require 'fade'.volume { 'Kitchen', to = 5, over = 5 } return f end)().on, f"
       ),
       ("party.EventName", "(function() night = require 'party'.start {} return night end)().on, night"),
+      ("alarm.EventName", "(function() a = require 'alarm'.set \(wake) return a end)().on, a"),
       (
         "sleep_timer.EventName",
         "(function() t = require 'sleep_timer'.start { after = 60 } return t end)().on, t"
@@ -288,6 +296,9 @@ struct DefinitionTests {
       "headset.Headset:once": "'ambient', print", "headset.Headset:wait": "'ambient'",
       "recorder.schedule": Self.show, "recorder.Show:on": "'started', print",
       "recorder.Show:once": "'started', print", "recorder.Show:wait": "'started'",
+      "alarm.set": Self.wake, "alarm.Alarm:on": "'ringing', tostring",
+      "alarm.Alarm:once": "'ringing', tostring", "alarm.Alarm:wait": "'ringing'",
+      "announce.play": "{ 'tone.wav' }", "announce.say": "{ 'hello' }",
       "fade.volume": "{ 'Kitchen', to = 5, over = 5 }", "fade.Fade:on": "'done', tostring",
       "fade.Fade:once": "'done', tostring", "fade.Fade:wait": "'done'", "follow.to": "{ 'Kitchen' }",
       "party.start": "{ session = speaker.session() }", "party.Party:on": "'done', tostring",
@@ -315,6 +326,7 @@ struct DefinitionTests {
       local stream, recordings, recorder = require "stream", require "recordings", require "recorder"
       local store, eq, headset = require "store", require "eq", require "headset"
       local fade, follow, party = require "fade", require "follow", require "party"
+      local alarm, announce = require "alarm", require "announce"
       local scene, sleep_timer, zone = require "scene", require "sleep_timer", require "zone"
       speaker.open()
       -- Made here, as that suspends too.

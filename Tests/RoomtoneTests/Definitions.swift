@@ -23,9 +23,9 @@ struct Definitions {
   }
 
   static let files = [
-    "eq.lua", "error.lua", "fade.lua", "follow.lua", "globals.lua", "headset.lua", "log.lua", "party.lua",
-    "recorder.lua", "recordings.lua", "scene.lua", "schedule.lua", "sleep_timer.lua", "speaker.lua",
-    "store.lua", "stream.lua", "task.lua", "zone.lua",
+    "alarm.lua", "announce.lua", "eq.lua", "error.lua", "fade.lua", "follow.lua", "globals.lua",
+    "headset.lua", "log.lua", "party.lua", "recorder.lua", "recordings.lua", "scene.lua", "schedule.lua",
+    "sleep_timer.lua", "speaker.lua", "store.lua", "stream.lua", "task.lua", "zone.lua",
   ]
 
   /// The text of a file.

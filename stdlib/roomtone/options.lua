@@ -46,12 +46,6 @@ function kinds.duration(value)
     ("%s is no duration (as in 90s, 5m, 1h30m expected)"):format(tostring(value))
 end
 
-function kinds.volume(value)
-  local volume = math.type(value) and math.tointeger(value)
-  return volume and volume >= 0 and volume <= 50 and volume or nil,
-    ("whole number from 0 to 50 expected, got %s"):format(tostring(value))
-end
-
 function kinds.any(value)
   return value
 end
@@ -67,6 +61,17 @@ function options.one_of(...)
       ("%s expected, got %s"):format(table.concat(list, " or "), tostring(value))
   end
 end
+
+-- Returns the kind of an option that is a whole number in a range.
+function options.whole(least, most)
+  return function(value)
+    local number = math.type(value) and math.tointeger(value)
+    return number and number >= least and number <= most and number or nil,
+      ("whole number from %d to %d expected, got %s"):format(least, most, tostring(value))
+  end
+end
+
+kinds.volume = options.whole(0, 50)
 
 -- Returns an option as messages name it: a name, or the position of one that has none.
 local function label(key, name)

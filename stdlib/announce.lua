@@ -1,0 +1,122 @@
+-- Announcements: a sound or a spoken sentence, over whatever plays.
+--
+--   local announce = require "announce"
+--   announce.say { "The door is open", rooms = "Kitchen", volume = 30 }
+--   announce.say { "Das Essen ist fertig", voice = "de" }
+--   announce.play { "gong.wav", rooms = { "Living Room", "Bedroom" } }
+--
+-- What plays in the rooms pauses, an alarm too, and continues exactly where it was, at its volume. The
+-- functions return when the announcement is over. Those for the same room wait for each other.
+--
+-- Speech is made by espeak-ng. Under simulation, where no program runs, a sentence lasts as long as it would
+-- take to speak; with --render a chime stands for it.
+
+local checks = require "roomtone.misuse"
+local files = require "roomtone.files"
+local object = require "roomtone.object"
+local options = require "roomtone.options"
+local rooms = require "roomtone.rooms"
+local speaker = require "speaker"
+local task = require "task"
+
+local announce = checks.module "announce"
+
+local OPTIONS = {
+  "string", rooms = rooms.target, volume = "volume", duck = options.one_of "pause",
+  priority = options.whole(0, 1000), fade = "duration",
+}
+local SPEECH = { voice = "string", speed = options.whole(80, 450) }
+local DEFAULTS = { priority = 300, fade = 0.5, duck = "pause" }
+-- Letters that espeak-ng speaks in a second at its usual speed, 175 words a minute.
+local LETTERS, SPEED = 15, 175
+-- Seconds after which espeak-ng has failed, and a task sleeps that something else ends.
+local SPEECH_TIMEOUT, FOREVER = 60, 1e9
+-- Announcements that are heard or wait, in their order: lists of speakers with `over`, which ends with them.
+local queue = {}
+
+for name, kind in pairs(OPTIONS) do
+  SPEECH[name] = kind
+end
+
+-- Waits until no earlier announcement concerns the speakers, then calls the function.
+local function in_turn(devices, fn)
+  local own = { devices = devices, over = task.spawn(task.sleep, FOREVER) }
+  local earlier = { table.unpack(queue) }
+  table.insert(queue, own)
+  local _ <close> = object.closing(function() -- also if the routine is cancelled
+    for index, other in ipairs(queue) do
+      if other == own then
+        table.remove(queue, index)
+      end
+    end
+    own.over:cancel()
+  end)
+  for _, other in ipairs(earlier) do
+    local is_shared = false
+    for _, device in ipairs(devices) do
+      is_shared = is_shared or rooms.contains(other.devices, device)
+    end
+    if is_shared then
+      task.try(other.over.await, other.over)
+    end
+  end
+  fn()
+end
+
+-- Interrupts the rooms to play a file, or with a function.
+local function interrupt(wanted, play)
+  local where = checks.where()
+  -- The speakers of the default session, also those that an earlier announcement has borrowed.
+  local devices = wanted.rooms or checks.attribute(where, speaker.devices)
+  in_turn(devices, function()
+    checks.attribute(where, speaker.interrupt, {
+      devices = wanted.rooms, volume = wanted.volume, priority = wanted.priority, fade = wanted.fade,
+      play = play,
+    })
+  end)
+end
+
+function announce.play(given)
+  interrupt(options.check("play", given, OPTIONS, { 1 }, DEFAULTS), given[1])
+end
+
+-- Has a text spoken into a file. Raises `announce.speech` at the script's line.
+local function speak(text, path, voice, speed)
+  local command = { "espeak-ng", "-w", path, "-s", tostring(speed), timeout = SPEECH_TIMEOUT }
+  for _, argument in ipairs { voice and "-v" or nil, voice } do
+    table.insert(command, argument)
+  end
+  table.insert(command, "--")
+  table.insert(command, text)
+  local result, err = task.try(task.exec, command)
+  if err and err.code == "task.no_program" then
+    checks.raise("espeak-ng is not installed, which speaks announcements", "announce.speech",
+      "apt-get install espeak-ng")
+  elseif err and err.code ~= "simulate.not_here" then
+    checks.raise("espeak-ng failed: " .. err.message, "announce.speech")
+  elseif result and result.code ~= 0 then
+    local reason = result.stderr:match "[^\n]+" or ("exit status %d"):format(result.code)
+    checks.raise("espeak-ng failed: " .. reason, "announce.speech", "espeak-ng --voices lists the voices")
+  end
+end
+
+function announce.say(given)
+  local wanted = options.check("say", given, SPEECH, { 1 }, DEFAULTS)
+  local text, speed = wanted[1], wanted.speed or SPEED
+  if not text:find "%S" then
+    checks.raise "value 1 in the options of 'say': a text to speak expected"
+  end
+  local path = task.try(os.tmpname) -- none under simulation
+  local _ <close> = object.closing(function()
+    if path then
+      os.remove(path)
+    end
+  end)
+  speak(text, path or "speech.wav", wanted.voice, speed)
+  interrupt(wanted, function(session)
+    session:play(path or files.path "sounds/bell.mp3", { title = text, loop = not path })
+    session:finish(not path and (utf8.len(text) or #text) / LETTERS * SPEED / speed + 1 or nil)
+  end)
+end
+
+return checks.sealed("announce", announce)

@@ -1,0 +1,55 @@
+---@meta announce
+
+-- Announcements: a sound or a spoken sentence, over whatever plays.
+--
+--   local announce = require "announce"
+--   announce.say { "The door is open", rooms = "Kitchen", volume = 30 }
+--   announce.say { "Das Essen ist fertig", voice = "de" }
+--   announce.play { "gong.wav", rooms = { "Living Room", "Bedroom" } }
+--
+-- What plays in the rooms pauses, and continues exactly where it was, at its volume; so does an alarm. Announcements of
+-- a script for the same speaker wait for each other.
+--
+-- Speech is made by espeak-ng, `apt-get install espeak-ng`. Under simulation no program runs: a sentence lasts as long
+-- as it would take to speak, and a chime is rendered in its place. A function that `task.stand_in` sets for
+-- `"espeak-ng"` is called with the arguments; it fails by returning `{ code = 1 }`.
+
+error("stdlib/meta/announce.lua is a description, not a module: require \"announce\" finds the module itself")
+
+---@class announcelib
+local announce = {}
+
+---@class announce.PlayOptions
+---@field [1] string Path of a file, as for `speaker.play`.
+---@field rooms? fade.Target The speakers (default: those of the default session).
+---@field volume? integer Volume of the announcement, 0 to 50; unmutes (default: unchanged).
+---@field duck? "pause" Treatment of what plays in the rooms (default: `"pause"`).
+---@field priority? integer Priority in the rooms, 0 to 1000 (default: 300, above that of alarms).
+---@field fade? Duration Length of the fade-out before and the fade-in after (default: 0.5 s).
+
+---@class announce.SayOptions
+---@field [1] string The text.
+---@field rooms? fade.Target The speakers (default: those of the default session).
+---@field volume? integer Volume of the announcement, 0 to 50; unmutes (default: unchanged).
+---@field duck? "pause" Treatment of what plays in the rooms (default: `"pause"`).
+---@field priority? integer Priority in the rooms, 0 to 1000 (default: 300, above that of alarms).
+---@field fade? Duration Length of the fade-out before and the fade-in after (default: 0.5 s).
+---@field voice? string Voice of espeak-ng: `"de"`, `"en-us+f3"` (default: that of espeak-ng).
+---@field speed? integer Words a minute, 80 to 450 (default: 175).
+
+---Plays a file in the rooms, and returns when it is over and what was interrupted continues.
+---
+---Raises the errors of `speaker.interrupt`: `speaker.outranked`, `speaker.no_active_device`, `speaker.unknown`,
+---`speaker.closed`, `audio.not_found`, `audio.unreadable`, `audio.unsupported`; `argument`, `task.cannot_suspend`.
+---@async
+---@param options announce.PlayOptions
+function announce.play(options) end
+
+---Speaks a text in the rooms, and returns when it is over and what was interrupted continues.
+---
+---Raises `announce.speech` (espeak-ng is missing, or can't speak with that voice), and the errors of `play`.
+---@async
+---@param options announce.SayOptions
+function announce.say(options) end
+
+return announce

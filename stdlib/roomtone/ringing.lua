@@ -1,0 +1,172 @@
+-- The sound of an alarm in its rooms.
+--
+--   local ringing = require "roomtone.ringing"
+--   own.pause = task.spawn(task.sleep, 3600)
+--   ringing.sound(own)                            -- until the pause is over
+--   ringing.restore(own)
+--
+-- `own` has the options of the alarm: `rooms`, `sources`, `priority`, `volume`, `fade`, `sustain`; the moment
+-- at which it began to ring, `ring.began`; the volumes of before by the speakers' ids, `ring.levels`; those
+-- found when the script began to ring, `found`; and functions that are called: `sounding(source)`,
+-- `fall_back(source, reason)`, `dismissed()`, which ends the pause.
+
+local checks = require "roomtone.misuse"
+local fade = require "fade"
+local object = require "roomtone.object"
+local rooms = require "roomtone.rooms"
+local sounds = require "roomtone.sounds"
+local speaker = require "speaker"
+local task = require "task"
+
+local ringing = checks.module "roomtone.ringing"
+
+-- Seconds between attempts to ring in rooms that a higher priority has, or that can't be reached.
+local RETRY = 5
+local BLOCKED = {
+  ["speaker.outranked"] = true, ["speaker.no_active_device"] = true, ["speaker.no_stream"] = true,
+}
+
+-- Returns the volume that the alarm has risen to.
+local function level(own)
+  local risen = own.fade > 0 and (os.time() - own.ring.began) / own.fade or 1
+  return math.max(1, math.floor(own.volume * math.min(risen, 1) + 0.5))
+end
+
+-- Calls a function, which is cancelled at the end of the pause.
+local function in_pause(own, fn, ...)
+  local arguments = table.pack(...)
+  task.race {
+    function()
+      fn(table.unpack(arguments))
+    end,
+    function()
+      task.try(own.pause.await, own.pause)
+    end,
+  }
+end
+
+-- Opens the next source that can be reached, in place of one that has failed.
+local function next_sound(own)
+  while true do
+    own.index = own.index + 1
+    local source = own.sources[own.index] or sounds.BUILT_IN
+    local sound, reason = sounds.open(source)
+    if sound then
+      own.sound = sound
+      return
+    end
+    own.fall_back(source, reason)
+  end
+end
+
+-- Raises the volume of a session or a speaker from where it should be now.
+local function rise(own, target)
+  task.try(function() -- a speaker that is removed, for one, needs no volume
+    target:fade { to = level(own), over = 0 }
+    target:fade { to = own.volume, over = math.max(0, own.ring.began + own.fade - os.time()) }
+  end)
+end
+
+-- Follows what happens to a speaker of the alarm.
+local function follow(own, session, event)
+  local device, reason = event.device, event.reason
+  if not rooms.contains(own.rooms, device) then
+    return
+  elseif device.session == session and (reason == "joined" or reason == "available") then
+    own.late[device.id] = own.late[device.id] or reason == "available"
+    rise(own, device)
+  elseif reason == "left" and device.session == nil and speaker.find(device.id) then
+    own.dismissed()
+  end
+end
+
+-- Plays one source after the other.
+local function play_sources(own, session)
+  local failed
+  local _ <close> = object.closing(function()
+    if failed then
+      sounds.close(failed)
+    end
+  end)
+  while true do
+    local sound = own.sound
+    local reason = sounds.play(sound, session, own.sustain, function()
+      own.sounding(sound.source)
+    end, failed)
+    failed = sound
+    own.fall_back(failed.source, reason)
+    next_sound(own)
+  end
+end
+
+-- Rings on a session until the end of the pause.
+local function play(own, session)
+  own.has_sounded = true
+  local routines = {
+    session:on("state", function(event)
+      if event.state == "paused" then
+        own.dismissed()
+      end
+    end),
+    session:on("ended", function(event)
+      if event.reason == "stopped" then
+        own.dismissed()
+      end
+    end),
+    speaker.on("device", function(event)
+      follow(own, session, event)
+    end),
+    task.spawn(rise, own, session),
+  }
+  local _ <close> = object.closing(function()
+    for _, routine in ipairs(routines) do
+      routine:cancel()
+    end
+  end)
+  in_pause(own, play_sources, own, session)
+end
+
+-- Interrupts the rooms as soon as a source can be reached, so that what sounds there is not cut off early.
+-- Returns at the end of the pause, when the rooms are as before.
+function ringing.sound(own)
+  own.index = 0
+  local _ <close> = object.closing(function()
+    if own.sound then
+      sounds.close(own.sound)
+    end
+  end)
+  in_pause(own, next_sound, own)
+  while not own.pause.done do
+    local _, err = task.try(speaker.interrupt, {
+      devices = own.rooms, priority = own.priority, volume = level(own), play = function(session)
+        play(own, session)
+      end,
+    })
+    if not err or err.code == "speaker.closed" and speaker.is_open() then
+      own.dismissed() -- at the latest now: somebody may have closed the session
+    elseif BLOCKED[err.code] then
+      own.reason = err.message
+      in_pause(own, task.sleep, RETRY)
+    else
+      error(err, 0)
+    end
+  end
+end
+
+-- Restores volumes that were raised before a restart, or on a speaker that was away when the alarm began.
+function ringing.restore(own)
+  for _, now in ipairs(rooms.levels(own.rooms)) do
+    local device = now.device
+    local before = own.ring.levels[device.id]
+    if before and (now.volume == own.found[device.id] or own.late[device.id]) then
+      if now.volume ~= before.volume then
+        fade.volume { device, to = before.volume, over = 0 }
+      end
+      if before.muted and device.available then
+        device:mute()
+      end
+    end
+  end
+end
+
+return checks.sealed("roomtone.ringing", ringing)
