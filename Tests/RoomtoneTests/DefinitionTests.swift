@@ -129,6 +129,7 @@ struct DefinitionTests {
         "stream.Elements",
         "(require 'stream'.new 'http://127.0.0.1/').audiovault, require 'stream'.new 'http://127.0.0.1/', { url = 'http://127.0.0.1/', elements = { qqqqqqqqqqqqqqqqqqqqqq = 1 } }"
       ),
+      ("speaker.InterruptOptions", "speaker.interrupt, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
       ("speaker.OpenOptions", "speaker.open, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
       (
         "stream.RecordOptions",

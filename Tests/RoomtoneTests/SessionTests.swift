@@ -38,14 +38,15 @@ struct SessionTests {
       print(names(speaker.sessions()), bathroom.session == bath, bath.source.title, bath.source.path:match "[^/]*$")
       kitchen:leave()
       print(kitchen.session, speaker.sessions()[1].source, bath.suspended)
-      speaker.interrupt { devices = "Bathroom", play = function(session)
-        print(bath.suspended, bathroom.session == session, bath.source.title)
+      speaker.interrupt { devices = "Bathroom", name = "bell", play = function(session)
+        print(session.name, bath.suspended, bathroom.session == session, bath.source.title)
       end }
       print(bath.suspended)
       """)
     #expect(
       lines == [
-        "1\ttrue\tnil", "default, bath\ttrue\tshower\ttone.wav", "nil\tnil\tfalse", "true\ttrue\tshower",
+        "1\ttrue\tnil", "default, bath\ttrue\tshower\ttone.wav", "nil\tnil\tfalse",
+        "bell\ttrue\ttrue\tshower",
         "false",
       ])
   }

@@ -280,6 +280,7 @@ function speaker.session(options) end
 ---@field priority? integer 0 to 1000 (default: 100). Speakers in a session of higher priority can't be interrupted.
 ---@field volume? integer Volume of the speakers during the interruption, 0 to 50; unmutes (default: unchanged).
 ---@field fade? Duration Length of the fade-out before and the fade-in after (default: 0).
+---@field name? string Name of the session, shown to people (default: `"interruption"`).
 ---@field restore? boolean `false` restores nothing at the end (default: true).
 
 ---Moves speakers into a session of its own, plays, and restores what it changed, unless somebody else has changed it

@@ -29,15 +29,16 @@ extension SpeakerModule {
     return call.return(sessions(session))
   }
 
-  /// `interrupt{devices=, priority=, volume=, fade=, play=, restore=}`: `play` is a file, or a function that is given
+  /// `interrupt{devices=, fade=, name=, play=, priority=, restore=, volume=}`: `play` is a file, or a function that is given
   /// the session of the speakers.
   private func interrupt(_ house: House, _ call: LuaCall) throws -> LuaReturn {
-    let options = try call.options(1, ["devices", "priority", "volume", "fade", "play", "restore"])
+    let options = try call.options(1, ["devices", "fade", "name", "play", "priority", "restore", "volume"])
     let members = try targets(options, "devices", house)
     let priority = try options.int("priority", in: 0...1000) ?? 100
     let volume = try options.int("volume", in: 0...House.maximumVolume)
     let fade = try options.duration("fade") ?? .zero
     let restore = try options.bool("restore") ?? true
+    let name = try options.string("name", .name) ?? "interruption"
     let work: (Session) async throws -> Void
     var file: String?
     switch options["play"] {
@@ -58,8 +59,7 @@ extension SpeakerModule {
       if let file { try await house.check(file: file) }
       try await house.interrupt(
         devices: members ?? house.speakers(of: house.session), priority: priority, volume: volume, fade: fade,
-        restore: restore,
-        play: work)
+        restore: restore, name: name, play: work)
       return []
     }
   }
