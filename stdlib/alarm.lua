@@ -98,6 +98,7 @@ end
 -- Rings and snoozes until it is dismissed, or its time is over.
 local function run(own)
   own.found, own.late, own.has_sounded = {}, {}, false
+  own.rooms = rooms.present(own.ids)
   local kept, is_new = own.ring, own.ring.levels == nil
   kept.levels = kept.levels or {}
   for _, each in ipairs(rooms.levels(own.rooms)) do
@@ -125,7 +126,11 @@ local function run(own)
   until own.failure or own.verdict == "dismissed" or os.time() >= kept.ends
   ringing.restore(own)
   kept.is_over, own.state = true, "waiting"
-  keep(own)
+  if own.object.next then
+    keep(own)
+  else
+    store.delete(PREFIX .. own.name)
+  end
   if own.failure then
     error(own.failure, 0)
   elseif own.has_sounded then
@@ -184,8 +189,8 @@ function Alarm.methods.cancel(own)
   close_if_over(own)
 end
 
--- Raises misuse for values of the right kind that make no alarm.
-local function check(own)
+function alarm.set(given)
+  local own = options.check("set", given, OPTIONS, { "at", "rooms", "sources" }, DEFAULTS)
   for _, name in ipairs { "duration", "snooze", "sustain", "volume" } do
     if own[name] == 0 then
       misuse(("option '%s' of 'set': more than 0 expected"):format(name))
@@ -194,12 +199,7 @@ local function check(own)
   if #own.rooms == 0 then
     misuse("option 'rooms' of 'set': at least one speaker expected")
   end
-end
-
-function alarm.set(given)
-  local own = options.check("set", given, OPTIONS, { "at", "rooms", "sources" }, DEFAULTS)
-  check(own)
-  own.state = "waiting"
+  own.state, own.ids = "waiting", rooms.ids(own.rooms)
   own.sounding = function(source)
     object.emit(own, "ringing", { alarm = own.object, source = source.name })
   end

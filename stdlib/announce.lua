@@ -71,7 +71,7 @@ local function interrupt(wanted, play)
   in_turn(devices, function()
     checks.attribute(where, speaker.interrupt, {
       devices = wanted.rooms, volume = wanted.volume, priority = wanted.priority, fade = wanted.fade,
-      play = play,
+      name = "announcement", play = play,
     })
   end)
 end

@@ -1,4 +1,5 @@
 import EventLoop
+import LuaRuntime
 import TestSupport
 import TestTraits
 import Testing
@@ -20,12 +21,14 @@ struct AlarmTests {
     }
   }
 
-  /// Rings from 06:45 for 30 minutes. Prints when a speaker begins and ends to play, with its volume.
+  /// The time of the alarm in the script.
+  private static let time = "at = \"06:45\", days = \"daily\""
+  /// A script whose alarm rings from 06:45 for 30 minutes. Prints when a speaker begins and ends to play, with its volume.
   private static let script = """
     local alarm = require "alarm"
     local left = speaker.device "Bedroom Left"
     local wake = alarm.set {
-      at = "06:45", days = "daily", rooms = "Bedroom", sources = { "long.wav" }, name = "wake", volume = 20,
+      \(time), rooms = "Bedroom", sources = { "long.wav" }, name = "wake", volume = 20,
       fade = "5m", duration = "30m",
     }
     left:on("device", function(event)
@@ -85,6 +88,28 @@ struct AlarmTests {
       }
       #expect(
         !(first + second).contains { $0.text.hasPrefix("missed") || $0.text.hasPrefix("fallback") }, comment)
+    }
+  }
+
+  @Test(
+    "for one time of day, or for a date, rings on after a restart, too, and for a date not again",
+    arguments: ["at = '06:45'", "at = '2026-01-05 06:45'"])
+  func onceRestarted(_ time: String) throws {
+    var harness = try EngineHarness()
+    harness.store = harness.folder.file("state.sqlite")
+    let parts = Self.script.split(separator: Self.time, omittingEmptySubsequences: false)
+    #expect(parts.count == 2)
+    let script = parts.joined(separator: time)
+    let restart = Duration.seconds(6 * 3600 + 52 * 60)
+    _ = try lines(&harness, script, from: .seconds(6 * 3600), to: restart)
+    let second = try lines(&harness, script, from: restart, to: .seconds(20 * 3600))
+    #expect(second.first { $0.text == "plays" }.map { $0.second <= 6 * 3600 + 52 * 60 + 1 } == true)
+    #expect(second.first { $0.text == "dismissed duration" }?.second == 7 * 3600 + 15 * 60)
+    if time.contains("2026") {
+      let error = #expect(throws: LuaError.self) {
+        try lines(&harness, script, from: .seconds(8 * 3600), to: .seconds(20 * 3600))
+      }
+      #expect(error?.code == "schedule.past")
     }
   }
 

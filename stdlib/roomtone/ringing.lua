@@ -5,10 +5,10 @@
 --   ringing.sound(own)                            -- until the pause is over
 --   ringing.restore(own)
 --
--- `own` has the options of the alarm: `rooms`, `sources`, `priority`, `volume`, `fade`, `sustain`; the moment
--- at which it began to ring, `ring.began`; the volumes of before by the speakers' ids, `ring.levels`; those
--- found when the script began to ring, `found`; and functions that are called: `sounding(source)`,
--- `fall_back(source, reason)`, `dismissed()`, which ends the pause.
+-- `own` has the options of the alarm, `name`, `rooms`, `sources`, `priority`, `volume`, `fade` and `sustain`;
+-- the moment at which it began to ring, `ring.began`; the volumes of before by the speakers' ids,
+-- `ring.levels`; those found when the script began to ring, `found`; and functions that are called:
+-- `sounding(source)`, `fall_back(source, reason)`, `dismissed()`, which ends the pause.
 
 local checks = require "roomtone.misuse"
 local fade = require "fade"
@@ -138,7 +138,8 @@ function ringing.sound(own)
   in_pause(own, next_sound, own)
   while not own.pause.done do
     local _, err = task.try(speaker.interrupt, {
-      devices = own.rooms, priority = own.priority, volume = level(own), play = function(session)
+      devices = own.rooms, name = own.name, priority = own.priority, volume = level(own),
+      play = function(session)
         play(own, session)
       end,
     })

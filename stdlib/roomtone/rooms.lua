@@ -36,6 +36,24 @@ function rooms.target(value)
   return snapshot.devices
 end
 
+-- Returns the ids of speakers: they outlive a house that is closed and opened again.
+function rooms.ids(devices)
+  local list = {}
+  for index, device in ipairs(devices) do
+    list[index] = device.id
+  end
+  return list
+end
+
+-- Returns the speakers with these ids, without those that are not in the house any more.
+function rooms.present(ids)
+  local list = {}
+  for _, id in ipairs(ids) do
+    list[#list + 1] = speaker.find(id)
+  end
+  return list
+end
+
 -- Returns true if a speaker is in a list.
 function rooms.contains(devices, device)
   for _, other in ipairs(devices) do

@@ -139,6 +139,19 @@ describe("an alarm", function()
     expect(events[1]):to_match "ringing"
   end)
 
+  it("rings in a house that was opened again, without a speaker that was removed", MORNING, function()
+    local _, events = set { duration = "5m" }
+    speaker.close()
+    speaker.open()
+    speaker.house():remove(speaker.device "Bedroom Right")
+    task.sleep "2m"
+    expect(left().is_playing):to_be_true()
+    expect(left().session.name):to_equal "at 06:45 daily"
+    task.sleep "5m"
+    expect(left().volume):to_equal(18)
+    expect(#events):to_equal(2)
+  end)
+
   it("leaves a volume that somebody sets while it rings", MORNING, function()
     local wake = set { duration = "10m" }
     task.sleep "3m"
