@@ -135,8 +135,8 @@ function sounds.play(sound, session, sustain, sounding, replaced)
   local _, err = task.try(start, sound, session, replaced)
   while not err or err.code == "speaker.no_active_device" do
     session:wait("ended", STEP)
-    -- While something else interrupts the session, nothing is measured; without a speaker it waits for one.
-    if not session.suspended and is_reachable(session) then
+    -- Nothing is measured while something else has the speakers, or none can be reached.
+    if is_reachable(session) then
       elapsed, quiet = elapsed + STEP, quiet + STEP
       if session:state() == "stopped" then
         _, err = task.try(start, sound, session, replaced)

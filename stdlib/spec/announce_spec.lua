@@ -79,7 +79,10 @@ describe("announce.say", function()
     speaker.play_stream "http://radio.example/night.mp3"
     local timer = sleep_timer.start { after = "1m", fade = "5m" }
     task.sleep "3m"
-    announce.say { ("a long sentence "):rep(20), rooms = "Kitchen", volume = 35 }
+    local saying = task.spawn(announce.say, { ("a long sentence "):rep(20), rooms = "Kitchen", volume = 35 })
+    task.sleep(18)
+    expect(kitchen.volume):to_equal(35)
+    saying:await()
     task.sleep(1)
     expect(kitchen.volume):to_be_near(11, 2)
     task.sleep "1m"
