@@ -9,7 +9,8 @@
 --
 -- A fade controls each speaker until somebody else sets its volume, mutes it or fades it: of two fades the later one
 -- wins. A speaker that can't be reached, or that an interruption uses at a volume of its own, is left out, and receives
--- the volume of the fade when it is back, also after the end. Of a session, a speaker that leaves it is left alone; of a group, the members are those at the beginning.
+-- the volume of the fade when it is back, also after the end. Of a session, a speaker that leaves it is left alone; of a
+-- group, the members are those at the beginning.
 
 error("stdlib/meta/fade.lua is a description, not a module: require \"fade\" finds the module itself")
 
