@@ -8,3 +8,4 @@ exclude_files = { "stdlib/meta" }
 -- A stations file declares stations.
 files["stdlib/spec/stations.lua"] = { read_globals = { "station" } }
 files["stdlib/spec"] = { read_globals = { "describe", "it", "expect" } }
+files["scripts/spec"] = { read_globals = { "describe", "it", "expect" }, globals = { "arg" } }
