@@ -15,6 +15,7 @@ local DAY = {
   { at = "08:15" },
   { at = "18:00", room = "Living Room" },
   { at = "21:45", room = "Bedroom" },
+  { at = "23:00" },
 }
 -- Played if the house is silent: a URL, or the name of a station of the configuration.
 local STATION = "http://127.0.0.1:8000/live.mp3"
@@ -32,7 +33,8 @@ else
   for _, part in ipairs(DAY) do
     -- An unknown room is an error now, not at its time.
     local room = part.room and speaker.group(part.room)
-    schedule.at(part.at, { days = "daily", name = part.room or "silence" }, function()
+    local name = ("%s at %s"):format(part.room or "silence", part.at)
+    schedule.at(part.at, { days = "daily", name = name }, function()
       if room then
         move(room)
       else
