@@ -22,6 +22,14 @@ describe("doorbell", function()
     expect(speaker.is_playing()):to_be_false()
   end)
 
+  it("rings in a room that an alarm has, too", function()
+    local alarm = speaker.session { devices = "Bedroom", priority = 200 }
+    alarm:play("../wake_up.mp3", { loop = true })
+    start("doorbell", "now", CHIME)
+    expect(alarm:is_playing()):to_be_true()
+    expect(#alarm.devices):to_equal(2)
+  end)
+
   it("lets the music continue where it was", function()
     speaker.play("../wake_up.mp3", { loop = true })
     task.sleep "5s"
