@@ -10,10 +10,10 @@ local task = require "task"
 
 local TUNE = arg[1] or "wake_up.mp3"
 local QUIET, LOUD = 8, 32 -- volumes go from 0 to 50
-local FADE = 12 -- seconds
 
 -- By default, every speaker of the house joins the default session.
 speaker.open { add_all = false }
+local bedroom, kitchen = speaker.group "Bedroom", speaker.group "Kitchen"
 
 -- Callbacks run beside the routine. A failure of a callback is logged and affects nothing else.
 speaker.on("error", function(event)
@@ -23,31 +23,19 @@ speaker.on("ended", function(event)
   print(event.source.title .. " is over: " .. event.reason)
 end)
 
-local bedroom = speaker.group("Bedroom").devices
-for _, device in ipairs(bedroom) do
-  device:set_volume(QUIET)
-  device:join()
-end
-
+bedroom:set_volume(QUIET)
+bedroom:join()
 print "Good morning!"
 speaker.play(TUNE, { title = "the morning tune" })
 
--- `sleep` suspends this routine only: music, callbacks and other routines continue.
-for volume = QUIET + 1, LOUD do
-  task.sleep(FADE / (LOUD - QUIET))
-  for _, device in ipairs(bedroom) do
-    device:set_volume(volume)
-  end
-end
+-- `fade` suspends this routine only: music, callbacks and other routines continue.
+bedroom:fade { to = LOUD, over = "12s" }
 
 -- A speaker that joins starts in step with the others, so the music moves without a gap.
-local kitchen = speaker.device "Kitchen"
 kitchen:set_volume(LOUD)
 kitchen:join()
 print "Breakfast is in the kitchen."
-task.sleep("2s")
-for _, device in ipairs(bedroom) do
-  device:leave()
-end
+task.sleep "2s"
+bedroom:leave()
 
 speaker.finish() -- returns when the last frame has been heard
