@@ -17,7 +17,7 @@ end
 local DAY = {
   { at = "06:30", preset = "voice" }, -- the news
   { at = "09:00", preset = "flat" },
-  { at = "18:00", preset = "loudness" }, -- full also when it is quiet
+  { at = "17:30", preset = "loudness" }, -- full also when it is quiet
   { at = "22:00", preset = "night" }, -- no bass through the walls
 }
 

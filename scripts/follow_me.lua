@@ -15,7 +15,7 @@ local DAY = {
   { at = "08:15" },
   { at = "18:00", room = "Living Room" },
   { at = "21:45", room = "Bedroom" },
-  { at = "23:00" },
+  { at = "23:30" },
 }
 -- Played if the house is silent: a URL, or the name of a station of the configuration.
 local STATION = "http://127.0.0.1:8000/live.mp3"

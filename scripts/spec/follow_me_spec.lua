@@ -20,7 +20,7 @@ describe("follow_me", function()
     start "follow_me"
     local wanted = {
       { "7h5m", { "Bathroom" } }, { "20m", { "Kitchen" } }, { "1h", {} }, { "10h", { "Living Room" } },
-      { "4h", { "Bedroom" } }, { "1h", {} }, { "8h", { "Kitchen" } },
+      { "4h", { "Bedroom" } }, { "2h", {} }, { "7h", { "Kitchen" } },
     }
     for _, part in ipairs(wanted) do
       task.sleep(part[1])
