@@ -1,24 +1,35 @@
--- Wakes the bedroom with a fade-in, then moves the music to the kitchen.
+-- Wakes the bedroom with a rising volume: on weekdays, or now, as the demonstration that ends in the kitchen.
 --
---   roomtone run scripts/wake_up.lua              plays it now
---   roomtone simulate scripts/wake_up.lua         prints what it would do
---   roomtone run scripts/wake_up.lua song.mp3     plays another song
+--   roomtone run scripts/wake_up.lua                      the demonstration
+--   roomtone run scripts/wake_up.lua now song.mp3         with another song
+--   roomtone run scripts/wake_up.lua 06:45                an alarm, until it is stopped
+--   roomtone run scripts/wake_up.lua 06:45 morning a.mp3  with a station, and a file if that is not there
+--   roomtone simulate scripts/wake_up.lua 06:45 --for 24h
 
-local log = require "log"
+local alarm = require "alarm"
 local speaker = require "speaker"
 local task = require "task"
 
-local TUNE = arg[1] or "wake_up.mp3"
+local TIME = arg[1] or "now"
+local SOURCES = arg[2] and { table.unpack(arg, 2) } or { "wake_up.mp3" }
 local QUIET, LOUD = 8, 32 -- volumes go from 0 to 50
 
--- By default, every speaker of the house joins the default session.
-speaker.open { add_all = false }
+if TIME ~= "now" then
+  local wake = alarm.set {
+    name = "wake up", at = TIME, days = "weekdays", rooms = "Bedroom",
+    sources = SOURCES, -- the first one that sounds; a chime that is built in if none does
+    volume = LOUD, fade = "5m", duration = "30m",
+  }
+  wake:on("ringing", function(event)
+    print("Good morning, with " .. event.source)
+  end)
+  return
+end
+
+speaker.open { add_all = false } -- by default, every speaker of the house joins the default session
 local bedroom, kitchen = speaker.group "Bedroom", speaker.group "Kitchen"
 
 -- Callbacks run beside the routine. A failure of a callback is logged and affects nothing else.
-speaker.on("error", function(event)
-  log.error(event.message, { code = event.code })
-end)
 speaker.on("ended", function(event)
   print(event.source.title .. " is over: " .. event.reason)
 end)
@@ -26,10 +37,8 @@ end)
 bedroom:set_volume(QUIET)
 bedroom:join()
 print "Good morning!"
-speaker.play(TUNE, { title = "the morning tune" })
-
--- `fade` suspends this routine only: music, callbacks and other routines continue.
-bedroom:fade { to = LOUD, over = "12s" }
+speaker.play(SOURCES[1], { title = "the morning tune" })
+bedroom:fade { to = LOUD, over = "12s" } -- suspends this routine only; music and callbacks continue
 
 -- A speaker that joins starts in step with the others, so the music moves without a gap.
 kitchen:set_volume(LOUD)
@@ -37,5 +46,4 @@ kitchen:join()
 print "Breakfast is in the kitchen."
 task.sleep "2s"
 bedroom:leave()
-
 speaker.finish() -- returns when the last frame has been heard

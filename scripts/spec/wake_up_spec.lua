@@ -1,4 +1,4 @@
--- The morning of scripts/wake_up.lua, in the demonstration house.
+-- The mornings of scripts/wake_up.lua, in the demonstration house.
 
 local speaker = require "speaker"
 local start = require "routine"
@@ -8,7 +8,7 @@ local TUNE = "../wake_up.mp3"
 
 describe("wake_up", function()
   it("rises in the bedroom, and goes to the kitchen without a gap", function()
-    local morning = task.spawn(start, "wake_up", TUNE)
+    local morning = task.spawn(start, "wake_up", "now", TUNE)
     task.sleep(1)
     local bedroom, kitchen = speaker.group "Bedroom", speaker.group "Kitchen"
     expect(bedroom.volume):to_be_near(9, 1)
@@ -26,16 +26,40 @@ describe("wake_up", function()
   end)
 
   it("leaves the other rooms alone", function()
-    start("wake_up", TUNE)
+    start("wake_up", "now", TUNE)
     for _, name in ipairs { "Bathroom", "Living Room Left" } do
       expect(speaker.device(name).active):to_be_false()
     end
     expect(speaker.device("Bathroom").volume):to_equal(20)
   end)
 
-  it("names the song that is not there", function()
+  it("rings on weekdays in the bedroom, for half an hour", { from = "2026-01-09T06:00" }, function()
+    start("wake_up", "06:45", TUNE)
+    local bedroom = speaker.group "Bedroom"
+    task.sleep "47m30s"
+    expect(bedroom.volume):to_be_near(16, 2)
+    expect(bedroom.devices[1].is_playing):to_be_true()
+    expect(speaker.device("Kitchen").is_playing):to_be_false()
+    task.sleep "25m"
+    expect(bedroom.volume):to_equal(32)
+    task.sleep "3m"
+    expect(bedroom.devices[1].is_playing):to_be_false()
+    expect(bedroom.volume):to_equal(18)
+    task.sleep "23h35m" -- Saturday, 06:51
+    expect(bedroom.devices[1].is_playing):to_be_false()
+    task.sleep "48h"
+    expect(bedroom.devices[1].is_playing):to_be_true()
+  end)
+
+  it("says when it is set that there is no such song or time", function()
     expect(function()
-      start("wake_up", "song.mp3")
+      start("wake_up", "now", "song.mp3")
     end):to_raise "audio.not_found"
+    expect(function()
+      start("wake_up", "06:45", "song.mp3")
+    end):to_raise "audio.not_found"
+    expect(function()
+      start("wake_up", "6:45 am", TUNE)
+    end):to_raise "schedule.syntax"
   end)
 end)
