@@ -5,6 +5,7 @@
 --   roomtone run scripts/doorbell.lua now ~/gong.wav     with another sound
 --   roomtone simulate scripts/doorbell.lua 16:00 --for 24h
 
+local announce = require "announce"
 local schedule = require "schedule"
 local speaker = require "speaker"
 
@@ -13,15 +14,8 @@ local CHIME = arg[2] or "doorbell.mp3"
 local VOLUME = 28
 
 local function ring()
-  -- Suspends the sessions of the speakers, and then gives back what it has changed: sessions, positions and
-  -- volumes. A session of higher priority is not interrupted; alarms have 200.
-  speaker.interrupt {
-    devices = speaker.devices(),
-    priority = 300,
-    volume = VOLUME,
-    fade = "300ms",
-    play = CHIME,
-  }
+  -- What plays pauses, an alarm too, and continues at its volume. Of two visits, the second one waits.
+  announce.play { CHIME, rooms = speaker, volume = VOLUME } -- `speaker` stands for the whole house
 end
 
 if TIME == "now" then

@@ -30,6 +30,20 @@ describe("doorbell", function()
     expect(#alarm.devices):to_equal(2)
   end)
 
+  it("rings twice for two visits, one after the other", function()
+    local began = task.now()
+    task.all {
+      function()
+        start("doorbell", "now", CHIME)
+      end,
+      function()
+        start("doorbell", "now", CHIME)
+      end,
+    }
+    expect(task.now() - began):to_be_near(6, 1)
+    expect(speaker.device("Kitchen").volume):to_equal(22)
+  end)
+
   it("lets the music continue where it was", function()
     speaker.play("../wake_up.mp3", { loop = true })
     task.sleep "5s"
