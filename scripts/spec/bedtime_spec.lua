@@ -41,7 +41,7 @@ describe("bedtime", function()
     expect(speaker.is_playing()):to_be_false()
   end)
 
-  it("says at its start that there is no such room or time", function()
+  it("refuses an unknown room or time at its start", function()
     expect(function()
       start("bedtime", "22:30", "Attic")
     end):to_raise 'no group is called "Attic"'

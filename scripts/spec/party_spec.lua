@@ -37,6 +37,18 @@ describe("party", function()
     expect(speaker.device("Bathroom").volume):to_equal(40) -- somebody has set it
   end)
 
+  it("continues after an interruption", function()
+    local party = task.spawn(start, "party", "now")
+    task.sleep "10m"
+    speaker.interrupt { devices = "Kitchen", volume = 20, play = "../doorbell.mp3" }
+    task.sleep "1m"
+    expect(speaker.device("Kitchen").is_playing):to_be_true()
+    expect(speaker.device("Kitchen").volume):to_equal(30)
+    party:await()
+    expect(speaker.device("Kitchen").volume):to_equal(22)
+    expect(#speaker.default_session().devices):to_equal(6)
+  end)
+
   it("restores the rooms also if it is cancelled", function()
     local party = task.spawn(start, "party", "now")
     task.sleep "10m"
@@ -47,7 +59,7 @@ describe("party", function()
     expect(speaker.device("Kitchen").is_playing):to_be_false()
   end)
 
-  it("says at its start that there is no such station", function()
+  it("refuses an unknown station at its start", function()
     expect(function()
       start("party", "20:00", "dance")
     end):to_raise 'no station "dance" is configured'

@@ -30,7 +30,7 @@ describe("saturday_show", function()
     expect(#speaker.default_session().devices):to_equal(6)
   end)
 
-  it("says at its start that there is no such station", function()
+  it("refuses an unknown station at its start", function()
     expect(function()
       start("saturday_show", "jazz")
     end):to_raise 'no station "jazz" is configured'

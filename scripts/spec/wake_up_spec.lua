@@ -51,7 +51,7 @@ describe("wake_up", function()
     expect(bedroom.devices[1].is_playing):to_be_true()
   end)
 
-  it("says when it is set that there is no such song or time", function()
+  it("refuses an unknown song or time when it is set", function()
     expect(function()
       start("wake_up", "now", "song.mp3")
     end):to_raise "audio.not_found"
