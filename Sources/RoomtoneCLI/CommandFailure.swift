@@ -27,6 +27,8 @@ enum CommandFailureKind: String, FailureKind {
   case recordingFolder = "record.write"
   /// The folder of a simulation can't be created.
   case scratchFolder = "simulate.scratch"
+  /// The page of a simulation can't be written.
+  case page = "simulate.page"
   /// A source was not played to its end.
   case playback = "speaker.ended"
 }

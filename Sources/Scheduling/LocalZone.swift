@@ -63,7 +63,7 @@ extension LocalZone {
 
   /// Returns the first second after `from` at which the offset differs from that at `from`, up to `to`, where
   /// it differs.
-  func change(after from: Int, until to: Int) -> Int {
+  public func change(after from: Int, until to: Int) -> Int {
     let before = offset(at: from)
     var (low, high) = (from, to)
     while high - low > 1 {

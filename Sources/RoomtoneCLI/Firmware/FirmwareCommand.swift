@@ -59,7 +59,7 @@ enum FirmwareCommand {
   }
 
   private static func write(_ file: FirmwareFile, to path: String, replaces: Bool) throws {
-    try OutputFile.write(file.bytes, to: path, replaces: replaces)
+    try OutputFile(path, replaces: replaces, kind: .firmwareFile).write(file.bytes)
   }
 
   // MARK: inspect

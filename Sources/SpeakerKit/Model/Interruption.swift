@@ -58,6 +58,9 @@ extension House {
     }
   }
 
+  /// Returns `true` if the session is that of an interruption under way.
+  public func isInterruption(_ session: Session) -> Bool { interruptions.contains { $0.session === session } }
+
   /// Checks that a file can be played, by opening it.
   /// - Throws: `audio.not_found`, `audio.unreadable`, `CancellationError`.
   public func check(file path: String) async throws {
