@@ -139,6 +139,7 @@ final class ScriptRun {
   private func end() {
     guard phase == .running else { return }
     phase = .ending
+    engine.onEnding()
     let (engine, script) = (engine, script)
     loop.start { [self] in
       await script.end()

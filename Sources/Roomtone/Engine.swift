@@ -68,6 +68,10 @@ public final class Engine {
   public var onLog: (LogLevel, String, [(String, String)]) -> Void = { _, _, _ in }
   /// Receives what happens to the jobs of scripts.
   public var onJob: (Job, JobEvent) -> Void = { _, _ in }
+  /// Receives the log's lines for what happens to jobs, in place of `onLog` unless nil.
+  public var onJobLog: ((LogLevel, String) -> Void)?
+  /// Called before a script ends, and with it what it started.
+  public var onEnding: () -> Void = {}
   /// Receives an error that no script code caught.
   public var onFailure: (LuaError) -> Void = { _ in }
 
@@ -143,7 +147,8 @@ public final class Engine {
     func receive(_ job: Job, _ event: JobEvent) {
       engine?.onJob(job, event)
       guard let (level, text) = Self.line(event, of: job) else { return }
-      log(level, "job \"\(job.name)\": \(text)")
+      let line = "job \"\(job.name)\": \(text)"
+      if let onJobLog = engine?.onJobLog { onJobLog(level, line) } else { log(level, line) }
     }
 
     /// Returns the line of the log for an event; nil for one that is reported elsewhere, or is as it should be.
@@ -164,6 +169,9 @@ public final class Engine {
       }
     }
   }
+
+  /// The jobs of all scripts, in the order in which they were added.
+  public var scheduledJobs: [Job] { jobs.jobs() }
 
   /// A script with all modules, ready to be given code.
   /// - Parameters:

@@ -38,10 +38,16 @@ enum SimulateCommand {
     let printer = TimelinePrinter(json: options.json)
     timeline.onEntry = printer.print
     engine.onPrint = { timeline.addPrinted($0) }
-    // Lines on standard error begin with the simulated time, by which they are found on the time line.
-    let (onLog, onFailure) = (engine.onLog, engine.onFailure)
-    engine.onLog = { level, message, fields in onLog(level, "\(timeline.now): \(message)", fields) }
+    // Lines on standard error begin with the simulated time, by which they are found on the time line. Where both are
+    // on one terminal, those of the time line are enough.
+    let (onLog, onFailure) = Terminal.showsAll ? ({ _, _, _ in }, { _ in }) : (engine.onLog, engine.onFailure)
+    engine.onLog = { level, message, fields in
+      if level >= configuration.logLevel { timeline.addLog(level, message, fields) }
+      onLog(level, "\(timeline.now): \(message)", fields)
+    }
+    engine.onJobLog = { level, message in onLog(level, "\(timeline.now): \(message)", []) }
     engine.onFailure = { error in
+      timeline.add(error)
       var error = error
       error.context = "\(timeline.now)" + (error.context.map { ", \($0)" } ?? "")
       onFailure(error)
@@ -52,63 +58,9 @@ enum SimulateCommand {
     // Ends the reference cycle of engine and time line.
     engine.onPrint = { _ in }
     engine.onLog = { _, _, _ in }
+    engine.onJobLog = nil
     engine.onFailure = { _ in }
     if let folder = options.renderFolder, !options.json { printer.printFiles(in: folder) }
     return result.status
-  }
-}
-
-/// Prints the time line: a date where a day begins, then a line per entry; or a JSON object per line.
-final class TimelinePrinter {
-  private let json: Bool
-  private var date: CalendarDate?
-
-  init(json: Bool) { self.json = json }
-
-  func print(_ entry: Timeline.Entry) {
-    if json { return Terminal.print(object(entry).line) }
-    if entry.time.date != date {
-      date = entry.time.date
-      let days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
-      Terminal.print("\(days[entry.time.date.weekday]) \(entry.time.date)")
-    }
-    let room = entry.room + String(repeating: " ", count: max(0, 22 - entry.room.count))
-    Terminal.print("\(Timestamp.clock(entry.time.time.seconds))  \(room)  \(entry.text)")
-  }
-
-  /// Prints the folder's WAV files with their lengths.
-  func printFiles(in folder: String) {
-    guard let stream = opendir(folder) else { return }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: entry.pointee.d_name) {
-        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name.hasSuffix(".wav") { names.append(name) }
-    }
-    guard !names.isEmpty else { return Terminal.print("nothing sounded: no WAV files") }
-    Terminal.print("\(names.count) WAV files in \(folder):")
-    for name in names.sorted() {
-      var info = stat()
-      guard stat("\(folder)/\(name)", &info) == 0 else { continue }
-      // 48 kHz, two channels, 16 bit, behind a header.
-      let tenths = max(0, Int(info.st_size) - 44) * 10 / 192_000
-      Terminal.print("  \(name)  \(tenths / 10).\(tenths % 10) s")
-    }
-  }
-
-  /// Returns the time in the format of RFC 3339: `2026-01-05T06:45:00+01:00`.
-  private func timestamp(_ entry: Timeline.Entry) -> String {
-    let offset = Timestamp.clock(abs(entry.offset)).dropLast(3)
-    return
-      "\(entry.time.date)T\(Timestamp.clock(entry.time.time.seconds))\(entry.offset < 0 ? "-" : "+")\(offset)"
-  }
-
-  private func object(_ entry: Timeline.Entry) -> JSON {
-    .object([
-      ("time", .string(timestamp(entry))), ("kind", .string(entry.isPrinted ? "print" : "house")),
-      ("room", .string(entry.room)), ("what", .string(entry.text)),
-    ])
   }
 }

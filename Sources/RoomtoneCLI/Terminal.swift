@@ -33,6 +33,9 @@ enum Terminal {
   /// `true` if standard output is a terminal.
   static var showsProgress: Bool { isatty(STDOUT_FILENO) == 1 }
 
+  /// `true` if results and errors are both shown on a terminal.
+  static var showsAll: Bool { isatty(STDOUT_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
+
   /// Columns of the terminal; 80 when unknown.
   static var columns: Int {
     var size = winsize()

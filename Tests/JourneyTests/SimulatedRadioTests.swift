@@ -115,7 +115,7 @@ struct SimulatedRadioTests {
     let reported = outcomes[0].lines.filter { $0.contains("One.mp3") && !$0.contains("\t") }
     #expect(
       reported.count == 2 && reported.first?.hasSuffix("● recording One.mp3") == true
-        && reported.last?.hasSuffix("■ One.mp3 is recorded, 4s") == true, "\(reported)")
+        && reported.last?.hasSuffix("■ One.mp3 is recorded, 4 s") == true, "\(reported)")
     #expect(try home.run("recordings").lines == ["no recordings"])
   }
 }

@@ -71,7 +71,7 @@ private struct WakeUp {
     ]
     let lines = outcome.lines.map { $0.split(separator: " ").joined(separator: " ") }
     #expect(lines.filter(expected.contains) == expected, "\(outcome)")
-    #expect(lines.contains("00:00:00 Bedroom volume 8 → 32 over 11.5 s"), "\(outcome)")
+    #expect(lines.contains("00:00:00 Bedroom volume 8 → 32 over 12 s"), "\(outcome)")
   }
 
   @Test("there is one file per speaker, all of the tune's length")
@@ -301,14 +301,17 @@ private struct WakeUp {
       require "task".sleep(1)
       io.write "the last"
       """)
-    func line(_ second: Int, _ kind: String, _ room: String, _ text: String) -> String {
-      #"{"time": "2026-01-05T00:00:0\#(second)+00:00", "kind": "\#(kind)", "room": "\#(room)", "what": "\#(text)"}"#
+    func line(_ second: Int, _ kind: String, _ room: String, _ fields: String, _ text: String) -> String {
+      #"{"time": "2026-01-05T00:00:0\#(second)+00:00", "kind": "\#(kind)", "room": "\#(room)", \#(fields), "text": "\#(text)"}"#
+    }
+    func printed(_ second: Int, _ text: String) -> String {
+      line(second, "print", "", #""message": "\#(text)""#, text)
     }
     #expect(
       try home.run("simulate", "--json", "--timezone", "Etc/UTC", script).lines == [
-        line(0, "print", "", #"a \"quoted\" line"#), line(0, "print", "", "one 2 three"),
-        line(0, "print", "", "four five six"), line(0, "house", "Kitchen", "volume 22 → 30"),
-        line(1, "print", "", "the last"),
+        printed(0, #"a \"quoted\" line"#), printed(0, "one 2 three"), printed(0, "four five six"),
+        line(0, "volume", "Kitchen", #""from": 22, "to": 30, "over": 0.0"#, "volume 22 → 30"),
+        printed(1, "the last"),
       ])
   }
 

@@ -273,7 +273,7 @@ struct SimulatedRadioTests {
     timeline.finish()
     try #require(lines.count == 3, "\(lines)")
     #expect(lines[0] == "2026-01-05 00:00 Recorder: ● recording show/00.mp3")
-    #expect(lines[1].hasSuffix(" Recorder: ■ show/00.mp3 is recorded, 10m"), "\(lines[1])")
+    #expect(lines[1].hasSuffix(" Recorder: ■ show/00.mp3 is recorded, 10 min"), "\(lines[1])")
     #expect(
       lines[2].contains("Recorder: ! other.mp3 is not recorded: ") && lines[2].hasSuffix("(record.disk_full)")
     )

@@ -58,8 +58,8 @@ struct TimelineTests {
     #expect(
       lines == [
         "05 00:00 Bedroom: volume 18 → 20", "05 00:00:10 Bedroom Left: volume 20 → 30",
-        "05 00:00:20 Bedroom Left: volume 30 → 10 over 4.8 s",
-        "05 00:00:20 Bedroom Right: volume 20 → 10 over 4.5 s", "05 00:00:35 Bedroom Left: muted",
+        "05 00:00:20 Bedroom Left: volume 30 → 10 over 5 s",
+        "05 00:00:20 Bedroom Right: volume 20 → 10 over 5 s", "05 00:00:35 Bedroom Left: muted",
         "05 00:00:45 Bedroom Left: ▶ long.wav muted", "05 00:00:46 Bedroom Right: joins long.wav",
         "05 00:00:47 Bedroom Right: leaves", "05 00:00:55 Bedroom Left: ■ long.wav has ended",
       ])
@@ -79,8 +79,8 @@ struct TimelineTests {
       """)
     #expect(
       lines == [
-        "05 00:00 Kitchen: muted", "05 00:00:10 Kitchen: volume 0 → 10 over 4.5 s",
-        "05 00:00:16 Kitchen: volume 10 → 5 over 4.0 s", "05 00:00:20 Kitchen: muted",
+        "05 00:00 Kitchen: muted", "05 00:00:10 Kitchen: volume 0 → 10 over 5 s",
+        "05 00:00:16 Kitchen: volume 10 → 5 over 5 s", "05 00:00:20 Kitchen: muted",
         "05 00:00:20 Kitchen: volume 5",
       ])
   }
@@ -104,7 +104,7 @@ struct TimelineTests {
       lines == [
         "05 00:00 Kitchen: gain -6 dB", "05 00:00 Kitchen: equalizer rock",
         "05 00:00 Kitchen: ▶ long.wav at volume 22", "05 00:00 Kitchen: seeks to 0:05",
-        "05 00:00 Kitchen: gain -6 → -20.5 dB over 2s",
+        "05 00:00 Kitchen: gain -6 → -20.5 dB over 2 s",
         "05 00:00:02 Kitchen: equalizer 31 Hz +3 dB, 1000 Hz -2.5 dB", "05 00:00:02 Kitchen: equalizer flat",
         "05 00:00:02 Kitchen: ■ long.wav is stopped",
       ])
@@ -156,13 +156,14 @@ struct TimelineTests {
       stations:
         "station('http://127.0.0.1:1/gone.mp3', { file = '\(Fixtures.path("mp3-cbr128-44k.mp3"))', status = 404 })"
     )
-    #expect(lines.count == 3, "\(lines)")
-    for (day, line) in zip(["05", "06", "07"], lines) {
+    let outages = lines.filter { $0.contains("!") }
+    #expect(outages.count == 3, "\(lines)")
+    for (day, line) in zip(["05", "06", "07"], outages) {
       #expect(line.hasPrefix("\(day) 06:45 ") && line.hasSuffix("(stream.not_found)"), "\(line)")
     }
   }
 
-  @Test("a run of a job that does nothing visible is a line, runs with nothing between them are one")
+  @Test("a run of a job is a line, runs with nothing between them are one")
   func jobs() throws {
     let lines = try lines(
       """
@@ -177,8 +178,10 @@ struct TimelineTests {
     #expect(
       lines == [
         "05 01:00 : job \"poll\" runs 6 times, the last at 2026-01-05 06:00",
-        "05 06:45 Kitchen: volume 22 → 10",
+        "05 06:45 : job \"alarm\" runs", "05 06:45 Kitchen: volume 22 → 10",
         "05 07:00 : job \"poll\" runs 2 times, the last at 2026-01-05 08:00",
+        "05 08:30 : job \"poll\": 8 runs", "05 08:30 : job \"alarm\": 1 run",
+        "05 08:30 : 9 runs, 0 failures, 0 warnings",
       ])
   }
 }

@@ -40,7 +40,7 @@ struct EqualizerShape: Equatable {
 }
 
 /// An event of a headset.
-public enum HeadsetEvent: Equatable {
+public enum HeadsetEvent: Equatable, Sendable {
   /// The headset is connected, for the first time or again.
   case connected
   /// The connection has ended, for this reason.

@@ -163,8 +163,13 @@ final class ScheduleModule {
       // Until the job ends, and with it this closure.
       withExtendedLifetime(held) {}
       guard let routine = script.call(function, name: "job \"\(run.job.name)\"") else { return run.succeed() }
-      routine.whenEnded { outcome in
-        if case .failed(let error) = outcome { run.fail(error.description) } else { run.succeed() }
+      routine.whenEnded { [weak script] outcome in
+        // os.exit is no failure.
+        if case .failed(let error) = outcome, script?.isExit(error) != true {
+          run.fail(error.description)
+        } else {
+          run.succeed()
+        }
       }
     }
     return call.return(jobs(job))

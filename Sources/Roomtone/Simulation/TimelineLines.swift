@@ -1,5 +1,10 @@
 internal import EventLoop
-internal import Scheduling
+
+/// A moment of a simulation: by the clocks of the house, and on the loop.
+struct TimelineMoment {
+  let time: TimelineTime
+  let instant: Instant
+}
 
 /// The lines of a time line that have not been published, in order of the moments at which they began.
 ///
@@ -27,123 +32,109 @@ struct TimelineLines {
     }
   }
 
-  private struct VolumeMove: Equatable {
-    let from: Int
-    var to: Int
-    var last: Instant
-  }
-
   private enum Content: Equatable {
-    case text(String)
-    case printed(String)
-    /// Nil as `over` while the volume may move on.
-    case volume(VolumeMove, over: Instant?)
-    case runs(of: String, count: Int, last: LocalDateTime)
+    case event(TimelineEvent)
+    case volume(VolumeMove)
+    case runs(count: Int, last: TimelineTime)
   }
 
   private struct Line {
-    let time: LocalDateTime
-    let offset: Int
-    let moment: Instant
+    let moment: TimelineMoment
+    let job: String?
     var subject: Subject
     var content: Content
-
-    var isPrinted: Bool { if case .printed = content { true } else { false } }
   }
 
-  /// Seconds without a change after which the next change of a volume is another line.
-  private static let restsAtMost = Duration.seconds(3)
   /// Lines that may wait; what is more than that is published as it is.
   private static let most = 10_000
 
   private var lines: [Line] = []
-  /// Lines so far, those among them that were published.
-  private(set) var count = 0
+  /// Moves that are not over.
+  private var openMoves = 0
 
   /// Adds what happens to something that has a name; empty for what concerns no room.
-  mutating func add(_ text: String, room: String, at time: (LocalDateTime, Int, Instant)) {
-    append(.text(text), .named(room), time)
-  }
-
-  /// Adds what the script printed or wrote.
-  mutating func addPrinted(_ text: String, at time: (LocalDateTime, Int, Instant)) {
-    append(.printed(text), .named(""), time)
+  mutating func add(_ event: TimelineEvent, room: String, job: String?, at moment: TimelineMoment) {
+    lines.append(Line(moment: moment, job: job, subject: .named(room), content: .event(event)))
   }
 
   /// Adds what happens to a speaker of a room.
-  mutating func add(_ text: String, speaker: String, of room: Room, at time: (LocalDateTime, Int, Instant)) {
+  mutating func add(
+    _ event: TimelineEvent, speaker: String, of room: Room, job: String?, at moment: TimelineMoment
+  ) {
     for index in lines.indices.reversed() {
-      guard lines[index].moment == time.2 else { break }
-      guard lines[index].content == .text(text), case .speakers(let names, room) = lines[index].subject
+      guard lines[index].moment.instant == moment.instant else { break }
+      guard lines[index].content == .event(event), lines[index].job == job,
+        case .speakers(let names, room) = lines[index].subject
       else { continue }
       if !names.contains(speaker) { lines[index].subject = .speakers(names + [speaker], of: room) }
       return
     }
-    append(.text(text), .speakers([speaker], of: room), time)
+    lines.append(
+      Line(moment: moment, job: job, subject: .speakers([speaker], of: room), content: .event(event)))
   }
 
   /// Adds a change of a speaker's volume, to its move in the same direction if that is not over.
   mutating func addVolume(
-    from: Int, to: Int, speaker: String, of room: Room, at time: (LocalDateTime, Int, Instant)
+    from: Int, to: Int, speaker: String, of room: Room, job: String?, at moment: TimelineMoment
   ) {
-    endMoves(before: time.2)
+    endMoves(before: moment.instant)
     let own = lines.indices.last { index in
-      guard case .volume(_, over: nil) = lines[index].content else { return false }
+      guard case .volume(let move) = lines[index].content, !move.isOver else { return false }
       return lines[index].subject == .speakers([speaker], of: room)
     }
-    if let own, case .volume(var move, _) = lines[own].content {
-      if (to - move.to).signum() == (move.to - move.from).signum() {
-        (move.to, move.last) = (to, time.2)
-        lines[own].content = .volume(move, over: nil)
-        return
+    if let own, case .volume(var move) = lines[own].content {
+      let isContinued = lines[own].job == job && move.add(to, at: moment.instant)
+      if !isContinued {
+        move.end()
+        openMoves -= 1
       }
-      lines[own].content = .volume(move, over: time.2)
+      lines[own].content = .volume(move)
+      if isContinued { return }
     }
-    append(
-      .volume(VolumeMove(from: from, to: to, last: time.2), over: nil), .speakers([speaker], of: room), time)
+    openMoves += 1
+    lines.append(
+      Line(
+        moment: moment, job: job, subject: .speakers([speaker], of: room),
+        content: .volume(VolumeMove(from: from, to: to, at: moment.instant))))
   }
 
-  /// Adds a run of a job that began then, when nothing has happened since.
-  mutating func addRun(of job: String, at time: (LocalDateTime, Int, Instant)) {
-    if let last = lines.last, case .runs(job, let count, _) = last.content {
-      lines[lines.count - 1].content = .runs(of: job, count: count + 1, last: time.0)
+  /// Adds a run of a job, to the line of the run before when nothing has happened since.
+  mutating func addRun(of job: String, at moment: TimelineMoment) {
+    if let last = lines.last, last.job == job, case .runs(let count, _) = last.content {
+      lines[lines.count - 1].content = .runs(count: count + 1, last: moment.time)
       return
     }
-    append(.runs(of: job, count: 1, last: time.0), .named(""), time)
-  }
-
-  private mutating func append(
-    _ content: Content, _ subject: Subject, _ time: (LocalDateTime, Int, Instant)
-  ) {
-    count += 1
     lines.append(
-      Line(time: time.0, offset: time.1, moment: time.2, subject: subject, content: content))
+      Line(moment: moment, job: job, subject: .named(""), content: .runs(count: 1, last: moment.time)))
   }
 
   private mutating func endMoves(before now: Instant) {
+    guard openMoves > 0 else { return }
     for index in lines.indices {
-      guard case .volume(let move, over: nil) = lines[index].content,
-        move.last.duration(to: now) > Self.restsAtMost
-      else { continue }
-      lines[index].content = .volume(move, over: move.last)
+      guard case .volume(var move) = lines[index].content, !move.isOver, move.isAtRest(at: now) else {
+        continue
+      }
+      move.end()
+      openMoves -= 1
+      lines[index].content = .volume(move)
     }
   }
 
   /// Removes and returns the lines that are complete, up to the first that is not.
   /// - Parameter now: nil at the end, when all are.
-  mutating func removeComplete(at now: Instant?) -> [Timeline.Entry] {
+  mutating func removeComplete(at now: Instant?) -> [TimelineEntry] {
     if let now { endMoves(before: now) }
-    var entries: [Timeline.Entry] = []
+    var entries: [TimelineEntry] = []
     var index = 0
     while index < lines.count {
       let isForced = now == nil || lines.count - index > Self.most
       guard isForced || isComplete(index, at: now ?? .start) else { break }
       mergeMoves(into: index)
       let line = lines[index]
+      if case .volume(let move) = line.content, !move.isOver { openMoves -= 1 }
       entries.append(
-        .init(
-          time: line.time, offset: line.offset, isPrinted: line.isPrinted, room: line.subject.name,
-          text: text(of: line)))
+        TimelineEntry(
+          time: line.moment.time, room: line.subject.name, job: line.job, event: Self.event(line.content)))
       index += 1
     }
     lines.removeFirst(index)
@@ -153,40 +144,114 @@ struct TimelineLines {
   private func isComplete(_ index: Int, at now: Instant) -> Bool {
     let line = lines[index]
     switch (line.content, line.subject) {
-    case (.text, .named), (.printed, _): return true
-    case (.text, .speakers): return line.moment < now
-    case (.volume(_, let over), _): return over.map { $0 < now } ?? false
+    case (.event, .named): return true
+    case (.event, .speakers): return line.moment.instant < now
+    case (.volume(let move), _): return move.isOver && move.last < now && !mayMerge(index, move)
     case (.runs, _): return index < lines.count - 1
     }
   }
 
+  /// True if another speaker of the room has made the same move so far, and may be through with it too.
+  private func mayMerge(_ index: Int, _ move: VolumeMove) -> Bool {
+    openMoves > 0
+      && lines.indices.dropFirst(index + 1).contains { other in
+        guard case .volume(let own) = lines[other].content, !own.isOver else { return false }
+        return own.isAbreast(of: move) && lines[other].moment.instant == lines[index].moment.instant
+      }
+  }
+
   /// Puts the speakers of the room whose volumes made the same move into one line.
   private mutating func mergeMoves(into index: Int) {
-    guard case .volume(let move, _) = lines[index].content,
+    guard case .volume(let move) = lines[index].content,
       case .speakers(var names, let room) = lines[index].subject
     else { return }
     var others = lines.indices.dropFirst(index + 1).filter { other in
-      guard case .volume(move, _) = lines[other].content,
-        case .speakers(_, room) = lines[other].subject
+      guard lines[other].moment.instant == lines[index].moment.instant, lines[other].job == lines[index].job,
+        case .speakers(_, room) = lines[other].subject, case .volume(move) = lines[other].content
       else { return false }
-      return lines[other].moment == lines[index].moment
+      return true
     }
     for other in others {
       if case .speakers(let more, _) = lines[other].subject { names += more }
     }
     lines[index].subject = .speakers(names, of: room)
-    while let other = others.popLast() { lines.remove(at: other) }
+    while let other = others.popLast() {
+      if !move.isOver { openMoves -= 1 }
+      lines.remove(at: other)
+    }
   }
 
-  private func text(of line: Line) -> String {
-    switch line.content {
-    case .text(let text), .printed(let text): return text
-    case .volume(let move, _):
-      // Tenths of a second, rounded: levels take some milliseconds to take effect.
-      let tenths = (line.moment.duration(to: move.last).nanoseconds + 50_000_000) / 100_000_000
-      return "volume \(move.from) → \(move.to)" + (tenths < 10 ? "" : " over \(tenths / 10).\(tenths % 10) s")
-    case .runs(let job, 1, _): return "job \"\(job)\" runs"
-    case .runs(let job, let count, let last): return "job \"\(job)\" runs \(count) times, the last at \(last)"
+  private static func event(_ content: Content) -> TimelineEvent {
+    switch content {
+    case .event(let event): event
+    case .volume(let move): .volume(from: move.from, to: move.to, over: move.duration)
+    case .runs(let count, let last): .run(count: count, until: last)
     }
+  }
+}
+
+/// A volume that moves in one direction, in steps that belong together: those within three seconds, and small ones at
+/// a pace, as a fade makes them.
+struct VolumeMove: Equatable {
+  /// The time without a step after which the next one is another move.
+  private static let pause = Duration.seconds(3)
+  /// The same for small steps, until the pace is known.
+  private static let longestGap = Duration.seconds(600)
+  /// The largest step of a fade.
+  private static let largestStep = 2
+
+  let from: Int
+  private(set) var to: Int
+  private(set) var last: Instant
+  private(set) var isOver = false
+  private let start: Instant
+  private var step: Int
+  /// The time between the last two steps, the shortest and the longest such time.
+  private var gaps: (last: Duration, least: Duration, most: Duration)?
+  private var steps = 1
+
+  init(from: Int, to: Int, at start: Instant) {
+    (self.from, self.to, self.start, last, step) = (from, to, start, start, to - from)
+  }
+
+  static func == (one: VolumeMove, other: VolumeMove) -> Bool {
+    one.isAbreast(of: other) && one.isOver == other.isOver
+  }
+
+  /// True if both have made the same move so far.
+  func isAbreast(of other: VolumeMove) -> Bool {
+    (from, to, start, last) == (other.from, other.to, other.start, other.last)
+  }
+
+  /// True if no step that belongs to it can follow.
+  func isAtRest(at now: Instant) -> Bool { last.duration(to: now) > longestGap(before: Self.largestStep) }
+
+  /// Returns the time within which a step of that size continues the move.
+  private func longestGap(before next: Int) -> Duration {
+    guard abs(next) <= Self.largestStep, abs(step) <= Self.largestStep else { return Self.pause }
+    return max(Self.pause, gaps.map { min($0.last * 4, Self.longestGap) } ?? Self.longestGap)
+  }
+
+  /// Adds a step, unless it is another move.
+  mutating func add(_ volume: Int, at now: Instant) -> Bool {
+    let (next, gap) = (volume - to, last.duration(to: now))
+    guard next.signum() == step.signum(), gap <= longestGap(before: next) else { return false }
+    gaps = (gap, min(gaps?.least ?? gap, gap), max(gaps?.most ?? gap, gap))
+    (to, last, step, steps) = (volume, now, next, steps + 1)
+    return true
+  }
+
+  mutating func end() { isOver = true }
+
+  /// The time that it took, rounded to tenths of a second, as levels take some milliseconds to take effect. That of even
+  /// steps includes the time before the first one.
+  var duration: Duration {
+    let span = start.duration(to: last)
+    var time = span.inSeconds
+    if steps > 2, let gaps, gaps.most.inSeconds <= gaps.least.inSeconds * 1.5 + 0.1 {
+      time *= Double(steps) / Double(steps - 1)
+    }
+    let tenths = (time * 10).rounded()
+    return tenths < 10 ? .zero : .milliseconds(Int(tenths) * 100)
   }
 }

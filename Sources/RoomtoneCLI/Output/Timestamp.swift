@@ -13,7 +13,11 @@ enum Timestamp {
 
   /// Returns a time in the format of RFC 3339: `2026-01-05T06:45:00+01:00`.
   static func text(_ time: WallTime, in zone: any LocalZone = ProcessZone()) -> String {
-    let (local, offset) = (zone.local(time), zone.offset(at: Int(time.seconds)))
+    text(zone.local(time), offset: zone.offset(at: Int(time.seconds)))
+  }
+
+  /// Returns a local time, `offset` seconds ahead of UTC, in the format of RFC 3339.
+  static func text(_ local: LocalDateTime, offset: Int) -> String {
     let hours = clock(abs(offset)).dropLast(3)
     return "\(local.date)T\(clock(local.time.seconds))\(offset < 0 ? "-" : "+")\(hours)"
   }

@@ -66,6 +66,8 @@ public enum SessionChange: Sendable, Equatable {
   case equalizer(EqualizerGains)
   /// The position has moved to this frame of the source.
   case seek(frame: Int)
+  /// The session, which is an interruption's, has borrowed the speakers with these ids, or returns them.
+  case interruption(isBeginning: Bool, devices: [String])
 }
 
 /// An event of a house. Objects in it are the house's own: read them on the loop.

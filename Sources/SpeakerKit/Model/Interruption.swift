@@ -148,6 +148,7 @@ final class Interruption {
       house.move(device, to: session)
       loans.append(Loan(device: device, from: from, before: before, since: device.lastMove))
     }
+    house.report(.interruption(isBeginning: true, devices: loans.map(\.device.id)), of: session)
     guard let volume else { return }
     // Moving has let pending levels take effect: these are the ones to restore.
     var levels: [(device: String, change: LevelChange)] = []
@@ -170,6 +171,9 @@ final class Interruption {
     var heirs: [Interruption] = []
     if restores { for loan in loans { if let heir = giveBack(loan) { heirs.append(heir) } } }
     for suspension in suspensions where suspension.session.isOpen { release(suspension, to: heirs) }
+    if !loans.isEmpty {
+      house.report(.interruption(isBeginning: false, devices: loans.map(\.device.id)), of: session)
+    }
     do { try session.close() } catch {}
   }
 
