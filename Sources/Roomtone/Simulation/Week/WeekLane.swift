@@ -1,0 +1,147 @@
+internal import HeadsetKit
+internal import Home
+
+/// The kind of a mark in the picture of a week, the most urgent first.
+enum WeekMarkKind: Int, Sendable, CaseIterable, Comparable {
+  case failure, warning, fallback, alarm, announcement, run, setting, note
+
+  /// `true` if `a` is more urgent than `b`.
+  static func < (a: WeekMarkKind, b: WeekMarkKind) -> Bool { a.rawValue < b.rawValue }
+}
+
+extension TimelineEntry {
+  /// The mark of the entry in the picture; nil for none, as the picture shows by itself what sounds, how loud, and what is
+  /// recorded.
+  var mark: WeekMarkKind? {
+    switch event {
+    case .failure, .error, .failed, .recording(.failure, _): .failure
+    case .headset(.error, _): .failure
+    case .log(let level, _, _): level == .error ? .failure : level == .warn ? .warning : .note
+    case .warning, .missed, .away: .warning
+    case .skipped(_, let isRequested): isRequested ? .note : .warning
+    case .mark(.fallback, _, _): .fallback
+    case .mark(.alarm, _, _): .alarm
+    case .mark(.announcement, _, _): .announcement
+    case .run: .run
+    case .headset: .setting
+    case .print, .withoutSun: .note
+    default: nil
+    }
+  }
+}
+
+/// A bar of a lane: what sounds in a room, or a recording.
+struct WeekBar: Sendable, Equatable {
+  enum Style: String, Sendable { case music, alarm, announcement, interruption, recording }
+
+  let style: Style
+  let title: String
+  /// The moments at which it begins and ends, which may be on other days.
+  let start, end: Int
+  /// The volumes, as those of `WeekSound`; empty for a recording.
+  let levels: [WeekSound.Level]
+}
+
+/// A mark of a lane: entries that are too close to each other for marks of their own.
+struct WeekMark: Sendable, Equatable {
+  /// The moment of the first.
+  let moment: Int
+  /// The most urgent kind among them.
+  var kind: WeekMarkKind
+  /// Indices in `Week.entries`, in order of time; not empty.
+  var entries: [Int]
+
+  /// Returns marks that are at least `distance` seconds apart.
+  /// - Parameter all: marks in order of time.
+  static func merged(_ all: [WeekMark], distance: Int) -> [WeekMark] {
+    var marks: [WeekMark] = []
+    for mark in all {
+      guard let last = marks.last, mark.moment - last.moment < distance else {
+        marks.append(mark)
+        continue
+      }
+      marks[marks.count - 1].kind = min(last.kind, mark.kind)
+      marks[marks.count - 1].entries += mark.entries
+    }
+    return marks
+  }
+}
+
+/// The lanes of a day.
+extension Week {
+  /// The content of a lane on a day.
+  struct Row: Sendable, Equatable {
+    let lane: Lane
+    /// In order of their beginning.
+    let bars: [WeekBar]
+    /// A mark per entry, in order of time.
+    let marks: [WeekMark]
+
+    var isEmpty: Bool { bars.isEmpty && marks.isEmpty }
+  }
+
+  /// The number of lanes up to which each day has all of them, so that the days look alike.
+  static let mostLanesOfAllDays = 10
+  /// The seconds between an alarm or an announcement and the sound that belongs to it.
+  private static let nearby = 30
+
+  /// Returns the rows of a day: all lanes of the week if they are few, else those in which something happens; none for a
+  /// day without events.
+  func rows(of day: WeekDay) -> [Row] {
+    var marks: [Lane.Place: [WeekMark]] = [:]
+    for index in entries(of: day) {
+      guard let kind = entries[index].mark else { continue }
+      for place in places[index] {
+        marks[place, default: []].append(
+          WeekMark(moment: entries[index].time.moment, kind: kind, entries: [index]))
+      }
+    }
+    let rows = lanes.map { lane in
+      Row(lane: lane, bars: bars(of: lane, on: day), marks: marks[lane.place] ?? [])
+    }
+    if rows.allSatisfy(\.isEmpty) { return [] }
+    return lanes.count <= Self.mostLanesOfAllDays ? rows : rows.filter { !$0.isEmpty }
+  }
+
+  private func bars(of lane: Lane, on day: WeekDay) -> [WeekBar] {
+    switch lane.place {
+    case .room(let name):
+      sounds.filter { $0.room == name && $0.start < day.end && $0.end > day.start }.map { sound in
+        WeekBar(
+          style: style(of: sound), title: sound.title, start: sound.start, end: sound.end,
+          levels: sound.levels)
+      }
+    case .recorder: recordings.filter { $0.start < day.end && $0.end > day.start }
+    case .headset, .routine: []
+    }
+  }
+
+  /// Recordings, from their first frame on; up to the end of the simulation if they have no end.
+  private var recordings: [WeekBar] {
+    var bars: [(path: String, start: Int, end: Int?)] = []
+    for entry in entries {
+      guard case .recording(let phase, let path) = entry.event else { continue }
+      if phase == .begin {
+        bars.append((path, entry.time.moment, nil))
+      } else if let index = bars.lastIndex(where: { $0.path == path && $0.end == nil }) {
+        bars[index].end = max(entry.time.moment, bars[index].start + 1)
+      }
+    }
+    return bars.map { bar in
+      WeekBar(style: .recording, title: bar.path, start: bar.start, end: bar.end ?? end, levels: [])
+    }
+  }
+
+  /// Returns the style of a sound, by the alarm or the announcement that the library has marked about when it began.
+  private func style(of sound: WeekSound) -> WeekBar.Style {
+    let near = (sound.start - Self.nearby)...(sound.start + Self.nearby)
+    for index in self.index(at: near.lowerBound)..<self.index(at: near.upperBound + 1) {
+      let mark = entries[index].mark
+      guard mark == .alarm || mark == .announcement || mark == .fallback,
+        places[index].contains(.room(sound.room))
+      else { continue }
+      return mark == .announcement ? .announcement : .alarm
+    }
+    return sound.interrupts ? .interruption : .music
+  }
+}
