@@ -82,14 +82,31 @@ enum Command {
       Terminal.failure("\(error)")
       return UsageError.exitStatus
     }
+    let limit = arguments.duration(.span) ?? .seconds(7 * 86_400)
+    try checkPage(arguments, limit)
     return try SimulateCommand.run(
       SimulateCommand.Options(
         text: text, arguments: arguments.scriptArguments,
         from: try arguments.dateTime(.from) ?? LocalDateTime(parsing: SimulateCommand.defaultStart),
-        limit: arguments.duration(.span) ?? .seconds(7 * 86_400), zone: zone,
+        limit: limit, zone: zone,
         stations: try arguments.text(.stations).map { try ScriptText(path: $0, kind: "stations file") },
         renderFolder: arguments.text(.render), seed: arguments.number(.seed) ?? 1, json: arguments.has(.json),
-        configuration: arguments.text(.config)))
+        page: arguments.text(.html), configuration: arguments.text(.config)))
+  }
+
+  /// Checks the option `--html`: a page shows some weeks at most, and replaces none of the files that are read.
+  private static func checkPage(_ arguments: ParsedArguments, _ limit: Duration) throws {
+    guard let path = arguments.text(.html) else { return }
+    if limit > .seconds(Week.mostDays * 86_400) {
+      throw UsageError(
+        .value, "--html shows \(Week.mostDays) days at most; give a shorter time with --for",
+        help: "roomtone simulate")
+    }
+    let files = [arguments.script, arguments.text(.stations), arguments.text(.config)].compactMap { $0 }
+    if let file = files.first(where: { OutputFile.areSame($0, path) }) {
+      throw UsageError(
+        .value, "--html would replace \(file.onOneLine), which is read", help: "roomtone simulate")
+    }
   }
 
   private static func prompt(_ arguments: ParsedArguments) throws -> Int32 {

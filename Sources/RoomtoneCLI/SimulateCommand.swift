@@ -19,6 +19,8 @@ enum SimulateCommand {
     var renderFolder: String?
     var seed: UInt64
     var json: Bool
+    /// File of the page that shows the time as a picture.
+    var page: String?
     var configuration: String?
   }
 
@@ -26,6 +28,7 @@ enum SimulateCommand {
   static let defaultStart = "2026-01-05 00:00"
 
   static func run(_ options: Options) throws -> Int32 {
+    let page = try options.page.map { try OutputFile($0, replaces: true, kind: .page) }
     let configuration = try EngineSetup.configuration(
       file: options.configuration, output: options.renderFolder.map { .wav(folder: $0) } ?? .null)
     let scratch = try ScratchFolder()
@@ -36,7 +39,12 @@ enum SimulateCommand {
         scratch))
     let timeline = Timeline(engine)
     let printer = TimelinePrinter(json: options.json)
-    timeline.onEntry = printer.print
+    let recorder = page.map { _ in WeekRecorder(engine) }
+    timeline.onEntry = { entry in
+      printer.print(entry)
+      recorder?.add(entry)
+    }
+    let end = engine.loop.wallNow.advanced(by: options.limit)
     engine.onPrint = { timeline.addPrinted($0) }
     // Lines on standard error begin with the simulated time, by which they are found on the time line. Where both are
     // on one terminal, those of the time line are enough.
@@ -61,6 +69,9 @@ enum SimulateCommand {
     engine.onJobLog = nil
     engine.onFailure = { _ in }
     if let folder = options.renderFolder, !options.json { printer.printFiles(in: folder) }
+    if let page, let recorder {
+      try page.write(Array(WeekPage(recorder.week(title: options.text.name, until: end)).text.utf8))
+    }
     return result.status
   }
 }

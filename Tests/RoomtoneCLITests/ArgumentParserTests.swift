@@ -70,12 +70,12 @@ import Testing
 
     let simulate = try parse(
       "simulate", "a.lua", "--from", "2026-03-28T00:00", "--for", "7d", "--timezone", "Europe/Berlin",
-      "--stations", "s.lua", "--render", "out", "--json", "--seed", "18446744073709551615", "--config=c.lua",
-      "x", "--", "-y")
+      "--stations", "s.lua", "--render", "out", "--json", "--html=w.html", "--seed", "18446744073709551615",
+      "--config=c.lua", "x", "--", "-y")
     #expect(simulate.dateTime(.from) == (try LocalDateTime(parsing: "2026-03-28 00:00")))
     #expect(simulate.duration(.span) == .seconds(604_800) && simulate.text(.timezone) == "Europe/Berlin")
     #expect(simulate.text(.render) == "out" && simulate.has(.json) && simulate.number(.seed) == .max)
-    #expect(simulate.text(.stations) == "s.lua")
+    #expect(simulate.text(.stations) == "s.lua" && simulate.text(.html) == "w.html")
     #expect(simulate.script == "a.lua" && simulate.scriptArguments == ["x", "-y"])
 
     let repl = try parse("repl", "--output", "alsa:hw:1", "--config", "-")

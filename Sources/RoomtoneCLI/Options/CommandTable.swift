@@ -59,7 +59,7 @@ extension CommandSpec {
     name: "simulate",
     summary: "tells what a script would do, in virtual time",
     operands: [.script(), .scriptArguments],
-    options: [.from, .span, .timezone, .stations, .render, .json, .seed, .config],
+    options: [.from, .span, .timezone, .stations, .render, .json, .html, .seed, .config],
     notes: [
       """
       Time jumps from one event to the next, so a week takes less than a second. No hardware and no network is \
@@ -83,6 +83,7 @@ extension CommandSpec {
         "through the night in which the clocks are put forward"),
       ExampleSpec(
         "roomtone simulate radio.lua --stations stations.lua", "with stations that drop, or are not there"),
+      ExampleSpec("roomtone simulate wake_up.lua --html week.html", "with a page to look at or to print"),
       ExampleSpec("roomtone simulate wake_up.lua --render out", "with the sound, as WAV files in out/"),
     ])
 
@@ -244,6 +245,8 @@ extension OptionSpec {
   static let json = OptionSpec(
     "json", .flag,
     "prints the events as JSON objects, one a line; of kind \"print\" is what the script prints")
+  static let html = OptionSpec(
+    "html", .file, "writes a page with a picture of the time, day by day, to this file; 31 days at most")
   static let seed = OptionSpec(
     "seed", .number(0...UInt64.max), "where the script's random numbers begin (default: 1)")
 
