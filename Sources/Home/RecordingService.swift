@@ -18,6 +18,9 @@ public final class RecordingService {
   /// Receives the reports of recordings that `record` begins.
   public var onReport: (RecordingReport) -> Void = { _ in }
 
+  /// Receives the URL of each stream that is recorded.
+  public var onSource: (String) -> Void = { _ in }
+
   /// Creates a service that records with `recorder`.
   public init(_ recorder: Recorder) { self.recorder = recorder }
 
@@ -41,6 +44,7 @@ public final class RecordingService {
       }
       throw error
     }
+    onSource(stream.stream.url)
     begun?.reportBeginning()
   }
 

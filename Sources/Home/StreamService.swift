@@ -25,6 +25,8 @@ public final class StreamService {
   public var onEvent: (StationEvent, Session?) -> Void = { _, _ in }
   /// Receives the changes of the sound of the streams that are followed, with the session that plays each.
   public var onChange: (StreamChange, Session?) -> Void = { _, _ in }
+  /// Receives the URLs of the streams that are followed, and again those that are received.
+  public var onSource: (String, _ isReceived: Bool) -> Void = { _, _ in }
   /// The stream of `play`.
   private var playing: HouseStream?
 
@@ -79,10 +81,12 @@ public final class StreamService {
   /// to `onChange`.
   public func follow(_ stream: HouseStream) {
     stream.stream.onChange = { [weak self, weak stream] in self?.onChange($0, stream?.session) }
+    onSource(stream.stream.url, false)
     var failure: String?
     stream.listen { [weak self, weak stream] event in
       guard let self, case .stream(let event) = event else { return }
       let session = stream?.session
+      if let stream, event.meansSound { onSource(stream.stream.url, true) }
       switch event {
       case .metadata(let title, isRealtime: false): onEvent(.title(title.text), session)
       case .failed(let error):
@@ -130,5 +134,15 @@ public final class StreamService {
     playing = nil
     thread?.close()
     thread = nil
+  }
+}
+
+extension StreamEvent {
+  /// True if sound is received.
+  fileprivate var meansSound: Bool {
+    switch self {
+    case .buffering, .started, .metadata, .reconnected, .fileComplete: true
+    case .connecting, .paused, .stopped, .failed, .queueExhausted: false
+    }
   }
 }

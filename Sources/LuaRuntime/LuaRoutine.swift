@@ -28,6 +28,10 @@ public final class LuaRoutine {
 
   /// The name in messages: the script's file, the event that it handles.
   public let name: String
+  /// The name of the routine that the host started and that led to this one: `job "alarm"` also for the tasks of a job.
+  public let origin: String
+  /// The origin of the routine that runs, also in the tasks that it starts in Swift; nil in none.
+  @TaskLocal public static var currentOrigin: String?
   /// The state of the routine.
   public unowned let state: LuaState
   let number: Int
@@ -53,6 +57,7 @@ public final class LuaRoutine {
     isWanted: @escaping () -> Bool, maySuspend: Bool
   ) {
     self.name = name
+    origin = state.running?.origin ?? name
     self.maySuspend = maySuspend
     self.isWanted = isWanted
     self.state = state
@@ -153,7 +158,7 @@ public final class LuaRoutine {
     }
     state.running = self
     var results: Int32 = 0
-    let status = shim_resume(L, mark, arguments, &results)
+    let status = Self.$currentOrigin.withValue(origin) { shim_resume(L, mark, arguments, &results) }
     state.running = nil
     state.lastRoutine = self
     let continuation = state.pendingContinuation

@@ -1,37 +1,12 @@
-import LuaModules
-import LuaRuntime
-import Roomtone
 import TestSupport
 import TestTraits
 import Testing
 
 @Suite("simulate: the time line", .waiting)
 struct TimelineTests {
-  /// Returns the time line of a script: `00:00:05 Kitchen: volume 22 → 30`.
-  private func lines(_ code: String, configuration: String? = nil, stations: String? = nil) throws -> [String]
-  {
-    var harness = try EngineHarness()
-    if let configuration { harness.configuration = configuration }
-    harness.stations = stations
-    let engine = try harness.engine()
-    var lines: [String] = []
-    let timeline = Timeline(engine)
-    timeline.onEntry = { entry in
-      let clock = "\(entry.time)".split(separator: " ")
-      lines.append("\(clock[0].dropFirst(8)) \(clock[1]) \(entry.room): \(entry.text)")
-    }
-    engine.onPrint = { timeline.addPrinted($0) }
-    var failures: [LuaError] = []
-    engine.onFailure = { failures.append($0) }
-    let script = try engine.makeScript(harness.folder.file("test.lua"), isFile: true)
-    let modules =
-      "local speaker, task, schedule, stream = require 'speaker', require 'task', require 'schedule', require 'stream' "
-    let main = try script.state.load(Array((modules + code).utf8), chunkName: "@test.lua")
-    _ = engine.run(script, main, limit: .seconds(7 * 86_400))
-    timeline.finish()
-    if let failure = failures.first { throw failure }
-    engine.onPrint = { _ in }
-    return lines
+  /// Returns the lines of a script without failures: `05 00:00:05 Kitchen: volume 22 → 30`.
+  private func lines(_ code: String, stations: String? = nil) throws -> [String] {
+    try TimelineHarness(code, stations: stations).linesWithoutFailures()
   }
 
   @Test("speakers of a room that do the same are one line, those that differ have one each")
@@ -124,6 +99,8 @@ struct TimelineTests {
       radio:rewind(20)
       radio:forward(5)
       radio:go_live()
+      task.sleep "1s"
+      os.exit(0)
       """, stations: "station('\(url)', { file = '\(Fixtures.path("mp3-cbr128-44k.mp3"))' })")
     #expect(
       lines.filter { $0.hasPrefix("05 00:01") } == [

@@ -36,6 +36,7 @@ struct TimelineSummary {
   var warnings = 0
   private var jobs: [(name: String, counts: Counts)] = []
   private var jobErrors: [String: LuaError] = [:]
+  private var sources: [(url: String, isHeard: Bool)] = []
 
   /// Keeps the error of a job until its event comes; returns false for any other error.
   mutating func keep(_ error: LuaError) -> Bool {
@@ -67,6 +68,15 @@ struct TimelineSummary {
     for (job, next) in scheduled { jobs[index(of: job.name)].counts.next = next }
   }
 
+  /// Adds a source of scripts, or one of the stations of the simulation, once.
+  mutating func addSource(_ url: String, isHeard: Bool) {
+    if let index = sources.firstIndex(where: { $0.url == url }) {
+      sources[index].isHeard = sources[index].isHeard || isHeard
+    } else {
+      sources.append((url, isHeard))
+    }
+  }
+
   private mutating func index(of job: String) -> Int {
     if let index = jobs.firstIndex(where: { $0.name == job }) { return index }
     jobs.append((job, Counts()))
@@ -79,13 +89,14 @@ struct TimelineSummary {
       TimelineEntry(time: time, room: "", job: job, event: .summary(summary))
     }
     let failures = jobs.reduce(failures) { $0 + $1.counts.failures }
-    guard !jobs.isEmpty || failures > 0 || warnings > 0 else { return [] }
+    let unheard = sources.filter { !$0.isHeard }
+    guard !jobs.isEmpty || !unheard.isEmpty || failures > 0 || warnings > 0 else { return [] }
     return jobs.map { name, counts in
       entry(
         .job(
           runs: counts.runs, failures: counts.failures, skipped: counts.skipped, missed: counts.missed,
           next: counts.next), name)
-    } + [
+    } + unheard.map { entry(.unheard(source: $0.url)) } + [
       entry(
         .total(runs: jobs.reduce(0) { $0 + $1.counts.runs }, failures: failures, warnings: warnings))
     ]

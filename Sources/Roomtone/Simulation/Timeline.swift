@@ -23,6 +23,8 @@ public final class Timeline {
   private var groups: [String: String] = [:]
   /// The rooms in which each session was last.
   private var places: [SessionID: String] = [:]
+  private var origins = TimelineOrigins()
+  private var rivals = TimelineRivals()
   var summary = TimelineSummary()
 
   /// Follows the house of `engine`, from its opening on.
@@ -33,6 +35,11 @@ public final class Timeline {
     engine.streams.onEvent = { [unowned self] in receive($0, $1) }
     engine.streams.onChange = { [unowned self] in receive($0, $1) }
     engine.recordings.onReport = { [unowned self] in receive($0) }
+    engine.streams.onSource = { [unowned self] in summary.addSource($0, isHeard: $1) }
+    engine.recordings.onSource = { [unowned self] in summary.addSource($0, isHeard: true) }
+    for url in engine.options.stations.keys.map(\.description).sorted() {
+      summary.addSource(url, isHeard: false)
+    }
     engine.onJob = { [unowned self] in receive($0, $1) }
     engine.onEnding = { [unowned self, unowned engine] in
       summary.add(engine.scheduledJobs.map { ($0, $0.next.map(time)) })
@@ -64,13 +71,15 @@ public final class Timeline {
     add(.failure(message: failure.description, code: failure.code))
   }
 
+  /// Adds an event.
+  /// - Parameter job: nil for the job that runs.
   func add(_ event: TimelineEvent, room: String = "", job: String? = nil) {
-    lines.add(event, room: room, job: job, at: moment)
+    lines.add(event, room: room, job: job ?? TimelineOrigins.job(LuaRoutine.currentOrigin), at: moment)
     publish(lines.removeComplete(at: loop.now))
   }
 
-  private func add(_ event: TimelineEvent, _ device: Device) {
-    lines.add(event, speaker: device.name, of: room(of: device), job: nil, at: moment)
+  private func add(_ event: TimelineEvent, _ device: Device, job: String? = nil) {
+    lines.add(event, speaker: device.name, of: room(of: device), job: job, at: moment)
     publish(lines.removeComplete(at: loop.now))
   }
 
@@ -97,6 +106,7 @@ public final class Timeline {
       groups[device.id] = device.groupName
     }
     house.events.on { [unowned self] event in receive(event) }
+    house.onCommand = { [unowned self] in receive($0) }
     house.onSessionChange = { [unowned self] in receive($0, $1) }
   }
 
@@ -107,8 +117,9 @@ public final class Timeline {
       levels[device.id] = (device.volume, device.isMuted)
       groups[device.id] = device.groupName
     case .device(let device, .joined) where device.session?.state == .playing:
-      add(.join(source: device.session?.source?.title ?? "nothing"), device)
-    case .device(let device, .left): add(.leave, device)
+      add(
+        .join(source: device.session?.source?.title ?? "nothing"), device, job: origins.job(moving: device))
+    case .device(let device, .left): add(.leave, device, job: origins.job(moving: device))
     case .device(let device, .unavailable): add(.away, device)
     case .device(let device, .available): add(.back, device)
     case .device(let device, .renamed): add(.rename(to: device.name), device)
@@ -119,11 +130,17 @@ public final class Timeline {
     // Interruptions, and the speakers that join and leave, have lines of their own.
     case .device, .time, .suspension: break
     case .state(.playing, let session):
-      add(.play(source: title(of: session), level(of: session)), room: rooms(of: session))
-    case .state(.paused, let session): add(.pause(source: title(of: session)), room: rooms(of: session))
+      add(
+        .play(source: title(of: session), level(of: session)), room: rooms(of: session),
+        job: origins.job(playing: session))
+    case .state(.paused, let session):
+      add(.pause(source: title(of: session)), room: rooms(of: session), job: origins.job(playing: session))
     case .state(.stopped, _): break
     case .ended(let session, let source, let reason):
-      if reason != .replaced { add(.stop(source: source.title, reason), room: rooms(of: session)) }
+      guard reason != .replaced else { break }
+      add(
+        .stop(source: source.title, reason), room: rooms(of: session),
+        job: reason == .stopped ? origins.job(playing: session) : nil)
     case .error(let code, let message, let device, _):
       let event = TimelineEvent.error(message: message, code: code)
       if let device { add(event, device) } else { add(event) }
@@ -131,26 +148,50 @@ public final class Timeline {
   }
 
   private func receive(_ session: Session, _ change: SessionChange) {
-    let room = rooms(of: session)
+    let (room, job) = (rooms(of: session), origins.job(changing: session))
     switch change {
-    case .gain(let from, let to, let over): add(.gain(from: from, to: to, over: over), room: room)
-    case .equalizer(let gains): add(.equalizer(gains), room: room)
-    case .seek(let frame): add(.seek(to: frame / session.format.sampleRate), room: room)
+    case .gain(let from, let to, let over): add(.gain(from: from, to: to, over: over), room: room, job: job)
+    case .equalizer(let gains): add(.equalizer(gains), room: room, job: job)
+    case .seek(let frame): add(.seek(to: frame / session.format.sampleRate), room: room, job: job)
     case .interruption(let isBeginning, let ids):
       let devices = house?.devices.filter { ids.contains($0.id) } ?? []
       add(
         .interruption(isBeginning ? .begin : .end, name: session.name),
-        room: house?.rooms(of: devices).joined(separator: ", ") ?? "")
+        room: house?.rooms(of: devices).joined(separator: ", ") ?? "", job: job)
+    }
+  }
+
+  private func receive(_ command: HouseCommand) {
+    guard let origin = LuaRoutine.currentOrigin else { return origins.forget(command) }
+    origins.keep(command, from: origin)
+    let (change, devices): (TimelineRivals.Change, [Device])
+    switch command {
+    case .level(let speakers, isBorrowed: false): (change, devices) = (.volume, speakers)
+    case .play(let session): (change, devices) = (.source, session.devices)
+    case .stop(let session): (change, devices) = (.end, session.devices)
+    case .level, .move, .sound: return
+    }
+    // Interruptions restore what they find.
+    if house?.isInterruption(devices.first?.session) == true { return }
+    var rooms: [String] = []
+    for device in devices where !rooms.contains(room(of: device).name) {
+      rooms.append(room(of: device).name)
+    }
+    for room in rooms {
+      guard let warning = rivals.add(change, from: origin, in: room, at: loop.now) else { continue }
+      summary.warnings += 1
+      lines.add(warning, room: room, job: nil, at: moment)
     }
   }
 
   private func volume(of device: Device, _ volume: Int, _ isMuted: Bool) {
     let before = levels.updateValue((volume, isMuted), forKey: device.id) ?? (volume, isMuted)
-    if isMuted { return add(.mute(volume: volume, wasMuted: before.isMuted), device) }
-    if before == (volume, true) { return add(.unmute(volume: volume), device) }
+    let job = origins.job(setting: device)
+    if isMuted { return add(.mute(volume: volume, wasMuted: before.isMuted), device, job: job) }
+    if before == (volume, true) { return add(.unmute(volume: volume), device, job: job) }
     lines.addVolume(
       from: before.isMuted ? 0 : before.volume, to: volume, speaker: device.name, of: room(of: device),
-      job: nil, at: moment)
+      job: job, at: moment)
     publish(lines.removeComplete(at: loop.now))
   }
 

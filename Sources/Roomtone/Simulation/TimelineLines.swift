@@ -156,7 +156,7 @@ struct TimelineLines {
     openMoves > 0
       && lines.indices.dropFirst(index + 1).contains { other in
         guard case .volume(let own) = lines[other].content, !own.isOver else { return false }
-        return own.isAbreast(of: move) && lines[other].moment.instant == lines[index].moment.instant
+        return own.isAbreast(of: move)
       }
   }
 
@@ -166,8 +166,8 @@ struct TimelineLines {
       case .speakers(var names, let room) = lines[index].subject
     else { return }
     var others = lines.indices.dropFirst(index + 1).filter { other in
-      guard lines[other].moment.instant == lines[index].moment.instant, lines[other].job == lines[index].job,
-        case .speakers(_, room) = lines[other].subject, case .volume(move) = lines[other].content
+      guard lines[other].job == lines[index].job, case .speakers(_, room) = lines[other].subject,
+        case .volume(move) = lines[other].content
       else { return false }
       return true
     }
@@ -197,6 +197,8 @@ struct VolumeMove: Equatable {
   private static let pause = Duration.seconds(3)
   /// The same for small steps, until the pace is known.
   private static let longestGap = Duration.seconds(600)
+  /// The seconds by which the levels of speakers that move together may differ.
+  private static let tolerance = 0.25
   /// The largest step of a fade.
   private static let largestStep = 2
 
@@ -218,9 +220,13 @@ struct VolumeMove: Equatable {
     one.isAbreast(of: other) && one.isOver == other.isOver
   }
 
-  /// True if both have made the same move so far.
+  /// True if both have made the same move so far, at about the same time: speakers of a room may get their levels one
+  /// after the other.
   func isAbreast(of other: VolumeMove) -> Bool {
-    (from, to, start, last) == (other.from, other.to, other.start, other.last)
+    func isNear(_ one: Instant, _ other: Instant) -> Bool {
+      abs(one.duration(to: other).inSeconds) < Self.tolerance
+    }
+    return from == other.from && to == other.to && isNear(start, other.start) && isNear(last, other.last)
   }
 
   /// True if no step that belongs to it can follow.

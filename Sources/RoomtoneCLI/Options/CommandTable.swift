@@ -67,6 +67,16 @@ extension CommandSpec {
       the end, with a catalogue of its own.
       """,
       """
+      A line with ! is a failure, one with ? a warning: two routines change a room within a minute. The summary at the \
+      end counts runs and failures, and names jobs that never ran and sources that were never heard.
+      """,
+      """
+      An object of --json has time, kind, room, the fields of its kind, the job that caused it, and the line's text. Kinds: \
+      play, pause, stop, join, leave (source, volume), volume, gain (from, to, over in seconds), mute, equalizer, seek, \
+      rename, group, away, back, interruption, recording, title, reconnect, headset; run, skipped, missed, failed, sun (jobs); \
+      print, log, error, failure, warning; alarm, fallback, announcement; summary.
+      """,
+      """
       A URL sounds as a simulated station, which plays a tune for ever. A stations file is Lua and says how others \
       behave, each with station(URL, {file=, name=, genre=, burst=, titles=, drops=, status=, refuses=, ...}): which file \
       they play over and over, when their titles change and connections drop, what they answer. Times count from the \
@@ -244,7 +254,7 @@ extension OptionSpec {
     "render", .folder, "writes the sound to this folder, a WAV file for each speaker")
   static let json = OptionSpec(
     "json", .flag,
-    "prints the events as JSON objects, one a line; of kind \"print\" is what the script prints")
+    "prints the events as JSON objects, one a line")
   static let html = OptionSpec(
     "html", .file, "writes a page with a picture of the time, day by day, to this file; 31 days at most")
   static let seed = OptionSpec(

@@ -60,6 +60,7 @@ extension House {
         device.levelTouches != touches || device.fades != number || !isMember(device) || !device.isAvailable
       }
       guard isOpen, !members.isEmpty else { return }
+      onCommand?(.level(members.map(\.device), isBorrowed: false))
       let levels = members.compactMap { member -> (device: String, change: LevelChange)? in
         let before = Self.level(member.from, volume, step - 1, steps)
         let after = Self.level(member.from, volume, step, steps)
@@ -99,6 +100,7 @@ extension House {
         device.levelTouches += 1
         device.levelCause = nil
       }
+      onCommand?(.level(reachable, isBorrowed: false))
     // Not counted: an interruption restores the level of a speaker whose role or balance was changed.
     case .role, .balance: break
     }
@@ -115,6 +117,7 @@ extension House {
       return
     }
     device.levelCause = interruptions.contains { $0.setsLevel(of: device) } ? .interruption : .restored
+    onCommand?(.level([device], isBorrowed: true))
     setLevels([(device, level.volume, level.isMuted)])
   }
 

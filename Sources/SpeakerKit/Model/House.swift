@@ -36,6 +36,8 @@ public final class House {
   var watchTimer: LoopTimer?
   /// Receives changes of a session that are no events for scripts, in order with the events.
   public var onSessionChange: ((Session, SessionChange) -> Void)?
+  /// Receives the commands of scripts, synchronously; may only read.
+  public var onCommand: ((HouseCommand) -> Void)?
   /// Sources that play, as last reported to other processes.
   private var announced: [String] = []
   /// Names of renames in progress.
@@ -130,6 +132,7 @@ public final class House {
   /// Publishes a change of a session to `onSessionChange`.
   func report(_ change: SessionChange, of session: Session) {
     guard onSessionChange != nil else { return }
+    onCommand?(.sound(session))
     events.afterEvents { [weak self] in self?.onSessionChange?(session, change) }
   }
 }

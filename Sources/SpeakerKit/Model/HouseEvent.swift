@@ -70,6 +70,20 @@ public enum SessionChange: Sendable, Equatable {
   case interruption(isBeginning: Bool, devices: [String])
 }
 
+/// A command to a house, reported when it is received, in the task that gives it.
+public enum HouseCommand {
+  /// The volume or the mute of speakers, all in the house; for an interruption, which restores it, `isBorrowed`.
+  case level([Device], isBorrowed: Bool)
+  /// Another session, or none, for a speaker.
+  case move(Device)
+  /// Another source for a session.
+  case play(Session)
+  /// A pause or the end of the source of a session.
+  case stop(Session)
+  /// A change of the sound of a session.
+  case sound(Session)
+}
+
 /// An event of a house. Objects in it are the house's own: read them on the loop.
 public enum HouseEvent {
   /// A change of a speaker other than of its volume.

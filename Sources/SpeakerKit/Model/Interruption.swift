@@ -58,8 +58,10 @@ extension House {
     }
   }
 
-  /// Returns `true` if the session is that of an interruption under way.
-  public func isInterruption(_ session: Session) -> Bool { interruptions.contains { $0.session === session } }
+  /// Returns true for the session of an interruption.
+  public func isInterruption(_ session: Session?) -> Bool {
+    session != nil && interruptions.contains { $0.session === session }
+  }
 
   /// Checks that a file can be played, by opening it.
   /// - Throws: `audio.not_found`, `audio.unreadable`, `CancellationError`.
@@ -158,6 +160,7 @@ final class Interruption {
       device.levelCause = .interruption
       levels.append((device.id, .volume(volume)))
     }
+    house.onCommand?(.level(loans.map(\.device), isBorrowed: true))
     house.driver.change(levels)
   }
 

@@ -159,6 +159,7 @@ public final class Session {
   /// Plays a source, or opens it paused at its start. Throws as the public `play` does.
   func play(_ request: SourceRequest, as source: SourceInfo, paused: Bool = false) async throws {
     let ticket = try machine.beginOpening(hasMembers: hasAvailableMember || isSuspended)
+    house?.onCommand?(.play(self))
     let cue = try await driver.load(request)
     let actions: [SessionMachine.Action]
     do {
@@ -181,14 +182,20 @@ public final class Session {
   }
 
   /// Pauses the session; it keeps its position. Does nothing when it does not play.
-  public func pause() { perform(machine.pause()) }
+  public func pause() {
+    house?.onCommand?(.stop(self))
+    perform(machine.pause())
+  }
 
   /// Resumes the session after `pause`.
   /// - Throws: `speaker.not_paused`.
   public func resume() throws(SpeakerError) { perform(try machine.resume()) }
 
   /// Stops the session, and a `play` that is still opening. Does nothing when neither is the case.
-  public func stop() { perform(machine.stop()) }
+  public func stop() {
+    if state != .stopped { house?.onCommand?(.stop(self)) }
+    perform(machine.stop())
+  }
 
   /// Seeks to another position of the source, playing or paused; at exactly its end, the source ends.
   ///

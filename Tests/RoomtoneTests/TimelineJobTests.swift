@@ -1,0 +1,220 @@
+import Roomtone
+import TestSupport
+import TestTraits
+import Testing
+
+@Suite("simulate: jobs, fades and warnings on the time line", .waiting)
+struct TimelineJobTests {
+  @Test(
+    "a volume that rises is one line, whoever makes its steps",
+    arguments: [
+      "speaker.group('Bedroom'):fade { to = 20, over = '5m' }",
+      "fade.volume { 'Bedroom', to = 20, over = '5m' } task.sleep '6m'",
+      "for volume = 6, 20 do task.sleep '20s' speaker.group('Bedroom'):set_volume(volume) end",
+    ])
+  func rise(_ code: String) throws {
+    let harness = try TimelineHarness(
+      "speaker.open() speaker.group('Bedroom'):set_volume(5) task.sleep '10m' \(code)")
+    #expect(
+      try harness.linesWithoutFailures() == [
+        "05 00:00 Bedroom: volume 18 → 5", "05 00:10:20 Bedroom: volume 5 → 20 over 5 min",
+      ])
+    let moves = harness.entries.compactMap { entry -> Duration? in
+      if case .volume(from: 5, to: 20, let over) = entry.event { over } else { nil }
+    }
+    #expect(moves == [.seconds(300)])
+  }
+
+  @Test("large steps minutes apart, and small ones that break their pace, are lines of their own")
+  func steps() throws {
+    let lines = try TimelineHarness(
+      """
+      local kitchen = speaker.device "Kitchen"
+      for _, volume in ipairs { 25, 30, 35 } do kitchen:set_volume(volume) task.sleep "1m" end
+      for volume = 36, 39 do kitchen:set_volume(volume) task.sleep "10s" end
+      task.sleep "5m"
+      kitchen:set_volume(40)
+      """
+    ).linesWithoutFailures()
+    #expect(
+      lines == [
+        "05 00:00 Kitchen: volume 22 → 25", "05 00:01 Kitchen: volume 25 → 30",
+        "05 00:02 Kitchen: volume 30 → 35", "05 00:03 Kitchen: volume 35 → 39 over 40 s",
+        "05 00:08:40 Kitchen: volume 39 → 40",
+      ])
+  }
+
+  @Test("jobs that fail, are skipped or never run are told, each time, and counted at the end")
+  func jobs() throws {
+    let harness = try TimelineHarness(
+      """
+      schedule.at("06:00", { days = "daily", name = "broken" }, function() error "no milk" end)
+      schedule.every("1h", { name = "slow", align = true }, function()
+        log.warn("I am slow", { hours = 50 })
+        task.sleep "50h"
+      end)
+      local left_out = schedule.at("07:00", { days = "daily", name = "left out" }, function() end)
+      left_out:skip()
+      schedule.at("2026-06-01 08:00", { name = "summer" }, function() end)
+      task.sleep "32h"
+      os.exit(0)
+      """)
+    let lines = harness.lines
+    #expect(
+      lines.filter { !$0.contains("\"slow\" skips") } == [
+        "05 00:00 : job \"left out\" leaves out its run of 2026-01-05 07:00, as requested",
+        "05 01:00 : job \"slow\" runs", "05 01:00 : warn: I am slow hours=50",
+        "05 06:00 : job \"broken\" runs", "05 06:00 : ! job \"broken\" failed: test.lua:1: no milk",
+        "06 06:00 : job \"broken\" runs",
+        "06 06:00 : ! job \"broken\" failed: test.lua:1: no milk (2 times in a row)",
+        "06 07:00 : job \"left out\" runs",
+        "06 08:00 : job \"left out\": 1 run, 1 skipped", "06 08:00 : job \"slow\": 1 run, 31 skipped",
+        "06 08:00 : job \"broken\": 2 runs, 2 failed",
+        "06 08:00 : job \"summer\": no run, the next at 2026-06-01 08:00",
+        "06 08:00 : 4 runs, 2 failures, 0 warnings",
+      ])
+    #expect(
+      lines.contains(
+        "05 02:00 : ! job \"slow\" skips its run of 2026-01-05 02:00, as the one before still goes on"))
+    #expect(harness.entries.first { $0.kind == .log }?.job == "slow")
+  }
+
+  @Test("an error of no job is a line with its place, and counts as a failure")
+  func failure() throws {
+    let harness = try TimelineHarness("task.spawn(function() error 'oh' end) task.sleep '1s'")
+    #expect(
+      harness.lines == ["05 00:00 : ! test.lua:1: oh", "05 00:00:01 : 0 runs, 1 failure, 0 warnings"])
+    #expect(harness.entries.map(\.kind) == [.failure, .summary])
+  }
+
+  @Test("changes are of the job that makes them, also in its tasks and after waiting; others of none")
+  func origins() throws {
+    let harness = try TimelineHarness(
+      """
+      speaker.open { add_all = false }
+      local kitchen, bathroom = speaker.device "Kitchen", speaker.device "Bathroom"
+      schedule.at("06:00", { name = "alarm" }, function()
+        kitchen:join()
+        task.sleep "1s"
+        task.spawn(function() task.sleep "1s" speaker.play "long.wav" end)
+        kitchen:fade { to = 30, over = "5s" }
+        speaker.set_eq "rock"
+      end)
+      bathroom:set_volume(10)
+      task.sleep "6h5s"
+      bathroom:set_volume(20)
+      task.sleep "1m"
+      """)
+    #expect(harness.failures.isEmpty)
+    let jobs = harness.entries.filter { $0.kind != .summary }.map { "\($0.room) \($0.kind) \($0.job ?? "-")" }
+    #expect(
+      jobs == [
+        "Bathroom volume -", " run alarm", "Kitchen volume alarm", "Kitchen play alarm", "Bathroom volume -",
+        "Kitchen equalizer alarm", "Kitchen stop -",
+      ])
+  }
+
+  @Test("two jobs that change a room within a minute are warned of, with both names")
+  func rivals() throws {
+    let harness = try TimelineHarness(
+      """
+      speaker.open { add_all = false }
+      local kitchen, bathroom = speaker.device "Kitchen", speaker.device "Bathroom"
+      kitchen:join()
+      schedule.at("22:00", { days = "daily", name = "bedtime" }, function()
+        kitchen:set_volume(5)
+        speaker.play "long.wav"
+      end)
+      schedule.at("22:00:40", { days = "daily", name = "party" }, function()
+        bathroom:set_volume(40)
+        kitchen:set_volume(40)
+        speaker.play "tone.wav"
+      end)
+      schedule.at("22:02", { days = "daily", name = "late" }, function() kitchen:set_volume(20) end)
+      schedule.at("23:00", { days = "daily", name = "announcement" }, function()
+        kitchen:set_volume(10)
+        speaker.interrupt { devices = { kitchen }, play = "tone.wav", volume = 20 }
+        speaker.stop()
+      end)
+      schedule.at("23:00:30", { days = "daily", name = "night" }, function()
+        speaker.interrupt { devices = { kitchen }, play = "tone.wav", volume = 20 }
+        speaker.play "tone.wav"
+      end)
+      task.sleep "47h"
+      os.exit(0)
+      """)
+    #expect(harness.failures.isEmpty)
+    let warnings = ["05", "06"].flatMap { day in
+      [
+        "\(day) 22:00:40 Kitchen: ? job \"bedtime\" and job \"party\" both change the volume of Kitchen, within 40 s",
+        "\(day) 22:00:40 Kitchen: ? job \"bedtime\" and job \"party\" both change what plays in Kitchen, within 40 s",
+      ]
+    }
+    #expect(harness.lines.filter { $0.contains(": ? ") } == warnings, "\(harness.lines)")
+    guard
+      case .warning(_, jobs: ["bedtime", "party"]) = harness.entries.first(where: { $0.kind == .warning })?
+        .event
+    else {
+      Issue.record("the warning names no jobs")
+      return
+    }
+    #expect(harness.lines.last == "06 23:00 : 9 runs, 0 failures, 4 warnings", "\(harness.lines)")
+  }
+
+  @Test("an interruption begins and ends, and speakers of a room that return to their volume are one line")
+  func interruption() throws {
+    let lines = try TimelineHarness(
+      """
+      speaker.open()
+      speaker.interrupt { devices = { "Bedroom" }, play = "tone.wav", volume = 30 }
+      task.sleep "1s"
+      """
+    ).linesWithoutFailures()
+    for line in [
+      "05 00:00 Bedroom: interruption begins", "05 00:00 Bedroom: volume 18 → 30",
+      "05 00:00 Bedroom: ▶ tone.wav at volume 30", "05 00:00:03 Bedroom: interruption ends",
+      "05 00:00:03 Bedroom: volume 30 → 18",
+    ] { #expect(lines.contains(line), "\(lines)") }
+  }
+
+  @Test("a speaker that changes its group or its name is told")
+  func groups() throws {
+    let lines = try TimelineHarness(
+      """
+      local kitchen = speaker.device "Kitchen"
+      kitchen:set_group "Bedroom"
+      kitchen:leave_group()
+      kitchen:set_name "Pantry"
+      """
+    ).linesWithoutFailures()
+    #expect(
+      lines == [
+        "05 00:00 Kitchen: is in group Bedroom", "05 00:00 Kitchen: is in no group",
+        "05 00:00 Pantry: is called Pantry from now on",
+      ])
+  }
+
+  @Test("sources that are never heard are named at the end: those of no use, and those that fail")
+  func unheard() throws {
+    let sound = Fixtures.path("mp3-cbr128-44k.mp3")
+    let lines = try TimelineHarness(
+      """
+      speaker.open()
+      local unused = stream.new "http://unused.test/a.mp3"
+      task.try(speaker.play_stream, "http://gone.test/b.mp3")
+      speaker.play_stream "http://heard.test/c.mp3"
+      local radio = stream.new "http://recorded.test/d.mp3"
+      radio:record("d.mp3", { duration = "5s" }):wait "recording_finished"
+      speaker.stop()
+      os.exit(0)
+      """,
+      stations: ["gone.test/b.mp3", "heard.test/c.mp3", "recorded.test/d.mp3", "listed.test/e.mp3"].map {
+        "station('http://\($0)', { file = '\(sound)'\($0.hasPrefix("gone") ? ", status = 404" : "") })"
+      }.joined(separator: "\n")
+    ).linesWithoutFailures().filter { $0.contains("never heard") }
+    #expect(
+      lines.map { $0.split(separator: " ").last.map(String.init) ?? "" } == [
+        "http://gone.test/b.mp3", "http://listed.test/e.mp3", "http://unused.test/a.mp3",
+      ], "\(lines)")
+  }
+}
