@@ -86,6 +86,16 @@ import Testing
     #expect(!page.contains("http:") && !page.contains("https:") && !page.contains("url("))
   }
 
+  @Test("text in an interpolation is text, and pieces of HTML are markup")
+  func escapes() {
+    let (text, piece): (String, HTML) = ("a\tb\n<i>&\"'", "<b>\("<")</b>")
+    #expect(HTML("\(text)").markup == "a b\\n&lt;i&gt;&amp;&quot;&#39;")
+    #expect(HTML("\(piece)\([piece, piece])\(7)").markup == String(repeating: "<b>&lt;</b>", count: 3) + "7")
+    #expect(
+      HTML.percent(1, of: 3).markup == "33.333%" && HTML.percent(86_399, of: 86_400).markup == "99.999%")
+    #expect(HTML.percent(2, of: 3).markup == "66.667%" && HTML.percent(1, of: 0).markup == "0.000%")
+  }
+
   @Test("elements are closed in their order, and links lead to what is there once")
   func wellFormed() throws {
     let page = WeekPage(Self.week(Self.hostile + ["Kitchen"])).text

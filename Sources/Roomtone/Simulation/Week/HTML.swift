@@ -40,8 +40,10 @@ struct HTML: Sendable, Equatable, ExpressibleByStringInterpolation {
     /// Appends markup that the caller has made itself.
     mutating func appendInterpolation(verbatim text: String) { markup += text }
 
-    /// Appends text. Control characters and overrides of the direction of writing are shown as escapes.
+    /// Appends text. Tabs, with which `print` parts its values, are blanks; other control characters and overrides of the
+    /// direction of writing are shown as escapes.
     mutating func appendInterpolation(_ text: String) {
+      let text = String(String.UnicodeScalarView(text.unicodeScalars.map { $0 == "\t" ? " " : $0 }))
       for scalar in text.onOneLine.unicodeScalars {
         switch scalar {
         case "&": markup += "&amp;"

@@ -40,7 +40,7 @@ extension WeekPage {
     let row: HTML = mark == .failure ? " class=\"failed\"" : ""
     let kind: HTML =
       mark.map { "\(Self.symbol($0))<span class=\"sr\">\($0.label): </span>" }
-      ?? (entry.kind == .recording ? Self.recordingSymbol : "")
+      ?? (entry.kind == .recording ? Self.recordingSymbol : "<span class=\"i\"></span>")
     return """
       <tr id="e\(index)"\(row)><td>\(entry.time.clock)</td>\
       <td>\(Self.name(entry.room))</td><td>\(kind)<bdi>\(Self.text(of: entry))</bdi></td></tr>

@@ -53,7 +53,7 @@ extension WeekPage {
     .span{color:var(--soft);margin-top:.25rem}
     .symbols{position:absolute;width:0;height:0}
     .sr{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
-    .i{width:1em;height:1em;flex:none;vertical-align:-.12em;color:var(--soft)}
+    .i{display:inline-block;width:1em;height:1em;vertical-align:-.12em;color:var(--soft)}
     .i.failure{color:var(--failure)}.i.warning{color:var(--warning)}.i.fallback{color:var(--fallback)}
     .i.alarm{color:var(--alarm)}.i.announcement{color:var(--announcement)}.i.recording{color:var(--recording)}
     .figures{display:flex;flex-wrap:wrap;gap:.5rem;margin-top:1.1rem}
