@@ -116,13 +116,13 @@ extension WeekPage {
     .flat .k{top:.35rem}
     .k em{position:absolute;left:1rem;top:0;font:.68rem/1rem inherit;font-style:normal;font-size:.68rem;
     line-height:1rem}
-    .tip{display:none;position:absolute;left:0;top:calc(100% + 4px);z-index:9;width:max-content;max-width:22rem;
-    padding:.5rem .7rem;background:var(--ink);color:var(--page);border-radius:.4rem;font-size:.82rem;line-height:1.4;
-    overflow-wrap:anywhere;pointer-events:none}
+    .tip{position:absolute;left:0;top:calc(100% + 4px);width:1px;height:1px;overflow:hidden;clip-path:inset(50%);
+    font-size:.82rem;line-height:1.4;pointer-events:none}
     .tip span{display:block}
     .r .tip{left:auto;right:0}
     .b:hover,.b:focus,.k:hover,.k:focus{z-index:8}
-    .b:hover>.tip,.b:focus>.tip,.k:hover>.tip,.k:focus>.tip{display:block}
+    :is(.b,.k):is(:hover,:focus)>.tip{width:max-content;max-width:22rem;height:auto;clip-path:none;padding:.5rem .7rem;
+    background:var(--ink);color:var(--page);border-radius:.4rem;overflow-wrap:anywhere}
     a:focus-visible,summary:focus-visible{outline:3px solid var(--link);outline-offset:2px}
     .k:not(.w){display:none}
     details{margin-top:.5rem;border-top:1px solid var(--line6);padding-top:.5rem}
@@ -146,7 +146,7 @@ extension WeekPage {
     .track{position:relative;inset:auto;height:2.5rem;border-bottom:1px solid var(--line)}
     .flat .track{height:1.4rem}.both .track{height:3.6rem}.flat .k{top:.2rem}
     .figures div{flex:1 1 40%;min-width:0}.figures dd{font-size:1.15rem}
-    .tip{position:fixed;inset:auto .5rem .5rem .5rem!important;width:auto;max-width:none}
+    :is(.b,.k):is(:hover,:focus)>.tip{position:fixed;inset:auto .5rem .5rem;width:auto;max-width:none}
     table,tbody,tr,td{display:block}thead{display:none}
     tr{padding:.35rem 0;border-bottom:1px solid var(--line)}td{border:0;padding:0}
     td:nth-child(1),td:nth-child(2){display:inline;margin-right:.5rem;font-size:.85rem}}
@@ -156,7 +156,7 @@ extension WeekPage {
     .lane{height:2.4rem}.lane.flat{height:1.5rem}.lane.both{height:3.2rem}.b{height:2.1rem}.flat .k{top:.2rem}
     table{font-size:.8rem}th,td{padding:.1rem .5rem .1rem 0}
     body{padding:0;max-width:none;font-size:11px;print-color-adjust:exact;-webkit-print-color-adjust:exact}
-    .day,.findings li,tr,.figures{break-inside:avoid}h2{break-after:avoid}
+    .tip{display:none}.day,.findings li,tr,.figures{break-inside:avoid}h2{break-after:avoid}
     .events{break-before:page}a{color:inherit;text-decoration:none}
     details>*{display:revert}}
 

@@ -129,7 +129,7 @@ public struct WeekPage {
     return findings.sorted { ($0.mark, $0.first) < ($1.mark, $1.first) }
   }
 
-  /// What needs a look: failures, warnings and fallbacks, and what never happened.
+  /// The list of what needs a look: failures, warnings and fallbacks, and what never happened.
   private var findings: HTML {
     let found = found
     let notes = week.summary.filter { entry in
