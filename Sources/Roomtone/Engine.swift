@@ -25,6 +25,8 @@ public struct EngineOptions {
   public var longestStandstill = 500_000
   /// The stations of a simulation, by address without user and password; all others play a tune.
   public var stations: [StreamAddress: SimulatedStation] = [:]
+  /// The triggers of a simulation.
+  public var triggers: [PlannedTrigger] = []
   /// The folder that keeps the house between runs, for one process at a time; nil keeps nothing.
   public var stateFolder: String?
   /// The file of the store of scripts; nil for a store in memory, which ends with the engine.
@@ -85,6 +87,8 @@ public final class Engine {
   public let recordings: RecordingService
   /// The headsets.
   public let headsets: HeadsetService
+  /// The triggers of scripts.
+  public let triggers: TriggerService
   /// The boards that emulate the headsets of a simulation.
   public let boards: SimulatedBoards?
   private let store: ScriptStore
@@ -106,6 +110,7 @@ public final class Engine {
     boards = loop.isVirtual ? SimulatedBoards(loop: loop, profile: options.boardProfile) : nil
     headsets = HeadsetService(loop: loop, headsets: Self.headsets(options, boards, loop))
     store = ScriptStore(path: options.store)
+    triggers = TriggerService(loop: loop, planned: options.triggers)
     let relay = Relay()
     house = HouseDoor(loop: loop) { wait in
       House(
@@ -191,7 +196,8 @@ public final class Engine {
     try script.registerModules(
       ModuleServices(
         house: house, jobs: jobs, zone: options.zone, input: input, streams: streams,
-        recordings: recordings, headsets: headsets, location: options.configuration.location,
+        recordings: recordings, headsets: headsets, triggers: triggers,
+        location: options.configuration.location,
         store: store),
       global: global)
     script.state.register("roomtone.files", LibraryFiles(folder: options.standardLibrary).functions)

@@ -90,6 +90,7 @@ enum Command {
         from: try arguments.dateTime(.from) ?? LocalDateTime(parsing: SimulateCommand.defaultStart),
         limit: limit, zone: zone,
         stations: try arguments.text(.stations).map { try ScriptText(path: $0, kind: "stations file") },
+        triggers: try arguments.text(.triggers).map { try ScriptText(path: $0, kind: "triggers file") },
         renderFolder: arguments.text(.render), seed: arguments.number(.seed) ?? 1, json: arguments.has(.json),
         page: arguments.text(.html), configuration: arguments.text(.config)))
   }

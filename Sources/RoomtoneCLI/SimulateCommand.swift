@@ -16,6 +16,8 @@ enum SimulateCommand {
     var zone: any LocalZone
     /// Behaviour of stations; those not listed play a tune.
     var stations: ScriptText?
+    /// Triggers with their times.
+    var triggers: ScriptText?
     var renderFolder: String?
     var seed: UInt64
     var json: Bool
@@ -33,10 +35,13 @@ enum SimulateCommand {
       file: options.configuration, output: options.renderFolder.map { .wav(folder: $0) } ?? .null)
     let scratch = try ScratchFolder()
     defer { scratch.remove() }
-    let engine = try EngineSetup.engine(
-      EngineSetup.simulation(
-        configuration, from: options.from, in: options.zone, stations: options.stations, seed: options.seed,
-        scratch))
+    var engineOptions = try EngineSetup.simulation(
+      configuration, from: options.from, in: options.zone, stations: options.stations, seed: options.seed,
+      scratch)
+    if let triggers = options.triggers {
+      engineOptions.triggers = try TriggersFile.read(triggers.bytes, path: triggers.name, in: options.zone)
+    }
+    let engine = try EngineSetup.engine(engineOptions)
     let timeline = Timeline(engine)
     let printer = TimelinePrinter(json: options.json)
     let recorder = page.map { _ in WeekRecorder(engine) }

@@ -68,7 +68,8 @@ struct CapabilityTests {
         house: door, jobs: JobTable(loop: loop, zone: ProcessZone()) { _, _ in }, zone: ProcessZone(),
         input: InputReader(loop: loop), streams: StreamService(loop: loop),
         recordings: RecordingService(Recorder(loop: loop)),
-        headsets: HeadsetService(loop: loop, headsets: Headsets(loop: loop, settings: HeadsetSettings()))),
+        headsets: HeadsetService(loop: loop, headsets: Headsets(loop: loop, settings: HeadsetSettings())),
+        triggers: TriggerService(loop: loop)),
       global: true)
     var lines: [String] = []
     var failure: LuaError?

@@ -9,7 +9,7 @@ struct DefinitionTests {
     "describe each module in full, and nothing that is not there",
     arguments: [
       "speaker", "stream", "recordings", "headset", "task", "schedule", "log", "store", "recorder", "eq",
-      "fade", "follow", "party", "scene", "sleep_timer", "zone", "alarm", "announce",
+      "fade", "follow", "party", "scene", "sleep_timer", "zone", "alarm", "announce", "trigger",
     ])
   func modules(_ module: String) throws {
     let definitions = try Definitions()
@@ -314,6 +314,8 @@ struct DefinitionTests {
       "schedule.Job:once": "'started', tostring", "schedule.Job:wait": "'started'", "task.exec": "{ 'date' }",
       "task.stand_in": "'cal', tostring", "log.debug": "'x'", "log.info": "'x'", "log.warn": "'x'",
       "log.error": "'x'", "store.get": "'x'", "store.set": "'x', 1", "store.delete": "'x'",
+      "trigger.on": "'bell', tostring", "trigger.once": "'bell', tostring", "trigger.wait": "'bell'",
+      "trigger.fire": "'bell'",
     ]
     let objects = Dictionary(uniqueKeysWithValues: Self.objects)
     let described = definitions.functions.filter { !$0.location.hasPrefix("globals.lua") }
@@ -327,7 +329,7 @@ struct DefinitionTests {
       local stream, recordings, recorder = require "stream", require "recordings", require "recorder"
       local store, eq, headset = require "store", require "eq", require "headset"
       local fade, follow, party = require "fade", require "follow", require "party"
-      local alarm, announce = require "alarm", require "announce"
+      local alarm, announce, trigger = require "alarm", require "announce", require "trigger"
       local scene, sleep_timer, zone = require "scene", require "sleep_timer", require "zone"
       speaker.open()
       -- Made here, as that suspends too.

@@ -20,14 +20,16 @@ public struct ModuleServices {
   public let headsets: HeadsetService
   /// The point at which times by the sun count; nil without one.
   public let location: Location?
+  /// The triggers of all scripts.
+  public let triggers: TriggerService
   /// The memory of scripts.
   public let store: ScriptStore
 
   /// Services of an engine.
   public init(
     house: HouseDoor, jobs: JobTable, zone: any LocalZone, input: InputReader, streams: StreamService,
-    recordings: RecordingService, headsets: HeadsetService, location: Location? = nil,
-    store: ScriptStore = ScriptStore(path: nil)
+    recordings: RecordingService, headsets: HeadsetService, triggers: TriggerService,
+    location: Location? = nil, store: ScriptStore = ScriptStore(path: nil)
   ) {
     self.house = house
     self.jobs = jobs
@@ -36,6 +38,7 @@ public struct ModuleServices {
     self.streams = streams
     self.recordings = recordings
     self.headsets = headsets
+    self.triggers = triggers
     self.location = location
     self.store = store
   }
@@ -57,12 +60,13 @@ extension Script {
       in: self, service: services.recordings, zone: services.zone, streams: streams, events: events)
     try SpeakerModule.register(in: self, door: services.house, events: events, streams: streams)
     try HeadsetModule.register(in: self, service: services.headsets, events: events)
+    TriggerModule.register(in: self, service: services.triggers, events: events)
     try SystemModule.register(in: self, zone: services.zone, input: services.input)
     if global { for name in Self.moduleNames { state.makeGlobal(module: name) } }
   }
 
   /// The modules that `registerModules` makes.
   public static let moduleNames = [
-    "headset", "log", "recordings", "schedule", "speaker", "store", "stream", "task",
+    "headset", "log", "recordings", "schedule", "speaker", "store", "stream", "task", "trigger",
   ]
 }

@@ -3,8 +3,10 @@ internal import LuaRuntime
 
 /// The events of a kind of object.
 struct EventSource<Object> {
-  /// The names of the events.
+  /// The names of the events; empty if any text is one.
   let names: [String]
+  /// Returns the name in messages of a listener's routine.
+  var label: (_ event: String) -> String = { "on \"\($0)\"" }
   /// Calls `deliver` with the payload of every event `name` of `object`, and `closed` when no more can come; returns
   /// what ends that.
   let subscribe:
@@ -77,7 +79,7 @@ final class ScriptEvents {
         guard subscription.isActive else { return }
         // Asked again when the listener's turn has come: another one may have cancelled it.
         script.call(
-          function, [payload], name: "on \"\(event)\"",
+          function, [payload], name: source.label(event),
           isWanted: {
             defer { if once { subscription.cancel() } }
             return subscription.isActive
@@ -129,7 +131,7 @@ final class ScriptEvents {
 
   private func name(_ call: LuaCall, _ number: Int, _ names: [String]) throws -> String {
     let name = try call.string(number, .name)
-    guard names.contains(name) else {
+    guard names.isEmpty || names.contains(name) else {
       throw call.problem(
         number, "no event is called '\(name)'; events here: \(names.joined(separator: ", "))")
     }

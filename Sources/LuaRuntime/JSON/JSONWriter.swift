@@ -27,6 +27,19 @@ extension LuaCall {
   }
 }
 
+extension LuaOptions {
+  /// Returns an option as JSON, as `LuaCall.json` does; nil when it is absent.
+  public func json(_ name: String, limit: Int) throws(JSONProblem) -> [UInt8]? {
+    guard let value = fields[name] else { return nil }
+    let (stack, top) = (call.stack, call.stack.top)
+    defer { stack.setTop(top) }
+    stack.push(value, in: call.state)
+    var writer = JSONWriter(stack: stack, limit: limit, name: name)
+    try writer.write(Int32(stack.top))
+    return writer.text
+  }
+}
+
 /// Writes a value, part by part, by raw accessors only. After a throw the caller cleans up the stack.
 struct JSONWriter {
   /// The deepest nesting of tables.

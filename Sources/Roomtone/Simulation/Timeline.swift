@@ -41,7 +41,17 @@ public final class Timeline {
       summary.addSource(url, isHeard: false)
     }
     engine.onJob = { [unowned self] in receive($0, $1) }
+    engine.triggers.onTrigger = { [unowned self] in
+      add(
+        .mark(.trigger, message: "trigger \"\($0.name)\"" + ($0.value.map { ": \($0)" } ?? ""), source: nil))
+    }
     engine.onEnding = { [unowned self, unowned engine] in
+      for planned in engine.triggers.planned {
+        summary.warnings += 1
+        let text =
+          "trigger \"\(planned.trigger.name)\" of \(time(planned.time)) does not come in the time of the simulation"
+        add(.warning(text, jobs: []))
+      }
       summary.add(engine.scheduledJobs.map { ($0, $0.next.map(time)) })
     }
     // Kept as long as the headsets, which the engine has.

@@ -140,7 +140,8 @@ public enum TimelineEvent: Sendable, Equatable {
   case failure(message: String, code: String)
   /// Something that is probably not as intended: `message`, `jobs` that it concerns.
   case warning(String, jobs: [String])
-  /// A mark of the library: an alarm rings, plays another source, an announcement: `message`, `source`.
+  /// A mark: an alarm of the library rings or plays another source, an announcement, a trigger that comes: `message`,
+  /// `source`.
   case mark(Mark, message: String, source: String?)
   /// A line of the summary: `about`, and by it `runs`, `failures`, `skipped`, `missed`, `next`, `source`, `warnings`.
   case summary(Summary)
@@ -154,7 +155,7 @@ public enum TimelineEvent: Sendable, Equatable {
   }
 
   /// The kinds of marks that the library sets.
-  public enum Mark: String, Sendable, CaseIterable { case alarm, fallback, announcement }
+  public enum Mark: String, Sendable, CaseIterable { case alarm, fallback, announcement, trigger }
 
   /// The kinds of events, by the names of `--json`.
   public enum Kind: String, Sendable, CaseIterable {
@@ -162,7 +163,7 @@ public enum TimelineEvent: Sendable, Equatable {
     case interruption, recording, title, reconnect
     case run, skipped, missed, failed, sun
     case headset, print, log, error, failure, warning
-    case alarm, fallback, announcement
+    case alarm, fallback, announcement, trigger
     case summary
   }
 
@@ -201,6 +202,7 @@ public enum TimelineEvent: Sendable, Equatable {
     case .mark(.alarm, _, _): .alarm
     case .mark(.fallback, _, _): .fallback
     case .mark(.announcement, _, _): .announcement
+    case .mark(.trigger, _, _): .trigger
     case .summary: .summary
     }
   }

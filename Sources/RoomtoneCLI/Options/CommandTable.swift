@@ -59,7 +59,7 @@ extension CommandSpec {
     name: "simulate",
     summary: "tells what a script would do, in virtual time",
     operands: [.script(), .scriptArguments],
-    options: [.from, .span, .timezone, .stations, .render, .json, .html, .seed, .config],
+    options: [.from, .span, .timezone, .stations, .triggers, .render, .json, .html, .seed, .config],
     notes: [
       """
       Time jumps from one event to the next, so a week takes less than a second. No hardware and no network is \
@@ -74,7 +74,7 @@ extension CommandSpec {
       An object of --json has time, kind, room, the fields of its kind, the job that caused it, and the line's text. Kinds: \
       play, pause, stop, join, leave (source, volume), volume, gain (from, to, over in seconds), mute, equalizer, seek, \
       rename, group, away, back, interruption, recording, title, reconnect, headset; run, skipped, missed, failed, sun (jobs); \
-      print, log, error, failure, warning; alarm, fallback, announcement; summary.
+      print, log, error, failure, warning; alarm, fallback, announcement, trigger; summary.
       """,
       """
       A URL sounds as a simulated station, which plays a tune for ever. A stations file is Lua and says how others \
@@ -250,6 +250,8 @@ extension OptionSpec {
     "timezone", .timeZone, "the time zone of the house: Europe/Berlin (default: the machine's)")
   static let stations = OptionSpec(
     "stations", .file, "how the stations of the simulation behave: a Lua file that calls station(URL, {...})")
+  static let triggers = OptionSpec(
+    "triggers", .file, "what happens outside, and when: a Lua file that calls trigger(NAME, {at=, value=})")
   static let render = OptionSpec(
     "render", .folder, "writes the sound to this folder, a WAV file for each speaker")
   static let json = OptionSpec(
