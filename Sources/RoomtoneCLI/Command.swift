@@ -103,7 +103,8 @@ enum Command {
         .value, "--html shows \(Week.mostDays) days at most; give a shorter time with --for",
         help: "roomtone simulate")
     }
-    let files = [arguments.script, arguments.text(.stations), arguments.text(.config)].compactMap { $0 }
+    let read: [OptionSpec] = [.stations, .triggers, .config]
+    let files = ([arguments.script] + read.map(arguments.text)).compactMap { $0 }
     if let file = files.first(where: { OutputFile.areSame($0, path) }) {
       throw UsageError(
         .value, "--html would replace \(file.onOneLine), which is read", help: "roomtone simulate")
