@@ -205,6 +205,7 @@ enum WeekFixture {
       (.missed(due: due), .warning), (.run(count: 3, until: due), .run),
       (.volume(from: 1, to: 2, over: .zero), nil),
       (.recording(.begin, path: "a"), nil), (.mark(.fallback, message: "a", source: "b"), .fallback),
+      (.mark(.trigger, message: "a", source: nil), .trigger),
     ]
     for (event, mark) in marks { #expect(WeekFixture.entry(0, "", event).mark == mark, "\(event)") }
   }

@@ -137,7 +137,7 @@ public struct Week: Sendable {
       case .fallback: figures.fallbacks += 1
       case .alarm: figures.alarms += 1
       case .announcement: figures.announcements += 1
-      case .run, .setting, .note, nil: break
+      case .trigger, .run, .setting, .note, nil: break
       }
     }
     var until = span.lowerBound

@@ -3,7 +3,7 @@ internal import Home
 
 /// The kind of a mark in the picture of a week, the most urgent first.
 enum WeekMarkKind: Int, Sendable, CaseIterable, Comparable {
-  case failure, warning, fallback, alarm, announcement, run, setting, note
+  case failure, warning, fallback, alarm, announcement, trigger, run, setting, note
 
   /// `true` if `a` is more urgent than `b`.
   static func < (a: WeekMarkKind, b: WeekMarkKind) -> Bool { a.rawValue < b.rawValue }
@@ -22,6 +22,7 @@ extension TimelineEntry {
     case .mark(.fallback, _, _): .fallback
     case .mark(.alarm, _, _): .alarm
     case .mark(.announcement, _, _): .announcement
+    case .mark(.trigger, _, _): .trigger
     case .run: .run
     case .headset: .setting
     case .print, .withoutSun: .note

@@ -14,6 +14,7 @@ extension WeekPage {
     0-2.6-1.3-5-4.4-5ZM6 13.2a2 2 0 0 0 4 0Z" fill="currentColor"/></symbol>
     <symbol id="announcement" viewBox="0 0 16 16"><path d="M1.2 2h13.6v9H8l-4 3.6V11H1.2Z" fill="currentColor" \
     stroke="currentColor" stroke-linejoin="round"/></symbol>
+    <symbol id="trigger" viewBox="0 0 16 16"><path d="M9.5 1 3 9h4.2L6.2 15 13 6.6H8.6Z" fill="currentColor"/></symbol>
     <symbol id="run" viewBox="0 0 16 16"><path d="M4 2.2 13 8 4 13.8Z" fill="none" stroke="currentColor" \
     stroke-width="1.8" stroke-linejoin="round"/></symbol>
     <symbol id="setting" viewBox="0 0 16 16"><path d="M1 5h14M1 11h14" stroke="currentColor" stroke-width="1.6" \

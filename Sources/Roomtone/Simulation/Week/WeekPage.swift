@@ -229,6 +229,7 @@ extension WeekMarkKind {
     case .fallback: "another source instead"
     case .alarm: "alarm"
     case .announcement: "announcement"
+    case .trigger: "trigger"
     case .run: "job run"
     case .setting: "setting"
     case .note: "printed or logged"
