@@ -154,6 +154,12 @@ local function run(own, due)
       break
     end
     index = index % #wanted.urls + 1
+    if wanted.urls[2] then
+      host.mark {
+        kind = "fallback", room = "Recorder", source = wanted.shown[index],
+        message = ("%s instead of %s"):format(wanted.shown[index], wanted.shown[last]),
+      }
+    end
     object.emit(own, "fallback", {
       from = wanted.shown[last], url = wanted.shown[index], error = err, due = due,
     })

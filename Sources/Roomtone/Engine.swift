@@ -68,6 +68,8 @@ public final class Engine {
   public var onPrint: (String) -> Void = { _ in }
   /// Receives a line for the log: level, message, fields sorted by name.
   public var onLog: (LogLevel, String, [(String, String)]) -> Void = { _, _, _ in }
+  /// Receives the marks that the library sets for the time line.
+  public var onMark: (ScriptMark) -> Void = { _ in }
   /// Receives what happens to the jobs of scripts.
   public var onJob: (Job, JobEvent) -> Void = { _, _ in }
   /// Receives the log's lines for what happens to jobs, in place of `onLog` unless nil.
@@ -190,6 +192,7 @@ public final class Engine {
     let folder = isFile ? Self.folder(of: path) : nil
     let script = Script(name: path, folder: folder, number: scripts, state: state)
     script.onLog = { [unowned self] in onLog($0, $1, $2) }
+    script.onMark = { [unowned self] in onMark($0) }
     script.onFailure = { [unowned self] in onFailure($0) }
     state.onPrint = { [unowned self] in onPrint($0) }
     state.onWarning = { [unowned self] in onLog(.warn, $0, []) }

@@ -84,10 +84,11 @@ enum Command {
     }
     let limit = arguments.duration(.span) ?? .seconds(7 * 86_400)
     try checkPage(arguments, limit)
+    let now = arguments.text(.from) == "now" ? zone.local(Timestamp.now) : nil
     return try SimulateCommand.run(
       SimulateCommand.Options(
         text: text, arguments: arguments.scriptArguments,
-        from: try arguments.dateTime(.from) ?? LocalDateTime(parsing: SimulateCommand.defaultStart),
+        from: try now ?? arguments.dateTime(.from) ?? LocalDateTime(parsing: SimulateCommand.defaultStart),
         limit: limit, zone: zone,
         stations: try arguments.text(.stations).map { try ScriptText(path: $0, kind: "stations file") },
         triggers: try arguments.text(.triggers).map { try ScriptText(path: $0, kind: "triggers file") },

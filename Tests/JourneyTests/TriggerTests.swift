@@ -43,6 +43,17 @@ import Testing
     #expect(try home.start(arguments).finish() == outcome)
   }
 
+  @Test("now is the time of day in the zone of the simulation")
+  func now() throws {
+    let home = try Home()
+    let script = try home.script("print(os.time())")
+    let times = try ["Pacific/Kiritimati", "Pacific/Pago_Pago"].map { zone in
+      let outcome = try home.run("simulate", script, "--from", "now", "--timezone", zone)
+      return try #require(outcome.lines.last?.split(separator: " ").last.flatMap { Int($0) }, "\(outcome)")
+    }
+    #expect(abs(times[0] - times[1]) < 60)
+  }
+
   @Test("a triggers file that is not there is wrong usage, one with a mistake fails with its line")
   func mistakes() throws {
     let home = try Home()

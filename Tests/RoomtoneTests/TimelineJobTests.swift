@@ -194,6 +194,33 @@ struct TimelineJobTests {
       ])
   }
 
+  @Test("another station in place of one that is not there is marked, and what the library marks besides")
+  func marks() throws {
+    let sound = Fixtures.path("mp3-cbr128-44k.mp3")
+    let harness = try TimelineHarness(
+      """
+      require "recorder".schedule {
+        name = "news", url = "http://gone.test/a.mp3", fallbacks = { "http://there.test/b.mp3" }, at = "12:00",
+        duration = "10s", template = "news.{ext}",
+      }
+      task.sleep "13h"
+      require "roomtone.host".mark { kind = "alarm", message = "rings", room = "Kitchen" }
+      os.exit(0)
+      """,
+      stations: """
+        station('http://gone.test/a.mp3', { file = '\(sound)', status = 404 })
+        station('http://there.test/b.mp3', { file = '\(sound)' })
+        """)
+    let marks = harness.entries.filter { $0.kind == .fallback || $0.kind == .alarm }
+    #expect(marks.map(\.text) == ["http://there.test/b.mp3 instead of http://gone.test/a.mp3", "rings"])
+    #expect(marks.map(\.room) == ["Recorder", "Kitchen"] && marks.map(\.job) == ["news", nil])
+    #expect(
+      marks.first?.event
+        == .mark(
+          .fallback, message: "http://there.test/b.mp3 instead of http://gone.test/a.mp3",
+          source: "http://there.test/b.mp3"))
+  }
+
   @Test("sources that are never heard are named at the end: those of no use, and those that fail")
   func unheard() throws {
     let sound = Fixtures.path("mp3-cbr128-44k.mp3")

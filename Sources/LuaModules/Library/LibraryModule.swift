@@ -12,6 +12,10 @@ enum LibraryModule {
         .failure, .sealed, .strict, .unknownName,
         LuaFunction("check_recording", takes: 1, checkRecording),
         LuaFunction("check_file", takes: 1) { [unowned script] call in try checkFile(call, script) },
+        LuaFunction("mark", takes: 1) { [unowned script] call in
+          script.onMark(try mark(call))
+          return .none
+        },
       ])
   }
 
@@ -22,6 +26,21 @@ enum LibraryModule {
       throw LuaError(code: "audio.not_found", message: "can't open \(path): \(SystemError(errno).text)")
     }
     return .none
+  }
+
+  /// `mark{kind=, message=, room=, source=}`: sets a mark on the time line of a simulation.
+  private static func mark(_ call: LuaCall) throws -> ScriptMark {
+    let options = try call.options(1, ["kind", "message", "room", "source"])
+    guard let kind = try options.string("kind").flatMap(ScriptMark.Kind.init) else {
+      let kinds = ScriptMark.Kind.allCases.map(\.rawValue).joined(separator: ", ")
+      throw options.problem("kind", "one of \(kinds) expected")
+    }
+    guard let message = try options.string("message") else {
+      throw options.problem("message", "it is missing")
+    }
+    return ScriptMark(
+      kind: kind, message: message, room: try options.string("room") ?? "",
+      source: try options.string("source"))
   }
 
   /// `check_recording{template=, min_free=}`: as `radio:record` checks them, before there is a stream.
@@ -35,4 +54,19 @@ enum LibraryModule {
     _ = try options.byteSize("min_free")
     return .none
   }
+}
+
+/// A moment that the library marks on the time line of a simulation.
+public struct ScriptMark: Sendable, Equatable {
+  /// The kinds of marks.
+  public enum Kind: String, Sendable, CaseIterable { case alarm, fallback, announcement }
+
+  /// The kind.
+  public let kind: Kind
+  /// The text of the line.
+  public let message: String
+  /// The rooms, with commas between them; empty for none.
+  public let room: String
+  /// The source that plays from now on; nil for none.
+  public let source: String?
 }

@@ -22,6 +22,8 @@ public final class Script {
 
   /// Receives a line for the log: level, message, fields sorted by name.
   public var onLog: (LogLevel, String, [(String, String)]) -> Void = { _, _, _ in }
+  /// Receives the marks of the library.
+  public var onMark: (ScriptMark) -> Void = { _ in }
   /// Receives every error that no script code caught.
   public var onFailure: (LuaError) -> Void = { _ in }
   /// Errors that no script code caught.

@@ -3,6 +3,7 @@ internal import EventLoop
 internal import HeadsetKit
 public import Home
 public import LuaRuntime
+internal import LuaModules
 internal import Scheduling
 internal import SpeakerKit
 internal import StreamKit
@@ -41,6 +42,7 @@ public final class Timeline {
       summary.addSource(url, isHeard: false)
     }
     engine.onJob = { [unowned self] in receive($0, $1) }
+    engine.onMark = { [unowned self] in receive($0) }
     engine.triggers.onTrigger = { [unowned self] in
       add(
         .mark(.trigger, message: "trigger \"\($0.name)\"" + ($0.value.map { ": \($0)" } ?? ""), source: nil))
@@ -256,6 +258,16 @@ public final class Timeline {
         .recording(.failure(message: error.message, code: error.code), path: path)
       }
     add(event, room: "Recorder")
+  }
+
+  private func receive(_ mark: ScriptMark) {
+    let kind: TimelineEvent.Mark =
+      switch mark.kind {
+      case .alarm: .alarm
+      case .fallback: .fallback
+      case .announcement: .announcement
+      }
+    add(.mark(kind, message: mark.message, source: mark.source), room: mark.room)
   }
 
   private func receive(_ headset: Headset, _ event: HeadsetEvent) {
