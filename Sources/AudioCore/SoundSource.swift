@@ -1,3 +1,5 @@
+public import EventLoop
+
 /// A source of sound other than a file, such as a stream, that a session can play.
 ///
 /// Sendable: the thread that decodes ahead asks for a decoder.
@@ -10,11 +12,19 @@ public protocol SoundSource: AnyObject, Sendable {
 
 /// A source that can be played without a decoder, where nobody hears it: it follows a clock of its own.
 public protocol ClockedSound: SoundSource {
+  /// Checks that there is sound, before it is played by its clock. On the loop.
+  /// - Throws: as `makeDecoder`.
+  func prepareClock() throws
   /// Plays by its clock from now on, which is stopped until the session resumes when `paused` is true. On the loop.
   /// - Parameter report: receives each change of the flow, on the loop; the sound flows from the first report of that on.
   func play(byClock report: @escaping (SoundFlow) -> Void, paused: Bool)
   /// Stops the clock with its session, or starts it again.
   func pause(_ isPaused: Bool)
+}
+
+extension ClockedSound {
+  /// Does nothing: the source has sound, or waits for it.
+  public func prepareClock() throws {}
 }
 
 /// A source with a time of its own, which its session shows in place of what has been heard: a file that is received as
@@ -35,6 +45,6 @@ public enum SoundFlow: Sendable {
   case flows
   /// Silence, as no more sound has come.
   case waits
-  /// The last frame has been heard.
-  case ended
+  /// The last frame has been heard; `failure` says why that is not the end of the source.
+  case ended(failure: (any CodedError)? = nil)
 }

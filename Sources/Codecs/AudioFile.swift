@@ -3,6 +3,14 @@ internal import EventLoop
 
 /// Sound in files of any supported kind.
 public enum AudioFile {
+  /// Extensions of files that may hold sound of a supported kind, in lower case. For finding files: `open` goes by
+  /// their bytes.
+  public static let extensions: Set<String> = [
+    "aac", "adts", "aif", "aifc", "aiff", "au", "caf", "flac", "m4a", "m4b", "mp2", "mp3", "mp4", "mpga",
+    "oga", "ogg",
+    "opus", "rf64", "snd", "w64", "wav", "wave",
+  ]
+
   /// Opens the file at `path` with the decoder for its bytes; the file's name has no influence.
   ///
   /// Reads MPEG audio (MP3), AAC in ADTS frames or MP4 (M4A), WAV, RF64, AIFF, CAF, AU, W64 and FLAC, and Ogg

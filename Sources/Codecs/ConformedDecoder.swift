@@ -25,6 +25,10 @@ public final class ConformedDecoder: LiveDecoder {
   /// Frames of the output to be dropped after a seek.
   private var excess = 0
   private let waste: PCMBlock
+  /// The last frames that were converted in channels, for the end of a rate.
+  private var history: [Float] = []
+  /// Frames of the output that stand for sound before a new rate, to be dropped.
+  private var lead = 0
   /// The decoder has ended, or has changed its format: the resampler is flushed first.
   private var isDraining = false
   private var hasEnded = false
@@ -35,6 +39,8 @@ public final class ConformedDecoder: LiveDecoder {
   private static let chunk = 1024
   /// Source frames that are resampled before the wanted one; more than the filter's length.
   private static let preroll = 4096
+  /// Frames by which sound is continued over a change of rate; more than half the filter's length.
+  private static let overlap = 512
 
   /// - Parameters:
   ///   - decoder: at its start; not to be used by others from now on.
@@ -107,8 +113,8 @@ public final class ConformedDecoder: LiveDecoder {
     while done < wanted {
       let rest = UnsafeMutableBufferPointer(rebasing: buffer[(done * channels)..<(wanted * channels)])
       if let resampler, isDraining {
-        let produced = try resampler.flush(into: rest)
-        done += produced
+        let produced = try resampler.flush(into: lead > 0 ? leadRoom : rest)
+        if lead > 0 { lead -= produced } else { done += produced }
         if produced > 0 { continue }
       }
       if isDraining {
@@ -133,13 +139,21 @@ public final class ConformedDecoder: LiveDecoder {
     return produced
   }
 
+  /// Room for frames of the output that are dropped.
+  private var leadRoom: UnsafeMutableBufferPointer<Float> {
+    UnsafeMutableBufferPointer(
+      rebasing: waste.view.buffer.prefix(min(lead, waste.view.frames) * format.channels))
+  }
+
   private func resample(
     _ resampler: Resampler, into buffer: UnsafeMutableBufferPointer<Float>
   ) throws -> Int {
-    let (consumed, produced) = try resampler.process(
-      UnsafeBufferPointer(rebasing: samples(pending)), into: buffer)
+    let input = UnsafeBufferPointer(rebasing: samples(pending))
+    let (consumed, produced) = try resampler.process(input, into: lead > 0 ? leadRoom : buffer)
     consume(consumed)
-    return produced
+    guard lead > 0 else { return produced }
+    lead -= produced
+    return 0
   }
 
   /// Returns the samples of the first `frames` pending frames.
@@ -161,8 +175,19 @@ public final class ConformedDecoder: LiveDecoder {
     isWaiting = got == 0 && (decoder as? any LiveDecoder)?.isWaiting == true
     if isWaiting { return }
     hasEnded = got == 0
-    isDraining = hasEnded || decoder.format != sourceFormat
-    if !isDraining { convert(got) }
+    isDraining = hasEnded || decoder.format.sampleRate != sourceFormat.sampleRate
+    if isDraining && !hasEnded { extendEnd() }
+    guard !isDraining else { return }
+    // Channels are converted before the rate, whose conversion continues.
+    if decoder.format != sourceFormat { try adopt(channelsOf: decoder.format) }
+    convert(got)
+  }
+
+  private func adopt(channelsOf newFormat: AudioFormat) throws {
+    guard ChannelConversion.supports(channels: newFormat.channels) else {
+      throw AudioError(.unsupported, "cannot convert \(newFormat.channels) channels to stereo")
+    }
+    sourceFormat = newFormat
   }
 
   /// Continues with the frames that were read in a new format.
@@ -171,19 +196,64 @@ public final class ConformedDecoder: LiveDecoder {
     try adopt(decoder.format)
     convert(frames)
     pending = frames
+    if let resampler { try extendStart(resampler) }
+  }
+
+  /// Continues the sound that ends in its rate by its mirror image around the last frame: its value and its slope do
+  /// not break off, so that the filter makes no click of the change.
+  private func extendEnd() {
+    let channels = format.channels
+    let frames = history.count / channels
+    guard let resampler, frames > 1 else { return }
+    resampler.extend(
+      with: (1..<frames).flatMap { distance in
+        (0..<channels).map { channel in
+          let last = history[(frames - 1) * channels + channel]
+          return 2 * last - history[(frames - 1 - distance) * channels + channel]
+        }
+      })
+  }
+
+  /// Precedes the sound that begins in a rate by its mirror image around the first frame, where a number of frames
+  /// exists that is whole in both rates.
+  private func extendStart(_ resampler: Resampler) throws {
+    let (from, to) = (resampler.inputRate, resampler.outputRate)
+    let common = Self.greatestCommonDivisor(from, to)
+    let period = from / common
+    let frames = min(Self.overlap, pending - 1) / period * period
+    guard frames > 0 else { return }
+    let (channels, samples) = (format.channels, converted.view.samples)
+    let mirrored = (0..<frames * channels).map { index in
+      let (distance, channel) = (frames - index / channels, index % channels)
+      return 2 * samples[channel] - samples[distance * channels + channel]
+    }
+    lead = frames / period * (to / common)
+    try mirrored.withUnsafeBufferPointer { input in
+      var rest = input[...]
+      while !rest.isEmpty {
+        let (taken, given) = try resampler.process(
+          UnsafeBufferPointer(rebasing: rest), into: waste.view.buffer)
+        rest = rest.dropFirst(taken * channels)
+        lead -= given
+      }
+    }
   }
 
   /// Converts the channels of the first `frames` frames of `raw`.
   private func convert(_ frames: Int) {
     let view = PCMView(samples: raw.view.samples, frames: frames, channels: sourceFormat.channels)
     ChannelConversion.convert(view, to: converted.view)
+    guard resampler != nil else { return }
+    let kept = min(frames, Self.overlap)
+    let newest = converted.view.buffer[((frames - kept) * format.channels)..<(frames * format.channels)]
+    let surplus = history.count + newest.count - Self.overlap * format.channels
+    if surplus > 0 { history.removeFirst(surplus) }
+    history.append(contentsOf: newest)
   }
 
   /// Restarts the conversion with frames of `newFormat`.
   private func adopt(_ newFormat: AudioFormat) throws {
-    guard ChannelConversion.supports(channels: newFormat.channels) else {
-      throw AudioError(.unsupported, "cannot convert \(newFormat.channels) channels to stereo")
-    }
+    try adopt(channelsOf: newFormat)
     if newFormat.sampleRate == format.sampleRate {
       resampler = nil
     } else if let resampler, resampler.inputRate == newFormat.sampleRate {
@@ -191,9 +261,10 @@ public final class ConformedDecoder: LiveDecoder {
     } else {
       resampler = try Resampler(from: newFormat.sampleRate, to: format.sampleRate, channels: format.channels)
     }
-    sourceFormat = newFormat
     start = 0
     pending = 0
+    lead = 0
+    history.removeAll(keepingCapacity: true)
     isDraining = false
     hasEnded = false
   }

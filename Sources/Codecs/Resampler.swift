@@ -20,6 +20,8 @@ public final class Resampler {
   private let handle: SoxrHandle
   private var framesIn = 0
   private var framesOut = 0
+  /// Samples behind the last input, which the filter sees and which do not lengthen the output.
+  private var tail: ArraySlice<Float> = []
 
   /// A resampler for frames of `channels` samples.
   /// - Throws: `audio.unsupported` when soxr can't convert between the rates.
@@ -54,6 +56,9 @@ public final class Resampler {
     return result
   }
 
+  /// Has `flush` continue the input with these samples in place of silence: the output ends as if sound followed.
+  public func extend(with samples: [Float]) { tail = samples[...] }
+
   /// Writes the output frames left after the last input; to be called until it returns 0. Only `reset` may
   /// follow.
   /// - Returns: frames written to the start of `output`.
@@ -61,6 +66,18 @@ public final class Resampler {
     let left = Self.length(of: framesIn, from: inputRate, to: outputRate) - framesOut
     let room = min(left, output.count / channels)
     guard room > 0 else { return 0 }
+    while !tail.isEmpty {
+      let result = try tail.withUnsafeBufferPointer { samples in
+        try samples.baseAddress.map {
+          try handle.process($0, samples.count / channels, output.baseAddress, room)
+        }
+      }
+      tail = tail.dropFirst(max(1, result?.consumed ?? 0) * channels)
+      if let produced = result?.produced, produced > 0 {
+        framesOut += produced
+        return produced
+      }
+    }
     let produced = try handle.process(nil, 0, output.baseAddress, room).produced
     framesOut += produced
     return produced
@@ -71,6 +88,7 @@ public final class Resampler {
     try handle.reset()
     framesIn = 0
     framesOut = 0
+    tail = []
   }
 }
 

@@ -73,6 +73,8 @@ final class HouseHarness {
         reported.append("volume \(device.name) \(volume)\(muted ? " muted" : ""), average \(average)")
       case .state(let state, _): reported.append("state \(state.rawValue)")
       case .time(let elapsed, _): reported.append("time \(elapsed)")
+      case .track(_, let source, let index, let count):
+        reported.append("track \(source.title) \(index)/\(count)")
       case .ended(_, let source, let reason): reported.append("ended \(source.title) \(reason.rawValue)")
       case .suspension(let phase, let session, _): reported.append("\(phase.rawValue) \(session.name)")
       case .error(let code, _, _, _): reported.append("error \(code)")

@@ -70,8 +70,11 @@ struct SessionMachineTests {
     let ticket = try machine.beginOpening(hasMembers: true)
     _ = try machine.opened(ticket, current(1), hasMembers: true)
     _ = machine.pause()
-    #expect(machine.repositioned(Cue(id: 5, duration: nil), from: 1).map(words) == ["start 5 paused"])
-    #expect(machine.repositioned(Cue(id: 6, duration: nil), from: 1) == nil)
+    #expect(
+      machine.repositioned(Cue(id: 5, duration: nil), for: SourceRequest(path: "a"), from: 1).map(words) == [
+        "start 5 paused"
+      ])
+    #expect(machine.repositioned(Cue(id: 6, duration: nil), for: SourceRequest(path: "a"), from: 1) == nil)
     #expect(machine.state == .paused)
   }
 }

@@ -7,10 +7,10 @@ internal import SpeakerKit
 extension SpeakerModule {
   private static let allNames = HouseEvent.Kind.allCases.map(\.rawValue)
   private static let suspensions: [HouseEvent.Kind] = [.suspending, .suspended, .resumed]
-  private static let sessionNames = [.state, .time, .ended, .error] + suspensions
+  private static let sessionNames = [.state, .time, .ended, .track, .error] + suspensions
   /// The name of the event of a session that is closed, which the house does not emit.
   private static let closed = "closed"
-  private static let deviceNames = [.device, .volume, .state, .time, .ended] + suspensions
+  private static let deviceNames = [.device, .volume, .state, .time, .ended, .track] + suspensions
 
   /// `speaker.on`, `speaker.once`, `speaker.wait`.
   func houseEvents() -> [LuaFunction] {
@@ -150,6 +150,11 @@ extension SpeakerModule {
       .record([
         ("session", sessions(session)), ("reason", .string(reason.rawValue)),
         ("source", Self.source(source)),
+      ])
+    case .track(let session, let source, let index, let count):
+      .record([
+        ("session", sessions(session)), ("source", Self.source(source)), ("index", .int(index)),
+        ("count", .int(count)),
       ])
     case .suspension(_, let session, let by):
       .record([("session", sessions(session)), ("by", sessions(by))])

@@ -20,6 +20,8 @@ public final class Timeline {
   private let zone: any LocalZone
   private var lines = TimelineLines()
   private weak var house: House?
+  /// Sources of sessions as their playback began or continued, and the moment of that.
+  private var begun: [SessionID: (source: SourceInfo?, at: Instant)] = [:]
   private var levels: [String: (volume: Int, isMuted: Bool)] = [:]
   private var groups: [String: String] = [:]
   /// The rooms in which each session was last.
@@ -141,7 +143,12 @@ public final class Timeline {
       add(.group(to: device.groupName == Group.ungrouped ? nil : device.groupName), room: device.name)
     // Interruptions, and the speakers that join and leave, have lines of their own.
     case .device, .time, .suspension: break
+    case .track(let session, let source, let index, let count):
+      // The first file has the line of the state.
+      guard begun[session.id]?.source != source || begun[session.id]?.at != loop.now else { return }
+      add(.title("\(source.title), \(index) of \(count)"), room: rooms(of: session))
     case .state(.playing, let session):
+      begun[session.id] = (session.source, loop.now)
       add(
         .play(source: title(of: session), level(of: session)), room: rooms(of: session),
         job: origins.job(playing: session))

@@ -113,7 +113,7 @@ public enum TimelineEvent: Sendable, Equatable {
   case interruption(InterruptionPhase, name: String)
   /// A recording begins, ends or fails: `phase`, `path`, `seconds`, `message`, `code`.
   case recording(RecordingPhase, path: String)
-  /// A station sends a title: `title`.
+  /// A station sends a title, or a queue comes to a file: `title`.
   case title(String)
   /// A station is connected again: `gap` in seconds of sound that are missing.
   case reconnect(gap: Double)

@@ -98,6 +98,8 @@ public enum HouseEvent {
   case time(elapsed: Int, Session)
   /// The end of a source.
   case ended(Session, source: SourceInfo, reason: EndReason)
+  /// Another file of a queue is heard, the first one too: `index` from 1 in the order of playing, of `count` files.
+  case track(Session, source: SourceInfo, index: Int, count: Int)
   /// An interruption of all speakers of a session, at one of its phases; `by` is the interruption's session.
   case suspension(SuspensionPhase, Session, by: Session)
   /// A failure that no caller waits for.
@@ -105,7 +107,7 @@ public enum HouseEvent {
 
   /// Event names, by which scripts subscribe.
   public enum Kind: String, Sendable, CaseIterable {
-    case device, volume, state, time, ended, error, suspending, suspended, resumed
+    case device, volume, state, time, ended, track, error, suspending, suspended, resumed
   }
 
   /// Kind of the event.
@@ -116,6 +118,7 @@ public enum HouseEvent {
     case .state: .state
     case .time: .time
     case .ended: .ended
+    case .track: .track
     case .error: .error
     case .suspension(.suspending, _, _): .suspending
     case .suspension(.suspended, _, _): .suspended
@@ -123,12 +126,13 @@ public enum HouseEvent {
     }
   }
 
-  /// Session of the event: its own for `state`, `time` and `ended`, the interrupted one for suspensions, the
+  /// Session of the event: its own for `state`, `time`, `ended` and `track`, the interrupted one for suspensions, the
   /// one concerned for `error`; nil for none.
   public var session: Session? {
     switch self {
     case .device, .volume: nil
     case .state(_, let session), .time(_, let session), .ended(let session, _, _): session
+    case .track(let session, _, _, _): session
     case .suspension(_, let session, _): session
     case .error(_, _, _, let session): session
     }
@@ -139,7 +143,7 @@ public enum HouseEvent {
     switch self {
     case .device(let device, _), .volume(let device, _, _, _, _): device
     case .error(_, _, let device, _): device
-    case .state, .time, .ended, .suspension: nil
+    case .state, .time, .ended, .track, .suspension: nil
     }
   }
 }

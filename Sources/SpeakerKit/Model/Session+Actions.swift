@@ -8,7 +8,10 @@ extension Session {
   /// The session stops when the last second has been reported: its listeners find the source, position and
   /// length of that moment. Routines of scripts begin in the turn after the event.
   func ended(cue: Int, failure: (any CodedError)?) {
-    if machine.current?.cue.id == cue { tellSeconds() }
+    if machine.current?.cue.id == cue {
+      tellSeconds()
+      applyTurns(isEnd: true)
+    }
     house?.events.afterEvents { [self] in
       loop.next { [self] in perform(machine.ended(cue: cue, failure: failure)) }
     }
@@ -64,22 +67,26 @@ extension Session {
   }
 
   /// Opens the source anew at `frame`, and replaces the current cue with it.
-  func reposition(_ current: SessionMachine.Current, toFrame frame: Int) {
+  /// - Parameter passage: the sound of a queue from there on; nil for another source.
+  func reposition(_ current: SessionMachine.Current, toFrame frame: Int, in passage: QueuePassage? = nil) {
     seekCount += 1
     let number = seekCount
-    seekTarget = (number, frame)
-    let request = current.request.starting(at: Double(frame) / Double(format.sampleRate))
+    seekTarget = (number, frame, passage)
+    let sound = passage.map { SourceRequest($0, name: current.request.name) } ?? current.request
+    let request = sound.starting(at: Double(frame) / Double(format.sampleRate))
     loop.start { [self] in
       do {
         let cue = try await driver.load(request)
         guard seekTarget?.number == number, let now = machine.current,
-          let actions = machine.repositioned(cue, from: now.cue.id)
+          let actions = machine.repositioned(cue, for: request, from: now.cue.id)
         else { return driver.discard(cue) }
         seekTarget = nil
         reportedSeconds = (timedSound == nil ? frame : position) / format.sampleRate
         perform(actions)
+        applyTurns()
       } catch {
         guard seekTarget?.number == number, let now = machine.current else { return }
+        while let (turn, _) = passage?.nextTurn(heard: .max) { report(turn.failures) }
         let failure = (error as? any CodedError) ?? SpeakerError(.noSeek, "seek failed: \(error)")
         ended(cue: now.cue.id, failure: failure)
       }
@@ -105,11 +112,11 @@ extension Session {
 
   /// Number of frames of the source heard by now, over all repetitions when it loops.
   private var elapsed: Int {
-    timedSound == nil ? driver.position(of: id) : position
+    timedSound == nil && passage == nil ? driver.position(of: id) : position
   }
 
   /// Emits the number of whole seconds heard by now, unless that was reported already.
-  private func tellSeconds() {
+  func tellSeconds() {
     guard seekTarget == nil else { return }
     let seconds = elapsed / format.sampleRate
     guard seconds > reportedSeconds else { return }

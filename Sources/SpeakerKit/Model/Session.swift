@@ -8,7 +8,7 @@ public final class Session {
   /// Display name.
   public let name: String
   /// Rank among sessions: a higher one receives the speakers of a lower one (default: 100).
-  public private(set) var priority: Int
+  public internal(set) var priority: Int
   /// `true` if `close` was called.
   public internal(set) var isClosed = false
 
@@ -20,8 +20,8 @@ public final class Session {
   var finishing = SessionWaiters()
   /// Waiters of `fade(gain:over:)`.
   var fading = SessionWaiters()
-  /// Seek that is opening its cue, with its target in frames; nil for none.
-  var seekTarget: (number: Int, frame: Int)?
+  /// Seek that is opening its cue, with its target in frames, and the passage of a queue that it opens; nil for none.
+  var seekTarget: (number: Int, frame: Int, passage: QueuePassage?)?
   var seekCount = 0
   /// Timer of the next `time` event.
   var secondTimer: LoopTimer?
@@ -37,6 +37,10 @@ public final class Session {
   var playClock = PlayClock()
   /// Timer that stops the session while it plays without an available speaker.
   var silenceTimer: LoopTimer?
+  /// Timer of the next file of a queue.
+  var turnTimer: LoopTimer?
+  /// Lengths of the files of queues that are not decoded.
+  lazy var fileLengths = FileLengths(format: format)
   /// Whole seconds of the last `time` event.
   var reportedSeconds = 0
 
@@ -60,8 +64,9 @@ public final class Session {
   /// Source that plays or is paused; nil when stopped.
   public var source: SourceInfo? { machine.current?.source }
   /// Number of frames of the source that have been heard, from its start; the position within the source when
-  /// it loops. 0 when stopped. For a source with a time of its own, that time in frames.
+  /// it loops; in a queue, of the current file. 0 when stopped. For a source with a time of its own, that time in frames.
   public var position: Int {
+    if let passage { return max(0, heardFrames - passage.frame) }
     guard let time = timedSound?.time else { return heardFrames }
     return Int(time * Double(format.sampleRate))
   }
@@ -72,7 +77,7 @@ public final class Session {
     else { return nil }
     return timed
   }
-  /// Number of frames heard since the source began; equal to `position` for files.
+  /// Number of frames heard since the source began; equal to `position` for single files.
   public var heardFrames: Int {
     guard let current = machine.current else { return 0 }
     if let seekTarget { return seekTarget.frame }
@@ -82,6 +87,7 @@ public final class Session {
   }
   /// Length of the source in frames; nil when stopped, or when unknown.
   public var duration: Int? {
+    if let passage { return passage.length }
     guard let timedSound else { return machine.current?.cue.duration }
     return timedSound.length.map { Int($0 * Double(format.sampleRate)) }
   }
@@ -102,15 +108,19 @@ public final class Session {
   ) async throws {
     loop.assertOnLoop()
     _ = try openHouse()
+    try Self.check(start: seconds)
+    let fileName = path.split(separator: "/").last.map(String.init) ?? path
+    let request = SourceRequest(path: path, start: seconds, loops: loops)
+    try await play(request, as: SourceInfo(path: path, title: title ?? fileName))
+    if let priority { self.priority = priority }
+  }
+
+  static func check(start seconds: Double) throws(SpeakerError) {
     guard (0...1e9).contains(seconds) else {
       throw SpeakerError(
         .range, "start \(seconds) s is not in 0...1e9",
         facts: [.init("start", .number(seconds))])
     }
-    let fileName = path.split(separator: "/").last.map(String.init) ?? path
-    let request = SourceRequest(path: path, start: seconds, loops: loops)
-    try await play(request, as: SourceInfo(path: path, title: title ?? fileName))
-    if let priority { self.priority = priority }
   }
 
   /// Plays a sound source other than a file, such as a stream, in place of the current source. Returns when
@@ -179,6 +189,7 @@ public final class Session {
     seekTarget = nil
     reportedSeconds = Int(request.start)
     perform(actions)
+    applyTurns()
   }
 
   /// Pauses the session; it keeps its position. Does nothing when it does not play.
@@ -209,19 +220,21 @@ public final class Session {
       throw SpeakerError(.noSeek, "seek: nothing plays")
     }
     if let timedSound { return try timedSound.seek(to: seconds) }
-    guard case .file = current.request.sound else {
+    let passage = passage
+    if case .source = current.request.sound, passage == nil {
       throw SpeakerError(
         .noSeek, "seek: \"\(current.source.title)\" is a stream", hint: "move the stream itself")
     }
     // Rounded first: frames converted to seconds and back need not be whole numbers.
     let frame = (seconds * Double(format.sampleRate)).rounded()
-    guard frame >= 0, frame <= Double(current.cue.duration ?? 1 << 52) else {
+    guard frame >= 0, frame <= Double(duration ?? 1 << 52) else {
       throw SpeakerError(
         .range, "seek to \(seconds) s is outside \"\(current.source.title)\"",
         facts: [.init("seconds", .number(seconds))])
     }
     house?.report(.seek(frame: Int(frame)), of: self)
-    reposition(current, toFrame: Int(frame))
+    guard let passage else { return reposition(current, toFrame: Int(frame)) }
+    seek(current, toFrame: Int(frame), in: passage)
   }
 
   /// Waits for the end of the current source, whatever its reason: when the last frame has been heard, unless

@@ -10,7 +10,7 @@ struct SessionMachine {
   struct Current {
     var source: SourceInfo
     var cue: Cue
-    let request: SourceRequest
+    var request: SourceRequest
   }
 
   /// Action for the session to perform, in the order returned.
@@ -52,11 +52,12 @@ struct SessionMachine {
     return actions + [.start(opened.cue, paused: paused), .tellState(state)]
   }
 
-  /// Replaces the cue `old` by one of the same source at another position.
+  /// Replaces the cue `old` by that of `request`, for the same source at another position.
   /// - Returns: nil when that source no longer plays; the cue is then unused.
-  mutating func repositioned(_ cue: Cue, from old: Int) -> [Action]? {
+  mutating func repositioned(_ cue: Cue, for request: SourceRequest, from old: Int) -> [Action]? {
     guard current?.cue.id == old else { return nil }
     current?.cue = cue
+    current?.request = request
     return [.start(cue, paused: state == .paused)]
   }
 

@@ -30,10 +30,9 @@ public final class Snapshot {
     members = devices.map { .init(device: $0, session: $0.session, volume: $0.volume, isMuted: $0.isMuted) }
     playbacks = house.sessions(within: devices).map { session in
       let current = session.machine.current
-      let start = Double(session.heardFrames) / Double(session.format.sampleRate)
       return Playback(
         session: session, state: session.state, source: current?.source,
-        request: current?.request.starting(at: start))
+        request: session.restorable)
     }
   }
 
@@ -81,7 +80,7 @@ public final class Snapshot {
 
   private func restore(_ playback: Playback) async throws {
     guard let source = playback.source, let request = playback.request else { return playback.session.stop() }
-    try await playback.session.play(request, as: source, paused: playback.state == .paused)
+    try await playback.session.play(request.reopened, as: source, paused: playback.state == .paused)
   }
 }
 

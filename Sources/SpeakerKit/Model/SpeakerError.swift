@@ -15,6 +15,8 @@ public enum SpeakerErrorKind: String, FailureKind {
   case notPaused = "speaker.not_paused"
   /// `seek` when nothing plays, or in a source that can't be repositioned.
   case noSeek = "speaker.no_seek"
+  /// `next` or `previous` when no queue or file plays.
+  case noQueue = "speaker.no_queue"
   /// A `play` that will never sound: `stop`, `close` or another `play` came while it was opening.
   case superseded = "speaker.superseded"
   /// A capability that the driver lacks.

@@ -32,6 +32,7 @@ extension Session {
   /// Updates clocks, timers and fades after a change of `isRunning`.
   func runningChanged() {
     armSeconds()
+    applyTurns()
     watchSilence()
     playClock.run(isRunning, at: loop.now)
     fading.wake(.idle)

@@ -1,7 +1,6 @@
 internal import AudioCore
 internal import Codecs
 internal import EventLoop
-internal import Glibc
 
 /// Computes playback without making PCM: under virtual time, when nobody listens, the position in a source
 /// follows from the clock.
@@ -17,7 +16,7 @@ final class ArithmeticRenderer: Renderer {
     /// Index after the last frame that plays; nil without an end.
     let end: Int?
     /// Failure reported at `end`; nil for a complete source.
-    let failure: AudioError?
+    var failure: (any CodedError)?
     /// Frame heard at `since`, or the position while nothing flows.
     var frame: Int
     /// Time at which `frame` was heard; nil while the position does not move.
@@ -31,30 +30,21 @@ final class ArithmeticRenderer: Renderer {
 
   private let loop: EventLoop
   private let rate: Int
-  private let format: AudioFormat
-  /// Length of a file that was measured, and its shortfall against the header.
-  private struct Length {
-    let version: FileVersion
-    let frames: Int
-    let shortfall: AudioError?
-  }
-
   private struct LoadedCue {
     let start: Int
     var end: Int?
-    var failure: AudioError?
+    var failure: (any CodedError)?
     var sound: (any ClockedSound)?
   }
 
-  /// Lengths by path.
-  private var lengths: [String: Length] = [:]
+  private let lengths: FileLengths
   private var cues: [Int: LoadedCue] = [:]
   private var playbacks: [SessionID: Playback] = [:]
   private var cueCount = 0
 
   init(loop: EventLoop, format: AudioFormat) {
     self.loop = loop
-    self.format = format
+    lengths = FileLengths(format: format)
     rate = format.sampleRate
   }
 
@@ -68,22 +58,24 @@ final class ArithmeticRenderer: Renderer {
   func load(_ request: SourceRequest) async throws -> Cue {
     cueCount += 1
     let start = Int((request.start * Double(rate)).rounded())
-    let file: Length
+    let file: FileLengths.Length
     switch request.sound {
-    case .file(let path): file = try length(of: path)
+    case .file(let path): file = try lengths.length(of: path)
     case .source(let sound):
+      try (sound as? any ClockedSound)?.prepareClock()
       // Ends when the source reports `ended`.
       cues[cueCount] = LoadedCue(start: start, sound: sound as? any ClockedSound)
       return Cue(id: cueCount, duration: nil)
     }
-    guard start <= file.frames else {
+    let frames = Resampler.length(of: file.frames, from: file.sampleRate, to: rate)
+    guard start <= frames else {
       throw SpeakerError(
         .range, "\(request.start) s is past the end of \(request.name)",
         facts: [.init("start", .number(request.start))])
     }
-    let isEndless = request.loops && file.frames > 0
-    cues[cueCount] = LoadedCue(start: start, end: isEndless ? nil : file.frames, failure: file.shortfall)
-    return Cue(id: cueCount, duration: file.frames)
+    let isEndless = request.loops && frames > 0
+    cues[cueCount] = LoadedCue(start: start, end: isEndless ? nil : frames, failure: file.shortfall)
+    return Cue(id: cueCount, duration: frames)
   }
 
   func discard(_ cue: Cue) { cues[cue.id] = nil }
@@ -121,7 +113,9 @@ final class ArithmeticRenderer: Renderer {
     switch flow {
     case .flows: goOn(session)
     case .waits: break
-    case .ended: loop.next { [weak self] in self?.end(cue, of: session) }
+    case .ended(let failure):
+      playbacks[session]?.failure = failure
+      loop.next { [weak self] in self?.end(cue, of: session) }
     }
   }
 
@@ -133,7 +127,7 @@ final class ArithmeticRenderer: Renderer {
   }
 
   private func goOn(_ session: SessionID) {
-    guard let playback = playbacks[session], playback.since == nil, playback.flow == .flows,
+    guard let playback = playbacks[session], playback.since == nil, case .flows = playback.flow,
       !playback.isPaused
     else { return }
     playbacks[session]?.since = loop.now
@@ -167,40 +161,5 @@ final class ArithmeticRenderer: Renderer {
     onEnd = nil
     onTrouble = nil
     for session in playbacks.keys.sorted() { stop(session) }
-  }
-
-  private func length(of path: String) throws -> Length {
-    let version = FileVersion(path: path)
-    if let known = lengths[path], known.version == version { return known }
-    let decoder = try ConformedDecoder(AudioFile.open(path), to: format)
-    let frames = try decoder.frameCount ?? countFrames(of: decoder)
-    let length = Length(version: version, frames: frames, shortfall: decoder.shortfall)
-    lengths[path] = length
-    return length
-  }
-
-  private func countFrames(of decoder: ConformedDecoder) throws -> Int {
-    let block = PCMBlock(format: format, frames: 4096)
-    var length = 0
-    while true {
-      let count = try decoder.read(into: block.view.buffer)
-      if count == 0 { return length }
-      length += count
-    }
-  }
-}
-
-/// Identity of a file: distinguishes it from another one put under the same path later.
-private struct FileVersion: Equatable {
-  private let inode: UInt
-  private let size: Int
-  private let changed: WallTime?
-
-  init(path: String) {
-    var status = stat()
-    _ = stat(path, &status)
-    inode = status.st_ino
-    size = Int(status.st_size)
-    changed = LinuxFiles.modificationTime(of: path)
   }
 }

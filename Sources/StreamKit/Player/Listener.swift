@@ -107,7 +107,7 @@ extension Stream {
   func wasHeard() {
     guard let session = listener.silentSession, buffer?.isFollowed != true else { return finish() }
     halt()
-    session.report(.ended)
+    session.report(.ended())
   }
 
   private func runIfFilled() {

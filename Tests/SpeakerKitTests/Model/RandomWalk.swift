@@ -171,6 +171,8 @@ final class RandomWalk {
         note("time \(elapsed) \(session.name)", second: (elapsed, player))
       case .ended(let session, let source, let reason):
         note("ended \(source.title) \(reason.rawValue) \(session.name)")
+      case .track(let session, let source, let index, let count):
+        note("track \(source.title) \(index)/\(count) \(session.name)")
       case .error(let code, _, let device, let session):
         note("error \(code) \(device.map(label) ?? "-") \(session?.name ?? "-")")
       case .suspension(let phase, let session, let by):
