@@ -231,10 +231,10 @@ public final class ConformedDecoder: LiveDecoder {
     try mirrored.withUnsafeBufferPointer { input in
       var rest = input[...]
       while !rest.isEmpty {
-        let (taken, given) = try resampler.process(
+        let (consumed, produced) = try resampler.process(
           UnsafeBufferPointer(rebasing: rest), into: waste.view.buffer)
-        rest = rest.dropFirst(taken * channels)
-        lead -= given
+        rest = rest.dropFirst(consumed * channels)
+        lead -= produced
       }
     }
   }

@@ -125,9 +125,10 @@ function speaker.unmute() end
 function speaker.is_muted() end
 
 ---@class speaker.PlayOptions
----@field title? string Title shown to people (default: the file's name).
----@field start? Duration Position of the source at which playback begins (default: 0).
----@field loop? boolean `true` repeats the source without end (default: false).
+---@field title? string Title of a single file shown to people (default: the file's name).
+---@field start? Duration Position of the file, of a queue the first one, at which playback begins (default: 0).
+---@field loop? boolean `true` repeats the file or the queue without end (default: false).
+---@field shuffle? boolean `true` plays a queue in random order, drawn by `math.random`; with `loop`, anew for each round (default: false).
 ---@field priority? integer Priority of the session from now on, 0 to 1000 (initially 100).
 ---@field resume? boolean `true`: a paused session resumes its source, and the file and the other options are ignored (default: false).
 
@@ -147,16 +148,38 @@ function speaker.is_muted() end
 ---@param options? speaker.StreamOptions
 function speaker.play_stream(url_or_stream, options) end
 
----Plays a file on the default session in place of the current source, and returns when it plays.
+---Plays a file, or several as a queue, on the default session in place of the current source, and returns when the first
+---one plays. A queue is a list of paths, a folder (its sound files in natural order of their names, "2" before "10", then
+---those of its subfolders) or a playlist of files (M3U, PLS, XSPF; relative paths count from its folder; one that lists a
+---station is refused, as `play_stream` plays those). Its files follow each other without a gap, each announced by a
+---`track` event; one that can't be read is reported by an `error` event, and the next one plays. Position, duration,
+---`seek` and `pause` are those of the current file; `ended` comes once, at the end of the queue.
 ---
----Raises `speaker.no_active_device` before it opens the file; `audio.not_found`, `audio.unreadable`,
----`audio.unsupported`, after which the current source continues; `speaker.range` (`start` past the end);
+---Raises `speaker.no_active_device` before it opens a file; `audio.not_found` (also a folder or playlist without sound
+---files), `audio.unreadable` (also when no file of a queue can be read), `audio.unsupported`, after which the current
+---source continues; `speaker.range` (`start` past the end);
 ---`speaker.superseded` (a `stop`, another `play` or the leave of the last speaker while the file was opening);
 ---`speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
----@param path string Path of a file in WAV, AIFF, CAF, MP3, AAC, M4A (HE-AAC too), FLAC or Ogg (Vorbis, Opus, FLAC): relative to the working folder, else to the script's folder, or `~/…`.
+---@param path string|string[] Path of a file in WAV, AIFF, CAF, MP3, AAC, M4A (HE-AAC too), FLAC or Ogg (Vorbis, Opus, FLAC), of a folder or a playlist, or a list of such paths: relative to the working folder, else to the script's folder, or `~/…`.
 ---@param options? speaker.PlayOptions
 function speaker.play(path, options) end
+
+---Goes to the next file of the queue on the default session, playing or paused; behind the last one the session stops
+---(`ended` with `"stopped"`), or goes to the first one with `loop`. A single file is a queue of one.
+---
+---Raises `speaker.no_queue` (nothing plays, or a stream), `speaker.closed`.
+function speaker.next() end
+
+---Goes to the previous file of the queue on the default session within the first 3 s of the current file; later, to the
+---beginning of the current one. At the first file: to its beginning, or to the last one with `loop`. Raises as `next`.
+function speaker.previous() end
+
+---Returns the files of the queue on the default session in the order in which they play, and the index of the current
+---one: an empty list and nil if no file plays. Raises `speaker.closed`.
+---@return speaker.Source[] files
+---@return integer? index From 1.
+function speaker.queue() end
 
 ---Pauses the default session at its position; no effect if it does not play. Raises `speaker.closed`.
 function speaker.pause() end
@@ -324,6 +347,7 @@ function speaker.finish(timeout) end
 ---@overload fun(event: "state", fn: async fun(event: speaker.StateEvent)): Subscription
 ---@overload fun(event: "time", fn: async fun(event: speaker.TimeEvent)): Subscription
 ---@overload fun(event: "ended", fn: async fun(event: speaker.EndedEvent)): Subscription
+---@overload fun(event: "track", fn: async fun(event: speaker.TrackEvent)): Subscription
 ---@overload fun(event: "error", fn: async fun(event: speaker.ErrorEvent)): Subscription
 ---@overload fun(event: "suspending"|"suspended"|"resumed", fn: async fun(event: speaker.SuspensionEvent)): Subscription
 function speaker.on(event, fn) end
@@ -337,6 +361,7 @@ function speaker.on(event, fn) end
 ---@overload fun(event: "state", fn: async fun(event: speaker.StateEvent)): Subscription
 ---@overload fun(event: "time", fn: async fun(event: speaker.TimeEvent)): Subscription
 ---@overload fun(event: "ended", fn: async fun(event: speaker.EndedEvent)): Subscription
+---@overload fun(event: "track", fn: async fun(event: speaker.TrackEvent)): Subscription
 ---@overload fun(event: "error", fn: async fun(event: speaker.ErrorEvent)): Subscription
 ---@overload fun(event: "suspending"|"suspended"|"resumed", fn: async fun(event: speaker.SuspensionEvent)): Subscription
 function speaker.once(event, fn) end
@@ -354,11 +379,12 @@ function speaker.once(event, fn) end
 ---@overload fun(event: "state", timeout?: Duration): speaker.StateEvent?, string?
 ---@overload fun(event: "time", timeout?: Duration): speaker.TimeEvent?, string?
 ---@overload fun(event: "ended", timeout?: Duration): speaker.EndedEvent?, string?
+---@overload fun(event: "track", timeout?: Duration): speaker.TrackEvent?, string?
 ---@overload fun(event: "error", timeout?: Duration): speaker.ErrorEvent?, string?
 ---@overload fun(event: "suspending"|"suspended"|"resumed", timeout?: Duration): speaker.SuspensionEvent?, string?
 function speaker.wait(event, timeout) end
 
----@alias speaker.Event "device"|"volume"|"state"|"time"|"ended"|"error"|"suspending"|"suspended"|"resumed"
+---@alias speaker.Event "device"|"volume"|"state"|"time"|"ended"|"track"|"error"|"suspending"|"suspended"|"resumed"
 ---The channels that a speaker renders. The last six roles are those of a 5.1 layout. A file with more than two channels
 ---plays each channel on its own role (7.1: back and side together; a role whose channel is missing is silent) and a
 ---stereo mix on the first four roles. Any other source plays its left channel on the left roles, its right channel on
@@ -418,7 +444,7 @@ function speaker.wait(event, timeout) end
 
 ---Event: one more second of a source has been heard.
 ---@class speaker.TimeEvent
----@field elapsed integer Whole seconds from the start of the source; a looped source counts on over its repeats.
+---@field elapsed integer Whole seconds from the start of the source, in a queue of the current file; a single looped file counts on over its repeats.
 ---@field session speaker.Session
 
 ---Event: a source has ended. Unless it was replaced, the `state` event with `"stopped"` is emitted before.
@@ -426,6 +452,13 @@ function speaker.wait(event, timeout) end
 ---@field session speaker.Session
 ---@field source speaker.Source
 ---@field reason speaker.EndReason
+
+---Event: a file of a queue begins to be heard, the first one too.
+---@class speaker.TrackEvent
+---@field session speaker.Session
+---@field source speaker.Source The file.
+---@field index integer Place of the file in the order of playing, from 1.
+---@field count integer Number of files in the queue.
 
 ---Event: an interruption moves all speakers of a session: `suspending` before the fade-out, `suspended` when the
 ---session is silent, `resumed` when the session has its speakers again.
@@ -444,7 +477,7 @@ function speaker.wait(event, timeout) end
 ---The source of a session.
 ---@class speaker.Source
 ---@field path string Path of the file, or URL of the stream.
----@field title string Title passed to `play` or `play_stream`, else the name of the file or station, else the URL.
+---@field title string Title passed to `play` or `play_stream`, else that of the playlist, else the name of the file or station, else the URL.
 
 ---A speaker; prints as `speaker "Kitchen" (volume 20, playing)`.
 ---@class speaker.Device
@@ -548,7 +581,7 @@ function Device:set_balance(balance) end
 ---@param options speaker.VolumeFadeOptions
 function Device:fade(options) end
 
----@alias speaker.DeviceEventName "device"|"volume"|"state"|"time"|"ended"|"suspending"|"suspended"|"resumed"
+---@alias speaker.DeviceEventName "device"|"volume"|"state"|"time"|"ended"|"track"|"suspending"|"suspended"|"resumed"
 
 ---Calls a function with every event of that name of the speaker or of its session, as `speaker.on`. Raises `argument`,
 ---`speaker.closed`.
@@ -613,7 +646,7 @@ function Group:unmute() end
 ---@param options speaker.VolumeFadeOptions
 function Group:fade(options) end
 
----@alias speaker.GroupEventName "device"|"volume"|"state"|"time"|"ended"|"suspending"|"suspended"|"resumed"
+---@alias speaker.GroupEventName "device"|"volume"|"state"|"time"|"ended"|"track"|"suspending"|"suspended"|"resumed"
 
 ---Calls a function with every event of that name of the group's speakers, also of one that leaves the group, or of
 ---their sessions, as `speaker.on`; an event of a session once, for however many of its members. Raises `argument`,
@@ -648,11 +681,23 @@ function Group:wait(event, timeout) end
 ---@field suspended boolean `true` while an interruption has all its speakers.
 local Session = {}
 
----Plays a file on the session, as `speaker.play`. Raises the same.
+---Plays a file or a queue of files on the session, as `speaker.play`. Raises the same.
 ---@async
----@param path string
+---@param path string|string[]
 ---@param options? speaker.PlayOptions
 function Session:play(path, options) end
+
+---Goes to the next file of the queue, as `speaker.next`. Raises `speaker.no_queue`, `speaker.closed`.
+function Session:next() end
+
+---Goes to the previous file of the queue, or to the beginning of the current one, as `speaker.previous`. Raises
+---`speaker.no_queue`, `speaker.closed`.
+function Session:previous() end
+
+---Returns the files of the queue and the index of the current one, as `speaker.queue`.
+---@return speaker.Source[] files
+---@return integer? index From 1.
+function Session:queue() end
 
 ---Pauses the session at its position, as `speaker.pause`. Raises `speaker.closed`.
 function Session:pause() end
@@ -738,7 +783,8 @@ function Session:unmute() end
 ---@return boolean
 function Session:is_muted() end
 
----@alias speaker.SessionEventName "state"|"time"|"ended"|"error"|"suspending"|"suspended"|"resumed"|"closed"
+---@alias speaker.SessionEventName
+---| "state"|"time"|"ended"|"track"|"error"|"suspending"|"suspended"|"resumed"|"closed"
 
 ---Calls a function with every event of that name of the session, as `speaker.on`; `"closed"`, `{session}`, is the last
 ---one. Raises `argument`, `speaker.closed`.

@@ -1,5 +1,6 @@
 internal import AudioCore
 internal import EventLoop
+internal import Home
 internal import LuaRuntime
 internal import SpeakerKit
 
@@ -49,6 +50,15 @@ struct SessionFunctions {
         try session.seek(toSeconds: try call.position(first))
         return .none
       },
+      SessionFunctions(name: "next", takes: 0) { session, _, _ in
+        try session.next()
+        return .none
+      },
+      SessionFunctions(name: "previous", takes: 0) { session, _, _ in
+        try session.previous()
+        return .none
+      },
+      SessionFunctions(name: "queue", takes: 0, onlyLooks: true) { session, call, _ in queue(session, call) },
       SessionFunctions(name: "set_gain", takes: 1) { session, call, first in
         try session.setGain(try call.number(first, in: Session.gainRange))
         return .none
@@ -131,8 +141,8 @@ struct SessionFunctions {
   private static func play(_ session: Session, _ call: LuaCall, _ first: Int, _ script: Script) throws
     -> LuaReturn
   {
-    let given = try checkedPath(try call.string(first, .path)) { call.problem(first, $0, hint: $1) }
-    let options = try call.options(first + 1, ["title", "start", "resume", "priority", "loop"])
+    let (paths, isList) = try paths(call, first, script)
+    let options = try call.options(first + 1, ["title", "start", "resume", "priority", "loop", "shuffle"])
     let start = try options.seconds("start", in: 0...1e9) ?? 0
     let priority = try options.int("priority", in: 0...1000)
     let loops = try options.bool("loop") ?? false
@@ -141,10 +151,50 @@ struct SessionFunctions {
       try session.resume()
       return .none
     }
-    let path = script.path(of: given)
+    let shuffles = try options.bool("shuffle") ?? false
+    if isList || MusicFiles.isCollection(paths[0]) {
+      if title != nil {
+        throw options.problem("title", "a queue shows the titles of its files", hint: "leave it out")
+      }
+      let seed = shuffles ? call.randomBits() : nil
+      return try call.suspend {
+        try session.requireMembers()
+        let files = try await MusicFiles.find(paths, on: script.loop)
+        guard let queue = FileQueue(files, loops: loops, seed: seed) else { return [] }
+        try await session.play(queue, start: start, priority: priority)
+        return []
+      }
+    }
     return try call.suspend {
-      try await session.play(path, title: title, start: start, loops: loops, priority: priority)
+      try await session.play(paths[0], title: title, start: start, loops: loops, priority: priority)
       return []
     }
+  }
+
+  /// The paths of files, folders and playlists: one, or a list of them.
+  private static func paths(
+    _ call: LuaCall, _ first: Int, _ script: Script
+  ) throws -> (paths: [String], isList: Bool) {
+    guard let list = call.state.list(call.value(first)) else {
+      let given = try checkedPath(try call.string(first, .path)) { call.problem(first, $0, hint: $1) }
+      return ([script.path(of: given)], false)
+    }
+    guard !list.isEmpty else { throw call.problem(first, "the list has no files") }
+    let paths = try list.enumerated().map { index, value in
+      guard case .string(let given) = value else {
+        throw call.problem(first, "[\(index + 1)]: the path of a file expected")
+      }
+      return script.path(
+        of: try checkedPath(given) { call.problem(first, "[\(index + 1)]: \($0)", hint: $1) })
+    }
+    return (paths, true)
+  }
+
+  private static func queue(_ session: Session, _ call: LuaCall) -> LuaReturn {
+    guard let (entries, index) = session.queue else { return call.return(.list([]), .nil) }
+    let files = entries.map { entry in
+      LuaValue.record([("path", .string(entry.path)), ("title", .string(entry.title))])
+    }
+    return call.return(.list(files), .int(index + 1))
   }
 }

@@ -97,13 +97,7 @@ public struct Playlist: Sendable, Equatable {
     guard bytes.count <= Self.sizeLimit else {
       throw StreamError(.content, "the playlist \(base) has more than 1 MiB", facts: [url])
     }
-    let found: [Reference]
-    switch format {
-    case .pls: found = Self.pls(Self.text(bytes))
-    case .m3u: found = try Self.m3u(Self.text(bytes), base)
-    case .xspf: found = XMLPlaylist.xspf(bytes)
-    case .asx: found = XMLPlaylist.asx(bytes)
-    }
+    let found = try Self.references(in: bytes, format: format, name: base.description)
     var refused: String?
     var entries: [Entry] = []
     for reference in found.prefix(Self.entryLimit) {
@@ -124,6 +118,20 @@ public struct Playlist: Sendable, Equatable {
         hint: "open it in a text editor to see what it holds", facts: [url])
     }
     self.entries = entries
+  }
+
+  /// Returns the entries of a playlist as they are written in it.
+  /// - Parameter name: of the playlist, for messages.
+  /// - Throws: `stream.unsupported` for a list of segments.
+  static func references(
+    in bytes: [UInt8], format: Format, name: String
+  ) throws(StreamError) -> [Reference] {
+    switch format {
+    case .pls: pls(text(bytes))
+    case .m3u: try m3u(text(bytes), name)
+    case .xspf: XMLPlaylist.xspf(bytes)
+    case .asx: XMLPlaylist.asx(bytes)
+    }
   }
 
   /// Decodes UTF-8 where it is valid, otherwise Latin-1; without a byte order mark.
@@ -152,7 +160,7 @@ public struct Playlist: Sendable, Equatable {
 
   /// Parses an address on each line that is no comment; `#EXTINF:` has the title of the next one. Source: RFC
   /// 8216 for the marks of lists of segments.
-  private static func m3u(_ text: String, _ base: StreamAddress) throws(StreamError) -> [Reference] {
+  private static func m3u(_ text: String, _ name: String) throws(StreamError) -> [Reference] {
     var references: [Reference] = []
     var title: String?
     for line in lines(of: text) {
@@ -161,9 +169,9 @@ public struct Playlist: Sendable, Equatable {
         || upper.hasPrefix("#EXT-X-STREAM-INF")
       {
         throw StreamError(
-          .unsupported, "\(base) is a list of segments (HLS), which doesn't work here",
+          .unsupported, "\(name) is a list of segments (HLS), which doesn't work here",
           hint: "look for an address of the station that ends in .mp3, .aac, .pls or .m3u",
-          facts: [.init("url", .string(base.description))])
+          facts: [.init("url", .string(name))])
       }
       if upper.hasPrefix("#EXTINF:") {
         title = line.firstIndex(of: ",").map { line[line.index(after: $0)...].trimmingEnds() }

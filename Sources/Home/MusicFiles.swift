@@ -1,0 +1,72 @@
+internal import AudioCore
+public import EventLoop
+internal import Glibc
+public import SpeakerKit
+internal import StreamKit
+
+/// The files that folders, playlists and paths of files stand for.
+public enum MusicFiles {
+  /// Returns `true` for a folder, and for a playlist by its extension: for what stands for other files.
+  public static func isCollection(_ path: String) -> Bool {
+    var status = stat()
+    if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return true }
+    return Playlist.named(extensionOf: path) != nil
+  }
+
+  /// Returns the files that the paths stand for, in their order. Reads folders and playlists on a thread of its own;
+  /// files are not opened.
+  /// - Throws: `AudioError` for a folder or playlist without a sound file, or that can't be read; for a playlist that
+  ///   lists a station; for more than `AudioFolder.fileLimit` files.
+  public static func find(_ paths: [String], on loop: EventLoop) async throws -> [QueueEntry] {
+    guard !loop.isVirtual, paths.contains(where: isCollection) else { return try entries(of: paths) }
+    let hold = loop.hold("a folder is read")
+    defer { hold.release() }
+    return try await withCheckedThrowingContinuation { continuation in
+      do {
+        try startDetachedThread("no thread to read a folder") {
+          let result = Result { try entries(of: paths) }
+          loop.post { continuation.resume(with: result) }
+        }
+      } catch { continuation.resume(throwing: error) }
+    }
+  }
+
+  private static func entries(of paths: [String]) throws -> [QueueEntry] {
+    let found = try paths.flatMap(entries)
+    guard found.count <= AudioFolder.fileLimit else {
+      throw AudioError(
+        .unsupported, "a queue has \(AudioFolder.fileLimit) files at most, and these are \(found.count)",
+        facts: [.init("count", .int(found.count))])
+    }
+    return found
+  }
+
+  private static func entries(at path: String) throws -> [QueueEntry] {
+    guard isCollection(path) else { return [QueueEntry(path: path)] }
+    var status = stat()
+    if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+      let files = try AudioFolder.files(in: path)
+      guard !files.isEmpty else {
+        throw AudioError(
+          .notFound, "the folder \(path) has no sound files",
+          hint: "files are known by names such as .mp3 and .flac",
+          facts: [.init("path", .string(path))])
+      }
+      return files.map { QueueEntry(path: $0) }
+    }
+    guard let format = FilePlaylist.format(ofPath: path) else {
+      throw AudioError(
+        .unsupported, "\(path) is a list of stations, not of files",
+        hint: "lists of files are m3u, pls and xspf",
+        facts: [.init("path", .string(path))])
+    }
+    let bytes: [UInt8]
+    do { bytes = try WholeFile.read(path, atMost: Playlist.sizeLimit) } catch {
+      let cause = error.reason.prefix(1).lowercased() + error.reason.dropFirst()
+      throw AudioError.notFound(path, cause: cause, hint: error.hint)
+    }
+    return try FilePlaylist(bytes, format: format, path: path).entries.map {
+      QueueEntry(path: $0.path, title: $0.title)
+    }
+  }
+}
