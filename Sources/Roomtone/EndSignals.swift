@@ -17,6 +17,7 @@ final class EndSignals {
   init(_ numbers: [Int32] = usual, of engine: Engine, _ end: @escaping () -> Void) {
     self.numbers = numbers.filter { $0 != SIGHUP || !SignalWatch.isIgnored($0) }
     let count = Lock(EndSignalCount())
+    let onForcedExit = engine.onForcedExit
     do {
       thread = try SignalThread(
         self.numbers, on: engine.loop,
@@ -24,7 +25,9 @@ final class EndSignals {
           switch count.withLock({ $0.receive(at: .now) }) {
           case .first: return true
           case .repeated: return false
-          case .insists: _exit(128 + signal)
+          case .insists:
+            onForcedExit()
+            _exit(128 + signal)
           }
         }
       ) { [unowned self] signal in

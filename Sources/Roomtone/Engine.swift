@@ -78,6 +78,8 @@ public final class Engine {
   public var onEnding: () -> Void = {}
   /// Receives an error that no script code caught.
   public var onFailure: (LuaError) -> Void = { _ in }
+  /// Called on a thread of its own just before a repeated signal ends the process at once; to be set before a run.
+  public var onForcedExit: @Sendable () -> Void = {}
 
   /// Standard input, which scripts and the prompt share.
   let input: InputReader

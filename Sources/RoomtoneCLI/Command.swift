@@ -120,10 +120,10 @@ enum Command {
   }
 
   private static func play(_ arguments: ParsedArguments) throws -> Int32 {
-    guard let file = arguments.operands.first else { return UsageError.exitStatus }
     return try PlayCommand.run(
       PlayCommand.Options(
-        file: file, places: arguments.texts(.on), volume: arguments.number(.volume).map { Int($0) },
+        files: arguments.operands, shuffles: arguments.has(.shuffle), loops: arguments.has(.loop),
+        places: arguments.texts(.on), volume: arguments.number(.volume).map { Int($0) },
         output: arguments.output(.output), configuration: arguments.text(.config),
         source: try StationSettings(arguments, of: "play")))
   }

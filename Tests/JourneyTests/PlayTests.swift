@@ -108,7 +108,10 @@ import Testing
     #expect(unreadable.status == 1 && unreadable.output == "" && unreadable.errorLines.count == 1)
     #expect(unreadable.errors.contains("(audio.un"), "\(unreadable)")
     for words in [
-      ["play"], ["play", "a", "b"], ["play", "tune.wav", "--volume", "51"], ["play", "x", "--on"],
+      ["play"], ["play", "tune.wav", ""], ["play", "tune.wav", "--volume", "51"], ["play", "x", "--on"],
+      ["play", "tune.wav", "http://a.example/", "--output=null"],
+      ["play", "http://a.example/", "--shuffle", "--output=null"],
+      ["play", "http://a.example/", "--loop", "--output=null"],
     ] {
       let outcome = try home.start(words).finish()
       #expect(outcome.status == 2 && outcome.output == "" && outcome.errorLines.count == 1, "\(words)")
@@ -175,8 +178,10 @@ import Testing
     let outcome = try player.finish()
     #expect(outcome.status == 0 && outcome.errors == "")
     #expect(outcome.output.hasSuffix("\r\n"))
-    let shown = outcome.output.dropLast().split(separator: "\r").map(String.init)
-    let lines = ["0:00", "0:01", "0:02"].map { "▶ tune.wav  \($0) / 0:02  Kitchen, Bedroom, Bath" }
+    let (help, line) = try #require(outcome.output.cut(after: "q quit\r\n"))
+    #expect(help == "space pause · n next · p previous · ←/→ 10 s · ↑/↓ volume · q quit\r\n")
+    let shown = line.dropLast().split(separator: "\r").map(String.init)
+    let lines = ["0:00", "0:01", "0:02"].map { "▶ tune.wav  \($0) / 0:02  volume 50  Kitchen, Bedroom, Bath" }
     // A busy machine may skip a second; none comes twice.
     #expect(lines.dropFirst().contains(shown.last ?? "") && shown.count > 1, "\(shown)")
     #expect(shown == lines.filter(shown.contains), "\(shown)")
@@ -189,11 +194,12 @@ import Testing
     let player = try home.start(
       ["play", "music.mp3", "--config=config.lua", "--output=wav:out", "--on=kitchen"], input: .terminal)
     // At the beginning, and a second later.
-    for _ in 1...2 { try player.expect(" / 0:23  Kitchen") }
+    for _ in 1...2 { try player.expect(" / 0:23  volume 50  Kitchen") }
+    #expect(!player.terminalIsCooked)
     player.send(signal)
     let outcome = try player.finish()
     #expect(outcome.status == 128 + signal && outcome.errors == "", "\(outcome)")
-    #expect(outcome.output.hasSuffix("\r\n"))
+    #expect(outcome.output.hasSuffix("\r\n") && player.terminalIsCooked)
     #expect(try unfinishedWAVs(in: home.path("out")) == [])
     let sound = try #require(try played("Kitchen", home))
     #expect(sound.frameCount > 48_000 && sound.frameCount < 20 * 48_000)

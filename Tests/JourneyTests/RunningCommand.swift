@@ -99,6 +99,13 @@ final class RunningCommand {
     guard write(input.number, bytes, bytes.count) == bytes.count else { throw TestFailure("cannot type") }
   }
 
+  /// `true` if the process's terminal collects lines and shows what is typed, as a shell leaves it.
+  var terminalIsCooked: Bool {
+    var settings = termios()
+    guard let input, tcgetattr(input.number, &settings) == 0 else { return false }
+    return settings.c_lflag & tcflag_t(ICANON | ECHO) == tcflag_t(ICANON | ECHO)
+  }
+
   /// Sends the process a signal.
   func send(_ signal: Int32) { if status == nil { kill(process, signal) } }
 

@@ -48,6 +48,11 @@ import Testing
     #expect(line(7, 83, columns: 27) == "▶ a.mp3  0:07 / 1:23  Bath")
     #expect(line(7, 83, columns: 26) == "▶ a.mp3  0:07 / 1:23  Ba…")
     #expect(line(7, 83, columns: 0) == "…")
+    #expect(
+      ProgressLine.text(
+        title: "a.mp3", position: 7, duration: 83, notes: ["2 of 5", "volume 20"], isPaused: true,
+        places: "Bath",
+        columns: 80) == "⏸ a.mp3  0:07 / 1:23  2 of 5  volume 20  Bath")
   }
 }
 

@@ -144,7 +144,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
         help: "see roomtone repl --help"),
       Mistake(
         "play", "operand",
-        "play needs a FILE: WAV, AIFF, CAF, MP3, AAC, M4A, FLAC, Ogg Vorbis, or a station's URL or name",
+        "play needs a FILE: WAV, AIFF, CAF, MP3, AAC, M4A, FLAC, Ogg; a folder, a playlist; a station's URL or name",
         help: "see roomtone play --help"),
       Mistake(
         "devices kitchen", "operand", "unexpected argument 'kitchen'; devices takes no operand",

@@ -140,10 +140,15 @@ extension CommandSpec {
 extension CommandSpec {
   static let play = CommandSpec(
     name: "play",
-    summary: "plays a file until it has been heard to its end",
+    summary: "plays files until the last has been heard to its end",
     operands: [.audioFile],
-    options: [.on, .volume, .output, .config] + OptionSpec.ofSource,
+    options: [.on, .volume, .shuffle, .loop, .output, .config] + OptionSpec.ofSource,
     notes: [
+      """
+      Several files follow each other without a gap. A folder stands for its sound files and those of its subfolders, \
+      in the order of their names; a playlist (m3u, pls, xspf) for the files that it lists. A file that cannot be read \
+      is told, and the next one plays.
+      """,
       """
       A room is a group of speakers. Part of a name is enough when it means one room or speaker only; a room goes \
       before its own speakers. Speakers that are not named stay silent.
@@ -152,7 +157,9 @@ extension CommandSpec {
       FILE may be the name of a station of the configuration; './morning' is the file of that name, always.
       """,
       """
-      On a terminal one line shows position, length and rooms. Elsewhere, as in cron, nothing is printed unless \
+      On a terminal one line shows position, length and rooms, and keys control the playback: space pauses and \
+      resumes, n is the next file, p the previous one (or the beginning, later than 3 s), left and right go back and \
+      forward 10 s, up, down, + and - change the volume, q quits. Elsewhere, as in cron, nothing is printed unless \
       something goes wrong. A volume that is set stays when the file has ended.
       """,
     ],
@@ -160,6 +167,8 @@ extension CommandSpec {
       ExampleSpec("roomtone play tune.mp3", "on every speaker"),
       ExampleSpec(
         "roomtone play tune.mp3 --on kitchen --on 'bedroom left' --volume 20", "in a room and on a speaker"),
+      ExampleSpec(
+        "roomtone play Music/jazz --shuffle --loop --on 'living room'", "a folder, for the evening"),
     ])
 
   static let devices = CommandSpec(
@@ -213,7 +222,9 @@ extension CommandSpec {
 
 extension OperandSpec {
   static let audioFile = OperandSpec(
-    name: "FILE", summary: "WAV, AIFF, CAF, MP3, AAC, M4A, FLAC, Ogg Vorbis, or a station's URL or name")
+    name: "FILE",
+    summary: "WAV, AIFF, CAF, MP3, AAC, M4A, FLAC, Ogg; a folder, a playlist; a station's URL or name",
+    isRepeated: true)
   fileprivate static func script(replacement: String? = nil) -> OperandSpec {
     OperandSpec(name: "SCRIPT", summary: "a Lua file, or - for standard input", replacement: replacement)
   }
@@ -273,6 +284,9 @@ extension OptionSpec {
     "a room or a speaker to play on; may be given several times (default: every speaker)")
   static let volume = OptionSpec(
     "volume", .number(0...UInt64(House.maximumVolume)), "sets the volume of these speakers first, 0 to 50")
+
+  static let shuffle = OptionSpec("shuffle", .flag, "plays the files in random order")
+  static let loop = OptionSpec("loop", .flag, "begins again behind the last file, without end")
 
   // Of the commands that list something.
   static let jsonList = OptionSpec("json", .flag, "prints JSON instead of a table")

@@ -2,7 +2,7 @@ internal import AudioCore
 internal import EventLoop
 internal import SpeakerKit
 
-/// The progress line of playback on a terminal: `▶ wake_up.mp3  0:12 / 0:23  Kitchen, Bedroom`.
+/// The progress line of playback on a terminal: `▶ wake_up.mp3  0:12 / 0:23  2 of 5  Kitchen, Bedroom`.
 ///
 /// Confined to the loop.
 final class ProgressLine {
@@ -10,6 +10,8 @@ final class ProgressLine {
   var title: String?
   /// Names of the rooms and speakers.
   var places = ""
+  /// `true` if the volume is shown, which keys can change.
+  var showsControls = false
   private var line: TerminalLine
 
   /// Creates a line on standard output, or a hidden one.
@@ -19,10 +21,15 @@ final class ProgressLine {
   func show(_ session: Session) {
     guard line.isShown, let source = session.source else { return }
     let rate = session.format.sampleRate
+    var notes: [String] = []
+    if let (entries, index) = session.queue, entries.count > 1 {
+      notes.append("\(index + 1) of \(entries.count)")
+    }
+    if showsControls { notes.append("volume \(session.volume)") }
     line.show(
       Self.text(
         title: title ?? source.title, position: session.position / rate,
-        duration: session.duration.map { $0 / rate },
+        duration: session.duration.map { $0 / rate }, notes: notes, isPaused: session.state == .paused,
         places: places, columns: Terminal.columns))
   }
 
@@ -30,9 +37,15 @@ final class ProgressLine {
   func end() { line.end() }
 
   /// Returns the line, truncated to the terminal's width.
-  static func text(title: String, position: Int, duration: Int?, places: String, columns: Int) -> String {
+  /// - Parameter notes: between the time and the places.
+  static func text(
+    title: String, position: Int, duration: Int?, notes: [String] = [], isPaused: Bool = false,
+    places: String,
+    columns: Int
+  ) -> String {
     let time = clock(position) + (duration.map { " / " + clock($0) } ?? "")
-    return TerminalLine.fit("▶ \(title)  \(time)  \(places)", columns: columns)
+    let parts = ["\(isPaused ? "⏸" : "▶") \(title)", time] + notes + [places]
+    return TerminalLine.fit(parts.joined(separator: "  "), columns: columns)
   }
 
   /// Returns a time in seconds as `0:12` or `1:02:03`.

@@ -7,7 +7,10 @@ internal import StreamKit
 /// Command `roomtone play`.
 enum PlayCommand {
   struct Options {
-    var file: String
+    /// Files, folders and playlists; a station alone.
+    var files: [String]
+    var shuffles = false
+    var loops = false
     /// Names of rooms and speakers; none for all.
     var places: [String]
     var volume: Int?
@@ -26,16 +29,21 @@ enum PlayCommand {
   static func run(_ options: Options) throws -> Int32 {
     var configuration = try EngineSetup.configuration(file: options.configuration, output: options.output)
     configuration.stations.common = options.source
+    let station = try station(options, configuration)
     let engine = try EngineSetup.engine(EngineSetup.ownHouse(configuration, command: "play", script: nil))
     let line = ProgressLine(isShown: Terminal.showsProgress)
-    defer { line.end() }
-    let result = try engine.perform { house in try await play(options, in: house, engine, line) }
+    engine.onForcedExit = KeyTerminal.restore
+    defer {
+      KeyTerminal.restore()
+      line.end()
+    }
+    let result = try engine.perform { house in try await play(options, station, in: house, engine, line) }
     return result.status
   }
 
-  private static func play(_ options: Options, in house: House, _ engine: Engine, _ line: ProgressLine)
-    async throws
-  {
+  private static func play(
+    _ options: Options, _ station: String?, in house: House, _ engine: Engine, _ line: ProgressLine
+  ) async throws {
     let devices = try choose(options.places, in: house)
     for device in devices { try await device.join() }
     let session = house.session
@@ -45,7 +53,13 @@ enum PlayCommand {
     var silent: [String] = []
     house.events.on { event in
       switch event {
-      case .time(_, let session): line.show(session)
+      case .time(_, let session), .track(let session, _, _, _), .state(.playing, let session),
+        .state(.paused, let session):
+        line.show(session)
+      case .volume: line.show(session)
+      case .error(let code, let message, _, let session) where session?.queue?.entries.count ?? 1 > 1:
+        // A file of several, behind which the next one plays.
+        engine.onLog(.warn, "\(message) (\(code))", [])
       case .error(let code, let message, _, let session) where session != nil:
         failure = ReportedFailure(code: code, message: message)
       case .error(let code, let message, let device, _):
@@ -56,11 +70,12 @@ enum PlayCommand {
       }
     }
     line.places = house.rooms(of: devices).joined(separator: ", ")
-    let isStation = engine.options.configuration.stations.addresses[options.file] != nil
-    if !isStation && !StreamAddress.looksLikeURL(options.file) {
-      try await session.play(options.file)
-    } else {
-      try await engine.streams.play(options.file, on: session, of: house) { event in
+    let keys = PlayKeys(session, engine) { line.show(session) }
+    defer { keys?.end() }
+    line.showsControls = keys != nil
+    if keys != nil, Terminal.showsProgress { Terminal.print(PlayKey.help) }
+    if let station {
+      try await engine.streams.play(station, on: session, of: house) { event in
         switch event {
         case .title(let title):
           line.title = title
@@ -70,11 +85,14 @@ enum PlayCommand {
         case .reconnected: break
         }
       }
+    } else {
+      try await play(files: options, on: session, of: house)
     }
     line.show(session)
     let result = try await session.finish()
     // Failures are emitted in later turns of the loop.
     while house.events.hasPending { try await house.loop.sleep(for: .zero) }
+    if keys?.hasEnded == true { return }
     switch (result, failure) {
     case (.ended(.finished), let failure?): engine.onLog(.warn, failure.description, [])
     case (_, let failure?): throw failure
@@ -87,8 +105,40 @@ enum PlayCommand {
     }
   }
 
+  /// Returns the station that the operands name; nil for files.
+  /// - Throws: `UsageError` for an empty operand, a station among other operands, and one with options of files.
+  private static func station(_ options: Options, _ configuration: Configuration) throws -> String? {
+    if options.files.contains("") { throw UsageError(.operand, "FILE is empty", help: "roomtone play") }
+    let stations = options.files.filter { file in
+      configuration.stations.addresses[file] != nil || StreamAddress.looksLikeURL(file)
+    }
+    guard let station = stations.first else { return nil }
+    if options.files.count > 1 {
+      throw UsageError(
+        .operand, "\(quoted(station)) is a station, which plays alone; files play one after the other",
+        help: "roomtone play")
+    }
+    let options = [(options.shuffles, "--shuffle"), (options.loops, "--loop")]
+    if let (_, name) = options.first(where: \.0) {
+      throw UsageError(
+        .option, "\(name) is for files, and \(quoted(station)) is a station", help: "roomtone play")
+    }
+    return station
+  }
+
+  private static func play(files options: Options, on session: Session, of house: House) async throws {
+    if options.files.count == 1, !MusicFiles.isCollection(options.files[0]) {
+      return try await session.play(options.files[0], loops: options.loops)
+    }
+    try session.requireMembers()
+    let files = try await MusicFiles.find(options.files, on: house.loop)
+    let seed = options.shuffles ? UInt64.random(in: 0...UInt64.max) : nil
+    guard let queue = FileQueue(files, loops: options.loops, seed: seed) else { return }
+    try await session.play(queue)
+  }
+
   private static func ended(_ what: String, _ options: Options) -> CommandFailure {
-    CommandFailure(.playback, "\(options.file) \(what)")
+    CommandFailure(.playback, "\(options.files.joined(separator: ", ")) \(what)")
   }
 
   /// Returns the speakers of the named rooms and speakers, in the order of the house, each once; all for no
