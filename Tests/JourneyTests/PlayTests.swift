@@ -110,11 +110,12 @@ import Testing
     for words in [
       ["play"], ["play", "tune.wav", ""], ["play", "tune.wav", "--volume", "51"], ["play", "x", "--on"],
       ["play", "tune.wav", "http://a.example/", "--output=null"],
-      ["play", "http://a.example/", "--shuffle", "--output=null"],
+      ["play", "http://me:secret@a.example/", "--shuffle", "--output=null"],
       ["play", "http://a.example/", "--loop", "--output=null"],
     ] {
       let outcome = try home.start(words).finish()
       #expect(outcome.status == 2 && outcome.output == "" && outcome.errorLines.count == 1, "\(words)")
+      #expect(!outcome.errors.contains("secret"))
     }
   }
 

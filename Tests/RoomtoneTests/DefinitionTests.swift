@@ -90,6 +90,7 @@ struct DefinitionTests {
       note(speaker.device, "Room")
       note(speaker.play, "nowhere.wav")
       note(speaker.play, "text.wav")
+      note(speaker.play, { "nowhere.wav", "text.wav" })
       note(speaker.play, "tone.wav", { start = 60 })
       speaker.play("tone.wav")
       note(speaker.seek, 60)

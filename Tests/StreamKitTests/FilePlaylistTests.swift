@@ -52,7 +52,7 @@ struct FilePlaylistTests {
 
   @Test("a station in a list is refused by name, and play_stream is named")
   func stations() {
-    let error = #expect(throws: AudioError.self) { try read("a.mp3\nhttp://radio.example/live\n") }
+    let error = #expect(throws: AudioError.self) { try read("a.mp3\nhttp://me:secret@radio.example/live\n") }
     #expect(error?.kind == .unsupported)
     #expect(
       error?.message

@@ -153,7 +153,8 @@ function speaker.play_stream(url_or_stream, options) end
 ---those of its subfolders) or a playlist of files (M3U, PLS, XSPF; relative paths count from its folder; one that lists a
 ---station is refused, as `play_stream` plays those). Its files follow each other without a gap, each announced by a
 ---`track` event; one that can't be read is reported by an `error` event, and the next one plays. Position, duration,
----`seek` and `pause` are those of the current file; `ended` comes once, at the end of the queue.
+---`seek` and `pause` are those of the current file; `ended` comes once, at the end of the queue. A queue whose first file
+---has one or two channels plays all its files in stereo.
 ---
 ---Raises `speaker.no_active_device` before it opens a file; `audio.not_found` (also a folder or playlist without sound
 ---files), `audio.unreadable` (also when no file of a queue can be read), `audio.unsupported`, after which the current
@@ -207,7 +208,8 @@ function speaker.position() end
 ---@return number? seconds
 function speaker.duration() end
 
----Moves to a position of the source, playing or paused; exactly to its end: the source ends.
+---Moves to a position of the source, in a queue of the current file, playing or paused; exactly to its end: the source
+---ends, or the next file begins.
 ---
 ---Raises `speaker.range` (outside of the source), `speaker.no_seek` (stopped, or a source without seeking),
 ---`speaker.closed`, `argument`.

@@ -113,15 +113,16 @@ enum PlayCommand {
       configuration.stations.addresses[file] != nil || StreamAddress.looksLikeURL(file)
     }
     guard let station = stations.first else { return nil }
+    let shown = quoted(StreamAddress.redacted(station))
     if options.files.count > 1 {
       throw UsageError(
-        .operand, "\(quoted(station)) is a station, which plays alone; files play one after the other",
+        .operand, "\(shown) is a station, which plays alone; files play one after the other",
         help: "roomtone play")
     }
     let options = [(options.shuffles, "--shuffle"), (options.loops, "--loop")]
     if let (_, name) = options.first(where: \.0) {
       throw UsageError(
-        .option, "\(name) is for files, and \(quoted(station)) is a station", help: "roomtone play")
+        .option, "\(name) is for files, and \(shown) is a station", help: "roomtone play")
     }
     return station
   }

@@ -66,10 +66,11 @@ public struct FilePlaylist: Sendable, Equatable {
     let isFile = StreamAddress.scheme(of: text) == "file"
     guard isFile || StreamAddress.looksLikeURL(text) else { return isURI ? decoded(text) : text }
     guard isFile else {
+      let url = StreamAddress.redacted(text).cleaned
       throw AudioError(
-        .unsupported, "the playlist \(list) lists a station, \(text.cleaned), and a queue plays files",
+        .unsupported, "the playlist \(list) lists a station, \(url), and a queue plays files",
         hint: "play stations with play_stream, one at a time",
-        facts: [.init("path", .string(list)), .init("url", .string(text))])
+        facts: [.init("path", .string(list)), .init("url", .string(url))])
     }
     // file:///music/a.mp3, file://localhost/music/a.mp3, file:/music/a.mp3
     var rest = text.dropFirst("file:".count)
