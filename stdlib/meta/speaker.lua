@@ -785,8 +785,7 @@ function Session:unmute() end
 ---@return boolean
 function Session:is_muted() end
 
----@alias speaker.SessionEventName
----| "state"|"time"|"ended"|"track"|"error"|"suspending"|"suspended"|"resumed"|"closed"
+---@alias speaker.SessionEventName "state"|"time"|"ended"|"track"|"error"|"suspending"|"suspended"|"resumed"|"closed"
 
 ---Calls a function with every event of that name of the session, as `speaker.on`; `"closed"`, `{session}`, is the last
 ---one. Raises `argument`, `speaker.closed`.
