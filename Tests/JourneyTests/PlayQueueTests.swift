@@ -161,8 +161,8 @@ import Testing
     #expect(orders.count > 1)
   }
 
-  @Test("a signal that insists restores the terminal, too", arguments: [SIGINT, SIGTERM, SIGHUP])
-  func insists(signal: Int32) throws {
+  @Test("a signal restores the terminal, also one that comes twice", arguments: [SIGINT, SIGTERM, SIGHUP])
+  func signals(signal: Int32) throws {
     let home = try home()
     try home.tune(frames: 60 * 8_000, sampleRate: 8_000)
     let player = try home.start(["play", "tune.wav", "--output=null"] + Self.house, input: .terminal)

@@ -57,6 +57,31 @@ struct QueueTests {
     }
   }
 
+  @Test("files of several rates are announced at their own frames", arguments: outputs)
+  func rates(output: Output?) throws {
+    try HouseHarness.run(output: output) { harness in
+      let parts = [(44_100, 44_100), (48_000, 24_000), (96_000, 96_000), (44_100, 22_050)]
+      let entries = try parts.enumerated().map { index, part in
+        let path = harness.folder.file("\(index).wav")
+        let samples = Signal.constant(0.25, frames: part.1)
+        try Sound(sampleRate: part.0, channels: [samples, samples]).write(to: path)
+        return QueueEntry(path: path)
+      }
+      let start = harness.loop.now
+      var times: [Double] = []
+      harness.house.events.on { event in
+        guard case .track = event else { return }
+        times.append(Double(start.duration(to: harness.loop.now).nanoseconds) / 1e9)
+      }
+      try await harness.house.session.play(try #require(FileQueue(entries)))
+      #expect(harness.house.session.duration == 48_000)
+      #expect(try await harness.house.session.finish() == .ended(.finished))
+      #expect(start.duration(to: harness.loop.now) == .seconds(3))
+      #expect(
+        times.count == 4 && zip(times, [0, 1, 1.5, 2.5]).allSatisfy { abs($0 - $1) < 0.000_1 }, "\(times)")
+    }
+  }
+
   @Test("files that can't be read are told in their turn and passed", arguments: outputs)
   func unreadable(output: Output?) throws {
     try HouseHarness.run(output: output) { harness in
