@@ -126,7 +126,7 @@ extension Session {
     guard passage.adopt(turn), let index = turn.machine.index, let entry = turn.machine.entry else { return }
     machine.renamed(entry.source)
     house?.announcePlaying()
-    toldSeconds = position / format.sampleRate
+    reportedSeconds = position / format.sampleRate
     armSeconds()
     house?.events.tell(
       .track(self, source: entry.source, index: index + 1, count: turn.machine.queue.entries.count))

@@ -95,11 +95,11 @@ public final class WeekRecorder {
     house.events.on { [unowned self] event in
       switch event {
       case .time: break
-      case .volume(let device, _, _, _): read(rooms: [Self.room(of: device)])
+      case .volume(let device, _, _, _, _): read(rooms: [Self.room(of: device)])
       case .device(_, let reason):
         if [.added, .renamed, .regrouped, .removed].contains(reason) { readPlaces() }
         read(rooms: nil)
-      case .state, .ended, .suspension, .error: read(rooms: nil)
+      case .state, .ended, .track, .suspension, .error: read(rooms: nil)
       }
     }
   }
