@@ -7,7 +7,7 @@
 --   birthday:stop()                                       -- every room as it was before
 --
 -- All speakers join one session, and so does one that is added to the house during the party. The session
--- continues after the party, for the speakers that it had before. There is one party at a time.
+-- continues after the party, for the speakers that it had before. There is one party at a time in a script.
 
 local checks = require "roomtone.misuse"
 local fade = require "fade"
@@ -98,14 +98,14 @@ Party.methods.stop, Party.methods.cancel = stop, stop
 function party.start(given)
   local own = options.check("start", given or {}, OPTIONS)
   if is_busy then
-    checks.raise("there is a party already", "party.active", "stop it first")
+    checks.raise("the script has a party already", "party.active", "stop it first")
   end
   is_busy = true
   local _ <close> = object.closing(function() -- also if the routine is cancelled
     is_busy = own.subscription ~= nil
   end)
   own.session = own.session or rooms.session(speaker)
-  local devices = speaker.devices()
+  local devices = checks.attribute(checks.where(), speaker.devices)
   own.levels, own.added = rooms.levels(devices), {}
   own.before = rooms.join(devices, own.session)
   set_volume(own, devices)

@@ -11,7 +11,7 @@
 -- All speakers join one session, and so does one that is added to the house during the party. Other sessions stop, and
 -- continue after the party from the positions that they had. The session of the party continues after it, with what
 -- it plays then, for the speakers that it had before. A speaker that can't be reached receives its volume when it is
--- back. There is one party at a time.
+-- back. There is one party at a time in a script; it does not know of the parties of other scripts in the same house.
 
 error("stdlib/meta/party.lua is a description, not a module: require \"party\" finds the module itself")
 
@@ -24,7 +24,7 @@ local party = {}
 
 ---Starts a party: all speakers join the session, or the call raises and none does.
 ---
----Raises `party.active` (there is one already), `speaker.outranked`, `speaker.closed`, `argument`,
+---Raises `party.active` (the script has one already), `speaker.outranked`, `speaker.closed`, `argument`,
 ---`task.cannot_suspend`.
 ---@async
 ---@param options? party.Options

@@ -40,7 +40,7 @@ local function level()
 end
 
 -- Returns `file:line` of the script's function that called into the library; nil if a routine began in the
--- library.
+-- library, as of `task.spawn(follow.to, …)`: its errors have no position.
 function misuse.where()
   local _, info = level()
   return info and ("%s:%d"):format(info.short_src, info.currentline)
@@ -50,7 +50,7 @@ end
 function misuse.raise_at(where, message, code, hint)
   local frame = level()
   error(host.failure {
-    code = code or "argument", message = message, hint = hint, where = where,
+    code = code or "argument", message = message, hint = hint, where = where or "",
     traceback = frame and debug.traceback(nil, frame),
   }, 0)
 end
@@ -66,8 +66,8 @@ end
 function misuse.attribute(where, fn, ...)
   local result, err = task.try(fn, ...)
   if err ~= nil then
-    if type(err) == "table" and where then
-      err.where = where
+    if type(err) == "table" then
+      err.where = where or ""
     end
     error(err, 0)
   end

@@ -151,11 +151,16 @@ describe("party.start", function()
   end)
 
   it("is over when the house is closed: another one may start in the next house", function()
-    local night = party.start { volume = 35 }
+    local night, session = party.start { volume = 35 }, speaker.session()
     speaker.close()
     expect(function()
       night:stop()
     end):to_raise "speaker.closed"
+    local _, err = task.try(function()
+      party.start { session = session }
+    end)
+    expect(err.code):to_equal "speaker.closed"
+    expect(err.where):to_match "party_spec.lua:%d+$"
     speaker.open()
     local next_night = party.start { volume = 30 }
     expect(next_night.active):to_be_true()
