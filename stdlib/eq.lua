@@ -13,6 +13,7 @@
 -- are selected by their own names.
 
 local checks = require "roomtone.misuse"
+local options = require "roomtone.options"
 local speaker = require "speaker"
 local store = require "store"
 
@@ -52,7 +53,6 @@ local OF_HEADSETS = { music = 0, movie = 1, voice = 2, user = 3 }
 local USER = 3
 -- Prefix of the store's keys for presets that the script has defined.
 local PREFIX = "eq.preset."
-local LONGEST_NAME = 100
 
 -- Presets
 
@@ -71,7 +71,8 @@ end
 
 -- Returns the gains of a preset that the script has defined, nil if there is none.
 local function defined(name, where)
-  local kept = #name <= LONGEST_NAME and utf8.len(name) and at(where, store.get, PREFIX .. name) or nil
+  local is_name = #name <= options.LONGEST_NAME and utf8.len(name)
+  local kept = is_name and at(where, store.get, PREFIX .. name) or nil
   return is_curve(kept) and kept or nil
 end
 
@@ -121,11 +122,8 @@ local function gains(bands)
 end
 
 function eq.define(name, bands)
-  if type(name) ~= "string" then
-    misuse(("bad argument #1 to 'define' (string expected, got %s)"):format(type(name)))
-  elseif name == "" or #name > LONGEST_NAME or not utf8.len(name) then
-    misuse(("bad argument #1 to 'define' (1 to %d bytes of UTF-8 expected)"):format(LONGEST_NAME))
-  elseif curves[name] or OF_HEADSETS[name] then
+  options.check_name(name, "define")
+  if curves[name] or OF_HEADSETS[name] then
     misuse(("bad argument #1 to 'define' ('%s' is the name of a preset that is built in)"):format(name))
   elseif bands ~= false and type(bands) ~= "table" then
     misuse(("bad argument #2 to 'define' (table of bands, or false, expected, got %s)")
@@ -223,21 +221,21 @@ local function apply_to_session(session, curve, where)
   return 1
 end
 
-local function checked_fit(options)
-  if options ~= nil and type(options) ~= "table" then
-    misuse(("bad argument #3 to 'apply' (table expected, got %s)"):format(type(options)))
+local function checked_fit(given)
+  if given ~= nil and type(given) ~= "table" then
+    misuse(("bad argument #3 to 'apply' (table expected, got %s)"):format(type(given)))
   end
-  for key, value in pairs(options or {}) do
+  for key, value in pairs(given or {}) do
     if key ~= "fit" then
       misuse(checks.unknown("option of 'apply'", key, { fit = true }))
     elseif type(value) ~= "boolean" then
       misuse(("option 'fit' of 'apply': boolean expected, got %s"):format(type(value)))
     end
   end
-  return options and options.fit or false
+  return given and given.fit or false
 end
 
-function eq.apply(target, name, options)
+function eq.apply(target, name, given)
   local is_headset = has(target, "set_equalizer")
   if not is_headset and not has(target, "set_eq") then
     misuse(("bad argument #1 to 'apply' (session or headset expected, got %s)"):format(
@@ -245,7 +243,7 @@ function eq.apply(target, name, options)
   elseif type(name) ~= "string" then
     misuse(("bad argument #2 to 'apply' (string expected, got %s)"):format(type(name)))
   end
-  local fit = checked_fit(options)
+  local fit = checked_fit(given)
   local where = checks.where()
   local curve = curves[name] or defined(name, where)
   if not curve and not (is_headset and OF_HEADSETS[name]) then

@@ -24,17 +24,7 @@ local misuse, at = checks.raise, checks.attribute
 
 -- Prefix of the store's keys for scenes. A value has `speakers` by their ids, and `equalizer`, gains by band.
 local PREFIX = "scene."
-local LONGEST_NAME = 100
 local OPTIONS = { fade = "duration" }
-
--- Raises misuse unless `name` can be the name of a scene.
-local function check_name(name, fn)
-  if type(name) ~= "string" then
-    misuse(("bad argument #1 to '%s' (string expected, got %s)"):format(fn, type(name)))
-  elseif name == "" or #name > LONGEST_NAME or not utf8.len(name) then
-    misuse(("bad argument #1 to '%s' (1 to %d bytes of UTF-8 expected)"):format(fn, LONGEST_NAME))
-  end
-end
 
 -- Returns where a speaker plays: in the "default" session, "other" ones, or "none".
 local function session_of(device)
@@ -43,7 +33,7 @@ local function session_of(device)
 end
 
 function scene.save(name)
-  check_name(name, "save")
+  options.check_name(name, "save")
   local kept = { speakers = {}, equalizer = {} }
   for _, level in ipairs(rooms.levels(at(checks.where(), speaker.devices))) do
     local device = level.device
@@ -73,19 +63,43 @@ function scene.list()
 end
 
 function scene.delete(name)
-  check_name(name, "delete")
+  options.check_name(name, "delete")
   return (at(checks.where(), store.delete, PREFIX .. name))
+end
+
+-- Returns true if a value of the store is a scene as `save` stores it.
+local function is_scene(kept)
+  if type(kept) ~= "table" or type(kept.speakers) ~= "table" or type(kept.equalizer) ~= "table" then
+    return false
+  end
+  for id, state in pairs(kept.speakers) do
+    if type(id) ~= "string" or type(state) ~= "table" or not options.volume(state.volume)
+      or type(state.muted) ~= "boolean" or type(state.group) ~= "string" then
+      return false
+    end
+  end
+  for band, gain in pairs(kept.equalizer) do
+    if not math.tointeger(band) or type(gain) ~= "number" then
+      return false
+    end
+  end
+  return true
 end
 
 -- Returns the state of a scene; raises `scene.unknown` if there is none.
 local function load_kept(name)
   local where, known = checks.where(), {}
   local kept = at(where, store.get, PREFIX .. name)
-  if not kept then
+  if kept == nil then
     for _, each in ipairs(names(where)) do
       known[each] = true
     end
-    misuse(checks.unknown("scene", name, known), "scene.unknown")
+    local message = next(known) and checks.unknown("scene", name, known)
+      or ("no scene is called '%s', as no scene is saved"):format(name)
+    misuse(message, "scene.unknown")
+  elseif not is_scene(kept) then
+    misuse(("the store's value '%s%s' is no scene"):format(PREFIX, name), "scene.unknown",
+      "save the scene again")
   end
   return kept
 end
@@ -114,7 +128,7 @@ local function level(device, state, over)
 end
 
 function scene.apply(name, given)
-  check_name(name, "apply")
+  options.check_name(name, "apply")
   local over = options.check("apply", given or {}, OPTIONS, {}, { fade = 0 }).fade
   local kept, fades = load_kept(name), {}
   at(checks.where(), speaker.default_session) -- raises if the house is closed

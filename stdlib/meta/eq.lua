@@ -42,7 +42,7 @@ function eq.apply(target, name, options) end
 ---Defines a preset and keeps it in the script's store, also for later runs; `false` deletes it.
 ---
 ---The names of built-in presets, here and in headsets, are reserved. Raises `argument`, and the errors of `store.set`.
----@param name string 1 to 100 bytes of UTF-8.
+---@param name string 1 to 100 bytes of UTF-8, without control characters.
 ---@param bands speaker.EqualizerBands|false Gains in dB by band, as for `speaker.set_eq`; omitted bands are at 0 dB.
 function eq.define(name, bands) end
 

@@ -19,7 +19,7 @@ local scene = {}
 
 ---Saves the state of the house under a name, in place of the scene that had it. Raises `speaker.closed`, `argument`, and
 ---the errors of `store.set`.
----@param name string 1 to 100 bytes of UTF-8.
+---@param name string 1 to 100 bytes of UTF-8, without control characters.
 function scene.save(name) end
 
 ---@class scene.ApplyOptions
@@ -31,8 +31,8 @@ function scene.save(name) end
 ---A speaker that is not in the house, or that a session of higher priority keeps, is left out, which is logged. One that
 ---can't be reached receives its volume when it is back, unless the scene has it muted.
 ---
----Raises `scene.unknown` (no scene has the name; the message has the nearest), `speaker.closed`, `argument`,
----`task.cannot_suspend`, and the errors of `store.get`.
+---Raises `scene.unknown` (no scene has the name; the message has the nearest; or its value in the store is none),
+---`speaker.closed`, `argument`, `task.cannot_suspend`, and the errors of `store.get`.
 ---@async
 ---@param name string
 ---@param options? scene.ApplyOptions

@@ -22,7 +22,8 @@
 
 error("stdlib/meta/schedule.lua is a description, not a module: require \"schedule\" finds the module itself")
 
----A duration: seconds, fractions allowed, or text such as `"90s"`, `"5m"`, `"1h30m"`, `"250ms"`, `"7d"`.
+---A duration: seconds, fractions allowed, or text such as `"90s"`, `"5m"`, `"1h30m"`, `"250ms"`, `"7d"`; at most a
+---hundred years.
 ---@alias Duration number|string
 
 ---@class schedulelib

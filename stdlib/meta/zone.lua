@@ -12,7 +12,7 @@
 -- Each speaker has an offset from the zone's volume, which is kept where it can't be heard: at 0, where all are silent,
 -- and at 50. Steps are decibels, so an offset is a ratio of loudness. A speaker whose volume somebody else sets has a
 -- new offset from then on. Zones are kept in the script's store by the ids of their speakers: new names and groups
--- change nothing, and a speaker that is not in the house is left out, which is logged.
+-- change nothing, and a speaker that is not in the house is left out, which is logged once.
 
 error("stdlib/meta/zone.lua is a description, not a module: require \"zone\" finds the module itself")
 
@@ -22,15 +22,17 @@ local zone = {}
 ---Defines a zone, with the balance that its speakers have now, and keeps it in the script's store, also for later runs.
 ---An object of a zone of that name shows the new definition.
 ---
----Raises `speaker.unknown`, `speaker.closed`, `argument`, and the errors of `store.set`.
----@param name string 1 to 100 bytes of UTF-8.
+---Raises `speaker.unknown`, `speaker.unavailable` (all were removed from the house), `speaker.closed`, `argument`, and
+---the errors of `store.set`.
+---@param name string 1 to 100 bytes of UTF-8, without control characters.
 ---@param devices fade.Target The speakers, at least one; of groups their members now.
 ---@return zone.Zone
 function zone.define(name, devices) end
 
 ---Returns the zone of a name, the same object each time.
 ---
----Raises `zone.unknown` (no zone has the name; the message has the nearest), `argument`, and the errors of `store.get`.
+---Raises `zone.unknown` (no zone has the name; the message has the nearest; or its value in the store is none),
+---`argument`, and the errors of `store.get`.
 ---@param name string
 ---@return zone.Zone
 function zone.get(name) end
@@ -45,12 +47,13 @@ local Zone = {}
 ---Sets the volume of the zone: each speaker to this volume and its offset, within 0 to 50; 0 silences all. Unmutes.
 ---A speaker that can't be reached receives its volume when it is back.
 ---
----Raises `speaker.closed`, `argument`, and the errors of `store.set`.
+---Raises `speaker.unavailable` (all were removed from the house), `speaker.closed`, `argument`, and the errors of
+---`store.set`.
 ---@param volume integer 0 to 50.
 function Zone:set_volume(volume) end
 
----Makes the zone's speakers members of a session, all of them or none. Raises `speaker.outranked`, `speaker.closed`,
----`argument`, `task.cannot_suspend`.
+---Makes the zone's speakers members of a session, all of them or none. Raises `speaker.outranked`, `speaker.unavailable`
+---(all were removed from the house), `speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
 ---@param session? speaker.Session The session to join (default: the default session).
 function Zone:join(session) end
@@ -58,8 +61,8 @@ function Zone:join(session) end
 ---Plays on a session of the zone's own, which its speakers join, and returns when it plays. If that fails, they return
 ---to the sessions that they were in.
 ---
----Raises the errors of `speaker.play` and `speaker.play_stream`, `speaker.outranked`, `speaker.no_stream` (too many
----sessions).
+---Raises the errors of `speaker.play` and `speaker.play_stream`, `speaker.outranked`, `speaker.unavailable` (all were
+---removed from the house), `speaker.no_stream` (too many sessions).
 ---@async
 ---@param source string|stream.Stream Path of a file, URL, or stream.
 ---@param options? speaker.PlayOptions|speaker.StreamOptions As for `speaker.play`, or `speaker.play_stream`.

@@ -22,8 +22,6 @@ local task = require "task"
 local object = checks.module "roomtone.object"
 local misuse = checks.raise
 
--- Seconds that a routine sleeps if nothing else ends its wait: thirty years.
-local FOREVER = 1e9
 -- Data of each object, by the object.
 local owned = setmetatable({}, { __mode = "k" })
 
@@ -185,14 +183,14 @@ object.event_methods = {
   end,
   wait = function(own, event, timeout)
     local list = listeners(own, "wait", event)
-    if timeout ~= nil and not options.seconds(timeout) then
-      misuse(("bad argument #2 to 'wait' (%s is no duration, as in 90s, 5m, 1h30m)")
-        :format(tostring(timeout)))
+    local _, wrong = options.seconds(timeout == nil and 0 or timeout)
+    if wrong then
+      misuse(("bad argument #2 to 'wait' (%s)"):format(wrong))
     elseif own.is_closed then
       return nil, "closed"
     end
     local where = checks.where()
-    local listener = { once = true, active = true, pause = task.spawn(task.sleep, FOREVER) }
+    local listener = { once = true, active = true, pause = task.spawn(task.sleep, options.LONGEST) }
     table.insert(list, listener)
     local _ <close> = object.closing(function() -- also if the waiting routine is cancelled
       remove(list, listener)
@@ -206,7 +204,7 @@ object.event_methods = {
     elseif err.code == "task.timeout" then
       return nil, "timeout"
     end
-    err.where = where
+    err.where = where or ""
     error(err, 0)
   end,
 }

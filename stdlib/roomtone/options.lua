@@ -10,16 +10,22 @@
 -- Errors name the option, and are raised at the script's line that called into the library.
 
 local checks = require "roomtone.misuse"
+local speaker = require "speaker"
 
 local options = checks.module "roomtone.options"
 local misuse = checks.raise
 
+-- The longest duration in seconds, a hundred years: the limit of the host's functions.
+options.LONGEST = 3155760000
+-- The most bytes of a name in the store.
+options.LONGEST_NAME = 100
+
 local UNITS = { { "d", 86400 }, { "h", 3600 }, { "m", 60 }, { "s", 1 }, { "ms", 0.001 } }
 
--- Returns the seconds of a duration: a number, or text such as "1h30m"; nil for anything else.
-function options.seconds(value)
+-- Returns the seconds of a duration, a number or text such as "1h30m", of any length; nil for anything else.
+local function seconds(value)
   if type(value) == "number" then
-    return value >= 0 and value < math.huge and value or nil
+    return value >= 0 and value or nil
   elseif type(value) ~= "string" or value == "" then
     return nil
   end
@@ -37,14 +43,49 @@ function options.seconds(value)
   return total
 end
 
+-- Returns the seconds of a duration; nil and a message for anything else.
+function options.seconds(value)
+  local length = seconds(value)
+  if not length then
+    return nil, ("%s is no duration (as in 90s, 5m, 1h30m expected)"):format(tostring(value))
+  elseif length > options.LONGEST then
+    return nil, ("at most a hundred years expected, got %s"):format(tostring(value))
+  end
+  return length
+end
+
+-- Returns the kind of an option that is a whole number in a range.
+function options.whole(least, most)
+  return function(value)
+    local number = math.type(value) and math.tointeger(value)
+    if not number or number < least or number > most then
+      local got = type(value) == "number" and tostring(value) or type(value)
+      return nil, ("whole number from %d to %d expected, got %s"):format(least, most, got)
+    end
+    return number
+  end
+end
+
+-- Returns a volume as an integer; nil and a message for anything else.
+options.volume = options.whole(0, speaker.MAX_VOLUME)
+
+-- Raises misuse unless the first argument of the function `fn` can be a name in the store.
+function options.check_name(name, fn)
+  if type(name) ~= "string" then
+    misuse(("bad argument #1 to '%s' (string expected, got %s)"):format(fn, type(name)))
+  elseif name == "" or #name > options.LONGEST_NAME or not utf8.len(name) then
+    misuse(("bad argument #1 to '%s' (1 to %d bytes of UTF-8 expected)"):format(
+      fn, options.LONGEST_NAME))
+  elseif name:find "%c" then
+    misuse(("bad argument #1 to '%s' (text without control characters expected)"):format(fn))
+  end
+end
+
 -- Kinds of values beside Lua's types: functions that return the value to use, or nil and a message. A module
 -- may pass a function of its own in place of the name of a kind.
 local kinds = {}
 
-function kinds.duration(value)
-  return options.seconds(value),
-    ("%s is no duration (as in 90s, 5m, 1h30m expected)"):format(tostring(value))
-end
+kinds.duration, kinds.volume = options.seconds, options.volume
 
 function kinds.any(value)
   return value
@@ -61,17 +102,6 @@ function options.one_of(...)
       ("%s expected, got %s"):format(table.concat(list, " or "), tostring(value))
   end
 end
-
--- Returns the kind of an option that is a whole number in a range.
-function options.whole(least, most)
-  return function(value)
-    local number = math.type(value) and math.tointeger(value)
-    return number and number >= least and number <= most and number or nil,
-      ("whole number from %d to %d expected, got %s"):format(least, most, tostring(value))
-  end
-end
-
-kinds.volume = options.whole(0, 50)
 
 -- Returns an option as messages name it: a name, or the position of one that has none.
 local function label(key, name)

@@ -7,6 +7,7 @@
 --   end
 
 local checks = require "roomtone.misuse"
+local log = require "log"
 local object = require "roomtone.object"
 local speaker = require "speaker"
 local task = require "task"
@@ -30,7 +31,7 @@ function rooms.target(value)
   if err and err.code == "argument" then
     return nil, err.message:match "%(option 'devices': (.*)%)$" or err.message
   elseif err then
-    err.where = checks.where() or err.where
+    err.where = checks.where() or ""
     error(err, 0)
   end
   return snapshot.devices
@@ -85,24 +86,84 @@ function rooms.session(value)
     ("session expected, got %s"):format(type(value))
 end
 
--- Joins speakers to a session, all of them or none, and returns a snapshot of those that were not in it
--- before. Raises at the script's line.
+-- Returns the state of speakers that join a session: `inactive`, a list of those that are in none; `taken`,
+-- those of other sessions; and snapshots of these, `whole` of all and `each` by the speaker's id.
+local function state_of(devices)
+  local state = { inactive = {}, taken = {}, each = {} }
+  for _, device in ipairs(devices) do
+    table.insert(device.active and state.taken or state.inactive, device)
+    state.each[device.id] = device.active and speaker.snapshot { devices = { device } } or nil
+  end
+  state.whole = speaker.snapshot { devices = state.taken }
+  return state
+end
+
+-- Restores sessions from snapshots. Volumes and mute remain.
+local function restore(snapshots, devices)
+  local levels = rooms.levels(devices)
+  for _, snapshot in ipairs(snapshots) do
+    local _, err = task.try(snapshot.restore, snapshot)
+    if err then
+      log.warn("speakers do not return to their session", { error = tostring(err) })
+    end
+  end
+  for _, level in ipairs(levels) do
+    local device = level.device
+    if device.volume ~= level.volume or device.muted ~= level.muted then
+      task.try(device.set_volume, device, level.volume)
+      if level.muted then
+        task.try(device.mute, device)
+      end
+    end
+  end
+end
+
+-- Undoes a join: each speaker that is still a member of the session returns to where it was, save those for
+-- which `is_kept` returns true.
+local function undo(state, session, is_kept)
+  local members = session.devices
+  local function returns(device)
+    return rooms.contains(members, device) and not (is_kept and is_kept(device))
+  end
+  for _, device in ipairs(state.inactive) do
+    if returns(device) then
+      task.try(device.leave, device) -- one that was removed since has left
+    end
+  end
+  local devices, snapshots = {}, {}
+  for _, device in ipairs(state.taken) do
+    if returns(device) then
+      table.insert(devices, device)
+      table.insert(snapshots, state.each[device.id])
+    end
+  end
+  -- The snapshot of all has the sources of sessions that have lost several members, too.
+  restore(#devices == #state.taken and devices[1] and { state.whole } or snapshots, devices)
+end
+
+-- Joins speakers to a session, all of them or none. Raises at the script's line. Returns a snapshot of those
+-- that were not in the session before, and a function that undoes the join, but not volumes: `undo(is_kept)`.
 function rooms.join(devices, session)
   local where, members, outsiders = checks.where(), session.devices, {}
   for _, device in ipairs(devices) do
     outsiders[#outsiders + 1] = not rooms.contains(members, device) and device or nil
   end
-  local before, is_complete = speaker.snapshot { devices = outsiders }, false
+  local before, state, is_complete = speaker.snapshot { devices = outsiders }, state_of(outsiders), false
+  local function undo_join(is_kept)
+    if speaker.is_open() then
+      undo(state, session, is_kept)
+    end
+  end
   local _ <close> = object.closing(function() -- also if the routine is cancelled
     if not is_complete then
-      before:restore()
+      undo_join()
     end
   end)
   for _, device in ipairs(outsiders) do
     checks.attribute(where, device.join, device, session)
   end
   is_complete = true
-  return before
+  return before, undo_join
 end
 
 return checks.sealed("roomtone.rooms", rooms)

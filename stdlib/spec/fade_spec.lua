@@ -211,5 +211,9 @@ describe("fade.volume", function()
     expect(failing { "Kitchen", volume = 5, over = 1 }):to_raise "no option of 'volume' is called 'volume'"
     expect(failing { "Kitchen", to = 5, over = 1, curve = "round" }):to_raise "linear or equal_power expected"
     expect(failing { 5, to = 5, over = 1 }):to_raise "got number"
+    expect(failing { "Kitchen", to = "5", over = 1 }):to_raise "from 0 to 50 expected, got string"
+    expect(failing { "Kitchen", to = 5, over = 1e12 }):to_raise "'over' of 'volume': at most a hundred"
+    expect(failing { "Kitchen", to = 5, over = "36526d" }):to_raise "a hundred years expected, got 36526d"
+    fade.volume({ "Kitchen", to = 5, over = "36525d" }):cancel()
   end)
 end)

@@ -121,6 +121,19 @@ describe("scene", function()
   end)
 
   it("raises for a scene that does not exist and for wrong options", function()
+    expect(function()
+      scene.apply "dinner"
+    end):to_raise "no scene is called 'dinner', as no scene is saved"
+    for _, wrong in ipairs { 3, {}, { speakers = { x = 3 }, equalizer = {} } } do
+      store.set("scene.wrong", wrong)
+      local _, err = task.try(function()
+        scene.apply "wrong"
+      end)
+      expect(tostring(err)):to_match "scene_spec.lua:%d+: the store's value 'scene.wrong' is no scene"
+    end
+    expect(function()
+      scene.save "a\0"
+    end):to_raise "bad argument #1 to 'save' (text without control characters expected)"
     scene.save "dinner"
     expect(function()
       scene.apply "diner"

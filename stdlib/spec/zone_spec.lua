@@ -1,9 +1,19 @@
 -- The behaviour of zones. "west" is the living room (25 and 25), the kitchen (22) and the bathroom (20).
 
+local log = require "log"
 local speaker = require "speaker"
 local store = require "store"
 local task = require "task"
+
+-- Warnings of the module.
+local warnings = 0
+package.loaded.log = setmetatable({
+  warn = function()
+    warnings = warnings + 1
+  end,
+}, { __index = log })
 local zone = require "zone"
+package.loaded.log = log
 
 local function west()
   return zone.define("west", { "Living Room", "Kitchen", speaker.device "Bathroom" })
@@ -134,7 +144,63 @@ describe("zone", function()
     expect(speaker.device("Kitchen").is_playing):to_be_true()
   end)
 
+  it("logs a removed speaker once, and raises if all are removed", function()
+    local z, one = west(), zone.define("one", { "Kitchen" })
+    local before = warnings
+    speaker.house():remove(speaker.device "Kitchen")
+    for _ = 1, 3 do
+      expect(#z.devices):to_equal(3)
+      expect(z.volume):to_equal(23)
+    end
+    expect(warnings - before):to_equal(1)
+    for name, argument in pairs { set_volume = 10, join = speaker.default_session(), play = "x.mp3" } do
+      local _, err = task.try(function()
+        one[name](one, argument)
+      end)
+      expect(err.code):to_equal "speaker.unavailable"
+      expect(tostring(err)):to_match "zone_spec.lua:%d+: no speaker of the zone \"one\" is in the house"
+    end
+    expect(one.volume):to_equal(22)
+    expect(#one.devices):to_equal(0)
+  end)
+
+  it("raises at the script's line for wrong arguments and a damaged value of the store", function()
+    local z = west()
+    local function message(fn)
+      local text = tostring(select(2, task.try(fn)))
+      expect(text):to_match "zone_spec.lua:%d+: "
+      return text
+    end
+    expect(message(function()
+      z:set_volume("20")
+    end)):to_contain "bad argument #1 to 'set_volume' (whole number from 0 to 50 expected, got string)"
+    expect(message(function()
+      z:play { "a.mp3" }
+    end)):to_contain "bad argument #1 to 'play' (file, URL or stream expected, got table)"
+    expect(message(function()
+      z:play("http://radio.example/day.mp3", { start = 3 })
+    end)):to_contain "bad argument #2 to 'play' (no option is called 'start'"
+    expect(message(function()
+      zone.define("z\0", { "Kitchen" })
+    end)):to_contain "bad argument #1 to 'define' (text without control characters expected)"
+    local ids = { speaker.device("Kitchen").id }
+    for _, wrong in ipairs {
+      3, {}, { ids = 5 }, { ids = {}, level = 5, offsets = {}, volumes = {} },
+      { ids = ids, level = "5", offsets = {}, volumes = {} },
+      { ids = ids, level = 5, offsets = {}, volumes = { [ids[1]] = 22 } },
+    } do
+      store.set("zone.wrong", wrong)
+      expect(message(function()
+        expect(zone.get("wrong").volume):to_equal(0)
+      end)):to_contain "the store's value 'zone.wrong' is no zone (zone.unknown); define the zone again"
+    end
+  end)
+
   it("raises for rooms and zones that do not exist, and for wrong volumes", function()
+    expect(function()
+      local z = zone.get "west"
+      return z
+    end):to_raise "no zone is called 'west', as no zone is defined"
     west()
     expect(function()
       zone.define("x", { "Attic" })
