@@ -8,9 +8,10 @@
 --   end)
 --
 -- The new room joins in step before the old ones leave, so the music has no gap. Each room keeps its volume.
--- If the new room can't join, the music stays where it is, and the error is raised.
+-- If the new room can't join, or the routine is cancelled during the overlap, the music stays where it is.
 
 local checks = require "roomtone.misuse"
+local object = require "roomtone.object"
 local options = require "roomtone.options"
 local rooms = require "roomtone.rooms"
 local speaker = require "speaker"
@@ -21,31 +22,58 @@ local follow = checks.module "follow"
 local OPTIONS = { rooms.target, session = rooms.session, overlap = "duration" }
 local DEFAULTS = { overlap = 1 }
 
--- Raises if none of the speakers can be reached: the music would not be heard anywhere.
-local function check_reachable(devices)
+-- The latest move to each speaker, by the speaker's id.
+local latest = {}
+
+-- Raises if none of the speakers can be reached, or `are_joined` and none is a member of a session any more:
+-- the music would not be heard anywhere.
+local function check_heard(devices, are_joined)
+  local is_reachable = false
   for _, device in ipairs(devices) do
-    if device.available then
+    is_reachable = is_reachable or device.available
+    if device.available and (device.active or not are_joined) then
       return
     end
   end
-  checks.raise("no speaker of the room can be reached, the music stays where it is", "speaker.unavailable",
-    "the device event tells when it is back")
+  checks.raise(("no speaker of the room %s, the music stays where it is")
+    :format(is_reachable and "is in the session any more" or "can be reached"), "speaker.unavailable",
+    not is_reachable and "the device event tells when it is back" or nil)
 end
 
-function follow.to(given)
-  local wanted = options.check("to", given, OPTIONS, { 1 }, DEFAULTS)
-  local devices, session = wanted[1], wanted.session or rooms.session(speaker)
-  check_reachable(devices)
-  local old = session.devices
-  rooms.join(devices, session)
-  task.sleep(wanted.overlap)
-  check_reachable(devices)
+-- Removes the old rooms from the session.
+local function complete(old, devices, session)
   for _, device in ipairs(old) do
     -- Not one that has moved on to another session meanwhile.
     if not rooms.contains(devices, device) and rooms.contains(session.devices, device) then
       task.try(device.leave, device) -- one that was removed since has left
     end
   end
+end
+
+function follow.to(given)
+  local wanted = options.check("to", given, OPTIONS, { 1 }, DEFAULTS)
+  local devices, session = wanted[1], wanted.session or rooms.session(speaker)
+  check_heard(devices)
+  local move, old, is_heard = {}, session.devices, false
+  local _, undo = rooms.join(devices, session)
+  for _, device in ipairs(devices) do
+    latest[device.id] = move
+  end
+  local _ <close> = object.closing(function() -- also if the routine is cancelled
+    if is_heard then
+      complete(old, devices, session)
+    else
+      undo(function(device)
+        return latest[device.id] ~= move -- of a later move
+      end)
+    end
+    for id, last in pairs(latest) do
+      latest[id] = last ~= move and last or nil
+    end
+  end)
+  task.sleep(wanted.overlap)
+  check_heard(devices, true)
+  is_heard = true
 end
 
 return checks.sealed("follow", follow)

@@ -10,7 +10,8 @@
 --   end)
 --
 -- The new room joins in step before the old ones leave, so the music has no gap. Each room keeps its volume. If the new
--- room can't join, the music stays where it is, and the error is raised.
+-- room can't join, or the routine is cancelled during the overlap, the music stays where it is. A speaker that an
+-- interruption has during the move is no member of the session, and rejoins it at the end of the interruption.
 
 error("stdlib/meta/follow.lua is a description, not a module: require \"follow\" finds the module itself")
 
@@ -22,12 +23,13 @@ local follow = {}
 ---@field session? speaker.Session|speakerlib The session that moves (default: the default session).
 ---@field overlap? Duration Time during which the new room and the old ones play (default: `"1s"`).
 
----Moves a session to a room, and returns when the old rooms have left. If the routine is cancelled during the overlap,
----the room and the old ones remain members.
+---Moves a session to a room, and returns when the old rooms have left. If the move fails or the routine is cancelled
+---during the overlap, the old rooms remain, and the new one returns to the session that it was in, at the volume that
+---it has then.
 ---
 ---Raises `speaker.unknown`, `speaker.outranked` (the room is in a session of higher priority), `speaker.unavailable`
----(no speaker of the room can be reached, or none any more after the overlap), `speaker.closed`, `argument`,
----`task.cannot_suspend`.
+---(no speaker of the room can be reached, or after the overlap none that is still in a session), `speaker.closed`,
+---`argument`, `task.cannot_suspend`.
 ---@async
 ---@param options follow.Options
 function follow.to(options) end

@@ -89,17 +89,79 @@ describe("follow.to", function()
     task.sleep(2)
     house:unplug(bath)
     expect(select(2, move:await()).code):to_equal "speaker.unavailable"
-    expect(names()):to_contain "Kitchen"
+    expect(names()):to_equal "Kitchen"
+    house:plug(bath)
+    task.sleep(1)
+    expect(names()):to_equal "Kitchen"
+    expect(bath.active):to_be_false()
     expect(speaker.is_playing()):to_be_true()
   end)
 
-  it("keeps the old room when it is cancelled during the overlap", function()
+  it("keeps the old room alone when it is cancelled during the overlap", function()
     at "Kitchen"
+    local bath = speaker.device "Bathroom"
     local move = task.spawn(follow.to, { "Bathroom", overlap = "5s" })
     task.sleep(2)
+    bath:set_volume(7)
+    task.sleep(1)
     move:cancel()
     task.sleep(10)
-    expect(names()):to_equal "Kitchen, Bathroom"
+    expect(names()):to_equal "Kitchen"
+    expect(bath.active):to_be_false()
+    expect(bath.volume):to_equal(7)
+  end)
+
+  it("gives a room back to its session when it is cancelled during the overlap", function()
+    at "Kitchen"
+    local bath = speaker.device "Bathroom"
+    local session = speaker.session { devices = { "Bathroom", "Bedroom Left" } }
+    session:play("../simulation/station.mp3", { loop = true })
+    local move = task.spawn(follow.to, { { "Bathroom", "Bedroom" }, overlap = "5s" })
+    task.sleep(2)
+    expect(session:state()):to_equal "stopped"
+    bath:set_volume(7)
+    task.sleep(1)
+    move:cancel()
+    task.sleep(1)
+    expect(names()):to_equal "Kitchen"
+    expect(#session.devices):to_equal(2)
+    expect(session:is_playing()):to_be_true()
+    expect(bath.volume):to_equal(7)
+    expect(speaker.device("Bedroom Left").volume):to_equal(18)
+  end)
+
+  it("leaves a room where somebody else has taken it during the overlap", function()
+    at "Kitchen"
+    local session = speaker.session()
+    local move = task.spawn(follow.to, { { "Bathroom", "Bedroom" }, overlap = "5s" })
+    task.sleep(2)
+    speaker.device("Bathroom"):join(session)
+    move:cancel()
+    task.sleep(1)
+    expect(names()):to_equal "Kitchen"
+    expect(session.devices):to_equal { speaker.device "Bathroom" }
+  end)
+
+  it("keeps the old room if the new one leaves during the overlap", function()
+    at "Kitchen"
+    local move = task.spawn(task.try, follow.to, { "Bathroom", overlap = "5s" })
+    task.sleep(2)
+    speaker.device("Bathroom"):leave()
+    expect(select(2, move:await()).message):to_contain "is in the session any more"
+    expect(names()):to_equal "Kitchen"
+    expect(speaker.is_playing()):to_be_true()
+  end)
+
+  it("continues when an earlier move to the same room is cancelled", function()
+    at "Kitchen"
+    local first = task.spawn(follow.to, { "Bathroom", overlap = "5s" })
+    task.sleep(1)
+    local second = task.spawn(follow.to, { "Bathroom", overlap = "5s" })
+    task.sleep(1)
+    first:cancel()
+    second:await()
+    expect(names()):to_equal "Bathroom"
+    expect(speaker.is_playing()):to_be_true()
   end)
 
   it("ends in the last room when two moves meet", function()
@@ -112,6 +174,18 @@ describe("follow.to", function()
     expect(speaker.is_playing()):to_be_true()
   end)
 
+  it("raises without a position if the library's function itself is a task", function()
+    local _, err = task.try(function()
+      task.spawn(follow.to, { "Kitchn" }):await()
+    end)
+    expect(err.code):to_equal "speaker.unknown"
+    expect(err.where):to_equal ""
+    _, err = task.try(function()
+      task.spawn(follow.to, { "Kitchen", room = 1 }):await()
+    end)
+    expect(tostring(err)):to_match "^no option of 'to' is called 'room'"
+  end)
+
   it("raises for a room that does not exist and for a closed session", function()
     expect(function()
       follow.to { "Kitchn" }
@@ -119,6 +193,9 @@ describe("follow.to", function()
     expect(function()
       follow.to {}
     end):to_raise "value 1 in the options of 'to' is missing"
+    expect(function()
+      follow.to { "Kitchen", overlap = 1e300 }
+    end):to_raise "option 'overlap' of 'to': at most a hundred years expected, got 1e+300"
     local session = speaker.session()
     session:close()
     expect(function()
