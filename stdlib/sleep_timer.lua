@@ -7,7 +7,8 @@
 --   print(timer.remaining)                                      -- seconds until the music stops
 --
 -- After the fade the music stops: the default session, if no other room plays it; else the rooms leave. Then
--- the volumes are as before the fade, so that the music of the next day is heard.
+-- the volumes are as before the fade, so that the music of the next day is heard. Of two timers that fade a
+-- speaker at the same time, the later one controls the volume, and the last to end restores it.
 
 local checks = require "roomtone.misuse"
 local fade = require "fade"
@@ -34,21 +35,73 @@ local Timer = object.class {
     end,
   },
   describe = function(own)
-    local state = own.is_closed and "ended" or own.fading and "fading" or "waiting"
+    local state = own.is_closed and "ended" or own.tracks and "fading" or "waiting"
     return ("sleep timer (%s, %.0f s remaining)"):format(state, own.object.remaining)
   end,
 }
 
--- Restores the volumes from before the fade, save those that somebody else has set meanwhile.
+-- Fades of speakers by the speaker's id: `level`, the volume and mute before the first; `timers`, those that
+-- fade the speaker; and `fade`, which the last of them controls.
+local tracks = {}
+
+-- Returns true if nobody else has set the speaker's volume.
+local function is_controlled(track)
+  return track.fade.devices[1] ~= nil
+end
+
+-- Begins the fade of the last timer of a track.
+local function control(track)
+  local last = track.timers[#track.timers]
+  local over = math.max(0, last.begins + last.fade - task.now())
+  track.fade = fade.volume { track.level.device, to = 0, over = over }
+end
+
+-- Fades speakers; the volumes from before are those from before the first timer that fades them.
+local function begin(own, devices)
+  own.tracks = {}
+  for index, level in ipairs(rooms.levels(devices)) do
+    local id = level.device.id
+    local track = tracks[id]
+    if not track or track.level.device ~= level.device or not is_controlled(track) then
+      track = { level = level, timers = {} }
+      tracks[id] = track
+    end
+    table.insert(track.timers, own)
+    own.tracks[index] = track
+    control(track)
+  end
+end
+
+-- Removes a timer from a track; returns true if it was the last, which controls the fade.
+local function remove(own, track)
+  for index, timer in ipairs(track.timers) do
+    if timer == own then
+      table.remove(track.timers, index)
+      return index > #track.timers
+    end
+  end
+end
+
+-- Ends the fades of a timer: another timer continues them; else the volumes from before return, save those
+-- that somebody else has set meanwhile.
 local function restore(own)
-  local fading = own.fading
-  if fading then
-    own.fading = nil
-    fading:cancel()
-    for _, level in ipairs(own.levels) do
-      if not level.muted and rooms.contains(fading.devices, level.device) then
-        fade.volume { level.device, to = level.volume, over = 0 } -- also on a speaker that is away
+  local list, is_open = own.tracks or {}, speaker.is_open()
+  own.tracks = nil
+  for _, track in ipairs(list) do
+    local level, was_last = track.level, remove(own, track)
+    local is_over = #track.timers == 0
+    if was_last and is_open and is_controlled(track) then
+      if not is_over then
+        control(track)
+      else
+        track.fade:cancel()
+        if not level.muted then
+          fade.volume { level.device, to = level.volume, over = 0 } -- also on a speaker that is away
+        end
       end
+    end
+    if is_over and tracks[level.device.id] == track then
+      tracks[level.device.id] = nil
     end
   end
 end
@@ -78,11 +131,11 @@ local function run(own)
     return object.close(own)
   end
   local devices = own.rooms or speaker.default_session().devices
-  own.levels = rooms.levels(devices)
-  own.fading = fade.volume { devices, to = 0, over = own.fade }
-  -- The fade ends early if somebody else sets all volumes; the music stops on time in any case.
+  begin(own, devices)
+  -- The fades end early if somebody else sets all volumes; the music stops on time in any case.
   task.sleep(own.fade)
   if not speaker.is_open() then
+    restore(own)
     return object.close(own)
   end
   stop(devices)
@@ -94,15 +147,18 @@ end
 -- Postpones the end, and returns true; false if the timer has ended. During the fade, the volumes return and
 -- the time counts from now.
 function Timer.methods.extend(own, time)
-  local seconds = options.seconds(time)
-  if not seconds then
-    checks.raise(("bad argument #1 to 'extend' (%s is no duration, as in 90s, 5m, 1h30m)")
-      :format(tostring(time)))
+  local seconds, wrong = options.seconds(time)
+  local from = own.tracks and task.now() or own.begins
+  if not wrong and from + seconds - task.now() > options.LONGEST then
+    wrong = ("the music would continue for more than a hundred years, got %s"):format(tostring(time))
+  end
+  if wrong then
+    checks.raise(("bad argument #1 to 'extend' (%s)"):format(wrong))
   elseif own.is_closed then
     return false
   end
   own.routine:cancel()
-  own.begins = (own.fading and task.now() or own.begins) + seconds
+  own.begins = from + seconds
   restore(own)
   own.routine = task.spawn(run, own)
   return true
@@ -118,6 +174,7 @@ end
 
 function sleep_timer.start(given)
   local own = options.check("start", given, OPTIONS, { "after" }, DEFAULTS)
+  checks.attribute(checks.where(), speaker.default_session) -- opens the house; raises if it is closed
   own.begins = task.now() + own.after
   own.routine = task.spawn(run, own)
   return (object.new(Timer, own))

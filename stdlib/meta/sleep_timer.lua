@@ -10,7 +10,8 @@
 --
 -- After `after` the music fades out for `fade`, and stops: the default session as a whole if only these rooms play it,
 -- so that they remain its members; else the rooms leave their sessions, which continue for others. Then the volumes
--- are as before the fade, save those that somebody else has set during it. A muted speaker stays muted.
+-- are as before the fade, save those that somebody else has set during it. A muted speaker stays muted. Of two timers
+-- that fade a speaker at the same time, the later one controls the volume, and the last to end restores it.
 
 error("stdlib/meta/sleep_timer.lua is a description, not a module: require \"sleep_timer\" finds the module itself")
 
@@ -39,7 +40,8 @@ local Timer = {}
 ---@return boolean extended `false` if the timer has ended.
 function Timer:extend(time) end
 
----Cancels the timer: the music continues, at the volumes from before the fade. No effect if the timer has ended.
+---Cancels the timer: the music continues, at the volumes from before the fade, or in the fade of another timer. No
+---effect if the timer has ended.
 function Timer:cancel() end
 
 ---@alias sleep_timer.EventName

@@ -130,6 +130,58 @@ describe("sleep_timer.start", function()
     expect(speaker.is_playing()):to_be_true()
   end)
 
+  it("restores the volumes from before the first of two timers, whichever ends last", function()
+    play()
+    local kitchen = speaker.device "Kitchen"
+    local first = sleep_timer.start { after = "10m", fade = "5m" }
+    local second = sleep_timer.start { after = "12m", fade = "5m" }
+    first:wait "done"
+    expect(speaker.is_playing()):to_be_false()
+    second:wait "done"
+    task.sleep(1)
+    expect(kitchen.volume):to_equal(22)
+    expect(speaker.device("Bathroom").volume):to_equal(20)
+    sleep_timer.start { after = "10m", fade = "5m" }
+    local short = sleep_timer.start { after = "11m", fade = "1m" }
+    short:wait "done"
+    task.sleep "10m"
+    expect(kitchen.volume):to_equal(22)
+    expect(speaker.device("Bathroom").volume):to_equal(20)
+  end)
+
+  it("continues the fade of one timer when another one is cancelled", function()
+    play()
+    local kitchen = speaker.device "Kitchen"
+    local first = sleep_timer.start { after = "10m", fade = "10m" }
+    local second = sleep_timer.start { after = "11m", fade = "2m" }
+    task.sleep "12m"
+    expect(kitchen.volume < 15):to_be_true()
+    second:cancel()
+    task.sleep "7m"
+    expect(kitchen.volume):to_be_near(2, 1)
+    expect(speaker.is_playing()):to_be_true()
+    local third = sleep_timer.start { after = 0, fade = "5m", rooms = "Kitchen" }
+    task.sleep(1)
+    first:cancel()
+    third:cancel()
+    task.sleep(1)
+    expect(kitchen.volume):to_equal(22)
+    expect(speaker.device("Bathroom").volume):to_equal(20)
+  end)
+
+  it("restores the volume that somebody has set between the beginnings of two timers", function()
+    play()
+    local kitchen = speaker.device "Kitchen"
+    sleep_timer.start { after = "1m", fade = "5m" }
+    local second = sleep_timer.start { after = "3m", fade = "5m" }
+    task.sleep "2m"
+    kitchen:set_volume(30)
+    second:wait "done"
+    task.sleep(1)
+    expect(kitchen.volume):to_equal(30)
+    expect(speaker.device("Bathroom").volume):to_equal(20)
+  end)
+
   it("ends without done when the house is closed", function()
     play()
     local timer = sleep_timer.start { after = "1m", fade = "2m" }
@@ -150,6 +202,24 @@ describe("sleep_timer.start", function()
     end):to_raise "option 'after' of 'start': soon is no duration"
     expect(function()
       sleep_timer.start({ after = "1m" }):extend "x"
-    end):to_raise "bad argument #1 to 'extend'"
+    end):to_raise "bad argument #1 to 'extend' (x is no duration"
+    for _, time in ipairs { 1e12, 1e300, "40000d" } do
+      expect(function()
+        sleep_timer.start { after = time }
+      end):to_raise "option 'after' of 'start': at most a hundred years expected"
+      expect(function()
+        sleep_timer.start({ after = "1m" }):extend(time)
+      end):to_raise "bad argument #1 to 'extend' (at most a hundred years expected"
+    end
+    expect(function()
+      sleep_timer.start({ after = "30000d" }):extend "30000d"
+    end):to_raise "the music would continue for more than a hundred years"
+    expect(function()
+      sleep_timer.start({ after = "1m" }):wait("done", 1e12)
+    end):to_raise "bad argument #2 to 'wait' (at most a hundred years expected"
+    speaker.close()
+    expect(function()
+      sleep_timer.start { after = "1m" }
+    end):to_raise "speaker.closed"
   end)
 end)
