@@ -29,6 +29,8 @@ local OPTIONS = {
   template = "string", pad_before = "duration", pad_after = "duration", keep = "duration", min_free = "any",
   fallbacks = "table", name = "string",
 }
+-- The longest time before a show: a job begins at most a day early.
+local LONGEST_PAD = 86400
 -- Seconds that a station may be lost during a recording before the next station is tried.
 local STATION_TIMEOUT = 60
 -- Retry delays in seconds after no station could be reached: the first, doubled each time up to the longest.
@@ -46,6 +48,9 @@ local function checked(given)
     misuse("option 'keep' of 'schedule' needs option 'name': older recordings of that name are deleted")
   elseif result.duration == 0 then
     misuse("option 'duration' of 'schedule': more than 0 s expected")
+  elseif (result.pad_before or 0) > LONGEST_PAD then
+    misuse(("option 'pad_before' of 'schedule': at most 24h expected, got %s")
+      :format(tostring(given.pad_before)))
   elseif result.cron and result.days then
     misuse("option 'days' of 'schedule' requires 'at'; a line of cron has days of its own")
   elseif result.at and result.timezone then

@@ -30,6 +30,12 @@ describe("sleep_timer.start", function()
     expect(timer.remaining):to_equal(0.0)
   end)
 
+  it("opens the house when it is the first to use it", function()
+    local timer = sleep_timer.start { after = "1m", fade = "1m" }
+    expect(speaker.is_open()):to_be_true()
+    expect(timer:wait("done", "5m").timer == timer):to_be_true()
+  end)
+
   it("takes its rooms out of a session that others hear, which goes on", function()
     play()
     local right = speaker.device "Bedroom Right"
