@@ -16,6 +16,7 @@
 -- later; the other one continues after it. A restart while an alarm rings does not end it.
 
 local checks = require "roomtone.misuse"
+local host = require "roomtone.host"
 local log = require "log"
 local object = require "roomtone.object"
 local options = require "roomtone.options"
@@ -61,6 +62,11 @@ local Alarm = object.class {
     return ("alarm \"%s\" (%s%s)"):format(own.name, own.object.state, time)
   end,
 }
+
+-- Marks what the alarm does on the time line of a simulation.
+local function mark(own, kind, source, message)
+  host.mark { kind = kind, message = message, room = rooms.names(own.rooms), source = source.name }
+end
 
 local function keep(own)
   store.set(PREFIX .. own.name, own.ring)
@@ -201,9 +207,11 @@ function alarm.set(given)
   end
   own.state, own.ids = "waiting", rooms.ids(own.rooms)
   own.sounding = function(source)
+    mark(own, "alarm", source, ("%s rings with %s"):format(own.name, source.name))
     object.emit(own, "ringing", { alarm = own.object, source = source.name })
   end
   own.fall_back = function(source, reason)
+    mark(own, "fallback", source, ("%s: no %s, %s"):format(own.name, source.name, reason))
     log.warn("an alarm falls back", { alarm = own.name, source = source.name, reason = reason })
     object.emit(own, "fallback", { alarm = own.object, source = source.name, reason = reason })
   end

@@ -13,6 +13,7 @@
 
 local checks = require "roomtone.misuse"
 local files = require "roomtone.files"
+local host = require "roomtone.host"
 local object = require "roomtone.object"
 local options = require "roomtone.options"
 local rooms = require "roomtone.rooms"
@@ -63,12 +64,13 @@ local function in_turn(devices, fn)
   fn()
 end
 
--- Interrupts the rooms to play a file, or with a function.
-local function interrupt(wanted, play)
+-- Interrupts the rooms to play a file, or with a function. `text` is that of the announcement.
+local function interrupt(wanted, text, play)
   local where = checks.where()
   -- The speakers of the default session, also those that an earlier announcement has borrowed.
   local devices = wanted.rooms or checks.attribute(where, speaker.devices)
   in_turn(devices, function()
+    host.mark { kind = "announcement", message = text, room = rooms.names(devices) }
     checks.attribute(where, speaker.interrupt, {
       devices = wanted.rooms, volume = wanted.volume, priority = wanted.priority, fade = wanted.fade,
       name = "announcement", play = play,
@@ -77,7 +79,7 @@ local function interrupt(wanted, play)
 end
 
 function announce.play(given)
-  interrupt(options.check("play", given, OPTIONS, { 1 }, DEFAULTS), given[1])
+  interrupt(options.check("play", given, OPTIONS, { 1 }, DEFAULTS), given[1], given[1])
 end
 
 -- Has a text spoken into a file. Raises `announce.speech` at the script's line.
@@ -113,7 +115,7 @@ function announce.say(given)
     end
   end)
   speak(text, path or "speech.wav", wanted.voice, speed)
-  interrupt(wanted, function(session)
+  interrupt(wanted, text, function(session)
     session:play(path or files.path "sounds/bell.mp3", { title = text, loop = not path })
     session:finish(not path and (utf8.len(text) or #text) / LETTERS * SPEED / speed + 1 or nil)
   end)

@@ -46,6 +46,19 @@ function rooms.ids(devices)
   return list
 end
 
+-- Returns the names of the speakers' groups, or of those without a group, as text: "Bedroom, Kitchen".
+function rooms.names(devices)
+  local names, is_listed = {}, {}
+  for _, device in ipairs(devices) do
+    local name = device.group and device.group_name or device.name
+    if not is_listed[name] then
+      is_listed[name] = true
+      table.insert(names, name)
+    end
+  end
+  return table.concat(names, ", ")
+end
+
 -- Returns the speakers with these ids, without those that are not in the house any more.
 function rooms.present(ids)
   local list = {}
