@@ -15,7 +15,7 @@ final class FileLock {
 
   /// Acquires the lock at once.
   /// - Returns: nil while another process holds it.
-  static func take(_ path: String) throws(CommandFailure) -> FileLock? {
+  static func acquire(_ path: String) throws(CommandFailure) -> FileLock? {
     let lock = try FileLock(opening: path)
     if flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 { return lock }
     guard errno == EWOULDBLOCK else { throw failure("lock", path) }

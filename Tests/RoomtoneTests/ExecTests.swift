@@ -89,8 +89,14 @@ struct ExecTests {
     let pid =
       pid_t(
         String(decoding: try readBytes(harness.folder.file("pid")), as: UTF8.self).dropLast()) ?? 0
-    let stat = (try? readBytes("/proc/\(pid)/stat")).map { String(decoding: $0, as: UTF8.self) } ?? ") Z "
-    #expect(pid > 0 && stat.contains(") Z "), "\(stat)")
+    // A killed process may take a moment to be gone.
+    var state = ""
+    for _ in 0..<100 {
+      state = (try? readBytes("/proc/\(pid)/stat")).map { String(decoding: $0, as: UTF8.self) } ?? ") Z "
+      if state.contains(") Z ") { break }
+      usleep(100_000)
+    }
+    #expect(pid > 0 && state.contains(") Z "), "\(state)")
   }
 
   @Test("checks the results of stand-ins, ends them in time, and counts them")

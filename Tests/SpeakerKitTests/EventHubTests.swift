@@ -23,8 +23,8 @@ struct EventHubTests {
     hub.on(.error) { calls.append("first " + code($0)) }
     hub.on { calls.append("second " + code($0)) }
     hub.on(.time) { _ in calls.append("never") }
-    hub.tell(error("a"))
-    hub.tell(error("b"))
+    hub.emit(error("a"))
+    hub.emit(error("b"))
     #expect(calls.isEmpty)
     #expect(loop.run(until: { false }) == .idle)
     #expect(calls == ["first a", "second a", "first b", "second b"])
@@ -36,10 +36,10 @@ struct EventHubTests {
     var calls: [String] = []
     hub.on { event in
       calls.append("first " + code(event))
-      if code(event) == "a" { hub.tell(error("b")) }
+      if code(event) == "a" { hub.emit(error("b")) }
     }
     hub.on { calls.append("second " + code($0)) }
-    hub.tell(error("a"))
+    hub.emit(error("a"))
     _ = loop.run(until: { false })
     hub.close()
     #expect(calls == ["first a", "second a", "first b", "second b"])
@@ -49,9 +49,9 @@ struct EventHubTests {
   func late() {
     let hub = EventHub(loop: loop)
     var calls: [String] = []
-    hub.tell(error("a"))
+    hub.emit(error("a"))
     hub.on { calls.append(code($0)) }
-    hub.tell(error("b"))
+    hub.emit(error("b"))
     _ = loop.run(until: { false })
     #expect(calls == ["b"])
   }
@@ -63,7 +63,7 @@ struct EventHubTests {
     var second: EventHub.Subscription?
     hub.on { _ in second?.cancel() }
     second = hub.on { _ in calls += 1 }
-    hub.tell(error("a"))
+    hub.emit(error("a"))
     _ = loop.run(until: { false })
     #expect(calls == 0)
     #expect(second?.isActive == false)
@@ -75,8 +75,8 @@ struct EventHubTests {
     var calls = 0
     hub.on { _ in hub.close() }
     hub.on { _ in calls += 1 }
-    hub.tell(error("a"))
-    hub.tell(error("b"))
+    hub.emit(error("a"))
+    hub.emit(error("b"))
     _ = loop.run(until: { false })
     #expect(calls == 0)
     #expect(!hub.on { _ in }.isActive)
@@ -89,10 +89,10 @@ struct EventHubTests {
     var timerFired = false
     hub.on { _ in
       count += 1
-      if !timerFired && count < 100_000 { hub.tell(error("again")) }
+      if !timerFired && count < 100_000 { hub.emit(error("again")) }
     }
     loop.after(.zero) { timerFired = true }
-    hub.tell(error("a"))
+    hub.emit(error("a"))
     _ = loop.run(until: { false })
     hub.close()
     #expect(timerFired)

@@ -18,9 +18,9 @@ struct SessionMachineTests {
       case .pause: "pause"
       case .resume: "resume"
       case .stop: "stop"
-      case .tellState(let state): "tell \(state.rawValue)"
-      case .tellEnded(let source, let reason): "tell \(source.title) \(reason.rawValue)"
-      case .tellFailure(let error): "tell \(error.code)"
+      case .reportState(let state): "tell \(state.rawValue)"
+      case .reportEnded(let source, let reason): "tell \(source.title) \(reason.rawValue)"
+      case .reportFailure(let error): "tell \(error.code)"
       }
     }
   }

@@ -77,7 +77,8 @@ final class StreamModule {
     let given = try call.string(number, .url)
     guard service.named.addresses[given] == nil, looksLikePath(given) else { return given }
     throw call.problem(
-      number, "\"\(StreamAddress.redacted(given).prefix(100))\" is a file, not a URL", code: StreamError.Kind.url.rawValue,
+      number, "\"\(StreamAddress.redacted(given).prefix(100))\" is a file, not a URL",
+      code: StreamError.Kind.url.rawValue,
       hint: "files are played with speaker.play, or made a stream with stream.file")
   }
 

@@ -59,7 +59,7 @@ public final class InputReader {
   }
 
   private func serve() {
-    while let first = waiting.first, let answer = take(first.request) {
+    while let first = waiting.first, let answer = read(first.request) {
       waiting.removeFirst()
       first.answer(answer)
     }
@@ -91,7 +91,7 @@ public final class InputReader {
   }
 
   /// The answer, when what is there suffices for one.
-  private func take(_ request: Request) -> [UInt8]?? {
+  private func read(_ request: Request) -> [UInt8]?? {
     // A line that never ends is answered in parts rather than kept.
     let isComplete = atEnd || buffer.count > Self.longest
     switch request {

@@ -109,7 +109,7 @@ enum RecordCommand {
     guard let folder = UserFolders.state else { return nil }
     let taken: FileLock?
     do throws(CommandFailure) {
-      taken = try FileLock.take("\(folder)/locks/\(plan.lockName)")
+      taken = try FileLock.acquire("\(folder)/locks/\(plan.lockName)")
     } catch {
       // A recording matters more than the lock.
       Terminal.log(.warn, "\(error.message); nothing keeps this job from running twice at a time", [])

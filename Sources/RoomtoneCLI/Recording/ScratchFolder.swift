@@ -17,7 +17,7 @@ final class ScratchFolder {
       guard let state = UserFolders.state else { break }
       let folder = "\(state)/simulation/\(number)"
       do throws(CommandFailure) {
-        guard let lock = try FileLock.take("\(folder).lock") else { continue }
+        guard let lock = try FileLock.acquire("\(folder).lock") else { continue }
         (path, self.lock) = (folder, lock)
       } catch { break }
       // A killed simulation has left files behind.

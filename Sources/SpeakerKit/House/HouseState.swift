@@ -39,13 +39,13 @@ struct HouseState: Equatable {
   /// may list again. A state above `sizeLimit` loses those.
   init(_ devices: [DeviceInfo], besides old: HouseState = HouseState()) {
     speakers = old.speakers
-    take(devices)
+    adopt(devices)
     guard text.utf8.count > Self.sizeLimit else { return }
     speakers = [:]
-    take(devices)
+    adopt(devices)
   }
 
-  private mutating func take(_ devices: [DeviceInfo]) {
+  private mutating func adopt(_ devices: [DeviceInfo]) {
     for device in devices {
       speakers[device.id] = Speaker(
         name: device.name, group: device.groupName, rank: device.groupRank, volume: device.volume,

@@ -82,7 +82,7 @@ extension House {
   fileprivate func edit(_ edit: DeviceEdit, of device: Device) async throws {
     if driver.editsStopPlayback, device.isPlaying, let session = device.session {
       let what = if case .name = edit { "renamed" } else { "regrouped" }
-      events.tell(
+      events.emit(
         .error(
           code: SpeakerError.Kind.renamedWhilePlaying.rawValue,
           message: "\"\(device.name)\" was \(what) while it played", device: device, session: session))

@@ -38,13 +38,13 @@ public final class EventHub {
   /// Number of subscriptions above which cancelled ones are dropped.
   private var roomForSubscriptions = 16
   private var queue: [() -> Void] = []
-  private var isTelling = false
+  private var isDelivering = false
   private var isClosed = false
 
   init(loop: EventLoop) { self.loop = loop }
 
   /// `true` if events wait to be delivered, or are being delivered.
-  public var hasPending: Bool { isTelling || !queue.isEmpty }
+  public var hasPending: Bool { isDelivering || !queue.isEmpty }
 
   /// Calls `listener` with every event of `kind`, nil for all, that occurs from now on.
   /// - Parameter isConcerned: `true` if the listener receives the event. Called in the middle of the event's
@@ -65,7 +65,7 @@ public final class EventHub {
   }
 
   /// Queues an event for the current listeners.
-  func tell(_ event: HouseEvent) {
+  func emit(_ event: HouseEvent) {
     guard !isClosed else { return }
     subscriptions.removeAll { !$0.isActive }
     let listeners = subscriptions.filter { $0.wants(event) }
@@ -77,7 +77,7 @@ public final class EventHub {
   public func afterEvents(_ body: @escaping () -> Void) {
     guard !isClosed else { return }
     queue.append(body)
-    guard queue.count == 1, !isTelling else { return }
+    guard queue.count == 1, !isDelivering else { return }
     scheduleTelling()
   }
 
@@ -90,17 +90,17 @@ public final class EventHub {
   }
 
   private func scheduleTelling() {
-    isTelling = true
-    loop.next { [self] in tellQueued() }
+    isDelivering = true
+    loop.next { [self] in deliverQueued() }
   }
 
   /// Delivers one batch: events that listeners cause meanwhile wait for the next turn, so that two listeners
   /// that answer each other for ever leave room for timers.
-  private func tellQueued() {
+  private func deliverQueued() {
     let batch = queue
     queue.removeAll(keepingCapacity: true)
-    for tell in batch where !isClosed { tell() }
-    isTelling = false
+    for deliver in batch where !isClosed { deliver() }
+    isDelivering = false
     if !queue.isEmpty { scheduleTelling() }
   }
 }

@@ -12,7 +12,7 @@ extension House: DriverReports {
       changed.append(device)
     }
     for device in changed {
-      events.tell(
+      events.emit(
         .volume(
           device, volume: device.volume, muted: device.isMuted, average: volume, cause: device.levelCause))
     }
@@ -27,7 +27,7 @@ extension House: DriverReports {
   /// Emits an `error` event for a failure of the driver.
   public func failed(_ error: any CodedError, device: String?, session: SessionID?) {
     guard isOpen else { return }
-    events.tell(
+    events.emit(
       .error(
         code: error.code, message: error.message,
         device: devices.first { $0.id == device },
@@ -40,24 +40,24 @@ extension House: DriverReports {
     switch change {
     case .name(let name):
       device.info.name = name
-      events.tell(.device(device, .renamed))
+      events.emit(.device(device, .renamed))
     case .group(let name, let rank):
       regroup(device, name, rank)
     case .role(let role):
       device.info.role = role
-      events.tell(.device(device, .role))
+      events.emit(.device(device, .role))
     case .balance(let balance):
       device.info.balance = balance
-      events.tell(.device(device, .balance))
+      events.emit(.device(device, .balance))
     case .wifiSignal(let signal):
       guard device.info.wifiSignal != signal else { return }
       device.info.wifiSignal = signal
-      events.tell(.device(device, .wifi))
+      events.emit(.device(device, .wifi))
     case .available(let isAvailable):
       guard device.info.isAvailable != isAvailable else { return }
       device.info.isAvailable = isAvailable
-      events.tell(.device(device, isAvailable ? .available : .unavailable))
-      if isAvailable, let level = device.owedLevel { giveBack(level, to: device) }
+      events.emit(.device(device, isAvailable ? .available : .unavailable))
+      if isAvailable, let level = device.owedLevel { restoreLevel(level, to: device) }
       device.session?.watchSilence()
       reportPlaying()
     }
@@ -68,7 +68,7 @@ extension House: DriverReports {
     guard isOpen, !devices.contains(where: { $0.id == info.id }) else { return }
     let device = Device(info, house: self)
     devices.append(device)
-    events.tell(.device(device, .added))
+    events.emit(.device(device, .added))
   }
 
   /// Removes a speaker from its session, its group and the house, and emits the `device` events.
@@ -81,9 +81,9 @@ extension House: DriverReports {
     device.isRemoved = true
     device.info.isAvailable = false
     let after = groupIDs
-    events.tell(.device(device, .removed))
+    events.emit(.device(device, .removed))
     for other in devices where before[other.id] != after[other.id] {
-      events.tell(.device(other, .regrouped))
+      events.emit(.device(other, .regrouped))
     }
   }
 
@@ -95,10 +95,10 @@ extension House: DriverReports {
     device.info.groupName = name
     device.info.groupRank = rank
     let after = groupIDs
-    events.tell(.device(device, .regrouped))
+    events.emit(.device(device, .regrouped))
     device.leavesGroup = nil
     for other in devices where other !== device && before[other.id] != after[other.id] {
-      events.tell(.device(other, .regrouped))
+      events.emit(.device(other, .regrouped))
     }
   }
 

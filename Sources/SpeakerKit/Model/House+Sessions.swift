@@ -90,8 +90,8 @@ extension House {
     moveCount += 1
     device.lastMove = moveCount
     driver.setSession(session?.id, ofDevice: device.id)
-    if old != nil { events.tell(.device(device, .left)) }
-    if session != nil { events.tell(.device(device, .joined)) }
+    if old != nil { events.emit(.device(device, .left)) }
+    if session != nil { events.emit(.device(device, .joined)) }
     if let old, old.devices.isEmpty, !old.isSuspended { old.lastMemberLeft() }
     old?.watchSilence()
     session?.watchSilence()

@@ -109,7 +109,7 @@ extension House {
 
   /// Restores a speaker's level, unless another has been set since. An unavailable speaker receives it when
   /// it is available again.
-  func giveBack(_ level: (volume: Int, isMuted: Bool, touches: Int), to device: Device) {
+  func restoreLevel(_ level: (volume: Int, isMuted: Bool, touches: Int), to device: Device) {
     device.owedLevel = nil
     guard level.touches == device.levelTouches else { return }
     guard device.isAvailable else {

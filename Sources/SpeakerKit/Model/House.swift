@@ -80,7 +80,7 @@ public final class House {
     }
     phase = .open
     devices = found.map { Device($0, house: self) }
-    for device in devices { events.tell(.device(device, .added)) }
+    for device in devices { events.emit(.device(device, .added)) }
     if addAll { for device in devices { move(device, to: session) } }
   }
 
@@ -111,7 +111,7 @@ public final class House {
   func reportPlaying() {
     for device in devices where device.isPlaying != device.reportedPlaying {
       device.reportedPlaying = device.isPlaying
-      events.tell(.device(device, .playing))
+      events.emit(.device(device, .playing))
     }
     announcePlaying()
   }

@@ -118,7 +118,7 @@ final class Interruption {
   /// Fades out the interrupted sessions, then borrows the speakers.
   func begin(volume: Int?) async throws {
     let fading = wholes
-    for other in fading { tell(.suspending, other) }
+    for other in fading { emit(.suspending, other) }
     if fade > .zero, fading.contains(where: \.isRunning) {
       for other in fading { house.driver.setGain(Session.gainRange.lowerBound, over: fade, of: other.id) }
       let outcome: Result<Void, any Error>
@@ -133,17 +133,17 @@ final class Interruption {
       try outcome.get()
     }
     try session.requireOpen()
-    take(volume)
+    borrow(volume)
     for other in fading where !suspensions.contains(where: { $0.session === other }) {
       unduck(other, over: fade)
     }
   }
 
-  private func take(_ volume: Int?) {
+  private func borrow(_ volume: Int?) {
     suspensions = wholes.map { Suspension(of: $0, fade: fade) }
     for suspension in suspensions {
       suspension.session.suspend()
-      tell(.suspended, suspension.session)
+      emit(.suspended, suspension.session)
     }
     for device in devices where !device.isRemoved {
       let (from, before) = (device.session, device.lastMove)
@@ -172,7 +172,7 @@ final class Interruption {
     guard house.isOpen else { return }
     session.stop()
     var heirs: [Interruption] = []
-    if restores { for loan in loans { if let heir = giveBack(loan) { heirs.append(heir) } } }
+    if restores { for loan in loans { if let heir = returnSpeaker(loan) { heirs.append(heir) } } }
     for suspension in suspensions where suspension.session.isOpen { release(suspension, to: heirs) }
     if !loans.isEmpty {
       house.report(.interruption(isBeginning: false, devices: loans.map(\.device.id)), of: session)
@@ -182,7 +182,7 @@ final class Interruption {
 
   /// Returns a speaker to its session, and restores its level.
   /// - Returns: a later interruption that has the speaker now, and returns it instead.
-  private func giveBack(_ loan: Loan) -> Interruption? {
+  private func returnSpeaker(_ loan: Loan) -> Interruption? {
     let device = loan.device
     guard !device.isRemoved else { return nil }
     let from = loan.from?.isOpen == true ? loan.from : nil
@@ -202,7 +202,7 @@ final class Interruption {
       }
       if heir.loans[index].level != nil { return heir }
     }
-    if let level = loan.level { house.giveBack(level, to: device) }
+    if let level = loan.level { house.restoreLevel(level, to: device) }
     return heir
   }
 
@@ -219,7 +219,7 @@ final class Interruption {
     }
     suspension.isOver = true
     unduck(other, over: suspension.fade)
-    if other.unsuspend() { tell(.resumed, other) }
+    if other.unsuspend() { emit(.resumed, other) }
   }
 
   fileprivate func borrowed(_ device: Device, from session: Session) -> Bool {
@@ -236,7 +236,7 @@ final class Interruption {
     house.driver.setGain(other.gain, over: fade, of: other.id)
   }
 
-  private func tell(_ phase: SuspensionPhase, _ other: Session) {
-    house.events.tell(.suspension(phase, other, by: session))
+  private func emit(_ phase: SuspensionPhase, _ other: Session) {
+    house.events.emit(.suspension(phase, other, by: session))
   }
 }

@@ -34,14 +34,14 @@ extension Session {
       case .stop:
         seekTarget = nil
         driver.stop(id)
-      case .tellState(let state):
-        house?.events.tell(.state(state, self))
+      case .reportState(let state):
+        house?.events.emit(.state(state, self))
         runningChanged()
-      case .tellEnded(let source, let reason):
-        house?.events.tell(.ended(self, source: source, reason: reason))
+      case .reportEnded(let source, let reason):
+        house?.events.emit(.ended(self, source: source, reason: reason))
         finishing.wake(.ended(reason))
-      case .tellFailure(let error):
-        house?.events.tell(.error(code: error.code, message: error.message, device: nil, session: self))
+      case .reportFailure(let error):
+        house?.events.emit(.error(code: error.code, message: error.message, device: nil, session: self))
       }
     }
     house?.reportPlaying()
@@ -121,6 +121,6 @@ extension Session {
     let seconds = elapsed / format.sampleRate
     guard seconds > reportedSeconds else { return }
     reportedSeconds = seconds
-    house?.events.tell(.time(elapsed: seconds, self))
+    house?.events.emit(.time(elapsed: seconds, self))
   }
 }

@@ -17,9 +17,9 @@ struct SessionMachine {
   enum Action {
     case start(Cue, paused: Bool)
     case pause, resume, stop
-    case tellState(PlayerState)
-    case tellEnded(SourceInfo, EndReason)
-    case tellFailure(any CodedError)
+    case reportState(PlayerState)
+    case reportEnded(SourceInfo, EndReason)
+    case reportFailure(any CodedError)
   }
 
   private(set) var state = PlayerState.stopped
@@ -46,10 +46,10 @@ struct SessionMachine {
     }
     guard hasMembers else { throw Self.noActiveDevice }
     var actions: [Action] = []
-    if let current { actions.append(.tellEnded(current.source, .replaced)) }
+    if let current { actions.append(.reportEnded(current.source, .replaced)) }
     current = opened
     state = paused ? .paused : .playing
-    return actions + [.start(opened.cue, paused: paused), .tellState(state)]
+    return actions + [.start(opened.cue, paused: paused), .reportState(state)]
   }
 
   /// Replaces the cue `old` by that of `request`, for the same source at another position.
@@ -67,7 +67,7 @@ struct SessionMachine {
   mutating func pause() -> [Action] {
     guard state == .playing else { return [] }
     state = .paused
-    return [.pause, .tellState(.paused)]
+    return [.pause, .reportState(.paused)]
   }
 
   mutating func resume() throws(SpeakerError) -> [Action] {
@@ -77,7 +77,7 @@ struct SessionMachine {
         hint: state == .playing ? nil : "start something with play")
     }
     state = .playing
-    return [.resume, .tellState(.playing)]
+    return [.resume, .reportState(.playing)]
   }
 
   mutating func stop(_ reason: EndReason = .stopped) -> [Action] {
@@ -89,14 +89,14 @@ struct SessionMachine {
   mutating func ended(cue: Int, failure: (any CodedError)?) -> [Action] {
     guard let current, current.cue.id == cue else { return [] }
     guard let failure else { return end(.finished) }
-    return [.tellFailure(failure)] + end(.failed)
+    return [.reportFailure(failure)] + end(.failed)
   }
 
   private mutating func end(_ reason: EndReason) -> [Action] {
     guard let source = current?.source else { return [] }
     current = nil
     state = .stopped
-    return [.stop, .tellState(.stopped), .tellEnded(source, reason)]
+    return [.stop, .reportState(.stopped), .reportEnded(source, reason)]
   }
 
   static let noActiveDevice = SpeakerError(

@@ -16,7 +16,7 @@ final class PreparedFile: @unchecked Sendable {
   /// An opened file: handed over with the thread that opened it.
   private struct Opened: @unchecked Sendable { let result: Result<any Decoder, any Error> }
 
-  /// Begins to open the file at `path`; without a thread to spare `take` opens it.
+  /// Begins to open the file at `path`; without a thread to spare `adopt` opens it.
   init(_ path: String, to format: AudioFormat) {
     self.path = path
     let outcome = Lock<Opened?>(nil)
@@ -31,7 +31,7 @@ final class PreparedFile: @unchecked Sendable {
 
   /// Waits until the file is open.
   /// - Throws: `AudioError`.
-  func take(to format: AudioFormat) throws -> any Decoder {
+  func adopt(to format: AudioFormat) throws -> any Decoder {
     if let thread, !isAwaited { pthread_join(thread, nil) }
     isAwaited = true
     let opened = outcome.withLock { state in

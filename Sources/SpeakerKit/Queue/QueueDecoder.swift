@@ -136,7 +136,7 @@ final class QueueDecoder: Decoder {
     let path = machine.entry?.path ?? ""
     let prepared = next
     next = nil
-    if let prepared, prepared.path == path { return try prepared.take(to: target) }
+    if let prepared, prepared.path == path { return try prepared.adopt(to: target) }
     switch source {
     case .measured(let lengths): return MeasuredFile(try lengths.length(of: path))
     case .decoded: return try PreparedFile.open(path, to: target)

@@ -128,14 +128,14 @@ extension Session {
     house?.announcePlaying()
     reportedSeconds = position / format.sampleRate
     armSeconds()
-    house?.events.tell(
+    house?.events.emit(
       .track(self, source: entry.source, index: index + 1, count: turn.machine.queue.entries.count))
   }
 
   /// Emits an `error` event for each file that could not be read.
   func report(_ failures: [any CodedError]) {
     for error in failures {
-      house?.events.tell(.error(code: error.code, message: error.message, device: nil, session: self))
+      house?.events.emit(.error(code: error.code, message: error.message, device: nil, session: self))
     }
   }
 }

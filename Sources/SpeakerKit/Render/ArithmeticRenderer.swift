@@ -94,7 +94,7 @@ final class ArithmeticRenderer: Renderer {
   }
 
   func pause(_ session: SessionID) {
-    stand(session)
+    haltClock(session)
     playbacks[session]?.isPaused = true
     playbacks[session]?.sound?.pause(true)
   }
@@ -102,16 +102,16 @@ final class ArithmeticRenderer: Renderer {
   func resume(_ session: SessionID) {
     playbacks[session]?.isPaused = false
     playbacks[session]?.sound?.pause(false)
-    goOn(session)
+    runClock(session)
   }
 
   /// Applies a change of flow that a source with its own clock reported.
   private func follow(_ flow: SoundFlow, _ cue: Int, of session: SessionID) {
     guard playbacks[session]?.cue == cue else { return }
-    stand(session)
+    haltClock(session)
     playbacks[session]?.flow = flow
     switch flow {
-    case .flows: goOn(session)
+    case .flows: runClock(session)
     case .waits: break
     case .ended(let failure):
       playbacks[session]?.failure = failure
@@ -119,14 +119,14 @@ final class ArithmeticRenderer: Renderer {
     }
   }
 
-  private func stand(_ session: SessionID) {
+  private func haltClock(_ session: SessionID) {
     let position = position(of: session)
     playbacks[session]?.timer?.cancel()
     playbacks[session]?.frame = position
     playbacks[session]?.since = nil
   }
 
-  private func goOn(_ session: SessionID) {
+  private func runClock(_ session: SessionID) {
     guard let playback = playbacks[session], playback.since == nil, case .flows = playback.flow,
       !playback.isPaused
     else { return }

@@ -91,7 +91,7 @@ final class AudioThread: @unchecked Sendable {
         if !core.apply(command) { mayQuit = true }
       }
       // After the commands: the output of a device that they name has arrived by then.
-      while let port = arrivals.consumer.pop() { take(port) }
+      while let port = arrivals.consumer.pop() { add(port) }
       tellReports()
       guard core.isSounding else {
         if mayQuit { return }
@@ -112,13 +112,13 @@ final class AudioThread: @unchecked Sendable {
       // Read before rendering: a session that ends within the block is still in its sum.
       limiter.isActive = core.heardDevices > 1
       let frames = core.render(heardAt: heardAt)
-      give(frames)
+      write(frames)
       pacer.rendered(frames: frames, now: now)
       wakeFeeds()
     }
   }
 
-  private func take(_ port: SinkPort) {
+  private func add(_ port: SinkPort) {
     guard ports.count < portMemory.count else { return }
     portMemory.initializeElement(at: ports.count, to: port)
     ports = UnsafeMutableBufferPointer(rebasing: portMemory[...ports.count])
@@ -140,7 +140,7 @@ final class AudioThread: @unchecked Sendable {
     return mode == .room || core.hasSourceFrames
   }
 
-  private func give(_ frames: Int) {
+  private func write(_ frames: Int) {
     if isMixed {
       let mix = mixBlock.view.prefix(frames)
       core.mixDevices(into: mix)

@@ -44,7 +44,7 @@ final class InlineStage: RenderStage {
     isPrepared = true
     sinks = speakers.indices.map { device in
       do { return try makeSink(device, speakers) } catch {
-        tell(error, device)
+        report(error, device)
         return nil
       }
     }
@@ -88,7 +88,7 @@ final class InlineStage: RenderStage {
     timer = nil
     repeat { renderBlock() } while core.isSounding
     for (device, sink) in sinks.enumerated() {
-      do { try sink?.finish() } catch { tell(error, device) }
+      do { try sink?.finish() } catch { report(error, device) }
     }
     sinks.removeAll()
   }
@@ -127,12 +127,12 @@ final class InlineStage: RenderStage {
       let samples = core.deviceBlocks[device].prefix(frames).buffer
       do { try sinks[device]?.write(UnsafeBufferPointer(samples)) } catch {
         sinks[device] = nil
-        tell(error, device)
+        report(error, device)
       }
     }
   }
 
-  private func tell(_ error: any Error, _ device: Int) {
+  private func report(_ error: any Error, _ device: Int) {
     onTrouble?((error as? any CodedError) ?? SpeakerError(.lost, "an output failed: \(error)"), device)
   }
 }

@@ -206,7 +206,7 @@ struct RenderCore: BitwiseCopyable {
       case .fading(.drop), .fading(.swap): break
       case .playing, .fading(.hold), .held, .idle:
         let length = Int64(slot.count) &* 1_000_000_000 / Int64(sampleRate)
-        tell(.ended(session: index, cue: source.cue, heardAt: heardAt &+ length))
+        report(.ended(session: index, cue: source.cue, heardAt: heardAt &+ length))
       }
     }
     retire(sessions[index].finishBlock(isAtEnd: isAtEnd))
@@ -233,10 +233,10 @@ struct RenderCore: BitwiseCopyable {
   @_noLocks private func isHeard(_ device: DeviceSlot) -> Bool { isSounding(device.session) }
 
   @_noLocks private func retire(_ cue: Int?) {
-    if let cue { tell(.retired(cue: cue)) }
+    if let cue { report(.retired(cue: cue)) }
   }
 
-  @_noLocks private func tell(_ report: RenderReport) {
+  @_noLocks private func report(_ report: RenderReport) {
     // The ring is far larger than the number of reports that can be pending: a few per command.
     _ = reports.push(report)
     reportCount.pointee &+= 1

@@ -169,8 +169,8 @@ final class ThreadedStage: RenderStage {
 
   /// Starts the thread of a writer, unless it runs; reports a failure to open through `onTrouble`.
   private func start(at index: Int) throws {
-    let tell = telling(index)
-    try start(writers[index], at: index) { error in if let error { tell(error) } }
+    let report = reporting(index)
+    try start(writers[index], at: index) { error in if let error { report(error) } }
   }
 
   /// Starts the thread of a writer, unless it runs, and calls `onOpened` on it.
@@ -179,14 +179,14 @@ final class ThreadedStage: RenderStage {
   ) throws {
     guard runningWriters.insert(index).inserted else { return }
     let ended = ending { $0.writerEnded(index) }
-    do { try writer.start(onOpened: onOpened, onTrouble: telling(index), onEnd: ended) } catch {
+    do { try writer.start(onOpened: onOpened, onTrouble: reporting(index), onEnd: ended) } catch {
       runningWriters.remove(index)
       throw error
     }
   }
 
   /// Returns the callback with which a writer reports a lost sink; callable on any thread.
-  private func telling(_ index: Int) -> @Sendable (any CodedError) -> Void {
+  private func reporting(_ index: Int) -> @Sendable (any CodedError) -> Void {
     let (loop, this) = (loop, this)
     var device: Int?
     if makeWriter != nil { device = index }
