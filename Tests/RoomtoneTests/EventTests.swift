@@ -256,14 +256,14 @@ struct EventTests {
   @Test(
     "an event that is not there lists those that are",
     arguments: [
-      ("speaker.on('stat', print)", "device, volume, state, time, ended, error, " + suspensions),
-      ("speaker.wait('stat')", "device, volume, state, time, ended, error, " + suspensions),
+      ("speaker.on('stat', print)", "device, volume, state, time, ended, track, error, " + suspensions),
+      ("speaker.wait('stat')", "device, volume, state, time, ended, track, error, " + suspensions),
       (
         "speaker.default_session():once('device', print)",
-        "state, time, ended, error, " + suspensions + ", closed"
+        "state, time, ended, track, error, " + suspensions + ", closed"
       ),
-      ("speaker.device'Kitchen':wait('error')", "device, volume, state, time, ended, " + suspensions),
-      ("speaker.group'Kitchen':wait('error')", "device, volume, state, time, ended, " + suspensions),
+      ("speaker.device'Kitchen':wait('error')", "device, volume, state, time, ended, track, " + suspensions),
+      ("speaker.group'Kitchen':wait('error')", "device, volume, state, time, ended, track, " + suspensions),
     ])
   func unknown(_ call: String, _ known: String) throws {
     let line = try #require(try EngineHarness.printed("print(failure(function() \(call) end))").first)
