@@ -104,7 +104,7 @@ end
 -- Rings and snoozes until it is dismissed, or its time is over.
 local function run(own)
   own.found, own.late, own.has_sounded = {}, {}, false
-  own.rooms = rooms.present(own.ids)
+  ringing.find_rooms(own)
   local kept, is_new = own.ring, own.ring.levels == nil
   kept.levels = kept.levels or {}
   for _, each in ipairs(rooms.levels(own.rooms)) do

@@ -29,6 +29,8 @@ enum CommandFailureKind: String, FailureKind {
   case scratchFolder = "simulate.scratch"
   /// The page of a simulation can't be written.
   case page = "simulate.page"
+  /// The report of tests can't be written.
+  case report = "test.report"
   /// A source was not played to its end.
   case playback = "speaker.ended"
 }

@@ -18,6 +18,7 @@ enum TestCommand {
   static func run(_ arguments: ParsedArguments) throws -> Int32 {
     let configuration = arguments.text(.config)
     let filter = arguments.text(.filter)?.lowercased()
+    let output = try arguments.text(.junit).map { try OutputFile($0, replaces: true, kind: .report) }
     var report = JUnitReport()
     var (passed, failed) = (0, 0)
     // All are read first: a name that is wrong is an error before the first test.
@@ -44,7 +45,7 @@ enum TestCommand {
       report.add(path, results)
     }
     Terminal.print("\(passed) passed, \(failed) failed")
-    if let path = arguments.text(.junit) { try report.write(to: path) }
+    try output?.write(Array(report.text.utf8))
     if passed + failed == 0 {
       Terminal.failure("no test was run; see whether the files have tests, and --filter")
     }
@@ -149,22 +150,10 @@ struct JUnitReport {
     suites.append((lines + ["  </testsuite>"]).joined(separator: "\n"))
   }
 
-  /// Writes the report.
-  /// - Throws: `CommandFailure` if the file can't be written.
-  func write(to path: String) throws {
-    let text =
-      (["<?xml version=\"1.0\" encoding=\"UTF-8\"?>", "<testsuites>"] + suites + ["</testsuites>", ""])
+  /// The whole document.
+  var text: String {
+    (["<?xml version=\"1.0\" encoding=\"UTF-8\"?>", "<testsuites>"] + suites + ["</testsuites>", ""])
       .joined(separator: "\n")
-    guard let file = fopen(path, "we") else { throw Self.failure(path) }
-    let isWritten = text.withCString { fputs($0, file) } >= 0
-    let isClosed = fclose(file) == 0
-    guard isWritten, isClosed else { throw Self.failure(path) }
-  }
-
-  private static func failure(_ path: String) -> UsageError {
-    UsageError(
-      .value, "--junit: can't write \(path.onOneLine): \(SystemError(errno).text)",
-      help: "roomtone test")
   }
 
   private static func seconds(_ seconds: Double) -> String {

@@ -2,10 +2,12 @@ import TestSupport
 import TestTraits
 import Testing
 
-@Suite("The library's modules in Lua", .waiting) struct SpecTests {
-  @Test("behave as their specs say, with the modules inside the program")
-  func specs() throws {
-    let outcome = try Home().run("test", Fixtures.repository("stdlib/spec"))
+@Suite("The library's modules and the example routines", .waiting) struct SpecTests {
+  @Test(
+    "behave as their specs say, with the modules inside the program",
+    arguments: ["stdlib/spec", "scripts/spec"])
+  func specs(folder: String) throws {
+    let outcome = try Home().run("test", Fixtures.repository(folder))
     #expect(outcome.status == 0, "\(outcome)")
     #expect(outcome.lines.last?.hasSuffix(" passed, 0 failed") == true)
   }

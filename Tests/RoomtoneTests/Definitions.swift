@@ -25,7 +25,8 @@ struct Definitions {
   static let files = [
     "alarm.lua", "announce.lua", "eq.lua", "error.lua", "fade.lua", "follow.lua", "globals.lua",
     "headset.lua", "log.lua", "party.lua", "recorder.lua", "recordings.lua", "scene.lua", "schedule.lua",
-    "sleep_timer.lua", "speaker.lua", "store.lua", "stream.lua", "task.lua", "trigger.lua", "zone.lua",
+    "sleep_timer.lua", "speaker.lua", "speaker_devices.lua", "speaker_events.lua", "speaker_sessions.lua",
+    "store.lua", "stream.lua", "stream_recordings.lua", "task.lua", "trigger.lua", "zone.lua",
   ]
 
   /// The text of a file.

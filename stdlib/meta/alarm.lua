@@ -39,7 +39,8 @@ local alarm = {}
 ---@field name? string Name of the alarm and its job, unique in the script (default: derived from the time).
 ---@field sustain? Duration Time for which a station must be heard to count as sounding, and for which it may be silent (default: `"10s"`).
 
----Sets an alarm, which lives until it is cancelled or has no further time. A script with alarms keeps running.
+---Sets an alarm, which lives until it is cancelled or has no further time. A script with alarms keeps running. At its
+---time an alarm opens the house if the script has closed it.
 ---
 ---Raises `schedule.syntax`, `schedule.past`, `schedule.location`, `schedule.duplicate`, `speaker.unknown`,
 ---`speaker.closed`, `stream.url`, `stream.unsupported`, `audio.not_found`, `argument`.

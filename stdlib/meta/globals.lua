@@ -212,3 +212,14 @@ function coroutine.yield(...) end
 ---@return boolean ok
 ---@return any err
 function coroutine.close(co) end
+
+---A subscription, as `on` and `once` return it; stays active until it is cancelled, also if the script does not keep
+---it. Prints as `subscription to "ended" (active)`.
+---@class Subscription
+---@field event string Name of the event.
+---@field active boolean `true` while the function may still be called.
+---@field failures integer Calls of the function that have raised; each is logged and affects nothing else.
+local Subscription = {}
+
+---Cancels the subscription: the function is not called any more, not even with an event that is being emitted.
+function Subscription:cancel() end

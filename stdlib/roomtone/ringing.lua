@@ -5,13 +5,14 @@
 --   ringing.sound(own)                            -- until the pause is over
 --   ringing.restore(own)
 --
--- `own` has the options of the alarm, `name`, `rooms`, `sources`, `priority`, `volume`, `fade` and `sustain`;
--- the moment at which it began to ring, `ring.began`; the volumes of before by the speakers' ids,
--- `ring.levels`; those found when the script began to ring, `found`; and functions that are called:
--- `sounding(source)`, `fall_back(source, reason)`, `dismissed()`, which ends the pause.
+-- `own` has the options of the alarm, `name`, `rooms` with their `ids`, `sources`, `priority`, `volume`,
+-- `fade` and `sustain`; the moment at which it began to ring, `ring.began`; the volumes of before by the
+-- speakers' ids, `ring.levels`; those found when the script began to ring, `found`; and functions that are
+-- called: `sounding(source)`, `fall_back(source, reason)`, `dismissed()`, which ends the pause.
 
 local checks = require "roomtone.misuse"
 local fade = require "fade"
+local log = require "log"
 local object = require "roomtone.object"
 local rooms = require "roomtone.rooms"
 local sounds = require "roomtone.sounds"
@@ -126,6 +127,14 @@ local function play(own, session)
   in_pause(own, play_sources, own, session)
 end
 
+-- Finds the speakers of the alarm in the house, which is opened for that if the script has closed it.
+function ringing.find_rooms(own)
+  if not speaker.is_open() then
+    speaker.open { add_all = false }
+  end
+  own.rooms = rooms.present(own.ids)
+end
+
 -- Interrupts the rooms as soon as a source can be reached, so that what sounds there is not cut off early.
 -- Returns at the end of the pause, when the rooms are as before.
 function ringing.sound(own)
@@ -145,11 +154,13 @@ function ringing.sound(own)
     })
     if not err or err.code == "speaker.closed" and speaker.is_open() then
       own.dismissed() -- at the latest now: somebody may have closed the session
-    elseif BLOCKED[err.code] then
+    else
+      if not BLOCKED[err.code] and own.reason ~= err.message then
+        log.error("an alarm can't ring, and tries again", { alarm = own.name, error = tostring(err) })
+      end
       own.reason = err.message
       in_pause(own, task.sleep, RETRY)
-    else
-      error(err, 0)
+      task.try(ringing.find_rooms, own)
     end
   end
 end

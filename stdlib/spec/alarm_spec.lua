@@ -172,6 +172,17 @@ describe("an alarm", function()
     expect(#events):to_equal(2)
   end)
 
+  it("opens the house that the script has closed, before and while it rings", MORNING, function()
+    local _, events = set { duration = "10m" }
+    speaker.close()
+    task.sleep "1m20s"
+    expect(left().is_playing):to_be_true()
+    speaker.close()
+    task.sleep "20s"
+    expect(left().is_playing):to_be_true()
+    expect(events[1]):to_match "ringing"
+  end)
+
   it("leaves a volume that somebody sets while it rings", MORNING, function()
     local wake = set { duration = "10m" }
     task.sleep "3m"
