@@ -37,7 +37,7 @@ local function check_heard(devices, are_joined)
   end
   checks.raise(("no speaker of the room %s, the music stays where it is")
     :format(is_reachable and "is in the session any more" or "can be reached"), "speaker.unavailable",
-    not is_reachable and "the device event tells when it is back" or nil)
+    not is_reachable and "the device event reports its return" or nil)
 end
 
 -- Removes the old rooms from the session.

@@ -239,7 +239,7 @@ public final class Board {
     guard phase == .running else { return }
     do throws(BoardStoreError) {
       guard try machine.wake(at: loop.now) else { return }
-      onLog("nobody confirmed the new firmware: going back to the old")
+      onLog("the new firmware was not confirmed: the old one is restored")
       restart(.application)
     } catch {
       if !checkDeath() { fail(BoardError(error)) }

@@ -6,7 +6,7 @@ internal import EventLoop
 extension LuaFunction {
   /// The function `failure(fields)`: makes an error object of the table, and returns it.
   public static var failure: LuaFunction {
-    LuaFunction("failure", takes: 1) { call in
+    LuaFunction("failure", arity: 1) { call in
       guard lua_type(call.stack.L, 1) == LUA_TTABLE else { throw call.mismatch(1, "table") }
       lua_settop(call.stack.L, 1)
       shim_make_error(call.stack.L)
@@ -16,7 +16,7 @@ extension LuaFunction {
 
   /// The function `sealed(name, module)`: returns a proxy of `module`, which raises at assignments.
   public static var sealed: LuaFunction {
-    LuaFunction("sealed", takes: 2) { call in
+    LuaFunction("sealed", arity: 2) { call in
       let name = try call.shownText(1)
       guard lua_type(call.stack.L, 2) == LUA_TTABLE else { throw call.mismatch(2, "table") }
       lua_settop(call.stack.L, 2)
@@ -27,7 +27,7 @@ extension LuaFunction {
 
   /// The function `strict(name, module)`: makes the table raise when an unknown name is read, and returns it.
   public static var strict: LuaFunction {
-    LuaFunction("strict", takes: 2) { call in
+    LuaFunction("strict", arity: 2) { call in
       let name = try call.shownText(1)
       guard lua_type(call.stack.L, 2) == LUA_TTABLE else { throw call.mismatch(2, "table") }
       lua_settop(call.stack.L, 2)
@@ -38,7 +38,7 @@ extension LuaFunction {
 
   /// The function `unknown(kind, name, known)`: returns the message for an unknown name, with the known ones.
   public static var unknownName: LuaFunction {
-    LuaFunction("unknown", takes: 3) { call in
+    LuaFunction("unknown", arity: 3) { call in
       let known = try call.list(3).compactMap { if case .string(let name) = $0 { name } else { nil } }
       return call.return(
         .string(unknown(try call.shownText(1), try call.shownText(2), among: known)))

@@ -93,11 +93,11 @@ public final class LuaClass<Object: AnyObject> {
   ///   - count: the most arguments beside the object; nil for any number.
   ///   - advice: the hint of the error for more arguments.
   public func method(
-    _ name: String, takes count: Int? = nil, advice: String? = nil,
+    _ name: String, arity count: Int? = nil, advice: String? = nil,
     _ body: @escaping (Object, LuaCall) throws -> LuaReturn
   ) {
     if !name.hasPrefix("__") { names.methods.append(name) }
-    let function = LuaFunction(name, takes: count, advice: advice, isMethod: true, calling(body))
+    let function = LuaFunction(name, arity: count, advice: advice, isMethod: true, calling(body))
     shim_add_method(state.main.L, type, name, state.box(function))
   }
 

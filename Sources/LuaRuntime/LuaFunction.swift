@@ -20,14 +20,14 @@ public final class LuaFunction {
   ///   - advice: the hint of the error for more arguments: `call unmute to undo it`.
   ///   - body: runs on the loop's thread; an error that it throws is raised at the caller's line.
   public convenience init(
-    _ name: String, takes count: Int? = nil, advice: String? = nil,
+    _ name: String, arity count: Int? = nil, advice: String? = nil,
     _ body: @escaping (LuaCall) throws -> LuaReturn
   ) {
-    self.init(name, takes: count, advice: advice, isMethod: false, body)
+    self.init(name, arity: count, advice: advice, isMethod: false, body)
   }
 
   init(
-    _ name: String, takes count: Int?, advice: String?, isMethod: Bool,
+    _ name: String, arity count: Int?, advice: String?, isMethod: Bool,
     _ body: @escaping (LuaCall) throws -> LuaReturn
   ) {
     self.name = name

@@ -51,7 +51,7 @@ final class LibraryFiles {
 
   /// The module `roomtone.files`, for the library's own modules: `path(name)` returns the path of a file.
   var functions: [LuaFunction] {
-    [LuaFunction("path", takes: 1) { call in call.return(.string(try self.path(of: try call.string(1)))) }]
+    [LuaFunction("path", arity: 1) { call in call.return(.string(try self.path(of: try call.string(1)))) }]
   }
 
   /// Returns the path of a file, valid as long as this object.

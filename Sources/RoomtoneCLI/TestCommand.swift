@@ -16,7 +16,7 @@ enum TestCommand {
   }
 
   static func run(_ arguments: ParsedArguments) throws -> Int32 {
-    let configuration = arguments.text(.config)
+    let configuration = arguments.text(.specConfig)
     let filter = arguments.text(.filter)?.lowercased()
     let output = try arguments.text(.junit).map { try OutputFile($0, replaces: true, kind: .report) }
     var report = JUnitReport()

@@ -208,7 +208,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       ),
       (
         "recordings forget", "recordings", "operand",
-        "recordings forget needs a FILE: recordings; 'verify' takes all of the catalogue when there is none"
+        "recordings forget needs a FILE: recordings; 'verify' checks all of the catalogue without one"
       ),
     ])
   func recording(_ line: String, _ command: String, _ code: String, _ message: String) {

@@ -115,7 +115,7 @@ struct StreamOptionTests {
     #expect(
       lines == [
         "stream.auth\tset them with auth = {user, password}", "playing", "stream.auth",
-        "the field 'auth' of a stream can't be read: a password is told to its server alone",
+        "the field 'auth' of a stream can't be read: a password is sent to its server alone",
         "the field 'auth' of a stream is secret; call :set_auth(…) to change it",
         "bad argument #1 to 'set_auth' (a user's name can't have a colon)",
         "bad argument #2 to 'set_auth' (string expected, got no value)",

@@ -77,7 +77,7 @@ extension Headset {
     guard bands.millihertz.count == Int(info.bands) else {
       throw HeadsetError(
         .wrongBandCount,
-        "\(operation.name): the headset at \(address) has \(info.bands) bands and tells the frequencies of "
+        "\(operation.name): the headset at \(address) has \(info.bands) bands and reports the frequencies of "
           + "\(bands.millihertz.count)")
     }
     let new = EqualizerShape(

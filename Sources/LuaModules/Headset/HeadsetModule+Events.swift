@@ -43,9 +43,9 @@ extension HeadsetModule {
     }
     let service = service
     return [
-      LuaFunction("on", takes: 2) { call in try events.on(service, call, 1, source, once: false) },
-      LuaFunction("once", takes: 2) { call in try events.on(service, call, 1, source, once: true) },
-      LuaFunction("wait", takes: 2) { call in try events.wait(service, call, 1, source) },
+      LuaFunction("on", arity: 2) { call in try events.on(service, call, 1, source, once: false) },
+      LuaFunction("once", arity: 2) { call in try events.on(service, call, 1, source, once: true) },
+      LuaFunction("wait", arity: 2) { call in try events.wait(service, call, 1, source) },
     ]
   }
 

@@ -4,10 +4,10 @@ internal import LuaRuntime
 /// The firmware of a headset: the image it was started from, and updates.
 extension HeadsetModule {
   func defineFirmware() {
-    method("image_type", takes: 0) { headset, _ in { .string(try await headset.imageType()) } }
-    action("enter_bootloader", takes: 0) { headset, _ in { try await headset.enterBootloader() } }
-    action("reboot", takes: 0) { headset, _ in { try await headset.reboot() } }
-    method("update_firmware", takes: 2) { [unowned self] headset, call in
+    method("image_type", arity: 0) { headset, _ in { .string(try await headset.imageType()) } }
+    action("enter_bootloader", arity: 0) { headset, _ in { try await headset.enterBootloader() } }
+    action("reboot", arity: 0) { headset, _ in { try await headset.reboot() } }
+    method("update_firmware", arity: 2) { [unowned self] headset, call in
       let path = script.path(of: try call.string(2, .path))
       let listener = try call.options(3, ["on_progress"]).function("on_progress")
       return { [weak script] in

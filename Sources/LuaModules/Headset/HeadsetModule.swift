@@ -21,10 +21,10 @@ final class HeadsetModule {
     script.state.register(
       "headset",
       [
-        LuaFunction("connect", takes: 1) { [unowned module] call in try module.connect(call) },
-        LuaFunction("auto_connect", takes: 1) { [unowned module] call in try module.connectAutomatically(call)
+        LuaFunction("connect", arity: 1) { [unowned module] call in try module.connect(call) },
+        LuaFunction("auto_connect", arity: 1) { [unowned module] call in try module.connectAutomatically(call)
         },
-        LuaFunction("list", takes: 0) { [unowned module] call in module.list(call) },
+        LuaFunction("list", arity: 0) { [unowned module] call in module.list(call) },
       ] + module.events(events))
     script.staysAlive { [unowned module] in module.service.isSeeking(module.script.number) }
     script.atLast { [service, number = script.number] in await service.releaseAll(of: number) }
@@ -97,16 +97,16 @@ final class HeadsetModule {
     field("model") { .optional($0.model) }
     field("firmware_version", changedBy: "update_firmware") { .optional($0.firmwareVersion) }
     field("capabilities") { .list($0.capabilities.map { .string($0) }) }
-    action("disconnect", takes: 0) { [service] headset, _ in { try await service.disconnectForAll(headset) } }
+    action("disconnect", arity: 0) { [service] headset, _ in { try await service.disconnectForAll(headset) } }
   }
 
   /// Adds a method that asks the headset for something.
   /// - Parameter prepare: checks the arguments and returns what is then done.
   func method(
-    _ name: String, takes count: Int,
+    _ name: String, arity count: Int,
     _ prepare: @escaping (Headset, LuaCall) throws -> () async throws -> LuaValue
   ) {
-    headsets.method(name, takes: count) { headset, call in
+    headsets.method(name, arity: count) { headset, call in
       let work = try prepare(headset, call)
       return try call.suspend { [try await work()] }
     }
@@ -114,10 +114,10 @@ final class HeadsetModule {
 
   /// Adds a method that has the headset do something.
   func action(
-    _ name: String, takes count: Int,
+    _ name: String, arity count: Int,
     _ prepare: @escaping (Headset, LuaCall) throws -> () async throws -> Void
   ) {
-    headsets.method(name, takes: count) { headset, call in
+    headsets.method(name, arity: count) { headset, call in
       let work = try prepare(headset, call)
       return try call.suspend {
         try await work()

@@ -10,9 +10,9 @@ enum LibraryModule {
       "roomtone.host",
       [
         .failure, .sealed, .strict, .unknownName,
-        LuaFunction("check_recording", takes: 1, checkRecording),
-        LuaFunction("check_file", takes: 1) { [unowned script] call in try checkFile(call, script) },
-        LuaFunction("mark", takes: 1) { [unowned script] call in
+        LuaFunction("check_recording", arity: 1, checkRecording),
+        LuaFunction("check_file", arity: 1) { [unowned script] call in try checkFile(call, script) },
+        LuaFunction("mark", arity: 1) { [unowned script] call in
           script.onMark(try mark(call))
           return .none
         },

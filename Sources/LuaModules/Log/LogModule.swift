@@ -8,7 +8,7 @@ enum LogModule {
     state.register(
       "log",
       LogLevel.allCases.map { level in
-        LuaFunction(level.rawValue, takes: 2) { [unowned script] call in
+        LuaFunction(level.rawValue, arity: 2) { [unowned script] call in
           let message = try call.shownText(1)
           script.onLog(level, message, call.isNil(2) ? [] : try call.fields(2))
           return .none

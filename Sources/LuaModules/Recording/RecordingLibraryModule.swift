@@ -12,9 +12,9 @@ final class RecordingLibraryModule {
 
   var functions: [LuaFunction] {
     [
-      LuaFunction("list", takes: 1, list), LuaFunction("verify", takes: 1, verify),
-      LuaFunction("repair", takes: 0, repair),
-      LuaFunction("forget", takes: 1, forget), LuaFunction("expire", takes: 1, expire),
+      LuaFunction("list", arity: 1, list), LuaFunction("verify", arity: 1, verify),
+      LuaFunction("repair", arity: 0, repair),
+      LuaFunction("forget", arity: 1, forget), LuaFunction("expire", arity: 1, expire),
     ]
   }
 

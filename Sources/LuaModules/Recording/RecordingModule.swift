@@ -25,7 +25,7 @@ final class RecordingModule {
       EventSource(names: ScriptRecording.eventNames) { recording, name, deliver, closed in
         recording.listen(to: name, deliver, closed)
       })
-    streams.streams.method("record", takes: 2) { [unowned module, unowned streams] stream, call in
+    streams.streams.method("record", arity: 2) { [unowned module, unowned streams] stream, call in
       try module.record(stream, streams, call)
     }
     let library = RecordingLibraryModule(service.recorder, zone)
@@ -51,7 +51,7 @@ final class RecordingModule {
   // MARK: The object
 
   private func defineObject() {
-    recordings.method("stop", takes: 0) { object, call in
+    recordings.method("stop", arity: 0) { object, call in
       try call.suspend {
         try await object.recording.stop()
         return []

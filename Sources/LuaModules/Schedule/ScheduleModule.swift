@@ -23,10 +23,10 @@ final class ScheduleModule {
     script.state.register(
       "schedule",
       [
-        LuaFunction("at", takes: 3, module.at),
-        LuaFunction("cron", takes: 3, module.cron),
-        LuaFunction("every", takes: 3, module.every),
-        LuaFunction("jobs", takes: 0) { call in
+        LuaFunction("at", arity: 3, module.at),
+        LuaFunction("cron", arity: 3, module.cron),
+        LuaFunction("every", arity: 3, module.every),
+        LuaFunction("jobs", arity: 0) { call in
           call.return(.list(table.jobs(of: number).map { module.jobs($0) }))
         },
       ])
@@ -52,12 +52,12 @@ final class ScheduleModule {
     jobs.field("runs") { job, call in call.return(job.runs) }
     jobs.field("failures") { job, call in call.return(job.failures) }
     jobs.field("active", changedBy: "cancel") { job, call in call.return(job.isActive) }
-    jobs.method("cancel", takes: 0) { job, _ in
+    jobs.method("cancel", arity: 0) { job, _ in
       job.cancel()
       return .none
     }
-    jobs.method("run_now", takes: 0) { job, call in call.return(job.runNow()) }
-    jobs.method("skip", takes: 0) { job, call in call.return(seconds(job.skipNext())) }
+    jobs.method("run_now", arity: 0) { job, call in call.return(job.runNow()) }
+    jobs.method("skip", arity: 0) { job, call in call.return(seconds(job.skipNext())) }
   }
 
   /// `at(time, [options,] fn)`

@@ -52,7 +52,7 @@ final class ScriptEvents {
       call.return(subscription.isActive)
     }
     subscriptions.field("failures") { subscription, call in call.return(subscription.failures) }
-    subscriptions.method("cancel", takes: 0) { subscription, _ in
+    subscriptions.method("cancel", arity: 0) { subscription, _ in
       subscription.cancel()
       return .none
     }
@@ -60,9 +60,9 @@ final class ScriptEvents {
 
   /// Adds the three methods to a class.
   func add<Object: AnyObject>(to type: LuaClass<Object>, _ source: EventSource<Object>) {
-    type.method("on", takes: 2) { object, call in try self.on(object, call, 2, source, once: false) }
-    type.method("once", takes: 2) { object, call in try self.on(object, call, 2, source, once: true) }
-    type.method("wait", takes: 2) { object, call in try self.wait(object, call, 2, source) }
+    type.method("on", arity: 2) { object, call in try self.on(object, call, 2, source, once: false) }
+    type.method("once", arity: 2) { object, call in try self.on(object, call, 2, source, once: true) }
+    type.method("wait", arity: 2) { object, call in try self.wait(object, call, 2, source) }
   }
 
   /// `on(event, fn)`, with the event as argument `first`.

@@ -8,7 +8,7 @@ internal import SpeakerKit
 struct SessionFunctions {
   let name: String
   /// The largest number of its arguments.
-  let takes: Int
+  let arity: Int
   /// True if a closed session answers too, as a stopped one does.
   var onlyLooks = false
   /// The number is that of the first argument after the session.
@@ -16,65 +16,65 @@ struct SessionFunctions {
 
   static func all(_ module: SpeakerModule) -> [SessionFunctions] {
     [
-      SessionFunctions(name: "play", takes: 2) { [unowned module] session, call, first in
+      SessionFunctions(name: "play", arity: 2) { [unowned module] session, call, first in
         try play(session, call, first, module.script)
       },
-      SessionFunctions(name: "play_stream", takes: 2) { [unowned module] session, call, first in
+      SessionFunctions(name: "play_stream", arity: 2) { [unowned module] session, call, first in
         try module.playStream(session, call, first)
       },
-      SessionFunctions(name: "pause", takes: 0) { session, _, _ in
+      SessionFunctions(name: "pause", arity: 0) { session, _, _ in
         session.pause()
         return .none
       },
-      SessionFunctions(name: "resume", takes: 0) { session, _, _ in
+      SessionFunctions(name: "resume", arity: 0) { session, _, _ in
         try session.resume()
         return .none
       },
-      SessionFunctions(name: "stop", takes: 0) { session, _, _ in
+      SessionFunctions(name: "stop", arity: 0) { session, _, _ in
         session.stop()
         return .none
       },
-      SessionFunctions(name: "state", takes: 0, onlyLooks: true) { session, call, _ in
+      SessionFunctions(name: "state", arity: 0, onlyLooks: true) { session, call, _ in
         call.return(.string(session.state.rawValue))
       },
-      SessionFunctions(name: "is_playing", takes: 0, onlyLooks: true) { session, call, _ in
+      SessionFunctions(name: "is_playing", arity: 0, onlyLooks: true) { session, call, _ in
         call.return(session.state == .playing)
       },
-      SessionFunctions(name: "position", takes: 0, onlyLooks: true) { session, call, _ in
+      SessionFunctions(name: "position", arity: 0, onlyLooks: true) { session, call, _ in
         call.return(.number(seconds(session.position, session)))
       },
-      SessionFunctions(name: "duration", takes: 0, onlyLooks: true) { session, call, _ in
+      SessionFunctions(name: "duration", arity: 0, onlyLooks: true) { session, call, _ in
         call.return(.optional(session.duration.map { seconds($0, session) }))
       },
-      SessionFunctions(name: "seek", takes: 1) { session, call, first in
+      SessionFunctions(name: "seek", arity: 1) { session, call, first in
         try session.seek(toSeconds: try call.position(first))
         return .none
       },
-      SessionFunctions(name: "next", takes: 0) { session, _, _ in
+      SessionFunctions(name: "next", arity: 0) { session, _, _ in
         try session.next()
         return .none
       },
-      SessionFunctions(name: "previous", takes: 0) { session, _, _ in
+      SessionFunctions(name: "previous", arity: 0) { session, _, _ in
         try session.previous()
         return .none
       },
-      SessionFunctions(name: "queue", takes: 0, onlyLooks: true) { session, call, _ in queue(session, call) },
-      SessionFunctions(name: "set_gain", takes: 1) { session, call, first in
+      SessionFunctions(name: "queue", arity: 0, onlyLooks: true) { session, call, _ in queue(session, call) },
+      SessionFunctions(name: "set_gain", arity: 1) { session, call, first in
         try session.setGain(try call.number(first, in: Session.gainRange))
         return .none
       },
-      SessionFunctions(name: "set_eq", takes: 1) { session, call, first in
+      SessionFunctions(name: "set_eq", arity: 1) { session, call, first in
         try session.setEqualizer(try call.equalizer(first))
         return .none
       },
-      SessionFunctions(name: "eq", takes: 0, onlyLooks: true) { session, call, _ in
+      SessionFunctions(name: "eq", arity: 0, onlyLooks: true) { session, call, _ in
         let gains = session.equalizer
         let bands = zip(EqualizerGains.bands, gains.decibels).map { (key: $0, value: LuaValue.number($1)) }
         let preset = EqualizerGains.presets.first { $0.gains == gains }
         return call.return(.numbered(bands), .optional(preset?.name))
       },
-      SessionFunctions(name: "fade", takes: 1, body: fade),
-      SessionFunctions(name: "finish", takes: 1, onlyLooks: true) { session, call, first in
+      SessionFunctions(name: "fade", arity: 1, body: fade),
+      SessionFunctions(name: "finish", arity: 1, onlyLooks: true) { session, call, first in
         let timeout = try call.optionalDuration(first)
         return try call.suspend {
           switch try await session.finish(timeout: timeout) {

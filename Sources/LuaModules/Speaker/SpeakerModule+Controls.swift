@@ -7,7 +7,7 @@ internal import SpeakerKit
 extension SpeakerModule {
   /// `house()`
   func houseControls() -> LuaFunction {
-    withHouse("house", takes: 0) { [unowned self] house, call in
+    withHouse("house", arity: 0) { [unowned self] house, call in
       if let known = knownControls, known.0 === house { return call.return(controls(known.1)) }
       let made = try house.controls()
       knownControls = (house, made)
@@ -16,19 +16,19 @@ extension SpeakerModule {
   }
 
   func defineControls() {
-    controls.method("unplug", takes: 1) { [unowned self] controls, call in
+    controls.method("unplug", arity: 1) { [unowned self] controls, call in
       try controls.unplug(try call.object(2, devices))
       return .none
     }
-    controls.method("plug", takes: 1) { [unowned self] controls, call in
+    controls.method("plug", arity: 1) { [unowned self] controls, call in
       try controls.plug(try call.object(2, devices))
       return .none
     }
-    controls.method("set_wifi", takes: 2) { [unowned self] controls, call in
+    controls.method("set_wifi", arity: 2) { [unowned self] controls, call in
       try controls.setWifi(try call.object(2, devices), dBm: try call.int(3, in: -100...0))
       return .none
     }
-    controls.method("add", takes: 1) { [unowned self] controls, call in
+    controls.method("add", arity: 1) { [unowned self] controls, call in
       let options = try call.options(2, ["name", "group", "role", "volume", "balance"])
       guard let name = try options.string("name", .name) else {
         throw options.problem("name", "a name is missing")
@@ -43,7 +43,7 @@ extension SpeakerModule {
         balance: try options.int("balance", in: -6...6) ?? 0)
       return call.return(devices(try controls.add(spec)))
     }
-    controls.method("remove", takes: 1) { [unowned self] controls, call in
+    controls.method("remove", arity: 1) { [unowned self] controls, call in
       try controls.remove(try call.object(2, devices))
       return .none
     }

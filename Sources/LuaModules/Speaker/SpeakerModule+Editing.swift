@@ -10,39 +10,39 @@ extension SpeakerModule {
     devices.field("wifi_strength", changedBy: "refresh_wifi") { device, call in
       call.return(.string(device.wifiStrength.rawValue))
     }
-    devices.method("refresh_wifi", takes: 0) { device, call in
+    devices.method("refresh_wifi", arity: 0) { device, call in
       try call.suspend {
         try await device.refreshWifi()
         return [.int(device.wifiSignal)]
       }
     }
-    devices.method("set_name", takes: 1) { device, call in
+    devices.method("set_name", arity: 1) { device, call in
       let name = try call.string(2, .name)
       return try call.suspend {
         try await device.setName(name)
         return []
       }
     }
-    devices.method("set_group", takes: 1) { device, call in
+    devices.method("set_group", arity: 1) { device, call in
       let name = try call.string(2, .name)
       return try call.suspend {
         try await device.setGroup(name)
         return []
       }
     }
-    devices.method("leave_group", takes: 0) { device, call in
+    devices.method("leave_group", arity: 0) { device, call in
       try call.suspend {
         try await device.leaveGroup()
         return []
       }
     }
-    devices.method("set_role", takes: 1) { device, call in
+    devices.method("set_role", arity: 1) { device, call in
       let name = try call.name(2, of: "role", ChannelRole.allCases.map(\.rawValue))
       guard let role = ChannelRole(rawValue: name) else { throw call.problem(2, "no role") }
       try device.setRole(role)
       return .none
     }
-    devices.method("set_balance", takes: 1) { device, call in
+    devices.method("set_balance", arity: 1) { device, call in
       try device.setBalance(try call.int(2, in: -6...6))
       return .none
     }
@@ -51,13 +51,13 @@ extension SpeakerModule {
   /// `refresh` and `watch`.
   func refreshing() -> [LuaFunction] {
     [
-      withHouse("refresh", takes: 0) { house, call in
+      withHouse("refresh", arity: 0) { house, call in
         try call.suspend {
           try await house.refresh()
           return []
         }
       },
-      withHouse("watch", takes: 1) { house, call in
+      withHouse("watch", arity: 1) { house, call in
         try house.watch(try call.bool(1))
         return .none
       },

@@ -19,9 +19,9 @@ extension SpeakerModule {
     }
     let events = events
     return [
-      withHouse("on", takes: 2) { house, call in try events.on(house, call, 1, source, once: false) },
-      withHouse("once", takes: 2) { house, call in try events.on(house, call, 1, source, once: true) },
-      withHouse("wait", takes: 2) { house, call in try events.wait(house, call, 1, source) },
+      withHouse("on", arity: 2) { house, call in try events.on(house, call, 1, source, once: false) },
+      withHouse("once", arity: 2) { house, call in try events.on(house, call, 1, source, once: true) },
+      withHouse("wait", arity: 2) { house, call in try events.wait(house, call, 1, source) },
     ]
   }
 

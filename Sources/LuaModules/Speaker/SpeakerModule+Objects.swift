@@ -45,32 +45,32 @@ extension SpeakerModule {
       call.return(device.session.map { sessions($0) } ?? .nil)
     }
 
-    devices.method("set_volume", takes: 1) { device, call in
+    devices.method("set_volume", arity: 1) { device, call in
       try device.setVolume(try call.int(2, in: 0...House.maximumVolume))
       return .none
     }
-    devices.method("mute", takes: 0, advice: "call unmute to undo it") { device, _ in
+    devices.method("mute", arity: 0, advice: "call unmute to undo it") { device, _ in
       try device.mute()
       return .none
     }
-    devices.method("unmute", takes: 0, advice: "call mute to undo it") { device, _ in
+    devices.method("unmute", arity: 0, advice: "call mute to undo it") { device, _ in
       try device.unmute()
       return .none
     }
-    devices.method("join", takes: 1) { [unowned self] device, call in
+    devices.method("join", arity: 1) { [unowned self] device, call in
       let session = call.isNil(2) ? nil : try call.object(2, sessions)
       return try call.suspend {
         try await device.join(session)
         return []
       }
     }
-    devices.method("leave", takes: 0) { device, call in
+    devices.method("leave", arity: 0) { device, call in
       try call.suspend {
         try await device.leave()
         return []
       }
     }
-    devices.method("fade", takes: 1) { device, call in
+    devices.method("fade", arity: 1) { device, call in
       try SessionFunctions.fade(call) { try await device.fade(volume: $0, over: $1) }
     }
     events.add(to: devices, deviceEvents())
@@ -90,7 +90,7 @@ extension SpeakerModule {
     groups.field("devices") { [unowned self] group, call in
       call.return(.list((group.current?.devices ?? []).map { devices($0) }))
     }
-    groups.method("join", takes: 1) { [unowned self] group, call in
+    groups.method("join", arity: 1) { [unowned self] group, call in
       let session = call.isNil(2) ? nil : try call.object(2, sessions)
       let group = try group.present()
       return try call.suspend {
@@ -98,27 +98,27 @@ extension SpeakerModule {
         return []
       }
     }
-    groups.method("leave", takes: 0) { group, call in
+    groups.method("leave", arity: 0) { group, call in
       let group = try group.present()
       return try call.suspend {
         try await group.leave()
         return []
       }
     }
-    groups.method("set_volume", takes: 1) { group, call in
+    groups.method("set_volume", arity: 1) { group, call in
       let volume = try call.int(2, in: 0...House.maximumVolume)
       try group.present().setVolume(volume)
       return .none
     }
-    groups.method("mute", takes: 0, advice: "call unmute to undo it") { group, _ in
+    groups.method("mute", arity: 0, advice: "call unmute to undo it") { group, _ in
       try group.present().mute()
       return .none
     }
-    groups.method("unmute", takes: 0, advice: "call mute to undo it") { group, _ in
+    groups.method("unmute", arity: 0, advice: "call mute to undo it") { group, _ in
       try group.present().unmute()
       return .none
     }
-    groups.method("fade", takes: 1) { group, call in
+    groups.method("fade", arity: 1) { group, call in
       try SessionFunctions.fade(call) { try await group.present().fade(volume: $0, over: $1) }
     }
     events.add(to: groups, groupEvents())
@@ -136,25 +136,25 @@ extension SpeakerModule {
     }
     sessions.field("suspended") { session, call in call.return(session.isSuspended) }
     for function in SessionFunctions.all(self) {
-      sessions.method(function.name, takes: function.takes) { session, call in
+      sessions.method(function.name, arity: function.arity) { session, call in
         if !function.onlyLooks { try session.requireOpen() }
         return try function.body(session, call, 2)
       }
     }
-    sessions.method("set_volume", takes: 1) { session, call in
+    sessions.method("set_volume", arity: 1) { session, call in
       try session.setVolume(try call.int(2, in: 0...House.maximumVolume))
       return .none
     }
-    sessions.method("volume", takes: 0) { session, call in call.return(session.volume) }
-    sessions.method("mute", takes: 0, advice: "call unmute to undo it") { session, _ in
+    sessions.method("volume", arity: 0) { session, call in call.return(session.volume) }
+    sessions.method("mute", arity: 0, advice: "call unmute to undo it") { session, _ in
       try session.mute()
       return .none
     }
-    sessions.method("unmute", takes: 0, advice: "call mute to undo it") { session, _ in
+    sessions.method("unmute", arity: 0, advice: "call mute to undo it") { session, _ in
       try session.unmute()
       return .none
     }
-    sessions.method("is_muted", takes: 0) { session, call in call.return(session.isMuted) }
+    sessions.method("is_muted", arity: 0) { session, call in call.return(session.isMuted) }
     events.add(to: sessions, sessionEvents())
   }
 }

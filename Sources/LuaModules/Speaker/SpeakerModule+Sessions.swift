@@ -8,8 +8,8 @@ extension SpeakerModule {
   /// `session`, `interrupt`, `snapshot`.
   func sessionMaking() -> [LuaFunction] {
     [
-      withHouse("session", takes: 1, makeSession), withHouse("interrupt", takes: 1, interrupt),
-      withHouse("snapshot", takes: 1, takeSnapshot),
+      withHouse("session", arity: 1, makeSession), withHouse("interrupt", arity: 1, interrupt),
+      withHouse("snapshot", arity: 1, takeSnapshot),
     ]
   }
 
@@ -102,14 +102,14 @@ extension SpeakerModule {
 
   /// Methods of a session that the default session's functions do not have, and those of a snapshot.
   func defineSessionMaking() {
-    sessions.method("close", takes: 0) { session, _ in
+    sessions.method("close", arity: 0) { session, _ in
       try session.close()
       return .none
     }
     snapshots.field("devices") { [unowned self] snapshot, call in
       call.return(.list(snapshot.devices.map { devices($0) }))
     }
-    snapshots.method("restore", takes: 0) { snapshot, call in
+    snapshots.method("restore", arity: 0) { snapshot, call in
       try call.suspend {
         try await snapshot.restore()
         return []

@@ -35,7 +35,7 @@ final class SpeakerModule {
       module.houseFunctions() + module.lookUps() + module.levels() + module.refreshing()
         + module.sessionMaking() + [module.houseControls()]
         + SessionFunctions.all(module).map { function in
-          module.withHouse(function.name, takes: function.takes) { house, call in
+          module.withHouse(function.name, arity: function.arity) { house, call in
             try function.body(house.session, call, 1)
           }
         },
@@ -79,10 +79,10 @@ final class SpeakerModule {
 
   /// A function that needs the open house: the first use opens it, and suspends while it does.
   func withHouse(
-    _ name: String, takes count: Int, advice: String? = nil,
+    _ name: String, arity count: Int, advice: String? = nil,
     _ body: @escaping (House, LuaCall) throws -> LuaReturn
   ) -> LuaFunction {
-    LuaFunction(name, takes: count, advice: advice) { [door] call in
+    LuaFunction(name, arity: count, advice: advice) { [door] call in
       if let house = door.open { return try body(house, call) }
       if door.wasClosed {
         throw SpeakerError(.closed, "the house is closed", hint: "open it again with speaker.open()")
@@ -96,7 +96,7 @@ final class SpeakerModule {
   private func houseFunctions() -> [LuaFunction] {
     let door = door
     return [
-      LuaFunction("open", takes: 1) { call in
+      LuaFunction("open", arity: 1) { call in
         let options = try call.options(1, ["driver", "license", "add_all", "wait"])
         if let driver = try options.string("driver", .name), driver != "house" {
           throw SpeakerError(
@@ -112,15 +112,15 @@ final class SpeakerModule {
           return []
         }
       },
-      LuaFunction("close", takes: 0) { call in
+      LuaFunction("close", arity: 0) { call in
         try call.suspend {
           await door.close()
           return []
         }
       },
-      LuaFunction("is_open", takes: 0) { call in call.return(door.open != nil) },
-      LuaFunction("is_opening", takes: 0) { call in call.return(door.isOpening) },
-      withHouse("capabilities", takes: 0) { house, call in
+      LuaFunction("is_open", arity: 0) { call in call.return(door.open != nil) },
+      LuaFunction("is_opening", arity: 0) { call in call.return(door.isOpening) },
+      withHouse("capabilities", arity: 0) { house, call in
         call.return(.record(house.capabilities.sorted().map { ($0, .bool(true)) }))
       },
     ] + houseEvents()
@@ -130,31 +130,31 @@ final class SpeakerModule {
 
   private func lookUps() -> [LuaFunction] {
     [
-      withHouse("devices", takes: 0) { [unowned self] house, call in
+      withHouse("devices", arity: 0) { [unowned self] house, call in
         call.return(.list(house.devices.map { self.devices($0) }))
       },
-      withHouse("device", takes: 1) { [unowned self] house, call in
+      withHouse("device", arity: 1) { [unowned self] house, call in
         call.return(self.devices(try house.device(try call.nameText(1))))
       },
-      withHouse("find", takes: 1) { [unowned self] house, call in
+      withHouse("find", arity: 1) { [unowned self] house, call in
         call.return(try house.find(try call.nameText(1)).map { self.devices($0) } ?? .nil)
       },
-      withHouse("groups", takes: 0) { [unowned self] house, call in
+      withHouse("groups", arity: 0) { [unowned self] house, call in
         call.return(.list(house.groups.map { self.groups(self.group($0, in: house)) }))
       },
-      withHouse("group", takes: 1) { [unowned self] house, call in
+      withHouse("group", arity: 1) { [unowned self] house, call in
         call.return(self.groups(self.group(try house.group(try call.nameText(1)), in: house)))
       },
-      withHouse("active_devices", takes: 0) { [unowned self] house, call in
+      withHouse("active_devices", arity: 0) { [unowned self] house, call in
         call.return(.list(house.activeDevices.map { self.devices($0) }))
       },
-      withHouse("active_groups", takes: 0) { [unowned self] house, call in
+      withHouse("active_groups", arity: 0) { [unowned self] house, call in
         call.return(.list(house.groups.filter(\.isActive).map { self.groups(self.group($0, in: house)) }))
       },
-      withHouse("sessions", takes: 0) { [unowned self] house, call in
+      withHouse("sessions", arity: 0) { [unowned self] house, call in
         call.return(.list(house.sessions.map { self.sessions($0) }))
       },
-      withHouse("default_session", takes: 0) { [unowned self] house, call in
+      withHouse("default_session", arity: 0) { [unowned self] house, call in
         call.return(self.sessions(house.session))
       },
     ]
@@ -172,20 +172,20 @@ final class SpeakerModule {
 
   private func levels() -> [LuaFunction] {
     [
-      withHouse("set_volume", takes: 1) { house, call in
+      withHouse("set_volume", arity: 1) { house, call in
         try house.setVolume(try call.int(1, in: 0...House.maximumVolume))
         return .none
       },
-      withHouse("volume", takes: 0) { house, call in call.return(house.volume) },
-      withHouse("mute", takes: 0, advice: "call unmute to undo it") { house, _ in
+      withHouse("volume", arity: 0) { house, call in call.return(house.volume) },
+      withHouse("mute", arity: 0, advice: "call unmute to undo it") { house, _ in
         try house.mute()
         return .none
       },
-      withHouse("unmute", takes: 0, advice: "call mute to undo it") { house, _ in
+      withHouse("unmute", arity: 0, advice: "call mute to undo it") { house, _ in
         try house.unmute()
         return .none
       },
-      withHouse("is_muted", takes: 0) { house, call in call.return(house.isMuted) },
+      withHouse("is_muted", arity: 0) { house, call in call.return(house.isMuted) },
     ]
   }
 }

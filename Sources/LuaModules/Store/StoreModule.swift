@@ -18,9 +18,9 @@ struct StoreModule {
     script.state.register(
       "store",
       [
-        LuaFunction("get", takes: 2, module.get), LuaFunction("set", takes: 2, module.set),
-        LuaFunction("delete", takes: 1, module.delete),
-        LuaFunction("keys", takes: 0, module.keys),
+        LuaFunction("get", arity: 2, module.get), LuaFunction("set", arity: 2, module.set),
+        LuaFunction("delete", arity: 1, module.delete),
+        LuaFunction("keys", arity: 0, module.keys),
       ])
   }
 

@@ -41,21 +41,21 @@ final class ScriptBlock {
     blocks.field("frames") { block, call in call.return(try block.sound().frames) }
     blocks.field("channels") { block, call in call.return(try block.sound().format.channels) }
     blocks.field("rate") { block, call in call.return(try block.sound().format.sampleRate) }
-    blocks.method("get", takes: 2) { block, call in
+    blocks.method("get", arity: 2) { block, call in
       call.return(.number(Double(try block.sample(call).pointee)))
     }
-    blocks.method("set", takes: 3) { block, call in
+    blocks.method("set", arity: 3) { block, call in
       let sample = try block.sample(call)
       sample.pointee = Float(try call.number(4, in: -limit...limit))
       block.isChanged = true
       return .none
     }
-    blocks.method("rms", takes: 1) { block, call in
+    blocks.method("rms", arity: 1) { block, call in
       let view = try block.sound().view
       let channel = call.isNil(2) ? nil : try call.int(2, in: 1...view.channels) - 1
       return call.return(.number(rms(view, channel)))
     }
-    blocks.method("spectrum", takes: 1) { block, call in
+    blocks.method("spectrum", arity: 1) { block, call in
       let view = try block.sound().view
       let bands = try call.int(2)
       guard BandLevels.supports(bands: bands) else {

@@ -124,10 +124,10 @@ final class ScriptStream {
 extension LuaClass<ScriptStream> {
   /// Adds a method that concerns the kit's stream alone.
   func method(
-    ofStream name: String, takes count: Int,
+    ofStream name: String, arity count: Int,
     _ body: @escaping (StreamKit.Stream, LuaCall) throws -> LuaReturn
   ) {
-    method(name, takes: count) { object, call in try body(object.stream, call) }
+    method(name, arity: count) { object, call in try body(object.stream, call) }
   }
 
   /// Adds a field that the kit's stream has.

@@ -7,14 +7,14 @@ internal import StreamKit
 /// Titles that a station publishes beside the stream: `radio:audiovault{…}`, `radio:live365{…}`.
 extension StreamModule {
   func defineFeeds() {
-    streams.method(ofStream: "audiovault", takes: 1) { [unowned self] stream, call in
+    streams.method(ofStream: "audiovault", arity: 1) { [unowned self] stream, call in
       try setFeed(of: stream, call, ["url", "timezone", "delay", "elements", "times"]) { given in
         .audioVault(try audioVault(given, call))
       } isSame: {
         if case .audioVault = $0 { true } else { false }
       }
     }
-    streams.method(ofStream: "live365", takes: 1) { [unowned self] stream, call in
+    streams.method(ofStream: "live365", arity: 1) { [unowned self] stream, call in
       try setFeed(of: stream, call, ["url"]) { _ in
         .live365
       } isSame: {

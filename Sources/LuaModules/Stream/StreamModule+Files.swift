@@ -13,7 +13,7 @@ extension StreamModule {
   }
 
   func defineFiles() {
-    streams.method(ofStream: "seek", takes: 1) { stream, call in
+    streams.method(ofStream: "seek", arity: 1) { stream, call in
       try stream.seek(to: try call.duration(2).inSeconds)
       return .none
     }

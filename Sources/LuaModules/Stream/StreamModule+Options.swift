@@ -19,14 +19,14 @@ extension StreamModule {
     for option in StreamOption.all {
       guard let read = option.read else { continue }
       streams.field(ofStream: option.name) { read($0.options) }
-      streams.method("set_\(option.name)", takes: 1) { stream, call in
+      streams.method("set_\(option.name)", arity: 1) { stream, call in
         let given = call.option(2, as: option.name)
         try stream.change { try option.apply(given, &$0) }
         return .none
       }
     }
-    streams.secret("auth", why: "a password is told to its server alone")
-    streams.method("set_auth", takes: 2) { stream, call in
+    streams.secret("auth", why: "a password is sent to its server alone")
+    streams.method("set_auth", arity: 2) { stream, call in
       var credentials: HTTPCredentials?
       if !call.isNil(2) || !call.isNil(3) {
         let user = try call.option(2, as: "user").userName("user", try call.string(2, .header))
@@ -36,7 +36,7 @@ extension StreamModule {
       stream.change { $0.credentials = credentials }
       return .none
     }
-    streams.method("set_url", takes: 2) { [unowned self] stream, call in try setURL(of: stream, call) }
+    streams.method("set_url", arity: 2) { [unowned self] stream, call in try setURL(of: stream, call) }
   }
 
   /// `radio:set_url(url, {start = true, …})`

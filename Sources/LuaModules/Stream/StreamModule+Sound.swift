@@ -27,9 +27,9 @@ final class StreamSoundModule {
   /// `stream.effect`
   var effectTable: LuaValue {
     func effect(
-      _ name: String, takes count: Int = 1, _ make: @escaping (LuaCall) throws -> SoundEffect
+      _ name: String, arity count: Int = 1, _ make: @escaping (LuaCall) throws -> SoundEffect
     ) -> LuaFunction {
-      LuaFunction(name, takes: count) { [unowned self] call in
+      LuaFunction(name, arity: count) { [unowned self] call in
         call.return(effects(ScriptEffect(name: name, effect: try make(call))))
       }
     }
@@ -38,8 +38,8 @@ final class StreamSoundModule {
       [
         effect("gain") { .gain(try $0.number(1, in: StreamKit.Stream.gainRange)) },
         effect("equalizer") { .equalizer(try $0.equalizer(1)) },
-        effect("mono", takes: 0) { _ in .mono },
-        effect("swap", takes: 0) { _ in .swap },
+        effect("mono", arity: 0) { _ in .mono },
+        effect("swap", arity: 0) { _ in .swap },
         effect("lowpass") { .lowpass(try $0.number(1, in: PassFilter.range)) },
         effect("highpass") { .highpass(try $0.number(1, in: PassFilter.range)) },
       ])
@@ -49,15 +49,15 @@ final class StreamSoundModule {
 
   func define(on streams: LuaClass<ScriptStream>) {
     streams.field(ofStream: "gain") { .number($0.gain) }
-    streams.method(ofStream: "set_gain", takes: 1) { stream, call in
+    streams.method(ofStream: "set_gain", arity: 1) { stream, call in
       stream.setGain(try call.number(2, in: StreamKit.Stream.gainRange))
       return .none
     }
-    streams.method(ofStream: "meter", takes: 1) { stream, call in
+    streams.method(ofStream: "meter", arity: 1) { stream, call in
       stream.isMetered = try call.bool(2)
       return .none
     }
-    streams.method(ofStream: "levels", takes: 0) { stream, call in
+    streams.method(ofStream: "levels", arity: 0) { stream, call in
       guard stream.isMetered else {
         throw LuaError(
           code: "argument", message: "the stream is not metered", hint: "call radio:meter(true) before")
@@ -70,7 +70,7 @@ final class StreamSoundModule {
           ("peak_left", level(reading?.left.peakDBFS)), ("peak_right", level(reading?.right.peakDBFS)),
         ]))
     }
-    streams.method("tap", takes: 1) { [unowned self] object, call in try tap(object, call) }
+    streams.method("tap", arity: 1) { [unowned self] object, call in try tap(object, call) }
   }
 
   /// `radio:tap(fn or effect)`
@@ -155,7 +155,7 @@ final class StreamSoundModule {
     taps.field("active", changedBy: "remove") { tap, call in call.return(tap.isActive) }
     taps.field("failures") { tap, call in call.return(tap.failures) }
     taps.field("overruns") { tap, call in call.return(tap.tap.overruns) }
-    taps.method("remove", takes: 0) { tap, _ in
+    taps.method("remove", arity: 0) { tap, _ in
       tap.remove()
       return .none
     }

@@ -32,9 +32,9 @@ final class StreamModule {
     script.state.register(
       "stream",
       [
-        LuaFunction("new", takes: 2) { [unowned module] call in try module.new(call) },
-        LuaFunction("file", takes: 2) { [unowned module] call in try module.file(call) },
-        LuaFunction("stations", takes: 0) { call in
+        LuaFunction("new", arity: 2) { [unowned module] call in try module.new(call) },
+        LuaFunction("file", arity: 2) { [unowned module] call in try module.file(call) },
+        LuaFunction("stations", arity: 0) { call in
           call.return(
             .record(
               service.named.addresses.sorted { $0.key < $1.key }.map {
@@ -104,34 +104,34 @@ final class StreamModule {
   // MARK: The object
 
   private func defineControls() {
-    streams.method("start", takes: 0) { [unowned self] object, call in
+    streams.method("start", arity: 0) { [unowned self] object, call in
       try call.suspend { [unowned self] in
         keep(object)
         try await object.stream.start()
         return []
       }
     }
-    streams.method(ofStream: "stop", takes: 0) { stream, _ in
+    streams.method(ofStream: "stop", arity: 0) { stream, _ in
       stream.stop()
       return .none
     }
-    streams.method(ofStream: "pause", takes: 0) { stream, _ in
+    streams.method(ofStream: "pause", arity: 0) { stream, _ in
       stream.pause()
       return .none
     }
-    streams.method(ofStream: "rewind", takes: 1) { stream, call in
+    streams.method(ofStream: "rewind", arity: 1) { stream, call in
       call.return(.number(-(try stream.move(by: -(try call.duration(2).inSeconds)))))
     }
-    streams.method(ofStream: "forward", takes: 1) { stream, call in
+    streams.method(ofStream: "forward", arity: 1) { stream, call in
       call.return(.number(try stream.move(by: try call.duration(2).inSeconds)))
     }
-    streams.method(ofStream: "can_rewind", takes: 1) { stream, call in
+    streams.method(ofStream: "can_rewind", arity: 1) { stream, call in
       call.return(stream.canMove(by: -(try call.duration(2).inSeconds)))
     }
-    streams.method(ofStream: "can_forward", takes: 1) { stream, call in
+    streams.method(ofStream: "can_forward", arity: 1) { stream, call in
       call.return(stream.canMove(by: try call.duration(2).inSeconds))
     }
-    streams.method(ofStream: "go_live", takes: 0) { stream, _ in
+    streams.method(ofStream: "go_live", arity: 0) { stream, _ in
       try stream.goLive()
       return .none
     }

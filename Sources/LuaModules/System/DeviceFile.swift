@@ -25,10 +25,10 @@ final class DeviceFiles {
     files.method("write") { [unowned self] file, call in
       try file.openOutput().write(call, from: 2, returning: { [unowned self] in files(file) })
     }
-    files.method("flush", takes: 0) { [unowned self] file, call in call.return(files(file)) }
-    files.method("setvbuf", takes: 2) { _, call in call.return(true) }
-    files.method("seek", takes: 2) { _, call in call.results(FileFailure.results(ESPIPE)) }
-    files.method("close", takes: 0) { file, call in
+    files.method("flush", arity: 0) { [unowned self] file, call in call.return(files(file)) }
+    files.method("setvbuf", arity: 2) { _, call in call.return(true) }
+    files.method("seek", arity: 2) { _, call in call.results(FileFailure.results(ESPIPE)) }
+    files.method("close", arity: 0) { file, call in
       try file.requireOpen()
       file.close()
       return call.return(true)

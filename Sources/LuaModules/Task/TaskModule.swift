@@ -51,12 +51,12 @@ final class TaskModule {
       "task",
       [
         LuaFunction("spawn", module.spawn),
-        LuaFunction("sleep", takes: 1, module.sleep),
-        LuaFunction("all", takes: 1, module.all),
-        LuaFunction("race", takes: 1, module.race),
+        LuaFunction("sleep", arity: 1, module.sleep),
+        LuaFunction("all", arity: 1, module.all),
+        LuaFunction("race", arity: 1, module.race),
         LuaFunction("timeout", module.timeout),
-        LuaFunction("exec", takes: 1, module.exec), LuaFunction("stand_in", takes: 2, module.standIn),
-        LuaFunction("now", takes: 0) { call in
+        LuaFunction("exec", arity: 1, module.exec), LuaFunction("stand_in", arity: 2, module.standIn),
+        LuaFunction("now", arity: 0) { call in
           call.return(.number(Instant.start.duration(to: call.state.loop.now).inSeconds))
         },
       ], values: [("try", script.state.tryFunction())])
@@ -69,11 +69,11 @@ final class TaskModule {
     }
     tasks.field("done") { task, call in call.return(task.routine.outcome != nil) }
     tasks.field("name") { task, call in call.return(.string(task.routine.name)) }
-    tasks.method("cancel", takes: 0) { task, _ in
+    tasks.method("cancel", arity: 0) { task, _ in
       task.routine.cancel()
       return .none
     }
-    tasks.method("await", takes: 1) { [unowned self] task, call in
+    tasks.method("await", arity: 1) { [unowned self] task, call in
       try awaitEnd(task, timeout: call.optionalDuration(2), call)
     }
   }

@@ -23,19 +23,19 @@ final class TriggerModule {
     script.state.register(
       "trigger",
       [
-        LuaFunction("on", takes: 2) { [unowned module] call in
+        LuaFunction("on", arity: 2) { [unowned module] call in
           try module.checkName(call)
           return try events.on(service, call, 1, source, once: false)
         },
-        LuaFunction("once", takes: 2) { [unowned module] call in
+        LuaFunction("once", arity: 2) { [unowned module] call in
           try module.checkName(call)
           return try events.on(service, call, 1, source, once: true)
         },
-        LuaFunction("wait", takes: 2) { [unowned module] call in
+        LuaFunction("wait", arity: 2) { [unowned module] call in
           try module.checkName(call)
           return try events.wait(service, call, 1, source)
         },
-        LuaFunction("fire", takes: 2) { [unowned module] call in try module.fire(call) },
+        LuaFunction("fire", arity: 2) { [unowned module] call in try module.fire(call) },
       ])
     // Listening alone keeps no script alive, unless a simulation has triggers for it.
     script.staysAlive { listening > 0 && service.isExpecting }

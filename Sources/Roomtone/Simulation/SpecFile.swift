@@ -54,7 +54,7 @@ public struct SpecFile {
     _ = try run(
       0, in: engine,
       [
-        LuaFunction("found", takes: 2) { call in
+        LuaFunction("found", arity: 2) { call in
           let options = try call.options(2, ["from", "timezone", "stations"])
           tests.append(
             Test(
@@ -62,7 +62,7 @@ public struct SpecFile {
               timezone: try options.string("timezone"), stations: try options.string("stations")))
           return .none
         },
-        LuaFunction("loaded", takes: 0) { _ in
+        LuaFunction("loaded", arity: 0) { _ in
           isLoaded = true
           return .none
         },
@@ -94,7 +94,7 @@ public struct SpecFile {
     _ = try run(
       number, in: engine,
       [
-        LuaFunction("ended", takes: 1) { [loop = engine.loop] call in
+        LuaFunction("ended", arity: 1) { [loop = engine.loop] call in
           hasEnded = true
           outcome.seconds = start.duration(to: loop.now).inSeconds
           if !call.isNil(1) { outcome.failures.insert(try call.shownText(1).onOneLine, at: 0) }

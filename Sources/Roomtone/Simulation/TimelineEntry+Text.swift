@@ -44,7 +44,7 @@ extension TimelineEvent {
     case .run(1, _): "\(Self.text(job: job)) runs"
     case .run(let count, let until): "\(Self.text(job: job)) runs \(count) times, the last at \(until)"
     case .skipped(let due, isRequested: false):
-      "! \(Self.text(job: job)) skips its run of \(due), as the one before still goes on"
+      "! \(Self.text(job: job)) skips its run of \(due): the one before has not ended"
     case .skipped(let due, isRequested: true):
       "\(Self.text(job: job)) leaves out its run of \(due), as requested"
     case .missed(let due): "! \(Self.text(job: job)) has missed its run of \(due)"

@@ -41,7 +41,7 @@ struct FirmwareFinding {
     case (true, let path?): return "holds, by \(path)" + (isDevelopment ? ": \(own)" : "")
     case (true, nil): return "holds, by \(own)"
     case (false, let path?): return "does not hold for \(path)" + (isDevelopment ? ": it is by \(own)" : "")
-    case (false, nil): return "is not by the development key; --key FILE tells whether it is by yours"
+    case (false, nil): return "is not by the development key; --key FILE checks it against yours"
     }
   }
 

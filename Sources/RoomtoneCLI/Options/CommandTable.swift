@@ -24,7 +24,7 @@ extension ProgramSpec {
     ],
     examples: [
       ExampleSpec("roomtone run wake_up.lua", "runs a routine until it is through"),
-      ExampleSpec("roomtone simulate wake_up.lua --for 7d", "tells what the routine would do in a week"),
+      ExampleSpec("roomtone simulate wake_up.lua --for 7d", "shows what the routine would do in a week"),
       ExampleSpec("roomtone play tune.mp3 --on kitchen", "plays a file in one room"),
     ])
 }
@@ -57,7 +57,7 @@ extension CommandSpec {
 
   static let simulate = CommandSpec(
     name: "simulate",
-    summary: "tells what a script would do, in virtual time",
+    summary: "shows what a script would do, in virtual time",
     operands: [.script(), .scriptArguments],
     options: [.from, .span, .timezone, .stations, .triggers, .render, .json, .html, .seed, .config],
     notes: [
@@ -101,7 +101,7 @@ extension CommandSpec {
     name: "test",
     summary: "runs specs of routines, in virtual time",
     operands: [.specs],
-    options: [.filter, .junit, .config],
+    options: [.filter, .junit, .specConfig],
     notes: [
       """
       A spec is a Lua file with describe("...", function() ... end), it("...", function() ... end) and expect(value):to_equal(...). \
@@ -147,7 +147,7 @@ extension CommandSpec {
       """
       Several files follow each other without a gap. A folder stands for its sound files and those of its subfolders, \
       in the order of their names; a playlist (m3u, pls, xspf) for the files that it lists. A file that cannot be read \
-      is told, and the next one plays.
+      is reported, and the next one plays.
       """,
       """
       A room is a group of speakers. Part of a name is enough when it means one room or speaker only; a room goes \
@@ -203,7 +203,7 @@ extension CommandSpec {
 
   static let status = CommandSpec(
     name: "status",
-    summary: "tells who has the house, and where its files are",
+    summary: "shows which process has the house, and where its files are",
     operands: [], options: listing,
     notes: [
       """
@@ -276,6 +276,8 @@ extension OptionSpec {
   // Of `test`.
   static let filter = OptionSpec(
     "filter", .text, "runs only tests with this text in their titles, in any case")
+  static let specConfig = OptionSpec(
+    "config", .file, "the configuration of the tests (default: none, so that all have the same house)")
   static let junit = OptionSpec("junit", .file, "writes a report in the XML format of JUnit to this file")
 
   // Of `play`.

@@ -8,7 +8,7 @@ extension CommandSpec {
     options: [.firmwareOutput, .model, .firmwareVersion, .lowest, .key, .force, .jsonList],
     actions: [
       ActionSpec(
-        name: "inspect", summary: "tells what a file is for, and whether it is whole and signed",
+        name: "inspect", summary: "shows the model, versions, hash and signature of a file",
         operands: [.firmwareFile], options: [.key, .jsonList]),
       ActionSpec(
         name: "pack", summary: "makes a file of an image; needs --output, --model and --version",

@@ -14,13 +14,13 @@ extension CommandSpec {
         name: "status", summary: "shows its name, firmware and settings",
         options: [.transport, .keyFile, .jsonList, .config]),
       ActionSpec(
-        name: "anc", summary: "turns noise cancelling on or off, or tells whether it is on",
+        name: "anc", summary: "turns noise cancelling on or off, or shows whether it is on",
         operands: [.onOrOff], options: connection),
       ActionSpec(
-        name: "ambient", summary: "sets how much of the surroundings each side lets in, or tells it",
+        name: "ambient", summary: "sets the level of ambient sound of each side, or shows it",
         operands: [.leftLevel, .rightLevel], options: connection),
       ActionSpec(
-        name: "eq", summary: "has a preset of the equalizer sound, or tells which one does",
+        name: "eq", summary: "selects a preset of the equalizer, or shows the selected one",
         operands: [.preset], options: connection),
       ActionSpec(
         name: "update", summary: "brings new firmware onto it, and waits until that runs",
@@ -34,7 +34,7 @@ extension CommandSpec {
       the emulated board is used, which protects nothing.
       """,
       """
-      An update may take minutes, and goes on where it was when the link is lost and comes back. On a terminal a line \
+      An update may take minutes, and continues when a lost link is restored. On a terminal a line \
       shows how far it is.
       """,
     ],
@@ -65,7 +65,7 @@ extension OptionSpec {
   static let transport = OptionSpec(
     "transport", .text, valueName: "ADDRESS", "where the headset is, unless the configuration says so")
   static let keyFile = OptionSpec(
-    "key-file", .file, "the key of the link: 64 hexadecimal digits, for nobody else to read")
+    "key-file", .file, "the key of the link: 64 hexadecimal digits, readable by its owner only")
   static let firmwareKey = OptionSpec(
     "firmware-key", .file, "the public key that the firmware must be signed for")
 }

@@ -18,7 +18,7 @@ struct HelpText {
     add("Commands", table: program.commands.map { ($0.name, $0.summary) } + [help])
     add("Options", table: program.options.map { ($0.synopsis, $0.summary) })
     add(program.examples)
-    add(notes: program.notes + ["'\(program.name) COMMAND --help' tells more about a command."])
+    add(notes: program.notes + ["'\(program.name) COMMAND --help' describes a command."])
   }
 
   /// Creates the text shown by `roomtone COMMAND --help`.

@@ -40,7 +40,7 @@ extension CommandSpec {
         "roomtone cron add '30 20 * * 6' record morning --for 2h --wait-for-audio",
         "records a show each week"),
       ExampleSpec("roomtone cron", "the jobs, and when they run next"),
-      ExampleSpec("roomtone cron remove show", "takes it out again"),
+      ExampleSpec("roomtone cron remove show", "removes it"),
     ])
 }
 
@@ -56,7 +56,7 @@ extension CommandSpec {
       """
       The frames of the station are written as they come, never coded again, and are safe from a kill a second later. \
       A connection that is lost is made anew, and what the station still has of what was missed is joined without a \
-      seam. Without --for or --until it records until it is told to end: Ctrl-C closes the file.
+      seam. Without --for or --until it records until Ctrl-C, which closes the file.
       """,
       """
       Fields of a TEMPLATE: {station}, {title}, {artist}, {track} (the number of the file in its recording), {start} or \
@@ -65,7 +65,7 @@ extension CommandSpec {
       -o the folder and the template of the configuration are used.
       """,
       """
-      With --split the first and the last file, whose titles were on before or go on after, end with '(incomplete)'.
+      With --split the first and the last file, whose titles are cut off, end with '(incomplete)'.
       """,
       """
       On a terminal a line shows time, size, level, lost connections and title. At the end one line tells the file; \
@@ -102,7 +102,7 @@ extension CommandSpec {
         summary: "completes interrupted files, and compares the catalogue with the disk",
         operands: [.recordingFolder], options: [.config]),
       ActionSpec(
-        name: "forget", summary: "takes recordings out of the catalogue; the files stay",
+        name: "forget", summary: "removes recordings from the catalogue; the files stay",
         operands: [.recordedFiles(isOptional: false)]),
     ],
     notes: [
@@ -129,7 +129,7 @@ extension CommandSpec {
 extension OperandSpec {
   static func recordedFiles(isOptional: Bool = true) -> OperandSpec {
     OperandSpec(
-      name: "FILE", summary: "recordings; 'verify' takes all of the catalogue when there is none",
+      name: "FILE", summary: "recordings; 'verify' checks all of the catalogue without one",
       isOptional: isOptional, isRepeated: true)
   }
   static let recordingFolder = OperandSpec(
@@ -158,7 +158,7 @@ extension OptionSpec {
   static let shortestTrack = OptionSpec(
     "min-track", .duration, "files with less sound are removed when they end (20s); with --split")
   static let append = OptionSpec(
-    "append", .flag, excludes: ["split"], "goes on with a file that is there, of the same kind of sound")
+    "append", .flag, excludes: ["split"], "appends to a file that is there, of the same kind of sound")
   static let waitForAudio = OptionSpec(
     "wait-for-audio", .flag,
     "tries again until the station can be heard; ends when it would have ended without that")

@@ -69,7 +69,7 @@ extension Device {
     let house = try openHouse()
     guard isAvailable else {
       throw SpeakerError(
-        .unavailable, "\"\(name)\" can't be reached", hint: "the device event tells when it is back",
+        .unavailable, "\"\(name)\" can't be reached", hint: "the device event reports its return",
         facts: [.init("device", .string(name))])
     }
     return house

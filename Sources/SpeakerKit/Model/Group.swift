@@ -66,7 +66,7 @@ public struct Group {
     guard devices.contains(where: \.isAvailable) else {
       throw SpeakerError(
         .unavailable, "no speaker of \"\(name)\" can be reached",
-        hint: "the device event tells when one is back", facts: [.init("group", .string(name))])
+        hint: "the device event reports one that is back", facts: [.init("group", .string(name))])
     }
     return house
   }

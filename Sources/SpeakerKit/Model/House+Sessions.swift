@@ -46,7 +46,7 @@ extension House {
     guard !driver.capabilities.contains(capability) else { return }
     throw SpeakerError(
       .unsupported, "the driver \"\(driver.name)\" can't do \(what)",
-      hint: "speaker.capabilities() tells what it can", facts: [.init("capability", .string(capability))])
+      hint: "speaker.capabilities() lists its abilities", facts: [.init("capability", .string(capability))])
   }
 
   /// Checks that a session of `priority` may have `device`.

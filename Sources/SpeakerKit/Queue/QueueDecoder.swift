@@ -152,7 +152,7 @@ final class QueueDecoder: Decoder {
       if let failure {
         failures.append(
           failure as? any CodedError
-            ?? SpeakerError(.lost, "cannot go on with \(machine.entry?.path ?? "the queue"): \(failure)"))
+            ?? SpeakerError(.lost, "can't continue \(machine.entry?.path ?? "the queue"): \(failure)"))
       }
       let action = hasSounded ? machine.ended() : machine.failed()
       (file, hasSounded) = (nil, false)

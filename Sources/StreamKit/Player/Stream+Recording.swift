@@ -17,7 +17,7 @@ extension Stream {
     if options.resets {
       guard recordings.isEmpty else {
         throw StreamError(
-          .inUse, "another recording of \(url) goes on, which a new connection would break",
+          .inUse, "another recording of \(url) is under way, which a new connection would break",
           hint: "stop it first, or record without reset")
       }
       if receiver != nil { try connectAnew() }
