@@ -75,7 +75,7 @@ struct TimelineJobTests {
       ])
     #expect(
       lines.contains(
-        "05 02:00 : ! job \"slow\" skips its run of 2026-01-05 02:00, as the one before still goes on"))
+        "05 02:00 : ! job \"slow\" skips its run of 2026-01-05 02:00: the one before has not ended"))
     #expect(harness.entries.first { $0.kind == .log }?.job == "slow")
   }
 
