@@ -1,7 +1,23 @@
 internal import CLinux
+internal import Glibc
 
 /// Calls of Linux for files that Swift's Glibc module leaves out. Any thread.
 public enum LinuxFiles {
+  /// Returns the names in a folder, in no order, without `.` and `..`.
+  /// - Throws: `SystemError` if the folder can't be read.
+  public static func names(in folder: String) throws(SystemError) -> [String] {
+    guard let stream = opendir(folder) else { throw SystemError(errno) }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: entry.pointee.d_name) {
+        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names
+  }
+
   /// Renames the file at `path`, unless something has the new name.
   /// - Returns: 0, or an errno; `EEXIST` when the name is in use.
   public static func rename(_ path: String, toNew new: String) -> Int32 { file_rename_new(path, new) }

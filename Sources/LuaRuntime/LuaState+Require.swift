@@ -58,15 +58,7 @@ extension LuaState {
   }
 
   private static func modules(in folder: String) -> [String] {
-    guard let directory = opendir(folder) else { return [] }
-    defer { closedir(directory) }
-    var names: [String] = []
-    while names.count < 1000, let entry = readdir(directory) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      if name.hasSuffix(".lua") { names.append(String(name.dropLast(4))) }
-    }
-    return names
+    let names = (try? LinuxFiles.names(in: folder)) ?? []
+    return names.lazy.filter { $0.hasSuffix(".lua") }.prefix(1000).map { String($0.dropLast(4)) }
   }
 }

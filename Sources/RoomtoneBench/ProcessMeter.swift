@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import Glibc
 
 /// Processes of one program that run at the same time, and their costs. Killed with the last reference.
@@ -72,15 +73,6 @@ final class MeasuredProcesses {
   }
 
   private static func names(in folder: String) -> [String] {
-    guard let list = opendir(folder) else { return [] }
-    defer { closedir(list) }
-    var names: [String] = []
-    while let entry = readdir(list) {
-      let name = withUnsafeBytes(of: entry.pointee.d_name) {
-        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name.first?.isNumber == true { names.append(name) }
-    }
-    return names
+    ((try? LinuxFiles.names(in: folder)) ?? []).filter { $0.first?.isNumber == true }
   }
 }

@@ -62,16 +62,10 @@ enum TestCommand {
 
   /// Returns the path itself, or the specs in a folder, sorted.
   private static func files(_ path: String) -> [String] {
-    guard let folder = opendir(path) else { return [path] }
-    defer { closedir(folder) }
-    var names: [String] = []
-    while let entry = readdir(folder) {
-      let name = withUnsafeBytes(of: entry.pointee.d_name) {
-        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name.hasSuffix("_spec.lua") { names.append(name) }
+    guard let names = try? LinuxFiles.names(in: path) else { return [path] }
+    return names.filter { $0.hasSuffix("_spec.lua") }.sorted().map {
+      path.hasSuffix("/") ? path + $0 : "\(path)/\($0)"
     }
-    return names.sorted().map { path.hasSuffix("/") ? path + $0 : "\(path)/\($0)" }
   }
 
   private static func run(

@@ -1,4 +1,5 @@
 import Codecs
+import EventLoop
 import TestSupport
 import Testing
 

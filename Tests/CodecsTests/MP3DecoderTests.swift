@@ -1,5 +1,6 @@
 import AudioCore
 import Codecs
+import EventLoop
 import TestSupport
 import Testing
 

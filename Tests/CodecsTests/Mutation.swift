@@ -1,3 +1,4 @@
+import EventLoop
 import TestSupport
 
 /// Random changes of bytes, as by damage and attackers; the same for the same seed.

@@ -1,3 +1,4 @@
+import EventLoop
 import TestSupport
 
 @testable import HeadsetBoard

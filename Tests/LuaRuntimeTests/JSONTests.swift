@@ -1,3 +1,4 @@
+import EventLoop
 import LuaRuntime
 import TestSupport
 import Testing

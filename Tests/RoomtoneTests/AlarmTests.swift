@@ -7,20 +7,6 @@ import Testing
 /// The clock begins at midnight before Monday 2026-01-05.
 @Suite("an alarm", .waiting)
 struct AlarmTests {
-  /// A source of numbers that are the same in each run.
-  /// Source: SplitMix64; G. Steele, D. Lea and C. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
-  private struct Random: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var value = state
-      value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-      return value ^ (value >> 31)
-    }
-  }
-
   /// The time of the alarm in the script.
   private static let time = "at = \"06:45\", days = \"daily\""
   /// A script whose alarm rings from 06:45 for 30 minutes. Prints when a speaker begins and ends to play, with its volume.
@@ -63,7 +49,7 @@ struct AlarmTests {
 
   @Test("that is interrupted by a restart at any moment rings until its end, and not again")
   func restarts() throws {
-    var random = Random(state: 14)
+    var random = SeededRandom(seed: 14)
     let (due, end) = (6 * 3600 + 45 * 60, 7 * 3600 + 15 * 60)
     for _ in 0..<50 {
       let moment = Int.random(in: due - 600..<end + 600, using: &random)

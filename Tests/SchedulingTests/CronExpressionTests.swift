@@ -109,7 +109,7 @@ struct CronExpressionTests {
 
   @Test("the real crontab accepts whatever is accepted here")
   func real() throws {
-    var random = Random(state: 7)
+    var random = SeededRandom(seed: 7)
     func pick(_ words: [String]) -> String { words.randomElement(using: &random) ?? "" }
     var lines = ""
     for _ in 0..<400 {

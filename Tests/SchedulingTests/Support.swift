@@ -30,18 +30,6 @@ func first(_ count: Int, _ recurrence: Recurrence, after start: WallTime, in zon
   return result
 }
 
-/// A random source with the same numbers in each run.
-struct Random: RandomNumberGenerator {
-  var state: UInt64
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ (mixed >> 31)
-  }
-}
-
 /// Returns the output of `date` for each of `moments`, in seconds, in a zone; nil: the zone of the process.
 func systemDates(_ moments: [Int], in zone: String?) -> [String] {
   var path = Array("/tmp/roomtone-dates-XXXXXX".utf8CString)

@@ -13,7 +13,7 @@ import Testing
     ])
   func agreesWithSystem(name: String) throws {
     let zone = try zone(name)
-    var random = Random(state: 7)
+    var random = SeededRandom(seed: 7)
     var moments = (0..<300).map { _ in Int.random(in: 0..<7_258_118_400, using: &random) }
     moments += (0..<300).map { _ in Int.random(in: 1_600_000_000..<2_000_000_000, using: &random) }
     let system = systemDates(moments, in: name)
@@ -97,7 +97,7 @@ import Testing
 
   @Test("the local time of a zone leads back to the moment")
   func roundTrip() throws {
-    var random = Random(state: 3)
+    var random = SeededRandom(seed: 3)
     for name in [
       "Europe/Berlin", "Australia/Lord_Howe", "America/Asuncion", "Pacific/Apia", "Africa/Casablanca",
     ] {
@@ -144,7 +144,7 @@ import Testing
     ])
   func footers(rule: String) throws {
     let zone = try zone(footer: rule)
-    var random = Random(state: 5)
+    var random = SeededRandom(seed: 5)
     var moments = (0..<400).map { _ in Int.random(in: 1_600_000_000..<2_500_000_000, using: &random) }
     // Each hour around the end of February 2028, a leap year.
     moments += stride(from: 1_835_308_800, to: 1_835_308_800 + 96 * 3600, by: 3600)
@@ -192,7 +192,7 @@ import Testing
 
   @Test("random bytes and broken files never crash")
   func fuzz() {
-    var random = Random(state: 11)
+    var random = SeededRandom(seed: 11)
     let originals = ["Europe/Berlin", "America/Nuuk", "Africa/Casablanca", "UTC"].map(bytes)
     var accepted = 0
     for round in 0..<4_000 {

@@ -1,3 +1,4 @@
+import EventLoop
 import TestSupport
 import TestTraits
 import Testing

@@ -1,3 +1,4 @@
+import EventLoop
 import StreamKit
 import TestSupport
 import TestTraits

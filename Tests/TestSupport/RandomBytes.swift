@@ -1,3 +1,5 @@
+public import EventLoop
+
 extension SeededRandom {
   /// Up to `limit` random bytes.
   public mutating func someBytes(upTo limit: Int) -> [UInt8] {

@@ -1,3 +1,4 @@
+public import EventLoop
 internal import Glibc
 
 /// Test signals, one channel each.
@@ -23,21 +24,7 @@ public enum Signal {
   }
 }
 
-/// Random numbers that are the same in every process. Source: SplitMix64, S. Vigna, 2015.
-public struct SeededRandom: RandomNumberGenerator, Sendable {
-  private var state: UInt64
-
-  /// The sequence of `seed`.
-  public init(seed: UInt64) { state = seed }
-
-  /// Returns the next number.
-  public mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ mixed >> 31
-  }
-
+extension SeededRandom {
   /// Returns `count` random bytes.
   public mutating func bytes(_ count: Int) -> [UInt8] {
     (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }

@@ -36,15 +36,8 @@ final class TimelinePrinter {
 
   /// Prints the folder's WAV files with their lengths.
   func printFiles(in folder: String) {
-    guard let stream = opendir(folder) else { return }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: entry.pointee.d_name) {
-        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name.hasSuffix(".wav") { names.append(name) }
-    }
+    guard let found = try? LinuxFiles.names(in: folder) else { return }
+    let names = found.filter { $0.hasSuffix(".wav") }
     guard !names.isEmpty else { return Terminal.print("nothing sounded: no WAV files") }
     Terminal.print("\(names.count) WAV files in \(folder):")
     for name in names.sorted() {

@@ -37,18 +37,11 @@ final class ScratchFolder {
   func remove() { Self.remove(path, depth: 0) }
 
   private static func remove(_ path: String, depth: Int) {
-    if let folder = opendir(path), depth < 64 {
-      while let entry = readdir(folder) {
-        let name = withUnsafeBytes(of: entry.pointee.d_name) {
-          String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-        }
-        guard name != ".", name != ".." else { continue }
-        // The target of a link is not in the folder.
-        var info = stat()
-        let isFolder = lstat("\(path)/\(name)", &info) == 0 && info.st_mode & S_IFMT == S_IFDIR
-        if isFolder { remove("\(path)/\(name)", depth: depth + 1) } else { unlink("\(path)/\(name)") }
-      }
-      closedir(folder)
+    for name in depth < 64 ? (try? LinuxFiles.names(in: path)) ?? [] : [] {
+      // The target of a link is not in the folder.
+      var info = stat()
+      let isFolder = lstat("\(path)/\(name)", &info) == 0 && info.st_mode & S_IFMT == S_IFDIR
+      if isFolder { remove("\(path)/\(name)", depth: depth + 1) } else { unlink("\(path)/\(name)") }
     }
     rmdir(path)
   }

@@ -44,13 +44,14 @@ private struct FolderReader {
       throw refusal(
         "the folder \(top) has more than \(AudioFolder.depthLimit) folders in each other: \(folder)")
     }
-    guard let names = Self.names(in: folder) else {
-      guard depth > 0 else { throw AudioError.notFound(folder, cause: SystemError(errno).text.lowercased()) }
+    let names: [String]
+    do throws(SystemError) { names = try LinuxFiles.names(in: folder) } catch {
+      guard depth > 0 else { throw AudioError.notFound(folder, cause: error.text.lowercased()) }
       return files.append(folder)
     }
     let prefix = folder.hasSuffix("/") ? folder : folder + "/"
     var folders: [String] = []
-    for name in names {
+    for name in names.filter({ !$0.hasPrefix(".") }).sorted(by: naturallyPrecedes) {
       if stat(prefix + name, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
         folders.append(prefix + name)
       } else if let dot = name.lastIndex(of: "."),
@@ -67,20 +68,6 @@ private struct FolderReader {
 
   private func refusal(_ message: String) -> AudioError {
     AudioError(.unsupported, message, hint: "name a folder inside it", facts: [.init("path", .string(top))])
-  }
-
-  /// Returns the names in a folder that are not hidden, in natural order; nil, with `errno`, when it can't be read.
-  private static func names(in folder: String) -> [String]? {
-    guard let stream = opendir(folder) else { return nil }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if !name.hasPrefix(".") { names.append(name) }
-    }
-    return names.sorted(by: naturallyPrecedes)
   }
 }
 

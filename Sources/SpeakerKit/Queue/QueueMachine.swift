@@ -1,3 +1,5 @@
+internal import EventLoop
+
 /// A file of a queue.
 public struct QueueEntry: Sendable, Equatable {
   /// Path of the file.
@@ -60,13 +62,13 @@ struct QueueMachine: Sendable, Equatable {
   /// Indices of the entries in the order in which they play; drawn anew for each round of a shuffled queue.
   private(set) var order: [Int]
   private var phase = Phase.at(0, failures: 0)
-  private var random: RandomSequence
+  private var random: SeededRandom
 
   init(_ queue: FileQueue) {
     self.queue = queue
     order = Array(queue.entries.indices)
-    random = RandomSequence(seed: queue.seed ?? 0)
-    if queue.seed != nil { random.shuffle(&order) }
+    random = SeededRandom(seed: queue.seed ?? 0)
+    if queue.seed != nil { order.shuffle(using: &random) }
   }
 
   /// Index of the current file in the order of playing; nil at the end.
@@ -118,34 +120,8 @@ struct QueueMachine: Sendable, Equatable {
 
   /// Draws the order of another round, which does not begin with the file that has just been played.
   private mutating func shuffleAgain(after last: Int) {
-    random.shuffle(&order)
+    order.shuffle(using: &random)
     guard order.count > 1, order[0] == last else { return }
-    order.swapAt(0, 1 + random.next(below: order.count - 1))
-  }
-}
-
-/// A sequence of random numbers that depends on its seed alone.
-/// Source: S. Vigna, SplitMix64, https://prng.di.unimi.it/splitmix64.c
-private struct RandomSequence: Sendable, Equatable {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  private mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-
-  /// Returns a number from 0 to `limit` - 1.
-  mutating func next(below limit: Int) -> Int {
-    Int(next().multipliedFullWidth(by: UInt64(limit)).high)
-  }
-
-  /// Shuffles by Fisher and Yates.
-  mutating func shuffle(_ items: inout [Int]) {
-    for index in items.indices.dropFirst().reversed() { items.swapAt(index, next(below: index + 1)) }
+    order.swapAt(0, Int.random(in: 1..<order.count, using: &random))
   }
 }

@@ -48,7 +48,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
   }
 
   init(
-    at address: StreamAddress, station: SimulatedStation, random: SimulatedStations.RandomSource,
+    at address: StreamAddress, station: SimulatedStation, random: SeededRandom,
     options: ReceiverOptions, loop: EventLoop, tee: FrameTee,
     report: @escaping @Sendable (ReceiverEvent) -> Void
   ) {

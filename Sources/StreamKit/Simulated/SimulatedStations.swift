@@ -46,8 +46,8 @@ public final class SimulatedStations {
   }
 
   /// Returns the random source for the connections to `address`, the same every time.
-  func random(for address: StreamAddress) -> RandomSource {
-    RandomSource(state: seed ^ Array(address.textWithCredentials.utf8).withUnsafeBytes { FrameHash.of($0) })
+  func random(for address: StreamAddress) -> SeededRandom {
+    SeededRandom(seed: seed ^ Array(address.textWithCredentials.utf8).withUnsafeBytes { FrameHash.of($0) })
   }
 
   private func theTune() throws(StreamError) -> StationSound {
@@ -67,19 +67,5 @@ public final class SimulatedStations {
     let last = address.path.split(separator: "/").last ?? ""
     let stem = last.split(separator: ".", omittingEmptySubsequences: false).first ?? ""
     return stem.isEmpty ? address.host : String(stem)
-  }
-
-  /// A random source.
-  /// Source: SplitMix64; G. Steele, D. Lea and C. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
-  struct RandomSource: RandomNumberGenerator, Sendable {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var value = state
-      value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-      return value ^ (value >> 31)
-    }
   }
 }

@@ -1,4 +1,5 @@
 import AudioCore
+import EventLoop
 import TestSupport
 
 /// A request to a house. Speakers and sessions are numbered; session 0 is the default one, those from 3 on

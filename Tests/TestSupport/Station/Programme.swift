@@ -1,3 +1,5 @@
+import EventLoop
+
 /// The content of a station: bytes by their position since its beginning, without an end, and titles at
 /// positions.
 public struct Programme: Sendable {

@@ -167,15 +167,7 @@ extension RecordingLibrary {
 
   /// Returns the parts in a folder and its subfolders, sorted by name; links are not followed.
   private static func parts(in folder: String, depth: Int = 0) -> [String] {
-    guard depth < deepest, let stream = opendir(folder) else { return [] }
-    var names: [String] = []
-    while let item = readdir(stream) {
-      let name = withUnsafePointer(to: &item.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      if name != ".", name != ".." { names.append(name) }
-    }
-    closedir(stream)
+    guard depth < deepest, let names = try? LinuxFiles.names(in: folder) else { return [] }
     return names.sorted().flatMap { name -> [String] in
       let path = folder + "/" + name
       var status = stat()
