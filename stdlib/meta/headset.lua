@@ -14,7 +14,7 @@
 -- the headset one after the other. A headset alone keeps no script running; it is disconnected when the last script
 -- that has it ends. Under `simulate` an emulated board replaces every headset, and no hardware is used.
 --
--- Every function that waits for the headset may raise `headset.not_connected`, `headset.timeout` (no answer),
+-- Every function that waits for the headset raises also `headset.not_connected`, `headset.timeout` (no answer),
 -- `headset.busy` (a firmware update is in progress), `headset.wrong_mode` (the bootloader runs), `headset.no_data` (an
 -- unreadable answer) and `headset.write_failed`. `err.seed_name` is the name of the failure in Avnera's framework.
 

@@ -45,7 +45,7 @@ local Party = {}
 ---@async
 function Party:stop() end
 
----Stops the party, as `stop`. Raises the same.
+---Stops the party, as `stop`. Raises as `stop`.
 ---@async
 function Party:cancel() end
 

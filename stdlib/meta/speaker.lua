@@ -142,7 +142,7 @@ function speaker.is_muted() end
 ---`play_stream`.
 ---
 ---Raises `speaker.no_active_device` before it connects; `stream.in_use` (another session plays the stream); the errors
----of `stream.new` and `Stream:start`; `speaker.superseded`, `speaker.closed`, `argument`, `task.cannot_suspend`.
+---of `stream.new` and `stream.Stream:start`; `speaker.superseded`, `speaker.closed`, `argument`, `task.cannot_suspend`.
 ---@async
 ---@param url_or_stream string|stream.Stream A URL, the name of a station of the configuration, or a stream object.
 ---@param options? speaker.StreamOptions

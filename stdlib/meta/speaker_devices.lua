@@ -106,7 +106,17 @@ function Device:set_balance(balance) end
 ---@param options speaker.VolumeFadeOptions
 function Device:fade(options) end
 
----@alias speaker.DeviceEventName "device"|"volume"|"state"|"time"|"ended"|"track"|"suspending"|"suspended"|"resumed"
+---The events of a speaker and of its session.
+---@alias speaker.DeviceEventName
+---| "device" # `speaker.DeviceEvent`: a property of a speaker other than its volume has changed.
+---| "volume" # `speaker.VolumeEvent`: a speaker has a new volume, or was muted or unmuted.
+---| "state" # `speaker.StateEvent`: a session plays, pauses or stops.
+---| "time" # `speaker.TimeEvent`: one more second of a source has been heard.
+---| "ended" # `speaker.EndedEvent`: a source has ended; unless it was replaced, `state` with `"stopped"` comes before.
+---| "track" # `speaker.TrackEvent`: a file of a queue begins to be heard, the first one too.
+---| "suspending" # `speaker.SuspensionEvent`: an interruption begins to fade out all speakers of a session.
+---| "suspended" # `speaker.SuspensionEvent`: the interrupted session is silent.
+---| "resumed" # `speaker.SuspensionEvent`: the interrupted session has its speakers again.
 
 ---Calls a function with every event of that name of the speaker or of its session, as `speaker.on`. Raises `argument`,
 ---`speaker.closed`.
@@ -171,7 +181,17 @@ function Group:unmute() end
 ---@param options speaker.VolumeFadeOptions
 function Group:fade(options) end
 
----@alias speaker.GroupEventName "device"|"volume"|"state"|"time"|"ended"|"track"|"suspending"|"suspended"|"resumed"
+---The events of a group's speakers and of their sessions.
+---@alias speaker.GroupEventName
+---| "device" # `speaker.DeviceEvent`: a property of a speaker other than its volume has changed.
+---| "volume" # `speaker.VolumeEvent`: a speaker has a new volume, or was muted or unmuted.
+---| "state" # `speaker.StateEvent`: a session plays, pauses or stops.
+---| "time" # `speaker.TimeEvent`: one more second of a source has been heard.
+---| "ended" # `speaker.EndedEvent`: a source has ended; unless it was replaced, `state` with `"stopped"` comes before.
+---| "track" # `speaker.TrackEvent`: a file of a queue begins to be heard, the first one too.
+---| "suspending" # `speaker.SuspensionEvent`: an interruption begins to fade out all speakers of a session.
+---| "suspended" # `speaker.SuspensionEvent`: the interrupted session is silent.
+---| "resumed" # `speaker.SuspensionEvent`: the interrupted session has its speakers again.
 
 ---Calls a function with every event of that name of the group's speakers, also of one that leaves the group, or of
 ---their sessions, as `speaker.on`; an event of a session once, for however many of its members. Raises `argument`,

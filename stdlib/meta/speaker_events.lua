@@ -4,7 +4,19 @@
 
 error("stdlib/meta/speaker_events.lua is a description, not a module: require \"speaker\" finds the module")
 
----@alias speaker.Event "device"|"volume"|"state"|"time"|"ended"|"track"|"error"|"suspending"|"suspended"|"resumed"
+---The events of the house.
+---@alias speaker.Event
+---| "device" # `speaker.DeviceEvent`: a property of a speaker other than its volume has changed.
+---| "volume" # `speaker.VolumeEvent`: a speaker has a new volume, or was muted or unmuted.
+---| "state" # `speaker.StateEvent`: a session plays, pauses or stops.
+---| "time" # `speaker.TimeEvent`: one more second of a source has been heard.
+---| "ended" # `speaker.EndedEvent`: a source has ended; unless it was replaced, `state` with `"stopped"` comes before.
+---| "track" # `speaker.TrackEvent`: a file of a queue begins to be heard, the first one too.
+---| "error" # `speaker.ErrorEvent`: an operation failed that no caller waits for.
+---| "suspending" # `speaker.SuspensionEvent`: an interruption begins to fade out all speakers of a session.
+---| "suspended" # `speaker.SuspensionEvent`: the interrupted session is silent.
+---| "resumed" # `speaker.SuspensionEvent`: the interrupted session has its speakers again.
+
 ---The channels that a speaker renders. The last six roles are those of a 5.1 layout. A file with more than two channels
 ---plays each channel on its own role (7.1: back and side together; a role whose channel is missing is silent) and a
 ---stereo mix on the first four roles. Any other source plays its left channel on the left roles, its right channel on

@@ -14,7 +14,7 @@ error("stdlib/meta/speaker_sessions.lua is a description, not a module: require 
 ---@field suspended boolean `true` while an interruption has all its speakers.
 local Session = {}
 
----Plays a file or a queue of files on the session, as `speaker.play`. Raises the same.
+---Plays a file or a queue of files on the session, as `speaker.play`. Raises as `speaker.play`.
 ---@async
 ---@param path string|string[]
 ---@param options? speaker.PlayOptions
@@ -77,7 +77,7 @@ function Session:set_volume(volume) end
 ---@param gain number -90 to 12 dB.
 function Session:set_gain(gain) end
 
----Plays a stream on the session, as `speaker.play_stream`. Raises the same.
+---Plays a stream on the session, as `speaker.play_stream`. Raises as `speaker.play_stream`.
 ---@async
 ---@param url_or_stream string|stream.Stream
 ---@param options? speaker.StreamOptions
@@ -116,7 +116,17 @@ function Session:unmute() end
 ---@return boolean
 function Session:is_muted() end
 
----@alias speaker.SessionEventName "state"|"time"|"ended"|"track"|"error"|"suspending"|"suspended"|"resumed"|"closed"
+---The events of a session.
+---@alias speaker.SessionEventName
+---| "state" # `speaker.StateEvent`: a session plays, pauses or stops.
+---| "time" # `speaker.TimeEvent`: one more second of a source has been heard.
+---| "ended" # `speaker.EndedEvent`: a source has ended; unless it was replaced, `state` with `"stopped"` comes before.
+---| "track" # `speaker.TrackEvent`: a file of a queue begins to be heard, the first one too.
+---| "error" # `speaker.ErrorEvent`: an operation failed that no caller waits for.
+---| "suspending" # `speaker.SuspensionEvent`: an interruption begins to fade out all speakers of a session.
+---| "suspended" # `speaker.SuspensionEvent`: the interrupted session is silent.
+---| "resumed" # `speaker.SuspensionEvent`: the interrupted session has its speakers again.
+---| "closed" # `{session}`: the session is closed; the last event.
 
 ---Calls a function with every event of that name of the session, as `speaker.on`; `"closed"`, `{session}`, is the last
 ---one. Raises `argument`, `speaker.closed`.

@@ -138,7 +138,7 @@ function stream.file(path, options) end
 ---| "paused" # `{}`: playback is paused.
 ---| "stopped" # `{}`: playback has stopped.
 ---| "metadata" # `{title, artist, title_without_artist, text, url}`: a title is heard; each field as that of the stream.
----| "metadata_realtime" # as `metadata`: a title has been received.
+---| "metadata_realtime" # `{title, artist, title_without_artist, text, url}`: a title has been received.
 ---| "reconnected" # `{gap_seconds, stitched, frames_overlapped}`: sound is received again.
 ---| "queue_exhausted" # `{}`: the buffer has run dry; `buffering` follows.
 ---| "file_complete" # `{}`: a file has been heard to its end; `stopped` follows, or the next file of a playlist.
@@ -146,7 +146,7 @@ function stream.file(path, options) end
 ---| "url_not_found" # `{error, code, message, url}`: connection refused or lost, or a playlist without a playable entry.
 ---| "timeout" # `{error, code, message, url}`: no data in time, or a host name that does not resolve.
 ---| "missing_content" # `{error, code, message, url, status}`: an HTTP status of 400 or more.
----| "http_error" # as `missing_content`, emitted after it.
+---| "http_error" # `{error, code, message, url, status}`: as `missing_content`, emitted after it.
 ---| "bad_content" # `{error, code, message, url}`: no audio, an unsupported format or scheme, or an invalid URL.
 ---| "suspending" # `{by}`: an interruption, the session named `by`, fades out the session that plays the stream.
 ---| "suspended" # `{by}`: the interruption has silenced the session.
@@ -325,7 +325,7 @@ function Stream:tap(what) end
 ---With `start = false` playback continues; the next `start` switches, also from a pause and during playback. `url` is
 ---the old one until then, unless nothing is received.
 ---
----Raises `stream.url` and `stream.unsupported`, also emitted as `bad_content`; `stream.auth` (the station's password
+---Raises `stream.url` (also the event `bad_content`), `stream.unsupported` (also the event `bad_content`); `stream.auth` (the station's password
 ---file can't be read); the errors of `start`; `argument`.
 ---@async
 ---@param url string A URL, or the name of a station of the configuration.

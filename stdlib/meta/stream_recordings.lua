@@ -60,6 +60,6 @@ function Recording:once(event, listener) end
 function Recording:wait(event, timeout) end
 
 ---@alias stream.RecordingEventName
----| "track" # as the event of its stream.
----| "recording_stopped" # as the event of its stream.
----| "recording_finished" # as the event of its stream.
+---| "track" # `{recording, path, title}`: the recording begins a file; for the first file only if it is split.
+---| "recording_stopped" # `{recording, error}`: the recording has failed; what was written is kept.
+---| "recording_finished" # `{recording, path, seconds, bytes}`: the recording has ended and is safe on disk.
