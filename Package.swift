@@ -53,6 +53,9 @@ let package = Package(
     library("Database", ["EventLoop", "CSQLite"]),
     library("HTTP", ["EventLoop", "CCurl"]),
 
+    // The documentation of the Lua API.
+    library("Reference", ["EventLoop"]),
+
     // Lua for Swift.
     library("LuaRuntime", ["CLua", "CLuaShim", "EventLoop"]),
 
@@ -85,13 +88,13 @@ let package = Package(
       "Roomtone",
       [
         "Home", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "HTTP", "SpeakerKit", "StreamKit",
-        "HeadsetKit", "HeadsetLink", "HeadsetBoard", "Scheduling", "CStandardLibrary",
+        "HeadsetKit", "HeadsetLink", "HeadsetBoard", "Reference", "Scheduling", "CStandardLibrary",
       ]),
     .executableTarget(
       name: "RoomtoneCLI",
       dependencies: [
         "Roomtone", "Home", "LuaRuntime", "EventLoop", "AudioCore", "HeadsetKit", "HeadsetLink",
-        "HeadsetBoard", "SpeakerKit", "StreamKit", "Scheduling",
+        "HeadsetBoard", "Reference", "SpeakerKit", "StreamKit", "Scheduling",
       ],
       swiftSettings: strict + optimized),
     .executableTarget(
@@ -111,6 +114,7 @@ let package = Package(
     tests(of: "EventLoop", ["EventLoop"]),
     tests(of: "Database", ["Database", "EventLoop", "TestSupport"]),
     tests(of: "HTTP", ["HTTP", "EventLoop", "TestSupport", "TestTraits"]),
+    tests(of: "Reference", ["Reference", "EventLoop", "TestSupport"]),
     tests(of: "LuaRuntime", ["LuaRuntime", "EventLoop", "TestSupport"]),
     tests(of: "AudioCore", ["AudioCore", "EventLoop", "TestSupport"]),
     tests(of: "Codecs", ["Codecs", "AudioCore", "EventLoop", "TestSupport"]),
@@ -134,7 +138,8 @@ let package = Package(
       of: "Roomtone",
       [
         "Roomtone", "Home", "AudioCore", "Database", "LuaModules", "LuaRuntime", "EventLoop", "HeadsetKit",
-        "HeadsetLink", "HeadsetBoard", "Scheduling", "SpeakerKit", "StreamKit", "TestSupport", "TestTraits",
+        "HeadsetLink", "HeadsetBoard", "Reference", "Scheduling", "SpeakerKit", "StreamKit", "TestSupport",
+        "TestTraits",
       ]),
     tests(of: "RoomtoneCLI", ["RoomtoneCLI", "EventLoop", "SpeakerKit", "StreamKit", "Scheduling"]),
     tests(

@@ -1,4 +1,4 @@
-/* A new file of stdlib/, other than the descriptions in stdlib/meta and the specs in stdlib/spec, gets its two lines
+/* A new file of stdlib/, other than the specs in stdlib/spec, gets its two lines
    here. */
 #include "CStandardLibrary.h"
 
@@ -27,6 +27,81 @@ static const unsigned char party[] = {
 };
 static const unsigned char recorder[] = {
 #embed "../../stdlib/recorder.lua"
+};
+static const unsigned char meta_alarm[] = {
+#embed "../../stdlib/meta/alarm.lua"
+};
+static const unsigned char meta_announce[] = {
+#embed "../../stdlib/meta/announce.lua"
+};
+static const unsigned char meta_eq[] = {
+#embed "../../stdlib/meta/eq.lua"
+};
+static const unsigned char meta_error[] = {
+#embed "../../stdlib/meta/error.lua"
+};
+static const unsigned char meta_fade[] = {
+#embed "../../stdlib/meta/fade.lua"
+};
+static const unsigned char meta_follow[] = {
+#embed "../../stdlib/meta/follow.lua"
+};
+static const unsigned char meta_globals[] = {
+#embed "../../stdlib/meta/globals.lua"
+};
+static const unsigned char meta_headset[] = {
+#embed "../../stdlib/meta/headset.lua"
+};
+static const unsigned char meta_log[] = {
+#embed "../../stdlib/meta/log.lua"
+};
+static const unsigned char meta_party[] = {
+#embed "../../stdlib/meta/party.lua"
+};
+static const unsigned char meta_recorder[] = {
+#embed "../../stdlib/meta/recorder.lua"
+};
+static const unsigned char meta_recordings[] = {
+#embed "../../stdlib/meta/recordings.lua"
+};
+static const unsigned char meta_scene[] = {
+#embed "../../stdlib/meta/scene.lua"
+};
+static const unsigned char meta_schedule[] = {
+#embed "../../stdlib/meta/schedule.lua"
+};
+static const unsigned char meta_sleep_timer[] = {
+#embed "../../stdlib/meta/sleep_timer.lua"
+};
+static const unsigned char meta_speaker[] = {
+#embed "../../stdlib/meta/speaker.lua"
+};
+static const unsigned char meta_speaker_devices[] = {
+#embed "../../stdlib/meta/speaker_devices.lua"
+};
+static const unsigned char meta_speaker_events[] = {
+#embed "../../stdlib/meta/speaker_events.lua"
+};
+static const unsigned char meta_speaker_sessions[] = {
+#embed "../../stdlib/meta/speaker_sessions.lua"
+};
+static const unsigned char meta_store[] = {
+#embed "../../stdlib/meta/store.lua"
+};
+static const unsigned char meta_stream[] = {
+#embed "../../stdlib/meta/stream.lua"
+};
+static const unsigned char meta_stream_recordings[] = {
+#embed "../../stdlib/meta/stream_recordings.lua"
+};
+static const unsigned char meta_task[] = {
+#embed "../../stdlib/meta/task.lua"
+};
+static const unsigned char meta_trigger[] = {
+#embed "../../stdlib/meta/trigger.lua"
+};
+static const unsigned char meta_zone[] = {
+#embed "../../stdlib/meta/zone.lua"
 };
 static const unsigned char misuse[] = {
 #embed "../../stdlib/roomtone/misuse.lua"
@@ -68,6 +143,31 @@ static const standard_library_file files[] = {
     {"eq.lua", eq, sizeof eq},
     {"fade.lua", fade, sizeof fade},
     {"follow.lua", follow, sizeof follow},
+    {"meta/alarm.lua", meta_alarm, sizeof meta_alarm},
+    {"meta/announce.lua", meta_announce, sizeof meta_announce},
+    {"meta/eq.lua", meta_eq, sizeof meta_eq},
+    {"meta/error.lua", meta_error, sizeof meta_error},
+    {"meta/fade.lua", meta_fade, sizeof meta_fade},
+    {"meta/follow.lua", meta_follow, sizeof meta_follow},
+    {"meta/globals.lua", meta_globals, sizeof meta_globals},
+    {"meta/headset.lua", meta_headset, sizeof meta_headset},
+    {"meta/log.lua", meta_log, sizeof meta_log},
+    {"meta/party.lua", meta_party, sizeof meta_party},
+    {"meta/recorder.lua", meta_recorder, sizeof meta_recorder},
+    {"meta/recordings.lua", meta_recordings, sizeof meta_recordings},
+    {"meta/scene.lua", meta_scene, sizeof meta_scene},
+    {"meta/schedule.lua", meta_schedule, sizeof meta_schedule},
+    {"meta/sleep_timer.lua", meta_sleep_timer, sizeof meta_sleep_timer},
+    {"meta/speaker.lua", meta_speaker, sizeof meta_speaker},
+    {"meta/speaker_devices.lua", meta_speaker_devices, sizeof meta_speaker_devices},
+    {"meta/speaker_events.lua", meta_speaker_events, sizeof meta_speaker_events},
+    {"meta/speaker_sessions.lua", meta_speaker_sessions, sizeof meta_speaker_sessions},
+    {"meta/store.lua", meta_store, sizeof meta_store},
+    {"meta/stream.lua", meta_stream, sizeof meta_stream},
+    {"meta/stream_recordings.lua", meta_stream_recordings, sizeof meta_stream_recordings},
+    {"meta/task.lua", meta_task, sizeof meta_task},
+    {"meta/trigger.lua", meta_trigger, sizeof meta_trigger},
+    {"meta/zone.lua", meta_zone, sizeof meta_zone},
     {"party.lua", party, sizeof party},
     {"recorder.lua", recorder, sizeof recorder},
     {"roomtone/misuse.lua", misuse, sizeof misuse},

@@ -2,6 +2,7 @@ internal import CStandardLibrary
 internal import EventLoop
 internal import Glibc
 internal import LuaRuntime
+public import Reference
 
 /// The Lua modules that ship with the product, and the tune of simulated stations: inside the program.
 public enum StandardLibrary {
@@ -21,9 +22,24 @@ public enum StandardLibrary {
 
   /// The modules' names.
   static var modules: [String] {
-    entries.map(\.path).filter { $0.hasSuffix(".lua") }
+    entries.map(\.path).filter { $0.hasSuffix(".lua") && !$0.hasPrefix(definitions) }
       .map { String($0.dropLast(4).map { $0 == "/" ? "." : $0 }) }
   }
+
+  /// Reads the reference of the Lua API from the definitions in a folder's `meta`, or from those inside the program.
+  /// - Parameter folder: the library's folder, as `folder()` returns it.
+  public static func reference(in folder: String? = StandardLibrary.folder()) -> Reference {
+    Reference.load(
+      from: entries.filter { $0.path.hasPrefix(definitions) }.map { entry in
+        let bytes = folder.flatMap { try? WholeFile.read("\($0)/\(entry.path)", atMost: 1 << 20) }
+        let text =
+          bytes.map { String(decoding: $0, as: UTF8.self) }
+          ?? String(decoding: UnsafeBufferPointer(start: entry.bytes, count: entry.size), as: UTF8.self)
+        return (String(entry.path.dropFirst(definitions.count)), text)
+      })
+  }
+
+  private static let definitions = "meta/"
 
   /// The paths of all files.
   static var paths: [String] { entries.map(\.path) }
