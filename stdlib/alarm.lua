@@ -43,7 +43,7 @@ local PREFIX = "alarm."
 local alarms = {}
 
 local Alarm = object.class {
-  name = "an alarm",
+  name = "an alarm", definition = "alarm.Alarm",
   events = { "ringing", "fallback", "snoozed", "dismissed", "missed" },
   fields = {
     name = function(own)

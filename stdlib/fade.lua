@@ -44,7 +44,7 @@ local curves = {
 }
 
 local Fade = object.class {
-  name = "a fade",
+  name = "a fade", definition = "fade.Fade",
   events = { "done" },
   fields = {
     active = function(own)

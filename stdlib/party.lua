@@ -25,7 +25,7 @@ local OPTIONS = { volume = "volume", session = rooms.session }
 local is_busy = false
 
 local Party = object.class {
-  name = "a party",
+  name = "a party", definition = "party.Party",
   events = { "done" },
   fields = {
     active = function(own)

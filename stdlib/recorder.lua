@@ -198,7 +198,7 @@ end
 -- Objects for scripts
 
 local Show = object.class {
-  name = "a scheduled recording",
+  name = "a scheduled recording", definition = "recorder.Show",
   events = { "started", "fallback", "finished", "failed" },
   fields = {},
   describe = function(own)

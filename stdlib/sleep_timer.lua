@@ -24,7 +24,7 @@ local OPTIONS = { after = "duration", fade = "duration", rooms = rooms.target }
 local DEFAULTS = { fade = 300 }
 
 local Timer = object.class {
-  name = "a sleep timer",
+  name = "a sleep timer", definition = "sleep_timer.Timer",
   events = { "done" },
   fields = {
     active = function(own)

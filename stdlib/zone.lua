@@ -79,7 +79,7 @@ local function clamped(volume)
 end
 
 local Zone = object.class {
-  name = "a zone",
+  name = "a zone", definition = "zone.Zone",
   fields = {
     name = function(own)
       return own.name

@@ -122,6 +122,13 @@ int shim_new_type(lua_State *L, const char *name, void *unknown, void *assign, v
   return type;
 }
 
+void shim_define_type(lua_State *L, int type, const char *definition) {
+  push_type(L, type);
+  lua_pushstring(L, definition);
+  lua_setfield(L, -2, "__definition");
+  lua_pop(L, 1);
+}
+
 void shim_add_method(lua_State *L, int type, const char *name, void *box) {
   push_type(L, type);
   lua_getfield(L, -1, "methods");

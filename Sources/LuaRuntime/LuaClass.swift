@@ -7,6 +7,8 @@ internal import EventLoop
 public final class LuaClass<Object: AnyObject> {
   /// The name of the class in scripts: `speaker`, `session`.
   public let name: String
+  /// The name in the definitions of the Lua API: `speaker.Session`; nil if it is not described.
+  public let definition: String?
   let type: Int32
   var object: Object.Type { Object.self }
   private unowned let state: LuaState
@@ -22,9 +24,14 @@ public final class LuaClass<Object: AnyObject> {
   }
 
   /// Defines the class in `state`.
-  /// - Parameter describe: returns the line for `tostring`.
-  public init(_ name: String, in state: LuaState, describe: @escaping (Object) -> String) throws(LuaError) {
+  /// - Parameters:
+  ///   - definition: the name in the definitions of the Lua API.
+  ///   - describe: returns the line for `tostring`.
+  public init(
+    _ name: String, as definition: String? = nil, in state: LuaState, describe: @escaping (Object) -> String
+  ) throws(LuaError) {
     self.name = name
+    self.definition = definition
     self.state = state
     let names = Names()
     self.names = names
@@ -59,6 +66,7 @@ public final class LuaClass<Object: AnyObject> {
       state.main.L, name, state.box(unknownName), state.box(assign), state.box(description))
     guard type >= 0 else { throw LuaError(code: "script.memory", message: "no memory for the class \(name)") }
     self.type = type
+    if let definition { shim_define_type(state.main.L, type, definition) }
   }
 
   /// Returns the value of `object`: the same userdata every time, as long as Lua holds it.
@@ -98,6 +106,7 @@ public final class LuaClass<Object: AnyObject> {
   ) {
     if !name.hasPrefix("__") { names.methods.append(name) }
     let function = LuaFunction(name, arity: count, advice: advice, isMethod: true, calling(body))
+    function.definition = definition.map { "\($0):\(name)" }
     shim_add_method(state.main.L, type, name, state.box(function))
   }
 

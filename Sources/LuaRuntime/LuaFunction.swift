@@ -12,6 +12,8 @@ public final class LuaFunction {
   let advice: String?
   /// The module of the function, if any.
   var module: String?
+  /// The name in the definitions of the Lua API: `speaker.Session:pause`; nil if it is not described.
+  var definition: String?
   let body: (LuaCall) throws -> LuaReturn
 
   /// - Parameters:

@@ -32,6 +32,7 @@ extension LuaState {
     lua_createtable(stack.L, 0, Int32(functions.count + values.count))
     for function in functions {
       function.module = name
+      function.definition = "\(name).\(function.name)"
       stack.push(function.name)
       push(function, on: stack)
       lua_rawset(stack.L, -3)
@@ -137,6 +138,7 @@ extension LuaState {
     }
     if stack.type(-1) == LUA_TTABLE {
       for function in replacements {
+        function.definition = library.map { "\($0).\(function.name)" } ?? function.name
         stack.push(function.name)
         push(function, on: stack)
         lua_rawset(stack.L, -3)

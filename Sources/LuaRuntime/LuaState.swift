@@ -198,6 +198,11 @@ public final class LuaState {
     return Unmanaged.passUnretained(function).toOpaque()
   }
 
+  /// Returns the name of the function with this address in the definitions; nil for an address of none.
+  func definition(ofBox box: UnsafeMutableRawPointer) -> String? {
+    functions.first { Unmanaged.passUnretained($0).toOpaque() == box }?.definition
+  }
+
   private func installPrint() {
     let stack = main
     stack.pushGlobals()

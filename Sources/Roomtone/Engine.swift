@@ -6,6 +6,7 @@ internal import HeadsetLink
 public import Home
 public import LuaModules
 public import LuaRuntime
+public import Reference
 public import Scheduling
 public import SpeakerKit
 public import StreamKit
@@ -74,6 +75,10 @@ public final class Engine {
   public var onJob: (Job, JobEvent) -> Void = { _, _ in }
   /// Receives the log's lines for what happens to jobs, in place of `onLog` unless nil.
   public var onJobLog: ((LogLevel, String) -> Void)?
+  /// Columns of the terminal, for the lines of `help`.
+  public var columns: () -> Int = { 80 }
+  /// The reference of the Lua API, read at its first use.
+  public private(set) lazy var reference = StandardLibrary.reference(in: options.standardLibrary)
   /// Called before a script ends, and with it what it started.
   public var onEnding: () -> Void = {}
   /// Receives an error that no script code caught.
@@ -206,6 +211,7 @@ public final class Engine {
         store: store),
       global: global)
     script.state.register("roomtone.files", LibraryFiles(folder: options.standardLibrary).functions)
+    script.state.override(nil, [help])
     let folders = [folder ?? ".", options.standardLibrary].compactMap { $0 }
     state.setModulePath(folders.flatMap { ["\($0)/?.lua", "\($0)/?/init.lua"] })
     state.embeddedModules = StandardLibrary.modules

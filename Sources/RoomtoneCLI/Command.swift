@@ -22,6 +22,7 @@ enum Command {
     case .show(let text, let stream, let status):
       if stream == .output { Terminal.write(text) } else { Terminal.writeError(text) }
       return status
+    case .explain(let name, let command): return HelpCommand.run(name, command)
     case .perform(let arguments):
       do {
         return try perform(arguments)

@@ -69,6 +69,7 @@ enum EngineSetup {
     let engine = try Engine(options)
     let least = verbose ? .debug : options.configuration.logLevel
     engine.onPrint = Terminal.print
+    engine.columns = { Terminal.columns }
     engine.onLog = { level, message, fields in
       if level >= least { Terminal.log(level, message, fields) }
     }

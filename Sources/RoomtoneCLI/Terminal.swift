@@ -43,6 +43,13 @@ enum Terminal {
     return Int(size.ws_col)
   }
 
+  /// Rows of the terminal; 24 when unknown.
+  static var rows: Int {
+    var size = winsize()
+    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0 else { return 24 }
+    return Int(size.ws_row)
+  }
+
   /// Writes a line of results.
   static func print(_ line: String) { write(line + "\n") }
 

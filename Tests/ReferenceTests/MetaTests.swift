@@ -6,10 +6,12 @@ import Testing
 @Suite("The definitions in stdlib/meta, as the reference reads them") struct MetaTests {
   private let reference: Reference
 
-  init() throws {
+  init() throws { reference = try Self.reference() }
+
+  static func reference() throws -> Reference {
     let folder = Fixtures.repository("stdlib/meta")
     let names = try Command.succeed("ls", [folder]).text.split(separator: "\n").map(String.init)
-    reference = Reference.load(
+    return Reference.load(
       from: try names.map { ($0, String(decoding: try readBytes("\(folder)/\($0)"), as: UTF8.self)) })
   }
 

@@ -166,11 +166,15 @@ import Testing
       #expect(try parser.parse(words) == .help(nil), "\(words)")
     }
     for words in [
-      ["help", "run"], ["--help", "run"], ["run", "--help"], ["run", "-h"], ["run", "-vh"], ["run", "-hx"],
+      ["run", "--help"], ["run", "-h"], ["run", "-vh"], ["run", "-hx"],
       ["run", "-h", "--nonsense"], ["run", "-v", "--help", "a.lua"],
     ] {
       #expect(try parser.parse(words) == .help(.run), "\(words)")
     }
+    for words in [["help", "run"], ["--help", "run"]] {
+      #expect(try parser.parse(words) == .topic("run", .run), "\(words)")
+    }
+    #expect(try parser.parse(["help", "speaker.play"]) == .topic("speaker.play", nil))
     #expect(try parser.parse(["simulate", "a.lua", "--help"]) == .help(.simulate))
     let add = try #require(CommandSpec.cron.actions.first { $0.name == "add" })
     for words in [

@@ -51,7 +51,6 @@ struct Mistake: Sendable, CustomTestStringConvertible {
       Mistake("''", "command", "no command is called ''; known: \(Self.commands), help"),
       Mistake("dance", "command", "no command is called 'dance'; known: \(Self.commands), help"),
       Mistake("-", "command", "no command is called '-'; known: \(Self.commands), help"),
-      Mistake("help rnu", "command", "no command is called 'rnu'; did you mean 'run'?"),
       Mistake("help run now", "operand", "nothing is expected behind 'help run', but there is 'now'"),
       Mistake("--version run", "operand", "nothing is expected behind '--version', but there is 'run'"),
       Mistake(

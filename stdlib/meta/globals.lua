@@ -1,4 +1,5 @@
 ---@meta _
+---@topic globals
 
 -- Roomtone's changes to Lua's own library; everything else is as in the Lua 5.4 manual.
 --
@@ -91,6 +92,12 @@ function io.open(path, mode) end
 ---@param ... string|number
 ---@return file*
 function io.write(...) end
+
+---Prints help on a name or a word (`help "stream"`, `help "speaker.play"`, `help "volume"`), a function
+---(`help(speaker.play)`), a module or an object; without an argument the list of modules and topics. Raises `argument`
+---for a word that no description has.
+---@param about? any
+function help(about) end
 
 ---Writes its arguments as a line: to standard output, to the time line of a simulation, or above the prompt.
 ---@param ... any

@@ -2,7 +2,7 @@
 --
 --   local object = require "roomtone.object"
 --   local Lamp = object.class {
---     name = "a lamp", events = { "lit" },
+--     name = "a lamp", definition = "lamp.Lamp", events = { "lit" },
 --     fields = { on = function(own) return own.on end },
 --     describe = function(own) return own.on and "lamp (on)" or "lamp (off)" end,
 --   }
@@ -38,8 +38,9 @@ local function union(first, second)
   return all
 end
 
--- Creates a class of: `name`, with its article; `fields`, functions that return the value from the data;
--- `events`, a list of names; `describe`, the function of `tostring`. Methods are added to its `methods`.
+-- Creates a class of: `name`, with its article; `definition`, its name in stdlib/meta; `fields`, functions that return
+-- the value from the data; `events`, a list of names; `describe`, the function of `tostring`. Methods are added to its
+-- `methods`.
 function object.class(class)
   local fields, methods = class.fields, {}
   class.methods = setmetatable({}, {
@@ -63,6 +64,7 @@ function object.class(class)
       return methods[key]
         or misuse(checks.unknown("field or method of " .. class.name, key, union(fields, methods)))
     end,
+    __definition = class.definition,
     __newindex = function(_, key)
       misuse(("'%s' of %s can't be set"):format(tostring(key), class.name))
     end,
@@ -94,7 +96,7 @@ end
 -- Events. A listener has a function `fn`, or a task `pause` that a waiting routine awaits.
 
 local Subscription = object.class {
-  name = "a subscription",
+  name = "a subscription", definition = "recorder.Subscription",
   fields = {
     active = function(own)
       return own.listener.active

@@ -33,7 +33,7 @@ final class HeadsetModule {
   private init(_ script: Script, _ service: HeadsetService) throws {
     self.script = script
     self.service = service
-    headsets = try LuaClass("headset", in: script.state) { headset in
+    headsets = try LuaClass("headset", as: "headset.Headset", in: script.state) { headset in
       let name = headset.name.map { "\"\($0)\" " } ?? ""
       let state = headset.isBusy ? "busy" : headset.isConnected ? "connected" : "not connected"
       return "headset \(name)(\(headset.address), \(state))"

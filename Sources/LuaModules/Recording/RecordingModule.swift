@@ -37,7 +37,7 @@ final class RecordingModule {
 
   private init(_ script: Script, _ service: RecordingService, _ zone: any LocalZone) throws {
     (self.script, self.service, self.zone) = (script, service, zone)
-    recordings = try LuaClass("recording", in: script.state) { object in
+    recordings = try LuaClass("recording", as: "stream.Recording", in: script.state) { object in
       let recording = object.recording
       return "recording (\(recording.path), \(recording.state.rawValue), \(Int(recording.seconds)) s)"
     }

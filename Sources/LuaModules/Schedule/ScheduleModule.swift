@@ -39,7 +39,7 @@ final class ScheduleModule {
   ) throws {
     (self.script, self.table, self.zone, self.location) = (script, table, zone, location)
     identity = script.folder == nil ? nil : script.identity
-    jobs = try LuaClass("job", in: script.state) { job in
+    jobs = try LuaClass("job", as: "schedule.Job", in: script.state) { job in
       guard job.isActive else { return "job \"\(job.name)\" (ended)" }
       let next = job.next.map { "next \(zone.local($0))" } ?? "no next run"
       return "job \"\(job.name)\" (\(next), runs \(job.runs), failures \(job.failures))"

@@ -44,7 +44,7 @@ final class ScriptEvents {
 
   init(_ script: Script) throws {
     self.script = script
-    subscriptions = try LuaClass("subscription", in: script.state) {
+    subscriptions = try LuaClass("subscription", as: "Subscription", in: script.state) {
       "subscription to \"\($0.event)\" (\($0.isActive ? "active" : "cancelled"))"
     }
     subscriptions.field("event") { subscription, call in call.return(.string(subscription.event)) }

@@ -51,19 +51,21 @@ final class SpeakerModule {
     self.script = script
     self.door = door
     self.events = events
-    devices = try LuaClass("speaker", in: script.state) { device in
+    devices = try LuaClass("speaker", as: "speaker.Device", in: script.state) { device in
       "speaker \"\(device.name)\" (volume \(device.volume)\(device.isMuted ? ", muted" : ""), \(Self.activity(of: device)))"
     }
-    sessions = try LuaClass("session", in: script.state) { session in
+    sessions = try LuaClass("session", as: "speaker.Session", in: script.state) { session in
       let source = session.source.map { " \"\($0.title)\"" } ?? ""
       return
         "session \"\(session.name)\" (\(session.state.rawValue)\(source), \(Self.count(session.devices)))"
     }
-    groups = try LuaClass("group", in: script.state) { group in
+    groups = try LuaClass("group", as: "speaker.Group", in: script.state) { group in
       "group \"\(group.name)\" (\(Self.count(group.current?.devices ?? [])))"
     }
-    snapshots = try LuaClass("snapshot", in: script.state) { "snapshot of \(Self.count($0.devices))" }
-    controls = try LuaClass("house", in: script.state) { _ in "house (its controls)" }
+    snapshots = try LuaClass("snapshot", as: "speaker.Snapshot", in: script.state) {
+      "snapshot of \(Self.count($0.devices))"
+    }
+    controls = try LuaClass("house", as: "speaker.House", in: script.state) { _ in "house (its controls)" }
   }
 
   /// `1 speaker`, `2 speakers`

@@ -13,11 +13,11 @@ final class StreamSoundModule {
 
   init(_ script: Script) throws {
     self.script = script
-    taps = try LuaClass("tap", in: script.state) {
+    taps = try LuaClass("tap", as: "stream.Tap", in: script.state) {
       "tap of \($0.what) (\($0.isActive ? "active" : "removed"))"
     }
-    blocks = try LuaClass("block", in: script.state) { $0.description }
-    effects = try LuaClass("effect", in: script.state) { "effect \($0.name)" }
+    blocks = try LuaClass("block", as: "stream.Block", in: script.state) { $0.description }
+    effects = try LuaClass("effect", as: "stream.Effect", in: script.state) { "effect \($0.name)" }
     defineTap()
     ScriptBlock.define(blocks)
   }

@@ -52,7 +52,7 @@ final class StreamModule {
     self.script = script
     self.service = service
     sound = try StreamSoundModule(script)
-    streams = try LuaClass("stream", in: script.state) { object in
+    streams = try LuaClass("stream", as: "stream.Stream", in: script.state) { object in
       let name = object.stream.station.name.map { "\"\($0)\" " } ?? ""
       return "stream \(name)(\(object.stream.url), \(object.stream.status.rawValue))"
     }

@@ -9,7 +9,7 @@ final class ProgramFiles {
 
   init(_ script: Script) throws {
     self.script = script
-    files = try LuaClass("program", in: script.state) { file in
+    files = try LuaClass("program", as: "Program", in: script.state) { file in
       "program \"\(file.command)\" (\(file.isClosed ? "closed" : "open"))"
     }
     script.keep(self)

@@ -64,7 +64,7 @@ final class TaskModule {
 
   private init(_ script: Script) throws {
     self.script = script
-    tasks = try LuaClass("task", in: script.state) { task in
+    tasks = try LuaClass("task", as: "task.Task", in: script.state) { task in
       "task \"\(task.routine.name)\" (\(Self.describe(task.routine.outcome)))"
     }
     tasks.field("done") { task, call in call.return(task.routine.outcome != nil) }

@@ -6,6 +6,8 @@ enum Request: Sendable, Equatable {
   case perform(ParsedArguments)
   /// Shows the help text of a command, or of the program.
   case help(CommandSpec?)
+  /// Shows what is known of a name: of a command, or of the Lua API.
+  case topic(String, CommandSpec?)
   /// Shows the help text of an action of a command.
   case actionHelp(CommandSpec, ActionSpec)
   /// Shows the version.
@@ -45,13 +47,12 @@ struct ArgumentParser: Sendable {
     var words = words
     guard let topic = words.popFirst() else { return .help(nil) }
     guard let command = program.command(topic) else {
-      guard ["help", "--help", "-h"].contains(topic) else { throw unknownCommand(topic) }
       try expectEnd(of: words, after: "\(first) \(topic)")
-      return .help(nil)
+      return ["help", "--help", "-h"].contains(topic) ? .help(nil) : .topic(topic, nil)
     }
     guard !command.actions.isEmpty, let word = words.popFirst() else {
       try expectEnd(of: words, after: "\(first) \(topic)")
-      return .help(command)
+      return .topic(topic, command)
     }
     let action = try command.action(word, help: "\(program.name) \(command.name)")
     try expectEnd(of: words, after: "\(first) \(topic) \(word)")
@@ -64,7 +65,7 @@ struct ArgumentParser: Sendable {
       .operand, "nothing is expected behind '\(before)', but there is \(quoted(word))", help: program.name)
   }
 
-  private func unknownCommand(_ word: String) -> UsageError {
+  func unknownCommand(_ word: String) -> UsageError {
     let names = program.commands.map(\.name) + ["help"]
     var message = "no command is called \(quoted(word))"
     if let meant = probable(word, among: names) {

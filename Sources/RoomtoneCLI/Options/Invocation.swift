@@ -5,6 +5,8 @@ enum Invocation: Sendable, Equatable {
 
   /// Performs a command.
   case perform(ParsedArguments)
+  /// Shows what is known of a name: of a command, or of the Lua API.
+  case explain(String, CommandSpec?)
   /// Writes a text, whose last line has its end, and exits with a status.
   case show(String, on: Stream, status: Int32)
 
@@ -13,6 +15,7 @@ enum Invocation: Sendable, Equatable {
     do {
       switch try ArgumentParser(program).parse(arguments) {
       case .perform(let arguments): self = .perform(arguments)
+      case .topic(let name, let command): self = .explain(name, command)
       case .help(let command?): self = .show(HelpText(command, of: program).text, on: .output, status: 0)
       case .actionHelp(let command, let action):
         self = .show(HelpText(action, of: command, program).text, on: .output, status: 0)

@@ -1,0 +1,62 @@
+internal import Glibc
+internal import Reference
+internal import Roomtone
+
+/// `roomtone help NAME`: the help of a command, and the page of the reference on a module, a function, an object, an
+/// error or a word. A command goes first where both have the name.
+enum HelpCommand {
+  /// Shows the text, through a pager on a terminal.
+  static func run(_ name: String, _ command: CommandSpec?) -> Int32 {
+    let reference = StandardLibrary.reference()
+    let width = min(80, Terminal.columns)
+    guard let text = text(name, command, in: reference, width: width) else {
+      var error = ArgumentParser().unknownCommand(name)
+      if let meant = reference.suggestion(for: name) {
+        error = UsageError(
+          .command,
+          "no command is called '\(name)', and no help has anything on it; did you mean '\(meant)'?",
+          help: ProgramSpec.roomtone.name)
+      }
+      Terminal.writeError(error.line + "\n")
+      return UsageError.exitStatus
+    }
+    Pager.show(text)
+    return 0
+  }
+
+  /// Returns the text on a name; nil if nothing has to do with it.
+  static func text(_ name: String, _ command: CommandSpec?, in reference: Reference, width: Int) -> String? {
+    guard let command else {
+      return reference.page(about: name, width: width).map { $0.joined(separator: "\n") + "\n" }
+    }
+    var text = HelpText(command, of: .roomtone).text
+    if reference.module(name) != nil, let page = reference.page(about: name, width: width) {
+      text += "\nIn scripts:\n\n" + page.joined(separator: "\n") + "\n"
+    } else {
+      let functions = reference.functions.filter { $0.shortName == name && !$0.isMethod }
+      if !functions.isEmpty {
+        let calls = functions.map { "roomtone help \($0.name)" }.joined(separator: ", ")
+        text += "\nIn scripts: \(calls)\n"
+      }
+    }
+    return text
+  }
+}
+
+/// The program that shows long texts on a terminal: `$PAGER`, else `less`; elsewhere, and without it, they are printed.
+enum Pager {
+  static func show(_ text: String) {
+    let chosen = getenv("PAGER").map { String(cString: $0) } ?? "less"
+    let rows = Terminal.rows
+    guard isatty(STDOUT_FILENO) == 1, !chosen.isEmpty, chosen != "cat",
+      text.utf8.count(where: { $0 == UInt8(ascii: "\n") }) >= rows,
+      chosen != "less" || system("command -v less >/dev/null 2>&1") == 0
+    else { return Terminal.write(text) }
+    // As git does: no page for a short text, colours, and the text stays on the screen.
+    setenv("LESS", "FRX", 0)
+    setenv("LESSCHARSET", "utf-8", 0)
+    guard let pipe = popen(chosen, "w") else { return Terminal.write(text) }
+    fputs(text, pipe)
+    pclose(pipe)
+  }
+}

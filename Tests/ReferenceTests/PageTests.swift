@@ -1,0 +1,62 @@
+import EventLoop
+import Reference
+import TestSupport
+import Testing
+
+@Suite("Pages of the reference") struct PageTests {
+  private let reference: Reference
+
+  init() throws { reference = try MetaTests.reference() }
+
+  /// All pages, by their names.
+  private func pages(width: Int) -> [(String, [String])] {
+    let entries: [ReferenceEntry] =
+      reference.modules.map { .module($0) } + reference.topics.map { .topic($0) }
+      + reference.functions.map { .function($0) } + reference.classes.map { .type($0) }
+      + reference.values.map { .value($0) } + reference.aliases.map { .alias($0) }
+      + reference.codes.map { .code($0) }
+    return entries.map { ($0.name, reference.page(of: $0, width: width)) }
+      + [
+        ("overview", reference.overview(width: width)),
+        ("search", reference.page(about: "volume", width: width) ?? []),
+      ]
+  }
+
+  @Test("fit the terminal, but for code and single words", arguments: [40, 80]) func width(columns: Int) {
+    let code = Set(
+      (reference.modules + reference.topics).flatMap(\.text).compactMap(\.code).flatMap { $0 }
+        + reference.functions.compactMap(\.example).flatMap { $0 })
+    for (name, lines) in pages(width: columns) {
+      for line in lines where line.count > columns && !code.contains(String(line.dropFirst(2))) {
+        #expect(!line.drop { $0 == " " }.contains(" ") || line.hasPrefix("  "), "\(name): \(line)")
+        let words = line.split(separator: " ")
+        #expect(
+          words.count == 1 || line.hasSuffix(")") || line.contains("->") || line.contains(" = "),
+          "\(name): \(line)")
+      }
+      #expect(!lines.contains { $0.hasSuffix(" ") }, "\(name)")
+    }
+  }
+
+  @Test("show an example that calls the function, for most functions") func examples() {
+    let shown = reference.functions.filter { reference.example(of: $0) != nil }
+    #expect(shown.count >= 60)
+  }
+
+  @Test("find names in any form that people write") func names() {
+    for name in [
+      "speaker", "globals", "speaker.play", "speaker.Session:pause", "speaker.Session.pause", "Session:pause",
+      "Session", "Error", "speaker.MAX_VOLUME", "speaker.Role", "speaker.outranked", "os.exit",
+      "stream.effect.gain",
+    ] {
+      #expect(reference.entry(name) != nil, "\(name)")
+    }
+    for name in ["", "play", "speaker.", "speaker:play:x", "session"] {
+      #expect(reference.entry(name) == nil, "\(name)")
+    }
+    #expect(reference.suggestion(for: "speeker.play") == "speaker.play")
+    #expect(reference.search("").isEmpty)
+    #expect(reference.search("VOLUME").first?.name.hasSuffix("volume") == true)
+    #expect(reference.page(about: "qqqqq", width: 80) == nil)
+  }
+}
