@@ -40,7 +40,7 @@ final class FrameTee: Sendable {
   /// Passes the delivery to `body`, which appends the frames that have come, and distributes them. `body` must
   /// not call the tee, which is locked.
   func receive<Result>(_ body: (inout Delivery) -> Result) -> Result {
-    state.withLock { delivery in
+    withFrames { delivery in
       defer { delivery.handOver() }
       return body(&delivery)
     }
@@ -81,11 +81,13 @@ final class FrameTee: Sendable {
   var title: StreamTitle? { state.withLock { $0.titles.last?.title } }
 
   /// The position of the next frame in the buffer that is played; without one, in all sound that came.
-  var end: StreamTime { state.withLock { $0.buffer?.range.end ?? $0.time } }
+  var end: StreamTime { withFrames { $0.buffer?.range.end ?? $0.time } }
 
   /// Sends the frames that follow to `buffer`; nil for none.
   func play(_ buffer: StreamBuffer?) {
-    state.withLock { state in
+    // Of a buffer that nobody needs any more, nothing that a rest left out is needed either.
+    if buffer == nil, !isRecorded { self.buffer?.rest(nil) }
+    withFrames { state in
       (state.buffer, state.missed, state.missedSound) = (buffer, .zero, .zero)
     }
   }
@@ -93,7 +95,7 @@ final class FrameTee: Sendable {
   /// Adds a recording, which begins with the last `back` of the buffer's sound, nil for all of it.
   func record(_ queue: RecordingQueue, back: StreamTime?) {
     queue.onRoom { [weak self] in self?.diskHasRoom() }
-    state.withLock { state in
+    withFrames { state in
       guard back.map({ $0 > .zero }) ?? true, let buffer = state.buffer else {
         var beginning = RecordingQueue.Batch()
         if let title = state.titles.last?.title { beginning.mark(.title(title)) }
@@ -138,6 +140,12 @@ final class FrameTee: Sendable {
     diskHasRoom()
   }
 
+  /// Calls `body` with the delivery, once the buffer has the frames of a reception that rests.
+  private func withFrames<Result>(_ body: (inout sending Delivery) -> sending Result) -> sending Result {
+    buffer?.catchUp()
+    return state.withLock(body)
+  }
+
   private func diskHasRoom() { state.withLock { $0.onDiskRoom }?() }
 }
 
@@ -165,6 +173,27 @@ extension FrameTee.Delivery {
       arrival.isAccepted = true
     }
     return arrival
+  }
+
+  /// Appends the frames of a run, up to the first that is refused.
+  /// - Returns: the number of frames that were accepted; `isEnough` of any of them.
+  mutating func append(
+    _ run: FrameRun, _ discontinuity: PacketBuffer.Discontinuity?
+  ) -> (count: Int, isEnough: Bool) {
+    if queues.isEmpty, missed == .zero, let buffer {
+      let (count, isEnough) = buffer.append(run, discontinuity)
+      let numbers = run.numbers.prefix(count)
+      time = time + FrameRun(sound: run.sound, numbers: numbers.startIndex..<numbers.endIndex).duration
+      return (count, isEnough)
+    }
+    var (count, isEnough) = (0, false)
+    for number in run.numbers {
+      let arrival = run.sound.withFrame(number) { append($0, $1, count == 0 ? discontinuity : nil) }
+      guard arrival.isAccepted else { break }
+      count += 1
+      isEnough = isEnough || arrival.isEnough
+    }
+    return (count, isEnough)
   }
 
   /// Appends bytes of a file, for recordings only.

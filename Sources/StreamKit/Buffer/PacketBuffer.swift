@@ -132,6 +132,27 @@ public struct PacketBuffer: Sendable {
     return true
   }
 
+  /// Passes over the first frames of a run: those that its last ones evict, with all that are in the buffer. Blocks and
+  /// times are the same then as if each had been appended; bytes are copied of one frame only.
+  /// - Returns: the number of frames passed; zero for a run that evicts nothing of itself.
+  mutating func pass(_ run: FrameRun) -> Int {
+    // Two blocks more than there are: the first and the last may hold less than they could.
+    let first = run.last(bytes: (size + 2) * Self.blockSize).lowerBound
+    guard used > 0, run.numbers.lowerBound < first else { return 0 }
+    var packing = BlockPacking(block: tail.block, used: tail.used, frames: tail.frames)
+    packing.pass(run.numbers.lowerBound..<first, of: run.sound, blocks: size)
+    removeAll()
+    firstFrame += first - run.numbers.lowerBound
+    endTime = endTime + FrameRun(sound: run.sound, numbers: run.numbers.lowerBound..<first).duration
+    tail = (packing.block, packing.used, packing.frames)
+    // The frame that is next may continue the last block: its first frames count as evicted.
+    used = 1
+    _ = run.sound.withFrame(first) { append($0, $1) }
+    guard let entry = entry(firstFrame) else { return first - run.numbers.lowerBound }
+    used = (tail.block - Int(entry.block) + size) % size + 1
+    return first + 1 - run.numbers.lowerBound
+  }
+
   /// Returns `true` if a frame of `length` bytes is refused while `kept` may not be overtaken.
   public func isFull(keeping kept: Cursor, length: Int = PacketBuffer.blockSize) -> Bool {
     kept.frame <= firstFrame && count > 0 && used + blocksNeeded(for: length) > size
@@ -156,9 +177,12 @@ public struct PacketBuffer: Sendable {
 
   /// Returns the number of further blocks that a frame of `length` bytes needs.
   private func blocksNeeded(for length: Int) -> Int {
-    if used > 0, tail.used + length <= Self.blockSize, tail.frames < Self.framesPerBlock { return 0 }
-    return max(1, (length + Self.blockSize - 1) / Self.blockSize)
+    guard used > 0 else { return Self.blocks(of: length) }
+    return BlockPacking(block: tail.block, used: tail.used, frames: tail.frames).blocksNeeded(for: length)
   }
+
+  /// The number of blocks that a frame of `length` bytes spans at least.
+  fileprivate static func blocks(of length: Int) -> Int { max(1, (length + blockSize - 1) / blockSize) }
 
   private mutating func write(_ bytes: UnsafeRawBufferPointer) {
     tail.frames += 1
@@ -284,6 +308,55 @@ public struct PacketBuffer: Sendable {
     let index = number - firstFrame
     guard index >= 0, index < count else { return nil }
     return entries[(oldest + index) % entries.count]
+  }
+}
+
+/// The end of the newest frame of a packet buffer: the block, the bytes in it, and the frames that begin in it.
+private struct BlockPacking {
+  /// The part that decides how the frames that follow are packed.
+  private struct Fill: Hashable {
+    let used: Int, frames: Int
+  }
+
+  var block: Int
+  var used: Int
+  var frames: Int
+
+  /// Returns the number of further blocks that a frame of `length` bytes needs.
+  @inline(__always) func blocksNeeded(for length: Int) -> Int {
+    if used + length <= PacketBuffer.blockSize, frames < PacketBuffer.framesPerBlock { return 0 }
+    return PacketBuffer.blocks(of: length)
+  }
+
+  /// Moves past frames of a station, as appending them to a buffer of so many blocks does.
+  mutating func pass(_ numbers: Range<Int>, of sound: StationSound, blocks: Int) {
+    var (moved, next) = (0, numbers.lowerBound)
+    // The same file again and again fills blocks in a few ways only.
+    var rounds: [Fill: (moved: Int, fill: Fill)] = [:]
+    while next < numbers.upperBound {
+      let round = min(sound.frameCount - next % sound.frameCount, numbers.upperBound - next)
+      let (fill, isWhole) = (Fill(used: used, frames: frames), round == sound.frameCount)
+      if isWhole, let known = rounds[fill] {
+        moved += known.moved
+        (used, frames) = (known.fill.used, known.fill.frames)
+      } else {
+        let before = moved
+        for number in next..<next + round { moved += add(sound.length(of: number)) }
+        if isWhole { rounds[fill] = (moved - before, Fill(used: used, frames: frames)) }
+      }
+      next += round
+    }
+    block = (block + moved) % blocks
+  }
+
+  /// Adds a frame.
+  /// - Returns: the number of blocks between its end and the former one.
+  private mutating func add(_ length: Int) -> Int {
+    let needed = blocksNeeded(for: length)
+    if needed > 0 { (used, frames) = (0, 0) }
+    frames += 1
+    used += length - max(0, needed - 1) * PacketBuffer.blockSize
+    return needed
   }
 }
 

@@ -55,6 +55,8 @@ final class StreamBuffer: Sendable {
     /// The number of the decoder that reads; earlier ones receive nothing any more.
     var reader = 0
     var file = FileState()
+    /// The reception that rests; nil while frames are appended as they come.
+    var rest: Rest?
 
     /// The sound between the cursor and the end. Behind a seek, the preroll of decoders does not count.
     var ahead: StreamTime {
@@ -65,12 +67,57 @@ final class StreamBuffer: Sendable {
     /// `true` if no frame fits before others were heard: a player can't wait for more.
     var isFull: Bool { packets.used == packets.size && cursor <= packets.start }
 
+    /// Appends a frame that is not of another seek generation.
+    mutating func append(
+      _ frame: StreamFrame, _ bytes: UnsafeRawBufferPointer, _ discontinuity: PacketBuffer.Discontinuity?
+    ) -> Arrival {
+      var arrival = Arrival()
+      arrival.start = packets.time(at: packets.end)
+      arrival.isAccepted = packets.append(
+        frame, bytes, discontinuity: discontinuity, keeping: keepsUnheard ? cursor : nil, reserve: reserve)
+      if discontinuity == .format { rate = MeasuredRate() }
+      if arrival.isAccepted { rate.add(bytes: frame.length, frame.duration) }
+      file.isFull = !arrival.isAccepted
+      if let high = file.high, !arrival.isAccepted || ahead > high {
+        file.isHeldBack = true
+        arrival.isHeldBack = true
+      }
+      // A player can't wait for more than fits.
+      if isFilling, ahead >= wait.time || isFull || !arrival.isAccepted || arrival.isHeldBack {
+        isFilling = false
+        arrival.isEnough = true
+      }
+      return arrival
+    }
+
+    /// Returns the callbacks of readers that have found nothing, once there is enough for them.
+    mutating func takeWakers() -> [@Sendable () -> Void] {
+      guard !isFilling, hasWaited else { return [] }
+      hasWaited = false
+      return wakers
+    }
+
     /// Returns the callback that is due as the player has moved on; nil when none is.
     mutating func takeRoom() -> (@Sendable () -> Void)? {
       guard file.isHeldBack, ahead < file.low, !file.isFull || cursor > packets.start else { return nil }
       file.isHeldBack = false
       return file.onRoom
     }
+  }
+
+  /// A reception whose frames are appended when they are looked for: that of a simulated station that sends on and on.
+  struct Rest {
+    /// The moment of the last frame that was appended.
+    let since: Instant
+    /// The moment up to which it goes on.
+    let until: Instant
+    /// The least end of the buffer at `since`, were every frame appended that has come by then.
+    let end: StreamTime
+    /// Appends the frames that have come, and ends the rest.
+    let catchUp: @Sendable () -> Void
+
+    /// The least end of the buffer at `now`.
+    func end(at now: Instant) -> StreamTime { end + StreamTime(since.duration(to: now)) }
   }
 
   /// The state of a buffer that a file fills.
@@ -110,35 +157,35 @@ final class StreamBuffer: Sendable {
   ) -> Arrival {
     // Called outside of the lock, which is never held across a call.
     let (arrival, wakers) = state.withLock { state -> (Arrival, [@Sendable () -> Void]) in
-      var arrival = Arrival()
       if let generation, generation != state.file.seekGeneration {
-        (arrival.isAccepted, arrival.isHeldBack) = (false, true)
-        return (arrival, [])
+        return (Arrival(isAccepted: false, isHeldBack: true), [])
       }
-      arrival.start = state.packets.time(at: state.packets.end)
-      let kept = state.keepsUnheard ? state.cursor : nil
-      arrival.isAccepted = state.packets.append(
-        frame, bytes, discontinuity: discontinuity, keeping: kept, reserve: state.reserve)
-      if discontinuity == .format { state.rate = MeasuredRate() }
-      if arrival.isAccepted { state.rate.add(bytes: frame.length, frame.duration) }
-      state.file.isFull = !arrival.isAccepted
-      if let high = state.file.high, !arrival.isAccepted || state.ahead > high {
-        state.file.isHeldBack = true
-        arrival.isHeldBack = true
-      }
-      // A player can't wait for more than fits.
-      if state.isFilling,
-        state.ahead >= state.wait.time || state.isFull || !arrival.isAccepted || arrival.isHeldBack
-      {
-        state.isFilling = false
-        arrival.isEnough = true
-      }
-      guard !state.isFilling, state.hasWaited else { return (arrival, []) }
-      state.hasWaited = false
-      return (arrival, state.wakers)
+      let arrival = state.append(frame, bytes, discontinuity)
+      return (arrival, state.takeWakers())
     }
     for waker in wakers { waker() }
     return arrival
+  }
+
+  /// Appends the frames of a run, as `append` does one after another, up to the first that is refused.
+  /// - Parameter discontinuity: the discontinuity in front of the first.
+  /// - Returns: the number of frames that were accepted; `isEnough` of any of them.
+  func append(
+    _ run: FrameRun, _ discontinuity: PacketBuffer.Discontinuity?
+  ) -> (count: Int, isEnough: Bool) {
+    let (count, isEnough, wakers) = state.withLock { state -> (Int, Bool, [@Sendable () -> Void]) in
+      var (count, isEnough) = (0, false)
+      if discontinuity == nil, !state.keepsUnheard, !state.isFilling { count = state.packets.pass(run) }
+      for number in run.numbers.dropFirst(count) {
+        let arrival = run.sound.withFrame(number) { state.append($0, $1, count == 0 ? discontinuity : nil) }
+        guard arrival.isAccepted else { break }
+        count += 1
+        isEnough = isEnough || arrival.isEnough
+      }
+      return (count, isEnough, state.takeWakers())
+    }
+    for waker in wakers { waker() }
+    return (count, isEnough)
   }
 
   /// Completes the buffer: no frame follows, and the player resumes with what is there.
@@ -155,6 +202,32 @@ final class StreamBuffer: Sendable {
     return isEnough
   }
 
+  // MARK: Rest
+
+  /// `true` if nobody but a clock follows the frames that come: they may be appended later, all at once.
+  var mayRest: Bool {
+    state.withLock {
+      !$0.isFilling && !$0.keepsUnheard && !$0.isComplete && $0.wakers.isEmpty && $0.file.high == nil
+    }
+  }
+
+  /// Lets the reception rest, or ends its rest with nil.
+  func rest(_ rest: Rest?) { state.withLock { $0.rest = rest } }
+
+  /// The reception that rests; nil while frames are appended as they come.
+  var rest: Rest? { state.withLock { $0.rest } }
+
+  /// Has a reception that rests append what has come.
+  func catchUp() { state.withLock { $0.rest }?.catchUp() }
+
+  /// Calls `body` with the state, once it has the frames of a reception that rests.
+  private func withFrames<Result>(
+    _ body: (inout sending State) -> sending Result
+  ) -> sending Result {
+    catchUp()
+    return state.withLock(body)
+  }
+
   // MARK: The player
 
   /// Returns the next frame for the player; calls `onReadOut` when there is none. The frames that were read
@@ -162,7 +235,7 @@ final class StreamBuffer: Sendable {
   /// - Parameter reader: the number returned by `beginReading`; a decoder that another one has replaced waits
   ///   for ever.
   func read(as reader: Int? = nil) -> Reading {
-    let (reading, notify) = state.withLock { state -> (Reading, (@Sendable () -> Void)?) in
+    let (reading, notify) = withFrames { state -> (Reading, (@Sendable () -> Void)?) in
       if let reader, reader != state.reader { return (.waiting, nil) }
       if state.isFilling {
         state.hasWaited = true
@@ -189,7 +262,7 @@ final class StreamBuffer: Sendable {
   }
 
   /// Sets the callback for frames that can be read, on any thread.
-  func onFrames(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wakers = [wake] } }
+  func onFrames(_ wake: @escaping @Sendable () -> Void) { withFrames { $0.wakers = [wake] } }
 
   /// Removes the callbacks for frames.
   func forgetWakers() { state.withLock { $0.wakers = [] } }
@@ -199,13 +272,13 @@ final class StreamBuffer: Sendable {
 
   /// `true` if everything was read, by a player that does not wait for enough.
   var isReadOut: Bool {
-    state.withLock { $0.isReadOut && !$0.isFilling && $0.cursor >= $0.packets.end }
+    withFrames { $0.isReadOut && !$0.isFilling && $0.cursor >= $0.packets.end }
   }
 
   /// Makes the player wait for enough, as everything that was read has been heard.
   /// - Returns: `false` if more has come meanwhile, or nothing follows.
   func runDry() -> Bool {
-    state.withLock { state in
+    withFrames { state in
       guard !state.isComplete, !state.isFilling, state.cursor >= state.packets.end else { return false }
       state.wait.ranDry()
       (state.isFilling, state.isReadOut) = (true, false)
@@ -222,7 +295,7 @@ final class StreamBuffer: Sendable {
   /// - Parameter forBurst: `true` if the buffer counts as full a burst earlier, a quarter of it at most: the
   ///   burst of the next connection then does not overwrite what was kept while the player was paused.
   func keepUnheard(_ keeps: Bool, forBurst: Bool = false) {
-    state.withLock { state in
+    withFrames { state in
       let isFile = state.file.high != nil
       state.keepsUnheard = keeps || isFile
       state.reserve = keeps && forBurst && !isFile ? min(Self.burstBlocks, state.packets.size / 4) : 0
@@ -232,7 +305,7 @@ final class StreamBuffer: Sendable {
   /// Moves the player to a time of the stream, or as near as the buffer reaches.
   /// - Returns: the time that the player is at.
   func move(to time: StreamTime) -> StreamTime {
-    let (position, notify) = state.withLock { state -> (StreamTime, (@Sendable () -> Void)?) in
+    let (position, notify) = withFrames { state -> (StreamTime, (@Sendable () -> Void)?) in
       state.reader += 1
       state.isReadOut = false
       state.cursor = state.packets.cursor(at: time)
@@ -248,11 +321,11 @@ final class StreamBuffer: Sendable {
   }
 
   /// Returns the number of the decoder that is to read from here on, until the player is moved.
-  func beginReading() -> Int { state.withLock { $0.reader } }
+  func beginReading() -> Int { withFrames { $0.reader } }
 
   /// Returns the lead of a live server over real time, `most` at most, for which no kept sound is evicted.
   func liveLead(_ most: StreamTime) -> StreamTime {
-    state.withLock { state in
+    withFrames { state in
       let share = StreamTime(seconds: state.packets.capacity.seconds * 0.75)
       return state.keepsUnheard || share <= .zero ? most : min(most, share)
     }
@@ -276,7 +349,7 @@ final class StreamBuffer: Sendable {
   /// Makes the player wait for enough if it has heard all but `rest` at `time`. Decided in one step, so that
   /// a player never waits for what has come meanwhile, and never finds the same rest again.
   func drain(at time: StreamTime, rest: StreamTime) -> Drained {
-    state.withLock { state in
+    withFrames { state in
       let end = state.packets.time(at: state.packets.end)
       guard min(end, state.file.heard?.end ?? end) - time <= rest else { return .more }
       guard !state.isComplete else { return .ended }
@@ -300,7 +373,7 @@ final class StreamBuffer: Sendable {
   func burstCame() -> Bool { want { $0.burstCame() } }
 
   private func want(_ change: (inout PlayerWait) -> Void) -> Bool {
-    let (isEnough, wakers) = state.withLock { state -> (Bool, [@Sendable () -> Void]) in
+    let (isEnough, wakers) = withFrames { state -> (Bool, [@Sendable () -> Void]) in
       change(&state.wait)
       guard state.isFilling, state.ahead > .zero, state.ahead >= state.wait.time else { return (false, []) }
       state.isFilling = false
@@ -311,11 +384,11 @@ final class StreamBuffer: Sendable {
   }
 
   /// The average rate of the last sound in kbit/s; nil before some seconds have come.
-  var bitRate: Int? { state.withLock { $0.rate.kilobits } }
+  var bitRate: Int? { withFrames { $0.rate.kilobits } }
 
   /// The times of the stream at which the buffer begins and ends.
   var range: (start: StreamTime, end: StreamTime) {
-    state.withLock { state in
+    withFrames { state in
       let end = state.packets.time(at: state.packets.end)
       return (state.packets.time(at: state.packets.start), min(end, state.file.heard?.end ?? end))
     }
@@ -323,7 +396,7 @@ final class StreamBuffer: Sendable {
 
   /// Returns the newest frames, of `length` together; all when that is more.
   func last(_ length: StreamTime?) -> [(packet: PacketBuffer.Packet, bytes: [UInt8])] {
-    state.withLock { state in
+    withFrames { state in
       var cursor = state.packets.start
       if let length {
         cursor = state.packets.cursor(at: state.packets.time(at: state.packets.end) - length)
@@ -344,7 +417,7 @@ final class StreamBuffer: Sendable {
   ///   - wanted: the sound that must be buffered before the player starts.
   ///   - room: called on the thread that reads when frames that were held back may be appended.
   func holdBack(above limit: StreamTime, wanted: StreamTime, _ room: @escaping @Sendable () -> Void) {
-    state.withLock { state in
+    withFrames { state in
       (state.keepsUnheard, state.reserve, state.wait.requested) = (true, 0, wanted)
       state.file.high = limit
       // A step, so that reception does not pause for every frame.
@@ -355,7 +428,7 @@ final class StreamBuffer: Sendable {
 
   /// Moves the player to `time`, which it has reached without reading.
   func pass(to time: StreamTime) {
-    let notify = state.withLock { state in
+    let notify = withFrames { state in
       state.cursor = state.packets.cursor(at: time)
       return state.takeRoom()
     }
@@ -368,7 +441,7 @@ final class StreamBuffer: Sendable {
   /// Removes all frames; the player waits at `time` until `wanted` is buffered.
   /// - Returns: the seek generation of the frames that follow.
   func beginSeek(to time: StreamTime, wanted: StreamTime) -> Int {
-    state.withLock { state in
+    withFrames { state in
       state.packets.removeAll(thenAt: time)
       state.cursor = state.packets.end
       state.reader += 1
@@ -384,7 +457,7 @@ final class StreamBuffer: Sendable {
   /// Sets the time of the first frame, and the number of frames that decoders need in front of one. Does
   /// nothing when frames came, or for another seek generation.
   func begin(at time: StreamTime, preroll: Int, generation: Int) {
-    state.withLock { state in
+    withFrames { state in
       guard generation == state.file.seekGeneration, state.packets.count == 0 else { return }
       state.packets.removeAll(thenAt: time)
       state.cursor = state.packets.end
@@ -397,14 +470,14 @@ final class StreamBuffer: Sendable {
   var heard: Heard? { state.withLock { $0.file.heard } }
 
   /// Sets the end of the audible range.
-  func setEnd(_ end: StreamTime?) { state.withLock { $0.file.heard?.end = end } }
+  func setEnd(_ end: StreamTime?) { withFrames { $0.file.heard?.end = end } }
 
   /// `true` if no frame follows.
   var isComplete: Bool { state.withLock { $0.isComplete } }
 
   /// Returns the figures for a player that is heard at `time`.
   func figures(heardAt time: StreamTime) -> StreamFigures {
-    state.withLock { state in
+    withFrames { state in
       let packets = state.packets
       let cursor = packets.cursor(at: time)
       let ahead = packets.timeShift(at: cursor).seconds

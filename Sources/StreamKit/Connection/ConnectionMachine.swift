@@ -203,6 +203,14 @@ public struct ConnectionMachine: Sendable {
     return actions
   }
 
+  /// Sound comes on and on, as evenly as in the time before: passes as much of `time` as makes no difference to what
+  /// follows.
+  /// - Returns: the time passed; the rest is to be received.
+  mutating func passSteadily(_ time: Duration) -> Duration {
+    guard phase == .receiving, time > StallTest.memory * 2 else { return .zero }
+    return stall?.passWindows(time - StallTest.memory) ?? .zero
+  }
+
   /// The transfer has ended by itself, or what came of it can't be used.
   /// - Parameters:
   ///   - error: why; for a server that closed, `stream.network`.

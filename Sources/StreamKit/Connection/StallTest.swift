@@ -59,6 +59,19 @@ public struct StallTest: Sendable {
     if let first, first.duration(to: now) <= Self.burstTime { burst = self.audio }
   }
 
+  /// The time after which a steady pace leaves no trace but its length: pauses of two windows.
+  static let memory = window * 2
+
+  /// Passes windows of time in which sound has come as evenly as in the last two.
+  /// - Returns: the time passed, some windows; the last bytes came so much later.
+  mutating func passWindows(_ time: Duration) -> Duration {
+    let passed = Self.window * (time.nanoseconds / Self.window.nanoseconds)
+    audio += passed
+    last = last?.advanced(by: passed)
+    windowStart = windowStart?.advanced(by: passed)
+    return passed
+  }
+
   /// Sound that the server sent at once when it was connected to.
   public var burstLength: Duration { burst }
 

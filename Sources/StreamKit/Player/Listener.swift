@@ -66,9 +66,13 @@ struct MediaClock {
 
   /// The position at `now`, at most `end`.
   func time(at now: Instant, end: StreamTime?) -> StreamTime {
+    since == nil ? start : min(moved(at: now), end ?? start)
+  }
+
+  /// The position at `now`, if sound has come by then.
+  func moved(at now: Instant) -> StreamTime {
     guard let since else { return start }
-    let moved = StreamTime(seconds: since.duration(to: now).inSeconds)
-    return min(start + moved, end ?? start)
+    return start + StreamTime(seconds: since.duration(to: now).inSeconds)
   }
 
   mutating func run(from now: Instant) { since = now }

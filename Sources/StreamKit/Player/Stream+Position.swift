@@ -5,7 +5,12 @@ public import EventLoop
 extension Stream {
   /// The time of the stream that is heard.
   public var position: StreamTime {
-    listener.playback?.position ?? clock.time(at: loop.now, end: buffer?.range.end)
+    if let heard = listener.playback?.position { return heard }
+    // A reception that rests is not to be disturbed for an end that is far ahead.
+    if let end = buffer?.rest?.end(at: loop.now), clock.moved(at: loop.now) < end {
+      return clock.moved(at: loop.now)
+    }
+    return clock.time(at: loop.now, end: buffer?.range.end)
   }
 
   /// Sets the position to the first sound.

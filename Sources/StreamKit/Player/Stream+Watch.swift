@@ -5,6 +5,8 @@ internal import EventLoop
 extension Stream {
   /// Sound that counts as heard when a player without a decoder is looked at: less than a frame of any codec.
   private static let silentRest = StreamTime(seconds: 0.02)
+  /// Sound ahead of the position of which a reception that rests is sure: a player can't run dry in that rest.
+  private static let restLead = StreamTime(seconds: 0.1)
   /// Sound that a decoding player has left when it counts as dry: it is silent before later sound is decoded.
   private static let dryRest = StreamTime(seconds: 0.1)
 
@@ -13,6 +15,9 @@ extension Stream {
     timers.silence?.cancel()
     // While the buffer fills, as behind a seek, the player waits already.
     guard listener.playback == nil, clock.since != nil, let buffer, !buffer.isFilling else { return }
+    if let rest = buffer.rest, clock.moved(at: loop.now) + Self.restLead < rest.end(at: loop.now) {
+      return watchSilentEnd(in: loop.now.duration(to: rest.until))
+    }
     if buffer.heldBackUntil != nil { buffer.pass(to: position) }
     let left = (buffer.range.end - position).seconds
     guard left <= Self.silentRest.seconds else {

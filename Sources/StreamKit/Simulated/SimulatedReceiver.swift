@@ -4,7 +4,8 @@ internal import HTTP
 /// Receives a simulated station, and reports what the receiver of the real one would, in the same order: a
 /// `ConnectionMachine` decides here too.
 ///
-/// Frames come about a second at a time. Behind a lost connection the station sends its burst again: sound of the
+/// Frames come about a second at a time; while only a clock follows them the reception rests, see
+/// `StreamBuffer.Rest`, and the time line is the same. Behind a lost connection the station sends its burst again: sound of the
 /// outage that is in it is stitched, and the rest is a gap, which is reported when the real search would have given up.
 ///
 /// Unchecked: confined to the loop that it is made with.
@@ -34,6 +35,19 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
   private var lastTitle: SimulatedStation.Title?
   /// The receiver in place of this one, once the station has turned out to be a file.
   private var file: LocalReceiver?
+  /// The time of the last step.
+  private var lastStep = Duration.zero
+  private var pace = Pace.steps
+
+  /// The moments at which frames are appended.
+  private enum Pace {
+    /// At every step.
+    case steps
+    /// At the next step: what came in a rest has been looked for.
+    case nextStep
+    /// When they are looked for in this buffer, and at the end of the rest.
+    case rests(StreamBuffer, until: Instant)
+  }
 
   /// A connection that brings sound.
   private struct Connection {
@@ -70,6 +84,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
 
   func stop() {
     loop.post {
+      self.forgetRest()
       self.file?.stop()
       self.end()
     }
@@ -79,6 +94,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
 
   func change(_ options: ReceiverOptions) {
     loop.post {
+      self.catchUp()
       self.options = options
       self.file?.change(options)
       self.driver.setDataTimeout(options.dataTimeout)
@@ -227,13 +243,17 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
   func wakeTime(_ deadline: Instant?) -> Instant? {
     guard file == nil else { return nil }
     let isComing = connection != nil && !schedule.isSilent(at: now)
+    if isComing, let end = restEnd() { return end }
+    var step = now + Self.step
+    if case .nextStep = pace { step = lastStep + Self.step }
+    pace = .steps
     return [
-      schedule.next.map { origin.advanced(by: $0) },
-      isComing ? loop.now.advanced(by: Self.step) : deadline,
+      schedule.next.map { origin.advanced(by: $0) }, isComing ? origin.advanced(by: step) : deadline,
     ].compactMap(\.self).min()
   }
 
   func timePassed() {
+    catchUp()
     let events = schedule.advance(to: now)
     if connection != nil, !events.isSilent {
       advance(isChange: events.isChange)
@@ -243,6 +263,53 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
     } else {
       driver.deadlinePassed()
     }
+  }
+
+  // MARK: Rest
+
+  /// The longest rest.
+  private static let longestRest = Duration.seconds(86_400)
+
+  /// The end of the rest under way, or of one that begins now: the last step before the next event of the schedule. Nil
+  /// while something but a clock follows the frames.
+  private func restEnd() -> Instant? {
+    if case .rests(_, let end) = pace { return end }
+    guard case .steps = pace, lastStep == now, let open = connection, open.landing == nil, !open.isFresh,
+      driver.machine.phase == .receiving, !tee.isRecorded, let buffer = tee.buffer, buffer.mayRest
+    else { return nil }
+    let free = min(Self.longestRest, schedule.next.map { $0 - now } ?? Self.longestRest)
+    let count = (free.nanoseconds - 1) / Self.step.nanoseconds
+    guard count > 1 else { return nil }
+    let end = loop.now.advanced(by: Self.step * count)
+    // The sound of a step comes at its end, in whole frames.
+    let late = StreamTime(Self.step) + open.sound.start(of: 1)
+    buffer.rest(
+      StreamBuffer.Rest(since: loop.now, until: end, end: buffer.range.end - late) { [weak self] in
+        self?.catchUp()
+      })
+    pace = .rests(buffer, until: end)
+    return end
+  }
+
+  /// Makes the steps that a rest has left out, and steps from now on.
+  private func catchUp() {
+    guard case .rests(let buffer, _) = pace else { return }
+    forgetRest()
+    guard let open = connection, buffer === tee.buffer else { return }
+    pace = .nextStep
+    let count = max(0, ((now - lastStep).nanoseconds - 1) / Self.step.nanoseconds)
+    let time = lastStep + Self.step * count
+    let passed = driver.machine.passSteadily(time - lastStep)
+    receive(from: lastStep + passed, to: time, isNew: true)
+    connection?.received = time
+    lastStep = time
+    _ = deliver(open.sound, until: open.sound.count(by: StreamTime(time) + burst(of: open.sound)))
+    driver.arm()
+  }
+
+  private func forgetRest() {
+    if case .rests(let buffer, _) = pace { buffer.rest(nil) }
+    pace = .steps
   }
 
   // MARK: Sound
@@ -264,6 +331,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
     let end = isJoined ? open.sound.count(by: StreamTime(now) + burst(of: open.sound)) : next
     advanceMachine(of: open, isNew: end > next)
     connection?.received = now
+    lastStep = now
     if isJoined {
       // A new listener gets its title with the first of its sound.
       if open.isFresh { reportTitle() }
@@ -284,8 +352,13 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
     var received = open.received
     // Sound that did not come for long has come at once.
     if now - received > Self.step { received = now - .milliseconds(1) }
-    while received < now {
-      let next = min(now, received + .milliseconds(500))
+    receive(from: received, to: now, isNew: isNew)
+  }
+
+  private func receive(from begin: Duration, to end: Duration, isNew: Bool) {
+    var received = begin
+    while received < end {
+      let next = min(end, received + .milliseconds(500))
       _ = driver.machine.received(next - received, isNew: isNew, at: origin.advanced(by: next))
       received = next
     }
@@ -303,17 +376,15 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
   /// - Returns: false when it is full.
   private func deliver(_ sound: StationSound, until end: Int) -> Bool {
     let isAccepted = tee.receive { delivery in
-      while next < end {
-        let arrival = sound.withFrame(next) { delivery.append($0, $1, discontinuity) }
-        guard arrival.isAccepted else { return false }
-        discontinuity = nil
-        next += 1
-        if arrival.isEnough {
-          isDry = false
-          report(.buffered)
-        }
+      guard next < end else { return true }
+      let (count, isEnough) = delivery.append(FrameRun(sound: sound, numbers: next..<end), discontinuity)
+      next += count
+      if count > 0 { discontinuity = nil }
+      if isEnough {
+        isDry = false
+        report(.buffered)
       }
-      return true
+      return next == end
     }
     if !isAccepted {
       report(.full)

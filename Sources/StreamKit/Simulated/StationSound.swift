@@ -1,6 +1,21 @@
 internal import Codecs
 public import EventLoop
 
+/// Frames of a simulated station that follow each other, by their numbers: a span of sound as a value.
+struct FrameRun {
+  let sound: StationSound
+  var numbers: Range<Int>
+
+  /// The length of its sound.
+  var duration: StreamTime { sound.start(of: numbers.upperBound) - sound.start(of: numbers.lowerBound) }
+
+  /// The most of its last frames that have no more than `bytes` together, and one frame before them.
+  func last(bytes: Int) -> Range<Int> {
+    let first = sound.count(byPlace: sound.place(of: numbers.upperBound) - bytes)
+    return max(numbers.lowerBound, first)..<numbers.upperBound
+  }
+}
+
 /// The sound of a simulated station: the frames of a sound file, over and over, as one stream without an end. A frame
 /// that only describes the others (Xing, Info, VBRI) is left out.
 public final class StationSound: Sendable {
@@ -99,6 +114,32 @@ public final class StationSound: Sendable {
       body(frame, UnsafeRawBufferPointer(rebasing: $0[places[index]..<places[index + 1]]))
     }
   }
+
+  /// The offset of frame `number` in the bytes of the stream.
+  func place(of number: Int) -> Int {
+    let (rounds, index) = number.quotientAndRemainder(dividingBy: frames.count)
+    return rounds * bytes.count + places[index]
+  }
+
+  /// Returns the number of frames that end within the first `count` bytes of the stream.
+  func count(byPlace count: Int) -> Int {
+    let (rounds, rest) = max(0, count).quotientAndRemainder(dividingBy: bytes.count)
+    var (low, high) = (0, frames.count)
+    while low < high {
+      let middle = (low + high + 1) / 2
+      if places[middle] <= rest { low = middle } else { high = middle - 1 }
+    }
+    return rounds * frames.count + low
+  }
+
+  /// The length in bytes of frame `number` of the stream.
+  func length(of number: Int) -> Int {
+    let index = number % frames.count
+    return places[index + 1] - places[index]
+  }
+
+  /// The number of frames in one round through the file.
+  var frameCount: Int { frames.count }
 
   // MARK: The file
 
