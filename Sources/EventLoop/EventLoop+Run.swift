@@ -107,7 +107,9 @@ extension EventLoop {
         poll(nanoseconds: nil)
         return true
       }
-      if !watches.isEmpty { poll(nanoseconds: 0) }
+      // Descriptors that nothing waits for, as those of signals, are looked at now and then: a call of the system costs
+      // as much as a turn.
+      if !watches.isEmpty, watches.keepAliveCount > 0 || workSincePoll >= 64 { poll(nanoseconds: 0) }
       if !ready.isEmpty { return true }
       if let due = timers.nextDue, canWait || timers.keepAliveCount > 0 {
         virtualNow = max(virtualNow, due)

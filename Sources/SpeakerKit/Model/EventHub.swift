@@ -9,14 +9,17 @@ public final class EventHub {
   /// A registered listener. Lives until it is cancelled, whether or not the caller keeps it.
   public final class Subscription {
     fileprivate let kind: HouseEvent.Kind?
+    /// `true` if events of kind `time` are among all kinds.
+    fileprivate let takesSeconds: Bool
     fileprivate let isConcerned: (HouseEvent) -> Bool
     fileprivate var listener: ((HouseEvent) -> Void)?
 
     fileprivate init(
-      _ kind: HouseEvent.Kind?, _ isConcerned: @escaping (HouseEvent) -> Bool,
+      _ kind: HouseEvent.Kind?, _ takesSeconds: Bool, _ isConcerned: @escaping (HouseEvent) -> Bool,
       _ listener: @escaping (HouseEvent) -> Void
     ) {
       self.kind = kind
+      self.takesSeconds = takesSeconds
       self.isConcerned = isConcerned
       self.listener = listener
     }
@@ -27,6 +30,9 @@ public final class EventHub {
     /// Cancels the subscription: the listener is not called again, not even with an event that is being
     /// delivered.
     public func cancel() { listener = nil }
+
+    /// `true` if it is for events of kind `time`.
+    fileprivate var isForSeconds: Bool { isActive && (kind == nil ? takesSeconds : kind == .time) }
 
     fileprivate func wants(_ event: HouseEvent) -> Bool {
       isActive && (kind == nil || kind == event.kind) && isConcerned(event)
@@ -40,22 +46,33 @@ public final class EventHub {
   private var queue: [() -> Void] = []
   private var isDelivering = false
   private var isClosed = false
+  /// Called when the first listener for events of kind `time` has subscribed.
+  var onSecondsWanted: () -> Void = {}
 
   init(loop: EventLoop) { self.loop = loop }
+
+  /// `true` if a listener is for events of kind `time`, which cost a timer a second.
+  var wantsSeconds: Bool { subscriptions.contains(where: \.isForSeconds) }
 
   /// `true` if events wait to be delivered, or are being delivered.
   public var hasPending: Bool { isDelivering || !queue.isEmpty }
 
   /// Calls `listener` with every event of `kind`, nil for all, that occurs from now on.
-  /// - Parameter isConcerned: `true` if the listener receives the event. Called in the middle of the event's
-  ///   cause, when the house has the state of that moment: may only read, and change nothing.
+  /// - Parameters:
+  ///   - takesSeconds: `false` for a listener to all kinds that needs none of kind `time`: sessions need not wake every
+  ///     second for it.
+  ///   - isConcerned: `true` if the listener receives the event. Called in the middle of the event's cause, when the
+  ///     house has the state of that moment: may only read, and change nothing.
   @discardableResult
   public func on(
-    _ kind: HouseEvent.Kind? = nil, where isConcerned: @escaping (HouseEvent) -> Bool = { _ in true },
+    _ kind: HouseEvent.Kind? = nil, takesSeconds: Bool = true,
+    where isConcerned: @escaping (HouseEvent) -> Bool = { _ in true },
     _ listener: @escaping (HouseEvent) -> Void
   ) -> Subscription {
-    let subscription = Subscription(kind, isConcerned, listener)
+    let subscription = Subscription(kind, takesSeconds, isConcerned, listener)
+    let wantedSeconds = wantsSeconds
     if isClosed { subscription.cancel() } else { subscriptions.append(subscription) }
+    if !wantedSeconds, subscription.isForSeconds { onSecondsWanted() }
     // In a house without events, a caller may wait for ever with a timeout each time.
     if subscriptions.count > roomForSubscriptions {
       subscriptions.removeAll { !$0.isActive }

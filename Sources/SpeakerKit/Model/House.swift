@@ -55,6 +55,7 @@ public final class House {
     session = Session(id: 0, name: "default", driver: driver, loop: loop)
     sessions = [session]
     session.house = self
+    events.onSecondsWanted = { [unowned self] in for session in sessions { session.secondsAreWanted() } }
   }
 
   /// Opens the driver and discovers the speakers; returns after the first discovery. Returns at once when the

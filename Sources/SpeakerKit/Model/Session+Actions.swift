@@ -98,6 +98,11 @@ extension Session {
     secondTimer?.cancel()
     secondTimer = nil
     guard isRunning else { return }
+    guard house?.events.wantsSeconds == true else {
+      // A source without an end keeps the loop alive, in virtual time too.
+      secondTimer = loop.after(Self.idleLook) { [weak self] in self?.armSeconds() }
+      return
+    }
     let rate = format.sampleRate
     let missing = (reportedSeconds + 1) * rate - elapsed
     let nanoseconds = (Int64(max(missing, 1)) * 1_000_000_000 + Int64(rate) - 1) / Int64(rate)
@@ -108,6 +113,16 @@ extension Session {
       tellSeconds()
       armSeconds()
     }
+  }
+
+  /// Interval of the timer of a running session whose seconds nobody wants.
+  private static let idleLook = Duration.seconds(3600)
+
+  /// Begins to report seconds, as a listener wants them: the next whole one is the first.
+  func secondsAreWanted() {
+    guard isRunning else { return }
+    if seekTarget == nil { reportedSeconds = max(reportedSeconds, elapsed / format.sampleRate) }
+    armSeconds()
   }
 
   /// Number of frames of the source heard by now, over all repetitions when it loops.

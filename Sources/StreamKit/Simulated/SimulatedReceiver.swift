@@ -297,7 +297,7 @@ final class SimulatedReceiver: StreamReceiver, ConnectionOwner, @unchecked Senda
     forgetRest()
     guard let open = connection, buffer === tee.buffer else { return }
     pace = .nextStep
-    let count = max(0, ((now - lastStep).nanoseconds - 1) / Self.step.nanoseconds)
+    let count = (now - lastStep).nanoseconds / Self.step.nanoseconds
     let time = lastStep + Self.step * count
     let passed = driver.machine.passSteadily(time - lastStep)
     receive(from: lastStep + passed, to: time, isNew: true)

@@ -163,16 +163,17 @@ public final class PartFile {
 
   /// Renames the part to `name`, or to the next free name, as in `Show (2).mp3`, and unlocks it; file and
   /// name are on the disk then.
+  /// - Parameter syncs: `false` for a file that no power cut need spare.
   /// - Returns: the final path.
   /// - Throws: `record.write`, `record.disk_full`; it stays a part then, and locked.
-  public func finish(as name: String) throws(RecordError) -> String {
-    try sync()
+  public func finish(as name: String, syncs: Bool = true) throws(RecordError) -> String {
+    if syncs { try sync() }
     var number = 1
     while true {
       let candidate = number == 1 ? name : RecordingName.numbered(name, number)
       let result = Self.rename(path, to: candidate)
       if result == 0 {
-        Self.syncFolder(of: candidate)
+        if syncs { Self.syncFolder(of: candidate) }
         close()
         return candidate
       }

@@ -30,6 +30,8 @@ final class RecorderCore: @unchecked Sendable {
   private static let expiryInterval = Duration.seconds(3600)
   private var lastExpiry = Instant.start
   private var catalogue: Catalogue?
+  /// Rows of growing recordings that are not written.
+  private var rows: [RecordingEntry] = []
   /// The troubles that were logged and still last.
   private var reported: Set<Trouble> = []
   private enum Trouble: String {
@@ -76,9 +78,13 @@ final class RecorderCore: @unchecked Sendable {
     if lastExpiry.duration(to: loop.now) >= Self.expiryInterval { expire() }
   }
 
+  /// `true` if all files are in the scratch folder of a simulation: nothing of them outlives the process.
+  var isScratch: Bool { settings.root != nil }
+
   /// Returns the library of recordings.
   /// - Throws: `record.write` when there is no catalogue.
   func library() throws -> RecordingLibrary {
+    writeRows()
     guard let catalogue = try openCatalogue() else {
       throw RecordError(.write, "there is no catalogue of recordings here")
     }
@@ -143,6 +149,7 @@ final class RecorderCore: @unchecked Sendable {
     for part in parts where done.insert(part.fileSystem).inserted {
       do throws(RecordError) { try part.syncFileSystem() } catch { log("\(error)") }
     }
+    if loop.isVirtual { return }
     for (_, writer) in writers { writer.anyPart?.releaseMemory() }
     // The start of a stream needs more memory than what follows.
     if hasNewWriters { LinuxMemory.giveBackFree() }
@@ -199,22 +206,39 @@ final class RecorderCore: @unchecked Sendable {
     entry = new
   }
 
-  func forget(_ entry: RecordingEntry) { with { try $0.remove(entry.id) } }
+  func forget(_ entry: RecordingEntry) {
+    forgetRow(of: entry)
+    with { try $0.remove(entry.id) }
+  }
 
   /// Updates the rows of all open recordings in one transaction.
   private func keepRows() {
     lastRows = loop.now
-    let entries = writers.flatMap(\.writer.entries)
+    rows = writers.flatMap(\.writer.entries)
     for (_, writer) in writers { writer.hasChanged = false }
+    // Of a scratch folder nobody reads the rows but who asks for the library.
+    if !isScratch { writeRows() }
+  }
+
+  private func writeRows() {
+    let entries = rows
+    rows = []
     if !entries.isEmpty { with { try $0.update(entries) } }
   }
 
-  func update(_ entry: RecordingEntry) { with { try $0.update([entry]) } }
+  /// Forgets rows that are not written, as newer ones of the same recordings are.
+  private func forgetRow(of entry: RecordingEntry) { rows.removeAll { $0.id == entry.id } }
+
+  func update(_ entry: RecordingEntry) {
+    forgetRow(of: entry)
+    with { try $0.update([entry]) }
+  }
 
   /// Joins the rows of `entry` and of the file that it was appended to, whose length was `earlier`; returns
   /// the one row.
   func join(_ entry: RecordingEntry, _ earlier: (samples: Int, bytes: Int)) -> RecordingEntry {
     var whole = entry
+    forgetRow(of: entry)
     with { whole = try $0.join(entry, earlier: earlier) }
     return whole
   }

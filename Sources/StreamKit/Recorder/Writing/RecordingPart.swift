@@ -22,16 +22,23 @@ final class RecordingPart {
   /// The limit in bytes of the titles kept for one file: those of a month of songs. No station sends more.
   private static let titleLimit = 1 << 20
   let base: Int?
+  /// Bytes that are not written yet: of a scratch file some, as no power cut can lose them.
+  private var held: [UInt8] = []
+  private let isScratch: Bool
+  /// The limit in bytes of what is held.
+  private static let heldLimit = 256 << 10
 
   /// Creates a part of an empty file, and writes its tag.
   /// - Parameters:
   ///   - tag: the contents of its tag; nil for none.
   ///   - wav: the decoded body of a WAV file; nil for frames that are written as they come.
   ///   - base: the length in bytes of the file that it is appended to at its end; nil for a file of its own.
+  ///   - isScratch: `true` for a file that ends with the process.
   init(
-    _ entry: RecordingEntry, _ file: PartFile, tag: RecordingTag?, wav: WAVBody?, base: Int?
+    _ entry: RecordingEntry, _ file: PartFile, tag: RecordingTag?, wav: WAVBody?, base: Int?, isScratch: Bool
   ) throws(RecordError) {
     (self.entry, self.file, self.tag, self.wav, self.base) = (entry, file, tag, wav, base)
+    self.isScratch = isScratch
     reportedPath = entry.path
     if let tag { try file.write(try tag.make()) }
   }
@@ -46,8 +53,13 @@ final class RecordingPart {
   /// Writes whole frames, given as their concatenated bytes.
   func write(_ bytes: ArraySlice<UInt8>, _ frames: ArraySlice<StreamFrame>) throws(RecordError) {
     guard let wav else {
-      // `withUnsafeBytes` of a slice has no typed throws.
-      try bytes.withUnsafeBytes { bytes in Result { () throws(RecordError) in try file.write(bytes) } }.get()
+      if isScratch {
+        held += bytes
+        if held.count >= Self.heldLimit { try writeHeld() }
+      } else {
+        // `withUnsafeBytes` of a slice has no typed throws.
+        try bytes.withUnsafeBytes { bytes in Result { () throws(RecordError) in try file.write(bytes) } }.get()
+      }
       entry.bytes += bytes.count
       entry.samples += frames.reduce(0) { $0 + $1.samples }
       return
@@ -58,9 +70,16 @@ final class RecordingPart {
     (entry.sampleRate, entry.channels) = (wav.format.sampleRate, wav.format.channels)
   }
 
+  private func writeHeld() throws(RecordError) {
+    guard !held.isEmpty else { return }
+    try file.write(held)
+    held.removeAll(keepingCapacity: true)
+  }
+
   /// Removes the last frames.
   func cut(bytes: Int, samples: Int) throws(RecordError) {
     guard bytes > 0, wav == nil else { return }
+    try writeHeld()
     try file.truncate(to: file.length - min(bytes, entry.bytes))
     entry.bytes -= min(bytes, entry.bytes)
     entry.samples -= min(samples, entry.samples)
@@ -79,6 +98,7 @@ final class RecordingPart {
   /// Completes the contents: the header of a WAV file, the length of a copied file, the final tag.
   func complete() throws(RecordError) {
     try wav?.finish()
+    try writeHeld()
     if isCopy { try measure() }
     if let tag { try tag.update(file.path) }
   }
@@ -92,7 +112,7 @@ final class RecordingPart {
 
   /// Renames the part to its final name.
   func rename() throws(RecordError) {
-    entry.path = try file.finish(as: entry.path)
+    entry.path = try file.finish(as: entry.path, syncs: !isScratch)
     entry.part = nil
     entry.state = fails ? .failed : .finished
   }
@@ -106,7 +126,7 @@ final class RecordingPart {
   }
 
   /// Returns when all bytes are on the disk.
-  func sync() throws(RecordError) { try file.sync() }
+  func sync() throws(RecordError) { if !isScratch { try file.sync() } }
 
   /// Removes the part.
   func remove() {

@@ -131,7 +131,8 @@ final class RecordingPlan {
         genre: source.station.genre, track: options.split == nil ? nil : values.track, start: values.start,
         url: source.address.description)
     }
-    let part = try RecordingPart(entry, file, tag: tag, wav: wav, base: base)
+    let part = try RecordingPart(
+      entry, file, tag: tag, wav: wav, base: base, isScratch: core.isScratch)
     part.isCopy = isCopy
     if let title { part.note(title) }
     // The sound that did not fit into the full file is in it already.
