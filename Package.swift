@@ -56,7 +56,8 @@ let package = Package(
     // The documentation of the Lua API.
     library("Reference", ["EventLoop"]),
 
-    // Lua for Swift.
+    // Lua as text, and Lua for Swift.
+    library("LuaSyntax"),
     library("LuaRuntime", ["CLua", "CLuaShim", "EventLoop"]),
 
     // Bytes to PCM to speakers.
@@ -115,6 +116,7 @@ let package = Package(
     tests(of: "Database", ["Database", "EventLoop", "TestSupport"]),
     tests(of: "HTTP", ["HTTP", "EventLoop", "TestSupport", "TestTraits"]),
     tests(of: "Reference", ["Reference", "EventLoop", "TestSupport"]),
+    tests(of: "LuaSyntax", ["LuaSyntax", "LuaRuntime", "EventLoop", "TestSupport"]),
     tests(of: "LuaRuntime", ["LuaRuntime", "EventLoop", "TestSupport"]),
     tests(of: "AudioCore", ["AudioCore", "EventLoop", "TestSupport"]),
     tests(of: "Codecs", ["Codecs", "AudioCore", "EventLoop", "TestSupport"]),

@@ -1,0 +1,17 @@
+/// The reason for which a text is no Lua, or is not parsed.
+public struct LuaSyntaxError: Error, Equatable, Sendable {
+  /// Kinds of reasons.
+  public enum Kind: Sendable {
+    /// Lua itself refuses the text.
+    case syntax
+    /// The text is larger or more deeply nested than the parser accepts; Lua may accept it.
+    case limit
+  }
+
+  /// The kind of the reason.
+  public let kind: Kind
+  /// The reason in Lua's own words, without the position.
+  public let message: String
+  /// Byte offset in the text.
+  public let offset: Int
+}
