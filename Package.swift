@@ -58,6 +58,7 @@ let package = Package(
 
     // Lua as text, and Lua for Swift.
     library("LuaSyntax"),
+    library("ScriptCheck", ["EventLoop", "LuaSyntax", "Reference", "Scheduling"]),
     library("LuaRuntime", ["CLua", "CLuaShim", "EventLoop"]),
 
     // Bytes to PCM to speakers.
@@ -95,7 +96,7 @@ let package = Package(
       name: "RoomtoneCLI",
       dependencies: [
         "Roomtone", "Home", "LuaRuntime", "EventLoop", "AudioCore", "HeadsetKit", "HeadsetLink",
-        "HeadsetBoard", "Reference", "SpeakerKit", "StreamKit", "Scheduling",
+        "HeadsetBoard", "LuaSyntax", "Reference", "ScriptCheck", "SpeakerKit", "StreamKit", "Scheduling",
       ],
       swiftSettings: strict + optimized),
     .executableTarget(
@@ -116,6 +117,7 @@ let package = Package(
     tests(of: "Database", ["Database", "EventLoop", "TestSupport"]),
     tests(of: "HTTP", ["HTTP", "EventLoop", "TestSupport", "TestTraits"]),
     tests(of: "Reference", ["Reference", "EventLoop", "TestSupport"]),
+    tests(of: "ScriptCheck", ["ScriptCheck", "LuaSyntax", "Reference", "Roomtone", "TestSupport"]),
     tests(of: "LuaSyntax", ["LuaSyntax", "LuaRuntime", "EventLoop", "TestSupport"]),
     tests(of: "LuaRuntime", ["LuaRuntime", "EventLoop", "TestSupport"]),
     tests(of: "AudioCore", ["AudioCore", "EventLoop", "TestSupport"]),

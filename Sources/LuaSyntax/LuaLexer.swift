@@ -63,7 +63,9 @@ struct LuaLexer {
         let text = try longText(level, from: start, what: "string")
         return LuaToken(kind: .string, start: start, end: position, text: text)
       }
-      if byte(1) == UInt8(ascii: "=") { throw error("invalid long string delimiter", near: start..<start + 2) }
+      if byte(1) == UInt8(ascii: "=") {
+        throw error("invalid long string delimiter", near: start..<start + 2)
+      }
     }
     guard let kind = symbol() else {
       let shown = (0x20..<0x7F).contains(first) ? String(UnicodeScalar(first)) : "<\\\(first)>"
@@ -150,7 +152,8 @@ struct LuaLexer {
       position += 1
       switch next {
       case mark:
-        return LuaToken(kind: .string, start: start, end: position, text: String(decoding: text, as: UTF8.self))
+        return LuaToken(
+          kind: .string, start: start, end: position, text: String(decoding: text, as: UTF8.self))
       case 0x0A, 0x0D: throw error("unfinished string", near: start..<position - 1)
       case UInt8(ascii: "\\"): try escape(&text, in: start)
       default: text.append(next)
@@ -220,7 +223,8 @@ struct LuaLexer {
   }
 
   /// Reads a text in long brackets to its end, from the opening bracket on.
-  private mutating func longText(_ level: Int, from start: Int, what: String) throws(LuaSyntaxError) -> String {
+  private mutating func longText(_ level: Int, from start: Int, what: String) throws(LuaSyntaxError) -> String
+  {
     position += level + 2
     if let first = byte(), first == 0x0A || first == 0x0D {
       position += 1

@@ -274,7 +274,8 @@ struct LuaParser {
       if try accept(.less) {
         let given = try self.name()
         guard given.text == "const" || given.text == "close" else {
-          throw LuaSyntaxError(kind: .syntax, message: "unknown attribute '\(given.text)'", offset: given.start)
+          throw LuaSyntaxError(
+            kind: .syntax, message: "unknown attribute '\(given.text)'", offset: given.start)
         }
         if given.text == "close" {
           guard !closes else {

@@ -95,7 +95,8 @@ struct LuaScopes {
     guard blocks.count == functions[last].block else { return }
     if let jump = jumps[block.jumps...].first(where: { !$0.isResolved }) {
       throw LuaSyntaxError(
-        kind: .syntax, message: "no visible label '\(jump.name)' for goto at line \(lines.line(of: jump.offset))",
+        kind: .syntax,
+        message: "no visible label '\(jump.name)' for goto at line \(lines.line(of: jump.offset))",
         offset: jump.offset)
     }
     jumps.removeLast(jumps.count - block.jumps)
@@ -122,7 +123,8 @@ struct LuaScopes {
     let first = functions.last?.block ?? 0
     guard blocks[first...].contains(where: \.isLoop) else {
       throw LuaSyntaxError(
-        kind: .syntax, message: "break outside a loop at line \(lines.line(of: token.start))", offset: token.start)
+        kind: .syntax, message: "break outside a loop at line \(lines.line(of: token.start))",
+        offset: token.start)
     }
   }
 

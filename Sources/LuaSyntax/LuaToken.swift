@@ -80,7 +80,8 @@ func hexDigit(_ byte: UInt8) -> UInt8? {
 struct LuaToken {
   /// The kinds of tokens. The raw value of those without a value is their text.
   enum Kind: String {
-    case and, `break`, `do`, `else`, elseif, end, `false`, `for`, function, goto, `if`, `in`, local, `nil`, not,
+    case and, `break`, `do`, `else`, elseif, end, `false`, `for`, function, goto, `if`, `in`, local, `nil`,
+      not,
       or, `repeat`, `return`, then, `true`, until, `while`
     case plus = "+"
     case minus = "-"
@@ -129,7 +130,8 @@ struct LuaToken {
   var number = LuaNumber(0, isInteger: true)
 
   static let keywords: Set<String> = [
-    "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in", "local", "nil",
+    "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in", "local",
+    "nil",
     "not", "or", "repeat", "return", "then", "true", "until", "while",
   ]
 }

@@ -1,6 +1,8 @@
 /// Index of an expression in its tree.
 public struct LuaExpressionID: Hashable, Sendable {
   let index: Int32
+  /// No expression.
+  public static let none = LuaExpressionID(index: -1)
 }
 
 /// Index of a local variable in its tree.
@@ -91,7 +93,8 @@ public struct LuaStatement: Sendable {
     case `repeat`([LuaStatement], until: LuaExpressionID)
     /// The branches in order, with their conditions; the last one has none if there is an `else`.
     case `if`([(condition: LuaExpressionID?, block: [LuaStatement])])
-    case numericFor(LuaVariableID, from: LuaExpressionID, to: LuaExpressionID, step: LuaExpressionID?, [LuaStatement])
+    case numericFor(
+      LuaVariableID, from: LuaExpressionID, to: LuaExpressionID, step: LuaExpressionID?, [LuaStatement])
     case genericFor([LuaVariableID], in: [LuaExpressionID], [LuaStatement])
     case `return`([LuaExpressionID])
     case `break`
@@ -169,6 +172,16 @@ public struct LuaTree: Sendable {
 
   /// The largest text that is parsed, in bytes.
   public static let largestText = 2 << 20
+
+  /// The indices of all expressions: parts before wholes.
+  public var expressionIDs: some BidirectionalCollection<LuaExpressionID> {
+    expressions.indices.lazy.map { LuaExpressionID(index: Int32($0)) }
+  }
+
+  /// The indices of all local variables, in the order of their declarations.
+  public var variableIDs: some BidirectionalCollection<LuaVariableID> {
+    variables.indices.lazy.map { LuaVariableID(index: Int32($0)) }
+  }
 
   /// The expression of an index.
   public subscript(id: LuaExpressionID) -> LuaExpression { expressions[Int(id.index)] }

@@ -26,6 +26,11 @@ public enum StandardLibrary {
       .map { String($0.dropLast(4).map { $0 == "/" ? "." : $0 }) }
   }
 
+  /// Returns `true` if the library or the host has a module, described or internal.
+  public static func hasModule(_ name: String) -> Bool {
+    name.hasPrefix("roomtone.") || modules.contains(name)
+  }
+
   /// Reads the reference of the Lua API from the definitions in a folder's `meta`, or from those inside the program.
   /// - Parameter folder: the library's folder, as `folder()` returns it.
   public static func reference(in folder: String? = StandardLibrary.folder()) -> Reference {

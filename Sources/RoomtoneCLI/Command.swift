@@ -50,6 +50,7 @@ enum Command {
     switch arguments.command {
     case .run: try run(arguments)
     case .simulate: try simulate(arguments)
+    case .check: try CheckCommand.run(arguments)
     case .test: try TestCommand.run(arguments)
     case .play: try play(arguments)
     case .record: try RecordCommand.run(arguments)

@@ -13,9 +13,9 @@ enum ReplCommand {
   }
 
   static func run(_ options: Options) throws -> Int32 {
-    let engineOptions = EngineSetup.ownHouse(
-      try EngineSetup.configuration(file: options.configuration, output: options.output),
-      command: "repl", script: options.text?.name)
+    let configuration = try EngineSetup.configuration(file: options.configuration, output: options.output)
+    let engineOptions = EngineSetup.ownHouse(configuration, command: "repl", script: options.text?.name)
+    if let text = options.text { CheckCommand.warn(about: text, configuration, atPrompt: true) }
     let engine = try EngineSetup.engine(engineOptions)
     let prompt = try Prompt(engine: engine, after: options.text)
     prompt.show = Terminal.write

@@ -49,7 +49,9 @@ struct CronJob {
     if arguments.command == .run {
       guard first != "-" else { throw wrong("cron gives a script no standard input to come from") }
       // A script that can't run should be known of now.
-      try ScriptText(path: first).compile()
+      let text = try ScriptText(path: first)
+      try text.compile()
+      CheckCommand.warn(about: text, try EngineSetup.configuration(file: arguments.text(.config)))
       return ([absolute(first)] + rest, [], stem(first))
     }
     let configuration = try EngineSetup.configuration(file: arguments.text(.config))

@@ -10,7 +10,7 @@ extension ProgramSpec {
     version: Product.version,
     summary: "Roomtone runs a home's audio from Lua scripts.",
     commands: [
-      .run, .simulate, .test, .repl, .play, .record, .recordings, .headset, .firmware, .board, .cron,
+      .run, .simulate, .check, .test, .repl, .play, .record, .recordings, .headset, .firmware, .board, .cron,
       .devices,
       .groups,
       .status,
@@ -95,6 +95,29 @@ extension CommandSpec {
         "roomtone simulate radio.lua --stations stations.lua", "with stations that drop, or are not there"),
       ExampleSpec("roomtone simulate wake_up.lua --html week.html", "with a page to look at or to print"),
       ExampleSpec("roomtone simulate wake_up.lua --render out", "with the sound, as WAV files in out/"),
+    ])
+
+  static let check = CommandSpec(
+    name: "check",
+    summary: "finds mistakes in scripts before they run",
+    operands: [.scripts],
+    options: [.jsonFindings, .config],
+    notes: [
+      """
+      Found are errors of syntax; functions, fields, methods, options, events and globals that do not exist; wrong \
+      numbers and types of arguments; wrong times, durations, days and lines of cron; speakers, groups and stations \
+      that the house and the configuration do not have; results of look-ups that are not used; calls that wait where \
+      none can.
+      """,
+      """
+      Each is a line: file, line and column, what is wrong, a code. What is not certain is not reported. The comment \
+      '-- check: ignore' behind a line silences it. A folder stands for the Lua files in it and in its subfolders.
+      """,
+      "Exit status: 0 when nothing was found, 1 when something was, 2 for wrong usage.",
+    ],
+    examples: [
+      ExampleSpec("roomtone check wake_up.lua", "silent when all is well"),
+      ExampleSpec("roomtone check --json ~/scripts", "all scripts of a folder, for an editor"),
     ])
 
   static let test = CommandSpec(
@@ -230,6 +253,8 @@ extension OperandSpec {
   }
   static let firstScript = OperandSpec(
     name: "SCRIPT", summary: "a Lua file to run before the first prompt", isOptional: true)
+  static let scripts = OperandSpec(
+    name: "SCRIPT", summary: "a Lua file, a folder of them, or - for standard input", isRepeated: true)
   static let specs = OperandSpec(
     name: "SPEC", summary: "a spec, or a folder of specs", isRepeated: true)
   static let scriptArguments = OperandSpec(
@@ -272,6 +297,9 @@ extension OptionSpec {
     "html", .file, "writes a page with a picture of the time, day by day, to this file; 31 days at most")
   static let seed = OptionSpec(
     "seed", .number(0...UInt64.max), "where the script's random numbers begin (default: 1)")
+
+  // Of `check`.
+  static let jsonFindings = OptionSpec("json", .flag, "prints the mistakes as a JSON list")
 
   // Of `test`.
   static let filter = OptionSpec(

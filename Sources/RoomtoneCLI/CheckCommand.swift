@@ -1,0 +1,119 @@
+internal import EventLoop
+internal import Glibc
+internal import Home
+internal import LuaSyntax
+internal import Reference
+internal import Roomtone
+internal import ScriptCheck
+internal import SpeakerKit
+
+/// Command `roomtone check`, and the warnings of the commands that run or schedule scripts.
+enum CheckCommand {
+  static func run(_ arguments: ParsedArguments) throws -> Int32 {
+    let configuration = try EngineSetup.configuration(file: arguments.text(.config))
+    // All are read first: a name that is wrong is an error before the first finding.
+    let texts = try arguments.operands.flatMap(files).map { try ScriptText(path: $0) }
+    let house = try names(of: configuration)
+    let reference = StandardLibrary.reference()
+    let findings = texts.flatMap { text in
+      ScriptChecker(reference: reference, house: house, modules: FolderModules(beside: text))
+        .check(text.bytes, name: text.name).map { (text.shownName, $0) }
+    }
+    if arguments.has(.jsonFindings) {
+      Terminal.print(JSON.array(findings.map(object)).lines)
+    } else {
+      for (file, finding) in findings { Terminal.print(line(file, finding)) }
+    }
+    return findings.isEmpty ? 0 : 1
+  }
+
+  /// Writes the mistakes in a script file as warnings, unless the configuration shows none.
+  static func warn(about text: ScriptText, _ configuration: Configuration, atPrompt: Bool = false) {
+    guard text.isFile, configuration.logLevel <= .warn else { return }
+    let house = (try? names(of: configuration)) ?? HouseNames()
+    var checker = ScriptChecker(
+      reference: StandardLibrary.reference(), house: house, modules: FolderModules(beside: text))
+    checker.hasModuleGlobals = atPrompt
+    for finding in checker.check(text.bytes, name: text.name) where !isReportedByRun(finding) {
+      Terminal.log(.warn, line(text.shownName, finding), [])
+    }
+  }
+
+  /// `true` for what the run itself reports at once, and for what is no mistake.
+  private static func isReportedByRun(_ finding: ScriptFinding) -> Bool {
+    finding.code == .syntax || finding.code == .limit
+  }
+
+  private static func line(_ file: String, _ finding: ScriptFinding) -> String {
+    "\(file.onOneLine):\(finding.position.line):\(finding.position.column): \(finding.message.onOneLine) (\(finding.code.rawValue))"
+  }
+
+  private static func object(_ file: String, _ finding: ScriptFinding) -> JSON {
+    .object([
+      ("file", .string(file)), ("line", .number(finding.position.line)),
+      ("column", .number(finding.position.column)), ("code", .string(finding.code.rawValue)),
+      ("message", .string(finding.message)),
+    ])
+  }
+
+  /// Returns the path itself, or the Lua files in a folder and its subfolders, sorted.
+  private static func files(_ path: String) throws -> [String] {
+    guard let found = lua(in: path, depth: 0) else { return [path] }
+    guard !found.isEmpty else {
+      throw UsageError(.operand, "there are no Lua files in \(quoted(path))", help: "roomtone check")
+    }
+    return found
+  }
+
+  /// Returns the Lua files in a folder; nil for what is no folder.
+  private static func lua(in path: String, depth: Int) -> [String]? {
+    guard depth < 16, let names = try? LinuxFiles.names(in: path) else { return nil }
+    let folder = path.hasSuffix("/") ? String(path.dropLast()) : path
+    return names.sorted().filter { !$0.hasPrefix(".") }.flatMap { name -> [String] in
+      if name.hasSuffix(".lua") { return ["\(folder)/\(name)"] }
+      return lua(in: "\(folder)/\(name)", depth: depth + 1) ?? []
+    }
+  }
+
+  /// Returns the names of the house as it was left, and of the configuration.
+  private static func names(of configuration: Configuration) throws -> HouseNames {
+    var options = EngineOptions()
+    options.configuration = configuration
+    options.access = .look
+    options.stateFolder = UserFolders.state
+    var names = HouseNames(stations: Array(configuration.stations.addresses.keys))
+    _ = try EngineSetup.engine(options).perform { house in
+      names.speakers = house.devices.map(\.name) + house.devices.map(\.id)
+      names.groups = house.groups.map(\.name) + house.groups.map(\.id)
+    }
+    return names
+  }
+}
+
+/// The modules in the folder of a script.
+private struct FolderModules: ModuleSource {
+  /// The folder, with a slash at its end; nil for text that comes from no file.
+  private let folder: String?
+
+  init(beside text: ScriptText) {
+    folder = text.isFile ? text.name.lastIndex(of: "/").map { String(text.name[...$0]) } ?? "" : nil
+  }
+
+  func text(of module: String) -> [UInt8]? {
+    guard let folder, !module.isEmpty, !module.utf8.contains(0) else { return nil }
+    let path = folder + String(module.map { $0 == "." ? "/" : $0 }) + ".lua"
+    return try? WholeFile.read(path, atMost: 2 << 20)
+  }
+
+  func isInternal(_ module: String) -> Bool { StandardLibrary.hasModule(module) }
+
+  var names: [String] {
+    guard let folder, let names = try? LinuxFiles.names(in: folder.isEmpty ? "." : folder) else { return [] }
+    return names.filter { $0.hasSuffix(".lua") }.map { String($0.dropLast(4)) }
+  }
+}
+
+extension ScriptText {
+  /// The name in messages of the command line.
+  fileprivate var shownName: String { name == "-" ? "stdin" : name }
+}

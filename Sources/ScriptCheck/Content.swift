@@ -1,0 +1,140 @@
+internal import EventLoop
+internal import Reference
+internal import Scheduling
+
+/// The meaning of a text in a call.
+enum Content: Equatable {
+  case duration, time, date, cron, days, zone, speaker, group, target, station, source, preset
+
+  /// The meaning by the type alone.
+  init?(type: ReferenceType) {
+    let names = type.alternatives.map { $0.element?.text ?? $0.text }
+    if names.contains("Duration") {
+      self = .duration
+    } else if names.contains("speaker.Target") || names.contains("fade.Target") {
+      self = .target
+    } else {
+      return nil
+    }
+  }
+
+  init?(parameter: ReferenceParameter, of function: ReferenceFunction) {
+    switch (function.name, parameter.name) {
+    case ("schedule.at", "time"): self = .time
+    case ("schedule.cron", "line"): self = .cron
+    case ("speaker.device", _): self = .speaker
+    case ("speaker.group", _): self = .group
+    case ("speaker.play_stream", "url_or_stream"), ("speaker.Session:play_stream", "url_or_stream"),
+      ("stream.new", "url"):
+      self = .station
+    case ("eq.apply", "name"): self = .preset
+    default: self.init(type: parameter.type)
+    }
+  }
+
+  init?(option: ReferenceField, of function: String) {
+    switch (function, option.name) {
+    case ("alarm.set", "at"), ("recorder.schedule", "at"): self = .time
+    case ("recorder.schedule", "cron"): self = .cron
+    case (_, "days") where option.text.hasPrefix("Days of the week"): self = .days
+    case ("schedule.cron", "timezone"), ("recorder.schedule", "timezone"): self = .zone
+    case ("stream.Stream:record", "until"): self = .date
+    case ("recorder.schedule", "url"), ("recorder.schedule", "fallbacks"): self = .station
+    case ("alarm.set", "sources"): self = .source
+    default: self.init(type: option.type)
+    }
+  }
+}
+
+extension ScriptCheck {
+  /// Returns the complaint about a text that does not have the meaning that is expected; nil for one that has, or may
+  /// have.
+  func complaint(about text: String, _ content: Content, _ expected: Expectation) -> (
+    ScriptFinding.Code, String
+  )? {
+    switch content {
+    case .duration: return refusal { () throws(ScheduleError) in _ = try DurationText.parse(text) }
+    case .time: return timeComplaint(text)
+    case .date:
+      return refusal { () throws(ScheduleError) in
+        if text.utf8.prefix(5).last == UInt8(ascii: "-") {
+          _ = try LocalDateTime(parsing: text)
+        } else {
+          _ = try TimeOfDay(parsing: text)
+        }
+      }
+    case .cron:
+      if text == "@reboot" { return (.time, "\"@reboot\" is not a time: a script begins when it is run") }
+      return refusal { () throws(ScheduleError) in _ = try CronExpression(parsing: text) }
+    case .days: return refusal { () throws(ScheduleError) in _ = try Weekdays(parsing: text) }
+    case .zone: return refusal { () throws(ScheduleError) in _ = try ZoneFile(named: text) }
+    case .speaker:
+      guard let names = house.speakers else { return nil }
+      if let group = house.groups?.first(where: { $0.lowercased() == text.lowercased() }),
+        !names.contains(where: { $0.lowercased() == text.lowercased() })
+      {
+        return (.house, "\(quoted(group)) is a group, not a speaker; write speaker.group \(quoted(group))")
+      }
+      return HouseNames.complaint(text, "speaker", among: names).map { (.house, $0) }
+    case .group:
+      return house.groups.flatMap { HouseNames.complaint(text, "group", among: $0) }.map { (.house, $0) }
+    case .target: return targetComplaint(text)
+    case .station: return stationComplaint(text)
+    case .source: return text.contains(".") || text.contains("/") ? nil : stationComplaint(text)
+    case .preset: return presetComplaint(text)
+    }
+  }
+
+  private func refusal(_ parse: () throws(ScheduleError) -> Void) -> (ScriptFinding.Code, String)? {
+    do throws(ScheduleError) {
+      try parse()
+      return nil
+    } catch {
+      return (.time, error.message + (error.hint.map { "; \($0)" } ?? ""))
+    }
+  }
+
+  private func timeComplaint(_ text: String) -> (ScriptFinding.Code, String)? {
+    refusal { () throws(ScheduleError) in
+      if SunTime.isMeant(by: text) {
+        _ = try SunTime(parsing: text)
+      } else if text.utf8.prefix(5).last == UInt8(ascii: "-") {
+        _ = try LocalDateTime(parsing: text)
+      } else {
+        _ = try TimeOfDay(parsing: text)
+      }
+    }
+  }
+
+  private func targetComplaint(_ text: String) -> (ScriptFinding.Code, String)? {
+    guard let speakers = house.speakers, let groups = house.groups else { return nil }
+    guard let complaint = HouseNames.complaint(text, "speaker", among: speakers),
+      HouseNames.complaint(text, "group", among: groups) != nil
+    else { return nil }
+    guard complaint.contains("could be several") else {
+      let all = groups + speakers.filter { !groups.contains($0) }
+      return HouseNames.complaint(text, "group or speaker", among: all).map { (.house, $0) }
+    }
+    return (.house, complaint)
+  }
+
+  private func stationComplaint(_ text: String) -> (ScriptFinding.Code, String)? {
+    guard !text.contains(":"), !text.contains("/"), !house.stations.contains(text) else { return nil }
+    let hint =
+      nearest(text, among: house.stations).map { "did you mean \(quoted($0))?" }
+      ?? (house.stations.isEmpty
+        ? "the configuration has no stations; a URL begins with http:// or https://"
+        : "there are \(house.stations.sorted().map { quoted($0) }.joined(separator: ", "))")
+    return (.house, "no station is called \(quoted(text)); \(hint)")
+  }
+
+  /// Presets may be defined by other scripts; a name that resembles a known one is a slip.
+  private func presetComplaint(_ text: String) -> (ScriptFinding.Code, String)? {
+    var known = reference.alias("speaker.EqualizerPreset")?.values.map(\.text) ?? []
+    known += reference.alias("headset.Preset")?.values.map(\.text) ?? []
+    known += reference.alias("headset.Preset").map { reference.literals(of: $0.type).map(\.text) } ?? []
+    known += ownNames
+    guard !known.contains(text), let near = nearest(text, among: known) else { return nil }
+    return (.house, "no preset is called \(quoted(text)); did you mean \(quoted(near))?")
+  }
+}

@@ -1,0 +1,42 @@
+internal import EventLoop
+
+/// The names that scripts may use: those of the house and of the configuration.
+public struct HouseNames: Sendable {
+  /// Names and ids of the speakers; nil if they are not known.
+  public var speakers: [String]?
+  /// Names of the groups; nil if they are not known.
+  public var groups: [String]?
+  /// Names of the stations of the configuration.
+  public var stations: [String]
+
+  /// Creates a set of names.
+  public init(speakers: [String]? = nil, groups: [String]? = nil, stations: [String] = []) {
+    (self.speakers, self.groups, self.stations) = (speakers, groups, stations)
+  }
+
+  /// Adds a name that a script itself gives to a speaker or a group.
+  mutating func add(_ name: String) {
+    speakers?.append(name)
+    groups?.append(name)
+  }
+
+  /// Returns the complaint about a name that matches none or several, by the rules of `speaker.device`; nil for one that
+  /// matches.
+  static func complaint(_ text: String, _ kind: String, among names: [String]) -> String? {
+    let wanted = text.lowercased()
+    let lowered = names.map { $0.lowercased() }
+    if lowered.contains(wanted) { return nil }
+    let candidates = wanted.isEmpty ? [] : zip(names, lowered).filter { $0.1.contains(wanted) }.map(\.0)
+    if candidates.count == 1 { return nil }
+    if candidates.count > 1 {
+      return "\(quoted(text)) could be several \(kind)s: "
+        + candidates.map { quoted($0) }.joined(separator: ", ")
+    }
+    let words = names.flatMap { name in [name] + name.split(separator: " ").map(String.init) }
+    let near = nearest(text, among: words).flatMap { word in names.first { $0 == word || $0.contains(word) } }
+    let hint =
+      near.map { "did you mean \(quoted($0))?" } ?? "there are "
+      + names.prefix(12).map { quoted($0) }.joined(separator: ", ")
+    return "no \(kind) is called \(quoted(text)); \(names.isEmpty ? "there is none" : hint)"
+  }
+}

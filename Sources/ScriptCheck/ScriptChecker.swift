@@ -1,0 +1,187 @@
+internal import LuaSyntax
+public import Reference
+
+/// Finds mistakes in scripts before they run: names that the reference does not have, wrong arguments, wrong times,
+/// names that the house does not have.
+///
+/// A value is known only where it is certain: a variable has the type of its assignments if they agree, a parameter of a
+/// callback that of the reference. What is not known is not complained about.
+public struct ScriptChecker {
+  /// The knowledge about the API.
+  public let reference: Reference
+  /// The names of the house and of the configuration.
+  public let house: HouseNames
+  /// Returns the text of a module beside the script, and whether the library has a module; by its name.
+  public let modules: any ModuleSource
+  /// `true` if the modules are globals, as at the prompt.
+  public var hasModuleGlobals = false
+
+  /// Creates a checker.
+  public init(reference: Reference, house: HouseNames, modules: any ModuleSource) {
+    (self.reference, self.house, self.modules) = (reference, house, modules)
+  }
+
+  /// Returns the mistakes in a text, sorted by their positions; those of lines with the comment `-- check: ignore` or
+  /// `-- luacheck: ignore` are left out. Of definitions, which begin with `---@meta`, only the syntax is checked.
+  public func check(_ text: [UInt8], name: String) -> [ScriptFinding] {
+    let lines = LuaLines(text)
+    let tree: LuaTree
+    do {
+      tree = try LuaTree(parsing: text)
+    } catch {
+      return [
+        ScriptFinding(
+          position: lines.position(of: error.offset), code: error.kind == .limit ? .limit : .syntax,
+          message: error.message)
+      ]
+    }
+    if let first = tree.comments.first, text[first].starts(with: "---@meta".utf8) { return [] }
+    let check = ScriptCheck(tree, self, isSpec: name.hasSuffix("_spec.lua"))
+    check.run()
+    let ignored = Self.ignoredLines(text, tree, lines)
+    var seen: Set<Int> = []
+    return check.complaints.sorted { $0.offset < $1.offset }
+      .filter { seen.insert($0.offset).inserted }
+      .map { ScriptFinding(position: lines.position(of: $0.offset), code: $0.code, message: $0.message) }
+      .filter { !ignored.contains($0.position.line) }
+  }
+
+  private static func ignoredLines(_ text: [UInt8], _ tree: LuaTree, _ lines: LuaLines) -> Set<Int> {
+    var ignored: Set<Int> = []
+    for comment in tree.comments {
+      let words = String(decoding: text[comment].dropFirst(2).prefix(200), as: UTF8.self)
+        .split(whereSeparator: { $0 == " " || $0 == "\t" })
+      let mark = words.firstIndex(of: "check:") ?? words.firstIndex(of: "luacheck:")
+      if let mark, mark + 1 < words.count, words[mark + 1] == "ignore" {
+        ignored.insert(lines.line(of: comment.lowerBound))
+      }
+    }
+    return ignored
+  }
+}
+
+/// The modules that scripts require beside those of the reference.
+public protocol ModuleSource: Sendable {
+  /// Returns the text of a module in the script's folder; nil if there is none.
+  func text(of module: String) -> [UInt8]?
+  /// Returns `true` if the library has a module that the reference does not describe.
+  func isInternal(_ module: String) -> Bool
+  /// Returns the names of the modules in the script's folder.
+  var names: [String] { get }
+}
+
+/// The check of one text. Confined to its caller.
+final class ScriptCheck {
+  struct Complaint {
+    let offset: Int
+    let code: ScriptFinding.Code
+    let message: String
+  }
+
+  let tree: LuaTree
+  let checker: ScriptChecker
+  let isSpec: Bool
+  var house: HouseNames
+  private(set) var complaints: [Complaint] = []
+
+  // Facts of the first pass.
+
+  /// The origins of the variables' values.
+  var origins: [LuaVariableID: [Origin]] = [:]
+  /// Globals that the script assigns at the top level, with the offsets of the assignments.
+  var declaredGlobals: [String: Int] = [:]
+  /// Names of fields that are assigned somewhere, and `true` if a computed field is.
+  var assignedFields: Set<String> = []
+  var assignsComputedFields = false
+  /// Numbers of assignments to globals.
+  var globalAssignments: [String: Int] = [:]
+  /// Numbers of expressions that are globals.
+  private(set) lazy var globalUses: [String: Int] = tree.expressionIDs.reduce(into: [:]) { uses, id in
+    if case .global(let name) = tree[id].kind { uses[name, default: 0] += 1 }
+  }
+  /// Names that the script itself gives to speakers, groups, zones and presets.
+  var ownNames: [String] = []
+  /// Values of parameters of callbacks.
+  var parameters: [LuaVariableID: ScriptValue] = [:]
+  /// Functions that are called where nothing may suspend, with the reason.
+  var unsuspendable: [LuaFunctionID: String] = [:]
+
+  // Caches.
+
+  var values: [LuaExpressionID: ScriptValue] = [:]
+  var variableValues: [LuaVariableID: ScriptValue] = [:]
+  var evaluating: Set<LuaVariableID> = []
+  var files: [String: ScriptFile?] = [:]
+  var eventsByOwner: [String: [ReferenceEvent]] = [:]
+  var membersOfModules: [String: [String]] = [:]
+  var membersOfClasses: [String: [String]] = [:]
+
+  /// An origin of a variable's value.
+  enum Origin {
+    /// A result of an expression, from 0.
+    case result(LuaExpressionID, Int)
+    /// An item of the list that `ipairs` or `pairs` visits.
+    case element(LuaExpressionID)
+    case function(LuaFunctionID)
+    case number
+    case unknown
+  }
+
+  init(_ tree: LuaTree, _ checker: ScriptChecker, isSpec: Bool) {
+    (self.tree, self.checker, self.isSpec) = (tree, checker, isSpec)
+    house = checker.house
+  }
+
+  var reference: Reference { checker.reference }
+
+  func complain(_ code: ScriptFinding.Code, at offset: Int, _ message: String) {
+    guard muted[code] == nil else { return }
+    complaints.append(Complaint(offset: offset, code: code, message: message))
+  }
+
+  /// Complaints that are expected where the walk is: inside of `expect(function() … end)`, `pcall`.
+  private var muted: [ScriptFinding.Code: Int] = [:]
+
+  /// Runs a check without its complaints; `true` if there are none.
+  func trying(_ body: () -> Void) -> Bool {
+    let count = complaints.count
+    body()
+    let isAccepted = complaints.count == count
+    complaints.removeLast(complaints.count - count)
+    return isAccepted
+  }
+
+  func muting(_ codes: [ScriptFinding.Code], _ body: () -> Void) {
+    for code in codes { muted[code, default: 0] += 1 }
+    body()
+    for code in codes {
+      muted[code] = muted[code].flatMap { $0 > 1 ? $0 - 1 : nil }
+    }
+  }
+
+  func run() {
+    guard !isDeclarationFile else { return }
+    collect(tree[LuaFunctionID.main].body, isTopLevel: true)
+    collectNames()
+    bindCallbacks()
+    values = [:]
+    variableValues = [:]
+    walk(tree[LuaFunctionID.main].body)
+    checkSuspension()
+  }
+
+  /// `true` for a configuration and for files of stations and triggers, which have globals of their own.
+  private var isDeclarationFile: Bool {
+    let words: Set<String> = [
+      "station", "trigger", "house", "headset", "limits", "location", "log", "recordings", "stations",
+    ]
+    let body = tree[LuaFunctionID.main].body
+    return !body.isEmpty
+      && body.contains { statement in
+        guard case .call(let call) = statement.kind, case .call(let function, _) = tree[call].kind,
+          case .global(let name) = tree[function].kind
+        else { return false }
+        return words.contains(name)
+      }
+  }
+}

@@ -1,0 +1,43 @@
+public import LuaSyntax
+
+/// A mistake in a script.
+public struct ScriptFinding: Sendable, Equatable {
+  /// The kinds of mistakes; the raw value is the stable code.
+  public enum Code: String, Sendable, CaseIterable {
+    /// No Lua.
+    case syntax = "check.syntax"
+    /// A text that is too large or too complex to be checked.
+    case limit = "check.limit"
+    /// A global variable that nothing defines.
+    case global = "check.global"
+    /// A module that does not exist.
+    case module = "check.module"
+    /// A function, field, method, option or event that does not exist.
+    case name = "check.name"
+    /// A method called with a dot, or a function called with a colon.
+    case call = "check.call"
+    /// Too few or too many arguments.
+    case arguments = "check.arguments"
+    /// A value of a wrong type, or one outside of its range.
+    case value = "check.value"
+    /// A text that is no time, no duration, no line of cron, no day or no time zone.
+    case time = "check.time"
+    /// A speaker, a group, a station or a preset that does not exist.
+    case house = "check.house"
+    /// An assignment to what scripts can't assign.
+    case assignment = "check.assignment"
+    /// A look-up whose result is dropped.
+    case unused = "check.unused"
+    /// A call that suspends, in a function that can't.
+    case suspension = "check.suspension"
+    /// Statements that are never reached.
+    case unreachable = "check.unreachable"
+  }
+
+  /// Where the mistake stands.
+  public let position: LuaPosition
+  /// The kind of mistake.
+  public let code: Code
+  /// One line without a full stop at its end, with the suggestion.
+  public let message: String
+}

@@ -1,0 +1,18 @@
+internal import ScriptCheck
+internal import TestSupport
+internal import Testing
+
+@Suite("Checked scripts of the repository") struct RepositoryTests {
+  @Test("all scripts of the repository are silent")
+  func silent() throws {
+    let found = try Command.succeed(
+      "find",
+      ["scripts", "stdlib"].map { Fixtures.repository($0) } + ["-name", "*.lua", "-not", "-path", "*/meta/*"])
+    let files = found.text.split(separator: "\n").map(String.init).sorted()
+    #expect(files.count > 40)
+    for file in files {
+      let text = String(decoding: try Command.succeed("cat", [file]).output, as: UTF8.self)
+      #expect(findings(text, name: file, modules: ["routine": "return function() end"]) == [], "\(file)")
+    }
+  }
+}
