@@ -44,6 +44,7 @@ let package = Package(
     .systemLibrary(name: "CTag", pkgConfig: "taglib_c", providers: [.apt(["libtagc0-dev"])]),
     .systemLibrary(name: "CXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CEdit", pkgConfig: "libedit", providers: [.apt(["libedit-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(name: "CLuaShim", dependencies: ["CLua"], cSettings: strictC),
     .target(name: "CStandardLibrary", cSettings: strictC),
@@ -59,6 +60,9 @@ let package = Package(
     // Lua as text, and Lua for Swift.
     library("LuaSyntax"),
     library("ScriptCheck", ["EventLoop", "LuaSyntax", "Reference", "Scheduling"]),
+    // The line of a prompt.
+    library("LineEditor", ["EventLoop", "CEdit"]),
+
     library("LuaRuntime", ["CLua", "CLuaShim", "EventLoop"]),
 
     // Bytes to PCM to speakers.
@@ -96,7 +100,7 @@ let package = Package(
       name: "RoomtoneCLI",
       dependencies: [
         "Roomtone", "Home", "LuaRuntime", "EventLoop", "AudioCore", "HeadsetKit", "HeadsetLink",
-        "HeadsetBoard", "LuaSyntax", "Reference", "ScriptCheck", "SpeakerKit", "StreamKit", "Scheduling",
+        "HeadsetBoard", "LuaSyntax", "Reference", "ScriptCheck", "SpeakerKit", "StreamKit", "Scheduling", "LineEditor",
       ],
       swiftSettings: strict + optimized),
     .executableTarget(
@@ -119,6 +123,7 @@ let package = Package(
     tests(of: "Reference", ["Reference", "EventLoop", "TestSupport"]),
     tests(of: "ScriptCheck", ["ScriptCheck", "LuaSyntax", "Reference", "Roomtone", "TestSupport"]),
     tests(of: "LuaSyntax", ["LuaSyntax", "LuaRuntime", "EventLoop", "TestSupport"]),
+    tests(of: "LineEditor", ["LineEditor", "EventLoop", "TestSupport"]),
     tests(of: "LuaRuntime", ["LuaRuntime", "EventLoop", "TestSupport"]),
     tests(of: "AudioCore", ["AudioCore", "EventLoop", "TestSupport"]),
     tests(of: "Codecs", ["Codecs", "AudioCore", "EventLoop", "TestSupport"]),

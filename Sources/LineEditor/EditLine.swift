@@ -1,0 +1,97 @@
+internal import CEdit
+internal import EventLoop
+
+/// A block of text that is being typed.
+public struct EditBuffer: Equatable, Sendable {
+  /// The text; its lines are separated by `\n`.
+  public var text: String
+  /// The offset of the cursor, in scalars.
+  public var cursor: Int
+
+  /// A text with the cursor at an offset, by default at its end.
+  public init(_ text: String = "", cursor: Int? = nil) {
+    self.text = text
+    self.cursor = cursor ?? text.unicodeScalars.count
+  }
+
+  /// The text in front of the cursor.
+  public var head: Substring { text[..<cursorIndex] }
+  /// The text behind the cursor.
+  public var tail: Substring { text[cursorIndex...] }
+
+  private var cursorIndex: String.Index {
+    text.unicodeScalars.index(text.startIndex, offsetBy: cursor, limitedBy: text.endIndex) ?? text.endIndex
+  }
+}
+
+/// The commands of libedit for a text that is being typed: characters, words, what was cut, and the bindings of the
+/// user. Confined to one thread.
+final class EditLine {
+  private let line: OpaquePointer
+  private var pending: ArraySlice<Unicode.Scalar> = []
+
+  /// An editor whose terminal is at the descriptor `terminal`.
+  /// - Returns: nil when it is no terminal.
+  init?(terminal: Int32) {
+    let read: edit_reader = { line, character in
+      guard let line, let context = edit_context(line) else { return 0 }
+      let editor = Unmanaged<EditLine>.fromOpaque(context).takeUnretainedValue()
+      guard let scalar = editor.pending.popFirst() else { return 0 }
+      character?.pointee = wchar_t(bitPattern: scalar.value)
+      return 1
+    }
+    guard let line = edit_open(terminal, read) else { return nil }
+    self.line = line
+    // Unretained: closed before this object ends.
+    edit_set_context(line, Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  deinit { edit_close(line) }
+
+  /// `true` while the terminal delivers single keys; set to `true` it empties the text.
+  var isActive = false {
+    didSet { if isActive != oldValue { edit_set_active(line, isActive ? 1 : 0) } }
+  }
+
+  /// The text and the cursor.
+  var buffer: EditBuffer {
+    get {
+      guard let info = el_wline(line)?.pointee, let start = info.buffer else { return EditBuffer() }
+      var text = String.UnicodeScalarView()
+      for offset in 0..<(info.lastchar - start) {
+        text.append(Unicode.Scalar(UInt32(bitPattern: start[offset])) ?? "\u{FFFD}")
+      }
+      return EditBuffer(String(text), cursor: info.cursor - start)
+    }
+    set {
+      _ = el_cursor(line, Int32.max >> 1)
+      let length = buffer.text.unicodeScalars.count
+      if length > 0 { el_deletestr(line, Int32(clamping: length)) }
+      insert(newValue.text)
+      _ = el_cursor(line, Int32(clamping: newValue.cursor - newValue.text.unicodeScalars.count))
+    }
+  }
+
+  /// Runs the command of a key.
+  func edit(_ key: Key) {
+    pending = key.scalars[...]
+    while !pending.isEmpty {
+      var count: Int32 = 0
+      _ = el_wgets(line, &count)
+    }
+  }
+
+  /// Inserts text at the cursor.
+  func insert(_ text: String) {
+    // A part at a time: the line grows by what is inserted at once.
+    for part in Array(text.unicodeScalars).map({ wchar_t(bitPattern: $0.value) }).chunks(of: 512) {
+      _ = el_winsertstr(line, part + [0])
+    }
+  }
+}
+
+extension Array {
+  fileprivate func chunks(of size: Int) -> [[Element]] {
+    stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
+  }
+}

@@ -1,0 +1,298 @@
+internal import EventLoop
+internal import Glibc
+
+/// The ways to complete a word.
+public struct LineCompletion: Equatable, Sendable {
+  /// The offset in scalars at which the word begins that a candidate replaces; the word ends at the cursor.
+  public var start: Int
+  /// The words, with what follows them.
+  public var candidates: [String]
+
+  /// Candidates for the word from `start` to the cursor.
+  public init(start: Int, candidates: [String]) { (self.start, self.candidates) = (start, candidates) }
+}
+
+/// The screen on which a line is edited.
+public protocol LineScreen: AnyObject {
+  /// The size of the terminal.
+  var size: (columns: Int, rows: Int) { get }
+  /// Writes a sequence. From then on whatever else is written to the terminal comes behind `erase` and before `draw`;
+  /// nil when there is nothing to keep.
+  func write(_ sequence: String, keeping frame: (erase: String, draw: String)?)
+  /// Writes lines above what is kept.
+  func print(_ lines: String)
+}
+
+/// Edits blocks of text on a terminal: keys come in as bytes, blocks go out. Waits for nothing; confined to the loop.
+public final class LineEditor {
+  /// The prompts for a first line and for a continued one.
+  public var prompts = (first: "> ", more: ">> ")
+  /// Returns `true` if a block needs another line.
+  public var isUnfinished: (String) -> Bool = { _ in false }
+  /// Returns the ways to complete the word at the cursor, which is at an offset in scalars.
+  public var complete: (_ text: String, _ cursor: Int) -> LineCompletion? = { _, _ in nil }
+  /// Receives a block. The editor rests from then on.
+  public var onBlock: (String) -> Void = { _ in }
+  /// Called at the end of the input, or when it was asked for with Ctrl-D. The editor rests from then on.
+  public var onEnd: () -> Void = {}
+  /// Receives the failure to keep the history, once.
+  public var onWarning: (String) -> Void = { _ in }
+
+  private let line: EditLine
+  /// The settings that the terminal had; to be restored where the process ends at once.
+  public let settings: TerminalSettings
+  private let screen: any LineScreen
+  private let history: History
+  private var machine = EditMachine()
+  private var decoder = KeyDecoder()
+  /// The rows on the screen; nil while the editor rests.
+  private var image: LineImage?
+  /// Keys that were read behind the end of a block.
+  private var early: [Key] = []
+  private var hasWarned = false
+
+  /// An editor for the terminal at a descriptor.
+  /// - Returns: nil when it is no terminal.
+  public init?(terminal: Int32, screen: any LineScreen, history: History) {
+    guard let settings = TerminalSettings(of: terminal), let line = EditLine(terminal: terminal) else {
+      return nil
+    }
+    (self.line, self.settings, self.screen, self.history) = (line, settings, screen, history)
+  }
+
+  /// `true` while a block is edited.
+  public var isActive: Bool { image != nil }
+
+  /// Begins a new block.
+  public func begin() {
+    guard !isActive else { return }
+    machine.reset()
+    decoder.reset()
+    activate()
+    line.buffer = EditBuffer()
+    draw(behind: Self.startsPaste)
+    let keys = early
+    early = []
+    handle(keys)
+  }
+
+  /// Rests: the terminal collects lines and shows what is typed again. What was typed is dropped.
+  public func rest() {
+    guard isActive else { return }
+    leave(showing: nil)
+  }
+
+  /// Handles bytes that the terminal delivered; none at the end of the input.
+  public func receive(_ bytes: [UInt8]) {
+    guard isActive else { return }
+    guard !bytes.isEmpty else {
+      leave(showing: "")
+      return onEnd()
+    }
+    handle(decoder.receive(bytes))
+  }
+
+  /// Drops the block that is typed, and begins a new one.
+  public func interrupt() {
+    early = []
+    guard isActive else { return }
+    let erase = image?.erasing(columns: screen.size.columns) ?? ""
+    let last = LineImage(
+      EditBuffer(line.buffer.text + "^C"), prompts: shownPrompts, columns: screen.size.columns,
+      height: screen.size.rows)
+    screen.write(erase + last.drawing + last.leaving, keeping: nil)
+    machine.reset()
+    decoder.reset()
+    line.buffer = EditBuffer()
+    image = nil
+    draw(behind: "")
+  }
+
+  /// Draws the block again after a change of the terminal's size.
+  public func resize() { if isActive { draw(behind: "") } }
+
+  /// Restores the terminal before the process is stopped; the block is kept. `resume` continues it.
+  public func suspend() {
+    guard let image else { return }
+    screen.write(image.leaving + Self.endsPaste, keeping: nil)
+    kept = line.buffer
+    self.image = nil
+    deactivate()
+  }
+
+  /// Continues after `suspend`; does nothing without it.
+  public func resume() {
+    guard let kept else { return }
+    self.kept = nil
+    activate()
+    line.buffer = kept
+    draw(behind: Self.startsPaste)
+  }
+  /// The block of a stopped process.
+  private var kept: EditBuffer?
+
+  // MARK: Keys
+
+  private func handle(_ keys: [Key]) {
+    var keys = keys[...]
+    var isStale = false
+    while let key = keys.popFirst() {
+      let before = line.buffer
+      for action in machine.receive(key, before, history: history.entries) {
+        switch perform(action, before) {
+        case .redraw: isStale = true
+        case .done:
+          early = Array(keys)
+          return
+        }
+      }
+    }
+    if isStale { draw(behind: "") }
+  }
+
+  private enum Step { case redraw, done }
+
+  private func perform(_ action: EditMachine.Action, _ before: EditBuffer) -> Step {
+    switch action {
+    case .edit(let key): edit(key)
+    case .show(let buffer): line.buffer = buffer
+    case .insert(let text): line.insert(text)
+    case .enter:
+      let text = line.buffer.text
+      guard text.contains(where: { !$0.isWhitespace }), isUnfinished(text) else {
+        submit(text)
+        return .done
+      }
+      line.insert("\n")
+    case .complete: completeWord()
+    case .clearScreen:
+      image = nil
+      screen.write("\u{1B}[H\u{1B}[2J", keeping: nil)
+    case .leave:
+      leave(showing: "")
+      onEnd()
+      return .done
+    case .beep: screen.write("\u{7}", keeping: frame)
+    case .redraw: break
+    }
+    return .redraw
+  }
+
+  private func edit(_ key: Key) {
+    let before = line.buffer
+    line.edit(key)
+    // A cursor inside of a character moves on to its edge.
+    let after = line.buffer
+    var offset = 0
+    for character in after.text {
+      let end = offset + character.unicodeScalars.count
+      if offset < after.cursor && after.cursor < end && after.text == before.text {
+        line.buffer = EditBuffer(after.text, cursor: after.cursor < before.cursor ? offset : end)
+      }
+      offset = end
+      if offset >= after.cursor { break }
+    }
+  }
+
+  private func submit(_ text: String) {
+    leave(showing: text)
+    do throws(SystemError) {
+      try history.add(text)
+    } catch {
+      if !hasWarned { onWarning("the history of the prompt is not kept: \(error.text)") }
+      hasWarned = true
+    }
+    onBlock(text)
+  }
+
+  // MARK: Completion
+
+  private func completeWord() {
+    let buffer = line.buffer
+    guard let completion = complete(buffer.text, buffer.cursor), let first = completion.candidates.first
+    else {
+      return screen.write("\u{7}", keeping: frame)
+    }
+    let head = Array(buffer.head.unicodeScalars)
+    let start = min(max(0, completion.start), head.count)
+    let word = String(String.UnicodeScalarView(head[start...]))
+    let common = completion.candidates.dropFirst().reduce(first) { Self.commonStart($0, $1) }
+    if completion.candidates.count == 1 || common.count > word.count {
+      let kept = String(String.UnicodeScalarView(head[..<start])) + common
+      // A quotation mark that follows already is not repeated.
+      var tail = buffer.tail
+      if let mark = common.last, mark == "\"" || mark == "'", tail.first == mark { tail = tail.dropFirst() }
+      line.buffer = EditBuffer(kept + tail, cursor: kept.unicodeScalars.count)
+    } else {
+      screen.print(Self.list(completion.candidates, screen.size))
+    }
+  }
+
+  private static func commonStart(_ one: String, _ other: String) -> String {
+    String(zip(one, other).prefix { $0 == $1 }.map(\.0))
+  }
+
+  /// Returns the candidates in columns, cut with a count to half the height of the terminal.
+  static func list(_ candidates: [String], _ size: (columns: Int, rows: Int)) -> String {
+    let room = max(8, size.columns - 1)
+    let labels = candidates.map { $0.onOneLine.cut(toColumns: room - 2) }
+    let width = (labels.map(\.columns).max() ?? 0) + 2
+    let across = max(1, room / width)
+    let rows = (labels.count + across - 1) / across
+    let shown = min(rows, max(3, size.rows / 2))
+    var lines = (0..<shown).map { row -> String in
+      let cells = stride(from: row, to: labels.count, by: rows).map { labels[$0] }
+      return cells.dropLast().map { $0.padded(toColumns: width) }.joined() + (cells.last ?? "")
+    }
+    let hidden = (shown..<rows).reduce(0) {
+      $0 + stride(from: $1, to: labels.count, by: rows).underestimatedCount
+    }
+    if hidden > 0 { lines.append("… \(hidden) more") }
+    return lines.joined(separator: "\n")
+  }
+
+  // MARK: The screen
+
+  private static let startsPaste = "\u{1B}[?2004h"
+  private static let endsPaste = "\u{1B}[?2004l"
+
+  private var shownPrompts: (first: String, more: String) {
+    guard let search = machine.search else { return prompts }
+    return ("(\(search.hasFailed ? "nothing with" : "search") '\(search.query.onOneLine)') ", prompts.more)
+  }
+
+  private var frame: (erase: String, draw: String)? {
+    image.map { ($0.erasing(columns: screen.size.columns), $0.drawing) }
+  }
+
+  private func draw(behind sequence: String) {
+    let size = screen.size
+    let next = LineImage(line.buffer, prompts: shownPrompts, columns: size.columns, height: size.rows)
+    let erase = image?.erasing(columns: size.columns) ?? ""
+    image = next
+    screen.write(sequence + erase + next.drawing, keeping: frame)
+  }
+
+  /// Rests, with the cursor below the text that stays on the screen; nil leaves the screen as it was before.
+  private func leave(showing text: String?) {
+    let size = screen.size
+    var sequence = image?.erasing(columns: size.columns) ?? ""
+    if let text {
+      let last = LineImage(EditBuffer(text), prompts: prompts, columns: size.columns, height: .max)
+      sequence += last.drawing + last.leaving
+    }
+    image = nil
+    screen.write(sequence + Self.endsPaste, keeping: nil)
+    deactivate()
+  }
+
+  private func activate() {
+    line.isActive = true
+    settings.noteChange()
+  }
+
+  private func deactivate() {
+    line.isActive = false
+    settings.restore()
+  }
+}
