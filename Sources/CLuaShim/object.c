@@ -88,6 +88,8 @@ static void push_type(lua_State *L, int type) {
   lua_remove(L, -2);
 }
 
+void shim_push_type(lua_State *L, int type) { push_type(L, type); }
+
 int shim_new_type(lua_State *L, const char *name, void *unknown, void *assign, void *describe) {
   shim_state *s = state_of(L);
   shim_type *types = realloc(s->types, (size_t)(s->type_count + 1) * sizeof *types);

@@ -1,30 +1,52 @@
 internal import CLua
+internal import CLuaShim
+internal import EventLoop
 
-/// The text of values for a person at the prompt. Raw accessors only, except for `__tostring`.
+/// The form of values for a person.
+public struct InspectionStyle {
+  /// The columns that a line may take.
+  public var width = 72
+  /// Returns the text of a number under a name, with its unit; nil for a name without one.
+  public var number: (_ name: String, _ value: Double) -> String? = { _, _ in nil }
+  /// Returns the fields that a table of objects of a class shows; nil for a class that is shown line by line.
+  public var columns: (_ className: String) -> [String]? = { _ in nil }
+
+  /// The usual form: numbers without units, no tables of objects.
+  public init() {}
+}
+
+/// The text of values for a person at the prompt. Raw accessors only, except for `__tostring` and fields of objects.
 extension LuaState {
   /// Returns the text of a value: strings in quotes inside tables, tables sorted by key, nested, cyclic ones
-  /// marked, long ones cut with a count; objects by their description.
-  public func inspect(_ value: LuaValue) -> String {
+  /// marked, long ones cut with a count; objects by their description, a list of objects of one class as a table.
+  /// - Parameter name: the name of the value, for its unit.
+  public func inspect(
+    _ value: LuaValue, name: String? = nil, style: InspectionStyle = InspectionStyle()
+  ) -> String {
     let stack = main
     stack.push(value, in: self)
     defer { stack.pop() }
     if case .string(let text) = value { return text }
-    var inspector = Inspector(stack: stack)
-    return inspector.text(of: stack.top, indent: 0)
+    var inspector = Inspector(stack: stack, style: style)
+    return inspector.table(ofObjects: stack.top) ?? inspector.text(of: stack.top, name: name, indent: 0)
   }
 }
 
 private struct Inspector {
   static let longest = 50
+  static let mostRows = 20
   static let deepest = 6
-  static let widest = 72
 
   let stack: Stack
+  let style: InspectionStyle
   var seen: Set<UnsafeRawPointer> = []
 
-  mutating func text(of index: Int32, indent: Int) -> String {
+  mutating func text(of index: Int32, name: String?, indent: Int) -> String {
     switch stack.type(index) {
     case LUA_TSTRING: return quoted(stack.string(index) ?? "")
+    case LUA_TNUMBER:
+      guard let name else { return stack.text(index) }
+      return style.number(name, lua_tonumberx(stack.L, index, nil)) ?? stack.text(index)
     case LUA_TTABLE where !hasText(index):
       guard pushModule(index) else { return table(index, indent: indent) }
       defer { stack.pop() }
@@ -58,7 +80,7 @@ private struct Inspector {
     var entries: [String] = []
     for number in 0..<min(length, Self.longest) {
       lua_rawgeti(stack.L, index, lua_Integer(number + 1))
-      entries.append(text(of: stack.top, indent: indent + 1))
+      entries.append(text(of: stack.top, name: nil, indent: indent + 1))
       stack.pop()
     }
     let (named, count) = fields(index, after: length, room: Self.longest - entries.count, indent: indent)
@@ -67,7 +89,7 @@ private struct Inspector {
     if hidden > 0 { entries.append("… \(hidden) more") }
     if entries.isEmpty { return "{}" }
     let line = "{ " + entries.joined(separator: ", ") + " }"
-    if line.count + indent * 2 <= Self.widest && !line.contains("\n") { return line }
+    if line.columns + indent * 2 <= style.width && !line.contains("\n") { return line }
     let margin = String(repeating: "  ", count: indent + 1)
     return "{\n" + entries.map { margin + $0 }.joined(separator: ",\n") + "\n" + margin.dropLast(2) + "}"
   }
@@ -93,8 +115,9 @@ private struct Inspector {
     var keys = found.map { type, number, reference in
       lua_rawgeti(stack.L, registryIndex, lua_Integer(reference))
       defer { stack.pop() }
-      let label = type == LUA_TSTRING ? key(stack.string(-1) ?? "") : "[\(stack.text(-1))]"
-      return (rank: Int(type), number: number, text: label, reference: reference)
+      let name = type == LUA_TSTRING ? stack.string(-1) ?? "" : nil
+      let label = name.map(key) ?? "[\(stack.text(-1))]"
+      return (rank: Int(type), number: number, text: label, name: name, reference: reference)
     }
     keys.sort { ($0.rank, $0.number, $0.text) < ($1.rank, $1.number, $1.text) }
     var entries: [String] = []
@@ -102,7 +125,7 @@ private struct Inspector {
       if entries.count < room {
         lua_rawgeti(stack.L, registryIndex, lua_Integer(key.reference))
         lua_rawget(stack.L, index)
-        entries.append("\(key.text) = \(text(of: stack.top, indent: indent + 1))")
+        entries.append("\(key.text) = \(text(of: stack.top, name: key.name, indent: indent + 1))")
         stack.pop()
       }
       luaL_unref(stack.L, registryIndex, key.reference)
@@ -110,14 +133,7 @@ private struct Inspector {
     return (entries, keys.count)
   }
 
-  private func key(_ name: String) -> String {
-    let isName = name.utf8.enumerated().allSatisfy { index, byte in
-      (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
-        || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
-        || byte == UInt8(ascii: "_") || index > 0 && (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-    }
-    return isName && !name.isEmpty ? name : "[\(quoted(name))]"
-  }
+  private func key(_ name: String) -> String { name.isLuaName ? name : "[\(quoted(name))]" }
 
   private func quoted(_ text: String) -> String {
     var result = "\""
@@ -133,5 +149,88 @@ private struct Inspector {
       }
     }
     return result + "\""
+  }
+
+  // MARK: Objects
+
+  /// Returns the table of a list of objects of one class: a row for each, with columns that fit; nil for another value.
+  mutating func table(ofObjects index: Int32) -> String? {
+    guard stack.type(index) == LUA_TTABLE, stack.reserve(8), !hasText(index) else { return nil }
+    let length = Int(lua_rawlen(stack.L, index))
+    guard length > 0, let className = className(ofList: index, length: length),
+      var names = style.columns(className)
+    else { return nil }
+    let shown = min(length, Self.mostRows)
+    var rows = [names]
+    for number in 0..<shown {
+      lua_rawgeti(stack.L, index, lua_Integer(number + 1))
+      let object = stack.top
+      rows.append(names.map { field($0, of: object) })
+      stack.pop()
+    }
+    while names.count > 1, Self.width(of: rows) > style.width {
+      names.removeLast()
+      rows = rows.map { Array($0.dropLast()) }
+    }
+    var lines = Self.aligned(rows, width: style.width)
+    if length > shown { lines.append("… \(length - shown) more") }
+    return lines.joined(separator: "\n")
+  }
+
+  /// Returns the class of the objects of a list that has nothing else.
+  private func className(ofList index: Int32, length: Int) -> String? {
+    let top = stack.top
+    defer { stack.setTop(top) }
+    var common: String?
+    var count = 0
+    lua_pushnil(stack.L)
+    while lua_next(stack.L, index) != 0 {
+      count += 1
+      guard count <= length, stack.type(-1) == LUA_TUSERDATA,
+        luaL_getmetafield(stack.L, -1, "__name") == LUA_TSTRING
+      else { return nil }
+      let name = stack.string(-1)
+      guard common == nil || common == name else { return nil }
+      common = name
+      stack.pop(2)  // the name and the value; the key stays
+    }
+    return count == length ? common : nil
+  }
+
+  /// Returns the text of a field of an object; empty for nil, and for one that can't be read now.
+  private func field(_ name: String, of object: Int32) -> String {
+    let top = stack.top
+    defer { stack.setTop(top) }
+    let text = "local object, name = ... return object[name]"
+    guard shim_load(stack.L, text, text.utf8.count, "=prompt") == LUA_OK else { return "" }
+    lua_pushvalue(stack.L, object)
+    stack.push(name)
+    guard shim_call(stack.L, 2, 1) == LUA_OK else { return "" }
+    switch stack.type(-1) {
+    case LUA_TNIL: return ""
+    case LUA_TBOOLEAN: return lua_toboolean(stack.L, -1) != 0 ? "yes" : "no"
+    case LUA_TNUMBER: return style.number(name, lua_tonumberx(stack.L, -1, nil)) ?? stack.text(-1)
+    case LUA_TTABLE where !hasText(-1): return "\(lua_rawlen(stack.L, -1))"
+    default: return stack.text(-1).onOneLine
+    }
+  }
+
+  private static let gap = 2
+
+  private static func widths(of rows: [[String]]) -> [Int] {
+    (0..<(rows.first?.count ?? 0)).map { column in rows.map { $0[column].columns }.max() ?? 0 }
+  }
+
+  private static func width(of rows: [[String]]) -> Int {
+    let widths = widths(of: rows)
+    return widths.reduce(0, +) + gap * (widths.count - 1)
+  }
+
+  private static func aligned(_ rows: [[String]], width: Int) -> [String] {
+    let widths = widths(of: rows)
+    return rows.map { row in
+      let cells = zip(row.dropLast(), widths).map { $0.padded(toColumns: $1 + gap) }
+      return (cells.joined() + (row.last ?? "")).cut(toColumns: width)
+    }
   }
 }

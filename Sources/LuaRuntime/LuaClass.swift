@@ -67,6 +67,7 @@ public final class LuaClass<Object: AnyObject> {
     guard type >= 0 else { throw LuaError(code: "script.memory", message: "no memory for the class \(name)") }
     self.type = type
     if let definition { shim_define_type(state.main.L, type, definition) }
+    state.classes[name] = type
   }
 
   /// Returns the value of `object`: the same userdata every time, as long as Lua holds it.

@@ -13,10 +13,11 @@ extension LuaState {
     shim_replace_files(main.L, box(open), box(lines))
   }
 
-  /// Redirects output of Lua's `io` to standard output to `onPrint`, as lines.
-  public func replaceOutput() {
+  /// Redirects output of Lua's `io` to standard output to `onPrint`, as lines; or as it comes to `receive`.
+  public func replaceOutput(_ receive: (([UInt8]) -> Void)? = nil) {
     let write = LuaFunction("write") { call in
-      call.state.write(try call.bytes(1))
+      let bytes = try call.bytes(1)
+      if let receive { receive(bytes) } else { call.state.write(bytes) }
       return .none
     }
     shim_replace_output(main.L, box(write))

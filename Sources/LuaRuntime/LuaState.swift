@@ -38,6 +38,8 @@ public final class LuaState {
   let references = ReferencePool()
   let shim: OpaquePointer
   let watchdog: LuaWatchdog?
+  /// The numbers of the classes of objects, by name.
+  var classes: [String: Int32] = [:]
   /// Retains the functions whose addresses the state holds.
   private var functions: [LuaFunction] = []
   var routines: [Int: LuaRoutine] = [:]

@@ -37,10 +37,13 @@ enum Terminal {
   static var showsAll: Bool { isatty(STDOUT_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
 
   /// Columns of the terminal; 80 when unknown.
-  static var columns: Int {
+  static var columns: Int { size.columns }
+
+  /// Size of the terminal of standard output; 80 columns and 24 rows when unknown.
+  static var size: (columns: Int, rows: Int) {
     var size = winsize()
-    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
-    return Int(size.ws_col)
+    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return (80, 24) }
+    return (Int(size.ws_col), size.ws_row > 0 ? Int(size.ws_row) : 24)
   }
 
   /// Rows of the terminal; 24 when unknown.
@@ -53,28 +56,48 @@ enum Terminal {
   /// Writes a line of results.
   static func print(_ line: String) { write(line + "\n") }
 
-  /// Writes results without a line end.
-  static func write(_ text: String) { put(text, STDOUT_FILENO) }
+  /// Writes results, above what is drawn on the same terminal.
+  static func write(_ text: String) { put(text, STDOUT_FILENO, isOnScreen: showsProgress) }
 
-  /// Writes to standard error. A line that is drawn on the same terminal is erased before, and drawn again
-  /// below.
-  static func writeError(_ text: String) {
-    drawn.withLock { line in
-      guard !line.isEmpty, isatty(STDERR_FILENO) == 1 else { return put(text, STDERR_FILENO) }
-      put(TerminalLine.blank(line) + text + line, STDERR_FILENO)
+  /// Writes to standard error, above what is drawn on the same terminal.
+  static func writeError(_ text: String) { put(text, STDERR_FILENO, isOnScreen: isatty(STDERR_FILENO) == 1) }
+
+  /// The part of the screen that stays below all output.
+  struct Drawn {
+    /// The sequence that removes it from the screen.
+    var erase: String
+    /// The sequence that draws it at the start of a line.
+    var draw: String
+
+    /// A line that is erased with blanks, which every terminal supports.
+    init(line: String) { (erase, draw) = (TerminalLine.blank(line), line) }
+    init(erase: String, draw: String) { (self.erase, self.draw) = (erase, draw) }
+  }
+
+  /// The part drawn now, on standard output; nil for none.
+  private static let drawn = Lock<Drawn?>(nil)
+
+  /// Draws on the terminal.
+  /// - Parameter part: what stays below all output from now on.
+  static func draw(_ text: String, keeping part: Drawn?) {
+    drawn.withLock { drawn in
+      put(text, STDOUT_FILENO)
+      drawn = part
     }
   }
 
-  /// The progress line drawn on standard output; empty for none.
-  private static let drawn = Lock("")
-
-  /// Draws on the terminal.
-  /// - Parameter line: the progress line shown from now on, without an end.
-  static func draw(_ text: String, over line: String) {
+  private static func put(_ text: String, _ fd: Int32, isOnScreen: Bool) {
     drawn.withLock { drawn in
-      put(text, STDOUT_FILENO)
-      drawn = line
+      guard let part = drawn, isOnScreen else { return put(text, fd) }
+      let end = text.hasSuffix("\n") ? "" : "\n"
+      put(part.erase + text + end + part.draw, fd)
     }
+  }
+
+  /// `true` if the text of a stream may have colours: on a terminal that has them, unless `NO_COLOR` is set.
+  static func hasColor(_ fd: Int32) -> Bool {
+    guard isatty(fd) == 1, let name = getenv("TERM").map({ String(cString: $0) }) else { return false }
+    return name != "dumb" && name != "" && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
   }
 
   /// Reports an error: one line, and below it the position in the script.

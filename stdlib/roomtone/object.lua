@@ -57,6 +57,9 @@ function object.class(class)
     end,
   })
   class.meta = {
+    -- Names for completion at the prompt.
+    __fields = fields,
+    __methods = methods,
     __index = function(self, key)
       if fields[key] then
         return fields[key](owned[self])

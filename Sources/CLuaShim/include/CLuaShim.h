@@ -73,6 +73,8 @@ void shim_push_try(lua_State *L);
 int shim_new_type(lua_State *L, const char *name, void *unknown, void *assign, void *describe);
 /* Sets the name of a type in the definitions of the Lua API: the field `__definition` of its metatable. */
 void shim_define_type(lua_State *L, int type, const char *definition);
+/* Pushes the metatable of a type: its tables `fields` and `methods` are named so. */
+void shim_push_type(lua_State *L, int type);
 void shim_add_method(lua_State *L, int type, const char *name, void *box);
 void shim_add_field(lua_State *L, int type, const char *name, void *box);
 /* Pushes the only userdata of `object`, which is +1 retained; released at collection, or at once when the userdata

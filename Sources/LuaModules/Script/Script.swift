@@ -36,6 +36,11 @@ public final class Script {
   /// True if the script has ended, or is ending.
   public private(set) var isEnding = false
 
+  /// Starts a function as a task of its own; set by the module `task`.
+  var startsTask: (LuaReference, String) throws -> (value: LuaValue, routine: LuaRoutine) = { _, _ in
+    fatalError("register the modules of the script before it starts a task")
+  }
+
   /// Count of the objects that it has the host keep.
   let objects: ScriptObjects
   private var live: [() -> Bool] = []
@@ -118,6 +123,16 @@ public final class Script {
       hint:
         "what calls itself, as a listener that causes its own event does, needs a condition that ends that",
       location: most.location)
+  }
+
+  /// Starts a function as a task, whose failure is reported, as `task.spawn` does.
+  /// - Parameter name: for messages and for the task's field.
+  /// - Returns: the task's value in the script, and its routine.
+  /// - Throws: `script.objects`, `script.flooded`.
+  public func startTask(_ function: LuaReference, _ name: String) throws -> (
+    value: LuaValue, routine: LuaRoutine
+  ) {
+    try startsTask(function, name)
   }
 
   /// Reports an error that no script code caught.

@@ -47,6 +47,10 @@ final class TaskModule {
   static func register(in script: Script) throws {
     let module = try TaskModule(script)
     script.keep(module)
+    script.startsTask = { [unowned module] function, name in
+      let task = try module.start(function, [], name: name)
+      return (module.tasks(task), task.routine)
+    }
     script.state.register(
       "task",
       [

@@ -14,23 +14,24 @@ struct TerminalLine {
   /// Redraws the line if it has changed.
   mutating func show(_ line: String) {
     guard isShown, line != shown else { return }
-    Terminal.draw("\r" + line + String(repeating: " ", count: max(0, shown.count - line.count)), over: line)
+    let blanks = String(repeating: " ", count: max(0, shown.columns - line.columns))
+    Terminal.draw("\r" + line + blanks, keeping: Terminal.Drawn(line: line))
     shown = line
   }
 
   /// Ends the line: further output begins on a new one.
   mutating func end() {
-    if !shown.isEmpty { Terminal.draw("\n", over: "") }
+    if !shown.isEmpty { Terminal.draw("\n", keeping: nil) }
     shown = ""
   }
 
   /// Returns the sequence that erases a line.
-  static func blank(_ line: String) -> String { "\r" + String(repeating: " ", count: line.count) + "\r" }
+  static func blank(_ line: String) -> String { "\r" + String(repeating: " ", count: line.columns) + "\r" }
 
   /// Returns the text on one line, truncated to the terminal's width.
   static func fit(_ text: String, columns: Int) -> String {
     let line = text.onOneLine
     // A letter in the last column moves some terminals to the next line.
-    return line.count < columns ? line : line.prefix(max(0, columns - 2)) + "…"
+    return line.columns < columns ? line : line.cut(toColumns: columns - 1)
   }
 }

@@ -2,7 +2,7 @@ internal import EventLoop
 
 /// A table of text, each column as wide as its widest cell.
 ///
-/// Widths are counted in characters; control characters in a cell are escaped as by `onOneLine`.
+/// Widths are counted in columns of a terminal; control characters in a cell are escaped as by `onOneLine`.
 struct TextTable {
   private var rows: [[String]] = []
 
@@ -20,11 +20,11 @@ struct TextTable {
     for row in rows {
       for (column, cell) in row.enumerated() {
         if column == widths.count { widths.append(0) }
-        widths[column] = max(widths[column], cell.count)
+        widths[column] = max(widths[column], cell.columns)
       }
     }
     return rows.map { row in
-      let cells = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
+      let cells = zip(row, widths).map { $0.padded(toColumns: $1) }
       let line = cells.joined(separator: "  ")
       return String(line.reversed().drop { $0 == " " }.reversed())
     }

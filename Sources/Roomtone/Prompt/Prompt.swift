@@ -1,0 +1,214 @@
+internal import EventLoop
+internal import Glibc
+internal import LuaModules
+public import LuaRuntime
+
+/// Evaluates blocks of Lua and shows the results: a block is compiled as an expression first, as a statement second. Confined
+/// to the loop.
+public final class Prompt {
+  /// Receives results, whole lines.
+  public var show: (String) -> Void = { _ in }
+  /// Receives the error of a block.
+  public var showError: (LuaError) -> Void = { _ in }
+  /// Returns the columns that results may take.
+  public var width: () -> Int = { 80 }
+  /// The source of blocks; standard input without a terminal by default.
+  public lazy var input: any PromptInput = LineInput(of: self, prompts: nil) { _ in }
+
+  let engine: Engine
+  let script: Script
+  /// The code before the first block.
+  private let first: LuaReference?
+  /// `true` if a person types the blocks.
+  private let isInteractive: Bool
+  private var machine = PromptMachine()
+  private var front: LuaRoutine?
+  private var run: ScriptRun?
+  /// Blocks that failed.
+  public private(set) var failures = 0
+
+  /// Creates a prompt with a script of its own, whose modules are globals.
+  /// - Parameters:
+  ///   - text: runs before the first block is read.
+  ///   - isInteractive: `true` if a person types the blocks.
+  /// - Throws: `LuaError` of the text's syntax.
+  public init(engine: Engine, after text: ScriptText? = nil, isInteractive: Bool) throws {
+    self.engine = engine
+    self.isInteractive = isInteractive
+    script = try engine.makeScript(text?.name ?? "repl", isFile: text?.isFile ?? false, global: true)
+    first = try text.map { [script] in try script.state.load($0.bytes, chunkName: $0.chunkName) }
+  }
+
+  /// Standard input, which the prompt shares with scripts.
+  var standardInput: InputReader { engine.input }
+
+  /// Redirects what the script writes to standard output, in any way, to `receive`.
+  public func redirectOutput(_ receive: @escaping ([UInt8]) -> Void) {
+    script.state.replaceOutput(receive)
+  }
+
+  /// Reads the input to its end, then ends the script. Blocks the calling thread.
+  public func evaluateInput() -> RunResult {
+    let run = ScriptRun(engine: engine, script: script)
+    self.run = run
+    script.staysAlive { true }
+    // Without a terminal nobody sits there to interrupt one line: SIGINT ends all, as for a script.
+    run.watchSignals(EndSignals.usual.filter { !isInteractive || $0 != SIGINT })
+    let interrupts =
+      isInteractive ? try? engine.loop.onSignal([SIGINT]) { [unowned self] _ in interrupt() } : nil
+    if let first { begin(first, name: script.name, text: nil) } else { perform(machine.frontEnded()) }
+    let result = run.finish()
+    input.close()
+    interrupts?.cancel()
+    return result.status == 0 && failures > 0 && !isInteractive ? RunResult(status: 1) : result
+  }
+
+  /// Handles Ctrl-C: cancels the routine in front, or drops what is being typed.
+  public func interrupt() { perform(machine.interrupt()) }
+
+  /// Evaluates a block.
+  public func receive(_ block: PromptBlock) {
+    perform(
+      machine.receive(block) { text in
+        if case .success = compile(PromptBlock(text: text)) { true } else { false }
+      })
+  }
+
+  /// Ends the script, as the input has ended.
+  public func endInput() { perform(machine.endInput()) }
+
+  /// Shows and counts the error of input that is no block.
+  func refuse(_ error: LuaError) {
+    failures += 1
+    showError(error)
+  }
+
+  /// Returns `true` if a text is the beginning of a statement that needs more lines.
+  public func isUnfinished(_ text: String) -> Bool {
+    if let beside = PromptMachine.beside(text), case .success = compile(PromptBlock(text: beside)) {
+      return false
+    }
+    guard case .failure(let error) = compile(PromptBlock(text: text)) else { return false }
+    return error.message.hasSuffix("<eof>")
+  }
+
+  private func perform(_ action: PromptMachine.Action) {
+    switch action {
+    case .none: break
+    case .read: if !script.isEnding { input.read() }
+    case .evaluate(let block): evaluate(block)
+    case .startBeside(let block): startBeside(block)
+    case .cancelFront: front?.cancel()
+    case .dropLine: input.interrupt()
+    case .end: run?.stop()
+    }
+  }
+
+  private func evaluate(_ block: PromptBlock) {
+    switch compile(block) {
+    case .success(let function): begin(function, name: "prompt", text: block.text)
+    case .failure(let error):
+      refuse(error)
+      perform(machine.frontEnded())
+    }
+  }
+
+  private func begin(_ function: LuaReference, name: String, text: String?) {
+    front = script.state.start(function, name: name)
+    front?.whenEnded { [unowned self] in ended($0, of: text) }
+  }
+
+  /// Returns the function of a block: of an expression, or of statements.
+  private func compile(_ block: PromptBlock) -> Result<LuaReference, LuaError> {
+    let name = isInteractive ? "=(prompt)" : "=stdin"
+    // Without a terminal, errors count lines of the input.
+    let lines = isInteractive ? "" : String(repeating: "\n", count: block.line - 1)
+    let expression = Array("\(lines)return \(block.text)\n".utf8)
+    if let function = try? script.state.load(expression, chunkName: name) { return .success(function) }
+    do {
+      return .success(try script.state.load(Array((lines + block.text).utf8), chunkName: name))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func ended(_ outcome: LuaRoutine.Outcome, of text: String?) {
+    front = nil
+    switch outcome {
+    case .returned(let values):
+      if text != nil { show(values, of: text) }
+    case .failed(let error) where script.isExit(error):
+      return perform(machine.frontEnded(leaves: true))
+    case .failed(let error): refuse(suggesting(error))
+    // The end cancels what is left; nobody asked for its result.
+    case .cancelled where script.isEnding: break
+    case .cancelled: refuse(.cancelled)
+    }
+    perform(machine.frontEnded())
+  }
+
+  /// Shows results, and keeps the first as `_`.
+  private func show(_ values: [LuaValue], of text: String?) {
+    guard let first = values.first else { return }
+    if case .nil = first {} else { script.state[global: "_"] = first }
+    var line = results(values, of: text ?? "")
+    if let advice = text.flatMap({ misspelling($0, values) }) { line += "  -- \(advice)" }
+    show(line + "\n")
+  }
+
+  // MARK: Tasks
+
+  private func startBeside(_ block: PromptBlock) {
+    do {
+      guard case .success(let function) = compile(block) else { return }
+      let name = block.text.split(whereSeparator: \.isWhitespace).joined(separator: " ").cut(toColumns: 40)
+      let task = try script.startTask(function, name)
+      show([task.value], of: nil)
+      task.routine.whenEnded { [unowned self] outcome in
+        // The script reports a failure.
+        if case .failed = outcome { return }
+        guard !script.isEnding else { return }
+        var line = script.state.inspect(task.value)
+        if case .returned(let values) = outcome, !values.isEmpty { line += ": " + results(values, of: name) }
+        show(line + "\n")
+      }
+    } catch {
+      refuse(LuaError(error))
+    }
+    perform(.read)
+  }
+
+  // MARK: Misspellings
+
+  /// Returns an error with the nearest global as its hint, when it is about one that does not exist.
+  private func suggesting(_ error: LuaError) -> LuaError {
+    guard error.hint == nil, let start = error.message.firstRange(of: "a nil value (global '")?.upperBound,
+      let end = error.message[start...].firstIndex(of: "'")
+    else { return error }
+    var error = error
+    error.hint = nearestGlobal(String(error.message[start..<end])).map { "did you mean '\($0)'?" }
+    return error
+  }
+
+  /// Returns the remark on a result of nil that is a global's which does not exist.
+  private func misspelling(_ text: String, _ values: [LuaValue]) -> String? {
+    guard values.count == 1, case .nil? = values.first else { return nil }
+    let name = text.trimmed
+    guard !name.isEmpty, name.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" }), name != "nil",
+      name != "_",
+      !script.state.globalNames.contains(name)
+    else { return nil }
+    return "no global is called '\(name)'" + (nearestGlobal(name).map { "; did you mean '\($0)'?" } ?? "")
+  }
+
+  private func nearestGlobal(_ name: String) -> String? { nearest(name, among: script.state.globalNames) }
+}
+
+extension StringProtocol {
+  /// The text without blanks at its ends.
+  var trimmed: String {
+    let start = drop(while: \.isWhitespace)
+    return String(
+      start[..<(start.lastIndex { !$0.isWhitespace }.map { start.index(after: $0) } ?? start.startIndex)])
+  }
+}

@@ -1,0 +1,124 @@
+internal import EventLoop
+internal import Glibc
+internal import Home
+internal import LineEditor
+internal import Roomtone
+
+/// The terminal of a prompt: the line editor while a block is typed, the routine's own terminal while one is in front, and
+/// output of both. Confined to the loop.
+final class PromptScreen: PromptInput, LineScreen {
+  private unowned let prompt: Prompt
+  private let loop: EventLoop
+  private var editor: LineEditor?
+  private var watch: FDWatch?
+  private var signals: SignalWatch?
+  /// Output of the script without a line end yet, while a block is typed.
+  private var unfinished: [UInt8] = []
+  /// `true` if what was written last, while no block was typed, has no line end.
+  private var isInLine = false
+
+  /// The screen for `prompt` on standard input and output.
+  /// - Returns: nil when the system has no editor for this terminal.
+  init?(_ prompt: Prompt, loop: EventLoop, history: History) {
+    (self.prompt, self.loop) = (prompt, loop)
+    guard let editor = LineEditor(terminal: STDIN_FILENO, screen: self, history: history) else { return nil }
+    self.editor = editor
+    editor.onBlock = { [unowned self] text in
+      rest()
+      prompt.receive(PromptBlock(text: text))
+    }
+    editor.onEnd = { [unowned self] in
+      rest()
+      prompt.endInput()
+    }
+    editor.isUnfinished = { prompt.isUnfinished($0) }
+    editor.onWarning = { Terminal.log(.warn, $0, []) }
+    prompt.redirectOutput { [unowned self] in write($0) }
+    // SIGCONT is not waited for: the process goes on behind the call that stops it.
+    signals = try? loop.onSignal([SIGWINCH, SIGTSTP]) { [unowned self] signal in
+      if signal == SIGWINCH { editor.resize() } else { stop() }
+    }
+  }
+
+  /// Restores the terminal at once; any thread.
+  var restoration: @Sendable () -> Void {
+    let settings = editor?.settings
+    return { settings?.restore() }
+  }
+
+  // MARK: Input
+
+  func read() {
+    guard let editor, !editor.isActive else { return }
+    if isInLine { Terminal.draw("\n", keeping: nil) }
+    isInLine = false
+    do {
+      watch = try loop.watch(STDIN_FILENO, for: .readable) { [unowned self] _ in receive() }
+    } catch {
+      return prompt.endInput()
+    }
+    // Keys that were typed early may submit a block at once.
+    editor.begin()
+  }
+
+  func interrupt() { if editor?.isActive == true { editor?.interrupt() } else { read() } }
+
+  func close() {
+    signals?.cancel()
+    editor?.rest()
+    rest()
+  }
+
+  private func rest() {
+    watch?.cancel()
+    watch = nil
+    guard !unfinished.isEmpty else { return }
+    Terminal.write(String(decoding: unfinished, as: UTF8.self))
+    unfinished = []
+    isInLine = true
+  }
+
+  private func receive() {
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let count = Glibc.read(STDIN_FILENO, &bytes, bytes.count)
+    if count < 0 && (errno == EINTR || errno == EAGAIN) { return }
+    editor?.receive(Array(bytes[..<max(0, count)]))
+  }
+
+  /// Stops the process as Ctrl-Z does, with the terminal's own settings; returns when it is continued.
+  private func stop() {
+    editor?.suspend()
+    kill(0, SIGSTOP)
+    editor?.resume()
+  }
+
+  // MARK: Output
+
+  var size: (columns: Int, rows: Int) { Terminal.size }
+
+  func write(_ sequence: String, keeping frame: (erase: String, draw: String)?) {
+    Terminal.draw(sequence, keeping: frame.map { Terminal.Drawn(erase: $0.erase, draw: $0.draw) })
+  }
+
+  func print(_ lines: String) { Terminal.print(lines) }
+
+  /// Writes output of the script: as it is while a routine is in front, else in whole lines above the block.
+  private func write(_ bytes: [UInt8]) {
+    guard editor?.isActive == true else {
+      isInLine = bytes.last.map { $0 != UInt8(ascii: "\n") } ?? isInLine
+      return Terminal.write(String(decoding: bytes, as: UTF8.self))
+    }
+    unfinished += bytes
+    guard let end = unfinished.lastIndex(of: UInt8(ascii: "\n")) else { return }
+    Terminal.write(String(decoding: unfinished[...end], as: UTF8.self))
+    unfinished.removeFirst(end + 1)
+  }
+
+  /// Shows a line that the script printed.
+  func printLine(_ line: String) {
+    let start = String(decoding: unfinished, as: UTF8.self)
+    unfinished = []
+    isInLine = false
+    Terminal.print(start + line)
+  }
+}

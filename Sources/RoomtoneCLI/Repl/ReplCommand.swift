@@ -1,0 +1,76 @@
+internal import EventLoop
+internal import Glibc
+internal import Home
+internal import LineEditor
+internal import LuaRuntime
+internal import Roomtone
+internal import SpeakerKit
+
+/// Command `roomtone repl`.
+enum ReplCommand {
+  struct Options {
+    /// Script to run before the first line is read; nil for none.
+    var text: ScriptText?
+    var output: Output?
+    var configuration: String?
+  }
+
+  static func run(_ options: Options) throws -> Int32 {
+    let configuration = try EngineSetup.configuration(file: options.configuration, output: options.output)
+    let engineOptions = EngineSetup.ownHouse(configuration, command: "repl", script: options.text?.name)
+    if let text = options.text { CheckCommand.warn(about: text, configuration, atPrompt: true) }
+    let engine = try EngineSetup.engine(engineOptions)
+    let isInteractive = Terminal.isInteractive
+    let prompt = try Prompt(engine: engine, after: options.text, isInteractive: isInteractive)
+    prompt.show = Terminal.write
+    prompt.showError = isInteractive ? { fail($0) } : { Terminal.failure($0) }
+    guard isInteractive else { return prompt.evaluateInput().status }
+    engine.onFailure = fail
+    prompt.width = { Terminal.columns - 1 }
+    Terminal.print("Roomtone \(Command.version). Ctrl-C cancels what runs, Ctrl-D leaves.")
+    if let screen = screen(prompt, engine) {
+      prompt.input = screen
+      engine.onPrint = { screen.printLine($0) }
+      engine.onForcedExit = screen.restoration
+    } else {
+      prompt.input = LineInput(of: prompt, prompts: ("> ", ">> "), show: Terminal.write)
+    }
+    return prompt.evaluateInput().status
+  }
+
+  /// Returns the editor of lines; nil for a terminal that can't move its cursor.
+  private static func screen(_ prompt: Prompt, _ engine: Engine) -> PromptScreen? {
+    let name = getenv("TERM").map { String(cString: $0) } ?? ""
+    guard name != "dumb", !name.isEmpty else { return nil }
+    let history = History(path: historyFile())
+    do {
+      try history.load()
+    } catch {
+      Terminal.log(.warn, "the history of the prompt can't be read: \(error.text)", [])
+    }
+    return PromptScreen(prompt, loop: engine.loop, history: history)
+  }
+
+  /// Returns the path of the history, whose folder is created; nil without a home.
+  private static func historyFile() -> String? {
+    guard let folder = UserFolders.state else { return nil }
+    let parts = folder.split(separator: "/")
+    for count in parts.indices { mkdir("/" + parts[...count].joined(separator: "/"), 0o700) }
+    return "\(folder)/history"
+  }
+
+  /// Shows an error in red, where the terminal has colours, and its hint on a line of its own.
+  private static func fail(_ error: LuaError) {
+    var bare = error
+    bare.hint = nil
+    var lines = bare.report.split(separator: "\n", omittingEmptySubsequences: false).map {
+      String($0).onOneLine
+    }
+    if let hint = error.hint { lines.insert("  \(hint.onOneLine)", at: 1) }
+    guard Terminal.hasColor(STDERR_FILENO) else {
+      return Terminal.writeError("roomtone: \(lines.joined(separator: "\n"))\n")
+    }
+    lines[0] = "\u{1B}[31mroomtone: \(lines[0])\u{1B}[m"
+    Terminal.writeError(lines.joined(separator: "\n") + "\n")
+  }
+}
