@@ -99,8 +99,9 @@ let package = Package(
     .executableTarget(
       name: "RoomtoneCLI",
       dependencies: [
-        "Roomtone", "Home", "LuaRuntime", "EventLoop", "AudioCore", "HeadsetKit", "HeadsetLink",
-        "HeadsetBoard", "LuaSyntax", "Reference", "ScriptCheck", "SpeakerKit", "StreamKit", "Scheduling", "LineEditor",
+        "Roomtone", "Home", "LuaRuntime", "EventLoop", "AudioCore", "HeadsetKit", "HeadsetLink", "HeadsetBoard",
+        "LuaSyntax", "Reference", "ScriptCheck", "SpeakerKit", "StreamKit", "Scheduling", "LineEditor",
+        "Codecs", "Database", "HTTP",
       ],
       swiftSettings: strict + optimized),
     .executableTarget(
@@ -150,7 +151,9 @@ let package = Package(
         "HeadsetLink", "HeadsetBoard", "Reference", "Scheduling", "SpeakerKit", "StreamKit", "TestSupport",
         "TestTraits",
       ]),
-    tests(of: "RoomtoneCLI", ["RoomtoneCLI", "EventLoop", "SpeakerKit", "StreamKit", "Scheduling"]),
+    tests(
+      of: "RoomtoneCLI",
+      ["RoomtoneCLI", "EventLoop", "Scheduling", "SpeakerKit", "StreamKit", "TestSupport"]),
     tests(
       of: "Journey",
       [

@@ -18,6 +18,9 @@ enum Command {
   }
 
   private static func status(of arguments: [String]) -> Int32 {
+    if arguments.first == CompletionCommand.query {
+      return CompletionCommand.answer(Array(arguments.dropFirst()))
+    }
     switch Invocation(arguments) {
     case .show(let text, let stream, let status):
       if stream == .output { Terminal.write(text) } else { Terminal.writeError(text) }
@@ -62,6 +65,7 @@ enum Command {
     case .devices: try LookCommand.devices(listing(arguments))
     case .groups: try LookCommand.groups(listing(arguments))
     case .status: try LookCommand.status(listing(arguments))
+    case .completion: try CompletionCommand.run(arguments)
     default: try prompt(arguments)
     }
   }

@@ -45,7 +45,10 @@ extension CommandSpec {
 
 extension OptionSpec {
   // Of `board`.
-  static let listen = OptionSpec("listen", .text, valueName: "ADDRESS", "where hosts reach the board")
+  static let listen = OptionSpec(
+    "listen", .text, valueName: "ADDRESS",
+    sources: [.words(["pty"]), .files(behind: "unix:"), .beginnings(["tcp:127.0.0.1:", "pty:"])],
+    "where hosts reach the board")
   static let boardKey = OptionSpec(
     "key-file", .file, "the secret that board and hosts share, 64 hex digits (default: the development key)")
   static let boardState = OptionSpec("state", .folder, "keeps the board's state in this folder")
@@ -63,7 +66,8 @@ extension OptionSpec {
   static let battery = OptionSpec(
     "battery", .number(0...100), valueName: "PERCENT", "how full the battery is")
   static let trust = OptionSpec(
-    "trust", .file, "the public key of its firmware's signer (default: the development key)")
+    "trust", .file, sources: [.files(["pem"])],
+    "the public key of its firmware's signer (default: the development key)")
   static let boardVersion = OptionSpec(
     "version", .text, valueName: "VERSION", "the firmware of a new board (default: 1.0.0)")
   static let quietBoard = OptionSpec("quiet", short: "q", .flag, "logs nothing")

@@ -10,6 +10,10 @@ struct ProgramSpec: Sendable, Equatable {
   let options: [OptionSpec]
   let notes: [String]
   let examples: [ExampleSpec]
+  /// Environment variables that the program reads, for the manual page.
+  var environment: [FactSpec] = []
+  /// Files that the program reads and writes, for the manual page.
+  var files: [FactSpec] = []
 
   /// Returns the command called `name`.
   func command(_ name: String) -> CommandSpec? { commands.first { $0.name == name } }
@@ -62,6 +66,16 @@ struct OperandSpec: Sendable, Equatable {
   var isRepeated = false
   /// Long name of the option that replaces this operand.
   var replacement: String?
+  /// The values that shells propose.
+  var sources: [ValueSource] = []
+}
+
+/// An environment variable or a file, and its meaning: a sentence without a full stop.
+struct FactSpec: Sendable, Equatable {
+  let name: String
+  let meaning: String
+
+  init(_ name: String, _ meaning: String) { (self.name, self.meaning) = (name, meaning) }
 }
 
 /// A working command line, and its purpose.

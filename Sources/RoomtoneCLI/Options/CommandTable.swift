@@ -1,3 +1,4 @@
+internal import Codecs
 internal import Home
 internal import SpeakerKit
 
@@ -13,7 +14,7 @@ extension ProgramSpec {
       .run, .simulate, .check, .test, .repl, .play, .record, .recordings, .headset, .firmware, .board, .cron,
       .devices,
       .groups,
-      .status,
+      .status, .completion,
     ],
     options: [.help, .version],
     notes: [
@@ -26,6 +27,20 @@ extension ProgramSpec {
       ExampleSpec("roomtone run wake_up.lua", "runs a routine until it is through"),
       ExampleSpec("roomtone simulate wake_up.lua --for 7d", "shows what the routine would do in a week"),
       ExampleSpec("roomtone play tune.mp3 --on kitchen", "plays a file in one room"),
+    ],
+    environment: [
+      FactSpec("XDG_CONFIG_HOME", "the folder of configurations; ~/.config without it"),
+      FactSpec("XDG_STATE_HOME", "the folder of states; ~/.local/state without it"),
+      FactSpec("XDG_RUNTIME_DIR", "the folder of sockets"),
+      FactSpec("ROOMTONE_STDLIB", "a folder whose Lua library precedes the one inside the program"),
+      FactSpec("TZ", "the time zone, in place of the machine's"),
+      FactSpec("http_proxy, https_proxy, no_proxy", "the proxy of connections to stations"),
+    ],
+    files: [
+      FactSpec("~/.config/roomtone/config.lua", "the configuration: house, headset, stations, recordings"),
+      FactSpec("~/.local/state/roomtone/house.state", "volumes, names and groups of the speakers"),
+      FactSpec("~/.local/state/roomtone/store.db", "values that scripts keep, and the memory of their jobs"),
+      FactSpec("~/.local/state/roomtone/recordings.db", "the catalogue of recordings"),
     ])
 }
 
@@ -247,18 +262,24 @@ extension OperandSpec {
   static let audioFile = OperandSpec(
     name: "FILE",
     summary: "WAV, AIFF, CAF, MP3, AAC, M4A, FLAC, Ogg; a folder, a playlist; a station's URL or name",
-    isRepeated: true)
+    isRepeated: true,
+    sources: [.names(.stations), .files(AudioFile.extensions.sorted() + ["m3u", "m3u8", "pls", "xspf"])])
   fileprivate static func script(replacement: String? = nil) -> OperandSpec {
-    OperandSpec(name: "SCRIPT", summary: "a Lua file, or - for standard input", replacement: replacement)
+    OperandSpec(
+      name: "SCRIPT", summary: "a Lua file, or - for standard input", replacement: replacement,
+      sources: [.luaFiles])
   }
   static let firstScript = OperandSpec(
-    name: "SCRIPT", summary: "a Lua file to run before the first prompt", isOptional: true)
+    name: "SCRIPT", summary: "a Lua file to run before the first prompt", isOptional: true,
+    sources: [.luaFiles])
   static let scripts = OperandSpec(
-    name: "SCRIPT", summary: "a Lua file, a folder of them, or - for standard input", isRepeated: true)
+    name: "SCRIPT", summary: "a Lua file, a folder of them, or - for standard input", isRepeated: true,
+    sources: [.luaFiles])
   static let specs = OperandSpec(
-    name: "SPEC", summary: "a spec, or a folder of specs", isRepeated: true)
+    name: "SPEC", summary: "a spec, or a folder of specs", isRepeated: true, sources: [.luaFiles])
   static let scriptArguments = OperandSpec(
-    name: "ARGS", summary: "what the script finds in 'arg'", isOptional: true, isRepeated: true)
+    name: "ARGS", summary: "what the script finds in 'arg'", isOptional: true, isRepeated: true,
+    sources: [.files()])
 }
 
 extension OptionSpec {
@@ -270,7 +291,8 @@ extension OptionSpec {
   static let output = OptionSpec(
     "output", .output, "where the speakers sound: alsa, alsa:DEVICE, wav:DIR or null")
   static let config = OptionSpec(
-    "config", .file, "the configuration (default: $XDG_CONFIG_HOME/roomtone/config.lua)")
+    "config", .file, sources: [.luaFiles], "the configuration (default: $XDG_CONFIG_HOME/roomtone/config.lua)"
+  )
 
   // Of `run`.
   static let longest = OptionSpec("for", .duration, "ends the script after this time at the latest (1h30m)")
@@ -285,16 +307,19 @@ extension OptionSpec {
   static let timezone = OptionSpec(
     "timezone", .timeZone, "the time zone of the house: Europe/Berlin (default: the machine's)")
   static let stations = OptionSpec(
-    "stations", .file, "how the stations of the simulation behave: a Lua file that calls station(URL, {...})")
+    "stations", .file, sources: [.luaFiles],
+    "how the stations of the simulation behave: a Lua file that calls station(URL, {...})")
   static let triggers = OptionSpec(
-    "triggers", .file, "what happens outside, and when: a Lua file that calls trigger(NAME, {at=, value=})")
+    "triggers", .file, sources: [.luaFiles],
+    "what happens outside, and when: a Lua file that calls trigger(NAME, {at=, value=})")
   static let render = OptionSpec(
     "render", .folder, "writes the sound to this folder, a WAV file for each speaker")
   static let json = OptionSpec(
     "json", .flag,
     "prints the events as JSON objects, one a line")
   static let html = OptionSpec(
-    "html", .file, "writes a page with a picture of the time, day by day, to this file; 31 days at most")
+    "html", .file, sources: [.files(["html"])],
+    "writes a page with a picture of the time, day by day, to this file; 31 days at most")
   static let seed = OptionSpec(
     "seed", .number(0...UInt64.max), "where the script's random numbers begin (default: 1)")
 
@@ -305,12 +330,14 @@ extension OptionSpec {
   static let filter = OptionSpec(
     "filter", .text, "runs only tests with this text in their titles, in any case")
   static let specConfig = OptionSpec(
-    "config", .file, "the configuration of the tests (default: none, so that all have the same house)")
-  static let junit = OptionSpec("junit", .file, "writes a report in the XML format of JUnit to this file")
+    "config", .file, sources: [.luaFiles],
+    "the configuration of the tests (default: none, so that all have the same house)")
+  static let junit = OptionSpec(
+    "junit", .file, sources: [.files(["xml"])], "writes a report in the XML format of JUnit to this file")
 
   // Of `play`.
   static let on = OptionSpec(
-    "on", .text, valueName: "ROOM", isRepeated: true,
+    "on", .text, valueName: "ROOM", isRepeated: true, sources: [.names(.rooms)],
     "a room or a speaker to play on; may be given several times (default: every speaker)")
   static let volume = OptionSpec(
     "volume", .number(0...UInt64(House.maximumVolume)), "sets the volume of these speakers first, 0 to 50")

@@ -43,20 +43,22 @@ extension CommandSpec {
 }
 
 extension OperandSpec {
-  static let firmwareFile = OperandSpec(name: "FILE", summary: "a firmware file")
-  static let image = OperandSpec(name: "IMAGE", summary: "what is to run on the headset: 1 byte to 16 MiB")
+  static let firmwareFile = OperandSpec(name: "FILE", summary: "a firmware file", sources: [.files(["rtfw"])])
+  static let image = OperandSpec(
+    name: "IMAGE", summary: "what is to run on the headset: 1 byte to 16 MiB", sources: [.files()])
 }
 
 extension OptionSpec {
   // Of `firmware`.
-  static let firmwareOutput = OptionSpec("output", short: "o", .file, "the file to make")
+  static let firmwareOutput = OptionSpec(
+    "output", short: "o", .file, sources: [.files(["rtfw"])], "the file to make")
   static let model = OptionSpec("model", .text, valueName: "NAME", "the model that the image is for")
   static let firmwareVersion = OptionSpec(
     "version", .text, valueName: "VERSION", "the version that the image is")
   static let lowest = OptionSpec(
     "lowest", .text, valueName: "VERSION", "the lowest version that can be updated from (default: any)")
   static let key = OptionSpec(
-    "key", .file,
+    "key", .file, sources: [.files(["pem"])],
     "private key to sign with, public key to hold a signature against (default: the development key)")
   static let force = OptionSpec("force", short: "f", .flag, "replaces a file that is there")
 }

@@ -50,22 +50,29 @@ extension CommandSpec {
 }
 
 extension OperandSpec {
-  static let onOrOff = OperandSpec(name: "STATE", summary: "'on' or 'off'", isOptional: true)
+  static let onOrOff = OperandSpec(
+    name: "STATE", summary: "'on' or 'off'", isOptional: true,
+    sources: [.words(["on", "off"])])
   static let leftLevel = OperandSpec(
     name: "LEFT", summary: "from 0, or - to leave that side as it is", isOptional: true)
   static let rightLevel = OperandSpec(name: "RIGHT", summary: "the same for the right side", isOptional: true)
   static let preset = OperandSpec(
     name: "PRESET", summary: Headset.presetNames.joined(separator: ", ") + ", or a number from 0",
-    isOptional: true)
-  static let newFirmware = OperandSpec(name: "FILE", summary: "the firmware with its manifest")
+    isOptional: true, sources: [.words(Headset.presetNames)])
+  static let newFirmware = OperandSpec(
+    name: "FILE", summary: "the firmware with its manifest", sources: [.files(["rtfw"])])
 }
 
 extension OptionSpec {
   // Of `headset`.
   static let transport = OptionSpec(
-    "transport", .text, valueName: "ADDRESS", "where the headset is, unless the configuration says so")
+    "transport", .text, valueName: "ADDRESS",
+    sources: [
+      .files(behind: "unix:"), .files(behind: "serial:"), .beginnings(["tcp:127.0.0.1:", "rfcomm:"]),
+    ],
+    "where the headset is, unless the configuration says so")
   static let keyFile = OptionSpec(
     "key-file", .file, "the key of the link: 64 hexadecimal digits, readable by its owner only")
   static let firmwareKey = OptionSpec(
-    "firmware-key", .file, "the public key that the firmware must be signed for")
+    "firmware-key", .file, sources: [.files(["pem"])], "the public key that the firmware must be signed for")
 }

@@ -96,14 +96,14 @@ struct HelpText {
 
 extension CommandSpec {
   /// Operands of the command and its actions, without repetitions.
-  fileprivate var allOperands: [OperandSpec] {
+  var allOperands: [OperandSpec] {
     actions.flatMap(\.operands).reduce(into: operands) { all, operand in
       if !all.contains(where: { $0.name == operand.name }) { all.append(operand) }
     }
   }
 
   /// Forms of the operands after the options, each with a leading space.
-  fileprivate var forms: [String] {
+  var forms: [String] {
     if !actions.isEmpty {
       return actions.enumerated().map { index, action in
         (index == 0 ? " [\(action.name)]" : " \(action.name)") + action.operands.map(\.synopsis).joined()

@@ -14,12 +14,15 @@ struct OptionSpec: Sendable, Equatable {
   let isRepeated: Bool
   /// Long names of the options that exclude this one.
   let excludes: [String]
+  /// The values that shells propose.
+  let sources: [ValueSource]
 
   init(
     _ long: String, short: Character? = nil, _ kind: OptionKind, valueName: String? = nil,
-    isRepeated: Bool = false, excludes: [String] = [], _ summary: String
+    isRepeated: Bool = false, excludes: [String] = [], sources: [ValueSource]? = nil, _ summary: String
   ) {
     (self.long, self.short, self.kind, self.excludes) = (long, short, kind, excludes)
+    self.sources = sources ?? kind.sources
     self.isRepeated = isRepeated
     self.valueName = valueName ?? kind.valueName
     self.summary = summary

@@ -130,18 +130,19 @@ extension OperandSpec {
   static func recordedFiles(isOptional: Bool = true) -> OperandSpec {
     OperandSpec(
       name: "FILE", summary: "recordings; 'verify' checks all of the catalogue without one",
-      isOptional: isOptional, isRepeated: true)
+      isOptional: isOptional, isRepeated: true, sources: [.files()])
   }
   static let recordingFolder = OperandSpec(
     name: "DIR",
     summary: "is searched for parts that the catalogue does not know (default: the configured folder)",
-    isOptional: true)
+    isOptional: true, sources: [.folders()])
 }
 
 extension OperandSpec {
   static let station = OperandSpec(
     name: "URL",
-    summary: "a station, a playlist that leads to one, or the name of a station of the configuration")
+    summary: "a station, a playlist that leads to one, or the name of a station of the configuration",
+    sources: [.names(.stations)])
 }
 
 extension OptionSpec {
@@ -163,13 +164,15 @@ extension OptionSpec {
     "wait-for-audio", .flag,
     "tries again until the station can be heard; ends when it would have ended without that")
   static let job = OptionSpec(
-    "job", .text, valueName: "NAME", "the job that it belongs to (default: that of the same URL and template)"
+    "job", .text, valueName: "NAME", sources: [.names(.jobs)],
+    "the job that it belongs to (default: that of the same URL and template)"
   )
   static let quiet = OptionSpec(
     "quiet", short: "q", .flag, "prints nothing unless it fails, or much is missing")
 
   // Of `recordings`.
-  static let ofStation = OptionSpec("station", .text, "those of stations with this in their name")
+  static let ofStation = OptionSpec(
+    "station", .text, sources: [.names(.stations)], "those of stations with this in their name")
   static let withTitle = OptionSpec("title", .text, "those with this in one of their titles")
   static let since = OptionSpec(
     "since", .dateTime, "those that begin then or later: 2026-03-28, 2026-03-28T06:00 or now")
@@ -177,18 +180,22 @@ extension OptionSpec {
   static let inState = OptionSpec(
     "state", .choice(RecordingEntry.State.allCases.map(\.rawValue)), valueName: "STATE",
     "those in this state: \(RecordingEntry.State.allCases.map(\.rawValue).joined(separator: ", "))")
-  static let ofJob = OptionSpec("job", .text, valueName: "NAME", "those of this job")
+  static let ofJob = OptionSpec(
+    "job", .text, valueName: "NAME", sources: [.names(.jobs)], "those of this job")
   static let limit = OptionSpec("limit", .number(1...1_000_000), "at most so many")
 }
 
 extension OperandSpec {
   static let cronTime = OperandSpec(name: "EXPR", summary: "when to run it, in quotes: '30 20 * * 6'")
   static let cronScript = OperandSpec(
-    name: "SCRIPT", summary: "a Lua file, or a command: run, play or record")
+    name: "SCRIPT", summary: "a Lua file, or a command: run, play or record",
+    sources: [.words(["run", "play", "record"]), .luaFiles])
   static let cronArguments = OperandSpec(
     name: "ARGS", summary: "what the script finds in 'arg', or what belongs to the command", isOptional: true,
-    isRepeated: true)
-  static let cronJob = OperandSpec(name: "NAME", summary: "what the job is called, as the list shows it")
+    isRepeated: true, sources: [.files()])
+  static let cronJob = OperandSpec(
+    name: "NAME", summary: "what the job is called, as the list shows it",
+    sources: [.names(.jobs)])
 }
 
 extension OptionSpec {

@@ -13,7 +13,8 @@ extension OptionSpec {
   static let passwordFile = OptionSpec(
     "password-file", .file, "the password is the first line of this file, which only its owner may read")
   static let certificates = OptionSpec(
-    "ca-file", .file, "certificates that are trusted in place of the system's")
+    "ca-file", .file, sources: [.files(["pem", "crt"])],
+    "certificates that are trusted in place of the system's")
 
   static let ofSource: [OptionSpec] = [.charset, .userAgent, .user, .passwordFile, .certificates]
 }
