@@ -66,6 +66,7 @@ enum Command {
     case .groups: try LookCommand.groups(listing(arguments))
     case .status: try LookCommand.status(listing(arguments))
     case .completion: try CompletionCommand.run(arguments)
+    case .man: try ManCommand.run(arguments)
     default: try prompt(arguments)
     }
   }
