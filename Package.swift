@@ -51,6 +51,7 @@ let package = Package(
 
     // The ground.
     library("EventLoop", ["CLinux"]),
+    library("JSONText"),
     library("Database", ["EventLoop", "CSQLite"]),
     library("HTTP", ["EventLoop", "CCurl"]),
 
@@ -64,6 +65,8 @@ let package = Package(
     library("LineEditor", ["EventLoop", "CEdit"]),
 
     library("LuaRuntime", ["CLua", "CLuaShim", "EventLoop"]),
+    // Lua for Swift.
+    library("LuaRuntime", ["CLua", "CLuaShim", "EventLoop", "JSONText"]),
 
     // Bytes to PCM to speakers.
     library("AudioCore", ["EventLoop"]),
@@ -94,14 +97,14 @@ let package = Package(
       "Roomtone",
       [
         "Home", "LuaModules", "LuaRuntime", "EventLoop", "AudioCore", "HTTP", "SpeakerKit", "StreamKit",
-        "HeadsetKit", "HeadsetLink", "HeadsetBoard", "Reference", "Scheduling", "CStandardLibrary",
+        "HeadsetKit", "HeadsetLink", "HeadsetBoard", "Reference", "Scheduling", "CStandardLibrary", "JSONText",
       ]),
     .executableTarget(
       name: "RoomtoneCLI",
       dependencies: [
         "Roomtone", "Home", "LuaRuntime", "EventLoop", "AudioCore", "HeadsetKit", "HeadsetLink", "HeadsetBoard",
         "LuaSyntax", "Reference", "ScriptCheck", "SpeakerKit", "StreamKit", "Scheduling", "LineEditor",
-        "Codecs", "Database", "HTTP",
+        "Codecs", "Database", "HTTP", "JSONText",
       ],
       swiftSettings: strict + optimized),
     .executableTarget(
@@ -119,6 +122,7 @@ let package = Package(
       path: "Tests/TestSupport", swiftSettings: strict + optimized),
     .target(name: "TestTraits", path: "Tests/TestTraits", swiftSettings: strict),
     tests(of: "EventLoop", ["EventLoop"]),
+    tests(of: "JSONText", ["JSONText"]),
     tests(of: "Database", ["Database", "EventLoop", "TestSupport"]),
     tests(of: "HTTP", ["HTTP", "EventLoop", "TestSupport", "TestTraits"]),
     tests(of: "Reference", ["Reference", "EventLoop", "TestSupport"]),
@@ -154,11 +158,18 @@ let package = Package(
     tests(
       of: "RoomtoneCLI",
       ["RoomtoneCLI", "EventLoop", "Scheduling", "SpeakerKit", "StreamKit", "TestSupport"]),
+        "Roomtone", "Home", "AudioCore", "Database", "JSONText", "LuaModules", "LuaRuntime", "EventLoop",
+        "HeadsetKit",
+        "HeadsetLink", "HeadsetBoard", "Scheduling", "SpeakerKit", "StreamKit", "TestSupport", "TestTraits",
+      ]),
+    tests(
+      of: "RoomtoneCLI",
+      ["RoomtoneCLI", "EventLoop", "JSONText", "SpeakerKit", "StreamKit", "Scheduling"]),
     tests(
       of: "Journey",
       [
-        "AudioCore", "Codecs", "EventLoop", "HeadsetKit", "HeadsetLink", "RoomtoneCLI", "TestSupport",
-        "TestTraits",
+        "AudioCore", "Codecs", "EventLoop", "HeadsetKit", "HeadsetLink", "JSONText", "RoomtoneCLI",
+        "TestSupport", "TestTraits",
       ]),
   ],
   swiftLanguageModes: [.v6],

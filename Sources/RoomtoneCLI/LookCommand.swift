@@ -1,5 +1,6 @@
 internal import AudioCore
 internal import EventLoop
+internal import JSONText
 internal import Roomtone
 internal import SpeakerKit
 

@@ -1,4 +1,5 @@
 import EventLoop
+import JSONText
 import StreamKit
 import Testing
 

@@ -1,5 +1,6 @@
 internal import CLua
 internal import EventLoop
+internal import JSONText
 
 /// The reason why a Lua value can't be written as JSON.
 public enum JSONProblem: Error, Equatable {
@@ -11,7 +12,7 @@ public enum JSONProblem: Error, Equatable {
 
 extension LuaCall {
   /// Returns an argument as JSON (RFC 8259): the same text for the same value, as fields are sorted by name.
-  /// A whole number has no point and no exponent, any other number has one, so that `JSONReader` restores the
+  /// A whole number has no point and no exponent, any other number has one, so that parsing restores the
   /// value.
   ///
   /// Lists and tables with names are read raw; one with a metatable is refused.
@@ -43,7 +44,7 @@ extension LuaOptions {
 /// Writes a value, part by part, by raw accessors only. After a throw the caller cleans up the stack.
 struct JSONWriter {
   /// The deepest nesting of tables.
-  static let deepest = 64
+  static let deepest = JSON.deepest
 
   private enum Step {
     case name([UInt8])

@@ -4,6 +4,7 @@ internal import HeadsetBoard
 internal import HeadsetKit
 internal import HeadsetLink
 internal import Home
+internal import JSONText
 
 /// Command `roomtone board`: emulates a headset's board until a signal ends it.
 enum BoardCommand {

@@ -1,6 +1,7 @@
 internal import EventLoop
 internal import HeadsetKit
 internal import HeadsetLink
+internal import JSONText
 
 /// Command `roomtone firmware`: creates, signs and inspects firmware files of headsets.
 enum FirmwareCommand {

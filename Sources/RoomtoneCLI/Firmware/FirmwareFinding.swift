@@ -1,4 +1,5 @@
 internal import HeadsetLink
+internal import JSONText
 
 /// The result of inspecting a firmware file.
 struct FirmwareFinding {

@@ -2,6 +2,7 @@ internal import EventLoop
 internal import HeadsetKit
 internal import HeadsetLink
 internal import Home
+internal import JSONText
 internal import Roomtone
 
 /// Command `roomtone headset`.

@@ -1,6 +1,7 @@
 internal import EventLoop
 internal import HeadsetKit
 internal import HeadsetLink
+internal import JSONText
 
 /// The report of `headset status`: all readable state of a headset.
 struct HeadsetReport {

@@ -4,6 +4,7 @@ internal import Glibc
 internal import HeadsetKit
 internal import HeadsetLink
 internal import Home
+internal import JSONText
 internal import Roomtone
 internal import Scheduling
 internal import SpeakerKit

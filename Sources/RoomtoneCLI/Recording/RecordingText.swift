@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import Home
+internal import JSONText
 internal import Scheduling
 internal import StreamKit
 

@@ -1,6 +1,7 @@
 internal import EventLoop
 internal import Glibc
 internal import Home
+internal import JSONText
 internal import Roomtone
 internal import Scheduling
 internal import StreamKit

@@ -1,33 +1,39 @@
 /// A JSON value (RFC 8259). Members keep their order.
-enum JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
-  ExpressibleByNilLiteral
+public enum JSON: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
+  ExpressibleByBooleanLiteral, ExpressibleByNilLiteral
 {
+  /// The deepest nesting of arrays and objects in a text that is parsed or written.
+  public static let deepest = 64
+
   case null
   case bool(Bool)
   case number(Int)
   /// A number rounded to three decimal places; null when it is not finite or 1e15 or more.
   case decimal(Double)
+  /// A number with all its digits; null when it is not finite.
+  case exact(Double)
   case string(String)
   case array([JSON])
   case object([(name: String, value: JSON)])
 
-  init(stringLiteral text: String) { self = .string(text) }
-  init(integerLiteral number: Int) { self = .number(number) }
-  init(booleanLiteral isTrue: Bool) { self = .bool(isTrue) }
-  init(nilLiteral: ()) { self = .null }
+  public init(stringLiteral text: String) { self = .string(text) }
+  public init(integerLiteral number: Int) { self = .number(number) }
+  public init(booleanLiteral isTrue: Bool) { self = .bool(isTrue) }
+  public init(nilLiteral: ()) { self = .null }
 
   /// Returns the string; null for nil.
-  static func optional(_ text: String?) -> JSON { text.map { .string($0) } ?? .null }
+  public static func optional(_ text: String?) -> JSON { text.map { .string($0) } ?? .null }
   /// Returns the Boolean; null for nil.
-  static func optional(_ isTrue: Bool?) -> JSON { isTrue.map { .bool($0) } ?? .null }
+  public static func optional(_ isTrue: Bool?) -> JSON { isTrue.map { .bool($0) } ?? .null }
 
   /// Text on one line, without control characters: no string in it can move a terminal's cursor.
-  var line: String {
+  public var line: String {
     switch self {
     case .null: "null"
     case .bool(let isTrue): isTrue ? "true" : "false"
     case .number(let number): String(number)
     case .decimal(let number): abs(number) < 1e15 ? "\((number * 1e3).rounded() / 1e3)" : "null"
+    case .exact(let number): number.isFinite ? "\(number)" : "null"
     case .string(let text): Self.quoted(text)
     case .array(let elements): "[" + elements.map(\.line).joined(separator: ", ") + "]"
     case .object(let members): "{" + members.map(Self.line).joined(separator: ", ") + "}"
@@ -35,13 +41,28 @@ enum JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleB
   }
 
   /// Text for people too: a line for each element or member, whose own elements share it.
-  var lines: String {
+  public var lines: String {
     switch self {
     case .array(let elements) where !elements.isEmpty: Self.block("[", elements.map(\.line), "]")
     case .object(let members) where !members.isEmpty: Self.block("{", members.map(Self.line), "}")
     default: line
     }
   }
+
+  /// The value of the member called `name`, the last one of several; nil without one.
+  public subscript(name: String) -> JSON? {
+    guard case .object(let members) = self else { return nil }
+    return members.last { $0.name == name }?.value
+  }
+
+  /// The text of a string; nil for other values.
+  public var text: String? { if case .string(let text) = self { text } else { nil } }
+  /// The number of a whole number; nil for other values.
+  public var int: Int? { if case .number(let number) = self { number } else { nil } }
+  /// The truth of a Boolean; nil for other values.
+  public var bool: Bool? { if case .bool(let isTrue) = self { isTrue } else { nil } }
+  /// The elements of an array; nil for other values.
+  public var elements: [JSON]? { if case .array(let elements) = self { elements } else { nil } }
 
   private static func block(_ open: String, _ lines: [String], _ close: String) -> String {
     "\(open)\n" + lines.map { "  " + $0 }.joined(separator: ",\n") + "\n\(close)"

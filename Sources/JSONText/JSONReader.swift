@@ -1,9 +1,8 @@
-extension LuaValue {
-  /// Parses JSON text (RFC 8259): whole numbers without point and exponent become integers, `null` becomes
-  /// nil.
-  /// - Returns: nil when the text is invalid, or nests more than 64 tables.
-  public init?(json text: String) {
-    var reader = JSONReader(Array(text.utf8))
+extension JSON {
+  /// Parses JSON text (RFC 8259): numbers without point and exponent are whole where they fit.
+  /// - Returns: nil when the text is invalid, or nests deeper than `deepest`.
+  public init?(parsing text: some Sequence<UInt8>) {
+    var reader = JSONReader(Array(text))
     guard let value = reader.whole() else { return nil }
     self = value
   }
@@ -18,13 +17,13 @@ struct JSONReader {
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
   /// Parses the text as one value, with no text behind it.
-  mutating func whole() -> LuaValue? {
+  mutating func whole() -> JSON? {
     let value = value()
     skipSpace()
     return position == bytes.count ? value : nil
   }
 
-  private mutating func value() -> LuaValue? {
+  private mutating func value() -> JSON? {
     skipSpace()
     guard position < bytes.count else { return nil }
     switch bytes[position] {
@@ -33,41 +32,41 @@ struct JSONReader {
     case UInt8(ascii: "\""): return string().map { .string($0) }
     case UInt8(ascii: "t"): return word("true") ? .bool(true) : nil
     case UInt8(ascii: "f"): return word("false") ? .bool(false) : nil
-    case UInt8(ascii: "n"): return word("null") ? .nil : nil
+    case UInt8(ascii: "n"): return word("null") ? .null : nil
     default: return number()
     }
   }
 
-  private mutating func nested(_ read: (inout JSONReader) -> LuaValue?) -> LuaValue? {
-    guard depth < JSONWriter.deepest else { return nil }
+  private mutating func nested(_ read: (inout JSONReader) -> JSON?) -> JSON? {
+    guard depth < JSON.deepest else { return nil }
     depth += 1
     defer { depth -= 1 }
     position += 1
     return read(&self)
   }
 
-  private mutating func list() -> LuaValue? {
-    var values: [LuaValue] = []
-    if consume("]") { return .list(values) }
+  private mutating func list() -> JSON? {
+    var values: [JSON] = []
+    if consume("]") { return .array(values) }
     repeat {
       guard let value = value() else { return nil }
       values.append(value)
     } while consume(",")
-    return consume("]") ? .list(values) : nil
+    return consume("]") ? .array(values) : nil
   }
 
-  private mutating func record() -> LuaValue? {
-    var fields: [(name: String, value: LuaValue)] = []
-    if consume("}") { return .record(fields) }
+  private mutating func record() -> JSON? {
+    var fields: [(name: String, value: JSON)] = []
+    if consume("}") { return .object(fields) }
     repeat {
       skipSpace()
       guard let name = string(), consume(":"), let value = value() else { return nil }
       fields.append((name, value))
     } while consume(",")
-    return consume("}") ? .record(fields) : nil
+    return consume("}") ? .object(fields) : nil
   }
 
-  private mutating func number() -> LuaValue? {
+  private mutating func number() -> JSON? {
     let signs = Set("+-.eE".utf8)
     let digits = bytes[position...].prefix { signs.contains($0) || (0x30...0x39).contains($0) }
     position += digits.count
@@ -75,9 +74,9 @@ struct JSONReader {
     guard digits.first.map({ $0 == UInt8(ascii: "-") || (0x30...0x39).contains($0) }) == true else {
       return nil
     }
-    if let whole = Int(text) { return .int(whole) }
+    if let whole = Int(text) { return .number(whole) }
     guard let number = Double(text), number.isFinite else { return nil }
-    return .number(number)
+    return .exact(number)
   }
 
   // MARK: Text
