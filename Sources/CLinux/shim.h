@@ -9,8 +9,10 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -98,6 +100,50 @@ static inline int file_in_memory(const char *name) {
 static inline int socket_bytes_waiting(int fd) {
   int count = 0;
   return ioctl(fd, FIONREAD, &count) == 0 ? count : 0;
+}
+
+/// Reads the process and the user at the other end of a Unix socket, as the kernel noted them: unix(7), SO_PEERCRED.
+/// Returns 0, or an errno.
+static inline int socket_peer(int fd, int32_t *process, uint32_t *user) {
+  struct { int32_t process; uint32_t user, group; } peer = {0};
+  socklen_t size = sizeof peer;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return errno;
+  *process = peer.process;
+  *user = peer.user;
+  return 0;
+}
+
+/// Opens a descriptor for changes of folders: inotify(7). Returns it, or -errno.
+static inline int folders_open(void) {
+  int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  return fd >= 0 ? fd : -errno;
+}
+
+/// Watches the folder at `path` for files that were written, moved in or out, made or removed, and for its own end.
+/// Returns the number of the watch, or -errno.
+static inline int folders_add(int fd, const char *path) {
+  int watch = inotify_add_watch(fd, path,
+                                IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_DELETE_SELF |
+                                    IN_MOVE_SELF | IN_ONLYDIR);
+  return watch >= 0 ? watch : -errno;
+}
+
+/// Ends a watch.
+static inline void folders_remove(int fd, int watch) { inotify_rm_watch(fd, watch); }
+
+/// Events of inotify(7), as `folder_event` returns them.
+enum { FOLDER_FILE, FOLDER_MADE, FOLDER_GONE, FOLDER_OVERFLOW };
+
+/// Returns the kind of the event at `bytes`, the number of its watch, its name (empty for the folder itself) and the
+/// length of the event in bytes.
+static inline int folder_event(const void *bytes, int *watch, const char **name, int *length) {
+  const struct inotify_event *event = (const struct inotify_event *)bytes;
+  *watch = event->wd;
+  *name = event->len > 0 ? event->name : "";
+  *length = (int)(sizeof *event + event->len);
+  if (event->mask & IN_Q_OVERFLOW) return FOLDER_OVERFLOW;
+  if (event->mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED)) return FOLDER_GONE;
+  return event->mask & IN_CREATE ? FOLDER_MADE : FOLDER_FILE;
 }
 
 enum {

@@ -48,4 +48,11 @@ public enum LinuxMemory {
 public enum LinuxSockets {
   /// Returns the bytes that have arrived and were not read; 0 for a descriptor that is no socket.
   public static func bytesWaiting(at descriptor: Int32) -> Int { Int(socket_bytes_waiting(descriptor)) }
+
+  /// Returns the process and the user at the other end of a Unix socket; nil for a descriptor that is none. Source:
+  /// unix(7), SO_PEERCRED.
+  public static func peer(of descriptor: Int32) -> (process: Int32, user: UInt32)? {
+    var (process, user): (Int32, UInt32) = (0, 0)
+    return socket_peer(descriptor, &process, &user) == 0 ? (process, user) : nil
+  }
 }
