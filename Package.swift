@@ -54,19 +54,13 @@ let package = Package(
     library("JSONText"),
     library("Database", ["EventLoop", "CSQLite"]),
     library("HTTP", ["EventLoop", "CCurl"]),
-
-    // The documentation of the Lua API.
-    library("Reference", ["EventLoop"]),
-
-    // Lua as text, and Lua for Swift.
-    library("LuaSyntax"),
-    library("ScriptCheck", ["EventLoop", "LuaSyntax", "Reference", "Scheduling"]),
-    // The line of a prompt.
     library("LineEditor", ["EventLoop", "CEdit"]),
 
-    library("LuaRuntime", ["CLua", "CLuaShim", "EventLoop"]),
-    // Lua for Swift.
+    // Lua for Swift, and Lua as text.
     library("LuaRuntime", ["CLua", "CLuaShim", "EventLoop", "JSONText"]),
+    library("LuaSyntax"),
+    library("Reference", ["EventLoop"]),
+    library("ScriptCheck", ["EventLoop", "LuaSyntax", "Reference", "Scheduling"]),
 
     // Bytes to PCM to speakers.
     library("AudioCore", ["EventLoop"]),
@@ -151,20 +145,13 @@ let package = Package(
     tests(
       of: "Roomtone",
       [
-        "Roomtone", "Home", "AudioCore", "Database", "LuaModules", "LuaRuntime", "EventLoop", "HeadsetKit",
-        "HeadsetLink", "HeadsetBoard", "Reference", "Scheduling", "SpeakerKit", "StreamKit", "TestSupport",
-        "TestTraits",
-      ]),
-    tests(
-      of: "RoomtoneCLI",
-      ["RoomtoneCLI", "EventLoop", "Scheduling", "SpeakerKit", "StreamKit", "TestSupport"]),
         "Roomtone", "Home", "AudioCore", "Database", "JSONText", "LuaModules", "LuaRuntime", "EventLoop",
-        "HeadsetKit",
-        "HeadsetLink", "HeadsetBoard", "Scheduling", "SpeakerKit", "StreamKit", "TestSupport", "TestTraits",
+        "HeadsetKit", "HeadsetLink", "HeadsetBoard", "Reference", "Scheduling", "SpeakerKit", "StreamKit",
+        "TestSupport", "TestTraits",
       ]),
     tests(
       of: "RoomtoneCLI",
-      ["RoomtoneCLI", "EventLoop", "JSONText", "SpeakerKit", "StreamKit", "Scheduling"]),
+      ["RoomtoneCLI", "EventLoop", "JSONText", "Scheduling", "SpeakerKit", "StreamKit", "TestSupport"]),
     tests(
       of: "Journey",
       [

@@ -1,6 +1,7 @@
 internal import EventLoop
 internal import Glibc
 internal import Home
+internal import JSONText
 internal import LuaSyntax
 internal import Reference
 internal import Roomtone
