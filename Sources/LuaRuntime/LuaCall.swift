@@ -17,6 +17,9 @@ public struct LuaCall {
   public var state: LuaState { LuaState.running(stack.L) }
   var function: LuaFunction { calledFunction.takeUnretainedValue() }
 
+  /// The name of the called function in the definitions of the Lua API; nil if it is not described.
+  public var definition: String? { function.definition }
+
   /// The number of arguments, nils in between included.
   public var count: Int { Int(stack.top) }
 
@@ -72,7 +75,7 @@ public struct LuaCall {
         message: "'\(function.name)' takes time and can't be called in \(routine.name), which is waited for",
         hint: "start it with task.spawn")
     }
-    let continuation = LuaContinuation(routine: routine)
+    let continuation = LuaContinuation(routine: routine, of: self)
     continuation.onCancel = try start(continuation)
     state.pendingContinuation = continuation
     return LuaReturn(code: Int32(SHIM_SUSPEND))
@@ -114,6 +117,7 @@ public struct LuaCall {
     } else {
       failure = LuaError(error)
     }
+    if let name = function.definition { state.onRaise?(name, failure.code) }
     if failure.code == "script.exit" { state.beginUnwinding() }
     if failure.value == nil { failure.traceback = nil }
     stack.push(.error(failure), in: state)

@@ -91,6 +91,7 @@ public final class LuaClass<Object: AnyObject> {
     names.fields.append(name)
     names.setters[name] = changedBy
     let function = LuaFunction(name, calling(get))
+    function.definition = definition.map { "\($0).\(name)" }
     shim_add_field(state.main.L, type, name, state.box(function))
   }
 

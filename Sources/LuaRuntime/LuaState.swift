@@ -32,6 +32,9 @@ public final class LuaState {
   public var onPrint: (String) -> Void = { _ in }
   /// Receives a warning of Lua's (`warn`, a finalizer that failed).
   public var onWarning: (String) -> Void = { _ in }
+  /// Receives each error that a function of the host raises: the function's name in the definitions of the Lua API, and
+  /// the error's code; nil in a run that compares neither.
+  public var onRaise: ((_ function: String, _ code: String) -> Void)?
 
   /// Output to standard output without a line end yet.
   var unfinishedLine: [UInt8] = []
@@ -198,6 +201,17 @@ public final class LuaState {
   func box(_ function: LuaFunction) -> UnsafeMutableRawPointer {
     functions.append(function)
     return Unmanaged.passUnretained(function).toOpaque()
+  }
+
+  /// The functions of modules, and the methods and fields of classes, that the host has registered: by their names in the
+  /// definitions of the Lua API (`speaker.play`, `speaker.Session:pause`, `speaker.Session.name`), with the most
+  /// arguments that each accepts; nil for any number.
+  public var definitions: [(name: String, arity: Int?)] {
+    functions.compactMap { function in
+      function.definition.map {
+        ($0, function.most == .max ? nil : Int(function.most) - (function.isMethod ? 1 : 0))
+      }
+    }
   }
 
   /// Returns the name of the function with this address in the definitions; nil for an address of none.

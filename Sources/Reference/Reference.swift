@@ -145,10 +145,15 @@ public struct Reference: Sendable {
 
   // MARK: Errors
 
-  /// Returns the codes that a function raises, those of the functions that it names included, sorted.
+  /// Returns the codes that a function raises, those of the functions that it names included, sorted. One that suspends
+  /// raises `task.cannot_suspend` where nothing can.
   public func codes(of function: String) -> [ReferenceRaise] {
     var (codes, seen): ([String: ReferenceRaise], Set<String>) = ([:], [])
     collect(function, &codes, &seen)
+    let suspension = "task.cannot_suspend"
+    if self.function(function)?.suspends == true {
+      codes[suspension] = codes[suspension] ?? ReferenceRaise(code: suspension, reason: nil)
+    }
     return codes.values.sorted { $0.code < $1.code }
   }
 

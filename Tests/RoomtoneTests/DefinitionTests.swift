@@ -1,10 +1,22 @@
 import LuaRuntime
+import Reference
 import TestSupport
 import TestTraits
 import Testing
 
+@testable import Roomtone
+
 @Suite("the definitions in stdlib/meta", .waiting)
 struct DefinitionTests {
+  private let reference = StandardLibrary.reference(in: Fixtures.repository("stdlib"))
+
+  /// Names of the functions behind a name and a mark: of `speaker.` those of the module.
+  private func functions(of prefix: String) -> [String] {
+    reference.functions.map(\.name).filter { name in
+      name.hasPrefix(prefix) && !name.dropFirst(prefix.count).contains { ".:".contains($0) }
+    }.map { String($0.dropFirst(prefix.count)) }
+  }
+
   @Test(
     "describe each module in full, and nothing that is not there",
     arguments: [
@@ -12,7 +24,6 @@ struct DefinitionTests {
       "fade", "follow", "party", "scene", "sleep_timer", "zone", "alarm", "announce", "trigger",
     ])
   func modules(_ module: String) throws {
-    let definitions = try Definitions()
     let lines = try EngineHarness.printed(
       """
       local module = require "\(module)"
@@ -20,10 +31,8 @@ struct DefinitionTests {
         print(name .. (type(value) == "function" and "()" or ""))
       end
       """)
-    let values = definitions.values.filter { $0.hasPrefix(module + ".") }.map {
-      String($0.dropFirst(module.count + 1))
-    }
-    let described = definitions.functions(of: module + ".").map { $0 + "()" } + values
+    let values = reference.values(of: module).map { String($0.name.dropFirst(module.count + 1)) }
+    let described = functions(of: module + ".").map { $0 + "()" } + values
     #expect(lines.sorted() == described.sorted())
   }
 
@@ -56,7 +65,6 @@ struct DefinitionTests {
 
   @Test("describe every field and method of every class, and nothing that is not there", arguments: objects)
   func classes(_ name: String, _ expression: String) throws {
-    let definitions = try Definitions()
     // The error for a name that resembles none lists them all.
     let lines = try EngineHarness.printed(
       """
@@ -67,14 +75,12 @@ struct DefinitionTests {
       end
       os.exit(0)
       """)
-    let fields = try #require(definitions.fields[name])
-    let described = fields + definitions.functions(of: name + ":").map { $0 + "()" }
+    let described = reference.fields(of: name).map(\.name) + functions(of: name + ":").map { $0 + "()" }
     #expect(lines.sorted() == described.sorted())
   }
 
   @Test("describe the fields of error objects: all that failures of the modules carry")
   func errors() throws {
-    let definitions = try Definitions()
     var harness = try EngineHarness()
     let owner = try HouseOwner(of: harness.folder.file("state"), as: "night watch")
     defer { withExtendedLifetime(owner) {} }
@@ -109,112 +115,123 @@ struct DefinitionTests {
       """)
     // The embedded house lacks no capability; CapabilityTests asks another driver, StreamTests a server.
     let others = ["capability", "status", "retry_after"]
-    #expect((lines + others).sorted() == definitions.fields["Error"]?.sorted())
+    #expect((lines + others).sorted() == reference.fields(of: "Error").map(\.name).sorted())
   }
 
-  @Test(
-    "describe all options",
-    arguments: [
-      ("speaker.PlayOptions", "speaker.play, 'tone.wav', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
-      ("speaker.StreamOptions", "speaker.play_stream, 'http://127.0.0.1/', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
-      ("stream.Options", "require 'stream'.new, 'http://127.0.0.1/', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
-      (
-        "stream.AudioVaultOptions",
-        "(require 'stream'.new 'http://127.0.0.1/').audiovault, require 'stream'.new 'http://127.0.0.1/', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"
-      ),
-      (
-        "stream.Live365Options",
-        "(require 'stream'.new 'http://127.0.0.1/').live365, require 'stream'.new 'http://127.0.0.1/', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"
-      ),
-      (
-        "stream.Elements",
-        "(require 'stream'.new 'http://127.0.0.1/').audiovault, require 'stream'.new 'http://127.0.0.1/', { url = 'http://127.0.0.1/', elements = { qqqqqqqqqqqqqqqqqqqqqq = 1 } }"
-      ),
-      ("speaker.InterruptOptions", "speaker.interrupt, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
-      ("speaker.OpenOptions", "speaker.open, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
-      (
-        "stream.RecordOptions",
-        "(require 'stream'.new 'http://127.0.0.1/').record, require 'stream'.new 'http://127.0.0.1/', 'a', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"
-      ),
-      (
-        "stream.Split",
-        "(require 'stream'.new 'http://127.0.0.1/').record, require 'stream'.new 'http://127.0.0.1/', 'a', { split = { qqqqqqqqqqqqqqqqqqqqqq = 1 } }"
-      ),
-      ("recordings.Filter", "require 'recordings'.list, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
-      ("recordings.ExpireOptions", "require 'recordings'.expire, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
-      ("eq.ApplyOptions", "require 'eq'.apply, speaker, 'flat', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
-      ("headset.ConnectOptions", "require 'headset'.connect, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
-      ("headset.AmbientOptions", "\(headset).set_ambient, h, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
-      ("headset.UpdateOptions", "\(headset).update_firmware, h, 'a', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
-      ("recorder.Options", "require 'recorder'.schedule, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
-      ("party.Options", "require 'party'.start, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
-      ("scene.ApplyOptions", "require 'scene'.apply, 'x', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
-      ("alarm.Options", "require 'alarm'.set, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
-      ("announce.PlayOptions", "require 'announce'.play, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
-      ("announce.SayOptions", "require 'announce'.say, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
-      ("sleep_timer.Options", "require 'sleep_timer'.start, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
-      ("schedule.AtOptions", "schedule.at, '06:45', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
-      ("schedule.CronOptions", "schedule.cron, '@daily', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
-      ("schedule.EveryOptions", "schedule.every, '1h', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
-    ])
+  /// A call for each table of options, with an option that none has.
+  static let optionTables = [
+    ("speaker.PlayOptions", "speaker.play, 'tone.wav', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("speaker.StreamOptions", "speaker.play_stream, 'http://127.0.0.1/', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("stream.Options", "require 'stream'.new, 'http://127.0.0.1/', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    (
+      "stream.AudioVaultOptions",
+      "(require 'stream'.new 'http://127.0.0.1/').audiovault, require 'stream'.new 'http://127.0.0.1/', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"
+    ),
+    (
+      "stream.Live365Options",
+      "(require 'stream'.new 'http://127.0.0.1/').live365, require 'stream'.new 'http://127.0.0.1/', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"
+    ),
+    (
+      "stream.Elements",
+      "(require 'stream'.new 'http://127.0.0.1/').audiovault, require 'stream'.new 'http://127.0.0.1/', { url = 'http://127.0.0.1/', elements = { qqqqqqqqqqqqqqqqqqqqqq = 1 } }"
+    ),
+    ("speaker.InterruptOptions", "speaker.interrupt, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("speaker.OpenOptions", "speaker.open, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    (
+      "stream.RecordOptions",
+      "(require 'stream'.new 'http://127.0.0.1/').record, require 'stream'.new 'http://127.0.0.1/', 'a', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"
+    ),
+    (
+      "stream.Split",
+      "(require 'stream'.new 'http://127.0.0.1/').record, require 'stream'.new 'http://127.0.0.1/', 'a', { split = { qqqqqqqqqqqqqqqqqqqqqq = 1 } }"
+    ),
+    ("recordings.Filter", "require 'recordings'.list, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("recordings.ExpireOptions", "require 'recordings'.expire, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("eq.ApplyOptions", "require 'eq'.apply, speaker, 'flat', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("fade.Options", "require 'fade'.volume, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("follow.Options", "require 'follow'.to, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("speaker.SessionOptions", "speaker.session, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("speaker.FadeOptions", "speaker.fade, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    (
+      "speaker.VolumeFadeOptions",
+      "speaker.device'Kitchen'.fade, speaker.device'Kitchen', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"
+    ),
+    ("speaker.snapshot", "speaker.snapshot, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("speaker.House:add", "speaker.house().add, speaker.house(), { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    (
+      "stream.URLOptions",
+      "(require 'stream'.new 'http://127.0.0.1/').set_url, require 'stream'.new 'http://127.0.0.1/', 'http://127.0.0.1/', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"
+    ),
+    ("task.ExecOptions", "task.exec, { 'date', qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("headset.ConnectOptions", "require 'headset'.connect, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("headset.AmbientOptions", "\(headset).set_ambient, h, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("headset.UpdateOptions", "\(headset).update_firmware, h, 'a', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("recorder.Options", "require 'recorder'.schedule, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("party.Options", "require 'party'.start, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("scene.ApplyOptions", "require 'scene'.apply, 'x', { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("alarm.Options", "require 'alarm'.set, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("announce.PlayOptions", "require 'announce'.play, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("announce.SayOptions", "require 'announce'.say, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("sleep_timer.Options", "require 'sleep_timer'.start, { qqqqqqqqqqqqqqqqqqqqqq = 1 }"),
+    ("schedule.AtOptions", "schedule.at, '06:45', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
+    ("schedule.CronOptions", "schedule.cron, '@daily', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
+    ("schedule.EveryOptions", "schedule.every, '1h', { qqqqqqqqqqqqqqqqqqqqqq = 1 }, print"),
+  ]
+
+  @Test("describe all options", arguments: optionTables)
   func options(_ name: String, _ call: String) throws {
     let lines = try EngineHarness.printed(
       "for name in message(\(call)):match('known: ([%w_, ]*)'):gmatch('[%w_]+') do print(name) end")
+    let described = reference.class(name) == nil ? reference.options(of: name) : reference.fields(of: name)
     // Messages name options by their names, not those by a position.
-    #expect(try lines.sorted() == Definitions().fields[name]?.filter { !$0.hasPrefix("[") }.sorted())
+    #expect(lines.sorted() == described.map(\.name).filter { !$0.hasPrefix("[") }.sorted())
   }
 
-  @Test(
-    "describe all events",
-    arguments: [
-      ("speaker.Event", "speaker.on"),
-      ("speaker.DeviceEventName", "speaker.device'Kitchen'.on, speaker.device'Kitchen'"),
-      ("speaker.SessionEventName", "speaker.default_session().on, speaker.default_session()"),
-      (
-        "stream.EventName",
-        "require 'stream'.new'http://127.0.0.1/'.on, require 'stream'.new'http://127.0.0.1/'"
-      ),
-      (
-        "stream.RecordingEventName",
-        "(require 'stream'.new'http://127.0.0.1/':record 'a').on, require 'stream'.new'http://127.0.0.1/':record 'a'"
-      ),
-      ("speaker.GroupEventName", "speaker.group'Kitchen'.on, speaker.group'Kitchen'"),
-      ("headset.EventName", "require 'headset'.on"), ("headset.EventName", "\(headset).on, h"),
-      (
-        "recorder.EventName",
-        "(function() show = require 'recorder'.schedule \(show) return show end)().on, show"
-      ),
-      (
-        "fade.EventName",
-        "(function() f = require 'fade'.volume { 'Kitchen', to = 5, over = 5 } return f end)().on, f"
-      ),
-      ("party.EventName", "(function() night = require 'party'.start {} return night end)().on, night"),
-      ("alarm.EventName", "(function() a = require 'alarm'.set \(wake) return a end)().on, a"),
-      (
-        "sleep_timer.EventName",
-        "(function() t = require 'sleep_timer'.start { after = 60 } return t end)().on, t"
-      ),
-    ])
+  /// A call for each list of events, behind which the event goes.
+  static let eventLists = [
+    ("schedule.JobEventName", "(function() j = schedule.at('06:45', os.time) return j end)().on, j"),
+    ("speaker.Event", "speaker.on"),
+    ("speaker.DeviceEventName", "speaker.device'Kitchen'.on, speaker.device'Kitchen'"),
+    ("speaker.SessionEventName", "speaker.default_session().on, speaker.default_session()"),
+    (
+      "stream.EventName",
+      "require 'stream'.new'http://127.0.0.1/'.on, require 'stream'.new'http://127.0.0.1/'"
+    ),
+    (
+      "stream.RecordingEventName",
+      "(require 'stream'.new'http://127.0.0.1/':record 'a').on, require 'stream'.new'http://127.0.0.1/':record 'a'"
+    ),
+    ("speaker.GroupEventName", "speaker.group'Kitchen'.on, speaker.group'Kitchen'"),
+    ("headset.EventName", "require 'headset'.on"), ("headset.EventName", "\(headset).on, h"),
+    (
+      "recorder.EventName",
+      "(function() show = require 'recorder'.schedule \(show) return show end)().on, show"
+    ),
+    (
+      "fade.EventName",
+      "(function() f = require 'fade'.volume { 'Kitchen', to = 5, over = 5 } return f end)().on, f"
+    ),
+    ("party.EventName", "(function() night = require 'party'.start {} return night end)().on, night"),
+    ("alarm.EventName", "(function() a = require 'alarm'.set \(wake) return a end)().on, a"),
+    (
+      "sleep_timer.EventName",
+      "(function() t = require 'sleep_timer'.start { after = 60 } return t end)().on, t"
+    ),
+  ]
+
+  @Test("describe all events", arguments: eventLists)
   func events(_ name: String, _ call: String) throws {
     let lines = try EngineHarness.printed(
       "for name in message(\(call), 'qq', print):match('events here: ([%w_, ]*)'):gmatch('[%w_]+') do print(name) end os.exit(0)"
     )
-    #expect(try lines.sorted() == Definitions().aliases[name]?.sorted())
-  }
-
-  @Test("describe every function and its parameters, and nothing that its head lacks")
-  func functions() throws {
-    for function in try Definitions().functions {
-      #expect(function.comment.first?.hasPrefix("@") == false, "\(function.location): a sentence is missing")
-      #expect(function.describedParameters == function.parameters, "\(function.location)")
-    }
+    #expect(lines.sorted() == reference.alias(name)?.values.map(\.text).sorted())
   }
 
   @Test(
     "are valid Lua, and raise an error that names them when a script requires them",
-    arguments: Definitions.files)
+    arguments: StandardLibrary.paths.filter { $0.hasPrefix("meta/") })
   func guarded(_ file: String) throws {
-    let name = String(file.dropLast(4))
+    let name = String(file.dropFirst(5).dropLast(4))
     let harness = try EngineHarness()
     let lines = try harness.printed("print(select(2, pcall(require, 'meta.\(name)')))")
     #expect(lines.first?.contains("is a description, not a module") == true)
@@ -222,9 +239,7 @@ struct DefinitionTests {
 
   @Test("describe of Lua's own library only what is there, and name what is not")
   func globals() throws {
-    let functions = try Definitions().functions.filter {
-      $0.location.hasPrefix("globals.lua") && !$0.name.contains(":")
-    }
+    let functions = reference.globals
     #expect(functions.count > 20)
     let names = functions.map { "'\($0.name)'" }.joined(separator: ", ")
     let lines = try EngineHarness.printed(
@@ -243,7 +258,6 @@ struct DefinitionTests {
 
   @Test("mark as async exactly what suspends")
   func suspends() throws {
-    let definitions = try Definitions()
     // Called where nothing can suspend, in an open house, by names that each class is known by here.
     let arguments = [
       "speaker.play": "'tone.wav'", "speaker.wait": "'time'", "speaker.on": "'time', print",
@@ -319,7 +333,7 @@ struct DefinitionTests {
       "trigger.fire": "'bell'",
     ]
     let objects = Dictionary(uniqueKeysWithValues: Self.objects)
-    let described = definitions.functions.filter { !$0.location.hasPrefix("globals.lua") }
+    let described = reference.functions.filter { !$0.location.hasPrefix("globals.lua") }
     let calls = described.map { function in
       let parts = function.name.split(separator: ":").map(String.init)
       let head = parts.count == 2 ? "(\(objects[parts[0]] ?? "nil")):\(parts[1])" : function.name
@@ -343,6 +357,6 @@ struct DefinitionTests {
       \(calls.joined(separator: "\n"))
       os.exit(0)
       """)
-    #expect(Set(lines).sorted() == described.filter(\.isAsync).map(\.name).sorted())
+    #expect(Set(lines).sorted() == described.filter(\.suspends).map(\.name).sorted())
   }
 }

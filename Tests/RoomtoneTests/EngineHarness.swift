@@ -102,6 +102,7 @@ struct EngineHarness {
     }
     prepare(engine)
     let script = try engine.makeScript(folder.file("test.lua"), isFile: true)
+    ReferenceCheck.watch(script)
     let main = try script.state.load(Array((Self.prelude + code).utf8), chunkName: "@test.lua")
     record.outcome.status = engine.run(script, main, limit: limit).status
     record.outcome.seconds = Double(start.duration(to: engine.loop.now).nanoseconds) / 1e9

@@ -1,4 +1,5 @@
 import LuaRuntime
+import Reference
 import TestSupport
 import TestTraits
 import Testing
@@ -156,11 +157,10 @@ struct MisuseTests {
 
   @Test("accept as many arguments as in stdlib/meta, each function and method")
   func arity() throws {
-    let definitions = try Definitions()
     let objects = Dictionary(uniqueKeysWithValues: DefinitionTests.objects)
     let modules: Set = ["speaker", "stream", "recordings", "headset", "task", "schedule", "log", "store"]
-    let described = definitions.functions.filter { function in
-      !function.location.hasPrefix("globals.lua") && !function.parameters.contains("...")
+    let described = ReferenceCheck.reference.functions.filter { function in
+      !function.location.hasPrefix("globals.lua") && !function.parameters.contains { $0.name == "..." }
         && !function.name.hasPrefix("recorder.")
         && modules.contains(String(function.name.prefix { !".:".contains($0) }))
         && (objects[function.name.split(separator: ":").first.map(String.init) ?? ""] != nil

@@ -9,9 +9,13 @@
 --   end
 --   kitchen:join()
 --
--- Beside the documented codes, any function may raise those of a script's limits: `script.blocked`, `script.memory`,
--- `script.objects`, and `script.flooded`, which ends the script unless it is caught. Texts are UTF-8 of at most 255
--- bytes for a name, 8 KiB for a URL, a title or a header, 4095 bytes for a path; else `argument`.
+-- Every function raises also the codes of a script's limits: `script.blocked` (2 s without suspending),
+-- `script.memory` (256 MB), `script.objects` (10,000 streams, tasks, subscriptions and other objects), `script.stack` (too
+-- many values at once), and `script.flooded` (calls faster than they can run), which ends the script unless it is
+-- caught. The configuration sets other limits; the music continues in any case.
+--
+-- Texts are UTF-8 of at most 255 bytes for a name, 8 KiB for a URL, a title or a header, 4095 bytes for a path; else
+-- `argument`.
 --
 -- Match errors by `code`, which is stable; `message` and `hint` are for people. A value that a script raises with
 -- `error` is caught unchanged: a string stays a string.

@@ -16,7 +16,9 @@
 --
 -- Every function that waits for the headset raises also `headset.not_connected`, `headset.timeout` (no answer),
 -- `headset.busy` (a firmware update is in progress), `headset.wrong_mode` (the bootloader runs), `headset.no_data` (an
--- unreadable answer) and `headset.write_failed`. `err.seed_name` is the name of the failure in Avnera's framework.
+-- unreadable answer) and `headset.write_failed`.
+--
+-- The field `seed_name` of an error is the name of the failure in Avnera's framework.
 
 error("stdlib/meta/headset.lua is a description, not a module: require \"headset\" finds the module itself")
 

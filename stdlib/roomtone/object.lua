@@ -2,7 +2,8 @@
 --
 --   local object = require "roomtone.object"
 --   local Lamp = object.class {
---     name = "a lamp", definition = "lamp.Lamp", events = { "lit" },
+--     name = "a lamp", definition = "lamp.Lamp",
+--     events = { "lit" },
 --     fields = { on = function(own) return own.on end },
 --     describe = function(own) return own.on and "lamp (on)" or "lamp (off)" end,
 --   }

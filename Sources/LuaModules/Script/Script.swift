@@ -24,6 +24,9 @@ public final class Script {
   public var onLog: (LogLevel, String, [(String, String)]) -> Void = { _, _, _ in }
   /// Receives the marks of the library.
   public var onMark: (ScriptMark) -> Void = { _ in }
+  /// Receives each event that is delivered to a listener: the function that subscribed, by its name in the definitions of
+  /// the Lua API, the event, and the fields of its payload; nil in a run that compares neither.
+  public var onEvent: ((_ function: String, _ event: String, _ fields: [String]) -> Void)?
   /// Receives every error that no script code caught.
   public var onFailure: (LuaError) -> Void = { _ in }
   /// Errors that no script code caught.
@@ -196,6 +199,18 @@ public final class Script {
 
   /// Routines that are being waited for don't let time pass: what has not unwound by now is dropped.
   public func giveUp() { unwinding?.cancel() }
+}
+
+extension Script {
+  /// Reports an event that is delivered, to `onEvent`.
+  func report(_ payload: LuaValue, of event: String, to function: String?) {
+    guard let onEvent, let function, case .record(let fields) = payload else { return }
+    onEvent(
+      function, event,
+      fields.compactMap { field in
+        if case .nil = field.value { nil } else { field.name }
+      })
+  }
 }
 
 // MARK: Paths

@@ -70,12 +70,14 @@ final class ScriptEvents {
     throws -> LuaReturn
   {
     let event = try name(call, first, source.names)
+    let owner = call.definition
     let function = try call.function(first + 1)
     let subscription = ScriptSubscription(event: event, try script.objects.hold(.subscription))
     let script = script
     let end = try source.subscribe(
       object, event,
       { [unowned script] payload in
+        script.report(payload, of: event, to: owner)
         guard subscription.isActive else { return }
         // Asked again when the listener's turn has come: another one may have cancelled it.
         script.call(
@@ -101,12 +103,13 @@ final class ScriptEvents {
   {
     let event = try name(call, first, source.names)
     let timeout = try call.optionalDuration(first + 1)
-    let loop = script.loop
+    let (loop, script, owner) = (script.loop, script, call.definition)
     return try call.suspend { continuation in
       var finish: (() -> Void)?
       let end = try source.subscribe(
         object, event,
-        { payload in
+        { [unowned script] payload in
+          script.report(payload, of: event, to: owner)
           finish?()
           continuation.resume(returning: [payload])
         },
