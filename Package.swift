@@ -155,7 +155,7 @@ let package = Package(
     tests(
       of: "Journey",
       [
-        "AudioCore", "Codecs", "EventLoop", "HeadsetKit", "HeadsetLink", "JSONText", "RoomtoneCLI",
+        "AudioCore", "Codecs", "EventLoop", "HeadsetKit", "HeadsetLink", "JSONText", "RoomtoneCLI", "Reference",
         "TestSupport", "TestTraits",
       ]),
   ],

@@ -37,6 +37,15 @@ static const unsigned char meta_announce[] = {
 static const unsigned char meta_eq[] = {
 #embed "../../stdlib/meta/eq.lua"
 };
+static const unsigned char meta_configuration[] = {
+#embed "../../stdlib/meta/configuration.lua"
+};
+static const unsigned char meta_simulation[] = {
+#embed "../../stdlib/meta/simulation.lua"
+};
+static const unsigned char meta_specs[] = {
+#embed "../../stdlib/meta/specs.lua"
+};
 static const unsigned char meta_error[] = {
 #embed "../../stdlib/meta/error.lua"
 };
@@ -146,6 +155,9 @@ static const standard_library_file files[] = {
     {"meta/alarm.lua", meta_alarm, sizeof meta_alarm},
     {"meta/announce.lua", meta_announce, sizeof meta_announce},
     {"meta/eq.lua", meta_eq, sizeof meta_eq},
+    {"meta/configuration.lua", meta_configuration, sizeof meta_configuration},
+    {"meta/simulation.lua", meta_simulation, sizeof meta_simulation},
+    {"meta/specs.lua", meta_specs, sizeof meta_specs},
     {"meta/error.lua", meta_error, sizeof meta_error},
     {"meta/fade.lua", meta_fade, sizeof meta_fade},
     {"meta/follow.lua", meta_follow, sizeof meta_follow},

@@ -74,8 +74,9 @@ struct MetaReader {
     guard let name = topic ?? module else { return }
     let page = ReferenceModule(
       name: name, summary: Self.firstSentence(blocks.lazy.compactMap(\.paragraph).first ?? ""), text: blocks,
-      raises: Self.raises(blocks, "Every function raises"),
-      raisesOnWait: Self.raises(blocks, "Every function that waits"), location: "\(file):1")
+      raises: Self.raises(blocks, "Every function raises").flatMap(\.codes),
+      raisesAs: Self.raises(blocks, "Every function raises").flatMap(\.functions),
+      raisesOnWait: Self.raises(blocks, "Every function that waits").flatMap(\.codes), location: "\(file):1")
     if topic == nil { modules.append(page) } else { topics.append(page) }
   }
 
@@ -294,7 +295,7 @@ struct MetaReader {
   }
 
   /// The codes of a header's paragraphs that begin so.
-  private static func raises(_ blocks: [ReferenceBlock], _ beginning: String) -> [ReferenceRaise] {
-    blocks.compactMap(\.paragraph).filter { $0.hasPrefix(beginning) }.flatMap { RaisesSentence($0).codes }
+  private static func raises(_ blocks: [ReferenceBlock], _ beginning: String) -> [RaisesSentence] {
+    blocks.compactMap(\.paragraph).filter { $0.hasPrefix(beginning) }.map { RaisesSentence($0) }
   }
 }

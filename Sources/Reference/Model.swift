@@ -14,6 +14,8 @@ public struct ReferenceModule: Sendable {
   public let text: [ReferenceBlock]
   /// Codes that every function of the module raises.
   public let raises: [ReferenceRaise]
+  /// Names of functions whose errors every function of the module raises, methods excepted.
+  public let raisesAs: [String]
   /// Codes that every function of the module that suspends raises.
   public let raisesOnWait: [ReferenceRaise]
   /// Position of the header: `speaker.lua:1`.
@@ -45,6 +47,10 @@ public struct ReferenceFunction: Sendable {
   public let raisesText: String
   /// The codes of that sentence.
   public let raises: [ReferenceRaise]
+  /// True if it raises also what a function or a task of the script's raises.
+  public var raisesAny: Bool {
+    ["the errors of the function", "the error of a task"].contains { raisesText.firstRange(of: $0) != nil }
+  }
   /// Names of the functions whose errors it raises too.
   public let raisesAs: [String]
   /// Advice of a deprecated function; nil if it is not.

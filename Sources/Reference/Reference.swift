@@ -162,8 +162,9 @@ public struct Reference: Sendable {
     let module = module(area(of: function))
     let shared = (module?.raises ?? []) + (function.suspends ? module?.raisesOnWait ?? [] : [])
     for raise in function.raises + shared where codes[raise.code]?.reason == nil { codes[raise.code] = raise }
-    for other in function.raisesAs {
-      if let other = named(other, beside: function) { collect(other.name, &codes, &seen) }
+    let named = function.owner == module?.name ? module?.raisesAs ?? [] : []
+    for other in function.raisesAs + named {
+      if let other = self.named(other, beside: function) { collect(other.name, &codes, &seen) }
     }
   }
 

@@ -23,6 +23,7 @@ enum ReferenceCheck {
   /// event lacks.
   static func watch(_ script: Script) {
     script.state.onRaise = { function, code in
+      if reference.function(function)?.raisesAny == true { return }
       guard let described = codes[function], !described.contains(code), !general.contains(code) else {
         return
       }

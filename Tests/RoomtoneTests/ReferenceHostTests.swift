@@ -106,7 +106,7 @@ import Testing
     "speaker.renamed_while_playing",  // of the event `error` alone
     "script.missing",  // of the command
     "spec.incomplete", "spec.expectation",  // of tests
-    "database.damaged", "database.statement",  // set aside and logged
+    "database.statement",  // set aside and logged
     "loop.descriptor", "loop.signal", "loop.thread",  // of the engine's start
   ]
 

@@ -141,13 +141,13 @@ function Job:once(event, listener) end
 function Job:wait(event, timeout) end
 
 ---@alias schedule.JobEventName
----| "started" # a run has begun.
----| "finished" # a run has succeeded.
----| "failed" # `{error}`: a run has failed.
----| "failing" # `{failures, error}`: the third run in a row has failed.
----| "missed" # `{due}`: a run was missed, and is not made up for.
----| "skipped" # `{due}`: a run is left out during another one, or by `skip`.
----| "ended" # the job has no further runs, or was cancelled.
+---| "started" # `{name}`: a run of the job of this name has begun.
+---| "finished" # `{name}`: a run has succeeded.
+---| "failed" # `{name, error}`: a run has failed.
+---| "failing" # `{name, failures, error}`: the third run in a row has failed.
+---| "missed" # `{name, due}`: a run was missed, and is not made up for.
+---| "skipped" # `{name, due}`: a run is left out during another one, or by `skip`.
+---| "ended" # `{name}`: the job has no further runs, or was cancelled.
 
 ---Starts a run now, as if the job were due; `next` does not change.
 ---@return boolean begun `false` if the job has ended.

@@ -9,9 +9,10 @@
 --   speaker.play("wake_up.mp3", { title = "the morning tune" })
 --   speaker.finish()
 --
--- Playback functions act on the default session; each is a method of sessions too. The first use of the module opens
--- the house with all speakers in the default session, so every function but `is_open` and `is_opening` may suspend
--- until the house is open. After `close` they raise `speaker.closed`, until `open` opens a new house. An object keeps
+-- Every function raises the errors of `speaker.open`, as the first use of the module opens the house, with all speakers
+-- in the default session: every function but `is_open` and `is_opening` may suspend until it is open.
+--
+-- Playback functions act on the default session; each is a method of sessions too. After `close` they raise `speaker.closed`, until `open` opens a new house. An object keeps
 -- its identity while the script holds it, and its fields show the current state. Assigning to a field raises and names
 -- the method that changes it. An operation that the driver lacks raises `speaker.unsupported`, see `capabilities`.
 
@@ -212,7 +213,7 @@ function speaker.duration() end
 ---ends, or the next file begins.
 ---
 ---Raises `speaker.range` (outside of the source), `speaker.no_seek` (stopped, or a source without seeking),
----`speaker.closed`, `argument`.
+---`stream.no_seek` (a stream that is no file), `speaker.closed`, `argument`.
 ---@param seconds Duration Position from the start of the source.
 function speaker.seek(seconds) end
 

@@ -57,8 +57,8 @@ function Session:position() end
 ---@return number? seconds
 function Session:duration() end
 
----Moves to a position of the source, as `speaker.seek`. Raises `speaker.range`, `speaker.no_seek`, `speaker.closed`,
----`argument`.
+---Moves to a position of the source, as `speaker.seek`. Raises `speaker.range`, `speaker.no_seek`,
+---`stream.no_seek`, `speaker.closed`, `argument`.
 ---@param seconds Duration Position from the start of the source.
 function Session:seek(seconds) end
 

@@ -18,8 +18,8 @@
 -- are all text; nested at most 64 deep, and at most 1 MiB of JSON. Integers and floats keep their types. The stored
 -- value is a copy: a table that was read and changed has to be set again.
 --
--- Every function raises `database.busy`, `database.full`, `database.unavailable` or `database.newer` if the file can't
--- be used. A damaged file is set aside, which is logged, and a new one begun.
+-- Every function raises `database.busy`, `database.full`, `database.unavailable`, `database.damaged` or
+-- `database.newer` if the file can't be used. A damaged file is set aside, which is logged, and a new one begun.
 
 error("stdlib/meta/store.lua is a description, not a module: require \"store\" finds the module itself")
 

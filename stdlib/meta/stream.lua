@@ -28,7 +28,7 @@
 --
 --   local show = stream.new "http://127.0.0.1:8000/show.mp3"
 --   show:start()
---   show:seek "10m"
+--   show:seek "10s"
 --   show:wait "file_complete"
 
 error("stdlib/meta/stream.lua is a description, not a module: require \"stream\" finds the module itself")
@@ -137,8 +137,8 @@ function stream.file(path, options) end
 ---| "started" # `{}`: playback begins or resumes, after `start`, after `buffering`, or as reception resumes.
 ---| "paused" # `{}`: playback is paused.
 ---| "stopped" # `{}`: playback has stopped.
----| "metadata" # `{title, artist, title_without_artist, text, url}`: a title is heard; each field as that of the stream.
----| "metadata_realtime" # `{title, artist, title_without_artist, text, url}`: a title has been received.
+---| "metadata" # `{title, artist?, title_without_artist, text, url?}`: a title is heard; each field as that of the stream.
+---| "metadata_realtime" # `{title, artist?, title_without_artist, text, url?}`: a title has been received.
 ---| "reconnected" # `{gap_seconds, stitched, frames_overlapped}`: sound is received again.
 ---| "queue_exhausted" # `{}`: the buffer has run dry; `buffering` follows.
 ---| "file_complete" # `{}`: a file has been heard to its end; `stopped` follows, or the next file of a playlist.
@@ -252,6 +252,7 @@ function Stream:go_live() end
 ---AudioVault feed: titles come from the stream again, from the next one on. Raises `stream.url`, `stream.unsupported`,
 ---`argument`.
 ---
+---    local radio = stream.new "http://127.0.0.1:8000/morning.mp3"
 ---    radio:audiovault { url = "http://127.0.0.1/now.xml", timezone = "EST", elements = { event = "cut" } }
 ---@param options stream.AudioVaultOptions|false
 function Stream:audiovault(options) end

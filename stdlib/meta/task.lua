@@ -35,8 +35,9 @@ function task.sleep(time) end
 
 ---Waits for the end of all tasks, and returns the first result of each, `true` for a task without one.
 ---
----If a task fails, the others are cancelled and its error is raised; if a task was cancelled: `task.cancelled`.
----Cancelling the caller cancels all tasks. Raises also `argument`, `task.cannot_suspend`.
+---If a task fails, the others are cancelled and its error is raised. Cancelling the caller cancels all tasks.
+---
+---Raises the error of a task, `task.cancelled` (a task was cancelled), `argument`, `task.cannot_suspend`.
 ---@async
 ---@param list (task.Task|async fun(): any)[] Tasks, and functions to start, each in a routine of its own.
 ---@return any[] results Results in the order of the list.
@@ -44,15 +45,15 @@ function task.all(list) end
 
 ---Waits for the first task to end, cancels the others, and returns its results, or raises its error.
 ---
----Raises also `task.cancelled` (the first task was cancelled), `argument` (an empty list), `task.cannot_suspend`.
+---Raises the error of a task, `task.cancelled` (the first task was cancelled), `argument` (an empty list), `task.cannot_suspend`.
 ---@async
 ---@param list (task.Task|async fun(): ...)[] Tasks, and functions to start, each in a routine of its own.
 ---@return any ... Results of the first task.
 function task.race(list) end
 
----Runs a function with a timeout, after which it is cancelled and `task.timeout` raised.
+---Runs a function with a timeout, after which it is cancelled.
 ---
----Raises also the errors of the function, `argument`, `task.cannot_suspend`.
+---Raises `task.timeout`, the errors of the function, `argument`, `task.cannot_suspend`.
 ---@async
 ---@param time Duration The timeout.
 ---@param fn async fun(...): ...
@@ -81,7 +82,7 @@ local Task = {}
 
 ---Waits for the end of the task and returns its results; at once if it has ended.
 ---
----Raises the error of the task, the same value; `task.cancelled` if the task was cancelled; `task.timeout`, while the
+---Raises the error of a task, the same value; `task.cancelled` if the task was cancelled; `task.timeout`, while the
 ---task continues; `argument`, `task.cannot_suspend`.
 ---@async
 ---@param timeout? Duration Longest wait (default: none).

@@ -1,0 +1,37 @@
+---@meta _
+---@topic simulation
+
+-- The simulation: a week of a script in less than a second, without hardware and network.
+--
+-- `roomtone simulate SCRIPT` prints a line for each event, with time and room: sources and volumes, fades, equalizers,
+-- groups, interruptions, recordings, headsets, each run of a job and each that fails or is skipped, printed lines and
+-- those of the log. It warns (`?`) of two routines that change a room within a minute, and counts at the end what ran,
+-- what failed, and what never happened. `--json` prints objects, `--html FILE` a page with a lane for each room, and
+-- `--render DIR` writes a WAV file for each speaker.
+--
+-- A URL plays a simulated station with a built-in tune. `--stations` names a file that defines stations with titles and
+-- failures; its times count from the start of the stream:
+--
+--   -- stations.lua
+--   station("http://127.0.0.1:8000/morning.mp3", {
+--     file = "show.mp3", name = "Morning FM",     -- MP3, or AAC in ADTS, repeated
+--     titles = { { at = 0, title = "Artist - One" }, { at = "4m", title = "Artist - Two" } },
+--     drops = { { at = "10m", outage = "2s" },    -- joined without a gap: the burst covers the outage
+--               { at = "20m", outage = "1m", status = 503 }, { at = "40m", outage = "8s", silent = true } },
+--   })
+--   station("http://127.0.0.1:8000/gone.mp3", { file = "show.mp3", status = 404 })
+--
+-- Further fields of a station are `genre`, `page`, `bit_rate`, `burst`, `auth = { user, password }`, and a failure in
+-- place of sound: `refuses`, `silent` or `html = true`. With `is_file = true` the URL is the file itself, in any format,
+-- played once.
+--
+-- `--triggers` names a file of what happens outside:
+--
+--   -- triggers.lua
+--   trigger("doorbell", { at = "2026-01-05T18:03", value = { button = "front" } })
+--
+-- An emulated board stands for every headset. The store, recordings and their catalogue are gone at the end. Programs do
+-- not run: `task.stand_in` sets what a script finds in place of one. The same script with the same options has the same
+-- events and the same sound, every time.
+
+error("stdlib/meta/simulation.lua is a description, not a module: there is nothing to require")

@@ -1,0 +1,33 @@
+---@meta _
+---@topic specs
+
+-- Specs of routines: tests in Lua, in virtual time, so that a night takes milliseconds.
+--
+-- `roomtone test SPEC…` runs each test in a house, a store and a time of its own:
+--
+--   -- bedtime_spec.lua
+--   local speaker, task = require "speaker", require "task"
+--
+--   describe("bedtime", function()
+--     it("plays in the bedroom, and is over at eleven", { from = "2026-01-05T22:00" }, function()
+--       arg = { "22:30" }                           -- what `roomtone run` would pass
+--       dofile "scripts/bedtime.lua"                -- its jobs run in the virtual time of the test
+--       task.sleep "45m"
+--       expect(speaker.device("Bedroom Left").is_playing):to_be_true()
+--       expect(speaker.device("Kitchen").active):to_be_false()
+--       task.sleep "16m"
+--       expect(speaker.state()):to_equal "stopped"
+--     end)
+--
+--     it("names a room that does not exist", function()
+--       arg = { "22:30", "Attic" }
+--       expect(function() dofile "scripts/bedtime.lua" end):to_raise "speaker.unknown"
+--     end)
+--   end)
+--
+-- An expectation that fails is shown with its line and both values: `bedtime_spec.lua:12: expected "stopped", got
+-- "playing"`. The expectations are `to_equal`, `to_differ_from`, `to_be_near(number, tolerance)`, `to_be_true`,
+-- `to_be_false`, `to_be_nil`, `to_contain`, `to_match` and `to_raise`. The options of a test are `from`, `timezone` and
+-- `stations`. The routines of `scripts` have their specs in `scripts/spec`.
+
+error("stdlib/meta/specs.lua is a description, not a module: there is nothing to require")
