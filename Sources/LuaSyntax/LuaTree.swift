@@ -198,6 +198,7 @@ public struct LuaPosition: Sendable, Comparable {
   /// The column in characters, from 1.
   public let column: Int
 
+  /// Orders positions as in the text.
   public static func < (a: LuaPosition, b: LuaPosition) -> Bool { (a.line, a.column) < (b.line, b.column) }
 }
 

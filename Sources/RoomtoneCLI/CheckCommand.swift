@@ -30,14 +30,20 @@ enum CheckCommand {
 
   /// Writes the mistakes in a script file as warnings, unless the configuration shows none.
   static func warn(about text: ScriptText, _ configuration: Configuration, atPrompt: Bool = false) {
-    guard text.isFile, configuration.logLevel <= .warn else { return }
+    for line in warnings(about: text, configuration, atPrompt: atPrompt) { Terminal.log(.warn, line, []) }
+  }
+
+  /// Returns the mistakes in a script file, a line each.
+  static func warnings(about text: ScriptText, _ configuration: Configuration, atPrompt: Bool = false)
+    -> [String]
+  {
+    guard text.isFile, configuration.logLevel <= .warn else { return [] }
     let house = (try? names(of: configuration)) ?? HouseNames()
     var checker = ScriptChecker(
       reference: StandardLibrary.reference(), house: house, modules: FolderModules(beside: text))
     checker.hasModuleGlobals = atPrompt
-    for finding in checker.check(text.bytes, name: text.name) where !isReportedByRun(finding) {
-      Terminal.log(.warn, line(text.shownName, finding), [])
-    }
+    return checker.check(text.bytes, name: text.name).filter { !isReportedByRun($0) }
+      .map { line(text.shownName, $0) }
   }
 
   /// `true` for what the run itself reports at once, and for what is no mistake.

@@ -16,9 +16,11 @@ enum RunCommand {
   static func run(_ options: Options) throws -> Int32 {
     let configuration = try EngineSetup.configuration(file: options.configuration, output: options.output)
     let engineOptions = EngineSetup.ownHouse(configuration, command: "run", script: options.text.name)
-    CheckCommand.warn(about: options.text, configuration)
     let engine = try EngineSetup.engine(engineOptions, verbose: options.verbose)
     let script = try engine.load(options.text, arguments: options.arguments)
+    let warnings = ScriptWarnings(about: options.text, configuration)
+    defer { warnings.finish() }
+    warnings.appear(on: engine.loop)
     return engine.run(script, limit: options.limit, handlesSignals: true).status
   }
 }

@@ -118,7 +118,7 @@ extension ScriptCheck {
     let isTable = { (type: ReferenceType) in
       type.text == "table" || type.text.hasPrefix("table<") || type.text.hasPrefix("(")
     }
-    if types.contains(where: isTable) && !types.contains(where: { $0.element != nil }) { return }
+    if types.contains(where: isTable) { return }
     let elements = types.compactMap(\.element)
     let options = reference.tableFields(of: expected.type)
     guard !elements.isEmpty || !options.isEmpty else { return wrong() }

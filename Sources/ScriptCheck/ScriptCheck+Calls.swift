@@ -10,6 +10,7 @@ extension ScriptCheck {
     if let (function, skipped) = callee(of: id) {
       guard checkColon(id, function, skipped) else { return }
       checkCall(id, function, Array(arguments.dropFirst(skipped)))
+      checkForwarded(id, function.name, arguments)
       return
     }
     switch tree[id].kind {
@@ -20,6 +21,24 @@ extension ScriptCheck {
       default: break
       }
     default: break
+    }
+  }
+
+  /// Checks the call that a function makes with its further arguments: `task.try(speaker.play, "x.mp3")`.
+  private func checkForwarded(_ id: LuaExpressionID, _ name: String, _ arguments: [LuaExpressionID]) {
+    let index: Int
+    switch name {
+    case "pcall", "task.try", "task.spawn": index = 0
+    case "task.timeout": index = 1
+    default: return
+    }
+    guard index < arguments.count, case .documented(let callee) = value(of: arguments[index]),
+      let function = reference.function(callee)
+    else { return }
+    let given = Array(arguments.dropFirst(index + 1))
+    guard !function.isMethod || !given.isEmpty else { return }
+    muting(name == "pcall" || name == "task.try" ? Self.caught : []) {
+      checkCall(arguments[index], function, Array(given.dropFirst(function.isMethod ? 1 : 0)))
     }
   }
 
@@ -45,6 +64,7 @@ extension ScriptCheck {
     switch value(of: callee) {
     case .libraryFunction(let name):
       checkLibrary(id, name, arguments, own: 0)
+      checkForwarded(id, name, arguments)
       if name == "require" { checkRequire(arguments) }
       if name == "setmetatable" { checkMetatable(arguments) }
     case .number, .text, .texts, .boolean, .list:

@@ -102,12 +102,25 @@ extension ScriptCheck {
       default: return .null
       }
     case .element(let list):
-      if case .list(let element) = value(of: list).present { return element }
-      return .unknown
+      switch value(of: list).present {
+      case .list(let element): return element
+      case .table(let id): return item(of: id)
+      default: return .unknown
+      }
     case .function(let function): return .script(function)
     case .number: return .number(nil, isInteger: false)
     case .unknown: return .unknown
     }
+  }
+
+  /// Returns what the items of a list that stands in the script have in common.
+  private func item(of table: LuaExpressionID) -> ScriptValue {
+    guard case .table(let fields) = tree[table].kind, !fields.isEmpty, fields.allSatisfy({ $0.key == nil }) else {
+      return .unknown
+    }
+    var value = self.value(of: fields[0].value)
+    for field in fields.dropFirst() { value = value.merged(with: self.value(of: field.value)) }
+    return fields.count > 1 ? value.general : value
   }
 
   private func global(_ name: String) -> ScriptValue {

@@ -81,10 +81,13 @@ extension ScriptCheck {
     switch value(of: callee) {
     case .libraryFunction("pcall"), .libraryFunction("xpcall"), .documented("pcall"), .documented("xpcall"),
       .documented("task.try"):
-      return [.house, .value, .time]
+      return Self.caught
     default: return []
     }
   }
+
+  /// Codes of mistakes that a script may catch on purpose.
+  static let caught: [ScriptFinding.Code] = [.house, .value, .time]
 
   // MARK: Globals
 
@@ -114,7 +117,7 @@ extension ScriptCheck {
   }
 
   /// `true` if the script replaces its globals.
-  private var usesEnvironment: Bool { globalUses["_ENV"] != nil }
+  private var usesEnvironment: Bool { globalUses["_ENV"] != nil || tree.hasVariable("_ENV") }
 
   private func readsGlobal(_ name: String) -> Bool {
     globalUses[name, default: 0] > globalAssignments[name, default: 0]
