@@ -37,7 +37,7 @@ extension ScriptCheck {
     else { return }
     let given = Array(arguments.dropFirst(index + 1))
     guard !function.isMethod || !given.isEmpty else { return }
-    muting(name == "pcall" || name == "task.try" ? Self.caught : []) {
+    muting(expected(in: id)) {
       checkCall(arguments[index], function, Array(given.dropFirst(function.isMethod ? 1 : 0)))
     }
   }

@@ -11,7 +11,9 @@ extension ScriptCheck {
     switch statement.kind {
     case .local(let variables, let values):
       for (index, variable) in variables.enumerated() { add(origin(index, values), to: variable) }
-    case .localFunction(let variable, let function): add(.function(function), to: variable)
+    case .localFunction(let variable, let function):
+      add(.function(function), to: variable)
+      collect(tree[function].body)
     case .assign(let targets, let values):
       for (index, target) in targets.enumerated() { assign(target, origin(index, values), isTopLevel) }
     case .function(let target, let function): assign(target, .function(function), isTopLevel)

@@ -75,13 +75,13 @@ extension ScriptCheck {
 
   /// Returns the codes of mistakes that may be meant in the arguments of a call: that of a test for errors, or of a
   /// protected call.
-  private func expected(in id: LuaExpressionID) -> [ScriptFinding.Code] {
+  func expected(in id: LuaExpressionID) -> [ScriptFinding.Code] {
     guard case .call(let callee, _) = tree[id].kind else { return [] }
     if isSpec, case .global("expect") = tree[callee].kind { return ScriptFinding.Code.allCases }
     switch value(of: callee) {
     case .libraryFunction("pcall"), .libraryFunction("xpcall"), .documented("pcall"), .documented("xpcall"),
       .documented("task.try"):
-      return Self.caught
+      return isSpec ? ScriptFinding.Code.allCases : Self.caught
     default: return []
     }
   }
