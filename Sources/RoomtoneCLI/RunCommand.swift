@@ -20,7 +20,7 @@ enum RunCommand {
     let script = try engine.load(options.text, arguments: options.arguments)
     let warnings = ScriptWarnings(about: options.text, configuration)
     defer { warnings.finish() }
-    warnings.appear(on: engine.loop)
+    warnings.appear(during: engine)
     return engine.run(script, limit: options.limit, handlesSignals: true).status
   }
 }

@@ -1,18 +1,21 @@
 internal import EventLoop
 internal import Glibc
 internal import Home
+internal import LuaRuntime
 internal import Roomtone
 
 /// The mistakes that a check finds in a script while it runs, so that the check delays no start. They appear after a
-/// moment, or at the end of a shorter run, below its failures.
+/// moment, or at the end of a shorter run, below its failures; those of lines that have failed are left out.
 final class ScriptWarnings {
   private let found = Lock<[String]?>(nil)
   private var phase: Phase
+  /// The failures of the script so far.
+  private var failures: [String] = []
 
   private enum Phase { case checking(UInt), shown }
 
   /// Time until the warnings appear: longer than a start takes.
-  private static let delay = Duration.milliseconds(250)
+  private static let delay = Duration.seconds(2)
 
   /// Starts the check on a thread of its own.
   init(about text: ScriptText, _ configuration: Configuration) {
@@ -24,12 +27,27 @@ final class ScriptWarnings {
     phase = thread.map { .checking($0) } ?? .shown
   }
 
-  /// Shows the warnings during the run of a loop, as soon as they are known and the moment is over.
-  func appear(on loop: EventLoop) {
+  /// Shows the warnings during the run of an engine, as soon as they are known and the moment is over.
+  func appear(during engine: Engine) {
+    let report = engine.onFailure
+    engine.onFailure = { [weak self] error in
+      if let self, case .checking = phase { failures.append(error.report) }
+      report(error)
+    }
+    appear(on: engine.loop)
+  }
+
+  private func appear(on loop: EventLoop) {
     loop.after(Self.delay, keepsAlive: false) { [weak self, unowned loop] in
       guard let self, case .checking = phase else { return }
       if found.withLock({ $0 }) == nil { appear(on: loop) } else { finish() }
     }
+  }
+
+  /// Returns the file and the line at the beginning of a warning, as failures have them: `wake_up.lua:12:`.
+  private static func place(_ warning: String) -> String {
+    let parts = warning.split(separator: ":", maxSplits: 2)
+    return parts.count < 3 ? warning : "\(parts[0]):\(parts[1]):"
   }
 
   /// Waits for the end of the check, and shows what it has found.
@@ -37,6 +55,9 @@ final class ScriptWarnings {
     guard case .checking(let thread) = phase else { return }
     phase = .shown
     pthread_join(thread, nil)
-    for line in found.withLock({ $0 }) ?? [] { Terminal.log(.warn, line, []) }
+    for line in found.withLock({ $0 }) ?? []
+    where !failures.contains(where: { $0.contains(Self.place(line)) }) {
+      Terminal.log(.warn, line, [])
+    }
   }
 }

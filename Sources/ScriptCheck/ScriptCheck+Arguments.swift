@@ -26,6 +26,14 @@ extension ScriptCheck {
     if !names.isDisjoint(with: ["any", "...", "T"]) { return }
     let value = value(of: id)
     let offset = tree[id].offset
+    if let (function, _) = callee(of: id), function.returns.isEmpty, !expected.isOptional,
+      !expected.type.isOptional
+    {
+      complain(
+        .value, at: offset,
+        "\(expected.subject): \(words(types)) expected, and '\(function.name)' returns nothing")
+      return
+    }
     func wrong() {
       complain(
         .value, at: offset,

@@ -67,6 +67,7 @@ extension ScriptCheck {
       checkForwarded(id, name, arguments)
       if name == "require" { checkRequire(arguments) }
       if name == "setmetatable" { checkMetatable(arguments) }
+      if name == "ipairs" || name == "pairs" || name.hasPrefix("table.") { checkVisited(name, arguments) }
     case .number, .text, .texts, .boolean, .list:
       guard case .index(let object, let key) = tree[callee].kind, case .string(let name) = tree[key].kind,
         case .object(let owner) = value(of: object).present
@@ -117,6 +118,15 @@ extension ScriptCheck {
       nearest(name, among: known).map { "did you mean '\($0)'?" }
       ?? "modules are found in the script's folder and in Roomtone's library"
     complain(.module, at: tree[first].offset, "there is no module '\(name)'; \(hint)")
+  }
+
+  /// Complains about a function of the reference where a table is expected.
+  private func checkVisited(_ name: String, _ arguments: [LuaExpressionID]) {
+    guard let first = arguments.first, name != "table.pack", case .documented(let function) = value(of: first)
+    else {
+      return
+    }
+    complain(.call, at: tree.nameOffset(of: first), "'\(function)' is a function; call it with ()")
   }
 
   private func checkMetatable(_ arguments: [LuaExpressionID]) {

@@ -115,7 +115,8 @@ extension ScriptCheck {
 
   /// Returns what the items of a list that stands in the script have in common.
   private func item(of table: LuaExpressionID) -> ScriptValue {
-    guard case .table(let fields) = tree[table].kind, !fields.isEmpty, fields.allSatisfy({ $0.key == nil }) else {
+    guard case .table(let fields) = tree[table].kind, !fields.isEmpty, fields.allSatisfy({ $0.key == nil })
+    else {
       return .unknown
     }
     var value = self.value(of: fields[0].value)

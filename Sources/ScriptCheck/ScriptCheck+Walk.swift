@@ -36,6 +36,9 @@ extension ScriptCheck {
         walk(branch.block)
       }
       return
+    case .genericFor(_, let values, _):
+      if let first = values.first { checkIterator(first) }
+      values.forEach(walk)
     default: tree.expressions(of: statement).forEach(walk)
     }
     tree.blocks(of: statement).forEach { walk($0) }
@@ -294,6 +297,18 @@ extension ScriptCheck {
   }
 
   // MARK: Statements
+
+  /// Complains about a list where a loop expects an iterator.
+  private func checkIterator(_ id: LuaExpressionID) {
+    switch value(of: id).present {
+    case .list, .table, .module:
+      complain(
+        .value, at: tree[id].offset, "a loop can't visit a table itself; write: in ipairs(…), or pairs(…)")
+    case .documented(let name) where name != "next":
+      complain(.call, at: tree.nameOffset(of: id), "'\(name)' is no iterator; write: in ipairs(\(name)())")
+    default: break
+    }
+  }
 
   /// Complains about a look-up whose result is dropped.
   private func checkUsed(_ call: LuaExpressionID) {

@@ -64,6 +64,8 @@ struct ComplaintCase: CustomTestStringConvertible {
     ComplaintCase("if speaker.is_playing then print \"x\" end", "2:12", .call, "call it with ()"),
     ComplaintCase("print(speaker.volume > 20)", "2:15", .call, "call it with ()"),
     ComplaintCase("print(speaker.default_session.name)", "2:31", .call, "call it before"),
+    ComplaintCase("for _, d in ipairs(speaker.devices) do print(d) end", "2:28", .call, "call it with ()"),
+    ComplaintCase("for d in speaker.devices do print(d) end", "2:18", .call, "no iterator"),
     // Numbers of arguments.
     ComplaintCase("speaker.play()", "2:9", .arguments, "1 to 2 arguments, got 0"),
     ComplaintCase("speaker.stop(1)", "2:9", .arguments, "no arguments, got 1"),
@@ -90,6 +92,9 @@ struct ComplaintCase: CustomTestStringConvertible {
     ComplaintCase(
       "local d = speaker.device \"Kitchen\"\nspeaker.device(d)", "3:16", .value, "a speaker.Device"),
     ComplaintCase("setmetatable({}, { __gc = function() end })", "2:20", .value, "__gc"),
+    ComplaintCase("for d in speaker.devices() do print(d) end", "2:10", .value, "ipairs"),
+    ComplaintCase("task.spawn(task.sleep \"5s\")", "2:12", .value, "returns nothing"),
+    ComplaintCase("task.try(speaker.set_eq, \"rock\", 3)", "2:18", .arguments, "1 argument, got 2"),
     // Times.
     ComplaintCase("schedule.at(\"24:00\", function() end)", "2:13", .time, "time of day"),
     ComplaintCase("schedule.at(\"sunst-20m\", function() end)", "2:13", .time, "sunset"),
