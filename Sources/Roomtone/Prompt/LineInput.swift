@@ -26,6 +26,7 @@ public final class LineInput: PromptInput {
     reader = prompt.standardInput
   }
 
+  /// Asks for the next lines, up to a whole statement.
   public func read() {
     if let prompts { show(chunk.text.isEmpty ? prompts.first : prompts.more) }
     if chunk.text.isEmpty { chunk.line = reader.lineEnds + 1 }
@@ -37,6 +38,7 @@ public final class LineInput: PromptInput {
     }
   }
 
+  /// Drops the lines of a statement that is not finished, and asks anew.
   public func interrupt() {
     cancelRead()
     chunk.text = ""
@@ -44,6 +46,7 @@ public final class LineInput: PromptInput {
     read()
   }
 
+  /// Ends.
   public func close() { cancelRead() }
 
   private func receive(_ line: String) {

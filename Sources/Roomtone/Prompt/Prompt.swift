@@ -152,9 +152,20 @@ public final class Prompt {
     guard let first = values.first else { return }
     if case .nil = first {} else { script.state[global: "_"] = first }
     var line = results(values, of: text ?? "")
-    if let advice = text.flatMap({ misspelling($0, values) }) { line += "  -- \(advice)" }
+    if isInteractive, let advice = text.flatMap({ misspelling($0, values) }) { line += "  -- \(advice)" }
     show(line + "\n")
   }
+
+  // MARK: Completion
+
+  /// Returns the ways to complete the word in front of a cursor, an offset in scalars; nil for none.
+  public func complete(_ text: String, cursor: Int) -> Completion? {
+    completer.complete(text, cursor: cursor)
+  }
+
+  private lazy var completer = Completer(
+    names: LiveNames(engine: engine, state: script.state),
+    reference: StandardLibrary.reference(in: engine.options.standardLibrary))
 
   // MARK: Tasks
 

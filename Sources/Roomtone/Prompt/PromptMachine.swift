@@ -66,8 +66,8 @@ struct PromptMachine {
   /// Returns a text without the `&` at its end; nil for one without.
   static func beside(_ text: String) -> String? {
     guard let end = text.lastIndex(where: { !$0.isWhitespace }), text[end] == "&" else { return nil }
-    let rest = text[..<end]
-    return rest.contains { !$0.isWhitespace } ? String(rest) : nil
+    let rest = text[..<end].trimmed
+    return rest.isEmpty ? nil : rest
   }
 }
 

@@ -32,6 +32,6 @@ struct TerminalLine {
   static func fit(_ text: String, columns: Int) -> String {
     let line = text.onOneLine
     // A letter in the last column moves some terminals to the next line.
-    return line.columns < columns ? line : line.cut(toColumns: columns - 1)
+    return line.columns < columns ? line : line.cut(toColumns: max(1, columns - 1))
   }
 }

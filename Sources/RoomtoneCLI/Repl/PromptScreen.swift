@@ -32,6 +32,9 @@ final class PromptScreen: PromptInput, LineScreen {
       prompt.endInput()
     }
     editor.isUnfinished = { prompt.isUnfinished($0) }
+    editor.complete = { text, cursor in
+      prompt.complete(text, cursor: cursor).map { LineCompletion(start: $0.start, candidates: $0.candidates) }
+    }
     editor.onWarning = { Terminal.log(.warn, $0, []) }
     prompt.redirectOutput { [unowned self] in write($0) }
     // SIGCONT is not waited for: the process goes on behind the call that stops it.

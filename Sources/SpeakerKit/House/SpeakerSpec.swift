@@ -27,7 +27,15 @@ public struct SpeakerSpec: Sendable, Equatable {
 }
 
 /// Descriptions of the embedded house's speakers.
-enum HouseSpeakers {
+public enum HouseSpeakers {
+  /// Returns the names of the speakers and of their groups that a house has which keeps no others.
+  /// - Parameter specs: those of the configuration; nil for the demonstration house.
+  public static func names(_ specs: [SpeakerSpec]?) -> (speakers: [String], groups: [String]) {
+    let names: [(String, String?)] =
+      if let specs { specs.map { ($0.name, $0.group) } } else { demonstration.map { ($0.name, $0.groupName) } }
+    return (names.map(\.0), Array(Set(names.compactMap(\.1))).sorted())
+  }
+
   /// Demonstration house: six speakers in four rooms.
   static let demonstration: [DeviceInfo] = [
     info(0, SpeakerSpec(name: "Living Room Left", group: "Living Room", role: .left), "Omni 20+", -47),
