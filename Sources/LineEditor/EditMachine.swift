@@ -20,7 +20,7 @@ struct EditMachine {
     case leave
     /// Redraws.
     case redraw
-    /// Nothing can be done.
+    /// Sounds the bell: the key has no effect here.
     case beep
   }
 

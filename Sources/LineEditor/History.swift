@@ -1,7 +1,7 @@
 public import EventLoop
 internal import Glibc
 
-/// What was typed, in memory and in a file that several prompts share.
+/// The blocks that were typed, in memory and in a file that several prompts share.
 ///
 /// A line of the file is an entry, in which `\n` stands for a line end and `\\` for a backslash. Entries are appended under
 /// a lock, after those have been read that others have added meanwhile. Confined to the loop.

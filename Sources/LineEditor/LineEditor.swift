@@ -131,6 +131,12 @@ public final class LineEditor {
   /// The block of a stopped process.
   private var kept: EditBuffer?
 
+  /// Has the terminal deliver single keys while the editor rests, to whoever reads it; or ends that.
+  public func setKeys(_ single: Bool) {
+    guard !isActive else { return }
+    if single { activate() } else { deactivate() }
+  }
+
   // MARK: Keys
 
   private func handle(_ keys: [Key]) {

@@ -78,7 +78,7 @@ enum Terminal {
   private static let drawn = Lock<Drawn?>(nil)
 
   /// Draws on the terminal.
-  /// - Parameter part: what stays below all output from now on.
+  /// - Parameter part: stays below all output from now on; nil for none.
   static func draw(_ text: String, keeping part: Drawn?) {
     drawn.withLock { drawn in
       put(text, STDOUT_FILENO)

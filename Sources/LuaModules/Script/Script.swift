@@ -44,6 +44,21 @@ public final class Script {
     fatalError("register the modules of the script before it starts a task")
   }
 
+  /// The labels of the active subscriptions, by number.
+  private var subscriptionLabels: [Int: String] = [:]
+  private var subscriptionCount = 0
+  /// The labels of its active subscriptions, such as `on "volume"`, in the order in which they were made.
+  public var listeners: [String] { subscriptionLabels.sorted { $0.key < $1.key }.map(\.value) }
+
+  /// Lists a subscription.
+  /// - Returns: a function that removes it from the list.
+  func listSubscription(_ label: String) -> () -> Void {
+    subscriptionCount += 1
+    let number = subscriptionCount
+    subscriptionLabels[number] = label
+    return { [weak self] in self?.subscriptionLabels[number] = nil }
+  }
+
   /// Count of the objects that it has the host keep.
   let objects: ScriptObjects
   private var live: [() -> Bool] = []

@@ -90,8 +90,10 @@ final class ScriptEvents {
       { subscription.cancel() })
     // Cancelled with the script: what the source keeps refers to the subscription.
     let forget = script.root { subscription.cancel() }
+    let leave = script.listSubscription(source.label(event))
     subscription.end = {
       forget()
+      leave()
       end()
     }
     return call.return(subscriptions(subscription))

@@ -20,10 +20,12 @@ public final class Prompt {
   /// The code before the first block.
   private let first: LuaReference?
   /// `true` if a person types the blocks.
-  private let isInteractive: Bool
+  let isInteractive: Bool
   private var machine = PromptMachine()
   private var front: LuaRoutine?
   private var run: ScriptRun?
+  /// Ends `live()` as a key does; nil while it is not shown.
+  var endsLive: (() -> Void)?
   /// Blocks that failed.
   public private(set) var failures = 0
 
@@ -37,6 +39,7 @@ public final class Prompt {
     self.isInteractive = isInteractive
     script = try engine.makeScript(text?.name ?? "repl", isFile: text?.isFile ?? false, global: true)
     first = try text.map { [script] in try script.state.load($0.bytes, chunkName: $0.chunkName) }
+    defineLive()
   }
 
   /// Standard input, which the prompt shares with scripts.
@@ -64,7 +67,7 @@ public final class Prompt {
   }
 
   /// Handles Ctrl-C: cancels the routine in front, or drops what is being typed.
-  public func interrupt() { perform(machine.interrupt()) }
+  public func interrupt() { if let endsLive { endsLive() } else { perform(machine.interrupt()) } }
 
   /// Evaluates a block.
   public func receive(_ block: PromptBlock) {

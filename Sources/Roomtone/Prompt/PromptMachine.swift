@@ -82,7 +82,7 @@ public struct PromptBlock: Equatable, Sendable {
   public init(text: String, line: Int = 1) { (self.text, self.line) = (text, line) }
 }
 
-/// A source of a prompt's blocks. Confined to the loop.
+/// A source of a prompt's blocks; one that can draw in place is a `LiveScreen` too. Confined to the loop.
 public protocol PromptInput: AnyObject {
   /// Asks for the next block, which goes to `Prompt.receive`; `Prompt.endInput` at the end.
   func read()

@@ -6,12 +6,14 @@ internal import Roomtone
 
 /// The terminal of a prompt: the line editor while a block is typed, the routine's own terminal while one is in front, and
 /// output of both. Confined to the loop.
-final class PromptScreen: PromptInput, LineScreen {
+final class PromptScreen: PromptInput, LineScreen, LiveScreen {
   private unowned let prompt: Prompt
   private let loop: EventLoop
   private var editor: LineEditor?
   private var watch: FDWatch?
   private var signals: SignalWatch?
+  /// The keys and rows of `live()`; nil while it is not shown.
+  private var live: (onKey: () -> Void, watch: FDWatch, rows: [String], lines: (Int, Int) -> [String])?
   /// Output of the script without a line end yet, while a block is typed.
   private var unfinished: [UInt8] = []
   /// `true` if what was written last, while no block was typed, has no line end.
@@ -39,7 +41,7 @@ final class PromptScreen: PromptInput, LineScreen {
     prompt.redirectOutput { [unowned self] in write($0) }
     // SIGCONT is not waited for: the process goes on behind the call that stops it.
     signals = try? loop.onSignal([SIGWINCH, SIGTSTP]) { [unowned self] signal in
-      if signal == SIGWINCH { editor.resize() } else { stop() }
+      if signal == SIGTSTP { stop() } else if live == nil { editor.resize() } else { drawLive() }
     }
   }
 
@@ -68,6 +70,7 @@ final class PromptScreen: PromptInput, LineScreen {
 
   func close() {
     signals?.cancel()
+    endKeys()
     editor?.rest()
     rest()
   }
@@ -90,9 +93,58 @@ final class PromptScreen: PromptInput, LineScreen {
 
   /// Stops the process as Ctrl-Z does, with the terminal's own settings; returns when it is continued.
   private func stop() {
+    if live != nil { editor?.setKeys(false) }
     editor?.suspend()
     kill(0, SIGSTOP)
     editor?.resume()
+    guard live != nil else { return }
+    live?.rows = []
+    editor?.setKeys(true)
+    drawLive()
+  }
+
+  // MARK: The view of what goes on
+
+  func beginKeys(_ onKey: @escaping () -> Void) -> Bool {
+    guard let editor, !editor.isActive, live == nil else { return false }
+    let watch = try? loop.watch(STDIN_FILENO, for: .readable) { [unowned self] _ in
+      var bytes = [UInt8](repeating: 0, count: 4096)
+      _ = Glibc.read(STDIN_FILENO, &bytes, bytes.count)
+      live?.onKey()
+    }
+    guard let watch else { return false }
+    editor.setKeys(true)
+    live = (onKey, watch, [], { _, _ in [] })
+    return true
+  }
+
+  func endKeys() {
+    guard let live else { return }
+    self.live = nil
+    live.watch.cancel()
+    Terminal.draw(live.rows.isEmpty ? "" : "\r\n", keeping: nil)
+    editor?.setKeys(false)
+  }
+
+  func show(_ lines: @escaping (_ columns: Int, _ rows: Int) -> [String]) {
+    live?.lines = lines
+    drawLive()
+  }
+
+  private func drawLive() {
+    guard let live else { return }
+    let size = Terminal.size
+    let rows = live.lines(size.columns - 1, size.rows - 1)
+    let erase = { (rows: [String]) -> String in
+      // A narrower terminal has divided rows.
+      let above = rows.reduce(0) { $0 + max(1, ($1.columns + size.columns - 1) / size.columns) } - 1
+      return "\r" + (above > 0 ? "\u{1B}[\(above)A" : "") + "\u{1B}[J"
+    }
+    let text = rows.joined(separator: "\r\n")
+    self.live?.rows = rows
+    Terminal.draw(
+      (live.rows.isEmpty ? "" : erase(live.rows)) + text,
+      keeping: Terminal.Drawn(erase: erase(rows), draw: text))
   }
 
   // MARK: Output

@@ -32,7 +32,9 @@ public enum HouseSpeakers {
   /// - Parameter specs: those of the configuration; nil for the demonstration house.
   public static func names(_ specs: [SpeakerSpec]?) -> (speakers: [String], groups: [String]) {
     let names: [(String, String?)] =
-      if let specs { specs.map { ($0.name, $0.group) } } else { demonstration.map { ($0.name, $0.groupName) } }
+      if let specs { specs.map { ($0.name, $0.group) } } else {
+        demonstration.map { ($0.name, $0.groupName) }
+      }
     return (names.map(\.0), Array(Set(names.compactMap(\.1))).sorted())
   }
 

@@ -37,6 +37,8 @@ public final class Recorder {
   private var count = 0
   /// The recordings that have not ended, by number.
   private var active: [Int: Recording] = [:]
+  /// The recordings that have not ended, in the order in which they were begun.
+  public var recordings: [Recording] { active.sorted { $0.key < $1.key }.map(\.value) }
 
   /// Creates a recorder; its threads start with the first work for them.
   /// - Parameter localTime: returns the local time of the house, for names of files; called on the disk

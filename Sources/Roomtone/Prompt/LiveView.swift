@@ -1,0 +1,223 @@
+internal import AudioCore
+internal import EventLoop
+internal import Home
+internal import LuaModules
+internal import LuaRuntime
+internal import Scheduling
+internal import SpeakerKit
+internal import StreamKit
+
+/// The rows of `live()`: what plays, who listens, the jobs and the recordings at one moment.
+struct LiveView: Equatable {
+  /// A session that plays or is paused.
+  struct Playing: Equatable {
+    var rooms: [String]
+    var session: String?
+    var title: String
+    var position: Int
+    var duration: Int?
+    var volume: Int
+    var isPaused: Bool
+  }
+
+  struct Recorded: Equatable {
+    var path: String
+    var title: String?
+    var seconds: Int
+    var bytes: Int
+  }
+
+  var playing: [Playing] = []
+  /// Labels of subscriptions, such as `on "volume"`, in the order in which they were made.
+  var listeners: [String] = []
+  /// Names of jobs with the local time of the next run; nil for none.
+  var jobs: [(name: String, next: String?, running: Int)] = []
+  var recordings: [Recorded] = []
+
+  static func == (one: LiveView, other: LiveView) -> Bool {
+    one.playing == other.playing && one.listeners == other.listeners && one.recordings == other.recordings
+      && one.jobs.elementsEqual(other.jobs) { $0 == $1 }
+  }
+
+  /// Returns the rows, no wider than `width` columns; the last one counts those that `height` leaves out.
+  func lines(width: Int, height: Int) -> [String] {
+    var lines = section("plays", playing.map(Self.text))
+    lines += section("listens", counted(listeners))
+    lines += section(
+      "jobs",
+      jobs.map { job in
+        "\(job.name)  \(job.next.map { "next \($0)" } ?? "no further run")"
+          + (job.running > 0 ? "  running" : "")
+      })
+    lines += section(
+      "records",
+      recordings.map { item in
+        ([Self.clock(item.seconds), ByteSize.describe(item.bytes), item.title, item.path].compactMap { $0 })
+          .joined(separator: "  ")
+      })
+    if lines.count > height {
+      let hidden = lines.count - max(0, height - 1)
+      lines = lines.prefix(max(0, height - 1)) + ["… \(hidden) more"]
+    }
+    return lines.map { $0.onOneLine.cut(toColumns: width) }
+  }
+
+  private func section(_ name: String, _ rows: [String]) -> [String] {
+    let title = name.padded(toColumns: 9)
+    let blank = String(repeating: " ", count: 9)
+    return (rows.isEmpty ? ["nothing"] : rows).enumerated().map { ($0 == 0 ? title : blank) + $1 }
+  }
+
+  /// Returns each label once, with the number of those that are equal.
+  private func counted(_ labels: [String]) -> [String] {
+    var counts: [(label: String, count: Int)] = []
+    for label in labels {
+      if let index = counts.firstIndex(where: { $0.label == label }) {
+        counts[index].count += 1
+      } else {
+        counts.append((label, 1))
+      }
+    }
+    return counts.map { $0.count == 1 ? $0.label : "\($0.label) (\($0.count))" }
+  }
+
+  private static func text(_ item: Playing) -> String {
+    let rooms = item.rooms.isEmpty ? "no speaker" : item.rooms.joined(separator: ", ")
+    let time = clock(item.position) + (item.duration.map { " / \(clock($0))" } ?? "")
+    // The title and the rooms may be long, and the end of a row is cut.
+    let parts = [
+      "\(item.isPaused ? "⏸" : "▶") \(item.title.onOneLine.cut(toColumns: 30))", time,
+      "volume \(item.volume) of \(House.maximumVolume)", rooms, item.session.map { "session \($0)" },
+    ]
+    return parts.compactMap { $0 }.joined(separator: "  ")
+  }
+
+  private static func clock(_ seconds: Int) -> String {
+    let two = { (part: Int) in part < 10 ? "0\(part)" : "\(part)" }
+    return seconds >= 3_600
+      ? "\(seconds / 3_600):\(two(seconds / 60 % 60)):\(two(seconds % 60))"
+      : "\(seconds / 60):\(two(seconds % 60))"
+  }
+}
+
+extension LiveView {
+  /// The state of the house and of a script now.
+  init(_ engine: Engine, _ script: Script) {
+    if let house = engine.house.open {
+      playing = house.sessions.compactMap { session in
+        guard let source = session.source, session.state != .stopped else { return nil }
+        let rate = session.format.sampleRate
+        return Playing(
+          rooms: house.rooms(of: session.devices), session: session === house.session ? nil : session.name,
+          title: source.title, position: session.position / rate,
+          duration: session.duration.map { $0 / rate },
+          volume: session.volume, isPaused: session.state == .paused)
+      }
+    }
+    listeners = script.listeners
+    jobs = engine.scheduledJobs.map { job in
+      (job.name, job.next.map { "\(job.zone.local($0))" }, job.running)
+    }
+    recordings = engine.recordings.recorder.recordings.map { recording in
+      Recorded(
+        path: recording.path, title: recording.title?.text, seconds: Int(recording.seconds),
+        bytes: recording.bytes)
+    }
+  }
+}
+
+/// `live()`: the view redrawn in place, on events of the house and once a second, until a key is pressed. Confined to
+/// the loop.
+final class LiveDisplay {
+  /// Changes that follow each other faster are drawn together.
+  private static let pace = Duration.milliseconds(500)
+  /// Positions, recordings and jobs have no event for each change.
+  private static let period = Duration.seconds(1)
+
+  private unowned let prompt: Prompt
+  private let screen: any LiveScreen
+  private var shown: LiveView?
+  private var subscription: EventHub.Subscription?
+  private var timer: LoopTimer?
+  private var drawn = Instant.start
+
+  /// Draws on `screen` until `end`.
+  init(_ prompt: Prompt, on screen: any LiveScreen) {
+    (self.prompt, self.screen) = (prompt, screen)
+    draw()
+  }
+
+  /// Draws the view if it has changed, and waits for the next change.
+  private func draw() {
+    let view = LiveView(prompt.engine, prompt.script)
+    if view != shown { screen.show { view.lines(width: $0, height: $1) } }
+    shown = view
+    drawn = prompt.engine.loop.now
+    if subscription?.isActive != true {
+      subscription = prompt.engine.house.open?.events.on { [weak self] _ in self?.change() }
+    }
+    schedule(Self.period)
+  }
+
+  private func change() {
+    let rest = Self.pace - drawn.duration(to: prompt.engine.loop.now)
+    schedule(max(rest, .zero))
+  }
+
+  private func schedule(_ time: Duration) {
+    timer?.cancel()
+    timer = prompt.engine.loop.after(time, keepsAlive: false) { [weak self] in self?.draw() }
+  }
+
+  /// Ends; the last view stays on the screen.
+  func end() {
+    timer?.cancel()
+    subscription?.cancel()
+    timer = nil
+  }
+}
+
+/// The part of a terminal that `live()` is drawn on.
+public protocol LiveScreen: AnyObject {
+  /// Delivers single keys from now on: `onKey` is called with the first, and with none after.
+  /// - Returns: `false` when the terminal can't be drawn on now, as a block is typed or as there is none.
+  func beginKeys(_ onKey: @escaping () -> Void) -> Bool
+  /// Returns the terminal to lines; what is shown stays.
+  func endKeys()
+  /// Draws lines in place of those drawn before, from the columns and rows that they may take.
+  func show(_ lines: @escaping (_ columns: Int, _ rows: Int) -> [String])
+}
+
+extension Prompt {
+  /// Defines the global `live`.
+  func defineLive() {
+    let live = LuaFunction("live", arity: 0) { [unowned self] call in
+      guard isInteractive, let screen = input as? any LiveScreen else {
+        for line in LiveView(engine, script).lines(width: .max, height: .max) { show(line + "\n") }
+        return .none
+      }
+      return try call.suspend { continuation in
+        var display: LiveDisplay?
+        let end = { [weak self] in
+          display?.end()
+          display = nil
+          self?.endsLive = nil
+          screen.endKeys()
+        }
+        let leave = {
+          end()
+          continuation.resume(returning: [])
+        }
+        guard screen.beginKeys(leave) else {
+          throw LuaError(
+            code: "argument", message: "live() takes the place of the prompt",
+            hint: "call it at the prompt, without & and not from a listener")
+        }
+        endsLive = leave
+        display = LiveDisplay(self, on: screen)
+        return end
+      }
+    }
+    script.state[global: "live"] = script.state.value(of: live)
+  }
+}
