@@ -60,7 +60,8 @@ import Testing
     #expect(text.contains("roomtone-lua(3), crontab(5)"))
     let folder = try TemporaryFolder()
     let path = try folder.write(Array(ManualPage.command(.roomtone).utf8), to: "roomtone.1")
-    #expect(try TestSupport.Command.succeed("lexgrog", [path]).text.contains("\"roomtone - runs a home's audio"))
+    #expect(
+      try TestSupport.Command.succeed("lexgrog", [path]).text.contains("\"roomtone - runs a home's audio"))
   }
 
   @Test("text is shown as it is, whatever roff would make of it")
