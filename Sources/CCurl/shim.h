@@ -61,3 +61,6 @@ static inline void *curl_get_private(CURL *handle) {
   void *value = NULL;
   return curl_easy_getinfo(handle, CURLINFO_PRIVATE, (char **)&value) == CURLE_OK ? value : NULL;
 }
+
+/// Returns the versions of libcurl and the libraries that it uses.
+static inline const curl_version_info_data *curl_versions(void) { return curl_version_info(CURLVERSION_NOW); }

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/timex.h>
 #include <unistd.h>
 
 /// Adds (EPOLL_CTL_ADD), changes or removes `fd`; `token` is returned with its events. Returns 0, or an
@@ -94,6 +95,15 @@ static inline int file_sync_all(int fd) { return syscall(SYS_syncfs, fd) == 0 ? 
 static inline int file_in_memory(const char *name) {
   long fd = syscall(SYS_memfd_create, name, 1u /* MFD_CLOEXEC */);
   return fd >= 0 ? (int)fd : -errno;
+}
+
+/// Returns the maximum error of the system's clock in microseconds, -1 if no service keeps it in step, or -2 if that can't
+/// be read: adjtimex(2).
+static inline long clock_maximum_error(void) {
+  struct timex state = {0};
+  int result = adjtimex(&state);
+  if (result == -1) return -2;
+  return result == TIME_ERROR || state.status & STA_UNSYNC ? -1 : state.maxerror;
 }
 
 /// Returns the bytes that a socket has received and that were not read; 0 when `fd` is no socket.

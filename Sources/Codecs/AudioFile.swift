@@ -56,3 +56,14 @@ extension AudioError {
       facts: [.init("path", .string(path)), .init("kind", .string(kind))])
   }
 }
+
+/// The libraries that decode and resample.
+package enum CodecLibraries {
+  /// The names of the libraries with their versions; nil for one that reports none.
+  package static var versions: [(name: String, version: String?)] {
+    [
+      ("mpg123", nil), ("faad", AACDecoder.libraryVersion), ("sndfile", SoundFileHandle.libraryVersion),
+      ("FLAC", OggFLACDecoder.libraryVersion), ("soxr", Resampler.libraryVersion),
+    ]
+  }
+}

@@ -10,6 +10,12 @@ internal import EventLoop
 /// own queues reach their size, not per call. Confined to one thread at a time; may be moved to another
 /// between calls.
 public final class Resampler {
+  /// The version of libsoxr, as `0.1.3`.
+  static var libraryVersion: String {
+    let text = String(cString: soxr_version())
+    return text.hasPrefix("libsoxr-") ? String(text.dropFirst(8)) : text
+  }
+
   /// The input's sample rate in Hz.
   public let inputRate: Int
   /// The output's sample rate in Hz.

@@ -4,6 +4,9 @@ internal import Glibc
 
 /// An open SQLite connection, closed with the last reference; each statement holds one.
 final class Connection {
+  /// The version of SQLite, as `3.40.1`.
+  static var libraryVersion: String { String(cString: sqlite3_libversion()) }
+
   let raw: OpaquePointer
   let path: String
 

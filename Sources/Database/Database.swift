@@ -11,6 +11,9 @@ public final class Database {
   /// The path of a database that has no file, and ends with its object.
   public static let inMemory = ":memory:"
 
+  /// The version of SQLite, as `3.40.1`.
+  package static var libraryVersion: String { Connection.libraryVersion }
+
   /// The path of the file.
   public let path: String
   private let connection: Connection

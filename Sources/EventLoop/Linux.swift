@@ -44,6 +44,26 @@ public enum LinuxMemory {
   public static func giveBackFree() { malloc_trim(0) }
 }
 
+/// The clock of the machine. Any thread.
+public enum LinuxClock {
+  /// The agreement of the clock with the time of the world.
+  public enum Synchronization: Sendable, Equatable {
+    /// A service keeps the clock in step.
+    case synchronized(maximumError: Duration)
+    /// No service does.
+    case free
+    /// The system does not say.
+    case unknown
+  }
+
+  /// Returns the synchronization. Source: adjtimex(2).
+  public static func synchronization() -> Synchronization {
+    let error = clock_maximum_error()
+    return error >= 0
+      ? .synchronized(maximumError: .microseconds(error)) : error == -1 ? .free : .unknown
+  }
+}
+
 /// Calls of Linux for sockets that Swift's Glibc module leaves out. Any thread.
 public enum LinuxSockets {
   /// Returns the bytes that have arrived and were not read; 0 for a descriptor that is no socket.

@@ -22,6 +22,9 @@ public struct LuaLimits: Sendable {
 
 /// The Lua state of one script: its globals, its functions, its routines. Confined to the loop's thread.
 public final class LuaState {
+  /// The release of Lua, as `5.4.4`.
+  package static var libraryVersion: String { String(String(cString: lua_release_name()).dropFirst(4)) }
+
   /// The script's name in messages.
   public let name: String
   /// The loop whose thread runs the state.

@@ -6,6 +6,12 @@ internal import CFAAD
 /// creates a new libfaad decoder, and so does the frame after one that failed: its state is not to be trusted
 /// then. Confined to one thread at a time.
 final class AACDecoder: AACFrameDecoder {
+  /// The version of libfaad; nil when it reports none.
+  static var libraryVersion: String? {
+    var text: UnsafeMutablePointer<CChar>?
+    return NeAACDecGetVersion(&text, nil) == 0 ? text.map { String(cString: $0) } : nil
+  }
+
   private var handle: FAADHandle?
   private var configuration: AACConfiguration?
   /// The frame, and zeros behind it for a reader that overruns its end.

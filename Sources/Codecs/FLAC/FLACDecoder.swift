@@ -7,6 +7,9 @@ internal import EventLoop
 /// Whole numbers are divided by 2^(bits−1), as in `SoundFileDecoder`. `seek` is exact to a frame. A file that
 /// ends early has the frames of its whole pages. Source: "Ogg FLAC Mapping 1.0", Xiph.Org.
 final class OggFLACDecoder: Decoder {
+  /// The version of libFLAC, as `1.4.2`.
+  static var libraryVersion: String { String(cString: flac_version()) }
+
   let format: AudioFormat
   /// Length in frames according to the header or, where that is silent or claims more than there is, to the
   /// last page.

@@ -7,6 +7,12 @@ internal import Glibc
 /// libsndfile receives a descriptor of its own: it closes its descriptor when it can't open the file,
 /// regardless of its argument about closing, and a number that is closed twice may by then be another file's.
 final class SoundFileHandle {
+  /// The version of libsndfile, as `1.2.0`.
+  static var libraryVersion: String {
+    let text = String(cString: sf_version_string())
+    return text.hasPrefix("libsndfile-") ? String(text.dropFirst(11)) : text
+  }
+
   let raw: OpaquePointer
   let file: FileDescriptor
 

@@ -56,3 +56,15 @@ struct CurlURL {
     return String(cString: text)
   }
 }
+
+/// The library of transfers.
+package enum CurlLibrary {
+  /// The version of libcurl with that of its TLS library, as `7.88.1 (OpenSSL/3.0.17)`.
+  package static var version: String {
+    guard let info = curl_versions()?.pointee, let number = info.version else {
+      return "unknown"
+    }
+    let tls = info.ssl_version.map { " (\(String(cString: $0)))" } ?? ", without TLS"
+    return String(cString: number) + tls
+  }
+}

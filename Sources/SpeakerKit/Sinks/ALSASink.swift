@@ -1,6 +1,7 @@
-internal import AudioCore
+package import AudioCore
 internal import CALSA
 internal import EventLoop
+internal import Glibc
 
 /// A PCM device of ALSA: a sound card, or a software device. The door to libasound.
 ///
@@ -89,6 +90,9 @@ final class ALSASink: CardSink {
     handle = nil
   }
 
+  /// Closes the card without waiting for what it was given.
+  fileprivate func close() { handle = nil }
+
   /// Writes all of `bytes`; continues after an underrun or a suspend, which snd_pcm_recover repairs.
   private func write(_ bytes: UnsafeRawBufferPointer, to raw: OpaquePointer, frameBytes: Int) throws {
     var done = 0
@@ -110,6 +114,33 @@ final class ALSASink: CardSink {
   private static func error(_ device: String, _ status: Int32) -> AudioError {
     let cause = snd_strerror(status).map { String(cString: $0).lowercased() } ?? "error \(status)"
     return .noOutput("the sound card \"\(device)\"", cause: cause, hint: "`aplay -L` lists the cards")
+  }
+}
+
+/// The sound cards of the machine.
+package enum SoundCards {
+  /// The version of libasound, as `1.2.8`.
+  package static var libraryVersion: String {
+    snd_asoundlib_version().map { String(cString: $0) } ?? "unknown"
+  }
+
+  /// The names of the cards, which need not open.
+  package static var names: [String] {
+    alsa_silence_messages()
+    var (names, card): ([String], Int32) = ([], -1)
+    while snd_card_next(&card) == 0, card >= 0 {
+      var name: UnsafeMutablePointer<CChar>?
+      guard snd_card_get_name(card, &name) == 0, let name else { continue }
+      names.append(String(cString: name))
+      free(name)
+    }
+    return names
+  }
+
+  /// Opens the card called `device` for 48 kHz stereo, and closes it.
+  /// - Throws: `audio.no_output` with ALSA's words.
+  package static func open(_ device: String) throws(AudioError) {
+    try ALSASink(device: device, format: AudioFormat(sampleRate: 48_000, channels: 2)).close()
   }
 }
 

@@ -98,3 +98,13 @@ struct XMLDocument {
     text.map { String(cString: $0) } ?? ""
   }
 }
+
+/// The library that parses XML.
+package enum XMLLibrary {
+  /// The version of libxml2, as `2.9.14`: of 20914, which the library reports, two digits each.
+  package static var version: String {
+    let text = String(cString: shim_xml_version())
+    guard let number = Int(text.prefix { $0.isNumber }) else { return text }
+    return "\(number / 10_000).\(number / 100 % 100).\(number % 100)"
+  }
+}
