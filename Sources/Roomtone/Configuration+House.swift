@@ -11,7 +11,10 @@ extension Configuration {
     if let driver = try options.string("driver"), driver != "house" {
       throw options.problem("driver", "\"house\" expected, got \"\(driver)\"")
     }
-    if let output = try options.string("output") { configuration.output = try Output(parsing: output) }
+    if let output = try options.string("output") {
+      configuration.output = try Output(parsing: output)
+      configuration.namesOutput = true
+    }
     guard let list = options["speakers"] else { return }
     guard let entries = call.state.list(list, limit: 256) else {
       throw options.problem("speakers", "a list of at most 256 speakers expected")

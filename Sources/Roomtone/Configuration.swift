@@ -11,6 +11,8 @@ public import StreamKit
 public struct Configuration: Sendable {
   /// The output of the speakers.
   public var output = Output.alsa(device: "default")
+  /// True if the file names the output.
+  public var namesOutput = false
   /// The speakers of the embedded house; nil for the demonstration house.
   public var speakers: [SpeakerSpec]?
   /// The limits of scripts.
@@ -47,6 +49,41 @@ public struct Configuration: Sendable {
       })
     self = read
   }
+
+  /// Reads a file past its errors.
+  /// - Returns: the settings of the sections without an error, and the errors in the order of the file. A section
+  ///   has at most one; what is wrong between sections ends the reading.
+  public static func readAll(text: [UInt8], path: String) -> (Configuration, [LuaError]) {
+    var errors: [LuaError] = []
+    while true {
+      var read = Configuration()
+      var (passed, isOfSection) = (0, false)
+      do {
+        try DeclarationFile.run(
+          text, path: path, kind: "configuration",
+          sections.map { section in
+            LuaFunction(section.name) { call in
+              do { try section.read(&read, call) } catch {
+                // Each reading passes over the errors that are known, so that the next one has its line.
+                passed += 1
+                if passed > errors.count {
+                  isOfSection = true
+                  throw error
+                }
+              }
+              return .none
+            }
+          })
+        return (read, errors)
+      } catch {
+        errors.append(LuaError(error))
+        if !isOfSection || errors.count == mostErrors { return (read, errors) }
+      }
+    }
+  }
+
+  /// The limit of errors that are collected.
+  private static let mostErrors = 20
 
   private struct Section {
     let name: String

@@ -8,6 +8,8 @@ public struct StationInfo: Sendable, Equatable {
   public var genre: String?
   /// `icy-url`: its page.
   public var page: String?
+  /// True if titles come with the sound.
+  public var sendsTitles = false
   /// The rate in kbit/s of the headers.
   public var bitRate: Int?
   /// The URL of the sound, after lists and redirects.
@@ -20,6 +22,7 @@ extension StationInfo {
     name = head.headers["icy-name"]
     genre = head.headers["icy-genre"]
     page = head.headers["icy-url"]
+    sendsTitles = head.headers["icy-metaint"].flatMap { Int($0) }.map { $0 > 0 } ?? false
     // Some stations send a list: "128, 128".
     let declared = head.headers["icy-br"].flatMap { Int($0.prefix { $0.isASCII && $0.isWholeNumber }) }
     bitRate = declared.flatMap { $0 > 0 ? $0 : nil }
