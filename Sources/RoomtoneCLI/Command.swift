@@ -65,6 +65,7 @@ enum Command {
     case .devices: try LookCommand.devices(listing(arguments))
     case .groups: try LookCommand.groups(listing(arguments))
     case .status: try LookCommand.status(listing(arguments))
+    case .doctor: try DoctorCommand.run(arguments)
     case .completion: try CompletionCommand.run(arguments)
     case .man: try ManCommand.run(arguments)
     default: try prompt(arguments)

@@ -11,6 +11,13 @@ enum ExternalProgram {
     let errors: String
   }
 
+  /// Returns the path of a program; nil when none of the folders has it.
+  /// - Parameter path: the folders, with colons between; nil for `PATH`.
+  static func find(_ program: String, in path: String? = nil) -> String? {
+    let folders = path ?? getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
+    return folders.split(separator: ":").map { "\($0)/\(program)" }.first { access($0, X_OK) == 0 }
+  }
+
   /// Runs a program that is found on PATH; blocks the calling thread.
   /// - Parameters:
   ///   - input: the contents of its standard input.

@@ -14,7 +14,7 @@ extension ProgramSpec {
       .run, .simulate, .check, .test, .repl, .play, .record, .recordings, .headset, .firmware, .board, .cron,
       .devices,
       .groups,
-      .status, .completion, .man,
+      .status, .doctor, .completion, .man,
     ],
     options: [.help, .version],
     notes: [

@@ -1,0 +1,97 @@
+internal import EventLoop
+internal import Glibc
+internal import LuaRuntime
+internal import Roomtone
+internal import SpeakerKit
+
+/// Command `roomtone doctor`.
+enum DoctorCommand {
+  static func run(_ arguments: ParsedArguments) throws -> Int32 {
+    let subject = try subject(file: arguments.text(.config))
+    let checks =
+      SystemChecks.table(subject) + FolderChecks.table(subject) + [house(subject)] + CronChecks.table()
+      + NetworkChecks.table(subject, isOffline: arguments.has(.offline))
+    let isJSON = arguments.has(.jsonFindings)
+    let width = checks.flatMap(\.names).map { $0.onOneLine.count }.max() ?? 0
+    let isColored = Terminal.showsProgress && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
+    var all: [Finding] = []
+    Check.run(checks) { findings in
+      all += findings
+      if isJSON { return }
+      for line in findings.flatMap({ lines($0, width: width, isColored: isColored) }) { Terminal.print(line) }
+    }
+    if isJSON { Terminal.print(JSON.array(all.map(\.json)).lines) }
+    return all.contains { $0.state == .fail } ? 1 : 0
+  }
+
+  /// Reads the configuration past its errors.
+  /// - Throws: `ScriptTextError` for a file that can't be read, if the command line names it.
+  private static func subject(file: String?) throws -> DoctorSubject {
+    var subject = DoctorSubject()
+    subject.path = file ?? EngineSetup.userFile()
+    guard let path = subject.path else { return subject }
+    do throws(ScriptTextError) {
+      let text = try ScriptText(path: path, kind: "configuration")
+      (subject.configuration, subject.errors) = Configuration.readAll(text: text.bytes, path: path)
+    } catch {
+      if file != nil { throw error }
+      subject.errors = [LuaError(error)]
+    }
+    return subject
+  }
+
+  private static func house(_ subject: DoctorSubject) -> Check {
+    Check("house") {
+      guard let state = UserFolders.state else { return .ok("house", "not kept between runs") }
+      do throws(SpeakerError) {
+        guard let owner = try HouseDriver.owner(ofStateFolder: state) else {
+          return .ok("house", "driver house; free for the next script")
+        }
+        return .ok("house", "driver house; used by \(owner)")
+      } catch { return .fail("house", error.message, hint: error.hint) }
+    }
+  }
+
+  /// Returns the lines of a finding: state, subject and fact in columns; the hint below the fact.
+  static func lines(_ finding: Finding, width: Int, isColored: Bool) -> [String] {
+    let state = finding.state.rawValue
+    let color =
+      switch finding.state {
+      case .ok: "\u{1B}[32m"
+      case .warn: "\u{1B}[33m"
+      case .fail: "\u{1B}[1;31m"
+      }
+    let name = finding.check.onOneLine
+    let blanks = { (count: Int) in String(repeating: " ", count: max(0, count)) }
+    let head = (isColored ? "\(color)\(state)\u{1B}[0m" : state) + blanks(4 - state.count)
+    let line = "\(head)  \(name)\(blanks(width - name.count))  \(finding.detail.onOneLine)"
+    return [line] + (finding.hint.map { ["\(blanks(width + 8))→ \($0.onOneLine)"] } ?? [])
+  }
+}
+
+extension CommandSpec {
+  static let doctor = CommandSpec(
+    name: "doctor",
+    summary: "says what works here, with a hint where something does not",
+    operands: [],
+    options: [.offline, .jsonFindings, .config],
+    notes: [
+      """
+      Each line has a state: 'ok', 'warn' for what does not work and was not asked for, 'FAIL' for what the configuration \
+      or the crontab asks for, and for what nothing works without. Stations are listened to until their format is known, the headset \
+      is connected, and the sound card is opened for a moment. Nothing is changed.
+      """,
+      "Exit status: 0 without a FAIL, 1 with one, 2 for wrong usage.",
+    ],
+    examples: [
+      ExampleSpec("roomtone doctor", "all that is checked, a line each"),
+      ExampleSpec("roomtone doctor --offline --json", "without the stations, for programs"),
+    ])
+}
+
+extension OptionSpec {
+  // Of `doctor`.
+  static let offline = OptionSpec("offline", .flag, "leaves the stations out")
+  static let jsonFindings = OptionSpec(
+    "json", .flag, "prints an array of {check, state, detail, hint} instead of lines")
+}

@@ -1,0 +1,174 @@
+internal import EventLoop
+internal import Glibc
+internal import HeadsetKit
+internal import HeadsetLink
+internal import Home
+internal import Roomtone
+internal import StreamKit
+
+/// Checks of what is reached over a network or a socket: stations, headset, daemon.
+enum NetworkChecks {
+  /// Time for a station or a headset to answer.
+  private static let timeout = Duration.seconds(5)
+
+  /// - Parameter isOffline: `true` leaves the stations out.
+  static func table(_ subject: DoctorSubject, isOffline: Bool) -> [Check] {
+    let (named, headset) = (subject.configuration.stations, subject.configuration.headset)
+    let names = named.addresses.keys.sorted()
+    var checks: [Check] = []
+    if !isOffline, !names.isEmpty {
+      checks.append(
+        Check(names.map { "station \($0)" }, isAskedFor: true, limit: timeout + .seconds(2)) {
+          stations(named)
+        })
+    }
+    checks.append(
+      Check(["headset"], isAskedFor: headset.address != nil, limit: timeout + .seconds(2)) {
+        [Self.headset(headset)]
+      })
+    let runtime = getenv("XDG_RUNTIME_DIR").map { String(cString: $0) }
+    checks.append(Check("daemon") { daemon(socket: runtime.map { "\($0)/roomtone/control.sock" }) })
+    return checks
+  }
+
+  // MARK: Stations
+
+  /// Returns a finding for each station, sorted by name; all are asked at a time. Blocks the calling thread.
+  static func stations(_ named: NamedStations, within timeout: Duration = timeout) -> [Finding] {
+    let loop = EventLoop(name: "stations")
+    defer { loop.close() }
+    let streams = StreamService(loop: loop, named: named)
+    defer { streams.close() }
+    let names = named.addresses.keys.sorted()
+    var findings: [String: Finding] = [:]
+    for name in names {
+      loop.start { findings[name] = await station(name, streams, loop, timeout) }
+    }
+    _ = loop.run(until: { findings.count == names.count })
+    return names.compactMap { findings[$0] }
+  }
+
+  /// Listens to a station, without output, until its format is known.
+  private static func station(
+    _ name: String, _ streams: StreamService, _ loop: EventLoop, _ timeout: Duration
+  ) async -> Finding {
+    let check = "station \(name)"
+    let stream: StreamKit.Stream
+    do throws(StreamError) { stream = try streams.stream(name).stream } catch {
+      return .fail(check, error.message, hint: error.hint)
+    }
+    var failure: StreamError?
+    loop.start {
+      do { try await stream.start() } catch { failure = failure ?? error as? StreamError }
+    }
+    defer { stream.stop() }
+    let deadline = loop.now.advanced(by: timeout)
+    while stream.format == nil, failure == nil, loop.now < deadline {
+      do { try await loop.sleep(for: .milliseconds(20)) } catch { break }
+    }
+    if let failure { return .fail(check, "\(failure.message) (\(failure.code))", hint: failure.hint) }
+    guard let format = stream.format else {
+      return .fail(
+        check, "no sound within \(Int(timeout.inSeconds)) s",
+        hint: "try it with roomtone play \(ShellWord.quoted(name))")
+    }
+    return .ok(check, text(format, stream.station))
+  }
+
+  /// Returns the facts of a station: `MP3, 44.1 kHz, stereo, 128 kbit/s, with titles`.
+  static func text(_ format: StreamFormat, _ station: StationInfo) -> String {
+    var facts = [codec(format.codec)]
+    if format.sampleRate > 0 {
+      let tenths = (format.sampleRate + 50) / 100
+      facts.append(tenths % 10 == 0 ? "\(tenths / 10) kHz" : "\(tenths / 10).\(tenths % 10) kHz")
+    }
+    if format.channels > 0 {
+      facts.append(
+        format.channels == 1 ? "mono" : format.channels == 2 ? "stereo" : "\(format.channels) channels")
+    }
+    facts.append(station.bitRate.map { "\($0) kbit/s" } ?? "bit rate unknown")
+    facts.append(station.sendsTitles ? "with titles" : "no titles")
+    return facts.joined(separator: ", ")
+  }
+
+  private static func codec(_ codec: StreamCodec) -> String {
+    switch codec {
+    case .layer1: "MPEG layer I"
+    case .layer2: "MPEG layer II"
+    case .mp3: "MP3"
+    case .aac: "AAC"
+    default: "\(codec)"
+    }
+  }
+
+  // MARK: Headset
+
+  /// Returns the finding for the headset of the configuration, to which a link is opened. Blocks the calling thread.
+  static func headset(_ settings: HeadsetSettings, within timeout: Duration = timeout) -> Finding {
+    guard let address = settings.address else { return .ok("headset", "none is configured") }
+    let loop = EventLoop(name: "headset")
+    defer { loop.close() }
+    let headsets = Headsets(loop: loop, settings: settings)
+    var finding: Finding?
+    var hasLeft = false
+    let task = loop.start {
+      do throws(HeadsetError) {
+        let headset = try await headsets.connect()
+        let version = headset.firmwareVersion.map { ", firmware \($0)" } ?? ""
+        finding = finding ?? .ok("headset", "\(headset.name ?? "\(address)")\(version)".onOneLine)
+      } catch {
+        finding = finding ?? .fail("headset", error.message, hint: error.hint)
+      }
+      await headsets.close()
+      hasLeft = true
+    }
+    loop.after(timeout) {
+      finding =
+        finding
+        ?? .fail(
+          "headset", "\(address) gives no answer within \(Int(timeout.inSeconds)) s",
+          hint: "switch it on, or correct headset { transport = … }")
+      task.cancel()
+    }
+    loop.after(timeout + .seconds(1)) { hasLeft = true }
+    _ = loop.run(until: { hasLeft })
+    return finding ?? .fail("headset", "\(address) gives no answer", hint: nil)
+  }
+
+  // MARK: Daemon
+
+  /// Returns the finding for the daemon at a socket.
+  static func daemon(socket path: String?) -> Finding {
+    guard let path, access(path, F_OK) == 0 else {
+      return .ok("daemon", "not running: scripts run by themselves")
+    }
+    switch connect(to: path) {
+    case 0: return .ok("daemon", "accepts connections at \(path)")
+    case EAGAIN: return .warn("daemon", "too busy to accept a connection at \(path)", hint: nil)
+    case ECONNREFUSED:
+      return .warn(
+        "daemon", "nobody listens at \(path): it has ended without a farewell", hint: "start it again")
+    case let number: return .warn("daemon", "\(path): \(SystemError(number).text)", hint: nil)
+    }
+  }
+
+  /// Connects to a socket and hangs up, without waiting.
+  /// - Returns: 0, or an errno.
+  private static func connect(to path: String) -> Int32 {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let bytes = Array(path.utf8)
+    guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return ENAMETOOLONG }
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+    let socket = Glibc.socket(
+      AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard socket >= 0 else { return errno }
+    defer { close(socket) }
+    let status = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        Glibc.connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    return status == 0 ? 0 : errno
+  }
+}

@@ -1,0 +1,185 @@
+internal import AudioCore
+internal import Codecs
+internal import Database
+internal import EventLoop
+internal import Glibc
+internal import HTTP
+internal import HeadsetLink
+internal import Home
+internal import LuaRuntime
+internal import Roomtone
+internal import Scheduling
+internal import SpeakerKit
+internal import StreamKit
+
+/// Checks of the machine: libraries, sound, time, programs.
+enum SystemChecks {
+  static func table(_ subject: DoctorSubject) -> [Check] {
+    let configuration = subject.configuration
+    let zone = getenv("TZ").map { String(cString: $0) }
+    return [
+      Check("version") { .ok("version", "roomtone \(Product.version)") },
+      Check(libraries.map(\.name)) {
+        libraries.map { name, version in .ok(name, version ?? loadedFile(of: name) ?? "linked") }
+      },
+      Check("open files", openFiles),
+      Check("sound", isAskedFor: configuration.namesOutput) {
+        sound(configuration.output, isAskedFor: configuration.namesOutput)
+      },
+      Check("time zone", isAskedFor: zone != nil) { timeZone(zone) },
+      Check("zone files") { zoneFiles() },
+      Check("clock") { clock(LinuxClock.synchronization()) },
+      Check("speech") { speech() },
+    ]
+  }
+
+  // MARK: Libraries
+
+  private static var libraries: [(name: String, version: String?)] {
+    [("Lua", LuaState.libraryVersion)] + CodecLibraries.versions + [
+      ("curl", CurlLibrary.version), ("SQLite", Database.libraryVersion),
+      ("ALSA", SoundCards.libraryVersion), ("tag", nil), ("xml2", XMLLibrary.version),
+      ("crypto", CryptoLibrary.version),
+    ]
+  }
+
+  /// Returns the name of the file of a library that reports no version, from the memory map: `libmpg123.so.0.47.0`.
+  private static func loadedFile(of library: String) -> String? {
+    guard let file = fopen("/proc/self/maps", "re") else { return nil }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 4096 + 128)
+    while fgets(&line, Int32(line.count), file) != nil {
+      let text = String(
+        decoding: line.prefix { $0 != 0 && $0 != 10 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      guard let name = text.split(separator: "/").last, name.hasPrefix("lib\(library).so") else { continue }
+      return String(name)
+    }
+    return nil
+  }
+
+  private static func openFiles() -> Finding {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
+      return .warn("open files", "the limit can't be read: \(SystemError(errno).text)", hint: nil)
+    }
+    return openFiles(limit: limit.rlim_cur)
+  }
+
+  /// Returns the finding for a limit of open files. A recorded station needs two.
+  static func openFiles(limit: UInt) -> Finding {
+    let detail = limit > 1 << 40 ? "no limit" : "\(limit) at most"
+    guard limit < 1024 else { return .ok("open files", detail) }
+    return .warn("open files", detail, hint: "raise it with ulimit -n; a recorded station takes two")
+  }
+
+  // MARK: Sound
+
+  /// Returns the finding for an output, which is opened for a moment.
+  static func sound(_ output: Output, isAskedFor: Bool) -> Finding {
+    let device: String
+    switch output {
+    case .null: return .ok("sound", "output null: the speakers are silent")
+    case .wav(let folder): return FolderChecks.folder("sound", folder, least: 100_000_000, isAskedFor: true)
+    case .alsa(let name): device = name
+    }
+    let cards = SoundCards.names
+    let listed = cards.isEmpty ? "no sound card" : "cards: \(cards.joined(separator: ", "))"
+    do throws(AudioError) {
+      try SoundCards.open(device)
+      return .ok("sound", "\"\(device)\" opens; \(listed)")
+    } catch {
+      return .problem(
+        "sound", isAskedFor: isAskedFor, "\(error.message); \(listed)",
+        hint: cards.isEmpty
+          ? "without a card, --output null or wav:DIR takes the sound"
+          : "`aplay -L` lists the devices; the user must be in the group audio")
+    }
+  }
+
+  // MARK: Time
+
+  /// Returns the finding for the zone of the process.
+  /// - Parameters:
+  ///   - variable: the value of `TZ`; nil without one.
+  ///   - folder: the folder of the zone database.
+  ///   - link: the file of the machine's zone.
+  static func timeZone(
+    _ variable: String?, folder: String = "/usr/share/zoneinfo", link: String = "/etc/localtime"
+  ) -> Finding {
+    let now = Int(time(nil))
+    let offset = ProcessZone().offset(at: now)
+    let shown =
+      "UTC\(offset < 0 ? "-" : "+")\(twoDigits(abs(offset) / 3600)):\(twoDigits(abs(offset) / 60 % 60))"
+    if let variable {
+      let name = variable.hasPrefix(":") ? String(variable.dropFirst()) : variable
+      if name.isEmpty { return .ok("time zone", "UTC, by an empty TZ") }
+      // A rule of POSIX, `CET-1CEST`, has digits and needs no file; an absolute path is a file.
+      let isRule = !name.contains("/") && name.contains { $0.isNumber }
+      let isFile = name.hasPrefix("/") && access(name, R_OK) == 0
+      if isRule || isFile || (try? ZoneFile(named: name, in: folder)) != nil {
+        return .ok("time zone", "\(name), now \(shown), by TZ")
+      }
+      return .fail(
+        "time zone", "TZ is \(quoted(name)), which is no zone: all times are UTC",
+        hint: "zones are called by continent and city, as in Europe/Berlin; \(folder) lists them")
+    }
+    guard access(link, R_OK) == 0 else {
+      return .warn(
+        "time zone", "\(link) can't be read: all times are UTC",
+        hint: "timedatectl set-timezone Europe/Berlin, or set TZ")
+    }
+    let real = realpath(link, nil)
+    defer { free(real) }
+    let target = real.map { String(cString: $0) } ?? link
+    let name = target.hasPrefix(folder + "/") ? String(target.dropFirst(folder.count + 1)) : link
+    return .ok("time zone", "\(name), now \(shown)")
+  }
+
+  private static func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+
+  /// Returns the finding for the zone database, which jobs in other zones and the simulation need.
+  static func zoneFiles(in folder: String = "/usr/share/zoneinfo") -> Finding {
+    let names = ZoneFile.names(in: folder)
+    guard !names.isEmpty else {
+      return .warn(
+        "zone files", "\(folder) has no list of zones: jobs in other zones and --timezone fail",
+        hint: "apt install tzdata")
+    }
+    let list = try? WholeFile.read(folder + "/tzdata.zi", atMost: 1 << 20)
+    let first = String(decoding: (list ?? []).prefix { $0 != 10 }.prefix(60), as: UTF8.self)
+    let version = first.hasPrefix("# version ") ? "tzdata \(first.dropFirst(10)), " : ""
+    return .ok("zone files", "\(version)\(names.count) inhabited zones")
+  }
+
+  /// Returns the finding for the clock of the machine.
+  static func clock(_ synchronization: LinuxClock.Synchronization) -> Finding {
+    switch synchronization {
+    case .synchronized(let error):
+      return .ok("clock", "synchronized, at most \(Int((error / .milliseconds(1)).rounded(.up))) ms off")
+    case .free:
+      return .warn(
+        "clock", "nothing keeps it in step: alarms and recordings may begin early or late",
+        hint: "timedatectl set-ntp true (apt install systemd-timesyncd)")
+    case .unknown: return .warn("clock", "the system does not say whether it is in step", hint: nil)
+    }
+  }
+
+  // MARK: Programs
+
+  /// Returns the finding for the program with which `announce` speaks.
+  /// - Parameter path: the folders to search; nil for `PATH`.
+  static func speech(path: String? = nil) -> Finding {
+    guard let program = ExternalProgram.find("espeak-ng", in: path) else {
+      return .warn(
+        "speech", "espeak-ng is not there: announce plays files, and can't speak",
+        hint: "apt install espeak-ng")
+    }
+    let result = try? ExternalProgram.run(program, ["--version"])
+    let words = result.map { String(decoding: $0.output, as: UTF8.self) } ?? ""
+    guard result?.status == 0 else {
+      return .warn("speech", "\(program) does not run", hint: "apt install --reinstall espeak-ng")
+    }
+    let version = words.split(separator: " ").first { $0.first?.isNumber == true }
+    return .ok("speech", "espeak-ng" + (version.map { " \($0)" } ?? ""))
+  }
+}
